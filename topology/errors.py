@@ -1,7 +1,8 @@
 """The exception family: every message names the user's objects and says what to do."""
 
 from difflib import get_close_matches
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 
 class TreemechError(Exception):

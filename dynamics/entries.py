@@ -1,0 +1,218 @@
+# mypy: ignore-errors
+"""The entry points of the core: what Python reaches, by name, through an address.
+
+Flat arguments (numbers and addresses), an int32 status, no allocation, no exception: so that the same source
+can be built into a plain shared library (dynamics.library), jitted, or run as plain Python (dynamics.native).
+Arrays over `count` states are contiguous, one state a row, in the public order of the coordinates.
+"""
+
+import numpy as np
+from numba import types
+
+from treemech.kinematics.kernel import floats, floats2, ints, kernel, load3, load9, store
+from treemech.kinematics.plan import (
+    ACC,
+    ALPHA,
+    FORCE,
+    MOMENT,
+    N_CONTEXT,
+    OMEGA,
+    PRESCRIBED_Q,
+    PRESCRIBED_SIGNAL,
+    PRESCRIBED_U,
+    VELOCITY,
+    P,
+    R,
+)
+from treemech.kinematics.status import HINGE_FAILED, OK, SIGNAL_FAILED
+from treemech.kinematics.sweep import coordinate_rates, origin_velocities, prescribe, signals
+from treemech.kinematics.sweep import positions as place
+from treemech.kinematics.vector import add, cross, multiply, rotate
+from treemech.kinematics.views import (
+    body_work,
+    counts,
+    frames,
+    gravity,
+    own_loads,
+    own_state,
+    prescriptions,
+    signal_values,
+    speed_work,
+)
+
+from .articulated import evaluate_forward
+from .runge_kutta import integrate as run_integration
+from .virtual_work import evaluate_inverse
+from .virtual_work import mass_matrix as assemble_mass_matrix
+
+_f, _n, _status = types.float64, types.int64, types.int32
+N_TRACE = 30  # rotation 9, position 3, omega 3, velocity 3, alpha 3, acceleration 3, moment 3, force 3
+
+
+@kernel
+def _begin(plan, t, q, u):
+    """Signals at t, and the state at the addresses q, u copied to the work arrays; a status."""
+    failed = signals(plan, t)
+    if failed >= 0:
+        return SIGNAL_FAILED + 16 * failed
+    rows, nq, nu = counts(plan)
+    prescribe(plan, floats(q, nq), floats(u, nu))
+    return OK
+
+
+def rhs(t, y, dy, context):
+    """y' of y = (q, u): the equations of motion as the integrator sees them. Prescribed entries stand still."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    status = _begin(plan, t, y, y + 8 * nq)
+    if status != OK:
+        return np.int32(status)
+    q, u = own_state(plan)
+    ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
+    status = evaluate_forward(plan, body_work(plan), speed_work(plan), t, q, u, own_loads(plan)[1], ud)
+    coordinate_rates(plan, q, u, rates)
+    prescribed = prescriptions(plan)
+    for k in range(prescribed.shape[0]):
+        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
+        ud[prescribed[k, PRESCRIBED_U]] = 0.0
+    return np.int32(status)
+
+
+def forward_dynamics(count, t, q, u, tau, ud, context):
+    """ud of each state under the loads tau on the speeds."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    own_q, own_u = own_state(plan)
+    for k in range(count):
+        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status == OK:
+            load, out = floats(tau + 8 * nu * k, nu), floats(ud + 8 * nu * k, nu)
+            status = evaluate_forward(plan, W, S, times[k], own_q, own_u, load, out)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+    return np.int32(OK)
+
+
+def inverse_dynamics(count, t, q, u, ud, tau, context):
+    """tau = A ud - Q of each state."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    own_q, own_u = own_state(plan)
+    for k in range(count):
+        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status == OK:
+            given, out = floats(ud + 8 * nu * k, nu), floats(tau + 8 * nu * k, nu)
+            status = evaluate_inverse(plan, W, S, times[k], own_q, own_u, given, out)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+    return np.int32(OK)
+
+
+@kernel
+def _place(plan, W, S, t, q, u):
+    """Poses of the state at the addresses q, u; a status."""
+    status = _begin(plan, t, q, u)
+    if status != OK:
+        return status
+    own_q, own_u = own_state(plan)
+    failed = place(plan, W, S, t, own_q, own_u)
+    return OK if failed < 0 else HINGE_FAILED + 16 * failed
+
+
+def mass_matrix(count, t, q, u, A, context):
+    """A of each state, full and symmetric."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    for k in range(count):
+        status = _place(plan, W, S, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        assemble_mass_matrix(plan, W, S, floats2(A + 8 * nu * nu * k, nu, nu))
+    return np.int32(OK)
+
+
+def positions(count, t, q, u, context):
+    """Poses of all bodies, left in Work: for timing, and for whoever looks there."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    for k in range(count):
+        status = _place(plan, W, S, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+    return np.int32(OK)
+
+
+def trace(count, t, q, u, ud, tau, out, context):
+    """Motion of every body in the user's base, and the load its hinge carries: N_TRACE numbers a body.
+
+    Moment and force act on the body, about the end point of its hinge; all in world components. Writes the
+    prescribed q, u, ud back.
+    """
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    own_q, own_u = own_state(plan)
+    prescribed, values, frame, g = prescriptions(plan), signal_values(plan), frames(plan), gravity(plan)
+    for k in range(count):
+        given = floats(ud + 8 * nu * k, nu)
+        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status == OK:
+            state_q, state_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
+            for j in range(prescribed.shape[0]):
+                a, b, s = prescribed[j, PRESCRIBED_Q], prescribed[j, PRESCRIBED_U], prescribed[j, PRESCRIBED_SIGNAL]
+                state_q[a] = values[s, 0]
+                state_u[b] = values[s, 1]
+                given[b] = values[s, 2]
+            status = evaluate_inverse(
+                plan, W, S, times[k], own_q, own_u, given, floats(tau + 8 * nu * k, nu)
+            )
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        origin_velocities(plan, W, S, own_u)
+        to = floats2(out + 8 * rows * N_TRACE * k, rows, N_TRACE)
+        for i in range(rows):
+            Ri = load9(W, i, R)
+            arm = rotate(Ri, load3(frame, i, 9))
+            w, dw = load3(W, i, OMEGA), load3(W, i, ALPHA)
+            store(to, i, 0, multiply(Ri, load9(frame, i, 0)))
+            store(to, i, 9, add(load3(W, i, P), arm))
+            store(to, i, 12, w)
+            store(to, i, 15, add(load3(W, i, VELOCITY), cross(w, arm)))
+            store(to, i, 18, dw)
+            a = add(load3(W, i, ACC), (g[0], g[1], g[2]))
+            store(to, i, 21, add(a, add(cross(dw, arm), cross(w, cross(w, arm)))))
+            store(to, i, 24, load3(W, i, MOMENT))
+            store(to, i, 27, load3(W, i, FORCE))
+    return np.int32(OK)
+
+
+def integrate(
+    method, rhs, context, n, control, count, y, atol, work, n_euler, euler, n_out, t_out, y_out,
+    capacity, t_step, y_step, dense, budget,
+):  # fmt: skip
+    """See dynamics.runge_kutta."""
+    return run_integration(
+        method, rhs, context, n, control, count, y, atol, work, n_euler, euler, n_out, t_out, y_out,
+        capacity, t_step, y_step, dense, budget,
+    )  # fmt: skip
+
+
+# name -> function, C signature
+ENTRIES = {
+    "rhs": (rhs, _status(_f, _n, _n, _n)),
+    "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
+    "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
+    "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
+    "positions": (positions, _status(*[_n] * 5)),
+    "trace": (trace, _status(*[_n] * 8)),
+    "integrate": (integrate, _status(*[_n] * 19)),
+}

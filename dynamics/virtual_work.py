@@ -1,0 +1,280 @@
+# mypy: ignore-errors
+"""D'Alembert's virtual work on a tree (6.2): applied loads, inverse dynamics, mass matrix A."""
+
+from treemech.kinematics.kernel import accumulate, call_element, kernel, load3, load6, load9, store
+from treemech.kinematics.plan import (
+    ACC,
+    ALPHA,
+    APPLIED_F,
+    APPLIED_N,
+    ARM,
+    ART_A,
+    BIAS_F,
+    BIAS_N,
+    COM,
+    DOF,
+    FORCE,
+    INERTIA,
+    KIND,
+    LOAD_ADDRESS,
+    LOAD_BODY,
+    LOAD_PARAMETER,
+    MASS,
+    MOMENT,
+    NU,
+    OMEGA,
+    OWNER,
+    PARENT,
+    PARTIAL_V,
+    PARTIAL_W,
+    PRISMATIC,
+    PUBLIC,
+    REVOLUTE,
+    SIGN,
+    VELOCITY,
+    ZETA_V,
+    ZETA_W,
+    P,
+    R,
+    U,
+)
+from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK
+from treemech.kinematics.sweep import columns, origin_velocities, positions, velocities
+from treemech.kinematics.vector import (
+    add,
+    cross,
+    dot,
+    multiply,
+    rotate,
+    rotate_symmetric,
+    scale,
+    sub,
+    symmetric,
+    unrotate,
+)
+from treemech.kinematics.views import (
+    ancestor_runs,
+    bodies,
+    constants,
+    dofs,
+    end_motion,
+    gravity,
+    load_table,
+    n_loads,
+    parameters,
+    soa_work,
+)
+
+
+@kernel
+def ground(plan, W):
+    """The ground is at rest; gravity enters as its acceleration, upwards (6.2.9)."""
+    g = gravity(plan)
+    store(W, 0, ACC, (-g[0], -g[1], -g[2]))
+
+
+@kernel
+def applied_loads(plan, W, S, t, u):
+    """External loads on the bodies, about their origins (6.2.8); -1, or the load that failed."""
+    n = n_loads(plan)
+    if n == 0:
+        return -1
+    m, record = end_motion(plan), parameters(plan)
+    loads, points = load_table(plan)
+    origin_velocities(plan, W, S, u)
+    for i in range(W.shape[0]):
+        for k in range(6):
+            W[i, APPLIED_N + k] = 0.0
+    for k in range(n):
+        i = loads[k, LOAD_BODY]
+        Ri = load9(W, i, R)
+        arm = rotate(Ri, load3(points, k, 9))
+        base = multiply(Ri, load9(points, k, 0))
+        omega = load3(W, i, OMEGA)
+        position = add(load3(W, i, P), arm)
+        velocity = add(load3(W, i, VELOCITY), cross(omega, arm))
+        for j in range(3):
+            m[j] = position[j]
+            m[12 + j] = velocity[j]
+            m[15 + j] = omega[j]
+        for j in range(9):
+            m[3 + j] = base[j]
+        for j in range(18, 24):
+            m[j] = 0.0
+        status = call_element(
+            loads[k, LOAD_ADDRESS], m, 0, m, 12, t, record, loads[k, LOAD_PARAMETER], m, 18
+        )
+        if status != 1:
+            return k
+        force = (m[18], m[19], m[20])
+        accumulate(W, i, APPLIED_F, force)
+        accumulate(W, i, APPLIED_N, add((m[21], m[22], m[23]), cross(arm, force)))
+    return -1
+
+
+@kernel
+def inverse_dynamics(plan, W, S, ud, tau):
+    """tau = A ud - Q: the loads on the speeds that make the accelerations ud (6.2.12).
+
+    After `positions`, `velocities` and `applied_loads`. Leaves in MOMENT, FORCE of each body what its hinge
+    carries over to it, about the body's origin.
+    """
+    body, C, dof = bodies(plan), constants(plan), dofs(plan)
+    rows = body.shape[0]
+    loaded = n_loads(plan) > 0
+    ground(plan, W)
+    for i in range(1, rows):
+        p = body[i, PARENT]
+        dwp = load3(W, p, ALPHA)
+        dw = add(dwp, load3(W, i, ZETA_W))
+        a = add(add(load3(W, p, ACC), cross(dwp, load3(W, i, ARM))), load3(W, i, ZETA_V))
+        Ri = load9(W, i, R)
+        kind = body[i, KIND]
+        if kind == REVOLUTE:
+            dw = add(dw, scale(C[i, SIGN] * ud[body[i, U]], (Ri[2], Ri[5], Ri[8])))
+        elif kind == PRISMATIC:
+            a = add(a, scale(C[i, SIGN] * ud[body[i, U]], (Ri[2], Ri[5], Ri[8])))
+        else:
+            d = body[i, DOF]
+            for k in range(body[i, NU]):
+                x = ud[dof[d + k, PUBLIC]]
+                dw = add(dw, scale(x, load3(S, d + k, PARTIAL_W)))
+                a = add(a, scale(x, load3(S, d + k, PARTIAL_V)))
+        store(W, i, ALPHA, dw)
+        store(W, i, ACC, a)
+        # inertia loads (6.2.5) about the origin
+        w = load3(W, i, OMEGA)
+        arm = rotate(Ri, load3(C, i, COM))
+        J = load6(C, i, INERTIA)
+        wb = unrotate(Ri, w)
+        moment = rotate(Ri, add(symmetric(J, unrotate(Ri, dw)), cross(wb, symmetric(J, wb))))
+        force = scale(C[i, MASS], add(a, add(cross(dw, arm), cross(w, cross(w, arm)))))
+        moment = add(moment, cross(arm, force))
+        if loaded:
+            force = sub(force, load3(W, i, APPLIED_F))
+            moment = sub(moment, load3(W, i, APPLIED_N))
+        store(W, i, FORCE, force)
+        store(W, i, MOMENT, moment)
+    for i in range(rows - 1, 0, -1):
+        p = body[i, PARENT]
+        moment = load3(W, i, MOMENT)
+        force = load3(W, i, FORCE)
+        kind = body[i, KIND]
+        if kind == REVOLUTE:
+            tau[body[i, U]] = C[i, SIGN] * dot((W[i, R + 2], W[i, R + 5], W[i, R + 8]), moment)
+        elif kind == PRISMATIC:
+            tau[body[i, U]] = C[i, SIGN] * dot((W[i, R + 2], W[i, R + 5], W[i, R + 8]), force)
+        else:
+            d = body[i, DOF]
+            for k in range(body[i, NU]):
+                tau[dof[d + k, PUBLIC]] = dot(load3(S, d + k, PARTIAL_W), moment) + dot(load3(S, d + k, PARTIAL_V), force)
+        if p > 0:
+            accumulate(W, p, FORCE, force)
+            accumulate(W, p, MOMENT, add(moment, cross(load3(W, i, ARM), force)))
+
+
+@kernel
+def evaluate_inverse(plan, W, S, t, q, u, ud, tau):
+    """Inverse dynamics from the state alone, after `signals` and `prescribe`; a status."""
+    failed = positions(plan, W, S, t, q, u)
+    if failed >= 0:
+        return HINGE_FAILED + 16 * failed
+    velocities(plan, W, S, u)
+    failed = applied_loads(plan, W, S, t, u)
+    if failed >= 0:
+        return LOAD_FAILED + 16 * failed
+    inverse_dynamics(plan, W, S, ud, tau)
+    return OK
+
+
+@kernel
+def body_inertia(C, W, i):
+    """m d, and the inertia about the body's origin, in world components."""
+    Ri = load9(W, i, R)
+    m = C[i, MASS]
+    d = rotate(Ri, load3(C, i, COM))
+    J = rotate_symmetric(Ri, load6(C, i, INERTIA))
+    h = scale(m, d)
+    dd = dot(h, d)
+    about = (
+        J[0] + dd - h[0] * d[0], J[1] - h[0] * d[1], J[2] - h[0] * d[2],
+        J[3] + dd - h[1] * d[1], J[4] - h[1] * d[2], J[5] + dd - h[2] * d[2],
+    )  # fmt: skip
+    return d, h, J, about
+
+
+# Columns of Work.soa: partials w, v of each speed, and the origin they refer to
+_WX, _WY, _WZ, _VX, _VY, _VZ, _PX, _PY, _PZ, _ROW = range(10)
+
+
+@kernel
+def mass_matrix(plan, W, S, A):
+    """A of (6.2.12), full and symmetric, in the public order of the speeds. After `positions`.
+
+    Composite inertias, tips first. An entry is A_dj = w_j . (n + (p_i - p_j) x f) + v_j . f with n, f the
+    load of composite body i for a unit acceleration of speed d: no walk to the ground, and the ancestors of a
+    speed form long runs of consecutive numbers, so the inner loop vectorises.
+    """
+    body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
+    run_start, runs = ancestor_runs(plan)
+    rows, nu = body.shape[0], dof.shape[0]
+    columns(plan, W, S)
+    for d in range(nu):
+        i = dof[d, OWNER]
+        for k in range(6):
+            Z[k, d] = S[d, k]
+        for k in range(3):
+            Z[6 + k, d] = W[i, P + k]
+        row = A[d]
+        for k in range(nu):
+            row[k] = 0.0
+    for i in range(1, rows):
+        d, h, J, about = body_inertia(C, W, i)
+        store(W, i, ART_A, about)
+        store(W, i, BIAS_N, h)
+        W[i, BIAS_F] = C[i, MASS]
+    row = Z[_ROW]
+    for i in range(rows - 1, 0, -1):
+        J = load6(W, i, ART_A)
+        h = load3(W, i, BIAS_N)
+        m = W[i, BIAS_F]
+        p = body[i, PARENT]
+        if p > 0:
+            r = load3(W, i, ARM)
+            mr = scale(m, r)
+            b = add(h, mr)
+            W[p, BIAS_F] += m
+            accumulate(W, p, BIAS_N, b)
+            s = dot(add(h, b), r)
+            K = load6(W, p, ART_A)
+            shifted = (
+                K[0] + J[0] + s - h[0] * r[0] - r[0] * b[0], K[1] + J[1] - h[0] * r[1] - r[0] * b[1],
+                K[2] + J[2] - h[0] * r[2] - r[0] * b[2], K[3] + J[3] + s - h[1] * r[1] - r[1] * b[1],
+                K[4] + J[4] - h[1] * r[2] - r[1] * b[2], K[5] + J[5] + s - h[2] * r[2] - r[2] * b[2],
+            )  # fmt: skip
+            store(W, p, ART_A, shifted)
+        first = body[i, DOF]
+        for d in range(first, first + body[i, NU]):
+            w, v = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
+            f = add(scale(m, v), cross(w, h))
+            n = add(symmetric(J, w), cross(h, v))
+            n0, n1, n2, f0, f1, f2 = n[0], n[1], n[2], f[0], f[1], f[2]
+            x, y, z = W[i, P], W[i, P + 1], W[i, P + 2]
+            a = dof[d, PUBLIC]
+            for k in range(run_start[d], run_start[d + 1]):
+                start, stop = runs[k, 0], runs[k, 1]
+                # slices: an index known to count from zero needs no wrap-around test and vectorises
+                wx, wy, wz = Z[_WX, start:stop], Z[_WY, start:stop], Z[_WZ, start:stop]
+                vx, vy, vz = Z[_VX, start:stop], Z[_VY, start:stop], Z[_VZ, start:stop]
+                px, py, pz = Z[_PX, start:stop], Z[_PY, start:stop], Z[_PZ, start:stop]
+                out = row[start:stop]
+                for j in range(stop - start):
+                    rx, ry, rz = x - px[j], y - py[j], z - pz[j]
+                    out[j] = (
+                        wx[j] * (n0 + ry * f2 - rz * f1) + wy[j] * (n1 + rz * f0 - rx * f2)
+                        + wz[j] * (n2 + rx * f1 - ry * f0) + vx[j] * f0 + vy[j] * f1 + vz[j] * f2
+                    )  # fmt: skip
+                for j in range(stop - start):
+                    b = dof[start + j, PUBLIC]
+                    A[a, b] = out[j]
+                    A[b, a] = out[j]

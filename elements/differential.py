@@ -1,0 +1,462 @@
+# mypy: ignore-errors
+"""Numbers that carry their derivatives through compiled code: ``Dual(K)`` and ``Jet(K)``.
+
+A function written for floats and compiled for these types returns its derivatives beside its value, exact to
+rounding. Both are numba types, so ordinary source works: ``s = 0.0; s += x * y``, ``a[i] = 2 * x``,
+``if x > 0``. Sines, powers and the like are in ``elementary.py``; import that module to make them known.
+
+``Dual(K)``
+    value ``v`` and ``K`` first partials ``g``. Partials add under a product as usual: (xy).g = x.g y + x y.g.
+
+``Jet(K)``
+    the same, and the first and second derivative ``a``, ``b`` *along the motion* (q + e u, t + e; e -> 0)::
+
+        (x y).a = x.a y + x y.a         (x y).b = x.b y + 2 x.a y.a + x y.b
+        f(x).a  = f' x.a                f(x).b  = f' x.b + f'' x.a^2
+
+    A bias (index 00) is the second derivative along the motion with constant rates, that is ``b``: no table
+    of second partials is needed.
+
+The partials sit in one SIMD vector. In memory a number is a row of doubles, v (a b) g[0] .. g[K-1], so that
+an array of duals is a float64 array with one more index (``as_dual``). Nothing allocates or calls Python.
+"""
+
+import math
+import operator
+from typing import NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import (
+    intrinsic,
+    lower_builtin,
+    lower_cast,
+    make_attribute_wrapper,
+    models,
+    overload,
+    register_model,
+)
+from numba.np.arrayobj import populate_array
+
+DOUBLE = ir.DoubleType()
+INDEX = ir.IntType(64)
+PLAIN = (types.Float, types.Integer, types.Boolean)  # what may be mixed with a differential number
+
+
+# ------------------------------------------------------------------------------------------------ types
+
+
+class Partials(types.Type):
+    """``K`` doubles in one SIMD vector; read one with ``lane``."""
+
+    def __init__(self, K: int):
+        self.K = K
+        super().__init__(name=f"Partials({K})")
+
+
+class Differential(types.Type):
+    """What ``Dual`` and ``Jet`` share: the scalars in front, then K partials ``g``."""
+
+    scalars: tuple[str, ...]
+
+    def __init__(self, K: int):
+        self.K = K
+        super().__init__(name=f"{type(self).__name__}({K})")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.scalars, "g")
+
+    def can_convert_from(self, typingctx, other):
+        """A plain number is a constant: all derivatives zero."""
+        return Conversion.safe if isinstance(other, PLAIN) else None
+
+    def unify(self, typingctx, other):
+        return self if isinstance(other, PLAIN) else None
+
+
+class Dual(Differential):
+    """Value ``v`` and K first partials ``g``."""
+
+    scalars = ("v",)
+
+
+class Jet(Differential):
+    """Value ``v``, first and second derivative along the motion ``a``, ``b``, and K first partials ``g``."""
+
+    scalars = ("v", "a", "b")
+
+
+KINDS = {"dual": Dual, "jet": Jet}
+
+
+@register_model(Partials)
+class PartialsModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, ir.VectorType(DOUBLE, fe_type.K))
+
+
+def copy_members(builder, value, struct):
+    """The same members in another struct type."""
+    members = cgutils.unpack_tuple(builder, value)
+    return cgutils.make_anonymous_struct(builder, members, struct)
+
+
+@register_model(Dual)
+@register_model(Jet)
+class DifferentialModel(models.StructModel):
+    """In registers scalars and a vector; in memory packed doubles, with the alignment of a double."""
+
+    def __init__(self, dmm, fe_type):
+        members = [(name, types.float64) for name in fe_type.scalars] + [("g", Partials(fe_type.K))]
+        super().__init__(dmm, fe_type, members)
+
+    def get_data_type(self):
+        return ir.LiteralStructType(self.get_value_type().elements, packed=True)
+
+    def as_data(self, builder, value):
+        return copy_members(builder, value, self.get_data_type())
+
+    def from_data(self, builder, value):
+        return copy_members(builder, value, self.get_value_type())
+
+    def load_from_data_pointer(self, builder, ptr, align=None):
+        value = self.get_value_type()(ir.Undefined)
+        for i in range(len(value.type.elements)):
+            member = cgutils.gep_inbounds(builder, ptr, 0, i)
+            value = builder.insert_value(value, builder.load(member, align=align or 8), i)
+        return value
+
+
+for _kind in KINDS.values():
+    for _name in (*_kind.scalars, "g"):
+        make_attribute_wrapper(_kind, _name, _name)
+
+
+# ------------------------------------------------------------------------------------------- arithmetic
+
+
+class Term:
+    """A double or a vector of doubles while code is being generated: ``x * y`` writes the instruction.
+
+    A term without instructions (``value=None``) is an exact zero and disappears from sums and products, so
+    that one rule serves duals, jets and plain numbers alike.
+    """
+
+    def __init__(self, builder, value=None):
+        self.builder = builder
+        self.value = value
+
+    def _emit(self, instruction, other):
+        x, y = self.value, other.value
+        if isinstance(x.type, ir.VectorType) and y.type == DOUBLE:
+            y = broadcast(self.builder, y, x.type)
+        elif isinstance(y.type, ir.VectorType) and x.type == DOUBLE:
+            x = broadcast(self.builder, x, y.type)
+        return Term(self.builder, instruction(x, y))
+
+    def __add__(self, other):
+        if self.value is None or other.value is None:
+            return other if self.value is None else self
+        return self._emit(self.builder.fadd, other)
+
+    def __sub__(self, other):
+        if self.value is None or other.value is None:
+            return -other if self.value is None else self
+        return self._emit(self.builder.fsub, other)
+
+    def __mul__(self, other):
+        if self.value is None or other.value is None:
+            return Term(self.builder)
+        return self._emit(self.builder.fmul, other)
+
+    def __truediv__(self, other):
+        return self._emit(self.builder.fdiv, other)
+
+    def __neg__(self):
+        return Term(self.builder, None if self.value is None else self.builder.fneg(self.value))
+
+
+class Parts(NamedTuple):
+    """v, a, b, g of one number; what the number does not have is zero."""
+
+    v: Term
+    a: Term
+    b: Term
+    g: Term
+
+
+def broadcast(builder, x, vector):
+    """The double x in every lane."""
+    lanes = ir.VectorType(ir.IntType(32), vector.count)
+    first = builder.insert_element(vector(ir.Undefined), x, ir.IntType(32)(0))
+    return builder.shuffle_vector(first, vector(ir.Undefined), lanes([0] * vector.count))
+
+
+def take_apart(context, builder, kind, value) -> Parts:
+    """Parts of a differential or plain number."""
+    terms = dict.fromkeys("vabg", Term(builder))
+    if isinstance(kind, Differential):
+        for i, name in enumerate(kind.names):
+            terms[name] = Term(builder, builder.extract_value(value, i))
+    else:
+        terms["v"] = Term(builder, context.cast(builder, value, kind, types.float64))
+    return Parts(**terms)
+
+
+def put_together(context, builder, kind, parts):
+    """A number of the given kind; parts it does not have are dropped."""
+    struct = context.get_value_type(kind)
+    terms = [getattr(parts, name).value for name in kind.names]
+    members = [zero(None) if term is None else term for zero, term in zip(struct.elements, terms)]
+    return cgutils.make_anonymous_struct(builder, members, struct)
+
+
+def add(x, y):
+    return Parts(x.v + y.v, x.a + y.a, x.b + y.b, x.g + y.g)
+
+
+def subtract(x, y):
+    return Parts(x.v - y.v, x.a - y.a, x.b - y.b, x.g - y.g)
+
+
+def multiply(x, y):
+    rates = x.a * y.a
+    b = (x.b * y.v + x.v * y.b) + (rates + rates)
+    return Parts(x.v * y.v, x.a * y.v + x.v * y.a, b, x.g * y.v + y.g * x.v)
+
+
+def divide(x, y):
+    """z = x / y, its derivatives from those of x = z y."""
+    one = Term(x.v.builder, DOUBLE(1.0))
+    z, inverse = x.v / y.v, one / y.v
+    a = (x.a - z * y.a) * inverse
+    rates = a * y.a
+    return Parts(z, a, (x.b - (rates + rates) - z * y.b) * inverse, (x.g - y.g * z) * inverse)
+
+
+def negate(x):
+    return Parts(-x.v, -x.a, -x.b, -x.g)
+
+
+def one_kind(args):
+    """The differential type among the arguments, None if there is none or more than one."""
+    kinds = {kind for kind in args if isinstance(kind, Differential)}
+    mixable = all(isinstance(kind, (Differential, *PLAIN)) for kind in args)
+    return kinds.pop() if len(kinds) == 1 and mixable else None
+
+
+def declare_operator(function, lower, n_arguments, returns=None):
+    """Make a Python operator known on differential numbers; ``lower`` generates its code."""
+
+    @infer_global(function)
+    class Template(AbstractTemplate):
+        def generic(self, args, kws):
+            kind = one_kind(args)
+            if kind is not None and len(args) == n_arguments:
+                return signature(returns or kind, *args)
+
+    if n_arguments == 1:
+        lower_builtin(function, Differential)(lower)
+        return
+    lower_builtin(function, Differential, Differential)(lower)
+    for plain in PLAIN:
+        lower_builtin(function, Differential, plain)(lower)
+        lower_builtin(function, plain, Differential)(lower)
+
+
+def declare_arithmetic(rule, n_arguments, *functions):
+    """Make operators known by their rule on parts."""
+
+    def lower(context, builder, sig, args):
+        parts = [take_apart(context, builder, kind, value) for kind, value in zip(sig.args, args)]
+        return put_together(context, builder, sig.return_type, rule(*parts))
+
+    for function in functions:
+        declare_operator(function, lower, n_arguments)
+
+
+def declare_comparison(function, symbol):
+    """Comparisons look at the values, so a branch taken on floats is taken on jets."""
+
+    def lower(context, builder, sig, args):
+        x, y = (take_apart(context, builder, kind, value).v.value for kind, value in zip(sig.args, args))
+        compare = builder.fcmp_unordered if symbol == "!=" else builder.fcmp_ordered  # nan != nan is true
+        return compare(symbol, x, y)
+
+    declare_operator(function, lower, 2, returns=types.boolean)
+
+
+declare_arithmetic(add, 2, operator.add, operator.iadd)
+declare_arithmetic(subtract, 2, operator.sub, operator.isub)
+declare_arithmetic(multiply, 2, operator.mul, operator.imul)
+declare_arithmetic(divide, 2, operator.truediv, operator.itruediv)
+declare_arithmetic(negate, 1, operator.neg)
+declare_arithmetic(lambda x: x, 1, operator.pos)
+for _function, _symbol in zip(
+    (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
+    ("<", "<=", ">", ">=", "==", "!="),
+):
+    declare_comparison(_function, _symbol)
+
+
+@lower_cast(types.Float, Differential)
+@lower_cast(types.Integer, Differential)
+@lower_cast(types.Boolean, Differential)
+def constant(context, builder, fromty, toty, value):
+    return put_together(context, builder, toty, take_apart(context, builder, fromty, value))
+
+
+@intrinsic
+def chain(typingctx, x, f, f1, f2):
+    """f(x) for a differential x, from f, f', f'' at the value of x."""
+    if not isinstance(x, Differential):
+        raise TypingError(f"chain: wanted a Dual or Jet, got {x}")
+
+    def generate(context, builder, sig, args):
+        p = take_apart(context, builder, sig.args[0], args[0])
+        f, f1, f2 = (Term(builder, value) for value in args[1:])
+        result = Parts(f, f1 * p.a, f1 * p.b + f2 * (p.a * p.a), f1 * p.g)
+        return put_together(context, builder, sig.return_type, result)
+
+    return x(x, types.float64, types.float64, types.float64), generate
+
+
+def value_of(x):
+    """The plain value of a number, differential or not."""
+    return float(x)
+
+
+@overload(value_of)
+def _value_of(x):
+    if isinstance(x, Differential):
+        return lambda x: x.v
+    if isinstance(x, PLAIN):
+        return lambda x: 1.0 * x
+
+
+# ----------------------------------------------------------------------------------------------- seeding
+
+
+def literal(name, argument):
+    """The value of an argument that has to be a constant in the source."""
+    if not isinstance(argument, types.Literal):
+        raise TypingError(f"{name} must be a constant, got {argument}")
+    return argument.literal_value
+
+
+def independent(context, builder, kind, scalars, k, slope):
+    """Number with the given v (a, b), partial k = slope, all else zero."""
+    v, a, b = (Term(builder, value) for value in (*scalars, None, None)[:3])
+    g = builder.insert_element(ir.VectorType(DOUBLE, kind.K)([0.0] * kind.K), slope, k)
+    return put_together(context, builder, kind, Parts(v, a, b, Term(builder, g)))
+
+
+@intrinsic(prefer_literal=True)
+def dual_seed(typingctx, K, value, k):
+    """Independent variable number k: value, partial k = 1."""
+    kind = Dual(literal("K", K))
+
+    def generate(context, builder, sig, args):
+        _, v, k = args
+        return independent(context, builder, kind, (v,), k, DOUBLE(1.0))
+
+    return kind(K, types.float64, types.intp), generate
+
+
+@intrinsic(prefer_literal=True)
+def jet_seed(typingctx, K, value, rate, k):
+    """Independent variable number k: value, derivative along the motion, partial k = 1."""
+    kind = Jet(literal("K", K))
+
+    def generate(context, builder, sig, args):
+        _, v, a, k = args
+        return independent(context, builder, kind, (v, a), k, DOUBLE(1.0))
+
+    return kind(K, types.float64, types.float64, types.intp), generate
+
+
+@intrinsic(prefer_literal=True)
+def jet_signal(typingctx, K, value, rate, acceleration, k):
+    """A given function of time: value, rate, acceleration; its partial to time (lane k) is the rate."""
+    kind = Jet(literal("K", K))
+
+    def generate(context, builder, sig, args):
+        _, v, a, b, k = args
+        return independent(context, builder, kind, (v, a, b), k, a)
+
+    return kind(K, types.float64, types.float64, types.float64, types.intp), generate
+
+
+@intrinsic
+def lane(typingctx, vector, k):
+    """Partial number k of ``x.g``."""
+    if not isinstance(vector, Partials):
+        raise TypingError(f"lane: wanted the partials x.g of a Dual or Jet, got {vector}")
+
+    def generate(context, builder, sig, args):
+        return builder.extract_element(*args)
+
+    return types.float64(vector, types.intp), generate
+
+
+# ------------------------------------------------------------------------------------------------ arrays
+
+
+def array_on(context, builder, array_type, data, shape, meminfo=None, parent=None):
+    """C-ordered array of differential numbers on memory that is there already."""
+    number = context.get_data_type(array_type.dtype)
+    size = INDEX(context.get_abi_sizeof(number))
+    strides = [size]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    array = context.make_array(array_type)(context, builder)
+    data = builder.bitcast(data, number.as_pointer())
+    populate_array(array, data, shape, strides[: len(shape)], size, meminfo, parent)
+    return array._getvalue()
+
+
+@intrinsic(prefer_literal=True)
+def stack_array(typingctx, kind, K, shape):
+    """Array of ``'dual'`` or ``'jet'`` numbers on the stack, zero filled; the shape is a constant.
+
+    It lives as long as the function that makes it: pass it down, never return it.
+    """
+    number = KINDS[literal("kind", kind)](literal("K", K))
+    extents = [literal("shape", n) for n in (shape if isinstance(shape, types.BaseTuple) else (shape,))]
+    array_type = types.Array(number, len(extents), "C")
+
+    def generate(context, builder, sig, args):
+        memory = ir.ArrayType(context.get_data_type(number), math.prod(extents))
+        data = cgutils.alloca_once(builder, memory)
+        cgutils.memset(builder, data, INDEX(context.get_abi_sizeof(memory)), 0)
+        return array_on(context, builder, array_type, data, [INDEX(n) for n in extents])
+
+    return array_type(kind, K, shape), generate
+
+
+@intrinsic(prefer_literal=True)
+def as_dual(typingctx, array, K):
+    """A float64 array [..., 1 + K] seen as an array [...] of Dual(K): the same memory, no copy."""
+    kind = Dual(literal("K", K))
+    if not (
+        isinstance(array, types.Array)
+        and array.dtype == types.float64
+        and array.layout == "C"
+        and array.ndim > 1
+    ):
+        raise TypingError(f"as_dual: wanted a C-ordered float64 array [..., 1 + K], got {array}")
+    array_type = types.Array(kind, array.ndim - 1, "C")
+
+    def generate(context, builder, sig, args):
+        floats = context.make_array(array)(context, builder, args[0])
+        shape = cgutils.unpack_tuple(builder, floats.shape, array.ndim)[:-1]
+        duals = array_on(context, builder, array_type, floats.data, shape, floats.meminfo, floats.parent)
+        return impl_ret_borrowed(context, builder, array_type, duals)
+
+    return array_type(array, K), generate

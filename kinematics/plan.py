@@ -1,0 +1,140 @@
+"""Plan and Work: the model as flat arrays, and the room its evaluation needs.
+
+Objects live above the Plan, arrays below it. Row 0 of every body array is the ground, so an array index
+*is* the thesis number and hinge k ends in body k. Inside the core a body is described in the base of its
+own hinge end (origin in the end point): one constant placement per hinge is then all the geometry there
+is. `frames` leads back to the base the user wrote.
+
+Structure and constants stand apart: a new parameter value refills `constants`, `frames`, `parameters` and
+`load_points` and needs neither a new tree nor any compilation.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Hinge kinds with a path of their own in the sweeps; every other hinge is called through its address.
+RIGID, REVOLUTE, PRISMATIC, BALL, FREE, TABLE = range(6)
+
+# Columns of Plan.body
+PARENT, KIND, Q, U, DOF, NQ, NU, N_FREE, REVERSED, EULER, ADDRESS, PARAMETER, RECORD = range(13)
+N_BODY = 13
+
+# Columns of Plan.constants: placement of the hinge on the parent, then the inertia of the body
+PLACE_R, PLACE_P, MASS, COM, INERTIA, SIGN = 0, 9, 12, 13, 16, 22
+N_CONSTANTS = 23
+
+# Columns of Plan.dof: position in the public u, column of the hinge, body, signal that prescribes it or -1
+PUBLIC, COLUMN, OWNER, SIGNAL = range(4)
+N_DOF = 4
+
+# Columns of Plan.prescribed, Plan.signals, Plan.links, Plan.loads
+PRESCRIBED_Q, PRESCRIBED_U, PRESCRIBED_DOF, PRESCRIBED_SIGNAL = range(4)
+SIGNAL_ADDRESS, SIGNAL_PARAMETER = range(2)
+LINK_SIGNAL, LINK_PARAMETER = range(2)
+LOAD_BODY, LOAD_ADDRESS, LOAD_PARAMETER = range(3)
+
+# A hinge record: offset 3, rotation 9, partials 2 x 3 nu, drifts 6, biases 6 (elements.hinge.motion_layout)
+FRAME = 12
+
+# Columns of Work.body
+R, P, ARM = 0, 9, 12  # rotation, position, arm from the parent's origin
+OMEGA, ALPHA, ACC = 15, 18, 21  # angular velocity, angular acceleration, acceleration less gravity
+MOMENT, FORCE = 24, 27  # loads handed to the parent, about the body's origin
+ART_A, ART_B, ART_M = 30, 36, 45  # articulated inertia: rotation (sym), coupling, translation (sym)
+BIAS_N, BIAS_F = 51, 54  # articulated bias load
+U_N, U_F, D_INV, U_LOAD = 57, 60, 63, 64  # one free speed: inertia column, 1/D, load
+ZETA_W, ZETA_V = 65, 68  # accelerations without ud and without the parent's
+DRIFT_W, DRIFT_V, HINGE_BIAS_W, HINGE_BIAS_V = 71, 74, 77, 80  # of a TABLE hinge, world components
+VELOCITY = 83  # of the origin
+APPLIED_N, APPLIED_F = 86, 89  # applied loads about the origin
+N_WORK = 92
+
+# Columns of Work.speed
+PARTIAL_W, PARTIAL_V = 0, 3  # partials of the speed in world components
+COLUMN_N, COLUMN_F = 6, 9  # articulated inertia column of a hinge with several speeds
+REDUCED_N, REDUCED_F = 12, 15  # the same after elimination of the speeds before it
+FACTOR, PIVOT, LOAD, REDUCED_LOAD = 18, 24, 25, 26  # LDL^T of the hinge, loads
+N_SPEED = 27
+
+
+class Plan(NamedTuple):
+    """What the model IS: read-only by convention."""
+
+    body: Ints  # (nb+1, N_BODY)
+    constants: Floats  # (nb+1, N_CONSTANTS)
+    frames: Floats  # (nb+1, 12) the user's body base in the core's: rotation, then origin
+    gravity: Floats  # (3,)
+    dof: Ints  # (nu, N_DOF) in regular order; of one hinge the free ones come first
+    run_start: Ints  # (nu+1,) first run of ancestors of each speed
+    runs: Ints  # (nr, 2) consecutive speeds from .. to
+    prescribed: Ints  # (ns, 4)
+    signals: Ints  # (nsig, 2)
+    links: Ints  # (nlink, 2) signals that stand in an element's record
+    loads: Ints  # (nload, 3)
+    load_points: Floats  # (nload, 12) the loaded end in the core's body base
+
+
+class Work(NamedTuple):
+    """What is computed NOW."""
+
+    body: Floats  # (nb+1, N_WORK)
+    speed: Floats  # (nu, N_SPEED)
+    soa: Floats  # (10, nu) structure of arrays for the mass matrix
+    record: Floats  # motion records of TABLE hinges
+    parameters: Floats  # records of all elements; the slots of signals are rewritten for each t
+    signal: Floats  # (nsig, 3) value, rate, acceleration
+    q: Floats
+    u: Floats
+    ud: Floats
+    tau: Floats
+    load: Floats  # (18 + 6,) motion of a loaded end, its force and moment
+
+
+# The context handed to the compiled core: sizes, then the address of every array of Plan and Work.
+SIZES = ("bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "loads", "record", "parameters")
+N_SIZES = len(SIZES)
+FIRST_WORK = N_SIZES + len(Plan._fields)
+N_CONTEXT = FIRST_WORK + len(Work._fields)
+
+
+def make_work(plan: Plan, nq: int, parameters: Floats) -> Work:
+    """Room for one evaluation at a time; use one Work per thread."""
+    nu = len(plan.dof)
+    rows = len(plan.body)
+    table = plan.body[:, KIND] == TABLE
+    record = int(np.sum(24 + 6 * plan.body[table, NU])) if table.any() else 0
+    body = np.zeros((rows, N_WORK))
+    body[0, [0, 4, 8]] = 1.0
+    zeros = np.zeros
+    return Work(
+        body=body,
+        speed=zeros((nu, N_SPEED)),
+        soa=zeros((10, nu)),
+        record=zeros(max(record, 1)),
+        parameters=np.array(parameters, dtype=np.float64),
+        signal=zeros((max(len(plan.signals), 1), 3)),
+        q=zeros(max(nq, 1)),
+        u=zeros(max(nu, 1)),
+        ud=zeros(max(nu, 1)),
+        tau=zeros(max(nu, 1)),
+        load=zeros(24),
+    )
+
+
+def make_context(plan: Plan, work: Work, nq: int) -> Ints:
+    """The int64 table by which the compiled core finds Plan and Work; keep both alive beside it."""
+    context = np.zeros(N_CONTEXT, dtype=np.int64)
+    context[:N_SIZES] = (
+        len(plan.body), nq, len(plan.dof), len(plan.runs), len(plan.prescribed), len(plan.signals),
+        len(plan.links), len(plan.loads), len(work.record), len(work.parameters),
+    )  # fmt: skip
+    for k, array in enumerate((*plan, *work)):
+        if not array.flags.c_contiguous:
+            raise AssertionError("the core takes C-contiguous arrays only")
+        context[N_SIZES + k] = array.__array_interface__["data"][0]
+    return context

@@ -1,0 +1,10 @@
+"""What an entry point of the core answers: an int32, 1 = ok, else a code and (times 16) who it concerns."""
+
+OK = 1
+HINGE_FAILED, LOAD_FAILED, SIGNAL_FAILED = 2, 3, 4
+STEP_TOO_SMALL, NOT_FINITE, PAUSED = 5, 6, 7
+
+
+def split(status: int) -> tuple[int, int]:
+    """(code, index) of a status."""
+    return status % 16, status // 16

@@ -1,0 +1,365 @@
+# mypy: ignore-errors
+"""Positions, velocities and biases of all bodies, from the ground outwards (5.2).
+
+Vectors are written in world components and referred to the body's own origin (the end point of its hinge):
+long chains keep their accuracy because no arm ever reaches back to the world origin. Every routine reads
+``f(plan, W, S, t, q, u)`` and works in the body array W and the speed array S (kinematics.plan).
+"""
+
+from .kernel import accumulate, call_element, kernel, load3, load9, store
+from .plan import (
+    ADDRESS,
+    ARM,
+    BALL,
+    COLUMN,
+    DOF,
+    DRIFT_V,
+    DRIFT_W,
+    EULER,
+    FREE,
+    HINGE_BIAS_V,
+    HINGE_BIAS_W,
+    KIND,
+    LINK_PARAMETER,
+    LINK_SIGNAL,
+    NQ,
+    NU,
+    OMEGA,
+    OWNER,
+    PARAMETER,
+    PARENT,
+    PARTIAL_V,
+    PARTIAL_W,
+    PLACE_P,
+    PLACE_R,
+    PRESCRIBED_DOF,
+    PRESCRIBED_Q,
+    PRESCRIBED_SIGNAL,
+    PRESCRIBED_U,
+    PRISMATIC,
+    PUBLIC,
+    RECORD,
+    REVERSED,
+    REVOLUTE,
+    SIGN,
+    SIGNAL_ADDRESS,
+    SIGNAL_PARAMETER,
+    TABLE,
+    VELOCITY,
+    ZETA_V,
+    ZETA_W,
+    P,
+    Q,
+    R,
+    U,
+)
+from .vector import add, cross, euler_rotation, multiply, rotate, scale, sincos, sub, turn_z, unrotate
+from .views import (
+    bodies,
+    constants,
+    dofs,
+    own_state,
+    parameters,
+    prescriptions,
+    records,
+    signal_table,
+    signal_values,
+)
+
+
+@kernel
+def signals(plan, t):
+    """Value, rate and acceleration of every signal at t, copied into the records that hold one.
+
+    -1, or the signal that failed.
+    """
+    table, links = signal_table(plan)
+    values, record = signal_values(plan), parameters(plan)
+    for k in range(table.shape[0]):
+        status = call_element(
+            table[k, SIGNAL_ADDRESS], record, 0, record, 0, t, record, table[k, SIGNAL_PARAMETER], values, 3 * k
+        )
+        if status != 1:
+            return k
+    for k in range(links.shape[0]):
+        for j in range(3):
+            record[links[k, LINK_PARAMETER] + j] = values[links[k, LINK_SIGNAL], j]
+    return -1
+
+
+@kernel
+def prescribe(plan, q, u):
+    """The state copied into the work arrays, prescribed coordinates from their signals (5.4)."""
+    to_q, to_u = own_state(plan)
+    for k in range(to_q.shape[0]):
+        to_q[k] = q[k]
+    for k in range(to_u.shape[0]):
+        to_u[k] = u[k]
+    prescribed, values = prescriptions(plan), signal_values(plan)
+    for k in range(prescribed.shape[0]):
+        s = prescribed[k, PRESCRIBED_SIGNAL]
+        to_q[prescribed[k, PRESCRIBED_Q]] = values[s, 0]
+        to_u[prescribed[k, PRESCRIBED_U]] = values[s, 1]
+    return to_q, to_u
+
+
+@kernel
+def _record3(record, o):
+    return (record[o], record[o + 1], record[o + 2])
+
+
+@kernel
+def _table_hinge(plan, i, t, q, u):
+    """Motion record of hinge i by its address, turned round if the tree runs from end b to end a."""
+    body, record = bodies(plan), records(plan)
+    o, n = body[i, RECORD], body[i, NU]
+    for k in range(24 + 6 * n):
+        record[o + k] = 0.0
+    record[o + 3] = 1.0
+    record[o + 7] = 1.0
+    record[o + 11] = 1.0
+    status = call_element(
+        body[i, ADDRESS], q, body[i, Q], u, body[i, U], t, parameters(plan), body[i, PARAMETER], record, o
+    )
+    if status != 1:
+        return False
+    if body[i, REVERSED] == 1:
+        _reverse(record, o, n, u, body[i, U])
+    return True
+
+
+@kernel
+def _put3(record, o, v):
+    record[o] = v[0]
+    record[o + 1] = v[1]
+    record[o + 2] = v[2]
+
+
+@kernel
+def _reverse(record, o, n, u, first):
+    """The same motion seen from end b: c' = -C^T c, C' = C^T, and the derivatives of that."""
+    c = _record3(record, o)
+    C = (
+        record[o + 3], record[o + 4], record[o + 5], record[o + 6], record[o + 7], record[o + 8],
+        record[o + 9], record[o + 10], record[o + 11],
+    )  # fmt: skip
+    ov = o + 12
+    ow = ov + 3 * n
+    od = ow + 3 * n  # drifts v0, w0, then biases v00, w00
+    velocity, omega = _record3(record, od), _record3(record, od + 3)
+    for k in range(n):
+        v, w = _record3(record, ov + 3 * k), _record3(record, ow + 3 * k)
+        velocity = add(velocity, scale(u[first + k], v))
+        omega = add(omega, scale(u[first + k], w))
+        _put3(record, ov + 3 * k, scale(-1.0, unrotate(C, sub(v, cross(w, c)))))
+        _put3(record, ow + 3 * k, scale(-1.0, unrotate(C, w)))
+    v0, w0 = _record3(record, od), _record3(record, od + 3)
+    v00, w00 = _record3(record, od + 6), _record3(record, od + 9)
+    _put3(record, od, scale(-1.0, unrotate(C, sub(v0, cross(w0, c)))))
+    _put3(record, od + 3, scale(-1.0, unrotate(C, w0)))
+    bias = add(sub(v00, cross(w00, c)), cross(omega, sub(cross(omega, c), scale(2.0, velocity))))
+    _put3(record, od + 6, scale(-1.0, unrotate(C, bias)))
+    _put3(record, od + 9, scale(-1.0, unrotate(C, w00)))
+    _put3(record, o, scale(-1.0, unrotate(C, c)))
+    _put3(record, o + 3, (C[0], C[3], C[6]))
+    _put3(record, o + 6, (C[1], C[4], C[7]))
+    _put3(record, o + 9, (C[2], C[5], C[8]))
+
+
+@kernel
+def _place_table(plan, W, S, i, T, r0):
+    """Pose, partials, drifts and biases of a TABLE hinge in world components."""
+    body, dof, record = bodies(plan), dofs(plan), records(plan)
+    o, n = body[i, RECORD], body[i, NU]
+    C = (
+        record[o + 3], record[o + 4], record[o + 5], record[o + 6], record[o + 7], record[o + 8],
+        record[o + 9], record[o + 10], record[o + 11],
+    )  # fmt: skip
+    store(W, i, R, multiply(T, C))
+    r = add(r0, rotate(T, _record3(record, o)))
+    ov = o + 12
+    ow = ov + 3 * n
+    od = ow + 3 * n
+    d = body[i, DOF]
+    for k in range(n):
+        column = dof[d + k, COLUMN]
+        store(S, d + k, PARTIAL_W, rotate(T, _record3(record, ow + 3 * column)))
+        store(S, d + k, PARTIAL_V, rotate(T, _record3(record, ov + 3 * column)))
+    store(W, i, DRIFT_V, rotate(T, _record3(record, od)))
+    store(W, i, DRIFT_W, rotate(T, _record3(record, od + 3)))
+    store(W, i, HINGE_BIAS_V, rotate(T, _record3(record, od + 6)))
+    store(W, i, HINGE_BIAS_W, rotate(T, _record3(record, od + 9)))
+    return r
+
+
+@kernel
+def _unit_columns(S, d, offset, T):
+    """Three columns: the base vectors of T, the other half zero."""
+    for k in range(3):
+        store(S, d + k, offset, (T[k], T[3 + k], T[6 + k]))
+        store(S, d + k, 3 - offset, (0.0, 0.0, 0.0))
+
+
+@kernel
+def positions(plan, W, S, t, q, u):
+    """R^j, r^j of all bodies (5.2.1), (5.2.13), and the partials of every speed in world components.
+
+    Speeds enter only the biases of TABLE hinges.
+    """
+    body, C = bodies(plan), constants(plan)
+    for i in range(1, body.shape[0]):
+        p = body[i, PARENT]
+        Rp = load9(W, p, R)
+        T = multiply(Rp, load9(C, i, PLACE_R))
+        r = rotate(Rp, load3(C, i, PLACE_P))
+        kind = body[i, KIND]
+        if kind == REVOLUTE:
+            s, c = sincos(C[i, SIGN] * q[body[i, Q]])
+            store(W, i, R, turn_z(T, c, s))
+        elif kind == PRISMATIC:
+            z = (T[2], T[5], T[8])
+            r = add(r, scale(C[i, SIGN] * q[body[i, Q]], z))
+            store(W, i, R, T)
+        elif kind == BALL:
+            k = body[i, Q]
+            store(W, i, R, multiply(T, euler_rotation(q[k], q[k + 1], q[k + 2], q[k + 3])))
+            _unit_columns(S, body[i, DOF], PARTIAL_W, T)
+        elif kind == FREE:
+            k = body[i, Q]
+            r = add(r, rotate(T, (q[k], q[k + 1], q[k + 2])))
+            store(W, i, R, multiply(T, euler_rotation(q[k + 3], q[k + 4], q[k + 5], q[k + 6])))
+            _unit_columns(S, body[i, DOF], PARTIAL_V, T)
+            _unit_columns(S, body[i, DOF] + 3, PARTIAL_W, T)
+        elif kind == TABLE:
+            if not _table_hinge(plan, i, t, q, u):
+                return i
+            r = _place_table(plan, W, S, i, T, r)
+        else:
+            store(W, i, R, T)
+        store(W, i, ARM, r)
+        store(W, i, P, add(load3(W, p, P), r))
+    return -1
+
+
+@kernel
+def columns(plan, W, S):
+    """Partials of the one-speed hinges as well, which the sweeps otherwise read off R and never store."""
+    body, C = bodies(plan), constants(plan)
+    for i in range(1, body.shape[0]):
+        kind = body[i, KIND]
+        if kind == REVOLUTE or kind == PRISMATIC:
+            d = body[i, DOF]
+            z = scale(C[i, SIGN], (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
+            zero = (0.0, 0.0, 0.0)
+            if kind == REVOLUTE:
+                store(S, d, PARTIAL_W, z)
+                store(S, d, PARTIAL_V, zero)
+            else:
+                store(S, d, PARTIAL_W, zero)
+                store(S, d, PARTIAL_V, z)
+
+
+@kernel
+def relative_velocity(plan, W, S, i, u):
+    """Relative angular velocity and velocity in hinge i, world components (5.2.4), (5.2.19)."""
+    body = bodies(plan)
+    kind = body[i, KIND]
+    zero = 0.0 * W[i, R]  # of the scalar type in use
+    omega = (zero, zero, zero)
+    velocity = (zero, zero, zero)
+    if kind == REVOLUTE or kind == PRISMATIC:
+        rate = constants(plan)[i, SIGN] * u[body[i, U]]
+        z = (rate * W[i, R + 2], rate * W[i, R + 5], rate * W[i, R + 8])
+        if kind == REVOLUTE:
+            omega = z
+        else:
+            velocity = z
+    else:
+        d, dof = body[i, DOF], dofs(plan)
+        for k in range(body[i, NU]):
+            rate = u[dof[d + k, PUBLIC]]
+            omega = add(omega, scale(rate, load3(S, d + k, PARTIAL_W)))
+            velocity = add(velocity, scale(rate, load3(S, d + k, PARTIAL_V)))
+        if kind == TABLE:
+            omega = add(omega, load3(W, i, DRIFT_W))
+            velocity = add(velocity, load3(W, i, DRIFT_V))
+    return omega, velocity
+
+
+@kernel
+def velocities(plan, W, S, u):
+    """Angular velocities (5.2.7) and what the accelerations hold besides ud: W00, V00 (5.2.10), (5.2.24)."""
+    body, C = bodies(plan), constants(plan)
+    for i in range(1, body.shape[0]):
+        p = body[i, PARENT]
+        wp = load3(W, p, OMEGA)
+        kind = body[i, KIND]
+        arm = cross(wp, cross(wp, load3(W, i, ARM)))
+        if kind == REVOLUTE:
+            rate = C[i, SIGN] * u[body[i, U]]
+            omega = (rate * W[i, R + 2], rate * W[i, R + 5], rate * W[i, R + 8])
+            store(W, i, OMEGA, add(wp, omega))
+            store(W, i, ZETA_W, cross(wp, omega))
+            store(W, i, ZETA_V, arm)
+        else:
+            omega, velocity = relative_velocity(plan, W, S, i, u)
+            zeta_w = cross(wp, omega)
+            zeta_v = add(arm, scale(2.0, cross(wp, velocity)))
+            if kind == TABLE:
+                zeta_w = add(zeta_w, load3(W, i, HINGE_BIAS_W))
+                zeta_v = add(zeta_v, load3(W, i, HINGE_BIAS_V))
+            store(W, i, OMEGA, add(wp, omega))
+            store(W, i, ZETA_W, zeta_w)
+            store(W, i, ZETA_V, zeta_v)
+
+
+@kernel
+def origin_velocities(plan, W, S, u):
+    """Velocities of the body origins (5.2.18); the equations of motion need them only for applied loads."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        p = body[i, PARENT]
+        omega, velocity = relative_velocity(plan, W, S, i, u)
+        carried = add(load3(W, p, VELOCITY), cross(load3(W, p, OMEGA), load3(W, i, ARM)))
+        store(W, i, VELOCITY, add(carried, velocity))
+
+
+@kernel
+def prescribed_accelerations(plan, W, S):
+    """Add the given ud of prescribed coordinates to the biases, so that the rest may forget them."""
+    prescribed, values, dof, body = prescriptions(plan), signal_values(plan), dofs(plan), bodies(plan)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        i = dof[d, OWNER]
+        rate = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        kind = body[i, KIND]
+        if kind == REVOLUTE or kind == PRISMATIC:
+            z = scale(constants(plan)[i, SIGN] * rate, (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
+            accumulate(W, i, ZETA_W if kind == REVOLUTE else ZETA_V, z)
+        else:
+            accumulate(W, i, ZETA_W, scale(rate, load3(S, d, PARTIAL_W)))
+            accumulate(W, i, ZETA_V, scale(rate, load3(S, d, PARTIAL_V)))
+
+
+@kernel
+def coordinate_rates(plan, q, u, rates):
+    """q' = N(q) u: the speeds themselves, but for Euler parameters e' = (0, omega) e / 2."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        iq, iu, euler = body[i, Q], body[i, U], body[i, EULER]
+        if euler < 0:
+            for k in range(body[i, NU]):
+                rates[iq + k] = u[iu + k]
+        else:
+            for k in range(euler):
+                rates[iq + k] = u[iu + k]
+            a = iq + euler
+            w = iu + euler
+            e0, e1, e2, e3 = 0.5 * q[a], 0.5 * q[a + 1], 0.5 * q[a + 2], 0.5 * q[a + 3]
+            x, y, z = u[w], u[w + 1], u[w + 2]
+            rates[a] = -x * e1 - y * e2 - z * e3
+            rates[a + 1] = x * e0 + y * e3 - z * e2
+            rates[a + 2] = y * e0 + z * e1 - x * e3
+            rates[a + 3] = z * e0 + x * e2 - y * e1
+            for k in range(euler + 4, body[i, NQ]):
+                rates[iq + k] = u[iu + k - 1]

@@ -1,0 +1,292 @@
+"""Rigid bodies (ch. 2) and the attachments b, B by which connections hold them (5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ElementError
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Pose = tuple[Vector, Matrix]
+
+INERTIA_TOLERANCE = 1e-9  # relative to the largest moment: six printed digits would be refused, nine pass
+ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: what survives a file written in single precision does not
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Body:
+    """A rigid body, as :func:`make_body` has checked it.
+
+    Attributes
+    ----------
+    mass : float
+        m [kg].
+    inertia : (3, 3) array
+        J about the centre of mass, in body axes [kg m2].
+    com : (3,) array
+        Centre of mass from the body origin, in body axes [m].
+    shapes : tuple
+        For viewing only; never looked into here.
+    pose : (position (3,), rotation (3, 3)) or None
+        Reference pose in the world, if the user gave one.
+    number : int
+        Place in the order of declaration; the ground is 0.
+    """
+
+    name: str
+    mass: float
+    inertia: Matrix
+    com: Vector
+    shapes: tuple[object, ...] = ()
+    pose: Pose | None = None
+    number: int = 0
+
+    def at(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Attachment:
+        """Attachment of a connection to this body: point b and base B (5.2).
+
+        Parameters
+        ----------
+        offset : 3 numbers
+            b, from the body origin in body axes [m].
+        rotation : 3x3 or scipy Rotation, optional
+            B: maps components in the attachment base to components in the body base.
+
+        Examples
+        --------
+        >>> make_body("crank", 1.0, (0, 1, 1)).at((1, 0, 0))
+        Attachment('crank', offset=[1.0, 0.0, 0.0])
+        """
+        of = f"of an attachment of body {self.name!r}"
+        return Attachment(self, as_vector(offset, f"offset {of}"), as_rotation(rotation, f"rotation {of}"))
+
+    def __repr__(self) -> str:
+        return f"Body({self.name!r}, mass={self.mass:g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attachment:
+    """Point b and base B of a body, where a connection ends (5.2).
+
+    ``rotation`` maps components in the attachment base to components in the body base.
+    """
+
+    body: Body
+    offset: Vector
+    rotation: Matrix
+
+    def at(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Attachment:
+        """Another attachment of the same body, placed relative to this one and in its base."""
+        step = self.body.at(offset, rotation)
+        return self.body.at(self.offset + self.rotation @ step.offset, self.rotation @ step.rotation)
+
+    def __repr__(self) -> str:
+        turned = "" if np.array_equal(self.rotation, np.eye(3)) else f", rotation={self.rotation.tolist()}"
+        return f"Attachment({self.body.name!r}, offset={self.offset.tolist()}{turned})"
+
+
+def make_body(
+    name: str,
+    mass: object,
+    inertia: object,
+    com: object = (0.0, 0.0, 0.0),
+    shapes: Iterable[object] = (),
+    pose: object = None,
+    number: int = 0,
+) -> Body:
+    """A body with every value checked; the ground is ``make_body("ground", 0, (0, 0, 0))``.
+
+    Parameters
+    ----------
+    mass : number
+        Zero is legal here (a massless carrier); whether the motion stays determined is known only later.
+    inertia : 3, 6 or 3x3 numbers
+        About the centre of mass, in body axes: the diagonal; or (xx, yy, zz, xy, xz, yz), entries of the
+        matrix as they stand in it, so J_xy = - integral of x y dm; or the whole matrix.
+    pose : (position, rotation) or position, optional
+        Reference pose in the world.
+
+    Examples
+    --------
+    >>> make_body("rod", 1.0, (0, 1/12, 1/12), com=(0.5, 0, 0)).inertia.diagonal().round(3).tolist()
+    [0.0, 0.083, 0.083]
+    """
+    if not isinstance(name, str) or not name:
+        raise ElementError(f"a body is named {_shown(name)}; wanted a string that is not empty.")
+    of = f"of body {name!r}"
+    m = as_number(mass, f"mass {of}")
+    if m < 0.0:
+        raise ElementError(
+            f"mass {of} is {m:g}; wanted zero or more. To take material away use tm.solids voids."
+        )
+    return Body(
+        name=name,
+        mass=m,
+        inertia=as_inertia(inertia, f"inertia {of}"),
+        com=as_vector(com, f"com {of}"),
+        shapes=tuple(shapes),
+        pose=None if pose is None else as_pose(pose, f"pose {of}"),
+        number=number,
+    )
+
+
+def as_number(value: object, what: str) -> float:
+    """A finite float, or an ElementError that says what was wrong with it.
+
+    Takes anything with ``__float__``. ``what`` opens the message: "mass of body 'arm'".
+    """
+    try:
+        if isinstance(value, (str, bytes)):  # float() would read them
+            raise TypeError
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ElementError(f"{what} is {_shown(value)}; wanted a number.") from None
+    if not isfinite(number):
+        raise ElementError(f"{what} is {number}; wanted a finite number.")
+    return number
+
+
+def as_vector(value: object, what: str, size: int = 3) -> Vector:
+    """``size`` finite floats, read-only, or an ElementError that says what was wrong with them.
+
+    >>> as_vector((1, 2, 3), "com of body 'arm'").tolist()
+    [1.0, 2.0, 3.0]
+    """
+    wanted = f"{size} numbers"
+    array = _as_floats(value, what, wanted)
+    if array.shape != (size,):
+        raise ElementError(f"{what} is {_shown(value)}, of shape {array.shape}; wanted {wanted}.")
+    return _frozen(array)
+
+
+def as_axis(value: object, what: str) -> Vector:
+    """A unit vector from "x", "y", "z" or any vector that is not zero.
+
+    >>> as_axis("y", "axis of hinge 'A'").tolist(), as_axis((0, 0, -2), "axis of hinge 'A'").tolist()
+    ([0.0, 1.0, 0.0], [0.0, 0.0, -1.0])
+    """
+    if isinstance(value, str):
+        if value not in ("x", "y", "z"):
+            raise ElementError(f"{what} is {value!r}; wanted 'x', 'y', 'z' or 3 numbers.")
+        return _frozen(np.eye(3)["xyz".index(value)])
+    vector = as_vector(value, what)
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
+        raise ElementError(
+            f"{what} is (0, 0, 0); wanted a direction: 'x', 'y', 'z' or a vector that is not zero."
+        )
+    vector = vector / largest  # first, so that neither 1e-200 nor 1e200 spoils the norm
+    return _frozen(vector / np.sqrt(vector @ vector))
+
+
+def as_rotation(value: object, what: str) -> Matrix:
+    """A right-handed orthonormal 3x3 array, read-only; None is the identity.
+
+    Takes a matrix or an object with ``as_matrix`` (a scipy Rotation). Errors of the matrix up to the
+    tolerance of 1e-8 are removed, so that they do not come back as constraints which never quite close.
+    """
+    if value is None:
+        return _frozen(np.eye(3))
+    wanted = "a 3x3 rotation matrix or a scipy Rotation"
+    as_matrix = getattr(value, "as_matrix", None)
+    rotation = _as_floats(value if as_matrix is None else as_matrix(), what, wanted)
+    if rotation.shape != (3, 3):
+        raise ElementError(f"{what} is {_shown(value)}, of shape {rotation.shape}; wanted {wanted}.")
+    square = rotation.T @ rotation
+    error = float(np.abs(square - np.eye(3)).max())
+    if error > ROTATION_TOLERANCE:
+        raise ElementError(
+            f"{what} is not orthonormal: R^T R differs from 1 by {error:.3g}; wanted at most "
+            f"{ROTATION_TOLERANCE:g}. Give more digits, or make it with scipy Rotation."
+        )
+    if np.linalg.det(rotation) < 0.0:
+        raise ElementError(
+            f"{what} is left-handed (determinant -1); wanted +1. Change the sign of one column."
+        )
+    if error > 1e-14:
+        rotation = rotation @ (
+            1.5 * np.eye(3) - 0.5 * square
+        )  # one step of Newton: the error squared remains
+    return _frozen(rotation)
+
+
+def as_pose(value: object, what: str) -> Pose:
+    """(position, rotation) from such a pair, or from a position alone."""
+    try:
+        parts: tuple[object, ...] = tuple(value)  # type: ignore[arg-type]
+    except TypeError:
+        parts = ()
+    if len(parts) == 3 and not any(hasattr(part, "__len__") for part in parts):
+        parts = (parts, None)
+    if len(parts) != 2:
+        raise ElementError(f"{what} is {_shown(value)}; wanted (position, rotation).")
+    return as_vector(parts[0], f"position in {what}"), as_rotation(parts[1], f"rotation in {what}")
+
+
+def as_inertia(value: object, what: str) -> Matrix:
+    """A 3x3 inertia matrix that some distribution of mass has, read-only.
+
+    Principal moments must not be negative and satisfy the triangle inequality, to 1e-9 of the largest one.
+    The limits are legal: (0, a, a) is a rod, all zero a point.
+    """
+    wanted = "3 numbers (diagonal), 6 (xx, yy, zz, xy, xz, yz) or 3x3"
+    array = _as_floats(value, what, wanted)
+    if array.shape == (3,):
+        matrix = np.diag(array)
+    elif array.shape == (6,):
+        xx, yy, zz, xy, xz, yz = array.tolist()
+        matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    elif array.shape == (3, 3):
+        matrix = array
+    else:
+        raise ElementError(f"{what} is {_shown(value)}, of shape {array.shape}; wanted {wanted}.")
+
+    largest = float(np.abs(matrix).max())
+    skew = float(np.abs(matrix - matrix.T).max())
+    if skew > INERTIA_TOLERANCE * largest:
+        raise ElementError(
+            f"{what} is not symmetric: J - J^T has an entry of {skew:.3g}; wanted zero. "
+            "Give the 6 numbers (xx, yy, zz, xy, xz, yz) instead."
+        )
+    matrix = 0.5 * (matrix + matrix.T)
+    moments = np.sort(array) if array.shape == (3,) else np.linalg.eigvalsh(matrix)
+    low, middle, high = moments.tolist()
+    slack = INERTIA_TOLERANCE * largest
+    shown = f"{what} has principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
+    if low < -slack:
+        raise ElementError(f"{shown}: wanted none negative. Give it about the centre of mass, in SI units.")
+    if low + middle < high - slack:
+        raise ElementError(
+            f"{shown}: no body has {low:.6g} + {middle:.6g} < {high:.6g} (triangle inequality). "
+            "Give it about the centre of mass, with xy = - integral of x y dm."
+        )
+    return _frozen(matrix)
+
+
+def _as_floats(value: object, what: str, wanted: str) -> NDArray[np.float64]:
+    """A finite float array of any shape, never sharing memory with the caller's."""
+    try:
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "fiubO":  # text and complex numbers would be converted somehow
+            raise TypeError
+        array = np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ElementError(f"{what} is {_shown(value)}; wanted {wanted}.") from None
+    if not np.isfinite(array).all():
+        raise ElementError(f"{what} is {array.tolist()}; wanted finite numbers only.")
+    return array
+
+
+def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    array.setflags(write=False)
+    return array
+
+
+def _shown(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."

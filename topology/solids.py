@@ -1,0 +1,372 @@
+"""Mass properties of common solids, placed and put together; for example
+
+``system.body("rod", **solids.rod((0, 0, 0), (1, 0, 0), mass=2.0).properties)``.
+
+Every function gives a :class:`Solid` and takes its ``mass`` [kg] or its ``density``, one of them by name. The
+density is per volume [kg/m3] for bulky solids, per area for plates and shells, per length for rods and rings.
+Solids stand around the origin, with ``axis`` ("x", "y", "z" or a vector) as their axis where they have one;
+cones and hemispheres stand with the centre of their base on it. ``moved`` places them, ``+`` joins them,
+``-`` cuts a void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import hypot, pi
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
+from .errors import ElementError
+
+Array = NDArray[np.float64]
+Shape = Mapping[str, object]
+
+
+class Properties(TypedDict):
+    """The arguments of ``system.body`` that a solid provides."""
+
+    mass: float
+    inertia: Array
+    com: Array
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """Mass, inertia (3x3, about the centre of mass), centre of mass and shapes for the viewer.
+
+    A shape is a dict with a ``kind``, its measures, and ``offset`` and ``rotation``, where it stands in the
+    body.
+    """
+
+    mass: float
+    inertia: Array
+    com: Array
+    shapes: tuple[Shape, ...] = ()
+
+    @property
+    def properties(self) -> Properties:
+        """mass, inertia, com and shapes, to be splatted into ``system.body``."""
+        return {"mass": self.mass, "inertia": self.inertia, "com": self.com, "shapes": self.shapes}
+
+    def moved(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Solid:
+        """The same solid, first turned about the origin, then shifted."""
+        shift = as_vector(offset, "offset of a moved solid")
+        turn = as_rotation(rotation, "rotation of a moved solid")
+        return Solid(
+            self.mass,
+            turn @ self.inertia @ turn.T,
+            shift + turn @ self.com,
+            tuple(_moved_shape(shape, shift, turn) for shape in self.shapes),
+        )
+
+    def inertia_about(self, point: object) -> Array:
+        """Inertia about another point, in the same axes: J + m (d.d 1 - d d^T) (parallel axes)."""
+        return self.inertia + self.mass * _spread(self.com - as_vector(point, "point of inertia_about"))
+
+    def __add__(self, other: Solid) -> Solid:
+        return composite(self, other)
+
+    def __sub__(self, void: Solid) -> Solid:
+        return composite(self, voids=[void])
+
+
+def composite(*solids: Solid, voids: Sequence[Solid] = ()) -> Solid:
+    """Several solids as one, less the voids; a void is a solid of the material that is missing.
+
+    Shapes of voids are not kept: a viewer that draws surfaces cannot subtract.
+
+    >>> plate = box((1, 1, 0.1), density=10) - cylinder(0.2, 0.1, density=10)
+    >>> round(plate.mass, 4)
+    0.8743
+    """
+    if not solids:
+        raise ElementError("a composite of no solids; wanted at least one.")
+    signed = [(1.0, solid) for solid in solids] + [(-1.0, void) for void in voids]
+    added = sum(solid.mass for solid in solids)
+    mass = sum(sign * solid.mass for sign, solid in signed)
+    if mass < -1e-12 * added:
+        raise ElementError(
+            f"voids of {added - mass:g} kg in {added:g} kg; wanted less. A void takes mass away."
+        )
+    if mass <= 1e-12 * added:  # nothing left, or nothing there: no centre of mass to speak of
+        mass, com = 0.0, np.mean([solid.com for solid in solids], axis=0)
+    else:
+        com = sum((sign * solid.mass * solid.com for sign, solid in signed), np.zeros(3)) / mass
+    inertia = sum((sign * solid.inertia_about(com) for sign, solid in signed), np.zeros((3, 3)))
+    if voids:
+        try:
+            as_inertia(inertia, "inertia of a composite")
+        except ElementError as error:
+            raise ElementError(
+                f"{error} Its voids must lie inside the material and have its density."
+            ) from None
+    return Solid(mass, inertia, com, tuple(shape for solid in solids for shape in solid.shapes))
+
+
+def point(mass: object, at: object = (0.0, 0.0, 0.0)) -> Solid:
+    """A point mass."""
+    m = _mass("point", 1.0, mass, None)
+    return Solid(m, np.zeros((3, 3)), np.array(as_vector(at, "place of a point")), ())
+
+
+def rod(start: object, end: object, *, mass: object = None, density: object = None) -> Solid:
+    """A thin straight rod between two points; density per length.
+
+    >>> rod((0, 0, 0), (2, 0, 0), mass=3.0).inertia.diagonal().tolist()
+    [0.0, 1.0, 1.0]
+    """
+    a, b = as_vector(start, "start of a rod"), as_vector(end, "end of a rod")
+    length = float(np.sqrt((b - a) @ (b - a)))
+    m = _mass("rod", _positive(length, "length of a rod"), mass, density)
+    shape = _shape("line", points=[a.tolist(), b.tolist()])
+    return Solid(m, m / 12.0 * _spread(b - a), 0.5 * (a + b), (shape,))
+
+
+def box(size: object, *, mass: object = None, density: object = None) -> Solid:
+    """A solid box with edges (x, y, z).
+
+    >>> box((1, 2, 3), mass=12.0).inertia.diagonal().tolist()
+    [13.0, 10.0, 5.0]
+    """
+    edges = as_vector(size, "size of a box")
+    x, y, z = (_positive(edge, "edge of a box") for edge in edges.tolist())
+    m = _mass("box", x * y * z, mass, density)
+    xx, yy, zz = x * x / 12, y * y / 12, z * z / 12
+    return _centred(m, (yy + zz, xx + zz, xx + yy), _shape("box", size=[x, y, z]))
+
+
+def ellipsoid(semi_axes: object, *, mass: object = None, density: object = None) -> Solid:
+    """A solid ellipsoid with semi-axes along (x, y, z)."""
+    a, b, c = (
+        _positive(s, "semi-axis of an ellipsoid") for s in as_vector(semi_axes, "semi-axes of an ellipsoid")
+    )
+    m = _mass("ellipsoid", 4 / 3 * pi * a * b * c, mass, density)
+    moments = ((b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5)
+    return _centred(m, moments, _shape("ellipsoid", semi_axes=[a, b, c]))
+
+
+def sphere(
+    radius: object, *, inner_radius: object = 0.0, mass: object = None, density: object = None
+) -> Solid:
+    """A sphere, solid or with a concentric hollow."""
+    r, inner = _radii(radius, inner_radius, "sphere")
+    m = _mass("sphere", 4 / 3 * pi * (r**3 - inner**3), mass, density)
+    j = 0.4 * (r**5 - inner**5) / (r**3 - inner**3)
+    return _centred(m, (j, j, j), _shape("sphere", radius=r))
+
+
+def spherical_shell(radius: object, *, mass: object = None, density: object = None) -> Solid:
+    """A thin spherical shell; density per area."""
+    r = _positive(radius, "radius of a spherical shell")
+    m = _mass("spherical shell", 4 * pi * r * r, mass, density)
+    j = 2 / 3 * r * r
+    return _centred(m, (j, j, j), _shape("sphere", radius=r))
+
+
+def hemisphere(radius: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
+    """A solid half sphere on the origin, domed along the axis."""
+    r = _positive(radius, "radius of a hemisphere")
+    m = _mass("hemisphere", 2 / 3 * pi * r**3, mass, density)
+    lateral = (0.4 - 9 / 64) * r * r
+    return _axial(m, lateral, 0.4 * r * r, 3 / 8 * r, axis, "hemisphere", _shape("hemisphere", radius=r))
+
+
+def cylinder(
+    radius: object,
+    length: object,
+    *,
+    inner_radius: object = 0.0,
+    axis: object = "z",
+    mass: object = None,
+    density: object = None,
+) -> Solid:
+    """A cylinder, solid or hollow.
+
+    >>> cylinder(1.0, 3.0, mass=4.0).inertia.diagonal().tolist()
+    [4.0, 4.0, 2.0]
+    """
+    r, inner = _radii(radius, inner_radius, "cylinder")
+    h = _positive(length, "length of a cylinder")
+    m = _mass("cylinder", pi * (r * r - inner * inner) * h, mass, density)
+    polar = 0.5 * (r * r + inner * inner)
+    shape = _shape("cylinder", radius=r, length=h, inner_radius=inner)
+    return _axial(m, 0.5 * polar + h * h / 12, polar, 0.0, axis, "cylinder", shape)
+
+
+def cylindrical_shell(
+    radius: object, length: object, *, axis: object = "z", mass: object = None, density: object = None
+) -> Solid:
+    """A thin cylindrical shell, open at both ends; density per area."""
+    r, h = (
+        _positive(radius, "radius of a cylindrical shell"),
+        _positive(length, "length of a cylindrical shell"),
+    )
+    m = _mass("cylindrical shell", 2 * pi * r * h, mass, density)
+    shape = _shape("cylinder", radius=r, length=h, inner_radius=r)
+    return _axial(m, 0.5 * r * r + h * h / 12, r * r, 0.0, axis, "cylindrical shell", shape)
+
+
+def cone(
+    radius: object,
+    height: object,
+    *,
+    top_radius: object = 0.0,
+    axis: object = "z",
+    mass: object = None,
+    density: object = None,
+) -> Solid:
+    """A solid cone or frustum, its base on the origin and its top along the axis."""
+    r, t, h = _cone_measures(radius, top_radius, height, "cone")
+    s = r * r + r * t + t * t
+    m = _mass("cone", pi * h * s / 3, mass, density)
+    polar = 0.3 * (r**4 + r**3 * t + r * r * t * t + r * t**3 + t**4) / s
+    centre = h * (r * r + 2 * r * t + 3 * t * t) / (4 * s)
+    along = h * h * (r * r + 3 * r * t + 6 * t * t) / (10 * s) - centre**2
+    shape = _shape("cone", radius=r, top_radius=t, length=h)
+    return _axial(m, 0.5 * polar + along, polar, centre, axis, "cone", shape)
+
+
+def conical_shell(
+    radius: object,
+    height: object,
+    *,
+    top_radius: object = 0.0,
+    axis: object = "z",
+    mass: object = None,
+    density: object = None,
+) -> Solid:
+    """The thin lateral surface of a cone or frustum, placed as :func:`cone`; density per area."""
+    r, t, h = _cone_measures(radius, top_radius, height, "conical shell")
+    m = _mass("conical shell", pi * (r + t) * hypot(h, r - t), mass, density)
+    polar = 0.5 * (r * r + t * t)
+    centre = h * (r + 2 * t) / (3 * (r + t))
+    along = h * h * (r + 3 * t) / (6 * (r + t)) - centre**2
+    shape = _shape("cone", radius=r, top_radius=t, length=h)
+    return _axial(m, 0.5 * polar + along, polar, centre, axis, "conical shell", shape)
+
+
+def ring(radius: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
+    """A thin circular ring; density per length."""
+    r = _positive(radius, "radius of a ring")
+    m = _mass("ring", 2 * pi * r, mass, density)
+    return _axial(m, 0.5 * r * r, r * r, 0.0, axis, "ring", _shape("torus", radius=r, tube_radius=0.0))
+
+
+def torus(
+    radius: object, tube_radius: object, *, axis: object = "z", mass: object = None, density: object = None
+) -> Solid:
+    """A solid ring of circular section; ``radius`` reaches to the middle of the tube."""
+    r, a = _positive(radius, "radius of a torus"), _positive(tube_radius, "tube radius of a torus")
+    if a > r:
+        raise ElementError(f"tube radius of a torus is {a:g}; wanted at most its radius, {r:g}.")
+    m = _mass("torus", 2 * pi * pi * r * a * a, mass, density)
+    shape = _shape("torus", radius=r, tube_radius=a)
+    return _axial(m, 0.5 * r * r + 0.625 * a * a, r * r + 0.75 * a * a, 0.0, axis, "torus", shape)
+
+
+def disk(
+    radius: object,
+    *,
+    inner_radius: object = 0.0,
+    axis: object = "z",
+    mass: object = None,
+    density: object = None,
+) -> Solid:
+    """A thin round plate, whole or with a concentric hole; density per area."""
+    r, inner = _radii(radius, inner_radius, "disk")
+    m = _mass("disk", pi * (r * r - inner * inner), mass, density)
+    polar = 0.5 * (r * r + inner * inner)
+    shape = _shape("cylinder", radius=r, length=0.0, inner_radius=inner)
+    return _axial(m, 0.5 * polar, polar, 0.0, axis, "disk", shape)
+
+
+def plate(size: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
+    """A thin rectangular plate with its normal along the axis; density per area.
+
+    The two edges follow the axis in the order x, y, z, x, ...: (x, y) for "z", (y, z) for "x", (z, x) for
+    "y".
+    """
+    a, b = (_positive(edge, "edge of a plate") for edge in as_vector(size, "size of a plate", 2).tolist())
+    m = _mass("plate", a * b, mass, density)
+    flat = _centred(m, (b * b / 12, a * a / 12, (a * a + b * b) / 12), _shape("box", size=[a, b, 0.0]))
+    return flat.moved(rotation=_turn(axis, "plate"))
+
+
+def _mass(kind: str, measure: float, mass: object, density: object) -> float:
+    if (mass is None) == (density is None):
+        given = "neither" if mass is None else "both"
+        raise ElementError(f"{kind}: {given} of mass and density given; wanted exactly one.")
+    what = "mass" if density is None else "density"
+    value = as_number(mass if density is None else density, f"{what} of a {kind}")
+    if value < 0.0:
+        raise ElementError(
+            f"{what} of a {kind} is {value:g}; wanted zero or more. Cut a void with solid - void."
+        )
+    return value if density is None else value * measure
+
+
+def _positive(value: object, what: str) -> float:
+    number = as_number(value, what)
+    if number <= 0.0:
+        raise ElementError(f"{what} is {number:g}; wanted more than zero.")
+    return number
+
+
+def _radii(radius: object, inner_radius: object, kind: str) -> tuple[float, float]:
+    r, inner = _positive(radius, f"radius of a {kind}"), as_number(inner_radius, f"inner radius of a {kind}")
+    if not 0.0 <= inner < r:
+        raise ElementError(
+            f"inner radius of a {kind} is {inner:g}; wanted from 0 to less than its radius, {r:g}."
+        )
+    return r, inner
+
+
+def _cone_measures(
+    radius: object, top_radius: object, height: object, kind: str
+) -> tuple[float, float, float]:
+    r, t = _positive(radius, f"radius of a {kind}"), as_number(top_radius, f"top radius of a {kind}")
+    if t < 0.0:
+        raise ElementError(f"top radius of a {kind} is {t:g}; wanted zero or more.")
+    return r, t, _positive(height, f"height of a {kind}")
+
+
+def _centred(mass: float, moments: tuple[float, float, float], shape: Shape) -> Solid:
+    """Around the origin; moments per unit of mass."""
+    return Solid(mass, mass * np.diag(moments), np.zeros(3), (shape,))
+
+
+def _axial(
+    mass: float, lateral: float, polar: float, height: float, axis: object, kind: str, shape: Shape
+) -> Solid:
+    """A solid of revolution; moments per unit of mass, ``height`` of the centre of mass along the axis."""
+    upright = Solid(mass, mass * np.diag((lateral, lateral, polar)), np.array((0.0, 0.0, height)), (shape,))
+    return upright.moved(rotation=_turn(axis, kind))
+
+
+def _turn(axis: object, kind: str) -> Array:
+    """A rotation that brings z to the axis; for "x" and "y" the cyclic one."""
+    n = as_axis(axis, f"axis of a {kind}")
+    helper = np.eye(3)[(int(np.abs(n).argmax()) + 2) % 3]
+    first = np.cross(helper, n)
+    first /= np.sqrt(first @ first)
+    return np.column_stack((first, np.cross(n, first), n))
+
+
+def _spread(d: Array) -> Array:
+    """d.d 1 - d d^T: the inertia of a unit mass at d."""
+    return float(d @ d) * np.eye(3) - np.outer(d, d)
+
+
+def _shape(kind: str, **measures: object) -> Shape:
+    return {"kind": kind, **measures, "offset": [0.0, 0.0, 0.0], "rotation": np.eye(3).tolist()}
+
+
+def _moved_shape(shape: Shape, shift: Array, turn: Array) -> Shape:
+    offset = shift + turn @ np.asarray(shape["offset"], dtype=np.float64)
+    rotation = turn @ np.asarray(shape["rotation"], dtype=np.float64)
+    return {**shape, "offset": offset.tolist(), "rotation": rotation.tolist()}
