@@ -1,0 +1,67 @@
+"""The entry points of the core by name: addresses from the built library, the jit, or plain Python."""
+
+import ctypes
+import os
+import time
+from functools import cache
+from typing import Any
+
+from treemech.elements import library
+from treemech.elements.cache import log, numba_cache
+
+_N, _F = ctypes.c_int64, ctypes.c_double
+# C prototypes; the same as dynamics.entries.ENTRIES, which cannot be asked without importing numba
+PROTOTYPES: dict[str, list[Any]] = {
+    "rhs": [_F, _N, _N, _N],
+    "forward_dynamics": [_N] * 7,
+    "inverse_dynamics": [_N] * 7,
+    "mass_matrix": [_N] * 6,
+    "positions": [_N] * 5,
+    "trace": [_N] * 8,
+    "integrate": [_N] * 19,
+}
+FIRST_SIMULATION = ("rhs", "integrate")
+
+
+def way() -> str:
+    """"library", "jit" or "python": how the core runs in this process."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "python"
+    return "library" if library.open_library() is not None else "jit"
+
+
+@cache
+def address(name: str) -> int:
+    """Address of an entry point; compiles it if nothing else is left."""
+    return _make(name)[0]
+
+
+@cache
+def entry(name: str) -> Any:
+    """An entry point to call from Python, with plain numbers and addresses."""
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(address(name))
+
+
+@cache
+def _make(name: str) -> tuple[int, object]:
+    built = library.symbol(name) if way() == "library" else None
+    if built is not None:
+        return built, None
+    with numba_cache():
+        started = time.process_time()
+        from numba import cfunc
+
+        from .entries import ENTRIES
+
+        function, signature = ENTRIES[name]
+        if way() == "python":
+            pointer = ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(function)
+            return ctypes.cast(pointer, ctypes.c_void_p).value or 0, pointer
+        compiled = cfunc(signature, cache=True, error_model="numpy")(function)
+        if not compiled.cache_hits:
+            log.warning(
+                "compiled the core's %s in %.1f s of CPU time (kept for the next process)",
+                name,
+                time.process_time() - started,
+            )
+        return compiled.address, compiled

@@ -1,0 +1,81 @@
+"""Where jitted code is kept between processes: a folder named by the hash of the core's sources.
+
+Numba keeps a cached caller even when a callee in another file has changed; a folder per state of the sources
+cures that. The folder is TREEMECH_CACHE_DIR, NUMBA_CACHE_DIR, the user's cache directory, or, if none of them
+can be written, a temporary one. Numba's own setting is changed only while our modules are being loaded.
+"""
+
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from .library import core_hash
+
+log = logging.getLogger("treemech")
+
+
+def cache_root() -> Path:
+    """The folder that holds one folder per version of the sources."""
+    given = os.environ.get("TREEMECH_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        return Path(given) / "treemech"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "treemech"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "treemech"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treemech"
+
+
+@cache
+def cache_folder() -> Path:
+    """The folder for the present sources, made if need be."""
+    try:
+        folder = cache_root() / core_hash()
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = tempfile.NamedTemporaryFile(dir=folder, delete=True)
+        probe.close()
+    except (OSError, RuntimeError):
+        folder = Path(tempfile.mkdtemp(prefix="treemech-cache-"))
+        log.warning("no cache folder can be written: compiled code goes to %s and is not kept", folder)
+    return folder
+
+
+def clear_cache() -> int:
+    """Remove all cached code, of every version; the number of files removed."""
+    root = cache_root()
+    files = sum(1 for path in root.rglob("*") if path.is_file()) if root.exists() else 0
+    shutil.rmtree(root, ignore_errors=True)
+    cache_folder.cache_clear()
+    return files
+
+
+@contextmanager
+def numba_cache() -> Iterator[None]:
+    """Import and compile with numba's cache in our folder."""
+    folder = str(cache_folder())
+    if "numba" not in sys.modules:
+        before = os.environ.get("NUMBA_CACHE_DIR")
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        try:
+            import numba  # noqa: F401
+        finally:
+            if before is None:
+                del os.environ["NUMBA_CACHE_DIR"]
+            else:
+                os.environ["NUMBA_CACHE_DIR"] = before
+        from numba.core import config
+
+        config.CACHE_DIR = before or ""
+    from numba.core import config
+
+    previous, config.CACHE_DIR = config.CACHE_DIR, folder
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = previous

@@ -1,0 +1,85 @@
+# mypy: ignore-errors
+"""The numba side of elements.entry: types, helpers, and the compiled form of an author's method."""
+
+import inspect
+from collections import namedtuple
+
+from numba import carray, cfunc, njit, types
+from numba.extending import intrinsic
+
+from .differential import jet_signal
+from .element import SignalValue, parameters
+from .hinge import Hinge, Motion
+from .jet_motion import JIT_OPTIONS, compile_pose, compile_signal, jet_width
+from .load import EndLoad, EndMotion
+from .signal import Function
+
+_P = types.CPointer(types.float64)
+SIGNATURE = types.int32(_P, _P, types.float64, _P, _P)
+
+
+@intrinsic
+def shift(typing_context, pointer, k):
+    """pointer + k doubles; a carray of it costs nothing, where a slice would."""
+
+    def generate(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return pointer(pointer, types.intp), generate
+
+
+def with_helpers(function, seen):
+    """njit of a plain function; plain functions it names are compiled along, so authors need no decorator."""
+    if function in seen:
+        return seen[function]
+    if hasattr(function, "py_func"):
+        seen[function.py_func] = function
+        return function
+    scope = dict(function.__globals__)
+    for name in _names(function.__code__):
+        helper = scope.get(name)
+        if inspect.isfunction(helper) and helper is not function:
+            scope[name] = with_helpers(helper, seen)
+    copy = type(function)(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    seen[function] = njit(**JIT_OPTIONS)(copy)
+    return seen[function]
+
+
+def _names(code):
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            names |= _names(constant)
+    return names
+
+
+def scope(element, name, method):
+    """Globals of the generated entry."""
+    if name == "pose":
+        method = compile_pose(method, element.n_coordinates, JIT_OPTIONS)
+    elif name == "value":
+        if isinstance(element, Function):
+            plain = method
+            method = njit(**JIT_OPTIONS)(lambda self, t: plain(t))
+        method = compile_signal(method, JIT_OPTIONS)
+    names = [p.name for p in parameters(element)]
+    result = {
+        "carray": carray,
+        "shift": shift,
+        "method": method,
+        "Motion": Motion,
+        "SignalValue": SignalValue,
+        "EndMotion": EndMotion,
+        "EndLoad": EndLoad,
+        "Self": namedtuple("Self", names) if names else None,
+    }
+    if isinstance(element, Hinge) and name == "pose":
+        result.update(jet_signal=jet_signal, WIDTH=jet_width(element.n_coordinates), N=element.n_coordinates)
+    return result
+
+
+def as_cfunc(entry, cached):
+    return cfunc(SIGNATURE, cache=cached, **JIT_OPTIONS)(entry)

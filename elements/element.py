@@ -1,0 +1,94 @@
+"""What all elements share: a frozen dataclass whose numeric fields are its parameters.
+
+The compiled core sees an element as an address and a record of numbers. The record holds the scalars and
+signals in the order of the fields, then the arrays, each behind its shape; so one compiled method serves
+every instance of a class, whatever the length of its tables.
+"""
+
+from dataclasses import field, fields, is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology.errors import ElementError
+
+Floats = NDArray[np.float64]
+
+
+class SignalValue(NamedTuple):
+    """What a method finds in the place of a signal field: the signal at the current time."""
+
+    value: float
+    rate: float
+    acceleration: float
+
+
+class Parameter(NamedTuple):
+    """One field of an element in its record. kind: 'scalar', 'signal', 'array1', 'array2', ..."""
+
+    name: str
+    kind: str
+    value: Any
+
+
+class Element:
+    """Base of hinges, signals, loads: see the contract in each of these."""
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+
+def structure(**options: Any) -> Any:
+    """A dataclass field that shapes the element (an axis, a name) and is not a number of its record."""
+    return field(metadata={"structure": True}, **options)
+
+
+def parameters(element: Element) -> list[Parameter]:
+    """The numeric fields of an element: scalars and signals first, then arrays."""
+    if not is_dataclass(element):
+        return []
+    scalars, arrays = [], []
+    for f in fields(element):
+        value = getattr(element, f.name)
+        if f.metadata.get("structure") or value is None or isinstance(value, str) or callable(value):
+            continue
+        if getattr(value, "is_signal", False):
+            scalars.append(Parameter(f.name, "signal", value))
+            continue
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ElementError(
+                f"{element.kind}.{f.name} is {value!r}: wanted a number, an array of numbers or a signal. "
+                "A field that only shapes the element is declared with tm.structure()."
+            ) from None
+        if not np.all(np.isfinite(numbers)):
+            raise ElementError(f"{element.kind}.{f.name} is {value!r}: wanted finite numbers.")
+        if numbers.ndim == 0:
+            scalars.append(Parameter(f.name, "scalar", float(numbers)))
+        else:
+            arrays.append(Parameter(f.name, f"array{numbers.ndim}", np.ascontiguousarray(numbers)))
+    return scalars + arrays
+
+
+def record(element: Element) -> tuple[Floats, list[tuple[int, Any]]]:
+    """(numbers, signals): the parameter record, and where in it which signal stands (three numbers each)."""
+    numbers: list[float] = []
+    signals: list[tuple[int, Any]] = []
+    for parameter in parameters(element):
+        if parameter.kind == "signal":
+            signals.append((len(numbers), parameter.value))
+            numbers += [0.0, 0.0, 0.0]
+        elif parameter.kind == "scalar":
+            numbers.append(parameter.value)
+        else:
+            numbers += [float(n) for n in parameter.value.shape]
+            numbers += parameter.value.ravel().tolist()
+    return np.array(numbers, dtype=np.float64), signals
+
+
+def kinds(element: Element) -> tuple[str, ...]:
+    """What the compiled method depends on besides the class: the kind of every parameter."""
+    return tuple(p.kind for p in parameters(element))

@@ -1,0 +1,419 @@
+"""From a method of an element to an address the compiled core can call.
+
+Every element is one C function::
+
+    int32 element(double *a, double *b, double t, double *parameters, double *out)      1 = ok
+
+a, b and out mean q, u, motion record (hinge); -, -, value record (signal); end motion, end load (load). Three
+ways lead there: the built library (built-in elements, no numba), numba (the method compiled as it stands,
+`self` a record of its parameters), or, for what cannot be compiled, a Python callback with one warning.
+"""
+
+import ctypes
+import hashlib
+import importlib.util
+import inspect
+import linecache
+import os
+import re
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treemech.topology.errors import ElementError, TreemechError
+
+from . import library
+from .cache import cache_folder, log, numba_cache
+from .element import Element, Floats, SignalValue, kinds, parameters, record
+from .hinge import Hinge, has_pose, motion_layout, motion_views
+from .load import EndLoad, EndMotion
+from .signal import Function, Signal
+
+C_ELEMENT = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
+)
+
+
+class ElementCompileWarning(UserWarning):
+    """An element runs as Python because its method could not be compiled."""
+
+
+class Entry(NamedTuple):
+    """An element as the core calls it. `way`: "library", "numba" or "python"."""
+
+    address: int
+    way: str
+    keep: object  # what must stay alive while the address is in use
+
+
+class Failure:
+    """The exception of the element that failed last, caught on its way out of the core."""
+
+    exception: BaseException | None = None
+
+
+_failure = Failure()
+_compiled: dict[tuple[Any, ...], Any] = {}
+_warned: set[type] = set()
+
+
+def role_of(element: Element) -> str:
+    """"hinge", "signal" or "load"."""
+    for role in ("hinge", "signal", "load"):
+        if getattr(element, "is_" + role, False):
+            return role
+    raise ElementError(f"{element.kind} is neither a hinge nor a signal nor a load: subclass one of them.")
+
+
+def make_entry(element: Element) -> Entry:
+    """The element as an address, by the fastest way there is."""
+    check_methods(element)
+    address = library_address(element)
+    if address is not None:
+        return Entry(address, "library", None)
+    if not os.environ.get("NUMBA_DISABLE_JIT"):
+        try:
+            compiled = compile_entry(element)
+            return Entry(compiled.address, "numba", compiled)
+        except Exception as error:  # numba raises many kinds
+            _cannot_compile(element, error)
+    return python_entry(element)
+
+
+def library_name(cls: type) -> str:
+    return f"element_{cls.__name__}"
+
+
+def library_address(element: Element) -> int | None:
+    """Address of a built-in element in the built library, if its parameters are of the kinds built in."""
+    cls = type(element)
+    built = library.manifest().get("elements", {})
+    name = library_name(cls)
+    if not cls.__module__.startswith("treemech.elements.") or not isinstance(built, dict):
+        return None
+    if built.get(name) != list(kinds(element)):
+        return None
+    return library.symbol(name)
+
+
+# ---------------------------------------------------------------- the author's method
+def method_of(element: Element) -> tuple[str, Callable[..., Any]]:
+    """(name, function) of what the author wrote: evaluate, or pose / value alone."""
+    cls: Any = type(element)
+    if isinstance(element, Function):
+        return "value", element.function
+    if isinstance(element, Hinge) and has_pose(element):
+        return "pose", cls.pose
+    if isinstance(element, Signal) and cls.evaluate is Signal.evaluate and hasattr(cls, "value"):
+        return "value", cls.value
+    return "evaluate", cls.evaluate
+
+
+_ARGUMENTS = {
+    ("hinge", "evaluate"): ("self", "q", "u", "t", "motion"),
+    ("hinge", "pose"): ("self", "q", "t", "offset", "rotation"),
+    ("signal", "evaluate"): ("self", "t", "out"),
+    ("signal", "value"): ("self", "t"),
+    ("load", "evaluate"): ("self", "end", "t", "load"),
+}
+
+
+def place_of(element: Element, function: Callable[..., Any]) -> str:
+    """`file.py, line N` of a method."""
+    try:
+        return f"{Path(inspect.getsourcefile(function) or '?').name}, line {function.__code__.co_firstlineno}"
+    except (TypeError, AttributeError):
+        return f"class {element.kind}"
+
+
+def check_methods(element: Element) -> None:
+    """Refuse an element that lacks a method, or whose method takes other arguments, naming class and line."""
+    role = role_of(element)
+    name, function = method_of(element)
+    base = {"hinge": Hinge, "signal": Signal}.get(role)
+    if base is not None and function is getattr(base, name, None):
+        other = "pose(self, q, t, offset, rotation)" if role == "hinge" else "value(self, t)"
+        raise ElementError(f"{element.kind} has neither evaluate() nor {other}: write one of them.")
+    if isinstance(element, Function):
+        return
+    wanted = _ARGUMENTS[role, name]
+    try:
+        count = len(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return
+    if count != len(wanted):
+        raise ElementError(
+            f"{element.kind}.{name} ({place_of(element, function)}) takes {count} arguments; "
+            f"wanted {name}({', '.join(wanted)})."
+        )
+    if isinstance(element, Hinge):
+        n, k = element.n_coordinates, element.euler_parameters
+        if not isinstance(n, int) or not 0 <= n <= 7 or element.n_speeds > 6:
+            raise ElementError(f"{element.kind}.n_coordinates is {n!r}; wanted an integer from 0 to 7.")
+        if k is not None and not 0 <= k <= n - 4:
+            raise ElementError(
+                f"{element.kind}.euler_parameters is {k}: q[{k}:{k + 4}] does not fit {n} coordinates."
+            )
+
+
+# ---------------------------------------------------------------- compiled by numba
+def entry_source(element: Element) -> str:
+    """Source of the C function around the author's method."""
+    role, (name, _) = role_of(element), method_of(element)
+    lines, items, start, arrays = [], [], 0, []
+    jet = name == "pose"
+    for p in parameters(element):
+        if p.kind == "scalar":
+            items.append(f"par_[{start}]")
+            start += 1
+        elif p.kind == "signal":
+            three = ", ".join(f"par_[{start + j}]" for j in range(3))
+            items.append(f"jet_signal(WIDTH, {three}, N)" if jet else f"SignalValue({three})")
+            start += 3
+        else:
+            arrays.append((p.name, int(p.kind[5:])))
+    if arrays:
+        lines.append(f"at = {start}")
+    for k, (_, ndim) in enumerate(arrays):
+        shape = ", ".join(f"int(par_[at + {j}])" for j in range(ndim))
+        lines.append(f"shape{k} = ({shape},)")
+        lines.append(f"array{k} = carray(shift(par_, at + {ndim}), shape{k})")
+        size = " * ".join(f"shape{k}[{j}]" for j in range(ndim))
+        lines.append(f"at = at + {ndim} + {size}")
+        items.append(f"array{k}")
+    lines.append(f"self = Self({', '.join(items)})" if items else "self = 0")
+    if isinstance(element, Hinge):
+        n, m = element.n_coordinates, element.n_speeds
+        views = (
+            f"carray(shift(out_, {at}), {shape})"
+            for _, shape, at in motion_layout(m)
+        )
+        lines.append(f"q = carray(a_, ({n},))")
+        lines.append(f"u = carray(b_, ({m},))")
+        lines.append(f"method(self, q, u, t, Motion({', '.join(views)}))")
+    elif role == "signal":
+        lines.append("method(self, t, carray(out_, (3,)))")
+    else:
+        lines.append(
+            "end = EndMotion(carray(a_, (3,)), carray(shift(a_, 3), (3, 3)), carray(b_, (3,)), "
+            "carray(shift(b_, 3), (3,)))"
+        )
+        lines.append("method(self, end, t, EndLoad(carray(out_, (3,)), carray(shift(out_, 3), (3,))))")
+    body = "\n".join("    " + line for line in lines)
+    return f"# C entry of {element.kind}.{name}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
+
+
+def entry_globals(element: Element) -> tuple[dict[str, Any], set[Callable[..., Any]]]:
+    """Names the entry source uses, and the author's functions among them. Imports numba."""
+    from . import compiling
+
+    name, function = method_of(element)
+    seen: dict[Callable[..., Any], Any] = {}
+    method = compiling.with_helpers(function, seen)
+    scope = compiling.scope(element, name, method)
+    return scope, set(seen)
+
+
+def compile_entry(element: Element) -> Any:
+    """A numba cfunc of the element's method, from the disk cache if its source has not changed."""
+    key = (type(element), method_of(element)[1], kinds(element))
+    if key in _compiled:
+        return _compiled[key]
+    with numba_cache():
+        from . import compiling
+
+        started = time.process_time()
+        scope, functions = entry_globals(element)
+        source = entry_source(element)
+        files = sorted({inspect.getsourcefile(f) or "" for f in functions})
+        cached = all(f and Path(f).is_file() for f in files) and not any(f.__closure__ for f in functions)
+        content = b"".join(Path(f).read_bytes() for f in files) if cached else os.urandom(8)
+        lines = repr(sorted((f.__qualname__, f.__code__.co_firstlineno) for f in functions))
+        digest = hashlib.sha256(
+            source.encode() + content + type(element).__qualname__.encode() + lines.encode()
+        ).hexdigest()[:16]
+        module = load_module(f"{element.kind}_{digest}", source, scope)
+        compiled = compiling.as_cfunc(module.entry, cached)
+        if not getattr(compiled, "cache_hits", 0):
+            log.info("compiled %s in %.1f s", element.kind, time.process_time() - started)
+    _compiled[key] = compiled
+    return compiled
+
+
+def load_module(name: str, source: str, scope: dict[str, Any]) -> Any:
+    """Execute generated source as a module in a real file: numba's cache wants one."""
+    path = cache_folder() / f"{name}.py"
+    if not path.exists():
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(source)
+        os.replace(temporary, path)
+    spec = importlib.util.spec_from_file_location(f"treemech_entry_{name}", path)
+    if spec is None or spec.loader is None:
+        raise TreemechError(f"the generated file {path.name} cannot be loaded: clear the cache and try again.")
+    module = importlib.util.module_from_spec(spec)
+    module.__dict__.update(scope)
+    sys.modules[spec.name] = module  # before execution, else numba stores the module as '<dynamic>'
+    spec.loader.exec_module(module)
+    return module
+
+
+def _cannot_compile(element: Element, error: Exception) -> None:
+    """Warn once that the element runs as Python; raise where that is no way out."""
+    name, function = method_of(element)
+    line, cause = explain(function, error)
+    if line is None:
+        raise error  # not the author's fault
+    file = Path(inspect.getsourcefile(function) or "?")
+    text = linecache.getline(str(file), line).strip()
+    message = f"{element.kind}.{name} cannot be compiled: {file.name}, line {line}: `{text}`: {cause}"
+    if name != "evaluate":
+        raise ElementError(
+            f"{message}. A {name} needs numba for its derivatives: write evaluate() with partials instead, "
+            "or use plain scalar Python here."
+        ) from None
+    if "Unknown attribute" in cause and "of type Self" in cause:
+        fields = ", ".join(p.name for p in parameters(element))
+        raise ElementError(f"{message}. The numeric fields are: {fields or 'none'}.") from None
+    if type(element) not in _warned:
+        _warned.add(type(element))
+        warnings.warn(
+            f"{message}; it runs as a Python callback (about 1000 ns per call instead of 10).",
+            ElementCompileWarning,
+            stacklevel=2,
+        )
+
+
+_DROP = ("During:", "Failed in", "File ", "There are", "- of which", "Overload", "Known signatures", ">>>", "^")
+_CAUSE = re.compile(
+    r"Unknown attribute|Untyped global|NameError|Cannot unify|No implementation|not supported|unsupported"
+    r"|Use of|No conversion|annot|Invalid"
+)
+
+
+def explain(function: Callable[..., Any], error: Exception) -> tuple[int | None, str]:
+    """(line of the author's method, cause in one sentence); the line is None if it lies elsewhere."""
+    try:
+        file = os.path.basename(inspect.getsourcefile(function) or "")
+        first = function.__code__.co_firstlineno
+        last = first + len(inspect.getsourcelines(function)[0])
+    except (TypeError, OSError, AttributeError):
+        return None, str(error)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    found = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r"(\S+\.py) \((\d+)\)", text)
+    lines = [int(line) for name, line in found if os.path.basename(name) == file]
+    location = getattr(error, "loc", None)
+    if location is not None and os.path.basename(location.filename or "") == file:
+        lines.append(location.line)
+    inside = [line for line in lines if first <= line < last]
+    messages = [m.strip() for m in text.splitlines() if m.strip()]
+    causes = [m for m in messages if _CAUSE.search(m) and not m.startswith(("Failed", "During", "There"))]
+    rest = [m for m in messages if not m.startswith(_DROP)]
+    cause = re.sub(r"\.? ?Raised from .*", "", (causes or rest or messages or ["?"])[0])
+    return (inside[-1] if inside else None), cause
+
+
+# ---------------------------------------------------------------- as Python
+def python_self(element: Element, t: float) -> Any:
+    """The element with its signals replaced by their values at t, as a compiled method sees them."""
+    signals = [p for p in parameters(element) if p.kind == "signal"]
+    if not signals:
+        return element
+    return _WithSignals(element, {p.name: p.value.at(t) for p in signals})
+
+
+class _WithSignals:
+    def __init__(self, element: Element, values: dict[str, SignalValue]) -> None:
+        self._element = element
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._element, name)
+
+
+def _doubles(address: int | None, n: int) -> Floats:
+    return np.ctypeslib.as_array((ctypes.c_double * n).from_address(address or 0)) if n else np.zeros(0)
+
+
+def python_entry(element: Element) -> Entry:
+    """The element's method behind a ctypes callback; exceptions are kept for the driver."""
+    role, (name, function) = role_of(element), method_of(element)
+    views: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+    def look(a: int, b: int, out: int) -> tuple[Any, ...]:
+        if isinstance(element, Hinge):
+            n, m = element.n_coordinates, element.n_speeds
+            return _doubles(a, n), _doubles(b, m), motion_views(_doubles(out, 24 + 6 * m), m)
+        if role == "signal":
+            return (_doubles(out, 3),)
+        end = EndMotion(_doubles(a, 3), _doubles(a + 24, 9).reshape(3, 3), _doubles(b, 3), _doubles(b + 24, 3))
+        return end, EndLoad(_doubles(out, 3), _doubles(out + 24, 3))
+
+    def callback(a: int, b: int, t: float, par: int, out: int) -> int:
+        try:
+            key = (a, b, out)
+            if key not in views:
+                views[key] = look(a, b, out)
+            if isinstance(element, Hinge):
+                q, u, motion = views[key]
+                function(python_self(element, t), q, u, t, motion)
+            elif name == "value":
+                raise ElementError(f"{element.kind}: rates of a plain Python function need numba.")
+            elif role == "signal":
+                function(element, t, views[key][0])
+            else:
+                function(python_self(element, t), views[key][0], t, views[key][1])
+            return 1
+        except BaseException as error:
+            _failure.exception = error
+            return 0
+
+    pointer = C_ELEMENT(callback)
+    address = ctypes.cast(pointer, ctypes.c_void_p).value
+    if address is None:
+        raise TreemechError(f"{element.kind}: no callback could be made.")
+    return Entry(address, "python", pointer)
+
+
+# ---------------------------------------------------------------- exceptions on their way out
+@contextmanager
+def catching() -> Iterator[Failure]:
+    """Keep the exception of a failing element while the core runs.
+
+    A compiled method that raises returns 0 to the core; the exception itself arrives at sys.unraisablehook.
+    """
+    _failure.exception = None
+    before = sys.unraisablehook
+
+    def hook(event: Any) -> None:
+        if "CPUContext" in str(event.object) or "numba" in str(event.object):
+            _failure.exception = event.exc_value
+        else:
+            before(event)
+
+    sys.unraisablehook = hook
+    try:
+        yield _failure
+    finally:
+        sys.unraisablehook = before
+
+
+def call(element: Element, role: str, a: Floats, b: Floats, t: float, out: Floats) -> None:
+    """Call an element once through its address (checks, single evaluations)."""
+    entry = make_entry(element)
+    numbers, signals = record(element)
+    for at, signal in signals:
+        numbers[at : at + 3] = signal.at(t)
+    pointers = [
+        np.ascontiguousarray(x, dtype=np.float64) if x is not out else out for x in (a, b, numbers, out)
+    ]
+    with catching() as failure:
+        addresses = [x.__array_interface__["data"][0] for x in pointers]
+        status = C_ELEMENT(entry.address)(addresses[0], addresses[1], float(t), addresses[2], addresses[3])
+    if status != 1:
+        raise ElementError(f"{element.kind} failed at t = {t:.6g}.") from failure.exception

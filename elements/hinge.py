@@ -1,0 +1,228 @@
+"""Hinge elements (3.3.23-35): the relative motion of two ends as a function of coordinates and time."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.topology.body import as_axis, as_vector
+from treemech.topology.errors import ConvergenceError, ElementError
+
+from .element import Element, structure
+
+Floats = NDArray[np.float64]
+
+
+class Motion(NamedTuple):
+    """What a hinge tells about its motion, in the base of end a. Arrives zeroed, with rotation = 1."""
+
+    offset: Floats  # c (3,)
+    rotation: Floats  # C (3, 3)
+    translation_partials: Floats  # v (nu, 3), one row per speed
+    rotation_partials: Floats  # w (nu, 3)
+    translation_drift: Floats  # v0 (3,)
+    rotation_drift: Floats  # w0 (3,)
+    translation_bias: Floats  # v00 (3,)
+    rotation_bias: Floats  # w00 (3,)
+
+
+def motion_layout(n_speeds: int) -> list[tuple[str, tuple[int, ...], int]]:
+    """(name, shape, start) of each quantity in the flat motion record."""
+    layout, start = [], 0
+    for name in Motion._fields:
+        shape = (3, 3) if name == "rotation" else (n_speeds, 3) if name.endswith("partials") else (3,)
+        layout.append((name, shape, start))
+        start += int(np.prod(shape))
+    return layout
+
+
+def motion_views(record: Floats, n_speeds: int) -> Motion:
+    """The flat motion record seen as a Motion."""
+    return Motion(
+        *(
+            record[start : start + int(np.prod(shape))].reshape(shape)
+            for _, shape, start in motion_layout(n_speeds)
+        )
+    )
+
+
+class Hinge(Element):
+    """The contract of a hinge. A subclass is a frozen dataclass; its fields are its parameters.
+
+    1. ``n_coordinates`` says how many numbers q has. Speeds u are their rates. One exception: with
+       ``euler_parameters = k`` the four numbers q[k:k+4] are Euler parameters (scalar first) and
+       u[k:k+3] is the relative angular velocity in the base of end a.
+    2. Write ``evaluate(self, q, u, t, motion)``. It fills in, in the base of end a, for end b::
+
+           offset c, rotation C                      c = c(q, t), C = C(q, t)          (3.3.23)
+           translation_partials v, rotation_partials w      v_k = dc/dq_k              (3.3.28), (3.3.32)
+           translation_drift v0, rotation_drift w0          velocity left when u = 0   (3.3.31)
+           translation_bias v00, rotation_bias w00          acceleration left when ud = 0 (3.3.30), (3.3.34)
+
+       `motion` arrives zeroed with rotation = identity: write what differs. C maps components in the base of
+       end b to components in the base of end a.
+    3. Or write ``pose(self, q, t, offset, rotation)`` alone: the rest follows exactly from the same source
+       compiled for jet numbers (elements.jet_motion).
+    4. Plain scalar Python is enough and best: numbers, loops, math functions, helper functions, fields of
+       self. The method is compiled as it stands. It must depend on its arguments and fields only.
+    5. The speeds must be necessary and independent: [v w] has rank nu everywhere in the domain (3.3.36).
+    6. Optional: ``domain()`` (where to sample q), ``coordinates(offset, rotation)`` (the inverse),
+       ``reference()`` (q of the reference position), ``base()`` (a constant rotation of both end bases in
+       which evaluate is written; axial hinges use it to be written about z).
+
+    `tm.check(hinge)` holds it to all of this. A hinge then serves as branch, in either direction, and as chord.
+    """
+
+    n_coordinates: ClassVar[int] = 0
+    euler_parameters: ClassVar[int | None] = None
+    is_hinge: ClassVar[bool] = True
+
+    @property
+    def n_speeds(self) -> int:
+        return self.n_coordinates - (self.euler_parameters is not None)
+
+    def evaluate(self, q: Floats, u: Floats, t: float, motion: Motion) -> None:
+        raise ElementError(f"{self.kind} has neither evaluate() nor pose(): write one of them.")
+
+    def base(self) -> Floats:
+        return np.eye(3)
+
+    def reference(self) -> Floats:
+        """Coordinates of the reference position: zero, the identity for Euler parameters."""
+        q = np.zeros(self.n_coordinates)
+        if self.euler_parameters is not None:
+            q[self.euler_parameters] = 1.0
+        return q
+
+    def domain(self) -> tuple[ArrayLike, ArrayLike]:
+        """Lowest and highest coordinates at which checks sample the hinge."""
+        return -np.ones(self.n_coordinates), np.ones(self.n_coordinates)
+
+    def sample(self, rng: np.random.Generator) -> Floats:
+        """Random coordinates in the domain."""
+        low, high = self.domain()
+        q = np.asarray(rng.uniform(low, high, self.n_coordinates), dtype=np.float64)
+        if self.euler_parameters is not None:
+            e = rng.normal(size=4)
+            q[self.euler_parameters : self.euler_parameters + 4] = e / np.linalg.norm(e)
+        return q
+
+    def move(self, q: ArrayLike, step: ArrayLike) -> Floats:
+        """Coordinates after the small motion `step` (speed times time): the retraction of the manifold."""
+        q, step = np.array(q, dtype=np.float64), np.asarray(step, dtype=np.float64)
+        k = self.euler_parameters
+        if k is None:
+            return np.asarray(q + step, dtype=np.float64)
+        q[:k] += step[:k]
+        q[k + 4 :] += step[k + 3 :]
+        angle = float(np.linalg.norm(step[k : k + 3]))
+        half = 0.5 * np.sinc(0.5 * angle / np.pi) * step[k : k + 3]  # sin(angle/2)/angle * step
+        a, b = np.cos(0.5 * angle), half
+        e0, e = q[k], q[k + 1 : k + 4].copy()
+        q[k] = a * e0 - b @ e
+        q[k + 1 : k + 4] = a * e + e0 * b + np.cross(b, e)
+        return q
+
+    def motion(self, q: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Motion:
+        """The motion at q, u, t, evaluated once (by Python; a pose-only hinge through its address)."""
+        numbers = as_vector(q, f"{self.kind}: q", self.n_coordinates)
+        speeds = np.zeros(self.n_speeds) if u is None else as_vector(u, f"{self.kind}: u", self.n_speeds)
+        record = np.zeros(24 + 6 * self.n_speeds)
+        motion = motion_views(record, self.n_speeds)
+        motion.rotation[:] = np.eye(3)
+        if has_pose(self):
+            from .entry import call  # compiles: only when asked for
+
+            call(self, "hinge", numbers, speeds, t, record)
+        else:
+            from .entry import python_self
+
+            type(self).evaluate(python_self(self, t), numbers, speeds, t, motion)
+        return motion
+
+    def coordinates(
+        self, offset: ArrayLike, rotation: ArrayLike, guess: ArrayLike | None = None, t: float = 0.0
+    ) -> Floats:
+        """q that brings end b to this pose, nearest to the guess: Gauss-Newton, from several starts."""
+        c, C = as_vector(offset, f"{self.kind}: offset"), np.asarray(rotation, dtype=np.float64)
+        rng = np.random.default_rng(0)
+        first = self.reference() if guess is None else np.asarray(guess, dtype=np.float64)
+        best, best_gap = first, np.inf
+        for attempt in range(12):
+            q = first.copy() if attempt == 0 else self.sample(rng)
+            for _ in range(60):
+                m = self.motion(q, t=t)
+                turn = C @ m.rotation.T
+                gap = np.concatenate((c - m.offset, rotation_vector(turn)))
+                if not self.n_speeds:
+                    break
+                J = np.hstack((m.translation_partials, m.rotation_partials))
+                step = np.linalg.lstsq(J.T, gap, rcond=1e-12)[0]
+                q = self.move(q, step)
+                if np.linalg.norm(step) < 1e-14 * (1.0 + np.linalg.norm(q)):
+                    break
+            m = self.motion(q, t=t)
+            size = float(np.linalg.norm(c - m.offset) + np.linalg.norm(rotation_vector(C @ m.rotation.T)))
+            if size < best_gap:
+                best, best_gap = q, size
+            if best_gap < 1e-10 * (1.0 + float(np.linalg.norm(c))):
+                return best
+        raise ConvergenceError(
+            f"{self.kind} cannot take the pose asked for: the nearest found is {best_gap:.2g} away "
+            f"(at q = {np.array2string(best, precision=4)}). The offset or rotation is outside its motion."
+        )
+
+
+class AxialHinge(Hinge):
+    """A hinge written about its third axis; `axis` says which direction of the two end bases that is."""
+
+    axis: Any
+
+    def base(self) -> Floats:
+        return axis_base(self.axis, self.kind)
+
+
+def axis_field() -> Any:
+    """The `axis` field of an axial hinge: "x", "y", "z" or a vector."""
+    return structure(default="z")
+
+
+_BASES = {
+    "x": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+    "y": ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
+    "z": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+}
+
+
+def axis_base(axis: Any, what: str) -> Floats:
+    """A rotation whose third column is the axis.
+
+    >>> axis_base("y", "hinge")[:, 2].tolist()
+    [0.0, 1.0, 0.0]
+    """
+    if isinstance(axis, str):
+        if axis not in _BASES:
+            raise ElementError(f"{what}: axis is {axis!r}; wanted 'x', 'y', 'z' or a vector of three numbers.")
+        return np.array(_BASES[axis])
+    z = as_axis(axis, f"{what}: axis")
+    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x /= np.linalg.norm(x)
+    return np.column_stack((x, np.cross(z, x), z))
+
+
+def rotation_vector(R: Floats) -> Floats:
+    """Axis times angle of a rotation; safe at 0 and at half a turn."""
+    axial = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    s, c = float(np.linalg.norm(axial)), 0.5 * (float(np.trace(R)) - 1.0)
+    if s > 1e-7:
+        return np.asarray(axial * (np.arctan2(s, c) / s))
+    if c > 0.0:
+        return axial
+    k = int(np.argmax(np.diag(R)))  # half a turn: the axis is a column of (R + 1)/2
+    column = 0.5 * (R[:, k] + np.eye(3)[:, k])
+    return np.asarray(np.pi * column / np.linalg.norm(column))
+
+
+def has_pose(hinge: Hinge) -> bool:
+    """Whether the author wrote the pose only."""
+    return hasattr(type(hinge), "pose") and type(hinge).evaluate is Hinge.evaluate

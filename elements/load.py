@@ -1,0 +1,114 @@
+"""External loads (6.2.8): a force or a moment on one end, from outside the system."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology.errors import ElementError
+
+from .element import Element, structure
+from .signal import as_signal
+
+Floats = NDArray[np.float64]
+
+
+class EndMotion(NamedTuple):
+    """Where the loaded end is and how it moves, in world components."""
+
+    position: Floats  # (3,)
+    rotation: Floats  # (3, 3), the end base in the world
+    velocity: Floats  # (3,)
+    angular_velocity: Floats  # (3,)
+
+
+class EndLoad(NamedTuple):
+    """What acts on the end, in world components. Arrives zeroed."""
+
+    force: Floats  # (3,), through the end point
+    moment: Floats  # (3,)
+
+
+class Load(Element):
+    """The contract of a load. A subclass is a frozen dataclass; its fields are its parameters.
+
+    1. Write ``evaluate(self, end, t, load)``: from the motion `end` of the loaded end (EndMotion) and the
+       time it fills in `load.force` and `load.moment` on the body, world components.
+    2. It must depend on its arguments and fields only; plain scalar Python, compiled as it stands.
+    """
+
+    is_load: ClassVar[bool] = True
+
+    def evaluate(self, end: EndMotion, t: float, load: EndLoad) -> None:
+        raise ElementError(f"{self.kind} has no evaluate(): write it.")
+
+
+def _signals(element: Any, names: tuple[str, str, str]) -> None:
+    if element.frame not in ("world", "body"):
+        raise ElementError(f"{element.kind}: frame is {element.frame!r}; wanted 'world' or 'body'.")
+    for name in names:
+        object.__setattr__(element, name, as_signal(getattr(element, name), f"{element.kind}.{name}"))
+    object.__setattr__(element, "turns", float(element.frame == "body"))
+
+
+@dataclass(frozen=True)
+class Force(Load):
+    """A force through the end point.
+
+    Parameters
+    ----------
+    x, y, z : signal or number
+        Components [N].
+    frame : "world" or "body"
+        Base of the components: the world's, or that of the loaded end.
+
+    Examples
+    --------
+    >>> Force(z=-5.0).frame
+    'world'
+    """
+
+    x: Any = 0.0
+    y: Any = 0.0
+    z: Any = 0.0
+    frame: str = structure(default="world")
+    turns: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _signals(self, ("x", "y", "z"))
+
+    def evaluate(self, end: EndMotion, t: float, load: EndLoad) -> None:
+        place(self.x.value, self.y.value, self.z.value, self.turns, end.rotation, load.force)
+
+
+@dataclass(frozen=True)
+class Moment(Load):
+    """A moment [N m]; parameters as for `Force`.
+
+    >>> Moment(x=1.0, frame="body").turns
+    1.0
+    """
+
+    x: Any = 0.0
+    y: Any = 0.0
+    z: Any = 0.0
+    frame: str = structure(default="world")
+    turns: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _signals(self, ("x", "y", "z"))
+
+    def evaluate(self, end: EndMotion, t: float, load: EndLoad) -> None:
+        place(self.x.value, self.y.value, self.z.value, self.turns, end.rotation, load.moment)
+
+
+def place(x: float, y: float, z: float, turns: float, R: Floats, out: Floats) -> None:
+    """Components in the world, or in the base R, as world components."""
+    if turns > 0.5:
+        for k in range(3):
+            out[k] = R[k, 0] * x + R[k, 1] * y + R[k, 2] * z
+    else:
+        out[0] = x
+        out[1] = y
+        out[2] = z

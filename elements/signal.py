@@ -1,0 +1,216 @@
+"""Signals: given functions of time, with their rate and acceleration (inputs, motions, moving scalars)."""
+
+from dataclasses import dataclass, field
+from math import cos, floor, sin
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.topology.errors import ElementError
+
+from .element import Element, SignalValue, structure
+
+Floats = NDArray[np.float64]
+
+
+class Signal(Element):
+    """The contract of a signal. A subclass is a frozen dataclass; its fields are its parameters.
+
+    1. Write ``evaluate(self, t, out)`` with out = value, rate, acceleration; or ``value(self, t)`` alone: the
+       rates then follow exactly from the same source compiled for jet numbers.
+    2. Value and rate must be continuous except at ``breaks``, times the integrator steps on exactly.
+    """
+
+    is_signal: ClassVar[bool] = True
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return ()
+
+    def evaluate(self, t: float, out: Floats) -> None:
+        raise ElementError(f"{self.kind} has neither evaluate() nor value(): write one of them.")
+
+    def at(self, t: float) -> SignalValue:
+        """Value, rate and acceleration at one time.
+
+        >>> Polynomial([1.0, 2.0, 3.0]).at(2.0)
+        SignalValue(value=17.0, rate=14.0, acceleration=6.0)
+        """
+        out = np.zeros(3)
+        if type(self).evaluate is Signal.evaluate and hasattr(type(self), "value"):
+            from .entry import call
+
+            call(self, "signal", out, out, t, out)
+        else:
+            type(self).evaluate(self, float(t), out)
+        return SignalValue(*out.tolist())
+
+
+@dataclass(frozen=True)
+class Constant(Signal):
+    """Always the same number.
+
+    >>> Constant(2.0).at(1.0).rate
+    0.0
+    """
+
+    level: float
+
+    def evaluate(self, t: float, out: Floats) -> None:
+        out[0] = self.level
+        out[1] = 0.0
+        out[2] = 0.0
+
+
+@dataclass(frozen=True)
+class Polynomial(Signal):
+    """c0 + c1 t + c2 t^2 + ...
+
+    >>> Polynomial([0.0, 3.0]).at(2.0).value
+    6.0
+    """
+
+    coefficients: ArrayLike
+
+    def evaluate(self, t: float, out: Floats) -> None:
+        value, rate, half = 0.0, 0.0, 0.0
+        for k in range(len(self.coefficients) - 1, -1, -1):  # type: ignore[arg-type]
+            half = half * t + rate
+            rate = rate * t + value
+            value = value * t + self.coefficients[k]  # type: ignore[index]
+        out[0] = value
+        out[1] = rate
+        out[2] = 2.0 * half
+
+
+@dataclass(frozen=True)
+class Harmonic(Signal):
+    """offset + amplitude sin(frequency t + phase); frequency in rad/s.
+
+    >>> Harmonic(amplitude=2.0, frequency=3.0).at(0.0).rate
+    6.0
+    """
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def evaluate(self, t: float, out: Floats) -> None:
+        angle = self.frequency * t + self.phase
+        out[0] = self.offset + self.amplitude * sin(angle)
+        out[1] = self.amplitude * self.frequency * cos(angle)
+        out[2] = -self.amplitude * self.frequency * self.frequency * sin(angle)
+
+
+@dataclass(frozen=True, eq=False)
+class Spline(Signal):
+    """A C2 cubic spline through a table; before and after it the end values stand still or it repeats.
+
+    Parameters
+    ----------
+    times, values : arrays (n,)
+        The table, times increasing.
+    ends : "clamped", "natural", "not-a-knot" or "periodic"
+        End condition; "clamped" (the default) starts and stops with rate zero, so that the signal stays
+        continuously differentiable where it is held.
+
+    Examples
+    --------
+    >>> Spline([0.0, 1.0], [0.0, 2.0]).at(0.5).value
+    1.0
+    """
+
+    times: ArrayLike = structure()
+    values: ArrayLike = structure()
+    ends: str = structure(default="clamped")
+    knots: Any = field(default=None, init=False, repr=False)
+    table: Any = field(default=None, init=False, repr=False)
+    periodic: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        t, y = np.array(self.times, dtype=np.float64), np.array(self.values, dtype=np.float64)
+        if t.ndim != 1 or t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0.0):
+            raise ElementError("Spline: times and values must be equally long, at least 2, times increasing.")
+        if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
+            raise ElementError("Spline: times and values must be finite numbers.")
+        if self.ends not in ("clamped", "natural", "not-a-knot", "periodic"):
+            raise ElementError(f"Spline: ends is {self.ends!r}; wanted clamped, natural, not-a-knot or periodic.")
+        if self.ends == "periodic" and y[0] != y[-1]:
+            raise ElementError("Spline: a periodic table must end with the value it starts with.")
+        from scipy.interpolate import CubicSpline
+
+        object.__setattr__(self, "knots", t)
+        object.__setattr__(self, "table", np.ascontiguousarray(CubicSpline(t, y, bc_type=self.ends).c.T[:, ::-1]))
+        object.__setattr__(self, "periodic", float(self.ends == "periodic"))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return () if self.periodic else (float(self.knots[0]), float(self.knots[-1]))
+
+    def evaluate(self, t: float, out: Floats) -> None:
+        n = len(self.knots) - 1
+        x = t
+        if self.periodic > 0.5:
+            period = self.knots[n] - self.knots[0]
+            x = x - period * floor((x - self.knots[0]) / period)
+        held = x < self.knots[0] or x > self.knots[n]
+        x = min(max(x, self.knots[0]), self.knots[n])
+        low, high = 0, n
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.knots[middle] <= x:
+                low = middle
+            else:
+                high = middle
+        x = x - self.knots[low]
+        a, b, c, d = self.table[low, 0], self.table[low, 1], self.table[low, 2], self.table[low, 3]
+        out[0] = a + x * (b + x * (c + x * d))
+        out[1] = 0.0 if held else b + x * (2.0 * c + x * 3.0 * d)
+        out[2] = 0.0 if held else 2.0 * c + 6.0 * x * d
+
+
+@dataclass(frozen=True, eq=False)
+class Function(Signal):
+    """Any function of time, written in plain Python; its rates come from jet numbers.
+
+    >>> Function(lambda t: 3.0 * t * t).at(2.0)
+    SignalValue(value=12.0, rate=12.0, acceleration=6.0)
+
+    Parameters
+    ----------
+    function : callable
+        value = function(t), compiled as it stands.
+    break_times : sequence of numbers
+        Times where value, rate or acceleration jumps.
+    """
+
+    function: Any
+    break_times: tuple[float, ...] = structure(default=())
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ElementError(f"Function: {self.function!r} is not callable; wanted a function of t.")
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(float(t) for t in self.break_times)
+
+    def value(self, t: float) -> float:
+        return float(self.function(t))
+
+
+def as_signal(value: Any, what: str) -> Signal:
+    """A signal as it is, a number as a Constant, a callable as a Function."""
+    if isinstance(value, Signal):
+        return value
+    if callable(value):
+        return Function(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ElementError(f"{what} is {value!r}: wanted a signal, a number or a function of t.") from None
+    if not np.isfinite(number):
+        raise ElementError(f"{what} is {value!r}: wanted a finite number.")
+    return Constant(number)
