@@ -19,7 +19,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from treemech.topology.errors import ElementError, TreemechError
 
 from . import library
 from .cache import cache_folder, log, numba_cache
-from .element import Element, Floats, SignalValue, kinds, parameters, record
+from .element import Element, Floats, kinds, parameters, record
 from .hinge import Hinge, has_pose, motion_layout, motion_views
 from .load import EndLoad, EndMotion
 from .signal import Function, Signal
@@ -77,7 +77,7 @@ def make_entry(element: Element) -> Entry:
     address = library_address(element)
     if address is not None:
         return Entry(address, "library", None)
-    if not os.environ.get("NUMBA_DISABLE_JIT"):
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
         try:
             compiled = compile_entry(element)
             return Entry(compiled.address, "numba", compiled)
@@ -156,6 +156,10 @@ def check_methods(element: Element) -> None:
         n, k = element.n_coordinates, element.euler_parameters
         if not isinstance(n, int) or not 0 <= n <= 7 or element.n_speeds > 6:
             raise ElementError(f"{element.kind}.n_coordinates is {n!r}; wanted an integer from 0 to 7.")
+        if k is not None and name == "pose":
+            raise ElementError(
+                f"{element.kind} has euler_parameters and a pose alone: a pose has u = q'; write evaluate()."
+            )
         if k is not None and not 0 <= k <= n - 4:
             raise ElementError(
                 f"{element.kind}.euler_parameters is {k}: q[{k}:{k + 4}] does not fit {n} coordinates."
@@ -328,7 +332,7 @@ def python_self(element: Element, t: float) -> Any:
 
 
 class _WithSignals:
-    def __init__(self, element: Element, values: dict[str, SignalValue]) -> None:
+    def __init__(self, element: Element, values: Mapping[str, Any]) -> None:
         self._element = element
         self.__dict__.update(values)
 
@@ -343,6 +347,10 @@ def _doubles(address: int | None, n: int) -> Floats:
 def python_entry(element: Element) -> Entry:
     """The element's method behind a ctypes callback; exceptions are kept for the driver."""
     role, (name, function) = role_of(element), method_of(element)
+    if name == "pose":
+        raise ElementError(
+            f"{element.kind}.pose needs numba for its derivatives: unset NUMBA_DISABLE_JIT, or write evaluate()."
+        )
     views: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def look(a: int, b: int, out: int) -> tuple[Any, ...]:

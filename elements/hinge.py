@@ -1,5 +1,6 @@
 """Hinge elements (3.3.23-35): the relative motion of two ends as a function of coordinates and time."""
 
+from math import prod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ def motion_layout(n_speeds: int) -> list[tuple[str, tuple[int, ...], int]]:
     for name in Motion._fields:
         shape = (3, 3) if name == "rotation" else (n_speeds, 3) if name.endswith("partials") else (3,)
         layout.append((name, shape, start))
-        start += int(np.prod(shape))
+        start += prod(shape)
     return layout
 
 
@@ -40,7 +41,7 @@ def motion_views(record: Floats, n_speeds: int) -> Motion:
     """The flat motion record seen as a Motion."""
     return Motion(
         *(
-            record[start : start + int(np.prod(shape))].reshape(shape)
+            record[start : start + prod(shape)].reshape(shape)
             for _, shape, start in motion_layout(n_speeds)
         )
     )

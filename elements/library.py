@@ -46,7 +46,7 @@ def core_hash() -> str:
 
 def wanted() -> bool:
     """Whether a built library may be used at all: TREEMECH_JIT=1 forces the jit."""
-    return os.environ.get("TREEMECH_JIT", "0") in ("", "0") and not os.environ.get("NUMBA_DISABLE_JIT")
+    return all(os.environ.get(name, "0") in ("", "0") for name in ("TREEMECH_JIT", "NUMBA_DISABLE_JIT"))
 
 
 @cache

@@ -1,0 +1,53 @@
+# make demo      a simulation end to end; results in out/
+# make test      the quick tests            make test-all   the slow ones too
+# make lint      ruff, mypy                 make library    the compiled core, built in place
+# make clean     remove everything made here
+# TREEMECH_NO_LIBRARY=1 make ...   leaves the compiled core out: numba compiles it on first use
+
+PYTHON ?= python3
+BIN := .venv/bin
+CORE := $(wildcard elements/*.py kinematics/*.py dynamics/*.py)
+INSTALL := pyproject.toml setup.py
+
+.PHONY: demo test test-all lint library clean
+
+demo: .venv/installed .venv/library
+	$(BIN)/python -m treemech demo
+
+test: .venv/installed-test .venv/library
+	$(BIN)/python -m pytest -n 2
+
+test-all: .venv/installed-test .venv/library
+	$(BIN)/python -m pytest -n 2 -m ""
+
+lint: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+library: .venv/installed
+	$(BIN)/python -m treemech.dynamics.build
+	touch .venv/library
+
+clean:
+	rm -rf .venv out build dist *.egg-info treemech/_library .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+# Installed in place, so that the sources here are what runs. The libraries follow in a step of their own: the
+# build then uses this environment and need not set up another one.
+.venv/installed: $(INSTALL) | .venv/bin/python
+	TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q -e .
+	touch $@
+
+.venv/installed-test: $(INSTALL) | .venv/bin/python
+	TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q -e ".[test]"
+	touch $@ .venv/installed
+
+# Only when sources of the core have changed (the build looks at their hash); without a compiler the tests go on
+.venv/library: $(CORE) | .venv/installed
+	@if [ "$${TREEMECH_NO_LIBRARY:-0}" != 1 ]; then $(BIN)/python -m treemech.dynamics.build --if-changed \
+	|| echo "the compiled core was not built; the first use compiles it with numba (about 15 s, once)"; fi
+	@touch $@

@@ -1,0 +1,163 @@
+"""One model in the compiled core: arrays in, arrays out. The last Python before the addresses."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.elements.entry import catching
+from treemech.kinematics.lagrange import Lagrange
+from treemech.kinematics.layout import Layout
+from treemech.kinematics.plan import (
+    COLUMN,
+    COM,
+    D_INV,
+    DOF,
+    KIND,
+    N_FREE,
+    PIVOT,
+    PLACE_P,
+    PRISMATIC,
+    REVOLUTE,
+    make_context,
+    make_work,
+)
+from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK, SIGNAL_FAILED, split
+from treemech.topology import ElementError, Tree
+
+from . import native
+
+Floats = NDArray[np.float64]
+N_TRACE = 30
+# Columns of a trace, world components
+ROTATION, POSITION, OMEGA = slice(0, 9), slice(9, 12), slice(12, 15)
+VELOCITY, ALPHA, ACCELERATION = slice(15, 18), slice(18, 21), slice(21, 24)
+MOMENT, FORCE = slice(24, 27), slice(27, 30)
+
+
+def data(array: NDArray[Any]) -> int:
+    """Address of an array's numbers; the array must be contiguous and stay alive."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+class Core:
+    """Plan, Work and context of one model, and the entry points on them. Not for two threads at once."""
+
+    def __init__(self, tree: Tree, coordinates: Lagrange, layout: Layout) -> None:
+        self.tree, self.coordinates, self.layout = tree, coordinates, layout
+        self.nq, self.nu, self.rows = coordinates.nq, coordinates.nu, len(tree.bodies)
+        self.work = make_work(layout.plan, self.nq, layout.parameters)
+        self.context = make_context(layout.plan, self.work, self.nq)
+        self.context_address = data(self.context)
+        # one state at fixed addresses, so that a single call takes no address
+        self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
+        self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
+        self._at = tuple(data(x) for x in (self._t, self._q, self._u, self._tau, self._ud))
+        self._forward: Any = None
+
+    def guard(self) -> AbstractContextManager[Any]:
+        """Catches what a foreign element raises; free for models without one."""
+        return catching() if self.layout.foreign else nullcontext()
+
+    def forward_dynamics(self, t: float, q: Floats, u: Floats, tau: Floats | None = None) -> Floats:
+        """ud of one state."""
+        if self._forward is None:
+            self._forward = native.entry("forward_dynamics")
+        self._t[0] = t
+        self._q[:] = q
+        self._u[:] = u
+        self._tau[:] = self._zero if tau is None else tau
+        a, b, c, d, e = self._at
+        if self.layout.foreign:
+            with self.guard() as failure:
+                status = self._forward(1, a, b, c, d, e, self.context_address)
+            if status != OK:
+                self.fail(status, float(self._t[0]), failure)
+        else:
+            self._forward(1, a, b, c, d, e, self.context_address)
+        return self._ud.copy()
+
+    def many(self, name: str, t: Floats, *arrays: Floats) -> None:
+        """An entry point over len(t) states."""
+        function, times = native.entry(name), np.array(t, dtype=np.float64)
+        for array in arrays:
+            if array.dtype != np.float64 or not array.flags.c_contiguous:
+                raise AssertionError("the core takes C-contiguous float64 arrays")
+        with self.guard() as failure:
+            status = function(len(times), data(times), *(data(x) for x in arrays), self.context_address)
+        if status != OK:
+            self.fail(status, float(times[0]), failure)
+
+    def inverse_dynamics(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> Floats:
+        """tau = A ud - Q of every state (rows)."""
+        tau = np.zeros((len(t), self.nu))
+        self.many("inverse_dynamics", t, q, u, ud, tau)
+        return tau
+
+    def accelerations(self, t: Floats, q: Floats, u: Floats, tau: Floats | None = None) -> Floats:
+        """ud of every state (rows)."""
+        ud = np.zeros((len(t), self.nu))
+        self.many("forward_dynamics", t, q, u, np.zeros((len(t), self.nu)) if tau is None else tau, ud)
+        return ud
+
+    def mass_matrix(self, t: float, q: Floats) -> Floats:
+        A = np.zeros((self.nu, self.nu))
+        self.many("mass_matrix", np.array([t]), np.ascontiguousarray(q), self._zero, A)
+        return A
+
+    def trace(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats]:
+        """(trace, tau): motion and hinge load of every body (count, nb+1, 30), loads on the speeds (count, nu).
+
+        Prescribed entries of q, u, ud are overwritten with what their signals say.
+        """
+        out, tau = np.zeros((len(t), self.rows, N_TRACE)), np.zeros((len(t), self.nu))
+        self.many("trace", t, q, u, ud, tau, out)
+        return out, tau
+
+    def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:
+        """(body, column) of a free speed that meets no inertia at q, or None."""
+        self.forward_dynamics(0.0, q, self._zero)
+        plan, W, S = self.layout.plan, self.work.body, self.work.speed
+        arms = np.abs(plan.constants[:, [*range(PLACE_P, PLACE_P + 3), *range(COM, COM + 3)]]).max(axis=1)
+        totals = np.array([[b.mass, float(np.trace(b.inertia))] for b in self.tree.bodies])
+        for i in range(self.rows - 1, 0, -1):  # subtree: mass, inertia, largest arm
+            parent = self.tree.parent[i]
+            totals[parent] += totals[i]
+            if parent > 0:
+                arms[parent] = max(arms[parent], arms[i])
+        for i in range(1, self.rows):
+            row = plan.body[i]
+            scale = totals[i, 0] * max(arms[i] ** 2, 1.0 if row[KIND] == PRISMATIC else 0.0) + totals[i, 1]
+            for d in range(row[DOF], row[DOF] + row[N_FREE]):
+                one = row[KIND] in (REVOLUTE, PRISMATIC)
+                with np.errstate(divide="ignore"):
+                    pivot = 1.0 / W[i, D_INV] if one else S[d, PIVOT]
+                if not pivot > 1e-13 * scale:
+                    return i, int(plan.dof[d, COLUMN])
+        return None
+
+    def fail(self, status: int, t: float, failure: Any, partial: Any = None) -> None:
+        """Raise for the element a status names."""
+        error = ElementError(f"{self.culprit(status)} failed at t = {t:.6g} s.")
+        cause = getattr(failure, "exception", None)
+        if cause is not None:
+            error = ElementError(
+                f"{self.culprit(status)} failed at t = {t:.6g} s: {type(cause).__name__}: {cause}"
+            )
+        error.partial = partial
+        raise error from cause
+
+    def culprit(self, status: int) -> str:
+        """The element a status is about, by the user's name."""
+        code, index = split(status)
+        if code == HINGE_FAILED:
+            connection = self.tree.branches[index - 1].connection
+            return f"hinge {connection.name!r} ({type(connection.element).__name__})"
+        if code == LOAD_FAILED:
+            load = self.layout.loads[index]
+            return f"load {load.name!r} ({load.element.kind})"
+        if code == SIGNAL_FAILED:
+            return f"signal {self.layout.signals[index]!r}"
+        return f"the core (status {status})"

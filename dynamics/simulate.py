@@ -1,0 +1,226 @@
+"""The dynamic simulation problem (8.4) for trees: the compiled integrator, driven from Python.
+
+Python is entered only to grow buffers, show progress, stop at the breaks of signals and let Ctrl-C through.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, STEP_TOO_SMALL, split
+
+from treemech.topology import TreemechError
+
+from . import native
+from .core import Core, data
+
+Floats = NDArray[np.float64]
+METHODS = {"DOP853": 0, "DP5": 1}
+# Layout of the integrator's memory: dynamics.runge_kutta, which cannot be asked without importing numba
+_TIME, _END, _STEP, _RTOL, _MAX_STEP, _LAST_ERROR, _STAGE_TIME = range(7)
+_EVALUATIONS, _STEPS, _REJECTED, _WRITTEN, _STARTED, _PENDING = range(6)
+_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _E5_ROW, _NEW_ROW = 8, 8, 29, 17, 16
+_BUFFER = 64  # accepted steps per visit to Python at the start
+
+
+@dataclass(eq=False)
+class Integration:
+    """What an integration computed: states row by row, and how it went."""
+
+    t: Floats
+    y: Floats
+    status: int = OK
+    message: str = ""
+    failure: object = None
+    failed_at: float = 0.0
+    interrupted: bool = False
+    n_evaluations: int = 0
+    n_steps: int = 0
+    n_rejected: int = 0
+    dense: Floats | None = None
+
+
+class _Integrator:
+    """Memory of one run of the compiled integrator."""
+
+    def __init__(
+        self, core: Core, method: int, t0: float, y: Floats, rtol: float, atol: Floats, max_step: float
+    ) -> None:
+        n = len(y)
+        self.core, self.method, self.n = core, method, n
+        self.control, self.count = np.zeros(_N_CONTROL), np.zeros(_N_COUNT, dtype=np.int64)
+        self.y, self.atol = y, atol
+        self.work = np.zeros(_N_WORK_ROWS * n)
+        self.euler = np.array([*core.coordinates.euler_parameters, 0], dtype=np.int64)
+        self.control[_TIME], self.control[_RTOL], self.control[_MAX_STEP] = t0, rtol, max_step
+        self.rhs = native.address("rhs")
+        self.integrate = native.entry("integrate")
+
+    @property
+    def t(self) -> float:
+        return float(self.control[_TIME])
+
+    def aim(self, end: float) -> None:
+        """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
+        self.control[_END], self.control[_STEP], self.count[_STARTED] = end, 0.0, 0
+
+    def advance(
+        self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
+    ) -> int:
+        status: int = self.integrate(
+            self.method, self.rhs, self.core.context_address, self.n, data(self.control), data(self.count),
+            data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
+            len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
+            0 if dense is None else data(dense), budget,
+        )  # fmt: skip
+        return status
+
+
+def integrate(
+    core: Core,
+    t_span: tuple[float, float],
+    y0: Floats,
+    method: str,
+    rtol: float,
+    atol: Floats,
+    t_eval: Floats | None = None,
+    max_step: float = np.inf,
+    first_step: float | None = None,
+    breaks: tuple[float, ...] = (),
+    dense: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> Integration:
+    """Integrate y = (q, u) over t_span; never raises for what happens inside, see `status` and `message`."""
+    t0, t1 = t_span
+    direction = 1.0 if t1 >= t0 else -1.0
+    inner = sorted({b for b in breaks if (b - t0) * direction > 0 and (t1 - b) * direction > 0})
+    legs = [*(inner if direction > 0 else inner[::-1]), t1]
+    run = _Integrator(core, METHODS[method], t0, np.array(y0), rtol, atol, max_step)
+    t_out = np.zeros(0) if t_eval is None else t_eval
+    y_out = np.zeros((max(len(t_out), 1), run.n))
+    ts, ys, coefficients = [np.array([t0])], [run.y.copy()[None]], []
+    capacity, budget, status, interrupted = _BUFFER, _BUFFER, OK, False
+    with core.guard() as failure:
+        try:
+            for leg, end in enumerate(legs):
+                run.aim(end)
+                if leg == 0 and first_step is not None:
+                    run.control[_STEP] = direction * first_step
+                while True:
+                    t_step, y_step = np.zeros(capacity), np.zeros((capacity, run.n))
+                    table = np.zeros((capacity, 8 * run.n)) if dense else None
+                    started = time.perf_counter()
+                    status = run.advance(t_out, y_out, t_step, y_step, table, budget)
+                    elapsed = time.perf_counter() - started
+                    pending = int(run.count[_PENDING]) if t_eval is None else 0
+                    if pending:
+                        ts.append(t_step[:pending])
+                        ys.append(y_step[:pending])
+                        if table is not None:
+                            coefficients.append(table[:pending])
+                    if progress is not None:
+                        progress((run.t - t0) / (t1 - t0) if t1 != t0 else 1.0)
+                    if status != PAUSED:
+                        break
+                    if elapsed < 0.05:  # visit Python about ten times a second, whatever the model costs
+                        budget *= 2
+                        if t_eval is None and capacity * run.n < 2_000_000:
+                            capacity *= 2
+                if status != OK:
+                    break
+        except KeyboardInterrupt:
+            interrupted = True
+    written = int(run.count[_WRITTEN])
+    result = Integration(
+        t=t_out[:written].copy() if t_eval is not None else np.concatenate(ts),
+        y=y_out[:written] if t_eval is not None else np.concatenate(ys),
+        status=status,
+        interrupted=interrupted,
+        failure=failure,
+        n_evaluations=int(run.count[_EVALUATIONS]),
+        n_steps=int(run.count[_STEPS]),
+        n_rejected=int(run.count[_REJECTED]),
+    )
+    if dense:
+        result.dense = np.concatenate(coefficients) if coefficients else np.zeros((0, 8 * run.n))
+    result.failed_at = float(run.control[_STAGE_TIME]) if run.count[_STARTED] else run.t
+    result.message = _message(core, run, status, interrupted, t1)
+    return result
+
+
+def interpolate(method: str, t: Floats, table: Floats, times: Floats, euler: list[int]) -> Floats:
+    """States at `times` from the interpolants of all steps; Euler parameters brought back to length 1."""
+    step = np.sign(t[-1] - t[0]) or 1.0
+    if np.any((times - t[0]) * step < 0) or np.any((t[-1] - times) * step < 0):
+        raise TreemechError(f"the run covers t = {t[0]:.6g} .. {t[-1]:.6g} s; asked for a time outside.")
+    k = np.clip(np.searchsorted(step * t, step * times, side="right") - 1, 0, len(t) - 2)
+    x = ((times - t[k]) / (t[k + 1] - t[k]))[..., None]
+    n = table.shape[1] // 8
+    rows = table[k].reshape(*np.shape(times), 8, n)
+    y = np.zeros((*np.shape(times), n))
+    for r in range(6 if method == "DOP853" else 3, -1, -1):
+        y = (y + rows[..., 1 + r, :]) * (1.0 - x if method == "DOP853" and r % 2 else x)
+    y += rows[..., 0, :]
+    for a in euler:
+        y[..., a : a + 4] /= np.linalg.norm(y[..., a : a + 4], axis=-1, keepdims=True)
+    return y
+
+
+def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: float) -> str:
+    """How the integration ended, with the coordinate to look at if it failed."""
+    if interrupted:
+        return f"interrupted at t = {run.t:.6g} s of {end:.6g} s; what was computed until then is kept."
+    if status == OK:
+        return f"reached t = {end:.6g} s in {run.count[_STEPS]} steps, {run.count[_EVALUATIONS]} evaluations."
+    names = [f"{n}.q" for n in core.coordinates.q_names] + [f"{n}.u" for n in core.coordinates.u_names]
+    code, index = split(status)
+    if code == NOT_FINITE:
+        return (
+            f"the equations of motion give {run.control[_LAST_ERROR]} for the rate of {names[index]} at the start, "
+            f"t = {run.t:.6g} s. Look at the initial state and at the inertia behind that hinge."
+        )
+    if code == STEP_TOO_SMALL:
+        n = run.n
+        error = np.abs(run.work[_E5_ROW * n : (_E5_ROW + 1) * n])
+        error = error / (run.atol + run.control[_RTOL] * np.abs(run.y))
+        worst = int(np.nanargmax(error)) if np.any(np.isfinite(error)) else int(np.argmax(~np.isfinite(error)))
+        return (
+            f"the step size fell to {abs(run.control[_STEP]):.2g} s at t = {run.t:.6g} s after "
+            f"{run.count[_STEPS]} steps ({run.count[_REJECTED]} rejected). The error is dominated by "
+            f"{names[worst]} = {run.y[worst]:.6g}. Look for a singular position or an unbounded load there; "
+            "else try another rtol, or atol for this coordinate by name."
+        )
+    return f"{core.culprit(status)} failed at t = {run.t:.6g} s."
+
+
+class ProgressBar:
+    """A bar on stderr: fraction done, time left. tqdm if it is installed."""
+
+    def __init__(self, label: str) -> None:
+        self.started, self.label, self.bar = time.perf_counter(), label, None
+        try:
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=1.0, desc=label, unit="s", bar_format="{l_bar}{bar}| {elapsed}<{remaining}")
+        except ImportError:
+            pass
+
+    def __call__(self, fraction: float) -> None:
+        if self.bar is not None:
+            self.bar.update(fraction - self.bar.n)
+            return
+        elapsed = time.perf_counter() - self.started
+        left = elapsed * (1.0 - fraction) / fraction if fraction > 0 else float("nan")
+        filled = int(30 * fraction)
+        sys.stderr.write(f"\r{self.label} [{'#' * filled}{'.' * (30 - filled)}] {100 * fraction:3.0f}% {left:.1f} s left ")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        else:
+            sys.stderr.write("\n")

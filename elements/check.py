@@ -1,0 +1,58 @@
+"""`tm.check`: holds an element, built in or foreign, to the numbered duties of its contract."""
+
+from typing import Any
+
+import numpy as np
+
+from treemech.topology.errors import ElementError
+
+from .check_hinge import check_hinge
+from .check_load import check_load
+from .check_signal import check_signal
+from .element import Element
+from .entry import check_methods, role_of
+from .hinge import Hinge
+from .load import Load
+from .report import Report
+from .signal import Signal
+
+
+def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
+    """Hold an element to its contract; raise an ElementError that names the duty it breaks.
+
+    Parameters
+    ----------
+    element : hinge, signal or load
+        The element, built in or foreign.
+    samples : int
+        Number of random positions (and speeds, and times).
+    seed : int
+        Of the random numbers.
+
+    Examples
+    --------
+    >>> from treemech.elements import Screw
+    >>> print(str(check(Screw(pitch=0.1), samples=3)).splitlines()[1])
+      rotation is orthonormal, det +1                                     ...
+    """
+    if isinstance(element, type):
+        raise ElementError(
+            f"check: {element.__name__} is a class; wanted an element, {element.__name__}(...)."
+        )
+    if not isinstance(element, Element):
+        raise ElementError(f"check: {element!r} is not an element; wanted a hinge, a signal or a load.")
+    if samples < 1:
+        raise ElementError(f"check: samples is {samples}; wanted at least 1.")
+    role = role_of(element)
+    check_methods(element)
+    rng = np.random.default_rng(seed)
+    report = Report(element.kind, samples)
+    if isinstance(element, Hinge):
+        check_hinge(element, samples, rng, report)
+    elif isinstance(element, Signal):
+        check_signal(element, samples, rng, report)
+    elif isinstance(element, Load):
+        check_load(element, samples, rng, report)
+    else:
+        raise ElementError(f"check: {element.kind} says it is a {role} but is no subclass of {role.title()}.")
+    return report

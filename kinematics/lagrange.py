@@ -1,0 +1,75 @@
+"""The Lagrange coordinates of a system (5.1): which numbers of q and u belong to which hinge."""
+
+from dataclasses import dataclass
+
+from treemech.elements import Hinge
+from treemech.topology import Connection, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """The coordinates of one hinge in the public order.
+
+    forward: the tree runs from end a to end b; number: of the body the hinge ends in.
+    """
+
+    connection: Connection
+    hinge: Hinge
+    number: int
+    forward: bool
+    q: int
+    u: int
+
+    @property
+    def name(self) -> str:
+        return self.connection.name
+
+    @property
+    def q_slice(self) -> slice:
+        return slice(self.q, self.q + self.hinge.n_coordinates)
+
+    @property
+    def u_slice(self) -> slice:
+        return slice(self.u, self.u + self.hinge.n_speeds)
+
+
+@dataclass(frozen=True, eq=False)
+class Lagrange:
+    """All Lagrange coordinates: in the order in which the hinges were declared, whatever the tree."""
+
+    hinges: tuple[Coordinates, ...]
+    nq: int
+    nu: int
+
+    @property
+    def q_names(self) -> list[str]:
+        """A name for every coordinate: 'A', or 'A[0]', 'A[1]', ... for a hinge with several."""
+        return [name for c in self.hinges for name in _names(c.name, c.hinge.n_coordinates)]
+
+    @property
+    def u_names(self) -> list[str]:
+        return [name for c in self.hinges for name in _names(c.name, c.hinge.n_speeds)]
+
+    @property
+    def euler_parameters(self) -> list[int]:
+        """Where in q four Euler parameters start."""
+        return [c.q + c.hinge.euler_parameters for c in self.hinges if c.hinge.euler_parameters is not None]
+
+
+def _names(name: str, n: int) -> list[str]:
+    return [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
+
+
+def lagrange(tree: Tree, connections: list[Connection]) -> Lagrange:
+    """The coordinates of the branches, in the order of `connections` (free hinges of the tree come last)."""
+    where = {branch.connection.name: (k + 1, branch) for k, branch in enumerate(tree.branches)}
+    order = [c.name for c in connections if c.name in where]
+    order += [name for name in where if name not in set(order)]
+    hinges, nq, nu = [], 0, 0
+    for name in order:
+        number, branch = where[name]
+        hinge = branch.connection.element
+        hinges.append(Coordinates(branch.connection, hinge, number, branch.forward, nq, nu))
+        nq += hinge.n_coordinates
+        nu += hinge.n_speeds
+    return Lagrange(tuple(hinges), nq, nu)

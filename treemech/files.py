@@ -1,0 +1,74 @@
+"""Runs as files: npz with numbers and one JSON text; nothing is executed on reading, writing is atomic."""
+
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from treemech.topology import TreemechError
+
+from .model_info import ModelInfo
+from .run import Run
+
+_SCHEMA = "treemech-run-1"
+_ARRAYS = ("t", "q", "u", "ud", "trace", "tau")
+
+
+def save_run(run: Run, path: str | Path) -> Path:
+    """Write a run; the file appears whole or not at all."""
+    target = Path(path)
+    if target.suffix != ".npz":
+        target = target.with_name(target.name + ".npz")
+    ud, trace, tau = run._results()
+    header = json.dumps(
+        {
+            "schema": _SCHEMA,
+            "model": run.info.as_dict(),
+            "success": run.success,
+            "message": run.message,
+            "method": run.method,
+            "statistics": run.statistics,
+        }
+    )
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            np.savez_compressed(
+                stream, header=np.array(header), t=run.t, q=run.q, u=run.u, ud=ud, trace=trace, tau=tau
+            )
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def read(path: str | Path) -> Run:
+    """Read a run written by `Run.save`. Executes nothing: arrays and text only."""
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            header = json.loads(str(content["header"]))
+            arrays = [np.asarray(content[name], dtype=np.float64) for name in _ARRAYS]
+    except FileNotFoundError:
+        raise
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        raise TreemechError(f"{Path(path).name} is not a treemech run: {error}") from None
+    if header.get("schema") != _SCHEMA:
+        raise TreemechError(f"{Path(path).name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}.")
+    t, q, u, ud, trace, tau = arrays
+    return Run(
+        ModelInfo.from_dict(header["model"]),
+        t,
+        q,
+        u,
+        bool(header["success"]),
+        str(header["message"]),
+        str(header["method"]),
+        dict(header["statistics"]),
+        computed=(ud, trace, tau),
+    )

@@ -1,0 +1,447 @@
+"""Mechanism: a built system, and the analyses on it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.dynamics import core as columns
+from treemech.dynamics.core import Core
+from treemech.dynamics.simulate import METHODS, ProgressBar, integrate
+from treemech.kinematics.lagrange import Lagrange
+from treemech.kinematics.layout import Layout, Prescription
+from treemech.topology import (
+    Attachment,
+    Body,
+    ElementError,
+    SingularError,
+    TopologyError,
+    Tree,
+    TreemechError,
+    chord_location_matrix,
+    connection_graph,
+    draw,
+    location_matrix,
+    tree_matrix,
+    unknown,
+)
+from treemech.topology.body import as_pose
+
+from .model_info import energies, model_info
+from .run import Energy, Run
+from .state import State, fill, find, reference_state
+
+Floats = NDArray[np.float64]
+
+
+class ForwardDynamics(NamedTuple):
+    """Solution of the equations of motion: accelerations, and the multipliers of the chords."""
+
+    ud: Floats
+    multipliers: Floats
+
+
+class Attitude(NamedTuple):
+    """Attitude coordinates of all bodies and how they follow from the speeds (5.2.30).
+
+    z' = Z^T u + z0, z'' = Z^T ud + z00, with z' = (velocity, angular velocity) of body 1, 2, ...; world axes.
+    """
+
+    position: Floats  # (nb, 3)
+    rotation: Floats  # (nb, 3, 3)
+    partials: Floats  # Z (nu, 6 nb)
+    drift: Floats  # z0 (6 nb,)
+    bias: Floats  # z00 (6 nb,)
+
+
+class Reaction(NamedTuple):
+    """Load a connection exerts on the body of its end b, at the point of end b, world components."""
+
+    force: Floats
+    moment: Floats
+
+
+class Momentum(NamedTuple):
+    """Momentum, and angular momentum about the world origin."""
+
+    linear: Floats
+    angular: Floats
+
+
+class Mechanism:
+    """What `System.build` returns: the tree, its coordinates, and every analysis."""
+
+    def __init__(
+        self,
+        name: str,
+        tree: Tree,
+        coordinates: Lagrange,
+        layout: Layout,
+        prescriptions: tuple[Prescription, ...] = (),
+    ) -> None:
+        self.name, self.tree, self.lagrange, self.prescriptions = name, tree, coordinates, prescriptions
+        self.core = Core(tree, coordinates, layout)
+        self.info = model_info(name, tree, coordinates, layout.plan.gravity, prescriptions)
+        self.nq, self.nu = coordinates.nq, coordinates.nu
+        if not tree.chords:
+            self._check_inertia()
+
+    def __repr__(self) -> str:
+        return (
+            f"Mechanism({self.name!r}: {len(self.tree.branches)} bodies, {len(self.tree.chords)} chords, "
+            f"nq = {self.nq}, nu = {self.nu})"
+        )
+
+    # ------------------------------------------------------------ topology
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the coordinates q in the public order."""
+        return self.lagrange.q_names
+
+    @property
+    def speeds(self) -> list[str]:
+        """Names of the speeds u in the public order."""
+        return self.lagrange.u_names
+
+    def location_matrix(self, chords: bool = False) -> NDArray[np.int64]:
+        """L, or L^C of the chords (4.3.1)."""
+        return chord_location_matrix(self.tree) if chords else location_matrix(self.tree)
+
+    def tree_matrix(self) -> NDArray[np.int64]:
+        """T (4.3.6)."""
+        return tree_matrix(self.tree)
+
+    @property
+    def graph(self) -> Any:
+        """The networkx MultiGraph of bodies and kinematic connections."""
+        bodies = sorted(self.tree.bodies, key=lambda body: body.number)
+        connections = [c.connection for c in self.lagrange.hinges] + list(self.tree.chords)
+        return connection_graph(bodies, connections)
+
+    def draw(self, path: str | None = None) -> str:
+        """The tree as text, branches and chords; with a path also as a picture (needs matplotlib)."""
+        if path is not None:
+            from .picture import draw_tree
+
+            draw_tree(self.tree, path)
+        return draw(self.tree)
+
+    # ------------------------------------------------------------ states
+    def state(
+        self, t: float = 0.0, q: Any = None, u: Any = None, x: ArrayLike | None = None
+    ) -> State:
+        """A state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
+
+        What is not given is the reference position, at rest; prescribed coordinates follow their signals.
+        """
+        start = reference_state(self.lagrange, t)
+        full_q = fill(self.lagrange, start.q, q, "q")
+        full_u = fill(self.lagrange, start.u, u, "u")
+        if x is not None and np.size(x):
+            raise ElementError(f"x has {np.size(x)} numbers; wanted 0: no element has states of its own.")
+        time = float(t)
+        if not np.isfinite(time):
+            raise ElementError(f"t is {t}; wanted a finite time.")
+        for p in self.prescriptions:
+            c, now = find(self.lagrange, p.hinge), p.signal.at(time)
+            full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
+        return State(time, full_q, full_u, coordinates=self.lagrange)
+
+    def assemble(
+        self,
+        t: float = 0.0,
+        fix: Mapping[str, Any] | None = None,
+        guess: Mapping[str, Any] | None = None,
+        poses: Mapping[str, Any] | None = None,
+        rates: Mapping[str, Any] | None = None,
+        states: Mapping[str, Any] | None = None,
+    ) -> State:
+        """A consistent state: positions (KSP/0), then velocities (KSP/1).
+
+        In a tree every position is consistent, so `fix` and `guess` are taken as they are; `poses` of bodies,
+        by name, become hinge coordinates where both bodies of a hinge are given (the ground always is).
+        """
+        self._only_trees("assemble")
+        if states:
+            raise ElementError(f"states of {sorted(states)} are given, but no element has states of its own.")
+        q: dict[str, Any] = dict(guess or {})
+        if poses:
+            q.update(self._from_poses(float(t), poses, q))
+        q.update(fix or {})
+        for p in self.prescriptions:
+            if fix and (p.hinge in fix or f"{p.hinge}[{p.coordinate}]" in fix):
+                raise ElementError(f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal.")
+        return self.state(t, q, rates)
+
+    def _from_poses(self, t: float, poses: Mapping[str, Any], guess: Mapping[str, Any]) -> dict[str, Any]:
+        """Hinge coordinates that bring the bodies to given poses."""
+        names = [body.name for body in self.tree.bodies]
+        known: dict[str, tuple[Floats, Floats]] = {"ground": (np.zeros(3), np.eye(3))}
+        for name, pose in poses.items():
+            if name not in names:
+                raise TopologyError(unknown("body", name, names))
+            known[name] = as_pose(pose, f"pose of body {name!r}")
+        start = self.state(t, dict(guess))
+        found = {}
+        for c in self.lagrange.hinges:
+            a, b = c.connection.ends
+            if a.body.name in known and b.body.name in known:
+                (pa, Ra), (pb, Rb) = known[a.body.name], known[b.body.name]
+                base = c.hinge.base()
+                A, B = Ra @ a.rotation @ base, Rb @ b.rotation @ base
+                offset = A.T @ (pb + Rb @ b.offset - pa - Ra @ a.offset)
+                try:
+                    found[c.name] = c.hinge.coordinates(offset, A.T @ B, start.q[c.q_slice], t)
+                except TreemechError as error:
+                    raise type(error)(f"hinge {c.name!r} does not fit the given poses: {error}") from None
+        return found
+
+    def _only_trees(self, what: str) -> None:
+        if self.tree.chords:
+            names = ", ".join(repr(c.name) for c in self.tree.chords)
+            raise TreemechError(
+                f"{what}: system {self.name!r} has closed chains, cut at {names}. This version computes trees; "
+                "loops follow in the next one."
+            )
+
+    def _unpack(self, state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
+        if self.tree.chords:
+            self._only_trees(what)
+        if isinstance(state, State):
+            return state.t, state.q, state.u
+        if isinstance(state, tuple) and len(state) in (2, 3):
+            t, q, u = (0.0, *state) if len(state) == 2 else state
+            return t, q, u
+        raise ElementError(f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u).")
+
+    def _rows(self, state: State | tuple[Any, ...], what: str) -> tuple[Floats, Floats, Floats]:
+        t, q, u = self._unpack(state, what)
+        q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
+        if q.shape != (self.nq,) or u.shape != (self.nu,):
+            raise ElementError(f"{what}: q, u have shapes {q.shape}, {u.shape}; wanted ({self.nq},), ({self.nu},).")
+        return np.array([float(t)]), q[None], u[None]
+
+    def _loads(self, loads: Any) -> Floats | None:
+        return None if loads is None else fill(self.lagrange, np.zeros(self.nu), loads, "u")
+
+    # ------------------------------------------------------------ dynamics
+    def forward_dynamics(self, state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
+        """ud from A ud = Q (6.2.11), in O(n); `loads` on the speeds by name or in full (nu,)."""
+        t, q, u = self._unpack(state, "forward_dynamics")
+        return ForwardDynamics(self.core.forward_dynamics(t, q, u, self._loads(loads)), _NONE)
+
+    def inverse_dynamics(self, state: State | tuple[Any, ...], ud: Any) -> Floats:
+        """Loads on the speeds that make the accelerations ud: A ud - Q (nu,)."""
+        t, q, u = self._rows(state, "inverse_dynamics")
+        full = fill(self.lagrange, np.zeros(self.nu), ud, "u")
+        return self.core.inverse_dynamics(t, q, u, full[None])[0]
+
+    def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
+        """A (nu, nu) of (6.2.12)."""
+        t, q, u = self._rows(state, "mass_matrix")
+        return self.core.mass_matrix(float(t[0]), q[0])
+
+    def load_column(self, state: State | tuple[Any, ...]) -> Floats:
+        """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
+        return -self.inverse_dynamics(state, np.zeros(self.nu))
+
+    def energy(self, state: State | tuple[Any, ...]) -> Energy:
+        """Kinetic and potential energy; heights count from the world origin."""
+        trace, _ = self._trace(state, None)
+        return Energy(*(float(e[0]) for e in energies(trace, self.info)))
+
+    def momentum(self, state: State | tuple[Any, ...]) -> Momentum:
+        """Momentum and angular momentum about the world origin."""
+        trace = self._trace(state, None)[0][0]
+        linear, angular = np.zeros(3), np.zeros(3)
+        for row, body in zip(trace[1:], self.tree.bodies[1:], strict=True):
+            R = row[columns.ROTATION].reshape(3, 3)
+            arm, w = R @ body.com, row[columns.OMEGA]
+            p = body.mass * (row[columns.VELOCITY] + np.cross(w, arm))
+            linear += p
+            angular += np.cross(row[columns.POSITION] + arm, p) + R @ body.inertia @ R.T @ w
+        return Momentum(linear, angular)
+
+    def reactions(self, state: State | tuple[Any, ...]) -> dict[str, Reaction]:
+        """Load every hinge exerts on the body of its end b, at the point of that end, world components."""
+        t, q, u = self._rows(state, "reactions")
+        ud = self.core.accelerations(t, q, u)
+        trace, _ = self.core.trace(t, q, u, ud)
+        return {h.name: Reaction(*(x[0] for x in h.load(trace))) for h in self.info.hinges}
+
+    def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
+        """z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
+        t, q, u = self._rows(state, "attitude")
+        n = self.nu
+        many_u = np.vstack((u, np.zeros((1, n)), np.eye(n)))
+        trace, _ = self.core.trace(
+            np.repeat(t, n + 2), np.repeat(q, n + 2, axis=0), many_u, np.zeros((n + 2, n))
+        )
+        rates = np.concatenate((trace[:, 1:, columns.VELOCITY], trace[:, 1:, columns.OMEGA]), axis=2)
+        rates = rates.reshape(n + 2, -1)
+        bias = np.concatenate((trace[0, 1:, columns.ACCELERATION], trace[0, 1:, columns.ALPHA]), axis=1)
+        return Attitude(
+            trace[0, 1:, columns.POSITION],
+            trace[0, 1:, columns.ROTATION].reshape(-1, 3, 3),
+            rates[2:] - rates[1],
+            rates[1],
+            bias.ravel(),
+        )
+
+    def jacobian(self, end: Body | Attachment, state: State | tuple[Any, ...]) -> Floats:
+        """(6, nu): velocity of a point and angular velocity of its body per unit speed, world axes."""
+        place = end.at() if isinstance(end, Body) else end
+        number = self.tree.numbers[place.body.name]
+        if number == 0:
+            return np.zeros((6, self.nu))
+        z = self.attitude(state)
+        block = z.partials[:, 6 * (number - 1) : 6 * number]
+        arm = z.rotation[number - 1] @ place.offset
+        return np.vstack((block[:, :3].T + np.cross(block[:, 3:], arm).T, block[:, 3:].T))
+
+    def _trace(self, state: State | tuple[Any, ...], ud: Floats | None) -> tuple[Floats, Floats]:
+        t, q, u = self._rows(state, "energy")
+        return self.core.trace(t, q, u, np.zeros((1, self.nu)) if ud is None else ud)
+
+    def _results(self, t: Floats, q: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
+        """(ud, trace, tau) of many states; prescribed entries of q and u are set."""
+        ud = self.core.accelerations(t, q, u)
+        return (ud, *self.core.trace(t, q, u, ud))
+
+    def _check_inertia(self) -> None:
+        """Every free hinge direction must meet some inertia: not found at two random positions is an error."""
+        if not self.nu:
+            return
+        rng = np.random.default_rng(1)
+        for _ in range(2):
+            q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in self.lagrange.hinges)])
+            try:
+                weak = self.core.speed_without_inertia(q)
+            except ElementError:
+                return  # an element that refuses a random position; the analysis will say so by name
+            if weak is None:
+                return
+        number, column = weak
+        c = next(c for c in self.lagrange.hinges if c.number == number)
+        bodies = [self.tree.bodies[j].name for j in range(number, int(self.tree.subtree_end[number]))]
+        listed = ", ".join(map(repr, bodies[:4])) + (", ..." if len(bodies) > 4 else "")
+        which = f"speed {column} of hinge" if c.hinge.n_speeds > 1 else "hinge"
+        raise SingularError(
+            f"{which} {c.name!r} ({c.hinge.kind}) moves no inertia: {listed} can follow it without any mass or "
+            "moment of inertia moving. Give one of them mass or inertia in that direction, prescribe the "
+            "coordinate, or use a hinge without it."
+        )
+
+    # ------------------------------------------------------------ simulation
+    def simulate(
+        self,
+        t_span: tuple[float, float],
+        state: State | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-6,
+        atol: Any = None,
+        t_eval: ArrayLike | None = None,
+        events: Any = None,
+        max_step: float = np.inf,
+        first_step: float | None = None,
+        dense_output: bool = False,
+        progress: bool | Callable[[float], None] = False,
+    ) -> Run:
+        """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
+
+        Parameters
+        ----------
+        state : State
+            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest.
+        method : "DOP853" or "DP5"
+        rtol : float
+        atol : float, array (nq + nu,) or dict by name
+            Default rtol / 1000. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
+        t_eval : array
+            Output times; default every step.
+        dense_output : bool
+            Makes ``run.sol(t)`` available.
+        progress : bool or callable
+            A bar on stderr, or a function of the fraction done.
+
+        Returns
+        -------
+        Run
+            With ``success`` False and a report in ``message`` if the end was not reached. An element that raises
+            becomes an `ElementError` with what was computed in its ``partial``.
+        """
+        if events is not None:
+            raise TreemechError("events are not part of this version: run on and look at the run.")
+        if method not in METHODS:
+            raise TreemechError(unknown("method", method, METHODS))
+        t0, t1 = _span(t_span)
+        state = self.state(t0) if state is None else state
+        _, q, u = self._rows(state, "simulate")
+        if not 0.0 < rtol < 1.0:
+            raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
+        if not max_step > 0.0 or (first_step is not None and not first_step > 0.0):
+            raise TreemechError(f"max_step is {max_step}, first_step {first_step}; wanted positive numbers.")
+        rtol = max(rtol, 100 * np.finfo(float).eps)
+        times = None if t_eval is None else _output_times(t_eval, t0, t1)
+        if dense_output and times is not None:
+            raise TreemechError("dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both.")
+        bar = ProgressBar(self.name) if progress is True else None
+        breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
+        try:
+            result = integrate(
+                self.core, (t0, t1), np.concatenate((q[0], u[0])), method, rtol, self._atol(atol, rtol), times,
+                max_step, first_step, breaks, dense_output, bar or (progress if callable(progress) else None),
+            )  # fmt: skip
+        finally:
+            if bar is not None:
+                bar.close()
+        run = Run.of_integration(self.info, self.nq, result, method, self._results)
+        if result.status % 16 in (2, 3, 4):
+            self.core.fail(result.status, result.failed_at, result.failure, partial=run)
+        return run
+
+    def _atol(self, atol: Any, rtol: float) -> Floats:
+        values = np.full(self.nq + self.nu, rtol * 1e-3)
+        if atol is None:
+            return values
+        if isinstance(atol, Mapping):
+            for key, value in atol.items():
+                name, dot, which = str(key).rpartition(".")
+                name, which = (name, which) if dot and which in ("q", "u") else (str(key), "")
+                c = find(self.lagrange, name)
+                if which in ("", "q"):
+                    values[c.q_slice] = value
+                if which in ("", "u"):
+                    values[self.nq + c.u : self.nq + c.u + c.hinge.n_speeds] = value
+        else:
+            given = np.asarray(atol, dtype=np.float64)
+            if given.ndim and given.shape != values.shape:
+                raise TreemechError(f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, then u.")
+            values[:] = given
+        if not np.all(values >= 0.0) or (rtol == 0.0 and not np.all(values > 0.0)):
+            raise TreemechError("atol must not be negative.")
+        return values
+
+
+_NONE = np.zeros(0)
+
+
+def _span(t_span: Any) -> tuple[float, float]:
+    try:
+        t0, t1 = (float(x) for x in t_span)
+    except (TypeError, ValueError):
+        raise TreemechError(f"t_span is {t_span!r}; wanted two times (start, end).") from None
+    if not (np.isfinite(t0) and np.isfinite(t1)):
+        raise TreemechError(f"t_span is {t_span!r}; wanted finite times.")
+    return t0, t1
+
+
+def _output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
+    times = np.array(t_eval, dtype=np.float64).ravel()
+    steps = np.diff(times) * (1.0 if t1 >= t0 else -1.0)
+    if not np.all(np.isfinite(times)) or np.any(times < min(t0, t1)) or np.any(times > max(t0, t1)):
+        raise TreemechError(f"t_eval reaches outside t_span ({t0}, {t1}).")
+    if np.any(steps <= 0.0):
+        raise TreemechError("t_eval must run in the direction of t_span without repetition.")
+    return times

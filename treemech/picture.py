@@ -1,0 +1,81 @@
+"""Pictures by matplotlib (an extra): the tree of a mechanism, and curves of a run."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treemech.topology import Tree, TreemechError
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg", force=False)
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise TreemechError("pictures need matplotlib: pip install treemech[plot].") from None
+    return plt
+
+
+def draw_tree(tree: Tree, path: str | Path) -> Path:
+    """The tree as a picture: bodies by depth, branches solid, chords dotted (figure 4.4)."""
+    plt = _pyplot()
+    n = len(tree.bodies)
+    width = np.zeros(n)
+    leaf = 0.0
+    for k in range(n - 1, -1, -1):  # leaves side by side, every parent over the middle of its children
+        children = [j for j in range(k + 1, n) if tree.parent[j] == k]
+        if children:
+            width[k] = np.mean([width[j] for j in children])
+        else:
+            width[k], leaf = leaf, leaf - 1.0
+    figure, axes = plt.subplots(figsize=(1.5 + 1.3 * max(-leaf, 1), 1.5 + 1.1 * (int(tree.depth.max()) + 1)))
+    for k in range(1, n):
+        p, branch = int(tree.parent[k]), tree.branches[k - 1]
+        x, y = (width[p], width[k]), (-tree.depth[p], -tree.depth[k])
+        axes.plot(x, y, "-", color="#2b5d8a", zorder=1)
+        arrow = "" if branch.forward else " (reversed)"
+        axes.text(np.mean(x), np.mean(y), f"{branch.connection.name}{arrow}", fontsize=8, color="#2b5d8a")
+    for chord in tree.chords:
+        ends = [tree.numbers[end.body.name] for end in chord.ends]
+        x, y = [width[k] for k in ends], [-tree.depth[k] for k in ends]
+        axes.plot(x, y, ":", color="#b3401f", zorder=1)
+        axes.text(np.mean(x), np.mean(y), chord.name, fontsize=8, color="#b3401f")
+    for k, body in enumerate(tree.bodies):
+        axes.text(
+            width[k], -tree.depth[k], body.name, ha="center", va="center", zorder=2,
+            bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "#444"},
+        )  # fmt: skip
+    axes.set_axis_off()
+    axes.margins(0.2)
+    figure.savefig(path, dpi=150, bbox_inches="tight")
+    plt.close(figure)
+    return Path(path)
+
+
+def plot_run(run: Any, path: str | Path | None = None) -> Any:
+    """Coordinates, speeds, energies over time."""
+    plt = _pyplot()
+    figure, (top, middle, bottom) = plt.subplots(3, 1, sharex=True, figsize=(8, 8))
+    for hinge in run.info.hinges[:12]:
+        for k in range(hinge.nq):
+            label = hinge.name if hinge.nq == 1 else f"{hinge.name}[{k}]"
+            top.plot(run.t, run.q[:, hinge.q + k], label=label)
+        for k in range(hinge.nu):
+            middle.plot(run.t, run.u[:, hinge.u + k])
+    energy = run.energy
+    for label in ("kinetic", "potential", "total"):
+        bottom.plot(run.t, getattr(energy, label), label=label)
+    top.set_ylabel("q")
+    middle.set_ylabel("u")
+    bottom.set_ylabel("energy [J]")
+    bottom.set_xlabel("t [s]")
+    top.legend(fontsize=8, ncols=4)
+    bottom.legend(fontsize=8)
+    top.set_title(run.info.name)
+    if path is not None:
+        figure.savefig(path, dpi=120, bbox_inches="tight")
+        plt.close(figure)
+    return figure

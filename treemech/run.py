@@ -1,0 +1,279 @@
+"""Run: the results of a simulation, by the names the user gave."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.dynamics import core as columns
+from treemech.dynamics.simulate import Integration, interpolate
+from treemech.topology import TopologyError, TreemechError, as_vector, unknown
+
+from .model_info import BodyInfo, HingeInfo, ModelInfo, energies, point, rotations
+
+Floats = NDArray[np.float64]
+_CHUNK = 50_000_000  # bytes of trace computed at a time
+# t, q, u -> ud, trace, tau
+Tracer = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """Energies [J]; heights count from the world origin."""
+
+    kinetic: Any
+    potential: Any
+
+    @property
+    def total(self) -> Any:
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """How well the constraints of the chords are met, the largest of each level at every time."""
+
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+
+
+class BodyMotion:
+    """Motion of a body over a run: of its origin, world components, rows over time."""
+
+    def __init__(self, row: Floats, info: BodyInfo) -> None:
+        self.name, self._row, self._info = info.name, row, info
+        self.position: Floats = row[:, columns.POSITION]
+        self.rotation: Floats = rotations(row)
+        self.velocity: Floats = row[:, columns.VELOCITY]
+        self.angular_velocity: Floats = row[:, columns.OMEGA]
+        self.acceleration: Floats = row[:, columns.ACCELERATION]
+        self.angular_acceleration: Floats = row[:, columns.ALPHA]
+
+    @property
+    def com(self) -> Floats:
+        """Position of the centre of mass."""
+        return self.point(self._info.com).position
+
+    def point(self, offset: ArrayLike) -> "PointMotion":
+        """Motion of a point fixed in the body."""
+        arm = self.rotation @ as_vector(offset, f"point of body {self.name!r}")
+        w = self.angular_velocity
+        return PointMotion(
+            self.position + arm,
+            self.velocity + np.cross(w, arm),
+            self.acceleration + np.cross(self.angular_acceleration, arm) + np.cross(w, np.cross(w, arm)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PointMotion:
+    """Motion of a point over a run, world components, rows over time."""
+
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectionMotion:
+    """A connection over a run. Force and moment act on the body of end b, at the point of end b, world axes.
+
+    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu).
+    """
+
+    name: str
+    q: Floats
+    u: Floats
+    ud: Floats
+    force: Floats
+    moment: Floats
+
+
+class Run:
+    """What a simulation computed.
+
+    Attributes
+    ----------
+    t, q, u : arrays (n,), (n, nq), (n, nu)
+        In the public order; by name through `connection`.
+    success : bool
+        Whether the end was reached; if not, `message` says what happened and what to try.
+    statistics : dict
+        Steps, rejected steps, evaluations.
+    """
+
+    def __init__(
+        self,
+        info: ModelInfo,
+        t: Floats,
+        q: Floats,
+        u: Floats,
+        success: bool,
+        message: str,
+        method: str = "",
+        statistics: dict[str, int] | None = None,
+        tracer: Tracer | None = None,
+        computed: tuple[Floats, Floats, Floats] | None = None,
+    ) -> None:
+        self.info, self.t, self.q, self.u = info, t, q, u
+        self.success, self.message, self.method = success, message, method
+        self.statistics = statistics or {}
+        self._tracer, self._computed = tracer, computed
+        self._dense: tuple[Floats, Floats, str] | None = None
+        self.multipliers: Floats = np.zeros((len(t), 0))
+
+    @classmethod
+    def of_integration(cls, info: ModelInfo, nq: int, result: Integration, method: str, tracer: Tracer) -> "Run":
+        """A run from what the integrator left."""
+        q, u = result.y[:, :nq].copy(), result.y[:, nq:].copy()
+        statistics = {
+            "steps": result.n_steps,
+            "rejected": result.n_rejected,
+            "evaluations": result.n_evaluations,
+        }
+        success = result.status == 1 and not result.interrupted
+        run = cls(info, result.t, q, u, success, result.message, method, statistics, tracer)
+        if result.dense is not None:
+            run._dense = (result.t, result.dense, method)
+        return run
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
+        return f"Run({self.info.name!r}: {len(self.t)} states, {span}, success={self.success})"
+
+    # ------------------------------------------------------------ by name
+    def connection(self, name: str) -> ConnectionMotion:
+        """Coordinates, speeds, and the load of a connection."""
+        hinge = self._hinge(name)
+        ud, trace, _ = self._results()
+        force, moment = hinge.load(trace)
+        flat = hinge.nu == 1 and hinge.nq == 1
+
+        def pick(array: Floats, start: int, n: int) -> Floats:
+            part = array[:, start : start + n]
+            return part[:, 0] if flat else part
+
+        return ConnectionMotion(
+            name,
+            pick(self.q, hinge.q, hinge.nq),
+            pick(self.u, hinge.u, hinge.nu),
+            pick(ud, hinge.u, hinge.nu),
+            force,
+            moment,
+        )
+
+    hinge = connection
+    chord = connection
+
+    def body(self, name: str) -> BodyMotion:
+        """Motion of a body."""
+        number = self._number(name)
+        return BodyMotion(self._results()[1][:, number], self.info.bodies[number])
+
+    def point(self, body: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> PointMotion:
+        """Motion of a point fixed in a body."""
+        return self.body(body).point(offset)
+
+    def drive(self, name: str, coordinate: int = 0) -> Floats:
+        """Load that prescribes a coordinate (6.3.8): what its drive must exert [N m or N]."""
+        for hinge, k, u in self.info.prescribed:
+            if hinge == name and k == coordinate:
+                return self._results()[2][:, u]
+        known = [h for h, _, _ in self.info.prescribed]
+        raise TopologyError(unknown("prescribed hinge", name, known))
+
+    @property
+    def ud(self) -> Floats:
+        """Accelerations (n, nu)."""
+        return self._results()[0]
+
+    @property
+    def energy(self) -> Energy:
+        """Kinetic, potential and total energy over time."""
+        return Energy(*energies(self._results()[1], self.info))
+
+    @property
+    def residual(self) -> Residual:
+        """Residuals of the constraints; zero for a tree, which has none."""
+        zero = np.zeros(len(self.t))
+        return Residual(zero, zero, zero)
+
+    def sol(self, t: ArrayLike) -> tuple[Floats, Floats]:
+        """(q, u) at any times within the run; asks for ``simulate(..., dense_output=True)``."""
+        if self._dense is None:
+            raise TreemechError("this run kept no interpolant: simulate(..., dense_output=True).")
+        times, table, method = self._dense
+        starts = [h.q + h.euler_parameters for h in self.info.hinges if h.euler_parameters is not None]
+        y = interpolate(method, times, table, np.asarray(t, dtype=np.float64), starts)
+        nq = self.q.shape[1]
+        return y[..., :nq], y[..., nq:]
+
+    # ------------------------------------------------------------ looking and keeping
+    def animate(self, path: str | Path) -> Path:
+        """Write one self-contained HTML page with the motion: play, slider, orbit."""
+        from .animate import default_shapes, write_page
+
+        trace = self._results()[1]
+        ends: dict[int, list[Any]] = {}
+        for h in self.info.hinges:
+            ends.setdefault(h.body_a, []).append(h.offset_a)
+            ends.setdefault(h.body_b, []).append(h.offset_b)
+        bodies = [
+            {
+                "name": body.name,
+                "position": trace[:, k, columns.POSITION],
+                "rotation": rotations(trace[:, k]),
+                "shapes": body.shapes or default_shapes(ends.get(k, []), body.com, body.mass),
+            }
+            for k, body in enumerate(self.info.bodies)
+            if k
+        ]
+        points = [{"name": h.name, "body": h.body_b - 1, "offset": h.offset_b} for h in self.info.hinges]
+        scene = {
+            "name": self.info.name,
+            "gravity": self.info.gravity,
+            "t": self.t,
+            "bodies": bodies,
+            "points": points,
+        }
+        return write_page(path, scene)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Coordinates, speeds and energies over time (needs matplotlib); the figure, saved if a path is given."""
+        from .picture import plot_run
+
+        return plot_run(self, path)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run, whole, as npz; `treemech.read` brings it back without the model."""
+        from .files import save_run
+
+        return save_run(self, path)
+
+    # ------------------------------------------------------------ inside
+    def _results(self) -> tuple[Floats, Floats, Floats]:
+        """(ud, trace, tau), computed on first use."""
+        if self._computed is None:
+            if self._tracer is None:
+                raise TreemechError("this run holds no results beyond t, q, u.")
+            self._computed = self._tracer(self.t, self.q, self.u)
+        return self._computed
+
+    def _hinge(self, name: str) -> HingeInfo:
+        for hinge in self.info.hinges:
+            if hinge.name == name:
+                return hinge
+        raise TopologyError(unknown("connection", name, [h.name for h in self.info.hinges]))
+
+    def _number(self, name: str) -> int:
+        for number, body in enumerate(self.info.bodies):
+            if body.name == name:
+                return number
+        raise TopologyError(unknown("body", name, [b.name for b in self.info.bodies]))
+
+
+__all__ = ["BodyMotion", "ConnectionMotion", "Energy", "PointMotion", "Residual", "Run", "point"]
