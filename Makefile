@@ -36,18 +36,22 @@ clean:
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-# Installed in place, so that the sources here are what runs. The libraries follow in a step of their own: the
-# build then uses this environment and need not set up another one.
+# Installed in place, so that the sources here are what runs, with the build tools of this environment. The
+# libraries follow in a step of their own.
+EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-isolation -e
+
 .venv/installed: $(INSTALL) | .venv/bin/python
-	TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q -e .
+	$(BIN)/python -m pip install -q "setuptools>=77"
+	$(EDITABLE) .
 	touch $@
 
 .venv/installed-test: $(INSTALL) | .venv/bin/python
-	TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q -e ".[test]"
+	$(BIN)/python -m pip install -q "setuptools>=77"
+	$(EDITABLE) ".[test]"
 	touch $@ .venv/installed
 
-# Only when sources of the core have changed (the build looks at their hash); without a compiler the tests go on
+# Only when the core has changed (the build looks at the hash of its sources); without a compiler all goes on
 .venv/library: $(CORE) | .venv/installed
-	@if [ "$${TREEMECH_NO_LIBRARY:-0}" != 1 ]; then $(BIN)/python -m treemech.dynamics.build --if-changed \
+	@if [ "$${TREEMECH_NO_LIBRARY:-0}" = 0 ]; then $(BIN)/python -m treemech.dynamics.build --if-changed \
 	|| echo "the compiled core was not built; the first use compiles it with numba (about 15 s, once)"; fi
 	@touch $@

@@ -346,8 +346,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build the compiled core of treemech as shared libraries.")
     parser.add_argument("--out", type=Path, help="folder to write to (default: inside the package)")
     parser.add_argument("--target", choices=TARGETS, help="compile for this one only, without the manifest")
+    parser.add_argument("--if-changed", action="store_true", help="do nothing if the library is up to date")
     arguments = parser.parse_args()
     folder = arguments.out or library.package_folder() / library.FOLDER
+    if arguments.if_changed and up_to_date(folder):
+        return
     try:
         if arguments.target:
             compile_target(arguments.target, folder)

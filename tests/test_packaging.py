@@ -1,0 +1,225 @@
+"""What is installed, what imports what, and whether the built library is the one of these sources."""
+
+import ast
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treemech.dynamics import build, native
+from treemech.elements import HINGES, LOADS, SIGNALS, Hinge, library
+from treemech.elements.element import kinds, record
+from treemech.elements.entry import C_ELEMENT, library_name, python_self
+from treemech.elements.hinge import motion_views
+from treemech.elements.load import EndLoad, EndMotion
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("topology", "elements", "kinematics", "dynamics")  # imports point to the left
+RANK = {name: rank for rank, name in enumerate((*FOLDERS, "treemech", "benchmarks"))}
+MAY_RUN_BENCHMARKS = ("command.py", "__main__.py")
+FUSED = 1e-14  # same arithmetic, except that v3 fuses products and sums
+
+
+# ---------------------------------------------------------------- packages
+@cache
+def pyproject():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_every_folder_with_an_init_is_packaged():
+    found = {"treemech"}
+    for top in (*FOLDERS, "benchmarks"):
+        for init in (ROOT / top).rglob("__init__.py"):
+            found.add("treemech." + ".".join(init.parent.relative_to(ROOT).parts))
+    assert found == set(pyproject()["tool"]["setuptools"]["packages"])
+
+
+def test_version_is_the_same_everywhere():
+    import treemech
+
+    version = pyproject()["project"]["version"]
+    assert treemech.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+# ---------------------------------------------------------------- imports
+def sources(*tops):
+    return [path for top in tops for path in sorted((ROOT / top).rglob("*.py"))]
+
+
+def imports(path):
+    """(line, dotted name, level) of every import in a file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name, 0) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if module == "treemech" or not module:  # what is imported may itself be a folder
+                for alias in node.names:
+                    yield node.lineno, f"{module}.{alias.name}".strip("."), node.level
+            else:
+                yield node.lineno, module, node.level
+
+
+def owner(path):
+    return path.relative_to(ROOT).parts[0]
+
+
+@pytest.mark.parametrize("folder", RANK)
+def test_imports_point_one_way(folder):
+    files = (ROOT / folder).glob("*.py") if folder == "treemech" else sources(folder)
+    wrong = []
+    for path in files:
+        for line, name, level in imports(path):
+            place = f"{path.relative_to(ROOT)}, line {line}: {name}"
+            if level:
+                if level > len(path.relative_to(ROOT).parts) - 1:
+                    wrong.append(place + ": leaves its folder by a relative import")
+                continue
+            parts = name.split(".")
+            if parts[0] != "treemech" or len(parts) < 2:
+                continue
+            target = parts[1] if parts[1] in RANK else "treemech"
+            if target == "benchmarks" and folder == "treemech" and path.name in MAY_RUN_BENCHMARKS:
+                continue
+            if RANK[target] > RANK[folder]:
+                wrong.append(place)
+    assert not wrong, wrong
+
+
+def test_nothing_imports_a_folder_by_its_bare_name():
+    wrong = [
+        f"{path.relative_to(ROOT)}, line {line}: {name}"
+        for path in [*sources(*FOLDERS, "benchmarks", "tests"), *(ROOT / "treemech").glob("*.py")]
+        for line, name, level in imports(path)
+        if level == 0 and name.split(".")[0] in (*FOLDERS, "benchmarks")
+    ]
+    assert not wrong, wrong
+
+
+def loaded_by(statement, **environment):
+    """Names and files of the modules a fresh process holds after a statement."""
+    code = (
+        f"{statement}\nimport json, sys\n"
+        "print(json.dumps({n: getattr(m, '__file__', None) for n, m in list(sys.modules.items())}))"
+    )
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    environment = {**os.environ, "PYTHONPATH": path, **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("statement", ["import treemech", "import treemech.elements, treemech.dynamics.native"])
+def test_import_is_cheap(statement):
+    loaded = loaded_by(statement)
+    assert not {"numba", "scipy", "networkx", "matplotlib"} & set(loaded)
+
+
+def test_hash_covers_every_source_of_the_core():
+    loaded = loaded_by("import treemech.dynamics.entries", TREEMECH_JIT="1")
+    packages = ("treemech", "treemech.dynamics")  # their __init__ holds nothing that is compiled
+    core = {
+        Path(file).resolve()
+        for name, file in loaded.items()
+        if name.split(".")[0] == "treemech" and not name.startswith("treemech.topology")
+        if name not in packages and file
+    }
+    assert core - set(library.core_sources()) == set()
+
+
+# ---------------------------------------------------------------- the built library
+def test_every_builtin_element_has_a_sample_to_build_from():
+    elements = build.builtin_elements()
+    assert [type(e) for e in elements] == [*HINGES, *SIGNALS, *LOADS]
+
+
+def test_prototypes_are_those_of_the_entries():
+    from treemech.dynamics.entries import ENTRIES
+
+    words = {"float64": ctypes.c_double, "int64": ctypes.c_int64}
+    compiled = {name: [words[str(t)] for t in signature.args] for name, (_, signature) in ENTRIES.items()}
+    assert compiled == native.PROTOTYPES
+
+
+def test_reference_counting_is_taken_out_of_the_code():
+    code = 'define linkonce_odr void @NRT_decref(ptr %.1) #2 {\n.3:\n  ret void\n}\ndefine i32 @f() {\n  ret i32 1\n}\n'
+    left = build.without_counting(code)
+    assert left.count("define") == 2
+    assert ".3:" not in left and "ret i32 1" in left
+
+
+def test_a_build_without_the_base_target_is_refused(tmp_path):
+    with pytest.raises(build.BuildError):
+        build.build_library(tmp_path, targets=("v3",))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def built():
+    """Folder and manifest of the library for these sources."""
+    folder = library.package_folder() / library.FOLDER
+    if not (folder / library.MANIFEST).exists():
+        pytest.skip("no library was built")
+    manifest = json.loads((folder / library.MANIFEST).read_text())
+    if manifest["hash"] != library.core_hash():
+        pytest.skip("the library was built from other sources: make library")
+    return folder, manifest
+
+
+def test_library_answers_for_every_entry_and_element(built):
+    folder, manifest = built
+    assert manifest["entries"] == list(native.PROTOTYPES)
+    assert manifest["elements"] == {library_name(type(e)): list(kinds(e)) for e in build.builtin_elements()}
+    for target in manifest["targets"]:
+        opened = ctypes.CDLL(str(folder / build.file_name(target)))
+        for name in (*manifest["entries"], *manifest["elements"], "cpu_v3"):
+            assert hasattr(opened, f"treemech_{name}"), f"{target} lacks {name}"
+
+
+@pytest.mark.parametrize("target", build.TARGETS)
+@pytest.mark.parametrize("element", build.builtin_elements(), ids=lambda e: e.kind)
+def test_library_elements_equal_their_python(built, target, element):
+    folder, manifest = built
+    base = ctypes.CDLL(str(folder / build.file_name("base")))
+    if target not in manifest["targets"] or (target == "v3" and not base.treemech_cpu_v3()):
+        pytest.skip(f"no {target} here")
+    opened = ctypes.CDLL(str(folder / build.file_name(target)))
+    symbol = getattr(opened, f"treemech_{library_name(type(element))}")
+    function = C_ELEMENT(ctypes.cast(symbol, ctypes.c_void_p).value)
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        t = rng.uniform(-0.5, 2.0)
+        a, b, out, wanted = python_call(element, t, rng)
+        numbers, signals = record(element)
+        for at, signal in signals:
+            numbers[at : at + 3] = signal.at(t)
+        assert function(*(address(x) for x in (a, b)), t, address(numbers), address(out)) == 1
+        np.testing.assert_allclose(out, wanted, rtol=FUSED, atol=FUSED * (1.0 + np.abs(wanted).max()))
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def python_call(element, t, rng):
+    """Arguments for a C call of the element, and what its Python method makes of them."""
+    if isinstance(element, Hinge):
+        q, u = element.sample(rng), rng.normal(size=element.n_speeds)
+        out = np.zeros(24 + 6 * element.n_speeds)
+        motion_views(out, element.n_speeds).rotation[:] = np.eye(3)
+        return q, u, out, np.concatenate([x.ravel() for x in element.motion(q, u, t)])
+    if getattr(element, "is_signal", False):
+        return np.zeros(1), np.zeros(1), np.zeros(3), np.array(element.at(t))
+    pose, speed, wanted = rng.normal(size=12), rng.normal(size=6), np.zeros(6)
+    end = EndMotion(pose[:3], pose[3:].reshape(3, 3), speed[:3], speed[3:])
+    type(element).evaluate(python_self(element, t), end, t, EndLoad(wanted[:3], wanted[3:]))
+    return pose, speed, np.zeros(6), wanted
