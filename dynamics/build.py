@@ -158,9 +158,10 @@ def _run_children(targets: list[str], folder: str, log: Callable[[str], object])
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
     environment["PYTHONPATH"] = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
     environment["PYTHONUNBUFFERED"] = "1"
-    children, readers, last = [], [], {}
+    children, readers = [], []
+    last: dict[str, str] = {}
 
-    def listen(target: str, stream: Iterator[str]) -> None:
+    def listen(target: str, stream: Any) -> None:
         for line in stream:
             last[target] = line.strip() or last.get(target, "")
             log(f"core-{target}: {line.rstrip()}")

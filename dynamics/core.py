@@ -118,7 +118,11 @@ class Core:
 
     def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:
         """(body, column) of a free speed that meets no inertia at q, or None."""
-        self.forward_dynamics(0.0, q, self._zero)
+        y, dy = np.concatenate((q, self._zero)), np.zeros(self.nq + self.nu)
+        with self.guard() as failure:  # the entry a simulation needs anyway
+            status = native.entry("rhs")(0.0, data(y), data(dy), self.context_address)
+        if status != OK:
+            self.fail(status, 0.0, failure)
         plan, W, S = self.layout.plan, self.work.body, self.work.speed
         arms = np.abs(plan.constants[:, [*range(PLACE_P, PLACE_P + 3), *range(COM, COM + 3)]]).max(axis=1)
         totals = np.array([[b.mass, float(np.trace(b.inertia))] for b in self.tree.bodies])
@@ -127,7 +131,7 @@ class Core:
             totals[parent] += totals[i]
             if parent > 0:
                 arms[parent] = max(arms[parent], arms[i])
-        for i in range(1, self.rows):
+        for i in range(self.rows - 1, 0, -1):  # tips first: what has no inertia spoils everything below it
             row = plan.body[i]
             scale = totals[i, 0] * max(arms[i] ** 2, 1.0 if row[KIND] == PRISMATIC else 0.0) + totals[i, 1]
             for d in range(row[DOF], row[DOF] + row[N_FREE]):

@@ -32,8 +32,8 @@ def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
     Examples
     --------
     >>> from treemech.elements import Screw
-    >>> print(str(check(Screw(pitch=0.1), samples=3)).splitlines()[1])
-      rotation is orthonormal, det +1                                     ...
+    >>> check(Screw(pitch=0.1), samples=3).rows[0].duty
+    'rotation is orthonormal, det +1'
     """
     if isinstance(element, type):
         raise ElementError(

@@ -23,8 +23,21 @@ from .element import Floats
 from .entry import call, make_entry
 from .hinge import Hinge, Motion, has_pose, motion_views, rotation_vector
 from .probe import blame, python_pose
-from .report import FIRST, PROPER, RANK, ROUND, SECOND, TINY, Report, Row, check_guard, guarded, locked
-from .report import random_time, shown
+from .report import (
+    FIRST,
+    PROPER,
+    RANK,
+    ROUND,
+    SECOND,
+    TINY,
+    Report,
+    Row,
+    check_guard,
+    guarded,
+    locked,
+    random_time,
+    shown,
+)
 
 
 class Sample(NamedTuple):
@@ -123,9 +136,9 @@ def evaluated(hinge: Hinge, q: Floats, u: Floats, t: float) -> Motion:
     except TreemechError as error:
         if error.__cause__ is None:
             raise
-        raise ElementError(f"check: {blame(hinge, error.__cause__)[:-1]} {at(q, u, t)}.") from error.__cause__
+        raise ElementError(f"check: {blame(hinge, error.__cause__)} Met {at(q, u, t)}.") from error.__cause__
     except Exception as error:
-        raise ElementError(f"check: {blame(hinge, error)[:-1]} {at(q, u, t)}.") from error
+        raise ElementError(f"check: {blame(hinge, error)} Met {at(q, u, t)}.") from error
     for name, value in zip(Motion._fields, motion, strict=True):
         if not np.all(np.isfinite(value)):
             raise ElementError(f"check: {name} of {hinge.kind} is {value.tolist()} {at(q, u, t)}.")
@@ -158,7 +171,7 @@ def take_sample(hinge: Hinge, q: Floats, u: Floats, t: float, half: Floats) -> t
                 return pose(hinge, hinge.move(q, eps * step), u, t + eps * time)
             except Exception as error:
                 moved = at(hinge.move(q, eps * step), u, t + eps * time)
-                raise ElementError(f"check: {blame(hinge, error)[:-1]} {moved}.") from error
+                raise ElementError(f"check: {blame(hinge, error)} Met {moved}.") from error
 
         d = differences(path, (3, 9))
         length, turn = max(length, d.size[0]), max(turn, d.size[3])

@@ -20,7 +20,7 @@ def check_load(load: Load, samples: int, rng: np.random.Generator, report: Repor
         try:
             type(load).evaluate(python_self(load, t), end, t, EndLoad(out[:3], out[3:]))
         except Exception as error:
-            raise ElementError(f"check: {blame(load, error)[:-1]} {place(a, b, t)}.") from error
+            raise ElementError(f"check: {blame(load, error)} Met {place(a, b, t)}.") from error
         if not np.all(np.isfinite(out)):
             raise ElementError(f"check: {load.kind} gives force {shown(out[:3])}, moment {shown(out[3:])} "
                                f"{place(a, b, t)}.")  # fmt: skip

@@ -134,7 +134,8 @@ def _special(
     used = _used(known, place)
     if isinstance(error, IndexError):
         bounds = re.search(r"axis (\d+) with size (\d+)", text)
-        for word, quantity, array in used:
+        indexed = [x for x in used if re.search(re.escape(x[0]) + r"\s*\[", place.text)]
+        for word, quantity, array in indexed:
             axis = int(bounds[1]) if bounds else -1
             if not bounds or (axis < array.ndim and array.shape[axis] == int(bounds[2])):
                 index = re.search(re.escape(word) + r"\s*(\[[^\]]*\])", place.text)

@@ -118,7 +118,9 @@ def loaded_by(statement, **environment):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("statement", ["import treemech", "import treemech.elements, treemech.dynamics.native"])
+@pytest.mark.parametrize(
+    "statement", ["import treemech", "import treemech.elements, treemech.dynamics.native"]
+)
 def test_import_is_cheap(statement):
     loaded = loaded_by(statement)
     assert not {"numba", "scipy", "networkx", "matplotlib"} & set(loaded)
@@ -151,7 +153,7 @@ def test_prototypes_are_those_of_the_entries():
 
 
 def test_reference_counting_is_taken_out_of_the_code():
-    code = 'define linkonce_odr void @NRT_decref(ptr %.1) #2 {\n.3:\n  ret void\n}\ndefine i32 @f() {\n  ret i32 1\n}\n'
+    code = "define linkonce_odr void @NRT_decref(ptr %.1) #2 {\n.3:\n  ret void\n}\ndefine i32 @f() {\n  ret i32 1\n}\n"
     left = build.without_counting(code)
     assert left.count("define") == 2
     assert ".3:" not in left and "ret i32 1" in left

@@ -41,6 +41,9 @@ def save_run(run: Run, path: str | Path) -> Path:
             )
             stream.flush()
             os.fsync(stream.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes files for the owner only
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

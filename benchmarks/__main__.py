@@ -1,0 +1,30 @@
+"""The benchmark runs by name: ``python -m treemech.benchmarks NAME [options]``."""
+
+import argparse
+import sys
+from importlib import import_module
+
+# name -> (module with main(argv), what it does)
+RUNS = {
+    "core": ("core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
+    "reference": ("reference_runs", "problems with known answers: error and time"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the benchmark named first; the rest of the arguments is its own."""
+    listed = "\n".join(f"  {name:12s}{text}" for name, (_, text) in RUNS.items())
+    parser = argparse.ArgumentParser(
+        prog="treemech.benchmarks",
+        description=f"runs:\n{listed}\n\n'NAME --help' shows the options of a run.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=RUNS, metavar="NAME", help="which run")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its options")
+    given = parser.parse_args(argv)
+    module = import_module(f".{RUNS[given.name][0]}", __package__)
+    return int(module.main(given.arguments) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""What a problem with a known answer is: a model, where it starts, what to look at, and the reference data.
+
+A problem is a module of this folder with
+
+    REFERENCE = load("file")                 the JSON file in benchmarks/reference, without its ending
+    system() -> tm.System                    the model, from the parameters of the reference
+    state(mech) -> tm.State                  where it starts; with CASES: state(mech, case)
+    observe(run) -> {name: values}           quantities by the names of the reference: rows over run.t, or one value
+    CASES = ("slow", "fast")                 optional: several starts; `name_slow` in the reference is `name` there
+    SAMPLES = 1001                           optional: equally spaced outputs besides the times of the reference
+
+Nothing is registered: `problems()` finds the modules. What a reference expects and `observe` does not offer is
+reported as open.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+FOLDER = Path(__file__).resolve().parent.parent / "reference"
+_AT = re.compile(r"(?P<name>.*)\(t=(?P<time>[^()]+)\)$")
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """One entry of a reference: a quantity at a time, or at all times (conserved, or of the whole motion)."""
+
+    key: str
+    name: str
+    time: float | None
+    value: Floats
+
+    @classmethod
+    def parse(cls, key: str, value: Any) -> "Expected":
+        """
+        >>> Expected.parse("tip(t=0.5)", [1, 2]).time
+        0.5
+        >>> Expected.parse("total_energy", 3.0).name
+        'total_energy'
+        """
+        found = _AT.match(key)
+        name, time = (found["name"], float(found["time"])) if found else (key, None)
+        return cls(key, name, time, np.asarray(value, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A file of benchmarks/reference."""
+
+    file: str
+    name: str
+    source: str
+    parameters: Mapping[str, Any]
+    initial: Mapping[str, Any]
+    gravity: list[float]
+    t_end: float
+    expect: Mapping[str, Any]
+    digits: int
+    notes: str
+
+    def entries(self) -> list[Expected]:
+        """What is expected, entry by entry."""
+        return [Expected.parse(key, value) for key, value in self.expect.items()]
+
+    @property
+    def tolerance(self) -> float:
+        """Largest error accepted: 1e-8, or what the digits of the reference allow."""
+        return max(1e-8, 10.0**-self.digits)
+
+
+@cache
+def load(file: str) -> Reference:
+    """A reference by the name of its file, without ".json".
+
+    >>> load("double_pendulum").t_end
+    5.0
+    """
+    content = json.loads((FOLDER / f"{file}.json").read_text(encoding="utf-8"))
+    given = {key: content.get(key) for key in Reference.__dataclass_fields__ if key != "file"}
+    return Reference(file=file, **given)
+
+
+def references() -> list[str]:
+    """Names of all reference files."""
+    return sorted((path.stem for path in FOLDER.glob("*.json")), key=str.lower)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A problem with a known answer."""
+
+    name: str
+    file: str
+    system: Callable[[], Any]
+    state: Callable[..., Any]
+    observe: Callable[[Any], dict[str, Any]]
+    cases: tuple[str, ...] = ("",)
+    samples: int = 0
+
+    def reference(self) -> Reference:
+        """The known answer."""
+        return load(self.file)
+
+    @property
+    def t_end(self) -> float:
+        return self.reference().t_end
+
+    def start(self, mech: Any, case: str = "") -> Any:
+        """The initial state of a case."""
+        return self.state(mech, case) if case else self.state(mech)
+
+    def times(self) -> Floats:
+        """Output times: start, end, every time of the reference, and the samples the observables ask for."""
+        asked = [e.time for e in self.reference().entries() if e.time is not None]
+        times = np.unique([0.0, self.t_end, *asked])
+        grid = np.linspace(0.0, self.t_end, self.samples)
+        apart = [g for g in grid if np.min(np.abs(times - g)) > 1e-9 * self.t_end]
+        return np.sort(np.concatenate((times, apart)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One entry of a reference against one run."""
+
+    key: str
+    case: str
+    error: float
+
+
+def compare(problem: Problem, runs: Mapping[str, Any]) -> tuple[list[Comparison], list[str]]:
+    """(comparisons, entries not offered) of the runs of all cases.
+
+    The error is the largest deviation divided by max(1, |expected|), |.| the length of the vector. An entry
+    without a time must hold at all times.
+    """
+    seen = {case: problem.observe(run) for case, run in runs.items()}
+    found, missing = [], []
+    for entry in problem.reference().entries():
+        count = len(found)
+        for case, values in seen.items():
+            plain = entry.name.removesuffix(f"_{case}") if case else entry.name
+            other = any(entry.name.endswith(f"_{c}") for c in seen if c and c != case)
+            if plain not in values or other:
+                continue
+            got = np.asarray(values[plain], dtype=np.float64)
+            if entry.time is not None:
+                got = got[_row(runs[case].t, entry.time)]
+            scale = max(1.0, float(np.linalg.norm(entry.value)))
+            deviation = np.abs(got - entry.value)
+            error = float(np.max(deviation)) / scale if np.all(np.isfinite(deviation)) else np.inf
+            found.append(Comparison(entry.key, case, error))
+        if len(found) == count:
+            missing.append(entry.key)
+    return found, missing
+
+
+def _row(t: Floats, time: float) -> int:
+    row = int(np.argmin(np.abs(t - time)))
+    if t[row] != time:
+        raise ValueError(f"the run has no output at t = {time}; the nearest is {t[row]}")
+    return row
+
+
+def problems() -> dict[str, Problem]:
+    """All problems of this folder by name: every module with a `system`."""
+    package = __name__.rpartition(".")[0]
+    found = {}
+    for entry in sorted(iter_modules([str(Path(__file__).parent)]), key=lambda entry: entry.name):
+        module = import_module(f"{package}.{entry.name}")
+        if hasattr(module, "system"):
+            found[entry.name] = Problem(
+                entry.name,
+                module.REFERENCE.file,
+                module.system,
+                module.state,
+                module.observe,
+                getattr(module, "CASES", ("",)),
+                getattr(module, "SAMPLES", 0),
+            )
+    return found
+
+
+# ---------------------------------------------------------------- quantities of a run
+def momentum(run: Any) -> tuple[Floats, Floats]:
+    """Momentum and angular momentum about the world origin over a run (n, 3), world components."""
+    linear, angular = np.zeros((len(run.t), 3)), np.zeros((len(run.t), 3))
+    for info in run.info.bodies[1:]:
+        body = run.body(info.name)
+        centre = body.point(info.com)
+        p = info.mass * centre.velocity
+        R, w = body.rotation, body.angular_velocity
+        linear += p
+        angular += np.cross(centre.position, p)
+        angular += np.einsum("nij,jk,nlk,nl->ni", R, np.array(info.inertia), R, w)
+    return linear, angular
+
+
+def body_components(rotation: Floats, vectors: Floats) -> Floats:
+    """World vectors (n, 3) in body axes."""
+    return np.einsum("nji,nj->ni", rotation, vectors)
+
+
+def zero_crossings(t: Floats, y: Floats) -> Floats:
+    """Times where y passes zero between samples: roots of the polynomial through the ten samples around.
+
+    >>> t = np.linspace(0.0, 4.0, 201)
+    >>> zero_crossings(t, np.cos(t)).round(12).tolist()
+    [1.570796326795]
+    """
+    roots = []
+    for k in np.flatnonzero(y[:-1] * y[1:] < 0.0):
+        first = min(max(k - 4, 0), len(t) - 10)
+        near, scale = slice(first, first + 10), t[k + 1] - t[k]
+        c = np.polynomial.Polynomial(np.polynomial.polynomial.polyfit((t[near] - t[k]) / scale, y[near], 9))
+        x, slope = y[k] / (y[k] - y[k + 1]), c.deriv()
+        for _ in range(8):
+            x -= c(x) / slope(x)
+        roots.append(t[k] + scale * x)
+    return np.array(roots)

@@ -1,0 +1,250 @@
+"""Bad input: every refusal names the user's object and says what to do."""
+
+import math
+
+import numpy as np
+import pytest
+
+import treemech as tm
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def system():
+    system = tm.System("arm")
+    upper = system.body("upper", 1.0, (0.1, 0.1, 0.1), com=(0.5, 0, 0))
+    lower = system.body("lower", 1.0, (0.1, 0.1, 0.1), com=(0.5, 0, 0))
+    system.connect("shoulder", tm.Revolute("y"), system.ground, upper)
+    system.connect("elbow", tm.Universal(), upper.at((1, 0, 0)), lower)
+    return system
+
+
+@pytest.fixture
+def mech(system):
+    return system.build()
+
+
+def refused(error, *words):
+    """The call raises `error` and its message holds every word."""
+    return pytest.raises(error, match="(?s)" + "".join(f"(?=.*{word})" for word in words))
+
+
+def test_two_bodies_with_one_name(system):
+    with refused(tm.TopologyError, "'upper'"):
+        system.body("upper", 1.0, (1, 1, 1))
+
+
+def test_two_connections_with_one_name(system):
+    with refused(tm.TopologyError, "'elbow'", "upper-lower", "ground-lower"):
+        system.connect("elbow", tm.Ball(), system.ground, system.bodies[2])
+
+
+def test_two_loads_with_one_name(system):
+    system.load("push", tm.Force(x=1.0), system.bodies[1])
+    with refused(tm.TopologyError, "'push'"):
+        system.load("push", tm.Force(x=1.0), system.bodies[1])
+
+
+def test_an_unknown_body_by_name_suggests_the_nearest(system):
+    with refused(tm.TopologyError, "'wrist'", "'lowr'", "'lower'"):
+        system.connect("wrist", tm.Ball(), "lowr", system.ground)
+
+
+def test_a_body_of_another_system(system):
+    other = tm.System("other").body("stranger", 1.0, (1, 1, 1))
+    with refused(tm.TopologyError, "'stranger'", "'arm'"):
+        system.connect("wrist", tm.Ball(), other, system.ground)
+
+
+def test_a_hinge_from_a_body_to_itself(system):
+    upper = system.bodies[1]
+    with refused(tm.TopologyError, "'loop'", "'upper'", "itself"):
+        system.connect("loop", tm.Ball(), upper, upper.at((1, 0, 0)))
+
+
+def test_a_class_instead_of_an_element(system):
+    with refused(tm.ElementError, "'wrist'", "Ball"):
+        system.connect("wrist", tm.Ball, system.ground, system.bodies[2])
+
+
+def test_something_that_is_no_element(system):
+    with refused(tm.ElementError, "'wrist'", "not a hinge"):
+        system.connect("wrist", 3.0, system.ground, system.bodies[2])
+
+
+def test_negative_mass():
+    with refused(tm.ElementError, "'bob'", "-1"):
+        tm.System("s").body("bob", -1.0, (1, 1, 1))
+
+
+def test_inertia_against_the_triangle_inequality():
+    with refused(tm.ElementError, "'bob'", "triangle"):
+        tm.System("s").body("bob", 1.0, (1, 1, 3))
+
+
+def test_inertia_that_is_not_symmetric():
+    with refused(tm.ElementError, "'bob'", "symmetric"):
+        tm.System("s").body("bob", 1.0, [[1, 0.2, 0], [0, 1, 0], [0, 0, 1]])
+
+
+def test_rotation_that_is_not_orthonormal(system):
+    with refused(tm.ElementError, "'upper'", "ortho"):
+        system.bodies[1].at((0, 0, 0), [[1, 0, 0], [0, 1, 0], [0, 0.1, 1]])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda s: s.body("bob", NAN, (1, 1, 1)),
+        lambda s: s.body("bob", 1.0, (NAN, 1, 1)),
+        lambda s: s.body("bob", 1.0, (1, 1, 1), com=(0, NAN, 0)),
+        lambda s: s.body("bob", 1.0, (1, 1, 1)).at((NAN, 0, 0)),
+        lambda s: s.body("bob", 1.0, (1, 1, 1)).at((0, 0, 0), np.full((3, 3), NAN)),
+        lambda s: tm.System("bob", gravity=(0, 0, NAN)),
+        lambda s: s.body("bob", 1.0, (1, 1, 1), pose=(0, NAN, 0)),
+    ],
+)
+def test_nan_in_the_description(make, system):
+    with refused(tm.ElementError, "'bob'"):
+        make(system)
+
+
+def test_nan_in_an_element(system):
+    body = system.body("bob", 1.0, (1, 1, 1))
+    system.connect("thread", tm.Screw(pitch=NAN), system.ground, body)
+    with refused(tm.ElementError, "Screw.pitch", "nan"):
+        system.build()
+
+
+def test_nan_in_a_signal():
+    with refused(tm.ElementError, "Moving.x"):
+        tm.Moving(x=NAN)
+
+
+def test_nan_in_a_state(mech):
+    with refused(tm.ElementError, "q of 'shoulder'", "nan"):
+        mech.state(q={"shoulder": NAN})
+    with refused(tm.ElementError, r"u of 'elbow\[1\]'", "inf"):
+        mech.state(u={"elbow": [0.0, math.inf]})
+    with refused(tm.ElementError, "t is nan"):
+        mech.state(t=NAN)
+
+
+def test_wrong_number_of_coordinates(mech):
+    with refused(tm.ElementError, "'elbow'", "Universal", "3", "2"):
+        mech.state(q={"elbow": [1, 2, 3]})
+    with refused(tm.ElementError, r"q has shape \(2,\)", r"\(3,\)", "shoulder"):
+        mech.state(q=[1, 2])
+    with refused(tm.ElementError, r"'elbow\[5\]'"):
+        mech.state(q={"elbow[5]": 1.0})
+
+
+def test_fix_of_a_name_that_does_not_exist_suggests_the_nearest(mech):
+    with refused(tm.TopologyError, "'shoulde'", "'shoulder'"):
+        mech.assemble(fix={"shoulde": 0.3})
+
+
+def test_results_of_a_name_that_does_not_exist(mech):
+    run = mech.simulate((0, 0.1))
+    with refused(tm.TopologyError, "'elbw'", "'elbow'"):
+        run.connection("elbw")
+    with refused(tm.TopologyError, "'uper'", "'upper'"):
+        run.body("uper")
+    with refused(tm.TopologyError, "shoulder"):
+        run.drive("shoulder")
+
+
+def test_an_unreachable_body_when_free_hinges_are_not_wanted(system):
+    drone = system.body("drone", 1.0, (1, 1, 1))
+    camera = system.body("camera", 1.0, (1, 1, 1))
+    system.connect("gimbal", tm.Ball(), drone, camera)
+    with refused(tm.TopologyError, "'drone'", "'camera'", "free_isolated=True"):
+        system.build(free_isolated=False)
+    assert "free drone[0]" in system.build().coordinates
+
+
+@pytest.mark.parametrize(
+    "hinge, inertia, com",
+    [
+        (tm.Revolute("x"), (0, 0, 0), (1.0, 0, 0)),  # a point mass on its own axis
+        (tm.Ball(), (0, 0.1, 0.1), (0.5, 0, 0)),  # a thin rod has no inertia about itself
+        (tm.Free(), (0, 0, 0), (0, 0, 0)),  # a point mass cannot be turned
+        (tm.Cylindrical("x"), (0, 0, 0), (0, 0, 0)),
+    ],
+)
+def test_a_hinge_direction_without_inertia(hinge, inertia, com):
+    system = tm.System("s")
+    system.connect("joint", hinge, system.ground, system.body("bob", 1.0, inertia, com=com))
+    with refused(tm.SingularError, "'joint'", "'bob'", "inertia"):
+        system.build()
+
+
+def test_a_massless_last_body():
+    system = tm.System("s")
+    arm = system.body("arm", 1.0, (1, 1, 1))
+    system.connect("a", tm.Revolute("x"), system.ground, arm)
+    system.connect("b", tm.Revolute("y"), arm, system.body("ghost", 0.0, (0, 0, 0)))
+    with refused(tm.SingularError, "'b'", "'ghost'"):
+        system.build()
+
+
+def test_prescribing_what_cannot_be_prescribed(system):
+    with refused(tm.TopologyError, "'elbo'", "'elbow'"):
+        system.prescribe("elbo", 0.3)
+    with refused(tm.ElementError, "'elbow'", "5"):
+        system.prescribe("elbow", 0.3, coordinate=5)
+    system.connect("wrist", tm.Ball(), system.bodies[2], system.body("hand", 1.0, (1, 1, 1)))
+    with refused(tm.ElementError, "'wrist'", "BallBryant"):
+        system.prescribe("wrist", 0.3)
+    system.prescribe("shoulder", 0.3)
+    with refused(tm.TopologyError, "'shoulder'", "twice"):
+        system.prescribe("shoulder", 0.4)
+    with refused(tm.ElementError, "'elbow'", "wanted a signal"):
+        system.prescribe("elbow", "fast")
+
+
+def test_placing_a_hinge_in_the_world_needs_reference_poses(system):
+    with refused(tm.TopologyError, "'w'", "'lower'", "pose"):
+        system.connect("w", tm.Revolute(), system.ground, system.bodies[2], at=(0, 0, 0))
+
+
+def test_loads_that_are_none(system):
+    with refused(tm.ElementError, "'push'"):
+        system.load("push", 3.0, system.bodies[1])
+    with refused(tm.TopologyError, "'push'", "ground"):
+        system.load("push", tm.Force(x=1.0), system.ground)
+    with refused(tm.ElementError, "frame", "'earth'"):
+        tm.Force(x=1.0, frame="earth")
+
+
+def test_a_state_that_is_none(mech):
+    with refused(tm.ElementError, "not a state"):
+        mech.forward_dynamics("here")
+    with refused(tm.ElementError, r"\(3,\)"):
+        mech.mass_matrix((np.zeros(2), np.zeros(3)))
+
+
+def test_bad_simulation_arguments(mech):
+    with refused(tm.TreemechError, "t_span"):
+        mech.simulate((0, NAN))
+    with refused(tm.TreemechError, "DOP835", "DOP853"):
+        mech.simulate((0, 1), method="DOP835")
+    with refused(tm.TreemechError, "rtol"):
+        mech.simulate((0, 1), rtol=-1.0)
+    with refused(tm.TreemechError, "t_eval"):
+        mech.simulate((0, 1), t_eval=[2.0])
+    with refused(tm.TreemechError, "max_step"):
+        mech.simulate((0, 1), max_step=0.0)
+    with refused(tm.TreemechError, "atol"):
+        mech.simulate((0, 1), atol=[1e-3])
+    with refused(tm.TopologyError, "'elbw'", "'elbow'"):
+        mech.simulate((0, 1), atol={"elbw": 1e-3})
+
+
+def test_closed_chains_say_where_they_are_cut(system):
+    system.connect("hand", tm.Revolute("y"), system.bodies[2].at((1, 0, 0)), system.ground.at((1, 0, 0)))
+    mech = system.build()
+    assert mech.tree.chords
+    with refused(tm.TreemechError, "closed chain", repr(mech.tree.chords[0].name)):
+        mech.simulate((0, 1))

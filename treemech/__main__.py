@@ -1,0 +1,5 @@
+"""`python -m treemech`: the command line."""
+
+from .command import main
+
+raise SystemExit(main())

@@ -1,0 +1,76 @@
+"""The command line: a demonstration, the compiled core's state, warm-up and cache."""
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    parser = argparse.ArgumentParser(prog="treemech", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser("demo", help="simulate a built-in model and leave the results in a folder")
+    demo.add_argument("--out", default="out", help="folder for the results (default: out)")
+    demo.add_argument("--time", type=float, default=10.0, help="simulated time [s]")
+    commands.add_parser("info", help="versions, and how the compiled core runs here")
+    commands.add_parser("warmup", help="compile every entry point now (needed only without a built library)")
+    commands.add_parser("clear-cache", help="remove all cached compiled code")
+    arguments = parser.parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
+    return {"demo": _demo, "info": _info, "warmup": _warmup, "clear-cache": _clear}[arguments.command](arguments)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from .demo import run_demo
+
+    for path, what in run_demo(Path(arguments.out), arguments.time):
+        print(f"  {path}  {what}")
+    return 0
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from importlib.metadata import PackageNotFoundError, version
+
+    from treemech.dynamics import native
+    from treemech.elements import library
+    from treemech.elements.cache import cache_root
+
+    from . import __version__
+
+    print(f"treemech {__version__}, Python {sys.version.split()[0]}")
+    for name in ("numpy", "scipy", "networkx", "numba"):
+        try:
+            print(f"  {name} {version(name)}")
+        except PackageNotFoundError:
+            print(f"  {name} is not installed")
+    ways = {
+        "library": "built shared library; numba is imported only for elements of your own",
+        "jit": "jitted by numba and kept in the cache",
+        "python": "plain Python (NUMBA_DISABLE_JIT is set): slow, for debugging",
+    }
+    print(f"compiled core: {native.way()} ({ways[native.way()]})")
+    print(f"sources {library.core_hash()}, cache in {cache_root()}")
+    return 0
+
+
+def _warmup(arguments: argparse.Namespace) -> int:
+    from treemech.dynamics import native
+
+    started = time.perf_counter()
+    for name in native.PROTOTYPES:
+        print(f"{name} ...", end=" ", flush=True)
+        begun = time.perf_counter()
+        native.address(name)
+        print(f"{time.perf_counter() - begun:.1f} s")
+    print(f"ready ({native.way()}) after {time.perf_counter() - started:.1f} s")
+    return 0
+
+
+def _clear(arguments: argparse.Namespace) -> int:
+    from treemech.elements.cache import clear_cache
+
+    print(f"removed {clear_cache()} files of cached code")
+    return 0
