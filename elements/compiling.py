@@ -34,9 +34,13 @@ def with_helpers(function, seen):
         return seen[function]
     if hasattr(function, "py_func"):
         seen[function.py_func] = function
+        for name in names_in(function.py_func.__code__):  # its helpers decide about the cache too
+            helper = function.py_func.__globals__.get(name)
+            if hasattr(helper, "py_func") and helper.py_func not in seen:
+                with_helpers(helper, seen)
         return function
     scope = dict(function.__globals__)
-    for name in _names(function.__code__):
+    for name in names_in(function.__code__):
         helper = scope.get(name)
         if inspect.isfunction(helper) and helper is not function:
             scope[name] = with_helpers(helper, seen)
@@ -48,11 +52,12 @@ def with_helpers(function, seen):
     return seen[function]
 
 
-def _names(code):
+def names_in(code):
+    """Global and attribute names a function uses, those of its inner functions included."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if inspect.iscode(constant):
-            names |= _names(constant)
+            names |= names_in(constant)
     return names
 
 

@@ -240,7 +240,11 @@ def compile_entry(element: Element) -> Any:
         content = b"".join(Path(f).read_bytes() for f in files) if cached else os.urandom(8)
         lines = repr(sorted((f.__qualname__, f.__code__.co_firstlineno) for f in functions))
         digest = hashlib.sha256(
-            source.encode() + content + type(element).__qualname__.encode() + lines.encode()
+            source.encode()
+            + content
+            + type(element).__qualname__.encode()
+            + lines.encode()
+            + constants_of(functions).encode()
         ).hexdigest()[:16]
         module = load_module(f"{element.kind}_{digest}", source, scope)
         compiled = compiling.as_cfunc(module.entry, cached)
@@ -248,6 +252,26 @@ def compile_entry(element: Element) -> Any:
             log.info("compiled %s in %.1f s", element.kind, time.process_time() - started)
     _compiled[key] = compiled
     return compiled
+
+
+def constants_of(functions: set[Callable[..., Any]]) -> str:
+    """The module constants the functions use, which compiled code holds frozen: they may stand in any file."""
+    from .compiling import names_in
+
+    found = []
+    for function in functions:
+        names = sorted(names_in(function.__code__))
+        for name in names:
+            value = function.__globals__.get(name)
+            values = [(name, value)]
+            if inspect.ismodule(value):
+                values = [(f"{name}.{n}", getattr(value, n, None)) for n in names]
+            for label, x in values:
+                if isinstance(x, np.ndarray):
+                    found.append(f"{function.__qualname__} {label}: {x.shape} {hashlib.sha256(x.tobytes()).hexdigest()}")
+                elif isinstance(x, (int, float, complex, str, tuple, np.generic)):
+                    found.append(f"{function.__qualname__} {label}: {x!r}")
+    return "\n".join(sorted(found))
 
 
 def load_module(name: str, source: str, scope: dict[str, Any]) -> Any:
