@@ -11,6 +11,7 @@ has its velocity in the moving base, MuJoCo in the world (and only on the ground
 a ball take its place).
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -339,7 +340,9 @@ class MujocoModel(Peer):
                 names.append((c, part, f"joint{k}.{j}"))
                 self._elementary(c, body, part, names[-1][2])
             bodies.append(body)
-        self.model = spec.compile()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # at q = 0 a Polar hinge is singular, which is no concern of ours
+            self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         for c, part, name in names:
             at = self.model.joint(name)

@@ -13,8 +13,11 @@ from .element import Element
 from .entry import check_methods, role_of
 from .hinge import Hinge
 from .load import Load
+from .probe import probe
 from .report import Report
 from .signal import Signal
+
+__all__ = ["Report", "check", "probe"]
 
 
 def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:

@@ -31,7 +31,9 @@ def motion_layout(n_speeds: int) -> list[tuple[str, tuple[int, ...], int]]:
     """(name, shape, start) of each quantity in the flat motion record."""
     layout, start = [], 0
     for name in Motion._fields:
-        shape = (3, 3) if name == "rotation" else (n_speeds, 3) if name.endswith("partials") else (3,)
+        shape: tuple[int, ...] = (n_speeds, 3) if name.endswith("partials") else (3,)
+        if name == "rotation":
+            shape = (3, 3)
         layout.append((name, shape, start))
         start += prod(shape)
     return layout
@@ -101,7 +103,7 @@ class Hinge(Element):
 
     def sample(self, rng: np.random.Generator) -> Floats:
         """Random coordinates in the domain."""
-        low, high = self.domain()
+        low, high = (np.asarray(x, dtype=np.float64) for x in self.domain())
         q = np.asarray(rng.uniform(low, high, self.n_coordinates), dtype=np.float64)
         if self.euler_parameters is not None:
             e = rng.normal(size=4)

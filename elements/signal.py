@@ -71,14 +71,14 @@ class Polynomial(Signal):
     6.0
     """
 
-    coefficients: ArrayLike
+    coefficients: Any
 
     def evaluate(self, t: float, out: Floats) -> None:
         value, rate, half = 0.0, 0.0, 0.0
-        for k in range(len(self.coefficients) - 1, -1, -1):  # type: ignore[arg-type]
+        for k in range(len(self.coefficients) - 1, -1, -1):
             half = half * t + rate
             rate = rate * t + value
-            value = value * t + self.coefficients[k]  # type: ignore[index]
+            value = value * t + self.coefficients[k]
         out[0] = value
         out[1] = rate
         out[2] = 2.0 * half

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import config
 
 from treemech.elements import (
     Constant,
@@ -25,6 +26,7 @@ from treemech.elements.entry import call
 from treemech.elements.probe import probe
 from treemech.topology.errors import ElementError
 
+jit = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
 ROUND = 1e-12  # two routes to one number
 QUANTITIES = (
     "offset", "rotation", "translation_partials", "rotation_partials", "translation_drift", "rotation_drift",
@@ -512,6 +514,7 @@ class Lift(Hinge):
         rotation[1, 1] = cos(q[0])
 
 
+@jit
 def test_pose_only_hinge_with_a_signal_passes():
     report = check(Lift(0.5, Harmonic(0.2, 3.0)), samples=5)
     assert report.way == "numba"
@@ -527,6 +530,7 @@ class Skewed(Hinge):
         rotation[0, 1] = q[0]
 
 
+@jit
 def test_pose_that_is_no_rotation_is_caught():
     assert failure(Skewed(), samples=3).startswith("check: rotation of Skewed is not orthonormal")
 
@@ -576,6 +580,7 @@ class Scaled(Hinge):
         motion.translation_partials[0, 0] = FROZEN
 
 
+@jit
 def test_constant_changed_after_compilation_is_noticed(monkeypatch):
     hinge = Scaled()
     record = np.zeros(30)

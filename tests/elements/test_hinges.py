@@ -4,6 +4,7 @@ from math import cos, pi, sin
 
 import numpy as np
 import pytest
+from numba import config
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
@@ -83,16 +84,21 @@ OTHERS = [
         x=Polynomial([0.0, 1.0, 0.1]),
         y=Spline([0.0, 1.0, 2.5, 4.0], [0.0, 1.0, -0.5, 0.3]),
         z=Harmonic(0.01, 200.0),
-        turn_x=Function(lambda t: 0.3 * sin(t) * t),
+        turn_x=Spline([0.0, 2.0, 3.0], [0.0, 0.4, -0.2], ends="natural"),
         turn_y=Harmonic(1.0, 3.0),
         turn_z=Spline([0.0, 1.0, 2.0], [0.0, 1.0, 0.0], ends="periodic"),
     ),
 ]
 
 
-@pytest.mark.parametrize("hinge", OTHERS, ids=repr)
+@pytest.mark.parametrize("hinge", OTHERS, ids=lambda hinge: hinge.kind)
 def test_hinge_keeps_its_contract(hinge):
     check(hinge, samples=10)
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="rates of a plain function come from compiled jets")
+def test_moving_hinge_keeps_its_contract_with_a_plain_function():
+    check(Moving(x=lambda t: t * sin(t), turn_x=Function(lambda t: 0.3 * sin(t) * t)), samples=5)
 
 
 @pytest.mark.parametrize("name", CURVES)
