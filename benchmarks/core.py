@@ -25,32 +25,38 @@ from .timing import Work, least_times, machine, say, table
 
 ANALYSES = ("positions", "inverse_dynamics", "mass_matrix", "forward_dynamics")
 AGREE = 1e-9  # relative to the largest entry
+CACHE = 200_000  # bytes of matrices that stay near the processor
 
 
 class Ours:
-    """Our core on `count` random states, arrays at fixed addresses."""
+    """Our core on `count` random states, arrays at fixed addresses.
+
+    Of the mass matrix only as many states as keep the matrices in the cache: the peers, too, write each over
+    the last one.
+    """
 
     def __init__(self, mech: tm.Mechanism, count: int) -> None:
         self.mech, self.count = mech, count
+        self.matrices = min(count, max(1, CACHE // (8 * mech.nu**2)))
         self.q, self.u, self.ud = random_states(mech, count)
         self.t, self.tau = np.zeros(count), np.zeros((count, mech.nu))
         self.out = np.zeros((count, mech.nu))
-        self._matrices = np.zeros(0)
+        self.A = np.zeros((self.matrices, mech.nu, mech.nu))
+
+    def states(self, name: str) -> int:
+        """How many states one work of an analysis takes."""
+        return self.matrices if name == "mass_matrix" else self.count
 
     def work(self, name: str) -> Work:
         """An analysis of all states in one compiled loop."""
-        if name == "mass_matrix" and not self._matrices.size:
-            self._matrices = np.zeros((self.count, self.mech.nu, self.mech.nu))
-        t, q, u, ud, tau, out, A = map(
-            data, (self.t, self.q, self.u, self.ud, self.tau, self.out, self._matrices)
-        )
+        t, q, u, ud, tau, out, A = map(data, (self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
         arguments = {
             "positions": (t, q, u),
             "inverse_dynamics": (t, q, u, ud, out),
             "mass_matrix": (t, q, u, A),
             "forward_dynamics": (t, q, u, tau, out),
         }[name]
-        entry, context, count = native.entry(name), self.mech.core.context_address, self.count
+        entry, context, count = native.entry(name), self.mech.core.context_address, self.states(name)
         return lambda: entry(count, *arguments, context)
 
     def call(self, name: str) -> Work:
@@ -136,11 +142,10 @@ def disagreements(ours: Ours, peer: Peer) -> dict[str, float]:
 def measure_family(name: str, states: int, blocks: int) -> list[dict[str, Any]]:
     """One row per analysis: microseconds of everybody, ratios, disagreements."""
     mech = FAMILIES[name]().build()
-    count = max(4, min(states, 40_000_000 // (8 * mech.nu**2)))
-    ours = Ours(mech, count)
-    rows = [{"model": name, "analysis": a, "states": count} for a in ANALYSES]
+    ours = Ours(mech, states)
+    rows = [{"model": name, "analysis": a, "states": ours.states(a)} for a in ANALYSES]
     works: dict[str, dict[str, Work]] = {a: {"ours": ours.work(a), "call": ours.call(a)} for a in ANALYSES}
-    per: dict[str, int] = {"ours": count, "call": 1}
+    per: dict[str, int] = {"call": 1}
     for label, (make, timed) in PEERS.items():
         try:
             peer = make(mech)
@@ -158,8 +163,9 @@ def measure_family(name: str, states: int, blocks: int) -> list[dict[str, Any]]:
         for a, variants in timed(peer, ours).items():
             for variant, work in variants.items():
                 works[a][f"{label} {variant}".strip()] = work
-        per[label] = min(count, 8) if label == "pinocchio" else 1
+        per[label] = min(states, 8) if label == "pinocchio" else 1
     for row in rows:
+        per["ours"] = row["states"]
         times = least_times(works[row["analysis"]], blocks)
         for label in ("ours", "call", *PEERS):
             us = [1e6 * s / per[label] for key, s in times.items() if key.split()[0] == label]
@@ -174,7 +180,9 @@ def report(result: dict[str, Any]) -> str:
     """All results as Markdown."""
     where = result["machine"]
     versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items())
-    parts = [f"# Core\n\n{where['cpu']}, {where['cores']} cores; {versions}; core: {result['way']}. CPU time."]
+    parts = [
+        f"# Core\n\n{where['cpu']}, {where['cores']} cores; {versions}; core: {result['way']}. CPU time."
+    ]
     heads = ["model", "ours us", "call us", "Pinocchio us", "ratio", "MuJoCo us", "ratio"]
     keys = ["model", "ours_us", "call_us", "pinocchio_us", "pinocchio_ratio", "mujoco_us", "mujoco_ratio"]
     for a in ANALYSES:
@@ -192,8 +200,12 @@ def report(result: dict[str, Any]) -> str:
     )
     if result["growth_100_300"] is not None:
         parts.append(f"Forward dynamics of a chain, 100 to 300 links: {result['growth_100_300']:.2f} times.")
-    parts.append("## Hinges in a chain\n\n" + table(["hinge", "ns per hinge"], list(result["hinge_ns"].items())))
-    rows = [[r["case"], r["ours_s"], r["scipy_s"], r["ratio"], r["evaluations"]] for r in result["integration"]]
+    parts.append(
+        "## Hinges in a chain\n\n" + table(["hinge", "ns per hinge"], list(result["hinge_ns"].items()))
+    )
+    rows = [
+        [r["case"], r["ours_s"], r["scipy_s"], r["ratio"], r["evaluations"]] for r in result["integration"]
+    ]
     heads = ["case", "ours s", "scipy s", "ratio", "evaluations"]
     parts.append("## Integrator against scipy DOP853\n\n" + table(heads, rows))
     first = result["first_result"]
@@ -220,7 +232,7 @@ def measure(models: list[str], quick: bool, cold: bool, log: Callable[[str], Non
     log("integrators")
     integrators = integration.measure(quick, repeats)
     log("fresh processes")
-    first = start.first_results(repeats, cold)
+    first = start.first_results(repeats, not quick, cold)
     log("large chain")
     large = start.large_chain(50 if quick else 5000)
     return {

@@ -149,7 +149,10 @@ class Peer:
     # in ours
     def positions(self, q: Floats) -> tuple[Floats, Floats]:
         """Position (nb, 3) and rotation (nb, 3, 3) of bodies 1, 2, ... as `Mechanism.attitude` gives them."""
-        poses = [x @ f.inverse() for x, f in zip(self._positions(self.coordinates(q)), self.frames[1:], strict=True)]
+        poses = [
+            x @ f.inverse()
+            for x, f in zip(self._positions(self.coordinates(q)), self.frames[1:], strict=True)
+        ]
         return np.array([x.p for x in poses]), np.array([x.R for x in poses])
 
     def inverse_dynamics(self, q: Floats, u: Floats, ud: Floats) -> Floats:
@@ -223,7 +226,9 @@ def quaternion_of(R: Floats) -> Floats:
 
 def product(a: Floats, b: Floats) -> Floats:
     """Quaternion product, scalar first."""
-    return np.concatenate(([a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])))
+    return np.concatenate(
+        ([a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))
+    )
 
 
 class PinModel(Peer):
@@ -237,10 +242,14 @@ class PinModel(Peer):
 
         super().__init__(mech)
         if len(self.hinges) > self.MOST:
-            raise NoSuchJoint(f"Pinocchio: {len(self.hinges)} joints; above {self.MOST} its Data is too large.")
+            raise NoSuchJoint(
+                f"Pinocchio: {len(self.hinges)} joints; above {self.MOST} its Data is too large."
+            )
         self.pin, self.model = pin, pin.Model()
         self.model.gravity = pin.Motion(mech.core.layout.plan.gravity.copy(), np.zeros(3))
-        self.joint: list[tuple[int, Pose]] = [(0, self.placements[0])]  # of each body, and its frame in the joint
+        self.joint: list[tuple[int, Pose]] = [
+            (0, self.placements[0])
+        ]  # of each body, and its frame in the joint
         for k, c in enumerate(self.hinges, start=1):
             joint, frame = self.joint[int(mech.tree.parent[k])]
             place = frame @ self.placements[k]
@@ -288,7 +297,9 @@ class PinModel(Peer):
 
     def _free_speeds(self, c: Coordinates, C: Floats, u: Floats) -> tuple[Floats, Floats]:
         zero = np.zeros((3, 3))
-        return np.block([[C.T, zero], [zero, C.T]]), np.concatenate((-C.T @ np.cross(u[3:], u[:3]), np.zeros(3)))
+        return np.block([[C.T, zero], [zero, C.T]]), np.concatenate(
+            (-C.T @ np.cross(u[3:], u[:3]), np.zeros(3))
+        )
 
     def _positions(self, q: Floats) -> list[Pose]:
         self.pin.forwardKinematics(self.model, self.data, q)
@@ -369,7 +380,9 @@ class MujocoModel(Peer):
         zero = np.zeros((3, 3))
         return np.block([[self.placements[c.number].R, zero], [zero, C.T]]), np.zeros(6)
 
-    def _set(self, q: Floats, u: Floats | None = None, ud: Floats | None = None, tau: Floats | None = None) -> None:
+    def _set(
+        self, q: Floats, u: Floats | None = None, ud: Floats | None = None, tau: Floats | None = None
+    ) -> None:
         d = self.data
         d.qpos[:] = q
         d.qvel[:] = 0.0 if u is None else u

@@ -68,7 +68,9 @@ def simulate(
     return runs, seconds
 
 
-def run_problem(problem: Problem, rtol: float = 1e-11, method: str = "DOP853", repeats: int = REPEATS) -> Result:
+def run_problem(
+    problem: Problem, rtol: float = 1e-11, method: str = "DOP853", repeats: int = REPEATS
+) -> Result:
     """Simulate and compare; what goes wrong is in `failure`."""
     reference = problem.reference()
     result = Result(

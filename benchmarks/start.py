@@ -43,14 +43,15 @@ print(json.dumps(dict(build_s=b - a, simulate_s=c - b, evaluations=run.statistic
 """
 
 
-def first_results(repeats: int, cold: bool) -> dict[str, Any]:
+def first_results(repeats: int, jit: bool = True, cold: bool = False) -> dict[str, Any]:
     """CPU seconds of fresh processes, the least of `repeats`; ratios to `import numpy`."""
     runs: dict[str, tuple[str, dict[str, str]]] = {
         "import numpy": ("import numpy", {}),
         "import treemech": ("import treemech as tm; tm.System", {}),
         "as installed": (FIRST_RESULT, {}),
-        "warm jit": (FIRST_RESULT, {"TREEMECH_JIT": "1"}),
     }
+    if jit:
+        runs["warm jit"] = (FIRST_RESULT, {"TREEMECH_JIT": "1"})
     best: dict[str, float] = {}
     for name, (code, environment) in runs.items():
         fresh_process(code, **environment)  # writes what is kept between processes

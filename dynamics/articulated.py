@@ -66,6 +66,7 @@ from treemech.kinematics.views import (
 
 from .virtual_work import applied_loads, body_inertia, ground
 
+
 @kernel
 def _initialise(plan, W):
     """Every body alone: its inertia about its origin and the loads that do not depend on ud."""

@@ -167,13 +167,15 @@ def trace(count, t, q, u, ud, tau, out, context):
         if status == OK:
             state_q, state_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
             for j in range(prescribed.shape[0]):
-                a, b, s = prescribed[j, PRESCRIBED_Q], prescribed[j, PRESCRIBED_U], prescribed[j, PRESCRIBED_SIGNAL]
+                a, b, s = (
+                    prescribed[j, PRESCRIBED_Q],
+                    prescribed[j, PRESCRIBED_U],
+                    prescribed[j, PRESCRIBED_SIGNAL],
+                )
                 state_q[a] = values[s, 0]
                 state_u[b] = values[s, 1]
                 given[b] = values[s, 2]
-            status = evaluate_inverse(
-                plan, W, S, times[k], own_q, own_u, given, floats(tau + 8 * nu * k, nu)
-            )
+            status = evaluate_inverse(plan, W, S, times[k], own_q, own_u, given, floats(tau + 8 * nu * k, nu))
         if status != OK:
             times[0] = times[k]
             return np.int32(status)

@@ -24,7 +24,7 @@ FIRST_SIMULATION = ("rhs", "integrate")
 
 
 def way() -> str:
-    """"library", "jit" or "python": how the core runs in this process."""
+    """ "library", "jit" or "python": how the core runs in this process."""
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return "python"
     return "library" if library.open_library() is not None else "jit"
@@ -53,6 +53,7 @@ def _make(name: str) -> tuple[int, object]:
 
         from .entries import ENTRIES
 
+        function: Any
         function, signature = ENTRIES[name]
         if way() == "python":
             pointer = ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(function)

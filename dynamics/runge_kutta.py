@@ -204,9 +204,7 @@ def integrate(
                 control[LAST_ERROR] = K[i]
                 return np.int32(NOT_FINITE + 16 * i)
         if control[STEP] == 0.0 and end != t:
-            status, control[STEP] = _first_step(
-                n, t, y, end, rtol, atol, max_step, order, work, rhs, context
-            )
+            status, control[STEP] = _first_step(n, t, y, end, rtol, atol, max_step, order, work, rhs, context)
             if status != OK:
                 return status
         count[STARTED] = 1

@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, STEP_TOO_SMALL, split
-
 from treemech.topology import TreemechError
 
 from . import native
@@ -64,9 +64,9 @@ class _Integrator:
     def t(self) -> float:
         return float(self.control[_TIME])
 
-    def aim(self, end: float) -> None:
+    def aim(self, start: float, end: float) -> None:
         """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
-        self.control[_END], self.control[_STEP], self.count[_STARTED] = end, 0.0, 0
+        self.control[_TIME], self.control[_END], self.control[_STEP], self.count[_STARTED] = start, end, 0.0, 0
 
     def advance(
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
@@ -97,8 +97,6 @@ def integrate(
     """Integrate y = (q, u) over t_span; never raises for what happens inside, see `status` and `message`."""
     t0, t1 = t_span
     direction = 1.0 if t1 >= t0 else -1.0
-    inner = sorted({b for b in breaks if (b - t0) * direction > 0 and (t1 - b) * direction > 0})
-    legs = [*(inner if direction > 0 else inner[::-1]), t1]
     run = _Integrator(core, METHODS[method], t0, np.array(y0), rtol, atol, max_step)
     t_out = np.zeros(0) if t_eval is None else t_eval
     y_out = np.zeros((max(len(t_out), 1), run.n))
@@ -106,8 +104,8 @@ def integrate(
     capacity, budget, status, interrupted = _BUFFER, _BUFFER, OK, False
     with core.guard() as failure:
         try:
-            for leg, end in enumerate(legs):
-                run.aim(end)
+            for leg, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
+                run.aim(start, end)
                 if leg == 0 and first_step is not None:
                     run.control[_STEP] = direction * first_step
                 while True:
@@ -132,6 +130,8 @@ def integrate(
                             capacity *= 2
                 if status != OK:
                     break
+                if end != mark and t_eval is None:
+                    ts[-1][-1] = mark
         except KeyboardInterrupt:
             interrupted = True
     written = int(run.count[_WRITTEN])
@@ -152,8 +152,33 @@ def integrate(
     return result
 
 
+def _legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:
+    """(start, end, time the end stands for) of the legs between breaks.
+
+    A leg stays one rounding unit inside its breaks, so that a signal that jumps there is met from one side only:
+    a stage on the wrong side would be rejected until the step is as small as the tolerance.
+
+    >>> [(round(a, 9), round(b, 9), mark) for a, b, mark in _legs(0.0, 2.0, (1.0, 5.0))]
+    [(0.0, 1.0, 1.0), (1.0, 2.0, 2.0)]
+    """
+    direction = 1.0 if t1 >= t0 else -1.0
+    inner = sorted({b for b in breaks if (b - t0) * direction > 0.0 and (t1 - b) * direction > 0.0})
+    edges = [t0, *(inner if direction > 0 else inner[::-1]), t1]
+    legs = []
+    for a, b in pairwise(edges):
+        start = float(np.nextafter(a, t1)) if a in breaks else a
+        end = float(np.nextafter(b, t0)) if b in breaks else b
+        if (end - start) * direction > 0.0:
+            legs.append((start, end, b))
+    if not legs or legs[-1][1] != t1:
+        legs.append((t1, t1, t1))
+    return legs
+
+
 def interpolate(method: str, t: Floats, table: Floats, times: Floats, euler: list[int]) -> Floats:
     """States at `times` from the interpolants of all steps; Euler parameters brought back to length 1."""
+    if not len(table):
+        raise TreemechError("the run made no step: there is nothing to interpolate.")
     step = np.sign(t[-1] - t[0]) or 1.0
     if np.any((times - t[0]) * step < 0) or np.any((t[-1] - times) * step < 0):
         raise TreemechError(f"the run covers t = {t[0]:.6g} .. {t[-1]:.6g} s; asked for a time outside.")
@@ -187,7 +212,9 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         n = run.n
         error = np.abs(run.work[_E5_ROW * n : (_E5_ROW + 1) * n])
         error = error / (run.atol + run.control[_RTOL] * np.abs(run.y))
-        worst = int(np.nanargmax(error)) if np.any(np.isfinite(error)) else int(np.argmax(~np.isfinite(error)))
+        worst = (
+            int(np.nanargmax(error)) if np.any(np.isfinite(error)) else int(np.argmax(~np.isfinite(error)))
+        )
         return (
             f"the step size fell to {abs(run.control[_STEP]):.2g} s at t = {run.t:.6g} s after "
             f"{run.count[_STEPS]} steps ({run.count[_REJECTED]} rejected). The error is dominated by "
@@ -216,7 +243,9 @@ class ProgressBar:
         elapsed = time.perf_counter() - self.started
         left = elapsed * (1.0 - fraction) / fraction if fraction > 0 else float("nan")
         filled = int(30 * fraction)
-        sys.stderr.write(f"\r{self.label} [{'#' * filled}{'.' * (30 - filled)}] {100 * fraction:3.0f}% {left:.1f} s left ")
+        sys.stderr.write(
+            f"\r{self.label} [{'#' * filled}{'.' * (30 - filled)}] {100 * fraction:3.0f}% {left:.1f} s left "
+        )
         sys.stderr.flush()
 
     def close(self) -> None:

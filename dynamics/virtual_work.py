@@ -101,9 +101,7 @@ def applied_loads(plan, W, S, t, u):
             m[3 + j] = base[j]
         for j in range(18, 24):
             m[j] = 0.0
-        status = call_element(
-            loads[k, LOAD_ADDRESS], m, 0, m, 12, t, record, loads[k, LOAD_PARAMETER], m, 18
-        )
+        status = call_element(loads[k, LOAD_ADDRESS], m, 0, m, 12, t, record, loads[k, LOAD_PARAMETER], m, 18)
         if status != 1:
             return k
         force = (m[18], m[19], m[20])
@@ -167,7 +165,9 @@ def inverse_dynamics(plan, W, S, ud, tau):
         else:
             d = body[i, DOF]
             for k in range(body[i, NU]):
-                tau[dof[d + k, PUBLIC]] = dot(load3(S, d + k, PARTIAL_W), moment) + dot(load3(S, d + k, PARTIAL_V), force)
+                tau[dof[d + k, PUBLIC]] = dot(load3(S, d + k, PARTIAL_W), moment) + dot(
+                    load3(S, d + k, PARTIAL_V), force
+                )
         if p > 0:
             accumulate(W, p, FORCE, force)
             accumulate(W, p, MOMENT, add(moment, cross(load3(W, i, ARM), force)))

@@ -1,6 +1,7 @@
 """Curve hinge: along a space curve, the base carried with it without ever flipping."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import floor, sqrt
 from typing import Any
 
@@ -153,9 +154,7 @@ def product(a, da, dda, b, db, ddb):  # type: ignore[no-untyped-def]
     """a x b with its first and second derivative"""
     zero = vector_product(a, b)
     first = combine(1.0, vector_product(da, b), 1.0, vector_product(a, db), 0.0, zero)
-    second = combine(
-        1.0, vector_product(dda, b), 2.0, vector_product(da, db), 1.0, vector_product(a, ddb)
-    )
+    second = combine(1.0, vector_product(dda, b), 2.0, vector_product(da, db), 1.0, vector_product(a, ddb))
     return zero, first, second
 
 
@@ -187,7 +186,7 @@ def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) 
         return coefficients
 
     curve = spline(s, points)
-    fine = np.concatenate([np.linspace(a, b, _PIECES, endpoint=False) for a, b in zip(s, s[1:], strict=False)])
+    fine = np.concatenate([np.linspace(a, b, _PIECES, endpoint=False) for a, b in pairwise(s)])
     fine = np.append(fine, s[-1])
     position, tangent = curve(fine), curve.derivative()(fine)
     length = np.linalg.norm(tangent, axis=1)
@@ -199,9 +198,7 @@ def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) 
         across = np.cross(tangent[0], normals[0])
         missing = np.arctan2(normals[-1] @ across, normals[-1] @ normals[0])
         angle = -missing * (fine - fine[0]) / (fine[-1] - fine[0])
-        normals = (
-            np.cos(angle)[:, None] * normals + np.sin(angle)[:, None] * np.cross(tangent, normals)
-        )
+        normals = np.cos(angle)[:, None] * normals + np.sin(angle)[:, None] * np.cross(tangent, normals)
         normals[-1] = normals[0]
     across_spline = spline(fine, normals)
     breaks = np.unique(np.concatenate((curve.t[degree:-degree], across_spline.t[degree:-degree])))

@@ -64,7 +64,7 @@ _warned: set[type] = set()
 
 
 def role_of(element: Element) -> str:
-    """"hinge", "signal" or "load"."""
+    """ "hinge", "signal" or "load"."""
     for role in ("hinge", "signal", "load"):
         if getattr(element, "is_" + role, False):
             return role
@@ -194,10 +194,7 @@ def entry_source(element: Element) -> str:
     lines.append(f"self = Self({', '.join(items)})" if items else "self = 0")
     if isinstance(element, Hinge):
         n, m = element.n_coordinates, element.n_speeds
-        views = (
-            f"carray(shift(out_, {at}), {shape})"
-            for _, shape, at in motion_layout(m)
-        )
+        views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in motion_layout(m))
         lines.append(f"q = carray(a_, ({n},))")
         lines.append(f"u = carray(b_, ({m},))")
         lines.append(f"method(self, q, u, t, Motion({', '.join(views)}))")
@@ -235,23 +232,41 @@ def compile_entry(element: Element) -> Any:
         started = time.process_time()
         scope, functions = entry_globals(element)
         source = entry_source(element)
-        files = sorted({inspect.getsourcefile(f) or "" for f in functions})
-        cached = all(f and Path(f).is_file() for f in files) and not any(f.__closure__ for f in functions)
-        content = b"".join(Path(f).read_bytes() for f in files) if cached else os.urandom(8)
-        lines = repr(sorted((f.__qualname__, f.__code__.co_firstlineno) for f in functions))
-        digest = hashlib.sha256(
-            source.encode()
-            + content
-            + type(element).__qualname__.encode()
-            + lines.encode()
-            + constants_of(functions).encode()
-        ).hexdigest()[:16]
-        module = load_module(f"{element.kind}_{digest}", source, scope)
-        compiled = compiling.as_cfunc(module.entry, cached)
+        if keepable(functions):
+            digest = hashlib.sha256(
+                "\n".join(
+                    (source, type(element).__qualname__, sources_of(functions), constants_of(functions))
+                ).encode()
+            ).hexdigest()[:16]
+            compiled = compiling.as_cfunc(load_entry(f"{element.kind}_{digest}", source, scope), True)
+        else:
+            exec(compile(source, f"<entry of {element.kind}>", "exec"), scope)
+            compiled = compiling.as_cfunc(scope["entry"], False)
         if not getattr(compiled, "cache_hits", 0):
             log.info("compiled %s in %.1f s", element.kind, time.process_time() - started)
     _compiled[key] = compiled
     return compiled
+
+
+def keepable(functions: set[Callable[..., Any]]) -> bool:
+    """Whether compiled code may go to the disk: every function from a file that can be imported, no closures."""
+
+    def from_file(function: Callable[..., Any]) -> bool:
+        module = sys.modules.get(function.__module__)
+        return (
+            getattr(module, "__dict__", None) is function.__globals__
+            and Path(inspect.getsourcefile(function) or "").is_file()
+            and not function.__closure__
+        )
+
+    return all(from_file(f) for f in functions)
+
+
+def sources_of(functions: set[Callable[..., Any]]) -> str:
+    """The whole files of the functions, and which of their lines are meant."""
+    files = sorted({inspect.getsourcefile(f) or "" for f in functions})
+    lines = sorted((f.__qualname__, f.__code__.co_firstlineno) for f in functions)
+    return "\n".join([*(Path(f).read_text() for f in files), repr(lines)])
 
 
 def constants_of(functions: set[Callable[..., Any]]) -> str:
@@ -268,14 +283,16 @@ def constants_of(functions: set[Callable[..., Any]]) -> str:
                 values = [(f"{name}.{n}", getattr(value, n, None)) for n in names]
             for label, x in values:
                 if isinstance(x, np.ndarray):
-                    found.append(f"{function.__qualname__} {label}: {x.shape} {hashlib.sha256(x.tobytes()).hexdigest()}")
+                    found.append(
+                        f"{function.__qualname__} {label}: {x.shape} {hashlib.sha256(x.tobytes()).hexdigest()}"
+                    )
                 elif isinstance(x, (int, float, complex, str, tuple, np.generic)):
                     found.append(f"{function.__qualname__} {label}: {x!r}")
     return "\n".join(sorted(found))
 
 
-def load_module(name: str, source: str, scope: dict[str, Any]) -> Any:
-    """Execute generated source as a module in a real file: numba's cache wants one."""
+def load_entry(name: str, source: str, scope: dict[str, Any]) -> Any:
+    """The entry function of generated source, executed as a module in a real file: numba's cache wants one."""
     path = cache_folder() / f"{name}.py"
     if not path.exists():
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -283,12 +300,14 @@ def load_module(name: str, source: str, scope: dict[str, Any]) -> Any:
         os.replace(temporary, path)
     spec = importlib.util.spec_from_file_location(f"treemech_entry_{name}", path)
     if spec is None or spec.loader is None:
-        raise TreemechError(f"the generated file {path.name} cannot be loaded: clear the cache and try again.")
+        raise TreemechError(
+            f"the generated file {path.name} cannot be loaded: clear the cache and try again."
+        )
     module = importlib.util.module_from_spec(spec)
     module.__dict__.update(scope)
     sys.modules[spec.name] = module  # before execution, else numba stores the module as '<dynamic>'
     spec.loader.exec_module(module)
-    return module
+    return module.entry
 
 
 def _cannot_compile(element: Element, error: Exception) -> None:
@@ -317,7 +336,17 @@ def _cannot_compile(element: Element, error: Exception) -> None:
         )
 
 
-_DROP = ("During:", "Failed in", "File ", "There are", "- of which", "Overload", "Known signatures", ">>>", "^")
+_DROP = (
+    "During:",
+    "Failed in",
+    "File ",
+    "There are",
+    "- of which",
+    "Overload",
+    "Known signatures",
+    ">>>",
+    "^",
+)
 _CAUSE = re.compile(
     r"Unknown attribute|Untyped global|NameError|Cannot unify|No implementation|not supported|unsupported"
     r"|Use of|No conversion|annot|Invalid"
@@ -383,7 +412,9 @@ def python_entry(element: Element) -> Entry:
             return _doubles(a, n), _doubles(b, m), motion_views(_doubles(out, 24 + 6 * m), m)
         if role == "signal":
             return (_doubles(out, 3),)
-        end = EndMotion(_doubles(a, 3), _doubles(a + 24, 9).reshape(3, 3), _doubles(b, 3), _doubles(b + 24, 3))
+        end = EndMotion(
+            _doubles(a, 3), _doubles(a + 24, 9).reshape(3, 3), _doubles(b, 3), _doubles(b + 24, 3)
+        )
         return end, EndLoad(_doubles(out, 3), _doubles(out + 24, 3))
 
     def callback(a: int, b: int, t: float, par: int, out: int) -> int:

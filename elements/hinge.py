@@ -42,10 +42,7 @@ def motion_layout(n_speeds: int) -> list[tuple[str, tuple[int, ...], int]]:
 def motion_views(record: Floats, n_speeds: int) -> Motion:
     """The flat motion record seen as a Motion."""
     return Motion(
-        *(
-            record[start : start + prod(shape)].reshape(shape)
-            for _, shape, start in motion_layout(n_speeds)
-        )
+        *(record[start : start + prod(shape)].reshape(shape) for _, shape, start in motion_layout(n_speeds))
     )
 
 
@@ -205,7 +202,9 @@ def axis_base(axis: Any, what: str) -> Floats:
     """
     if isinstance(axis, str):
         if axis not in _BASES:
-            raise ElementError(f"{what}: axis is {axis!r}; wanted 'x', 'y', 'z' or a vector of three numbers.")
+            raise ElementError(
+                f"{what}: axis is {axis!r}; wanted 'x', 'y', 'z' or a vector of three numbers."
+            )
         return np.array(_BASES[axis])
     z = as_axis(axis, f"{what}: axis")
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])

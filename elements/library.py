@@ -16,8 +16,20 @@ from pathlib import Path
 FOLDER = "_library"
 MANIFEST = "core.json"
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-# Every source the compiled core is made of: these folders whole, and the kernels of dynamics
+# Every source the compiled core is made of: these folders but for what never meets the compiler, and the kernels
+# of dynamics
 CORE_FOLDERS = ("elements", "kinematics")
+NOT_CORE = (
+    "cache",
+    "check",
+    "check_hinge",
+    "check_load",
+    "check_signal",
+    "differences",
+    "library",
+    "probe",
+    "report",
+)
 CORE_FILES = ("articulated", "entries", "runge_kutta", "tableau", "virtual_work")
 
 
@@ -30,7 +42,7 @@ def package_folder() -> Path:
 def core_sources() -> tuple[Path, ...]:
     """The files the core is compiled from, in a fixed order."""
     root = Path(__file__).resolve().parent.parent
-    files = [f for folder in CORE_FOLDERS for f in (root / folder).glob("*.py")]
+    files = [f for folder in CORE_FOLDERS for f in (root / folder).glob("*.py") if f.stem not in NOT_CORE]
     return tuple(sorted([*files, *(root / "dynamics" / f"{name}.py" for name in CORE_FILES)]))
 
 

@@ -136,13 +136,17 @@ class Spline(Signal):
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
             raise ElementError("Spline: times and values must be finite numbers.")
         if self.ends not in ("clamped", "natural", "not-a-knot", "periodic"):
-            raise ElementError(f"Spline: ends is {self.ends!r}; wanted clamped, natural, not-a-knot or periodic.")
+            raise ElementError(
+                f"Spline: ends is {self.ends!r}; wanted clamped, natural, not-a-knot or periodic."
+            )
         if self.ends == "periodic" and y[0] != y[-1]:
             raise ElementError("Spline: a periodic table must end with the value it starts with.")
         from scipy.interpolate import CubicSpline
 
         object.__setattr__(self, "knots", t)
-        object.__setattr__(self, "table", np.ascontiguousarray(CubicSpline(t, y, bc_type=self.ends).c.T[:, ::-1]))
+        object.__setattr__(
+            self, "table", np.ascontiguousarray(CubicSpline(t, y, bc_type=self.ends).c.T[:, ::-1])
+        )
         object.__setattr__(self, "periodic", float(self.ends == "periodic"))
 
     @property

@@ -95,7 +95,9 @@ def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
     return p.TABLE
 
 
-def _geometry(tree: Tree, constants: Floats, frames: Floats, points: dict[int, tuple[Floats, Floats]]) -> None:
+def _geometry(
+    tree: Tree, constants: Floats, frames: Floats, points: dict[int, tuple[Floats, Floats]]
+) -> None:
     """Placements, inertias and frames: every body in the base of its own hinge end (5.2.1), (5.2.13)."""
     points[0] = (np.eye(3), np.zeros(3))
     frames[0, [0, 4, 8]] = 1.0
@@ -169,7 +171,11 @@ def make_layout(
         row[p.PARENT] = tree.parent[number]
         row[p.KIND] = kind = _kind(hinge, c.forward, bool(driven), inline)
         row[p.Q], row[p.U], row[p.DOF] = c.q, c.u, len(dof)
-        row[p.NQ], row[p.NU], row[p.N_FREE] = hinge.n_coordinates, hinge.n_speeds, hinge.n_speeds - len(driven)
+        row[p.NQ], row[p.NU], row[p.N_FREE] = (
+            hinge.n_coordinates,
+            hinge.n_speeds,
+            hinge.n_speeds - len(driven),
+        )
         row[p.REVERSED] = not c.forward
         row[p.EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
         if kind == p.TABLE:

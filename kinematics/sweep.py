@@ -77,7 +77,16 @@ def signals(plan, t):
     values, record = signal_values(plan), parameters(plan)
     for k in range(table.shape[0]):
         status = call_element(
-            table[k, SIGNAL_ADDRESS], record, 0, record, 0, t, record, table[k, SIGNAL_PARAMETER], values, 3 * k
+            table[k, SIGNAL_ADDRESS],
+            record,
+            0,
+            record,
+            0,
+            t,
+            record,
+            table[k, SIGNAL_PARAMETER],
+            values,
+            3 * k,
         )
         if status != 1:
             return k

@@ -62,9 +62,7 @@ def random_system(seed, n=12, kinds=KINDS, reverse=0.4, loads=True, gravity=(0.3
     bodies = [system.ground]
     for k in range(n):
         mass = float(rng.uniform(0.5, 2.0))
-        bodies.append(
-            system.body(f"b{k + 1}", mass, inertia(rng, mass), com=rng.uniform(-0.2, 0.2, 3))
-        )
+        bodies.append(system.body(f"b{k + 1}", mass, inertia(rng, mass), com=rng.uniform(-0.2, 0.2, 3)))
     order = [kinds[k % len(kinds)] for k in range(n)]
     rng.shuffle(order)
     edges = [(k + 1, int(rng.integers(max(0, k + 1 - branching - 1), k + 1)), order[k]) for k in range(n)]
@@ -78,7 +76,9 @@ def random_system(seed, n=12, kinds=KINDS, reverse=0.4, loads=True, gravity=(0.3
             ends.reverse()
         system.connect(f"h{child}", any_hinge(rng, kind), *ends)
     if loads:
-        system.load("push", tm.Force(x=1.5, y=tm.Harmonic(2.0, 3.0), frame="body"), bodies[n].at((0.1, 0.2, 0.3)))
+        system.load(
+            "push", tm.Force(x=1.5, y=tm.Harmonic(2.0, 3.0), frame="body"), bodies[n].at((0.1, 0.2, 0.3))
+        )
         system.load("wind", tm.Force(z=-2.0), bodies[n // 2].at((0.0, 0.1, 0.0)))
         system.load("twist", tm.Moment(x=0.3, z=0.7, frame="body"), bodies[max(1, n // 3)])
     return system

@@ -91,7 +91,10 @@ def dense(mech, t, q, u, loads=()):
     UT = (V + WT @ D.T) @ T3  # (5.2.23)
     omega = WT.T @ u + T3.T @ w0
     rdot = UT.T @ u + T3.T @ (v0 + D @ (T3.T @ w0))
-    full_omega, full_rdot = np.vstack((np.zeros(3), omega.reshape(-1, 3))), np.vstack((np.zeros(3), rdot.reshape(-1, 3)))
+    full_omega, full_rdot = (
+        np.vstack((np.zeros(3), omega.reshape(-1, 3))),
+        np.vstack((np.zeros(3), rdot.reshape(-1, 3))),
+    )
     # biases (5.2.10), (5.2.26)
     W00, V00 = np.zeros(3 * nb), np.zeros(3 * nb)
     for k, (c, na, nb_, base, m) in hinge.items():

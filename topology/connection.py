@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from .body import Attachment, Body
 from .errors import ElementError, TopologyError
@@ -33,7 +33,7 @@ class Connection:
     """
 
     name: str
-    element: object
+    element: Any
     ends: tuple[Attachment, ...]
     n_coordinates: int = 0
     is_hinge: bool = False

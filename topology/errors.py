@@ -1,7 +1,7 @@
 """The exception family: every message names the user's objects and says what to do."""
 
-from difflib import get_close_matches
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 

@@ -36,7 +36,50 @@ _NAMES = {
         "elements",
     ),
 }  # fmt: skip
-__all__ = sorted([*_NAMES, "__version__"])
+__all__ = [
+    "AxialHinge",
+    "Ball",
+    "BallBryant",
+    "Constant",
+    "ConvergenceError",
+    "Curve",
+    "Cylindrical",
+    "ElementCompileWarning",
+    "ElementError",
+    "Force",
+    "Free",
+    "Function",
+    "Harmonic",
+    "Hinge",
+    "Load",
+    "Mechanism",
+    "Moment",
+    "Motion",
+    "Moving",
+    "Planar",
+    "Polar",
+    "Polynomial",
+    "Prismatic",
+    "Revolute",
+    "Rigid",
+    "Run",
+    "Screw",
+    "Signal",
+    "SingularError",
+    "Spline",
+    "State",
+    "System",
+    "TopologyError",
+    "Translation",
+    "TreemechError",
+    "Universal",
+    "__version__",
+    "axis_field",
+    "check",
+    "read",
+    "solids",
+    "structure",
+]
 
 if TYPE_CHECKING:
     from .elements import (
@@ -90,7 +133,9 @@ def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'treemech' has no attribute {name!r}")
     module = import_module(f".{_NAMES[name]}", __name__)
-    value = module if _NAMES[name].endswith("." + name) and not hasattr(module, name) else getattr(module, name)
+    value = (
+        module if _NAMES[name].endswith("." + name) and not hasattr(module, name) else getattr(module, name)
+    )
     globals()[name] = value
     return value
 

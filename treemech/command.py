@@ -20,7 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser("clear-cache", help="remove all cached compiled code")
     arguments = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    return {"demo": _demo, "info": _info, "warmup": _warmup, "clear-cache": _clear}[arguments.command](arguments)
+    return {"demo": _demo, "info": _info, "warmup": _warmup, "clear-cache": _clear}[arguments.command](
+        arguments
+    )
 
 
 def _demo(arguments: argparse.Namespace) -> int:

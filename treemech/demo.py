@@ -51,7 +51,9 @@ def run_demo(folder: Path, duration: float = 10.0) -> Iterator[tuple[Path, str]]
         q={"rope": [np.cos(0.2), np.sin(0.2), 0, 0], "tip": [np.cos(0.2), 0, np.sin(0.2), 0]},
         u={"tip": [150 * np.sin(0.4), 0, 150 * np.cos(0.4)]},  # spin about its own axis
     )
-    run = mech.simulate((0.0, duration), state, rtol=1e-9, t_eval=np.linspace(0.0, duration, 601), progress=True)
+    run = mech.simulate(
+        (0.0, duration), state, rtol=1e-9, t_eval=np.linspace(0.0, duration, 601), progress=True
+    )
     print(run.message)
     page = run.animate(folder / "crane.html")
     yield page, "animation: open it in a browser"

@@ -62,7 +62,9 @@ def read(path: str | Path) -> Run:
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise TreemechError(f"{Path(path).name} is not a treemech run: {error}") from None
     if header.get("schema") != _SCHEMA:
-        raise TreemechError(f"{Path(path).name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}.")
+        raise TreemechError(
+            f"{Path(path).name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
+        )
     t, q, u, ud, trace, tau = arrays
     return Run(
         ModelInfo.from_dict(header["model"]),

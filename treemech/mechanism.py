@@ -128,9 +128,7 @@ class Mechanism:
         return draw(self.tree)
 
     # ------------------------------------------------------------ states
-    def state(
-        self, t: float = 0.0, q: Any = None, u: Any = None, x: ArrayLike | None = None
-    ) -> State:
+    def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: ArrayLike | None = None) -> State:
         """A state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
         What is not given is the reference position, at rest; prescribed coordinates follow their signals.
@@ -171,7 +169,9 @@ class Mechanism:
         q.update(fix or {})
         for p in self.prescriptions:
             if fix and (p.hinge in fix or f"{p.hinge}[{p.coordinate}]" in fix):
-                raise ElementError(f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal.")
+                raise ElementError(
+                    f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal."
+                )
         return self.state(t, q, rates)
 
     def _from_poses(self, t: float, poses: Mapping[str, Any], guess: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,13 +213,17 @@ class Mechanism:
         if isinstance(state, tuple) and len(state) in (2, 3):
             t, q, u = (0.0, *state) if len(state) == 2 else state
             return t, q, u
-        raise ElementError(f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u).")
+        raise ElementError(
+            f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u)."
+        )
 
     def _rows(self, state: State | tuple[Any, ...], what: str) -> tuple[Floats, Floats, Floats]:
         t, q, u = self._unpack(state, what)
         q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
         if q.shape != (self.nq,) or u.shape != (self.nu,):
-            raise ElementError(f"{what}: q, u have shapes {q.shape}, {u.shape}; wanted ({self.nq},), ({self.nu},).")
+            raise ElementError(
+                f"{what}: q, u have shapes {q.shape}, {u.shape}; wanted ({self.nq},), ({self.nu},)."
+            )
         return np.array([float(t)]), q[None], u[None]
 
     def _loads(self, loads: Any) -> Floats | None:
@@ -239,12 +243,13 @@ class Mechanism:
 
     def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
         """A (nu, nu) of (6.2.12)."""
-        t, q, u = self._rows(state, "mass_matrix")
+        t, q, _ = self._rows(state, "mass_matrix")
         return self.core.mass_matrix(float(t[0]), q[0])
 
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
         """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
-        return -self.inverse_dynamics(state, np.zeros(self.nu))
+        Q: Floats = -self.inverse_dynamics(state, np.zeros(self.nu))
+        return Q
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
         """Kinetic and potential energy; heights count from the world origin."""
@@ -309,6 +314,14 @@ class Mechanism:
         ud = self.core.accelerations(t, q, u)
         return (ud, *self.core.trace(t, q, u, ud))
 
+    def _set_prescribed(self, t: Floats, q: Floats, u: Floats) -> None:
+        """Prescribed entries of q and u (rows over t) from their signals, in place."""
+        for p in self.prescriptions:
+            c = find(self.lagrange, p.hinge)
+            for k, time in enumerate(t):
+                now = p.signal.at(float(time))
+                q[k, c.q + p.coordinate], u[k, c.u + p.coordinate] = now.value, now.rate
+
     def _check_inertia(self) -> None:
         """Every free hinge direction must meet some inertia: not found at two random positions is an error."""
         if not self.nu:
@@ -322,7 +335,7 @@ class Mechanism:
                 return  # an element that refuses a random position; the analysis will say so by name
             if weak is None:
                 return
-        number, column = weak
+            number, column = weak
         c = next(c for c in self.lagrange.hinges if c.number == number)
         bodies = [self.tree.bodies[j].name for j in range(number, int(self.tree.subtree_end[number]))]
         listed = ", ".join(map(repr, bodies[:4])) + (", ..." if len(bodies) > 4 else "")
@@ -385,7 +398,9 @@ class Mechanism:
         rtol = max(rtol, 100 * np.finfo(float).eps)
         times = None if t_eval is None else _output_times(t_eval, t0, t1)
         if dense_output and times is not None:
-            raise TreemechError("dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both.")
+            raise TreemechError(
+                "dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both."
+            )
         bar = ProgressBar(self.name) if progress is True else None
         breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
         try:
@@ -396,7 +411,8 @@ class Mechanism:
         finally:
             if bar is not None:
                 bar.close()
-        run = Run.of_integration(self.info, self.nq, result, method, self._results)
+        filler = self._set_prescribed if self.prescriptions else None
+        run = Run.of_integration(self.info, self.nq, result, method, self._results, filler)
         if result.status % 16 in (2, 3, 4):
             self.core.fail(result.status, result.failed_at, result.failure, partial=run)
         return run
@@ -417,7 +433,9 @@ class Mechanism:
         else:
             given = np.asarray(atol, dtype=np.float64)
             if given.ndim and given.shape != values.shape:
-                raise TreemechError(f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, then u.")
+                raise TreemechError(
+                    f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, then u."
+                )
             values[:] = given
         if not np.all(values >= 0.0) or (rtol == 0.0 and not np.all(values > 0.0)):
             raise TreemechError("atol must not be negative.")

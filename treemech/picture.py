@@ -40,7 +40,7 @@ def draw_tree(tree: Tree, path: str | Path) -> Path:
         axes.text(np.mean(x), np.mean(y), f"{branch.connection.name}{arrow}", fontsize=8, color="#2b5d8a")
     for chord in tree.chords:
         ends = [tree.numbers[end.body.name] for end in chord.ends]
-        x, y = [width[k] for k in ends], [-tree.depth[k] for k in ends]
+        x, y = tuple(width[k] for k in ends), tuple(-tree.depth[k] for k in ends)
         axes.plot(x, y, ":", color="#b3401f", zorder=1)
         axes.text(np.mean(x), np.mean(y), chord.name, fontsize=8, color="#b3401f")
     for k, body in enumerate(tree.bodies):

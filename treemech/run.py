@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 _CHUNK = 50_000_000  # bytes of trace computed at a time
 # t, q, u -> ud, trace, tau
 Tracer = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+# t, q, u: sets the prescribed entries of q and u
+Filler = Callable[[Floats, Floats, Floats], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,16 +120,26 @@ class Run:
         statistics: dict[str, int] | None = None,
         tracer: Tracer | None = None,
         computed: tuple[Floats, Floats, Floats] | None = None,
+        filler: Filler | None = None,
     ) -> None:
-        self.info, self.t, self.q, self.u = info, t, q, u
+        self.info, self.t, self._q, self._u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
         self._tracer, self._computed = tracer, computed
+        self._filler, self._filled = filler, filler is None
         self._dense: tuple[Floats, Floats, str] | None = None
         self.multipliers: Floats = np.zeros((len(t), 0))
 
     @classmethod
-    def of_integration(cls, info: ModelInfo, nq: int, result: Integration, method: str, tracer: Tracer) -> "Run":
+    def of_integration(
+        cls,
+        info: ModelInfo,
+        nq: int,
+        result: Integration,
+        method: str,
+        tracer: Tracer,
+        filler: Filler | None = None,
+    ) -> "Run":
         """A run from what the integrator left."""
         q, u = result.y[:, :nq].copy(), result.y[:, nq:].copy()
         statistics = {
@@ -136,7 +148,7 @@ class Run:
             "evaluations": result.n_evaluations,
         }
         success = result.status == 1 and not result.interrupted
-        run = cls(info, result.t, q, u, success, result.message, method, statistics, tracer)
+        run = cls(info, result.t, q, u, success, result.message, method, statistics, tracer, filler=filler)
         if result.dense is not None:
             run._dense = (result.t, result.dense, method)
         return run
@@ -144,6 +156,18 @@ class Run:
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
         return f"Run({self.info.name!r}: {len(self.t)} states, {span}, success={self.success})"
+
+    @property
+    def q(self) -> Floats:
+        """Coordinates (n, nq)."""
+        self._fill()
+        return self._q
+
+    @property
+    def u(self) -> Floats:
+        """Speeds (n, nu)."""
+        self._fill()
+        return self._u
 
     # ------------------------------------------------------------ by name
     def connection(self, name: str) -> ConnectionMotion:
@@ -208,8 +232,12 @@ class Run:
             raise TreemechError("this run kept no interpolant: simulate(..., dense_output=True).")
         times, table, method = self._dense
         starts = [h.q + h.euler_parameters for h in self.info.hinges if h.euler_parameters is not None]
-        y = interpolate(method, times, table, np.asarray(t, dtype=np.float64), starts)
-        nq = self.q.shape[1]
+        asked = np.asarray(t, dtype=np.float64)
+        y = interpolate(method, times, table, asked, starts)
+        nq = self._q.shape[1]
+        if self._filler is not None:
+            flat = y.reshape(-1, y.shape[-1])
+            self._filler(asked.ravel(), flat[:, :nq], flat[:, nq:])
         return y[..., :nq], y[..., nq:]
 
     # ------------------------------------------------------------ looking and keeping
@@ -255,12 +283,19 @@ class Run:
         return save_run(self, path)
 
     # ------------------------------------------------------------ inside
+    def _fill(self) -> None:
+        """The integrator leaves prescribed coordinates alone; they are set on first use."""
+        if not self._filled and self._filler is not None:
+            self._filler(self.t, self._q, self._u)
+        self._filled = True
+
     def _results(self) -> tuple[Floats, Floats, Floats]:
         """(ud, trace, tau), computed on first use."""
         if self._computed is None:
             if self._tracer is None:
                 raise TreemechError("this run holds no results beyond t, q, u.")
-            self._computed = self._tracer(self.t, self.q, self.u)
+            self._computed = self._tracer(self.t, self._q, self._u)
+            self._filled = True  # the trace has set the prescribed entries
         return self._computed
 
     def _hinge(self, name: str) -> HingeInfo:

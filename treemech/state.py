@@ -84,7 +84,9 @@ def normalise(coordinates: Lagrange, q: Floats) -> None:
             a = c.q + c.hinge.euler_parameters
             length = float(np.linalg.norm(q[a : a + 4]))
             if not length > 1e-6:
-                raise ElementError(f"the Euler parameters of hinge {c.name!r} are all zero; wanted a unit vector.")
+                raise ElementError(
+                    f"the Euler parameters of hinge {c.name!r} are all zero; wanted a unit vector."
+                )
             q[a : a + 4] /= length
 
 

@@ -96,7 +96,9 @@ class System:
                 f"two connections are named {name!r}: {_joined(self.connections[name].ends)} and {_joined(ends)}."
             )
         if isinstance(element, type):
-            raise ElementError(f"connection {name!r}: {element.__name__} is a class; wanted {element.__name__}(...).")
+            raise ElementError(
+                f"connection {name!r}: {element.__name__} is a class; wanted {element.__name__}(...)."
+            )
         if not isinstance(element, Hinge):
             kind = type(element).__name__
             raise ElementError(
@@ -121,7 +123,9 @@ class System:
         if name in self.loads:
             raise TopologyError(f"two loads are named {name!r}: give every load a name of its own.")
         if not isinstance(element, Load):
-            raise ElementError(f"load {name!r}: {element!r} is not a load; wanted tm.Force, tm.Moment or a tm.Load.")
+            raise ElementError(
+                f"load {name!r}: {element!r} is not a load; wanted tm.Force, tm.Moment or a tm.Load."
+            )
         attachment = self._attachment(end, f"load {name!r}")
         if attachment.body is self.ground:
             raise TopologyError(f"load {name!r} acts on the ground, which does not move: load a body.")
@@ -144,7 +148,11 @@ class System:
             raise ElementError(
                 f"hinge {name!r} ({hinge.kind}) has no coordinate {coordinate!r} that can be prescribed; "
                 f"there are {plain or 'none'}"
-                + (". Euler parameters cannot: use tm.BallBryant." if hinge.euler_parameters is not None else ".")
+                + (
+                    ". Euler parameters cannot: use tm.BallBryant."
+                    if hinge.euler_parameters is not None
+                    else "."
+                )
             )
         if (name, coordinate) in self.prescriptions:
             raise TopologyError(f"coordinate {coordinate} of hinge {name!r} is prescribed twice.")
@@ -161,7 +169,16 @@ class System:
         """
         driven = {name for name, _ in self.prescriptions}
         connections = [
-            Connection(c.name, c.element, c.ends, c.n_coordinates, c.is_hinge, c.is_constraint, c.role, c.name in driven)
+            Connection(
+                c.name,
+                c.element,
+                c.ends,
+                c.n_coordinates,
+                c.is_hinge,
+                c.is_constraint,
+                c.role,
+                c.name in driven,
+            )
             for c in self.connections.values()
         ]
         for connection in connections:
@@ -187,7 +204,9 @@ class System:
         if not isinstance(attachment, Attachment):
             names = [body.name for body in self.bodies]
             if isinstance(end, str):
-                raise TopologyError(f"{what}: " + unknown("body", end, names) + " Pass the body itself, not its name.")
+                raise TopologyError(
+                    f"{what}: " + unknown("body", end, names) + " Pass the body itself, not its name."
+                )
             raise TopologyError(f"{what}: {end!r} is not a body; wanted a body or body.at(offset).")
         number = attachment.body.number
         if number >= len(self.bodies) or self.bodies[number] is not attachment.body:
@@ -207,7 +226,9 @@ def _place(name: str, element: Hinge, end: Attachment, at: Any, axis: Any) -> At
     """The end of a hinge from its place in the world at the reference pose."""
     body = end.body
     if body.pose is None:
-        raise TopologyError(f"hinge {name!r}: at= and axis= need the reference pose of body {body.name!r}: body(pose=).")
+        raise TopologyError(
+            f"hinge {name!r}: at= and axis= need the reference pose of body {body.name!r}: body(pose=)."
+        )
     position, rotation = body.pose
     point = position + rotation @ end.offset if at is None else as_vector(at, f"hinge {name!r}: at")
     world = np.eye(3)

@@ -26,7 +26,9 @@ def system() -> tm.System:
 
 
 def state(mech: tm.Mechanism) -> tm.State:
-    initial = REFERENCE.initial  # at identity body and world components coincide; the ground moves the other way
+    initial = (
+        REFERENCE.initial
+    )  # at identity body and world components coincide; the ground moves the other way
     away, back = -np.array(initial["position"], dtype=float), -np.array(initial["omega_body"])
     speed = -np.array(initial["velocity"], dtype=float)
     return mech.state(q={"free": [*away, 1, 0, 0, 0]}, u={"free": [*speed, *back]})

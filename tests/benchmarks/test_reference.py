@@ -158,7 +158,9 @@ def test_zero_crossings_are_found_between_samples():
 
 def test_command_prints_a_table_and_writes_json(tmp_path, capsys):
     out = tmp_path / "reference.json"
-    assert reference_runs.main(["--problem", "a01_simple_pendulum", "free_chain_planar", "--out", str(out)]) == 0
+    assert (
+        reference_runs.main(["--problem", "a01_simple_pendulum", "free_chain_planar", "--out", str(out)]) == 0
+    )
     printed = capsys.readouterr().out
     assert "a01_simple_pendulum" in printed and "digits" in printed
     content = json.loads(out.read_text())

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.models import KINDS, random_state, random_system
-from tests.tolerances import PEER
 
 import treemech as tm
+from tests.models import KINDS, random_state, random_system
+from tests.tolerances import PEER
 from treemech.benchmarks import families
 from treemech.benchmarks.peers import NoSuchJoint, mujoco_model, pin_model
 
@@ -15,7 +15,9 @@ PEERS = {"pinocchio": (pin_model, PIN_KINDS), "mujoco": (mujoco_model, MUJOCO_KI
 SEEDS = range(8)
 
 
-@pytest.fixture(scope="module", params=[(peer, seed) for peer in PEERS for seed in SEEDS], ids=lambda p: f"{p[0]}-{p[1]}")
+@pytest.fixture(
+    scope="module", params=[(peer, seed) for peer in PEERS for seed in SEEDS], ids=lambda p: f"{p[0]}-{p[1]}"
+)
 def case(request):
     name, seed = request.param
     pytest.importorskip(name)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+
+import treemech as tm
 from tests.models import KINDS, random_state, random_system
 from tests.reference import dense
 from tests.tolerances import ROUND
-
-import treemech as tm
 from treemech.dynamics import core as columns
 
 SEEDS = range(12)
@@ -34,7 +34,9 @@ def test_random_trees_hold_every_hinge_kind_in_both_directions():
 
 def test_positions_velocities_and_biases_match_the_dense_formulas(case):
     mech, state, ref = case
-    trace, _ = mech.core.trace(np.array([state.t]), state.q[None].copy(), state.u[None].copy(), np.zeros((1, mech.nu)))
+    trace, _ = mech.core.trace(
+        np.array([state.t]), state.q[None].copy(), state.u[None].copy(), np.zeros((1, mech.nu))
+    )
     trace = trace[0]
     for name, got, want in (
         ("rotation", trace[:, columns.ROTATION], np.array([R.ravel() for R in ref.R])),
@@ -114,7 +116,9 @@ def test_built_in_hinges_through_the_address_table_give_the_same(seed):
     A = inline.mass_matrix(state)
     assert np.max(np.abs(A - table.mass_matrix(state))) < ROUND * largest(A)
     ud, other = inline.forward_dynamics(state).ud, table.forward_dynamics(state).ud
-    assert np.max(np.abs(A @ (ud - other))) < ROUND * max(largest(A @ ud), float(np.max(np.abs(A) @ np.abs(ud))))
+    assert np.max(np.abs(A @ (ud - other))) < ROUND * max(
+        largest(A @ ud), float(np.max(np.abs(A) @ np.abs(ud)))
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -157,5 +161,8 @@ def test_a_massless_carrier_is_legal_between_two_hinges():
     twin.connect("xy", tm.Universal(), twin.ground, bob)
     other = twin.build()
     q, u = [0.3, -0.7], [1.1, 0.4]
-    got, want = mech.forward_dynamics(mech.state(q=q, u=u)).ud, other.forward_dynamics(other.state(q=q, u=u)).ud
+    got, want = (
+        mech.forward_dynamics(mech.state(q=q, u=u)).ud,
+        other.forward_dynamics(other.state(q=q, u=u)).ud,
+    )
     assert np.max(np.abs(got - want)) < ROUND * largest(want)

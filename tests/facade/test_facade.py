@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+
+import treemech as tm
 from tests.models import random_state, random_system
 from tests.reference import dense
 from tests.tolerances import DIFF, ROUND
-
-import treemech as tm
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +29,11 @@ def test_the_public_names_are_these():
         "Translation", "TreemechError", "Universal", "__version__", "axis_field", "check", "read", "solids",
         "structure",
     }  # fmt: skip
+    assert set(tm.__all__) - {"__version__"} == set(tm._NAMES)
     for name in tm.__all__:
         assert getattr(tm, name) is not None
     with pytest.raises(AttributeError, match="Revolut"):
-        tm.Revolut  # noqa: B018
+        tm.Revolut
 
 
 def test_a_hinge_coordinate_measures_end_b_relative_to_end_a_whichever_way_the_tree_runs():
@@ -62,12 +63,24 @@ def test_states_by_name_by_index_and_by_rotation():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_assembly_from_poses_finds_the_coordinates_again(seed):
-    kinds = ("Revolute", "Prismatic", "Cylindrical", "Screw", "Universal", "Planar", "Translation", "Ball", "Free")
+    kinds = (
+        "Revolute",
+        "Prismatic",
+        "Cylindrical",
+        "Screw",
+        "Universal",
+        "Planar",
+        "Translation",
+        "Ball",
+        "Free",
+    )
     mech = random_system(seed, n=9, kinds=kinds).build()
     state = random_state(mech, seed)
     ref = dense(mech, state.t, state.q, state.u)
     poses = {b.name: (ref.r[k], ref.R[k]) for k, b in enumerate(mech.tree.bodies) if k}
-    again = mech.assemble(t=state.t, poses=poses, guess={c.name: state.q[c.q_slice] for c in mech.lagrange.hinges})
+    again = mech.assemble(
+        t=state.t, poses=poses, guess={c.name: state.q[c.q_slice] for c in mech.lagrange.hinges}
+    )
     found = dense(mech, again.t, again.q, again.u)
     np.testing.assert_allclose(found.r, ref.r, atol=1e-9)
     np.testing.assert_allclose(np.array(found.R), np.array(ref.R), atol=1e-9)
@@ -117,7 +130,10 @@ def test_reactions_balance_every_free_body(seed):
         centre = motion.position[0] + R @ body.com
         for hinge in mech.info.hinges:
             F, M = reactions[hinge.name]
-            for number, offset, sign in ((hinge.body_a, hinge.offset_a, -1), (hinge.body_b, hinge.offset_b, 1)):
+            for number, _, sign in (
+                (hinge.body_a, hinge.offset_a, -1),
+                (hinge.body_b, hinge.offset_b, 1),
+            ):
                 if number == k:
                     at_b = run.point(mech.tree.bodies[hinge.body_b].name, hinge.offset_b).position[0]
                     force = force - sign * F
@@ -145,12 +161,14 @@ def test_momentum_changes_by_the_impulse_of_gravity_and_the_ground(seed):
     mech = random_system(seed, n=7, kinds=kinds, loads=False).build()
     state, h = random_state(mech, seed), 1e-6
     ud = mech.forward_dynamics(state).ud
+
     def moved(s):
         q = np.concatenate([
             c.hinge.move(state.q[c.q_slice], s * state.u[c.u_slice] + 0.5 * s * s * ud[c.u_slice])
             for c in mech.lagrange.hinges
         ])  # fmt: skip
         return mech.momentum(mech.state(state.t, q, state.u + s * ud))
+
     before, after = moved(-h), moved(h)
     mass = sum(b.mass for b in mech.tree.bodies)
     force = mass * np.array(mech.info.gravity)
@@ -183,7 +201,11 @@ def test_reading_what_is_no_run(tmp_path):
     bad.write_bytes(b"no zip")
     with pytest.raises(tm.TreemechError, match=r"bad\.npz"):
         tm.read(bad)
-    np.savez(bad, header=np.array('{"schema": "other-9"}'), **{k: np.zeros(1) for k in ("t", "q", "u", "ud", "trace", "tau")})
+    np.savez(
+        bad,
+        header=np.array('{"schema": "other-9"}'),
+        **{k: np.zeros(1) for k in ("t", "q", "u", "ud", "trace", "tau")},
+    )
     with pytest.raises(tm.TreemechError, match="other-9"):
         tm.read(bad)
     np.savez(bad, header=np.array([{"a": 1}], dtype=object))
@@ -212,7 +234,9 @@ def test_energy_of_a_pendulum_by_hand(pendulum):
 
 
 def test_importing_treemech_imports_neither_numba_nor_scipy():
-    code = "import sys, treemech; bad = {'numba', 'scipy', 'networkx'} & set(sys.modules); assert not bad, bad"
+    code = (
+        "import sys, treemech; bad = {'numba', 'scipy', 'networkx'} & set(sys.modules); assert not bad, bad"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
