@@ -143,7 +143,7 @@ def measure_family(name: str, states: int, blocks: int) -> list[dict[str, Any]]:
     """One row per analysis: microseconds of everybody, ratios, disagreements."""
     mech = FAMILIES[name]().build()
     ours = Ours(mech, states)
-    rows = [{"model": name, "analysis": a, "states": ours.states(a)} for a in ANALYSES]
+    rows: list[dict[str, Any]] = [{"model": name, "analysis": a, "states": ours.states(a)} for a in ANALYSES]
     works: dict[str, dict[str, Work]] = {a: {"ours": ours.work(a), "call": ours.call(a)} for a in ANALYSES}
     per: dict[str, int] = {"call": 1}
     for label, (make, timed) in PEERS.items():

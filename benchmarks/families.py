@@ -17,8 +17,9 @@ def random_rotation(rng: np.random.Generator) -> Floats:
     """A rotation matrix, uniformly distributed."""
     from treemech.elements.ball import euler_rotation
 
-    rotation, e = np.eye(3), rng.normal(size=4)
-    euler_rotation(*e, rotation)
+    rotation = np.eye(3)
+    a, b, c, d = rng.normal(size=4)
+    euler_rotation(a, b, c, d, rotation)
     return rotation
 
 

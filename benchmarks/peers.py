@@ -165,7 +165,9 @@ class Peer:
 
     def forward_dynamics(self, q: Floats, u: Floats, tau: Floats) -> Floats:
         S, s = self.speed_map(q, u)
-        ud = self._forward(self.coordinates(q), S @ u, np.linalg.solve(S.T, tau))
+        ud = self._forward(
+            self.coordinates(q), S @ u, np.asarray(np.linalg.solve(S.T, tau), dtype=np.float64)
+        )
         return np.asarray(np.linalg.solve(S, ud - s))
 
     # the maps

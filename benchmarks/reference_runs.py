@@ -148,9 +148,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     expressed = {problem.file for problem in problems().values()}
     open_cases = {} if options.problem else {f: NOT_YET for f in references() if f not in expressed}
     if open_cases:
-        print(f"\n{len(open_cases)} references are not expressed yet:")
-        for file, reason in open_cases.items():
-            print(f"  {file:36} {load(file).name}: {reason}")
+        print(f"\nNot expressed yet ({NOT_YET}):")
+        for file in open_cases:
+            print(f"  {file:36} {load(file).name}")
     if options.out:
         content = {
             "method": options.method,

@@ -19,6 +19,7 @@ from treemech.kinematics.plan import (
     PIVOT,
     PLACE_P,
     PRISMATIC,
+    PUBLIC,
     REVOLUTE,
     make_context,
     make_work,
@@ -103,8 +104,12 @@ class Core:
         return ud
 
     def mass_matrix(self, t: float, q: Floats) -> Floats:
-        A = np.zeros((self.nu, self.nu))
-        self.many("mass_matrix", np.array([t]), np.ascontiguousarray(q), self._zero, A)
+        """A, full and symmetric, in the public order."""
+        lower = np.zeros((self.nu, self.nu))
+        self.many("mass_matrix", np.array([t]), np.ascontiguousarray(q), self._zero, lower)
+        public = self.layout.plan.dof[:, PUBLIC]
+        A = np.empty_like(lower)
+        A[np.ix_(public, public)] = lower + np.tril(lower, -1).T
         return A
 
     def trace(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats]:

@@ -124,7 +124,7 @@ def _place(plan, W, S, t, q, u):
 
 
 def mass_matrix(count, t, q, u, A, context):
-    """A of each state, full and symmetric."""
+    """Lower triangle of A of each state, in the regular order of the speeds; A arrives zeroed."""
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
@@ -133,7 +133,7 @@ def mass_matrix(count, t, q, u, A, context):
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
-        assemble_mass_matrix(plan, W, S, floats2(A + 8 * nu * nu * k, nu, nu))
+        assemble_mass_matrix(plan, W, S, A + 8 * nu * nu * k)
     return np.int32(OK)
 
 

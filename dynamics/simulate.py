@@ -66,7 +66,8 @@ class _Integrator:
 
     def aim(self, start: float, end: float) -> None:
         """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
-        self.control[_TIME], self.control[_END], self.control[_STEP], self.count[_STARTED] = start, end, 0.0, 0
+        self.control[_TIME], self.control[_END] = start, end
+        self.control[_STEP], self.count[_STARTED] = 0.0, 0
 
     def advance(
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """D'Alembert's virtual work on a tree (6.2): applied loads, inverse dynamics, mass matrix A."""
 
-from treemech.kinematics.kernel import accumulate, call_element, kernel, load3, load6, load9, store
+from treemech.kinematics.kernel import accumulate, call_element, floats, kernel, load3, load6, load9, store
 from treemech.kinematics.plan import (
     ACC,
     ALPHA,
@@ -62,6 +62,7 @@ from treemech.kinematics.views import (
     load_table,
     n_loads,
     parameters,
+    soa_address,
     soa_work,
 )
 
@@ -203,21 +204,19 @@ def body_inertia(C, W, i):
     return d, h, J, about
 
 
-# Columns of Work.soa: partials w, v of each speed, and the origin they refer to
-_WX, _WY, _WZ, _VX, _VY, _VZ, _PX, _PY, _PZ, _ROW = range(10)
-
-
 @kernel
 def mass_matrix(plan, W, S, A):
-    """A of (6.2.12), full and symmetric, in the public order of the speeds. After `positions`.
+    """Lower triangle of A (6.2.12), in the regular order of the speeds, at the address A. After `positions`.
 
     Composite inertias, tips first. An entry is A_dj = w_j . (n + (p_i - p_j) x f) + v_j . f with n, f the
     load of composite body i for a unit acceleration of speed d: no walk to the ground, and the ancestors of a
-    speed form long runs of consecutive numbers, so the inner loop vectorises.
+    speed form long runs of consecutive numbers, so the inner loop vectorises. Entries of unrelated speeds are
+    left alone: the array arrives zeroed.
     """
     body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
     run_start, runs = ancestor_runs(plan)
     rows, nu = body.shape[0], dof.shape[0]
+    z = soa_address(plan)
     columns(plan, W, S)
     for d in range(nu):
         i = dof[d, OWNER]
@@ -225,15 +224,11 @@ def mass_matrix(plan, W, S, A):
             Z[k, d] = S[d, k]
         for k in range(3):
             Z[6 + k, d] = W[i, P + k]
-        row = A[d]
-        for k in range(nu):
-            row[k] = 0.0
     for i in range(1, rows):
         d, h, J, about = body_inertia(C, W, i)
         store(W, i, ART_A, about)
         store(W, i, BIAS_N, h)
         W[i, BIAS_F] = C[i, MASS]
-    row = Z[_ROW]
     for i in range(rows - 1, 0, -1):
         J = load6(W, i, ART_A)
         h = load3(W, i, BIAS_N)
@@ -253,28 +248,32 @@ def mass_matrix(plan, W, S, A):
                 K[4] + J[4] - h[1] * r[2] - r[1] * b[2], K[5] + J[5] + s - h[2] * r[2] - r[2] * b[2],
             )  # fmt: skip
             store(W, p, ART_A, shifted)
+        position = load3(W, i, P)
         first = body[i, DOF]
         for d in range(first, first + body[i, NU]):
             w, v = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
             f = add(scale(m, v), cross(w, h))
             n = add(symmetric(J, w), cross(h, v))
-            n0, n1, n2, f0, f1, f2 = n[0], n[1], n[2], f[0], f[1], f[2]
-            x, y, z = W[i, P], W[i, P + 1], W[i, P + 2]
-            a = dof[d, PUBLIC]
             for k in range(run_start[d], run_start[d + 1]):
-                start, stop = runs[k, 0], runs[k, 1]
-                # slices: an index known to count from zero needs no wrap-around test and vectorises
-                wx, wy, wz = Z[_WX, start:stop], Z[_WY, start:stop], Z[_WZ, start:stop]
-                vx, vy, vz = Z[_VX, start:stop], Z[_VY, start:stop], Z[_VZ, start:stop]
-                px, py, pz = Z[_PX, start:stop], Z[_PY, start:stop], Z[_PZ, start:stop]
-                out = row[start:stop]
-                for j in range(stop - start):
-                    rx, ry, rz = x - px[j], y - py[j], z - pz[j]
-                    out[j] = (
-                        wx[j] * (n0 + ry * f2 - rz * f1) + wy[j] * (n1 + rz * f0 - rx * f2)
-                        + wz[j] * (n2 + rx * f1 - ry * f0) + vx[j] * f0 + vy[j] * f1 + vz[j] * f2
-                    )  # fmt: skip
-                for j in range(stop - start):
-                    b = dof[start + j, PUBLIC]
-                    A[a, b] = out[j]
-                    A[b, a] = out[j]
+                start, count = runs[k, 0], runs[k, 1] - runs[k, 0]
+                _mass_row(floats(A + 8 * (nu * d + start), count), z + 8 * start, 8 * nu, position, n, f)
+
+
+@kernel
+def _mass_row(out, z, stride, position, n, f):
+    """One run of a row; z is the address of w, v, p of its speeds, each component an array of its own.
+
+    Arrays made from addresses count from zero: no test for negative indices, so the loop vectorises.
+    """
+    count = out.shape[0]
+    n0, n1, n2, f0, f1, f2 = n[0], n[1], n[2], f[0], f[1], f[2]
+    x, y, w = position[0], position[1], position[2]
+    wx, wy, wz = floats(z, count), floats(z + stride, count), floats(z + 2 * stride, count)
+    vx, vy, vz = floats(z + 3 * stride, count), floats(z + 4 * stride, count), floats(z + 5 * stride, count)
+    px, py, pz = floats(z + 6 * stride, count), floats(z + 7 * stride, count), floats(z + 8 * stride, count)
+    for j in range(count):
+        rx, ry, rz = x - px[j], y - py[j], w - pz[j]
+        out[j] = (
+            wx[j] * (n0 + ry * f2 - rz * f1) + wy[j] * (n1 + rz * f0 - rx * f2)
+            + wz[j] * (n2 + rx * f1 - ry * f0) + vx[j] * f0 + vy[j] * f1 + vz[j] * f2
+        )  # fmt: skip

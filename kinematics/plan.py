@@ -84,7 +84,7 @@ class Work(NamedTuple):
 
     body: Floats  # (nb+1, N_WORK)
     speed: Floats  # (nu, N_SPEED)
-    soa: Floats  # (10, nu) structure of arrays for the mass matrix
+    soa: Floats  # (9, nu) w, v of each speed and the origin they refer to, one row per component
     record: Floats  # motion records of TABLE hinges
     parameters: Floats  # records of all elements; the slots of signals are rewritten for each t
     signal: Floats  # (nsig, 3) value, rate, acceleration
@@ -114,7 +114,7 @@ def make_work(plan: Plan, nq: int, parameters: Floats) -> Work:
     return Work(
         body=body,
         speed=zeros((nu, N_SPEED)),
-        soa=zeros((10, nu)),
+        soa=zeros((9, nu)),
         record=zeros(max(record, 1)),
         parameters=np.array(parameters, dtype=np.float64),
         signal=zeros((max(len(plan.signals), 1), 3)),

@@ -97,7 +97,12 @@ def speed_work(plan):
 
 @kernel
 def soa_work(plan):
-    return floats2(plan[_SOA], 10, plan[_NU])
+    return floats2(plan[_SOA], 9, plan[_NU])
+
+
+@kernel
+def soa_address(plan):
+    return plan[_SOA]
 
 
 @kernel

@@ -144,7 +144,8 @@ def compare(problem: Problem, runs: Mapping[str, Any]) -> tuple[list[Comparison]
     without a time must hold at all times.
     """
     seen = {case: problem.observe(run) for case, run in runs.items()}
-    found, missing = [], []
+    found: list[Comparison] = []
+    missing: list[str] = []
     for entry in problem.reference().entries():
         count = len(found)
         for case, values in seen.items():
@@ -207,7 +208,7 @@ def momentum(run: Any) -> tuple[Floats, Floats]:
 
 def body_components(rotation: Floats, vectors: Floats) -> Floats:
     """World vectors (n, 3) in body axes."""
-    return np.einsum("nji,nj->ni", rotation, vectors)
+    return np.asarray(np.einsum("nji,nj->ni", rotation, vectors))
 
 
 def zero_crossings(t: Floats, y: Floats) -> Floats:
@@ -218,7 +219,7 @@ def zero_crossings(t: Floats, y: Floats) -> Floats:
     [1.570796326795]
     """
     roots = []
-    for k in np.flatnonzero(y[:-1] * y[1:] < 0.0):
+    for k in np.flatnonzero(y[:-1] * y[1:] < 0.0).tolist():
         first = min(max(k - 4, 0), len(t) - 10)
         near, scale = slice(first, first + 10), t[k + 1] - t[k]
         c = np.polynomial.Polynomial(np.polynomial.polynomial.polyfit((t[near] - t[k]) / scale, y[near], 9))

@@ -1,6 +1,7 @@
 """Problems with known answers: reached, converging, and as accurate as scipy's integrators on the same equations."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_errors_fall_with_rtol(name):
     problem = PROBLEMS[name]
     floor = 10.0 * 10.0 ** -problem.reference().digits
     errors = [worst(problem, runs_of(problem, rtol, "DOP853")) for rtol in RTOLS]
-    for coarse, fine in zip(errors[:-1], errors[1:], strict=True):
+    for coarse, fine in pairwise(errors):
         assert fine < max(coarse, floor), errors
     assert errors[-1] < 1e-4 * errors[0], errors
 
