@@ -48,7 +48,7 @@ def measure(tiny: bool, repeats: int) -> list[dict[str, Any]]:
     for name, (make, end, points) in (TINY if tiny else CASES).items():
         mech = make().build()
         state, times = start_of(mech), np.linspace(0.0, end, points)
-        fun, y0 = right_hand_side(mech), np.concatenate((state.q, state.u))
+        fun, y0 = right_hand_side(mech), mech.core.pack(state.q, state.u)
         ours: Any = None
         theirs: Any = None
 

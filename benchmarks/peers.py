@@ -403,17 +403,12 @@ class MujocoModel(Peer):
 
     def _mass_matrix(self, q: Floats) -> Floats:
         self._set(q)
-        A = np.zeros((self.nu, self.nu))
-        self.make_mass_matrix(A)
-        return A
-
-    def make_mass_matrix(self, A: Floats) -> None:
-        """The full mass matrix at the present qpos, by the fewest calls."""
-        m, d = self.model, self.data
+        m, d, A = self.model, self.data, np.zeros((self.nu, self.nu))
         self.mujoco.mj_kinematics(m, d)
         self.mujoco.mj_comPos(m, d)
         self.mujoco.mj_makeM(m, d)
         self.mujoco.mj_fullM(m, d, A)
+        return A
 
     def _forward(self, q: Floats, u: Floats, tau: Floats) -> Floats:
         self._set(q, u, tau=tau)

@@ -18,6 +18,7 @@ from treemech.kinematics.plan import (
     N_FREE,
     PIVOT,
     PLACE_P,
+    PRESCRIBED_U,
     PRISMATIC,
     PUBLIC,
     REVOLUTE,
@@ -25,7 +26,7 @@ from treemech.kinematics.plan import (
     make_work,
 )
 from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK, SIGNAL_FAILED, split
-from treemech.topology import ElementError, Tree
+from treemech.topology import ElementError, Tree, TreemechError
 
 from . import native
 
@@ -112,6 +113,22 @@ class Core:
         A[np.ix_(public, public)] = lower + np.tril(lower, -1).T
         return A
 
+    def pack(self, q: Floats, u: Floats) -> Floats:
+        """The integrator's y of one state: angular speeds of Euler parameters in the base of the outer body."""
+        y = np.concatenate((q, u))
+        for c in self.coordinates.hinges:
+            k = c.hinge.euler_parameters
+            if k is not None and c.forward:
+                at = slice(self.nq + c.u + k, self.nq + c.u + k + 3)
+                y[at] = c.hinge.motion(q[c.q_slice]).rotation.T @ y[at]
+        return y
+
+    def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """(q, u) of integrator states (rows)."""
+        q, u = np.zeros((len(t), self.nq)), np.zeros((len(t), self.nu))
+        self.many("states", t, np.ascontiguousarray(y), q, u)
+        return q, u
+
     def trace(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats]:
         """(trace, tau): motion and hinge load of every body (count, nb+1, 30), loads on the speeds (count, nu).
 
@@ -146,6 +163,47 @@ class Core:
                 if not pivot > 1e-13 * scale:
                     return i, int(plan.dof[d, COLUMN])
         return None
+
+    def strike(self, before: float, after: float, y: Floats) -> Floats:
+        """y after a jump of prescribed rates between two times an instant apart.
+
+        Free speeds jump so that their momenta, the derivatives of the kinetic energy by them, do not. A prescribed
+        motion that jumps itself is refused.
+        """
+        jump = False
+        for k in self.layout.kinematic:
+            old, new = self.layout.signals[k].at(before), self.layout.signals[k].at(after)
+            if abs(new.value - old.value) > 1e-9 * (1.0 + abs(old.value)):
+                raise TreemechError(
+                    f"signal {self.layout.signals[k]!r} jumps from {old.value:.6g} to {new.value:.6g} at "
+                    f"t = {after:.6g} s: a prescribed motion must be continuous."
+                )
+            jump = jump or abs(new.rate - old.rate) > 1e-9 * (1.0 + abs(old.rate))
+        if not jump:
+            return y
+        q, u = (x[0] for x in self.states(np.array([before]), y[None]))
+        _, v = (x[0] for x in self.states(np.array([after]), y[None]))
+        free = np.ones(self.nu, dtype=bool)
+        free[self.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+        if free.any():
+            A = self.mass_matrix(after, q)[np.ix_(free, free)]
+            change = self.driven_momenta(after, q) - self.driven_momenta(before, q)
+            v[free] = u[free] - np.linalg.solve(A, change[free])
+        return self.pack(q, v)
+
+    def driven_momenta(self, t: float, q: Floats) -> Floats:
+        """Momenta of the free speeds while all of them are zero: what prescribed and moving hinges cause."""
+        n = self.nu
+        u, rows = np.vstack((np.zeros((1, n)), np.eye(n))), np.repeat(np.asarray(q)[None], n + 1, axis=0)
+        trace, _ = self.trace(np.full(n + 1, float(t)), rows, u, np.zeros((n + 1, n)))
+        bodies = self.tree.bodies
+        com, mass = np.array([b.com for b in bodies]), np.array([b.mass for b in bodies])
+        R = trace[:, :, ROTATION].reshape(n + 1, self.rows, 3, 3)
+        J = np.einsum("bij,bjk,blk->bil", R[0], np.array([b.inertia for b in bodies]), R[0])
+        w = trace[:, :, OMEGA]
+        v = trace[:, :, VELOCITY] + np.cross(w, np.einsum("nbij,bj->nbi", R, com))
+        translation = np.einsum("kbi,b,bi->k", v[1:] - v[0], mass, v[0])
+        return np.asarray(translation + np.einsum("kbi,bij,bj->k", w[1:] - w[0], J, w[0]))
 
     def fail(self, status: int, t: float, failure: Any, partial: Any = None) -> None:
         """Raise for the element a status names."""

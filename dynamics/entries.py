@@ -25,7 +25,7 @@ from treemech.kinematics.plan import (
     R,
 )
 from treemech.kinematics.status import HINGE_FAILED, OK, SIGNAL_FAILED
-from treemech.kinematics.sweep import coordinate_rates, origin_velocities, prescribe, signals
+from treemech.kinematics.sweep import coordinate_rates, origin_velocities, prescribe, signals, turn_speeds
 from treemech.kinematics.sweep import positions as place
 from treemech.kinematics.vector import add, cross, multiply, rotate
 from treemech.kinematics.views import (
@@ -61,21 +61,47 @@ def _begin(plan, t, q, u):
 
 
 def rhs(t, y, dy, context):
-    """y' of y = (q, u): the equations of motion as the integrator sees them. Prescribed entries stand still."""
+    """y' of y = (q, speeds): the equations of motion as the integrator sees them.
+
+    Angular speeds of Euler parameters are in the base of the outer body; prescribed entries stand still.
+    """
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     status = _begin(plan, t, y, y + 8 * nq)
     if status != OK:
         return np.int32(status)
     q, u = own_state(plan)
+    turn_speeds(plan, q, u, False)
     ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
     status = evaluate_forward(plan, body_work(plan), speed_work(plan), t, q, u, own_loads(plan)[1], ud)
     coordinate_rates(plan, q, u, rates)
+    turn_speeds(plan, q, ud, True)
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
         rates[prescribed[k, PRESCRIBED_Q]] = 0.0
         ud[prescribed[k, PRESCRIBED_U]] = 0.0
     return np.int32(status)
+
+
+def states(count, t, y, q, u, context):
+    """q and u, in the public conventions, of each integrator state y; prescribed entries from their signals."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    times = floats(t, count)
+    own_q, own_u = own_state(plan)
+    for k in range(count):
+        at = y + 8 * (nq + nu) * k
+        status = _begin(plan, times[k], at, at + 8 * nq)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        turn_speeds(plan, own_q, own_u, False)
+        out_q, out_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
+        for j in range(nq):
+            out_q[j] = own_q[j]
+        for j in range(nu):
+            out_u[j] = own_u[j]
+    return np.int32(OK)
 
 
 def forward_dynamics(count, t, q, u, tau, ud, context):
@@ -211,6 +237,7 @@ def integrate(
 # name -> function, C signature
 ENTRIES = {
     "rhs": (rhs, _status(_f, _n, _n, _n)),
+    "states": (states, _status(*[_n] * 6)),
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),

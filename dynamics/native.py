@@ -8,11 +8,13 @@ from typing import Any
 
 from treemech.elements import library
 from treemech.elements.cache import log, numba_cache
+from treemech.elements.entry import in_python
 
 _N, _F = ctypes.c_int64, ctypes.c_double
 # C prototypes; the same as dynamics.entries.ENTRIES, which cannot be asked without importing numba
 PROTOTYPES: dict[str, list[Any]] = {
     "rhs": [_F, _N, _N, _N],
+    "states": [_N] * 6,
     "forward_dynamics": [_N] * 7,
     "inverse_dynamics": [_N] * 7,
     "mass_matrix": [_N] * 6,
@@ -56,7 +58,7 @@ def _make(name: str) -> tuple[int, object]:
         function: Any
         function, signature = ENTRIES[name]
         if way() == "python":
-            pointer = ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(function)
+            pointer = ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(in_python(function))
             return ctypes.cast(pointer, ctypes.c_void_p).value or 0, pointer
         compiled = cfunc(signature, cache=True, error_model="numpy")(function)
         if not compiled.cache_hits:

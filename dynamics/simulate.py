@@ -95,7 +95,7 @@ def integrate(
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Integration:
-    """Integrate y = (q, u) over t_span; never raises for what happens inside, see `status` and `message`."""
+    """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`."""
     t0, t1 = t_span
     direction = 1.0 if t1 >= t0 else -1.0
     run = _Integrator(core, METHODS[method], t0, np.array(y0), rtol, atol, max_step)
@@ -106,6 +106,8 @@ def integrate(
     with core.guard() as failure:
         try:
             for leg, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
+                if leg and core.layout.kinematic:
+                    run.y[:] = core.strike(run.t, start, run.y)
                 run.aim(start, end)
                 if leg == 0 and first_step is not None:
                     run.control[_STEP] = direction * first_step

@@ -444,6 +444,19 @@ def python_entry(element: Element) -> Entry:
 
 
 # ---------------------------------------------------------------- exceptions on their way out
+def in_python(function: Callable[..., Any]) -> Callable[..., int]:
+    """A function behind a ctypes callback: what it raises is kept for the driver, and its status is 0."""
+
+    def guarded(*args: Any) -> int:
+        try:
+            return int(function(*args))
+        except BaseException as error:
+            _failure.exception = error
+            return 0
+
+    return guarded
+
+
 @contextmanager
 def catching() -> Iterator[Failure]:
     """Keep the exception of a failing element while the core runs.

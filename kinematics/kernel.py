@@ -116,7 +116,7 @@ def _accumulate_overload(W, i, k, v):
 # ---------------------------------------------------------------- addresses
 def floats(address, n):
     """The n doubles at an address, as an array."""
-    return np.ctypeslib.as_array((ctypes.c_double * n).from_address(address)) if n else np.zeros(0)
+    return np.ctypeslib.as_array((ctypes.c_double * int(n)).from_address(int(address))) if n else np.zeros(0)
 
 
 def floats2(address, n, m):
@@ -126,7 +126,7 @@ def floats2(address, n, m):
 def ints2(address, n, m):
     if n * m == 0:
         return np.zeros((n, m), np.int64)
-    return np.ctypeslib.as_array((ctypes.c_int64 * (n * m)).from_address(address)).reshape(n, m)
+    return np.ctypeslib.as_array((ctypes.c_int64 * int(n * m)).from_address(int(address))).reshape(n, m)
 
 
 def ints(address, n):
@@ -181,12 +181,12 @@ def _data(array, k):
 
 def call_element(address, a, ia, b, ib, t, parameters, ip, out, io):
     """status = element(&a[ia], &b[ib], t, &parameters[ip], &out[io]); 1 = ok."""
-    return _ELEMENT(address)(_data(a, ia), _data(b, ib), t, _data(parameters, ip), _data(out, io))
+    return _ELEMENT(int(address))(_data(a, ia), _data(b, ib), t, _data(parameters, ip), _data(out, io))
 
 
 def call_rhs(address, t, y, dy, context):
     """status = rhs(t, y, dy, context) with raw addresses; 1 = ok."""
-    return _RHS(address)(t, y, dy, context)
+    return _RHS(int(address))(t, int(y), int(dy), int(context))
 
 
 @intrinsic

@@ -42,6 +42,7 @@ class Layout:
     entries: tuple[Entry, ...]
     signals: tuple[Signal, ...]
     loads: tuple[AppliedLoad, ...]
+    kinematic: frozenset[int]  # signals that move something, not only load it
 
     @property
     def foreign(self) -> bool:
@@ -60,8 +61,9 @@ class _Records:
         self.signal_rows: list[tuple[int, int]] = []
         self.links: list[tuple[int, int]] = []
         self.known: dict[int, int] = {}
+        self.kinematic: set[int] = set()
 
-    def add(self, element: Element) -> tuple[int, int]:
+    def add(self, element: Element, kinematic: bool = False) -> tuple[int, int]:
         """(address, start of its record)"""
         entry = make_entry(element)
         self.entries.append(entry)
@@ -70,16 +72,18 @@ class _Records:
         self.numbers.append(numbers)
         self.size += len(numbers)
         for at, signal in signals:
-            self.links.append((self.signal(signal), start + at))
+            self.links.append((self.signal(signal, kinematic), start + at))
         return entry.address, start
 
-    def signal(self, signal: Signal) -> int:
+    def signal(self, signal: Signal, kinematic: bool) -> int:
         """Number of a signal; the same object is evaluated once."""
         if id(signal) not in self.known:
             address, start = self.add(signal)
             self.known[id(signal)] = len(self.signals)
             self.signals.append(signal)
             self.signal_rows.append((address, start))
+        if kinematic:
+            self.kinematic.add(self.known[id(signal)])
         return self.known[id(signal)]
 
 
@@ -157,7 +161,7 @@ def make_layout(
     points: dict[int, tuple[Floats, Floats]] = {}
     _geometry(tree, constants, frames, points)
     records = _Records()
-    given = {(x.hinge, x.coordinate): records.signal(x.signal) for x in prescriptions}
+    given = {(x.hinge, x.coordinate): records.signal(x.signal, True) for x in prescriptions}
     by_number: dict[int, Coordinates] = {c.number: c for c in coordinates.hinges}
     dof: list[tuple[int, int, int, int]] = []
     prescribed: list[tuple[int, int, int, int]] = []
@@ -179,7 +183,7 @@ def make_layout(
         row[p.REVERSED] = not c.forward
         row[p.EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
         if kind == p.TABLE:
-            row[p.ADDRESS], row[p.PARAMETER] = records.add(hinge)
+            row[p.ADDRESS], row[p.PARAMETER] = records.add(hinge, kinematic=True)
             row[p.RECORD] = record_size
             record_size += 24 + 6 * hinge.n_speeds
         for k in sorted(range(hinge.n_speeds), key=lambda k: (k in driven, k)):  # free speeds first
@@ -216,4 +220,5 @@ def make_layout(
         tuple(records.entries),
         tuple(records.signals),
         tuple(loads),
+        frozenset(records.kinematic),
     )

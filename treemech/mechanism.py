@@ -239,7 +239,8 @@ class Mechanism:
         """Loads on the speeds that make the accelerations ud: A ud - Q (nu,)."""
         t, q, u = self._rows(state, "inverse_dynamics")
         full = fill(self.lagrange, np.zeros(self.nu), ud, "u")
-        return self.core.inverse_dynamics(t, q, u, full[None])[0]
+        loads: Floats = self.core.inverse_dynamics(t, q, u, full[None])[0]
+        return loads
 
     def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
         """A (nu, nu) of (6.2.12)."""
@@ -313,14 +314,6 @@ class Mechanism:
         """(ud, trace, tau) of many states; prescribed entries of q and u are set."""
         ud = self.core.accelerations(t, q, u)
         return (ud, *self.core.trace(t, q, u, ud))
-
-    def _set_prescribed(self, t: Floats, q: Floats, u: Floats) -> None:
-        """Prescribed entries of q and u (rows over t) from their signals, in place."""
-        for p in self.prescriptions:
-            c = find(self.lagrange, p.hinge)
-            for k, time in enumerate(t):
-                now = p.signal.at(float(time))
-                q[k, c.q + p.coordinate], u[k, c.u + p.coordinate] = now.value, now.rate
 
     def _check_inertia(self) -> None:
         """Every free hinge direction must meet some inertia: not found at two random positions is an error."""
@@ -405,14 +398,13 @@ class Mechanism:
         breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
         try:
             result = integrate(
-                self.core, (t0, t1), np.concatenate((q[0], u[0])), method, rtol, self._atol(atol, rtol), times,
+                self.core, (t0, t1), self.core.pack(q[0], u[0]), method, rtol, self._atol(atol, rtol), times,
                 max_step, first_step, breaks, dense_output, bar or (progress if callable(progress) else None),
             )  # fmt: skip
         finally:
             if bar is not None:
                 bar.close()
-        filler = self._set_prescribed if self.prescriptions else None
-        run = Run.of_integration(self.info, self.nq, result, method, self._results, filler)
+        run = Run.of_integration(self.info, result, method, self.core.states, self._results)
         if result.status % 16 in (2, 3, 4):
             self.core.fail(result.status, result.failed_at, result.failure, partial=run)
         return run

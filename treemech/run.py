@@ -15,11 +15,10 @@ from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 from .model_info import BodyInfo, HingeInfo, ModelInfo, energies, point, rotations
 
 Floats = NDArray[np.float64]
-_CHUNK = 50_000_000  # bytes of trace computed at a time
 # t, q, u -> ud, trace, tau
 Tracer = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
-# t, q, u: sets the prescribed entries of q and u
-Filler = Callable[[Floats, Floats, Floats], None]
+# t, integrator states -> q, u
+Unpack = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,54 +119,34 @@ class Run:
         statistics: dict[str, int] | None = None,
         tracer: Tracer | None = None,
         computed: tuple[Floats, Floats, Floats] | None = None,
-        filler: Filler | None = None,
     ) -> None:
-        self.info, self.t, self._q, self._u = info, t, q, u
+        self.info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
         self._tracer, self._computed = tracer, computed
-        self._filler, self._filled = filler, filler is None
-        self._dense: tuple[Floats, Floats, str] | None = None
+        self._dense: tuple[Floats, Floats, str, Unpack] | None = None
         self.multipliers: Floats = np.zeros((len(t), 0))
 
     @classmethod
     def of_integration(
-        cls,
-        info: ModelInfo,
-        nq: int,
-        result: Integration,
-        method: str,
-        tracer: Tracer,
-        filler: Filler | None = None,
+        cls, info: ModelInfo, result: Integration, method: str, unpack: Unpack, tracer: Tracer
     ) -> "Run":
-        """A run from what the integrator left."""
-        q, u = result.y[:, :nq].copy(), result.y[:, nq:].copy()
+        """A run from what the integrator left; `unpack` turns its states into q and u."""
         statistics = {
             "steps": result.n_steps,
             "rejected": result.n_rejected,
             "evaluations": result.n_evaluations,
         }
         success = result.status == 1 and not result.interrupted
-        run = cls(info, result.t, q, u, success, result.message, method, statistics, tracer, filler=filler)
+        q, u = unpack(result.t, result.y)
+        run = cls(info, result.t, q, u, success, result.message, method, statistics, tracer)
         if result.dense is not None:
-            run._dense = (result.t, result.dense, method)
+            run._dense = (result.t, result.dense, method, unpack)
         return run
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
         return f"Run({self.info.name!r}: {len(self.t)} states, {span}, success={self.success})"
-
-    @property
-    def q(self) -> Floats:
-        """Coordinates (n, nq)."""
-        self._fill()
-        return self._q
-
-    @property
-    def u(self) -> Floats:
-        """Speeds (n, nu)."""
-        self._fill()
-        return self._u
 
     # ------------------------------------------------------------ by name
     def connection(self, name: str) -> ConnectionMotion:
@@ -230,15 +209,12 @@ class Run:
         """(q, u) at any times within the run; asks for ``simulate(..., dense_output=True)``."""
         if self._dense is None:
             raise TreemechError("this run kept no interpolant: simulate(..., dense_output=True).")
-        times, table, method = self._dense
+        times, table, method, unpack = self._dense
         starts = [h.q + h.euler_parameters for h in self.info.hinges if h.euler_parameters is not None]
         asked = np.asarray(t, dtype=np.float64)
         y = interpolate(method, times, table, asked, starts)
-        nq = self._q.shape[1]
-        if self._filler is not None:
-            flat = y.reshape(-1, y.shape[-1])
-            self._filler(asked.ravel(), flat[:, :nq], flat[:, nq:])
-        return y[..., :nq], y[..., nq:]
+        q, u = unpack(asked.ravel(), y.reshape(-1, y.shape[-1]))
+        return q.reshape(*asked.shape, -1), u.reshape(*asked.shape, -1)
 
     # ------------------------------------------------------------ looking and keeping
     def animate(self, path: str | Path) -> Path:
@@ -283,19 +259,12 @@ class Run:
         return save_run(self, path)
 
     # ------------------------------------------------------------ inside
-    def _fill(self) -> None:
-        """The integrator leaves prescribed coordinates alone; they are set on first use."""
-        if not self._filled and self._filler is not None:
-            self._filler(self.t, self._q, self._u)
-        self._filled = True
-
     def _results(self) -> tuple[Floats, Floats, Floats]:
         """(ud, trace, tau), computed on first use."""
         if self._computed is None:
             if self._tracer is None:
                 raise TreemechError("this run holds no results beyond t, q, u.")
-            self._computed = self._tracer(self.t, self._q, self._u)
-            self._filled = True  # the trace has set the prescribed entries
+            self._computed = self._tracer(self.t, self.q, self.u)
         return self._computed
 
     def _hinge(self, name: str) -> HingeInfo:

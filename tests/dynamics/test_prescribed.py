@@ -293,11 +293,36 @@ def test_breaks_of_a_function_are_met():
     assert abs(run.connection("pin").q[-1] - want[0]) < 1e-8
 
 
-@pytest.mark.xfail(strict=True, reason="the impulse A_ff du_f = -A_fs du_s at a break is not applied yet")
 def test_a_jump_of_the_prescribed_rate_strikes_the_free_speeds():
     mech = cart(tm.Spline([0.0, 0.5], [0.0, 0.5], ends="natural"))  # 1 m/s, then a dead stop
     run = mech.simulate((0, 0.6), rtol=1e-9)  # the bob hangs still in the cart until then
     assert run.energy.total[-1] == pytest.approx(0.5 * 1.0**2 - 9.81, abs=1e-6)  # and keeps its speed
+
+
+def test_a_jump_of_the_rate_of_a_moving_hinge_strikes_as_the_same_jump_of_a_prescribed_coordinate():
+    stop = tm.Spline([0.0, 0.5], [0.0, 0.5], ends="natural")
+    system = tm.System("carried cart")
+    frame = system.body("cart", 2.0, (1, 1, 1))
+    bob = system.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0, 0, -1.0))
+    system.connect("rail", tm.Moving(x=stop), system.ground, frame)
+    system.connect("pin", tm.Revolute("y"), frame, bob)
+    moving = system.build().simulate((0, 0.8), rtol=1e-10, t_eval=[0.7, 0.8])
+    system = tm.System("driven cart")
+    frame = system.body("cart", 2.0, (1, 1, 1))
+    bob = system.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0, 0, -1.0))
+    system.connect("rail", tm.Prismatic("x"), system.ground, frame)
+    system.connect("pin", tm.Revolute("y"), frame, bob)
+    system.prescribe("rail", stop)
+    driven = system.build().simulate((0, 0.8), rtol=1e-10, t_eval=[0.7, 0.8])
+    assert abs(moving.connection("pin").u[0]) > 0.5
+    np.testing.assert_allclose(moving.connection("pin").q, driven.connection("pin").q, atol=1e-8)
+    np.testing.assert_allclose(moving.connection("pin").u, driven.connection("pin").u, atol=1e-8)
+
+
+def test_a_prescribed_motion_that_jumps_is_refused_with_its_time():
+    mech = cart(tm.Function(lambda t: 0.0 if t < 0.5 else 1.0, break_times=(0.5,)))
+    with pytest.raises(tm.TreemechError, match=r"jumps from 0 to 1 at t = 0\.5 s"):
+        mech.simulate((0, 1))
 
 
 @pytest.mark.parametrize("signal", signals(), ids=lambda s: s.kind)
