@@ -7,11 +7,22 @@ speeds give way to nothing: their accelerations stand in the biases (kinematics.
 stays O(n). Equivalent to the dense A and Q of (6.2.12), against which the tests hold it.
 """
 
-from treemech.kinematics.kernel import accumulate, kernel, load3, load6, load9, store
+from treemech.kinematics.kernel import (
+    accumulate,
+    call_part,
+    inlined,
+    kernel,
+    load3,
+    load6,
+    load9,
+    store,
+    straight,
+)
 from treemech.kinematics.plan import (
     ACC,
     ALPHA,
     APPLIED_F,
+    APPLIED_LOADS,
     APPLIED_N,
     ARM,
     ART_A,
@@ -51,7 +62,7 @@ from treemech.kinematics.plan import (
     R,
     U,
 )
-from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK
+from treemech.kinematics.status import HINGE_FAILED, OK
 from treemech.kinematics.sweep import positions, prescribed_accelerations, velocities
 from treemech.kinematics.vector import add, cross, dot, rotate, scale, sub, symmetric, unrotate
 from treemech.kinematics.views import (
@@ -64,7 +75,7 @@ from treemech.kinematics.views import (
     signal_values,
 )
 
-from .virtual_work import applied_loads, body_inertia, ground
+from .virtual_work import body_inertia, ground
 
 
 @kernel
@@ -88,7 +99,7 @@ def _initialise(plan, W):
         store(W, i, ART_M, (m, 0.0 * m, 0.0 * m, m, 0.0 * m, m))
 
 
-@kernel
+@straight
 def _reduce_symmetric(A, s, x):
     """A - s x x^T"""
     y = scale(s, x)
@@ -98,7 +109,7 @@ def _reduce_symmetric(A, s, x):
     )  # fmt: skip
 
 
-@kernel
+@straight
 def _reduce(B, s, x, y):
     """B - s x y^T"""
     z = scale(s, x)
@@ -273,16 +284,17 @@ def _outwards(plan, W, S, ud):
         ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
 
 
-@kernel
+@inlined
 def evaluate_forward(plan, W, S, t, q, u, tau, ud):
     """ud from the state and the loads tau on the speeds, after `signals` and `prescribe`; a status."""
-    failed = positions(plan, W, S, t, q, u)
+    failed = positions(plan, W, S, t, q)
     if failed >= 0:
         return HINGE_FAILED + 16 * failed
     velocities(plan, W, S, u)
-    failed = applied_loads(plan, W, S, t, u)
-    if failed >= 0:
-        return LOAD_FAILED + 16 * failed
+    if n_loads(plan) > 0:
+        status = call_part(plan[APPLIED_LOADS], 0, t, plan)
+        if status != OK:
+            return status
     if n_prescribed(plan) > 0:
         prescribed_accelerations(plan, W, S)
     _initialise(plan, W)

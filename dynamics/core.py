@@ -10,6 +10,7 @@ from treemech.elements.entry import catching
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout
 from treemech.kinematics.plan import (
+    APPLIED_LOADS,
     COLUMN,
     COM,
     D_INV,
@@ -22,6 +23,8 @@ from treemech.kinematics.plan import (
     PRISMATIC,
     PUBLIC,
     REVOLUTE,
+    TABLE,
+    TABLE_HINGE,
     make_context,
     make_work,
 )
@@ -53,11 +56,17 @@ class Core:
         self.work = make_work(layout.plan, self.nq, layout.parameters)
         self.context = make_context(layout.plan, self.work, self.nq)
         self.context_address = data(self.context)
+        if np.any(layout.plan.body[:, KIND] == TABLE):
+            self.context[TABLE_HINGE] = native.address("table_hinge")
+        if layout.loads:
+            self.context[APPLIED_LOADS] = native.address("applied_loads")
         # one state at fixed addresses, so that a single call takes no address
         self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
         self._at = tuple(data(x) for x in (self._t, self._q, self._u, self._tau, self._ud))
         self._forward: Any = None
+        order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
+        self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
 
     def guard(self) -> AbstractContextManager[Any]:
         """Catches what a foreign element raises; free for models without one."""
@@ -108,10 +117,9 @@ class Core:
         """A, full and symmetric, in the public order."""
         lower = np.zeros((self.nu, self.nu))
         self.many("mass_matrix", np.array([t]), np.ascontiguousarray(q), self._zero, lower)
-        public = self.layout.plan.dof[:, PUBLIC]
-        A = np.empty_like(lower)
-        A[np.ix_(public, public)] = lower + np.tril(lower, -1).T
-        return A
+        A = lower + lower.T
+        A.reshape(-1)[:: self.nu + 1] *= 0.5
+        return A if self._regular is None else A[self._regular]
 
     def pack(self, q: Floats, u: Floats) -> Floats:
         """The integrator's y of one state: angular speeds of Euler parameters in the base of the outer body."""
@@ -125,6 +133,8 @@ class Core:
 
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """(q, u) of integrator states (rows)."""
+        if not len(self.layout.plan.prescribed) and not self.coordinates.euler_parameters:
+            return y[:, : self.nq].copy(), y[:, self.nq :].copy()
         q, u = np.zeros((len(t), self.nq)), np.zeros((len(t), self.nu))
         self.many("states", t, np.ascontiguousarray(y), q, u)
         return q, u

@@ -9,7 +9,7 @@ Arrays over `count` states are contiguous, one state a row, in the public order 
 import numpy as np
 from numba import types
 
-from treemech.kinematics.kernel import floats, floats2, ints, kernel, load3, load9, store
+from treemech.kinematics.kernel import floats, floats2, inlined, ints, load3, load9, store
 from treemech.kinematics.plan import (
     ACC,
     ALPHA,
@@ -24,24 +24,27 @@ from treemech.kinematics.plan import (
     P,
     R,
 )
-from treemech.kinematics.status import HINGE_FAILED, OK, SIGNAL_FAILED
+from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK, SIGNAL_FAILED
 from treemech.kinematics.sweep import coordinate_rates, origin_velocities, prescribe, signals, turn_speeds
 from treemech.kinematics.sweep import positions as place
+from treemech.kinematics.table_hinge import place_hinge
 from treemech.kinematics.vector import add, cross, multiply, rotate
 from treemech.kinematics.views import (
     body_work,
     counts,
     frames,
     gravity,
-    own_loads,
-    own_state,
+    own_q,
+    own_tau,
+    own_u,
     prescriptions,
     signal_values,
     speed_work,
 )
 
+from .applied_loads import apply_loads
 from .articulated import evaluate_forward
-from .runge_kutta import integrate as run_integration
+from .runge_kutta import integrate
 from .virtual_work import evaluate_inverse
 from .virtual_work import mass_matrix as assemble_mass_matrix
 
@@ -49,7 +52,7 @@ _f, _n, _status = types.float64, types.int64, types.int32
 N_TRACE = 30  # rotation 9, position 3, omega 3, velocity 3, alpha 3, acceleration 3, moment 3, force 3
 
 
-@kernel
+@inlined
 def _begin(plan, t, q, u):
     """Signals at t, and the state at the addresses q, u copied to the work arrays; a status."""
     failed = signals(plan, t)
@@ -70,12 +73,12 @@ def rhs(t, y, dy, context):
     status = _begin(plan, t, y, y + 8 * nq)
     if status != OK:
         return np.int32(status)
-    q, u = own_state(plan)
-    turn_speeds(plan, q, u, False)
+    q, u = own_q(plan), own_u(plan)
+    turn_speeds(plan, q, u, -1.0)
     ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
-    status = evaluate_forward(plan, body_work(plan), speed_work(plan), t, q, u, own_loads(plan)[1], ud)
+    status = evaluate_forward(plan, body_work(plan), speed_work(plan), t, q, u, own_tau(plan), ud)
     coordinate_rates(plan, q, u, rates)
-    turn_speeds(plan, q, ud, True)
+    turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
         rates[prescribed[k, PRESCRIBED_Q]] = 0.0
@@ -83,24 +86,35 @@ def rhs(t, y, dy, context):
     return np.int32(status)
 
 
+def table_hinge(i, t, context):
+    """Place body i, whose hinge is called through its address; called from the sweep over positions."""
+    return np.int32(1) if place_hinge(ints(context, N_CONTEXT), i, t) else np.int32(0)
+
+
+def applied_loads(i, t, context):
+    """All external loads of the state in the work arrays; called from within the equations of motion."""
+    failed = apply_loads(ints(context, N_CONTEXT), t)
+    return np.int32(OK if failed < 0 else LOAD_FAILED + 16 * failed)
+
+
 def states(count, t, y, q, u, context):
     """q and u, in the public conventions, of each integrator state y; prescribed entries from their signals."""
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     times = floats(t, count)
-    own_q, own_u = own_state(plan)
+    state_q, state_u = own_q(plan), own_u(plan)
     for k in range(count):
         at = y + 8 * (nq + nu) * k
         status = _begin(plan, times[k], at, at + 8 * nq)
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
-        turn_speeds(plan, own_q, own_u, False)
+        turn_speeds(plan, state_q, state_u, -1.0)
         out_q, out_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
         for j in range(nq):
-            out_q[j] = own_q[j]
+            out_q[j] = state_q[j]
         for j in range(nu):
-            out_u[j] = own_u[j]
+            out_u[j] = state_u[j]
     return np.int32(OK)
 
 
@@ -109,12 +123,12 @@ def forward_dynamics(count, t, q, u, tau, ud, context):
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
-    own_q, own_u = own_state(plan)
+    state_q, state_u = own_q(plan), own_u(plan)
     for k in range(count):
         status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
         if status == OK:
             load, out = floats(tau + 8 * nu * k, nu), floats(ud + 8 * nu * k, nu)
-            status = evaluate_forward(plan, W, S, times[k], own_q, own_u, load, out)
+            status = evaluate_forward(plan, W, S, times[k], state_q, state_u, load, out)
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
@@ -126,26 +140,25 @@ def inverse_dynamics(count, t, q, u, ud, tau, context):
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
-    own_q, own_u = own_state(plan)
+    state_q, state_u = own_q(plan), own_u(plan)
     for k in range(count):
         status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
         if status == OK:
             given, out = floats(ud + 8 * nu * k, nu), floats(tau + 8 * nu * k, nu)
-            status = evaluate_inverse(plan, W, S, times[k], own_q, own_u, given, out)
+            status = evaluate_inverse(plan, W, S, times[k], state_q, state_u, given, out)
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
     return np.int32(OK)
 
 
-@kernel
+@inlined
 def _place(plan, W, S, t, q, u):
     """Poses of the state at the addresses q, u; a status."""
     status = _begin(plan, t, q, u)
     if status != OK:
         return status
-    own_q, own_u = own_state(plan)
-    failed = place(plan, W, S, t, own_q, own_u)
+    failed = place(plan, W, S, t, own_q(plan))
     return OK if failed < 0 else HINGE_FAILED + 16 * failed
 
 
@@ -185,27 +198,29 @@ def trace(count, t, q, u, ud, tau, out, context):
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
-    own_q, own_u = own_state(plan)
+    state_q, state_u = own_q(plan), own_u(plan)
     prescribed, values, frame, g = prescriptions(plan), signal_values(plan), frames(plan), gravity(plan)
     for k in range(count):
         given = floats(ud + 8 * nu * k, nu)
         status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
         if status == OK:
-            state_q, state_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
+            given_q, given_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
             for j in range(prescribed.shape[0]):
                 a, b, s = (
                     prescribed[j, PRESCRIBED_Q],
                     prescribed[j, PRESCRIBED_U],
                     prescribed[j, PRESCRIBED_SIGNAL],
                 )
-                state_q[a] = values[s, 0]
-                state_u[b] = values[s, 1]
+                given_q[a] = values[s, 0]
+                given_u[b] = values[s, 1]
                 given[b] = values[s, 2]
-            status = evaluate_inverse(plan, W, S, times[k], own_q, own_u, given, floats(tau + 8 * nu * k, nu))
+            status = evaluate_inverse(
+                plan, W, S, times[k], state_q, state_u, given, floats(tau + 8 * nu * k, nu)
+            )
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
-        origin_velocities(plan, W, S, own_u)
+        origin_velocities(plan, W, S, state_u)
         to = floats2(out + 8 * rows * N_TRACE * k, rows, N_TRACE)
         for i in range(rows):
             Ri = load9(W, i, R)
@@ -223,20 +238,11 @@ def trace(count, t, q, u, ud, tau, out, context):
     return np.int32(OK)
 
 
-def integrate(
-    method, rhs, context, n, control, count, y, atol, work, n_euler, euler, n_out, t_out, y_out,
-    capacity, t_step, y_step, dense, budget,
-):  # fmt: skip
-    """See dynamics.runge_kutta."""
-    return run_integration(
-        method, rhs, context, n, control, count, y, atol, work, n_euler, euler, n_out, t_out, y_out,
-        capacity, t_step, y_step, dense, budget,
-    )  # fmt: skip
-
-
 # name -> function, C signature
 ENTRIES = {
     "rhs": (rhs, _status(_f, _n, _n, _n)),
+    "table_hinge": (table_hinge, _status(_n, _f, _n)),
+    "applied_loads": (applied_loads, _status(_n, _f, _n)),
     "states": (states, _status(*[_n] * 6)),
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),

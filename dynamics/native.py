@@ -1,6 +1,7 @@
 """The entry points of the core by name: addresses from the built library, the jit, or plain Python."""
 
 import ctypes
+import gc
 import os
 import time
 from functools import cache
@@ -14,6 +15,8 @@ _N, _F = ctypes.c_int64, ctypes.c_double
 # C prototypes; the same as dynamics.entries.ENTRIES, which cannot be asked without importing numba
 PROTOTYPES: dict[str, list[Any]] = {
     "rhs": [_F, _N, _N, _N],
+    "table_hinge": [_N, _F, _N],
+    "applied_loads": [_N, _F, _N],
     "states": [_N] * 6,
     "forward_dynamics": [_N] * 7,
     "inverse_dynamics": [_N] * 7,
@@ -60,7 +63,13 @@ def _make(name: str) -> tuple[int, object]:
         if way() == "python":
             pointer = ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(in_python(function))
             return ctypes.cast(pointer, ctypes.c_void_p).value or 0, pointer
-        compiled = cfunc(signature, cache=True, error_model="numpy")(function)
+        collecting = gc.isenabled()
+        gc.disable()  # the compiler makes millions of objects and no cycles worth looking for
+        try:
+            compiled = cfunc(signature, cache=True, error_model="numpy")(function)
+        finally:
+            if collecting:
+                gc.enable()
         if not compiled.cache_hits:
             log.warning(
                 "compiled the core's %s in %.1f s of CPU time (kept for the next process)",

@@ -6,6 +6,8 @@ The loop stops at every output buffer or step budget and goes on where it stood:
 every step and in every interpolated output (the retraction of the manifold).
 """
 
+from math import isfinite, sqrt
+
 import numpy as np
 
 from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
@@ -14,6 +16,7 @@ from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, STEP_TOO_SMALL
 from . import tableau
 
 DOP853, DP5 = 0, 1
+_EPSILON, _TINY = 2.0**-52, 2.0**-1022
 # control (float64)
 TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME = range(7)
 N_CONTROL = 8
@@ -80,7 +83,10 @@ def _retract(y, rates, euler, n_euler):
     """Euler parameters of length 1; the rates are linear in them and follow."""
     for j in range(n_euler):
         a = euler[j]
-        s = 1.0 / np.sqrt(y[a] ** 2 + y[a + 1] ** 2 + y[a + 2] ** 2 + y[a + 3] ** 2)
+        s = 0.0
+        for k in range(a, a + 4):
+            s += y[k] * y[k]
+        s = 1.0 / sqrt(s)
         for k in range(a, a + 4):
             y[k] *= s
             rates[k] *= s
@@ -92,8 +98,8 @@ def _first_step(n, t, y, end, rtol, atol, max_step, order, work, rhs, context):
     span = abs(end - t)
     direction = 1.0 if end >= t else -1.0
     K, new, f1 = floats(work, n), floats(work + 8 * _NEW * n, n), floats(work + 8 * _E5 * n, n)
-    d0 = np.sqrt(_square_norm(y, y, y, n, rtol, atol) / n)
-    d1 = np.sqrt(_square_norm(K, y, y, n, rtol, atol) / n)
+    d0 = sqrt(_square_norm(y, y, y, n, rtol, atol) / n)
+    d1 = sqrt(_square_norm(K, y, y, n, rtol, atol) / n)
     h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     h0 = min(h0, span)
     for i in range(n):
@@ -101,7 +107,7 @@ def _first_step(n, t, y, end, rtol, atol, max_step, order, work, rhs, context):
     status = call_rhs(rhs, t + direction * h0, work + 8 * _NEW * n, work + 8 * _E5 * n, context)
     for i in range(n):
         new[i] = f1[i] - K[i]
-    d2 = np.sqrt(_square_norm(new, y, y, n, rtol, atol) / n) / h0
+    d2 = sqrt(_square_norm(new, y, y, n, rtol, atol) / n) / h0
     if d1 <= 1e-15 and d2 <= 1e-15:
         h1 = max(1e-6, h0 * 1e-3)
     else:
@@ -163,17 +169,16 @@ def _error(method, n, h, y, work, rtol, atol):
     row = (_EC if method == DP5 else _E5C) + 0 * n  # not a literal: one instance of _weigh
     _weigh(e5, n, work, row)
     if method == DP5:
-        return abs(h) * np.sqrt(_square_norm(e5, y, new, n, rtol, atol) / n)
+        return abs(h) * sqrt(_square_norm(e5, y, new, n, rtol, atol) / n)
     e3 = floats(work + 8 * n * _E3, n)
     _weigh(e3, n, work, row + _E3C - _E5C)
     n5 = _square_norm(e5, y, new, n, rtol, atol)
     n3 = _square_norm(e3, y, new, n, rtol, atol)
     if n5 == 0.0 and n3 == 0.0:
         return 0.0
-    return abs(h) * n5 / np.sqrt((n5 + 0.01 * n3) * n)
+    return abs(h) * n5 / sqrt((n5 + 0.01 * n3) * n)
 
 
-@kernel
 def integrate(
     method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
     capacity, t_step_, y_step_, dense_, budget,
@@ -200,7 +205,7 @@ def integrate(
             return status
         count[EVALUATIONS] += 2
         for i in range(n):
-            if not np.isfinite(K[i]):
+            if not isfinite(K[i]):
                 control[LAST_ERROR] = K[i]
                 return np.int32(NOT_FINITE + 16 * i)
         if control[STEP] == 0.0 and end != t:
@@ -222,7 +227,7 @@ def integrate(
         rejected = False
         h = control[STEP]
         while True:
-            smallest = 10.0 * abs(np.nextafter(t, direction * np.inf) - t)
+            smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
             if abs(h) > max_step:
                 h = direction * max_step
             if abs(h) < smallest:

@@ -1,11 +1,22 @@
 # mypy: ignore-errors
-"""D'Alembert's virtual work on a tree (6.2): applied loads, inverse dynamics, mass matrix A."""
+"""D'Alembert's virtual work on a tree (6.2): inverse dynamics and the mass matrix A."""
 
-from treemech.kinematics.kernel import accumulate, call_element, floats, kernel, load3, load6, load9, store
+from treemech.kinematics.kernel import (
+    accumulate,
+    call_part,
+    floats,
+    inlined,
+    kernel,
+    load3,
+    load6,
+    load9,
+    store,
+)
 from treemech.kinematics.plan import (
     ACC,
     ALPHA,
     APPLIED_F,
+    APPLIED_LOADS,
     APPLIED_N,
     ARM,
     ART_A,
@@ -16,9 +27,6 @@ from treemech.kinematics.plan import (
     FORCE,
     INERTIA,
     KIND,
-    LOAD_ADDRESS,
-    LOAD_BODY,
-    LOAD_PARAMETER,
     MASS,
     MOMENT,
     NU,
@@ -31,20 +39,18 @@ from treemech.kinematics.plan import (
     PUBLIC,
     REVOLUTE,
     SIGN,
-    VELOCITY,
     ZETA_V,
     ZETA_W,
     P,
     R,
     U,
 )
-from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK
-from treemech.kinematics.sweep import columns, origin_velocities, positions, velocities
+from treemech.kinematics.status import HINGE_FAILED, OK
+from treemech.kinematics.sweep import columns, positions, velocities
 from treemech.kinematics.vector import (
     add,
     cross,
     dot,
-    multiply,
     rotate,
     rotate_symmetric,
     scale,
@@ -57,11 +63,9 @@ from treemech.kinematics.views import (
     bodies,
     constants,
     dofs,
-    end_motion,
     gravity,
-    load_table,
     n_loads,
-    parameters,
+    run_starts,
     soa_address,
     soa_work,
 )
@@ -75,47 +79,10 @@ def ground(plan, W):
 
 
 @kernel
-def applied_loads(plan, W, S, t, u):
-    """External loads on the bodies, about their origins (6.2.8); -1, or the load that failed."""
-    n = n_loads(plan)
-    if n == 0:
-        return -1
-    m, record = end_motion(plan), parameters(plan)
-    loads, points = load_table(plan)
-    origin_velocities(plan, W, S, u)
-    for i in range(W.shape[0]):
-        for k in range(6):
-            W[i, APPLIED_N + k] = 0.0
-    for k in range(n):
-        i = loads[k, LOAD_BODY]
-        Ri = load9(W, i, R)
-        arm = rotate(Ri, load3(points, k, 9))
-        base = multiply(Ri, load9(points, k, 0))
-        omega = load3(W, i, OMEGA)
-        position = add(load3(W, i, P), arm)
-        velocity = add(load3(W, i, VELOCITY), cross(omega, arm))
-        for j in range(3):
-            m[j] = position[j]
-            m[12 + j] = velocity[j]
-            m[15 + j] = omega[j]
-        for j in range(9):
-            m[3 + j] = base[j]
-        for j in range(18, 24):
-            m[j] = 0.0
-        status = call_element(loads[k, LOAD_ADDRESS], m, 0, m, 12, t, record, loads[k, LOAD_PARAMETER], m, 18)
-        if status != 1:
-            return k
-        force = (m[18], m[19], m[20])
-        accumulate(W, i, APPLIED_F, force)
-        accumulate(W, i, APPLIED_N, add((m[21], m[22], m[23]), cross(arm, force)))
-    return -1
-
-
-@kernel
 def inverse_dynamics(plan, W, S, ud, tau):
     """tau = A ud - Q: the loads on the speeds that make the accelerations ud (6.2.12).
 
-    After `positions`, `velocities` and `applied_loads`. Leaves in MOMENT, FORCE of each body what its hinge
+    After `positions`, `velocities` and the applied loads. Leaves in MOMENT, FORCE of each body what its hinge
     carries over to it, about the body's origin.
     """
     body, C, dof = bodies(plan), constants(plan), dofs(plan)
@@ -174,16 +141,17 @@ def inverse_dynamics(plan, W, S, ud, tau):
             accumulate(W, p, MOMENT, add(moment, cross(load3(W, i, ARM), force)))
 
 
-@kernel
+@inlined
 def evaluate_inverse(plan, W, S, t, q, u, ud, tau):
     """Inverse dynamics from the state alone, after `signals` and `prescribe`; a status."""
-    failed = positions(plan, W, S, t, q, u)
+    failed = positions(plan, W, S, t, q)
     if failed >= 0:
         return HINGE_FAILED + 16 * failed
     velocities(plan, W, S, u)
-    failed = applied_loads(plan, W, S, t, u)
-    if failed >= 0:
-        return LOAD_FAILED + 16 * failed
+    if n_loads(plan) > 0:
+        status = call_part(plan[APPLIED_LOADS], 0, t, plan)
+        if status != OK:
+            return status
     inverse_dynamics(plan, W, S, ud, tau)
     return OK
 
@@ -214,7 +182,7 @@ def mass_matrix(plan, W, S, A):
     left alone: the array arrives zeroed.
     """
     body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
-    run_start, runs = ancestor_runs(plan)
+    run_start, runs = run_starts(plan), ancestor_runs(plan)
     rows, nu = body.shape[0], dof.shape[0]
     z = soa_address(plan)
     columns(plan, W, S)

@@ -30,7 +30,7 @@ NOT_CORE = (
     "probe",
     "report",
 )
-CORE_FILES = ("articulated", "entries", "runge_kutta", "tableau", "virtual_work")
+CORE_FILES = ("applied_loads", "articulated", "entries", "runge_kutta", "tableau", "virtual_work")
 
 
 def package_folder() -> Path:

@@ -3,24 +3,139 @@
 
 A kernel is a plain function on scalars, tuples and arrays. Three ways lead from it to an address: into the
 shared library when the package is built, by jit with a disk cache, or, with NUMBA_DISABLE_JIT=1, as plain
-Python behind a ctypes callback. So every helper here has a plain Python body; the compiled one beside it is
-an intrinsic, because a jitted helper would be compiled once per literal field offset (19 s -> 7 s).
+Python behind a ctypes callback. So every helper here has a plain Python body; compiled code uses the intrinsic
+of the same name, which costs no compilation of its own (a jitted helper would be compiled once per literal field
+offset). Arrays are views of memory the caller owns: no kernel counts references.
 """
 
 import ctypes
+import operator
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, config, njit, types
+from numba import config, njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core.typing import signature as typed
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
-kernel = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+kernel = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+# For the few routines between an entry point and the sweeps: part of their caller, not a level of their own
+inlined = njit(**OPTIONS, inline="always", _nrt=False)
 COMPILED = not config.DISABLE_JIT
 
 _DOUBLE = ir.DoubleType()
 _LONG = ir.IntType(64)
+
+
+# ---------------------------------------------------------------- straight-line algebra
+class _Term:
+    """A number in compiled code; arithmetic on it emits instructions."""
+
+    def __init__(self, context, builder, dtype, value):
+        self.context, self.builder, self.dtype, self.value = context, builder, dtype, value
+
+    def _with(self, op, other, swapped=False):
+        if not isinstance(other, _Term):
+            constant = self.context.get_constant(types.float64, float(other))
+            other = _Term(self.context, self.builder, types.float64, constant)
+        a, b = (other, self) if swapped else (self, other)
+        if a.dtype == b.dtype == types.float64:
+            emit = {
+                operator.add: "fadd",
+                operator.sub: "fsub",
+                operator.mul: "fmul",
+                operator.truediv: "fdiv",
+            }[op]
+            value = getattr(self.builder, emit)(a.value, b.value, flags=("contract", "nsz"))
+            return _Term(self.context, self.builder, types.float64, value)
+        dtype = a.dtype if a.dtype != types.float64 else b.dtype
+        function = self.context.get_function(op, typed(dtype, a.dtype, b.dtype))
+        return _Term(self.context, self.builder, dtype, function(self.builder, (a.value, b.value)))
+
+    def __add__(self, other):
+        return self._with(operator.add, other)
+
+    def __sub__(self, other):
+        return self._with(operator.sub, other)
+
+    def __mul__(self, other):
+        return self._with(operator.mul, other)
+
+    def __truediv__(self, other):
+        return self._with(operator.truediv, other)
+
+    def __radd__(self, other):
+        return self._with(operator.add, other, True)
+
+    def __rsub__(self, other):
+        return self._with(operator.sub, other, True)
+
+    def __rmul__(self, other):
+        return self._with(operator.mul, other, True)
+
+    def __rtruediv__(self, other):
+        return self._with(operator.truediv, other, True)
+
+    def __neg__(self):
+        return 0.0 - self
+
+
+def straight(function):
+    """A function of numbers and tuples of numbers without branches, compiled by running it on terms.
+
+    The Python body is the only source; compiled code gets its instructions in place, and the compiler has no
+    function of its own to work on (16 helpers took 1.5 s).
+    """
+    if not COMPILED:
+        return function
+    # helpers it calls run on terms, too: their Python bodies
+    named = {n: _BODIES.get(id(function.__globals__.get(n))) for n in function.__code__.co_names}
+    scope = {**function.__globals__, **{n: body for n, body in named.items() if body is not None}}
+    function = type(function)(function.__code__, scope, function.__name__)
+
+    def result_type(args):
+        plain = [tuple([1.0] * len(a)) if isinstance(a, types.BaseTuple) else 1.0 for a in args]
+        items = [x for a in args for x in (a if isinstance(a, types.BaseTuple) else (a,))]
+        dtype = next((x for x in items if not isinstance(x, (types.Float, types.Integer))), types.float64)
+        out = function(*plain)
+        return types.UniTuple(dtype, len(out)) if isinstance(out, tuple) else dtype
+
+    def type_and_code(args):
+        def floating(a):
+            if isinstance(a, types.BaseTuple):
+                return types.Tuple([floating(x) for x in a])
+            return types.float64 if isinstance(a, (types.Float, types.Integer)) else a
+
+        args = [floating(a) for a in args]
+
+        def generate(context, builder, signature, values):
+            terms = []
+            for a, value in zip(signature.args, values):
+                if isinstance(a, types.BaseTuple):
+                    parts = cgutils.unpack_tuple(builder, value, len(a))
+                    terms.append(tuple(_Term(context, builder, t, v) for t, v in zip(a, parts)))
+                else:
+                    terms.append(_Term(context, builder, a, value))
+            out = function(*terms)
+            if isinstance(out, tuple):
+                dtype = signature.return_type.dtype
+                items = [context.cast(builder, x.value, x.dtype, dtype) for x in out]
+                return context.make_tuple(builder, signature.return_type, items)
+            return out.value
+
+        return typed(result_type(args), *args), generate
+
+    names = ", ".join(function.__code__.co_varnames[: function.__code__.co_argcount])
+    scope = {"type_and_code": type_and_code}
+    exec(f"def {function.__name__}(typing_context, {names}):\n    return type_and_code([{names}])", scope)
+    compiled = intrinsic(scope[function.__name__])
+    _BODIES[id(compiled)] = function
+    return compiled
+
+
+_BODIES = {}  # of the straight functions, by the id of their compiled form
 
 
 # ---------------------------------------------------------------- tuples out of and into array rows
@@ -29,7 +144,7 @@ def load3(W, i, k):
 
 
 def load6(W, i, k):
-    return (W[i, k], W[i, k + 1], W[i, k + 2], W[i, k + 3], W[i, k + 4], W[i, k + 5])
+    return tuple(W[i, k + j] for j in range(6))
 
 
 def load9(W, i, k):
@@ -55,16 +170,17 @@ def _at(context, builder, array_type, array, i, k):
     return builder.gep(view.data, [builder.add(row, k)])
 
 
+def _item(builder, pointer, j):
+    return builder.gep(pointer, [ir.Constant(_LONG, j)])
+
+
 def _loader(n):
     @intrinsic
     def load(typing_context, W, i, k):
         def generate(context, builder, signature, args):
             pointer = _at(context, builder, signature.args[0], *args)
             model = context.data_model_manager[signature.args[0].dtype]
-            items = [
-                model.load_from_data_pointer(builder, builder.gep(pointer, [ir.Constant(_LONG, j)]))
-                for j in range(n)
-            ]
+            items = [model.load_from_data_pointer(builder, _item(builder, pointer, j)) for j in range(n)]
             return context.make_tuple(builder, signature.return_type, items)
 
         return types.UniTuple(W.dtype, n)(W, types.intp, types.intp), generate
@@ -79,99 +195,128 @@ def _store(typing_context, W, i, k, v):
         dtype = signature.args[0].dtype
         for j, item in enumerate(cgutils.unpack_tuple(builder, args[3], len(signature.args[3]))):
             value = context.cast(builder, item, signature.args[3][j], dtype)
-            context.pack_value(builder, dtype, value, builder.gep(pointer, [ir.Constant(_LONG, j)]))
+            context.pack_value(builder, dtype, value, _item(builder, pointer, j))
         return context.get_dummy_value()
 
     return types.void(W, types.intp, types.intp, v), generate
 
 
-for _plain, _n in ((load3, 3), (load6, 6), (load9, 9)):
+@intrinsic
+def _accumulate(typing_context, W, i, k, v):
+    def generate(context, builder, signature, args):
+        pointer = _at(context, builder, signature.args[0], *args[:3])
+        dtype = signature.args[0].dtype
+        add = context.get_function(operator.add, typed(dtype, dtype, dtype))
+        model = context.data_model_manager[dtype]
+        for j, item in enumerate(cgutils.unpack_tuple(builder, args[3], len(signature.args[3]))):
+            value = context.cast(builder, item, signature.args[3][j], dtype)
+            place = _item(builder, pointer, j)
+            total = add(builder, (model.load_from_data_pointer(builder, place), value))
+            context.pack_value(builder, dtype, total, place)
+        return context.get_dummy_value()
 
-    def _overload(plain=_plain, load=_loader(_n)):
-        @overload(plain)
-        def compiled(W, i, k):
-            return lambda W, i, k: load(W, i, k)
-
-    _overload()
-
-
-@overload(store)
-def _store_overload(W, i, k, v):
-    return lambda W, i, k, v: _store(W, i, k, v)
-
-
-@overload(accumulate)
-def _accumulate_overload(W, i, k, v):
-    n = len(v)
-    if n == 3:
-        return lambda W, i, k, v: _store(W, i, k, (W[i, k] + v[0], W[i, k + 1] + v[1], W[i, k + 2] + v[2]))
-
-    def compiled(W, i, k, v):
-        for j in range(n):
-            W[i, k + j] += v[j]
-
-    return compiled
+    return types.void(W, types.intp, types.intp, v), generate
 
 
 # ---------------------------------------------------------------- addresses
 def floats(address, n):
     """The n doubles at an address, as an array."""
-    return np.ctypeslib.as_array((ctypes.c_double * int(n)).from_address(int(address))) if n else np.zeros(0)
+    n = int(n)
+    return np.ctypeslib.as_array((ctypes.c_double * n).from_address(int(address))) if n else np.zeros(0)
 
 
 def floats2(address, n, m):
     return floats(address, n * m).reshape(n, m)
 
 
-def ints2(address, n, m):
-    if n * m == 0:
-        return np.zeros((n, m), np.int64)
-    return np.ctypeslib.as_array((ctypes.c_int64 * int(n * m)).from_address(int(address))).reshape(n, m)
-
-
 def ints(address, n):
-    return ints2(address, n, 1).reshape(n)
+    n = int(n)
+    return (
+        np.ctypeslib.as_array((ctypes.c_int64 * n).from_address(int(address))) if n else np.zeros(0, np.int64)
+    )
 
 
-def _pointer(numba_type, llvm_type):
+def ints2(address, n, m):
+    return ints(address, n * m).reshape(n, m)
+
+
+def _array(context, builder, array_type, address, shape):
+    """An array of eight-byte items at an address; nobody owns it."""
+    array = context.make_array(array_type)(context, builder)
+    item = _DOUBLE if array_type.dtype == types.float64 else _LONG
+    strides, stride = [], ir.Constant(_LONG, 8)
+    for n in reversed(shape):
+        strides.insert(0, stride)
+        stride = builder.mul(stride, n)
+    populate_array(
+        array, data=builder.inttoptr(address, item.as_pointer()), shape=shape, strides=strides,
+        itemsize=ir.Constant(_LONG, 8), meminfo=None,
+    )  # fmt: skip
+    return array._getvalue()
+
+
+def _viewer(dtype, ndim):
+    """Intrinsic: the array of `dtype` at an address, of the shape that follows it."""
+    result = types.Array(dtype, ndim, "C")
+
+    def generate(context, builder, signature, args):
+        return _array(context, builder, result, args[0], list(args[1:]))
+
+    if ndim == 1:
+
+        @intrinsic
+        def view(typing_context, address, n):
+            return result(types.int64, types.int64), generate
+    else:
+
+        @intrinsic
+        def view(typing_context, address, n, m):
+            return result(types.int64, types.int64, types.int64), generate
+
+    return view
+
+
+def member(dtype, at, *shape):
+    """A function of the context that gives one of its arrays: the address stands at `at`.
+
+    An entry of the shape is a number, or the place of a size in the context as a tuple (place, more).
+    """
+
+    def sizes(plan):
+        return [plan[n[0]] + n[1] if isinstance(n, tuple) else n for n in shape]
+
+    if not COMPILED:
+        make = {("float64", 1): floats, ("float64", 2): floats2, ("int64", 1): ints, ("int64", 2): ints2}
+        view = make[str(dtype), len(shape)]
+        return lambda plan: view(plan[at], *sizes(plan))
+    result = types.Array(dtype, len(shape), "C")
+
     @intrinsic
-    def cast(typing_context, address):
+    def get(typing_context, plan):
         def generate(context, builder, signature, args):
-            return builder.inttoptr(args[0], llvm_type)
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
 
-        return numba_type(types.int64), generate
+            def number(k):
+                return builder.load(_item(builder, data, k))
 
-    return cast
+            lengths = [
+                builder.add(number(n[0]), ir.Constant(_LONG, n[1]))
+                if isinstance(n, tuple)
+                else ir.Constant(_LONG, n)
+                for n in shape
+            ]
+            return _array(context, builder, result, number(at), lengths)
 
+        return result(plan), generate
 
-_as_floats = _pointer(types.CPointer(types.float64), _DOUBLE.as_pointer())
-_as_ints = _pointer(types.CPointer(types.int64), _LONG.as_pointer())
-
-
-@overload(floats)
-def _floats(address, n):
-    return lambda address, n: carray(_as_floats(address), (n,))
-
-
-@overload(floats2)
-def _floats2(address, n, m):
-    return lambda address, n, m: carray(_as_floats(address), (n, m))
-
-
-@overload(ints)
-def _ints(address, n):
-    return lambda address, n: carray(_as_ints(address), (n,))
-
-
-@overload(ints2)
-def _ints2(address, n, m):
-    return lambda address, n, m: carray(_as_ints(address), (n, m))
+    return get
 
 
 # ---------------------------------------------------------------- calls by address
 _ELEMENT = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
 )
+_PART = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_int64)
 _RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -182,6 +327,11 @@ def _data(array, k):
 def call_element(address, a, ia, b, ib, t, parameters, ip, out, io):
     """status = element(&a[ia], &b[ib], t, &parameters[ip], &out[io]); 1 = ok."""
     return _ELEMENT(int(address))(_data(a, ia), _data(b, ib), t, _data(parameters, ip), _data(out, io))
+
+
+def call_part(address, i, t, plan):
+    """status = part(i, t, context): an entry point called from within the core; 1 = ok."""
+    return _PART(int(address))(int(i), t, _data(plan, 0))
 
 
 def call_rhs(address, t, y, dy, context):
@@ -208,11 +358,15 @@ def _call_element(typing_context, address, a, ia, b, ib, t, parameters, ip, out,
     return signature, generate
 
 
-@overload(call_element)
-def _call_element_overload(address, a, ia, b, ib, t, parameters, ip, out, io):
-    return lambda address, a, ia, b, ib, t, parameters, ip, out, io: _call_element(
-        address, a, ia, b, ib, t, parameters, ip, out, io
-    )
+@intrinsic
+def _call_part(typing_context, address, i, t, plan):
+    def generate(context, builder, signature, args):
+        data = context.make_array(signature.args[3])(context, builder, args[3]).data
+        function = ir.FunctionType(ir.IntType(32), [_LONG, _DOUBLE, _LONG])
+        callee = builder.inttoptr(args[0], function.as_pointer())
+        return builder.call(callee, [args[1], args[2], builder.ptrtoint(data, _LONG)])
+
+    return types.int32(types.int64, types.int64, types.float64, plan), generate
 
 
 @intrinsic
@@ -227,6 +381,9 @@ def _call_rhs(typing_context, address, t, y, dy, context_address):
     return signature, generate
 
 
-@overload(call_rhs)
-def _call_rhs_overload(address, t, y, dy, context):
-    return lambda address, t, y, dy, context: _call_rhs(address, t, y, dy, context)
+if COMPILED:
+    load3, load6, load9 = _loader(3), _loader(6), _loader(9)
+    store, accumulate = _store, _accumulate
+    floats, floats2 = _viewer(types.float64, 1), _viewer(types.float64, 2)
+    ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
+    call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs

@@ -95,9 +95,11 @@ class Work(NamedTuple):
     load: Floats  # (18 + 6,) motion of a loaded end, its force and moment
 
 
-# The context handed to the compiled core: sizes, then the address of every array of Plan and Work.
+# The context handed to the compiled core: sizes, two entry points only some models need (and only they compile), then
+# the address of every array of Plan and Work.
 SIZES = ("bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "loads", "record", "parameters")
-N_SIZES = len(SIZES)
+TABLE_HINGE, APPLIED_LOADS = len(SIZES), len(SIZES) + 1
+N_SIZES = len(SIZES) + 2
 FIRST_WORK = N_SIZES + len(Plan._fields)
 N_CONTEXT = FIRST_WORK + len(Work._fields)
 
@@ -129,7 +131,7 @@ def make_work(plan: Plan, nq: int, parameters: Floats) -> Work:
 def make_context(plan: Plan, work: Work, nq: int) -> Ints:
     """The int64 table by which the compiled core finds Plan and Work; keep both alive beside it."""
     context = np.zeros(N_CONTEXT, dtype=np.int64)
-    context[:N_SIZES] = (
+    context[: len(SIZES)] = (
         len(plan.body), nq, len(plan.dof), len(plan.runs), len(plan.prescribed), len(plan.signals),
         len(plan.links), len(plan.loads), len(work.record), len(work.parameters),
     )  # fmt: skip

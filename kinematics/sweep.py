@@ -6,12 +6,10 @@ long chains keep their accuracy because no arm ever reaches back to the world or
 ``f(plan, W, S, t, q, u)`` and works in the body array W and the speed array S (kinematics.plan).
 """
 
-from .kernel import accumulate, call_element, kernel, load3, load9, store
+from .kernel import accumulate, call_element, call_part, kernel, load3, load9, store
 from .plan import (
-    ADDRESS,
     ARM,
     BALL,
-    COLUMN,
     DOF,
     DRIFT_V,
     DRIFT_W,
@@ -26,7 +24,6 @@ from .plan import (
     NU,
     OMEGA,
     OWNER,
-    PARAMETER,
     PARENT,
     PARTIAL_V,
     PARTIAL_W,
@@ -38,13 +35,13 @@ from .plan import (
     PRESCRIBED_U,
     PRISMATIC,
     PUBLIC,
-    RECORD,
     REVERSED,
     REVOLUTE,
     SIGN,
     SIGNAL_ADDRESS,
     SIGNAL_PARAMETER,
     TABLE,
+    TABLE_HINGE,
     VELOCITY,
     ZETA_V,
     ZETA_W,
@@ -53,15 +50,16 @@ from .plan import (
     R,
     U,
 )
-from .vector import add, cross, euler_rotation, multiply, rotate, scale, sincos, sub, turn_z, unrotate
+from .vector import add, cross, euler_rotation, multiply, rotate, scale, sincos, turn_z, unrotate
 from .views import (
     bodies,
     constants,
     dofs,
-    own_state,
+    own_q,
+    own_u,
     parameters,
     prescriptions,
-    records,
+    signal_links,
     signal_table,
     signal_values,
 )
@@ -73,7 +71,7 @@ def signals(plan, t):
 
     -1, or the signal that failed.
     """
-    table, links = signal_table(plan)
+    table, links = signal_table(plan), signal_links(plan)
     values, record = signal_values(plan), parameters(plan)
     for k in range(table.shape[0]):
         status = call_element(
@@ -99,7 +97,7 @@ def signals(plan, t):
 @kernel
 def prescribe(plan, q, u):
     """The state copied into the work arrays, prescribed coordinates from their signals (5.4)."""
-    to_q, to_u = own_state(plan)
+    to_q, to_u = own_q(plan), own_u(plan)
     for k in range(to_q.shape[0]):
         to_q[k] = q[k]
     for k in range(to_u.shape[0]):
@@ -109,96 +107,6 @@ def prescribe(plan, q, u):
         s = prescribed[k, PRESCRIBED_SIGNAL]
         to_q[prescribed[k, PRESCRIBED_Q]] = values[s, 0]
         to_u[prescribed[k, PRESCRIBED_U]] = values[s, 1]
-    return to_q, to_u
-
-
-@kernel
-def _record3(record, o):
-    return (record[o], record[o + 1], record[o + 2])
-
-
-@kernel
-def _table_hinge(plan, i, t, q, u):
-    """Motion record of hinge i by its address, turned round if the tree runs from end b to end a."""
-    body, record = bodies(plan), records(plan)
-    o, n = body[i, RECORD], body[i, NU]
-    for k in range(24 + 6 * n):
-        record[o + k] = 0.0
-    record[o + 3] = 1.0
-    record[o + 7] = 1.0
-    record[o + 11] = 1.0
-    status = call_element(
-        body[i, ADDRESS], q, body[i, Q], u, body[i, U], t, parameters(plan), body[i, PARAMETER], record, o
-    )
-    if status != 1:
-        return False
-    if body[i, REVERSED] == 1:
-        _reverse(record, o, n, u, body[i, U])
-    return True
-
-
-@kernel
-def _put3(record, o, v):
-    record[o] = v[0]
-    record[o + 1] = v[1]
-    record[o + 2] = v[2]
-
-
-@kernel
-def _reverse(record, o, n, u, first):
-    """The same motion seen from end b: c' = -C^T c, C' = C^T, and the derivatives of that."""
-    c = _record3(record, o)
-    C = (
-        record[o + 3], record[o + 4], record[o + 5], record[o + 6], record[o + 7], record[o + 8],
-        record[o + 9], record[o + 10], record[o + 11],
-    )  # fmt: skip
-    ov = o + 12
-    ow = ov + 3 * n
-    od = ow + 3 * n  # drifts v0, w0, then biases v00, w00
-    velocity, omega = _record3(record, od), _record3(record, od + 3)
-    for k in range(n):
-        v, w = _record3(record, ov + 3 * k), _record3(record, ow + 3 * k)
-        velocity = add(velocity, scale(u[first + k], v))
-        omega = add(omega, scale(u[first + k], w))
-        _put3(record, ov + 3 * k, scale(-1.0, unrotate(C, sub(v, cross(w, c)))))
-        _put3(record, ow + 3 * k, scale(-1.0, unrotate(C, w)))
-    v0, w0 = _record3(record, od), _record3(record, od + 3)
-    v00, w00 = _record3(record, od + 6), _record3(record, od + 9)
-    _put3(record, od, scale(-1.0, unrotate(C, sub(v0, cross(w0, c)))))
-    _put3(record, od + 3, scale(-1.0, unrotate(C, w0)))
-    bias = add(sub(v00, cross(w00, c)), cross(omega, sub(cross(omega, c), scale(2.0, velocity))))
-    _put3(record, od + 6, scale(-1.0, unrotate(C, bias)))
-    _put3(record, od + 9, scale(-1.0, unrotate(C, w00)))
-    _put3(record, o, scale(-1.0, unrotate(C, c)))
-    _put3(record, o + 3, (C[0], C[3], C[6]))
-    _put3(record, o + 6, (C[1], C[4], C[7]))
-    _put3(record, o + 9, (C[2], C[5], C[8]))
-
-
-@kernel
-def _place_table(plan, W, S, i, T, r0):
-    """Pose, partials, drifts and biases of a TABLE hinge in world components."""
-    body, dof, record = bodies(plan), dofs(plan), records(plan)
-    o, n = body[i, RECORD], body[i, NU]
-    C = (
-        record[o + 3], record[o + 4], record[o + 5], record[o + 6], record[o + 7], record[o + 8],
-        record[o + 9], record[o + 10], record[o + 11],
-    )  # fmt: skip
-    store(W, i, R, multiply(T, C))
-    r = add(r0, rotate(T, _record3(record, o)))
-    ov = o + 12
-    ow = ov + 3 * n
-    od = ow + 3 * n
-    d = body[i, DOF]
-    for k in range(n):
-        column = dof[d + k, COLUMN]
-        store(S, d + k, PARTIAL_W, rotate(T, _record3(record, ow + 3 * column)))
-        store(S, d + k, PARTIAL_V, rotate(T, _record3(record, ov + 3 * column)))
-    store(W, i, DRIFT_V, rotate(T, _record3(record, od)))
-    store(W, i, DRIFT_W, rotate(T, _record3(record, od + 3)))
-    store(W, i, HINGE_BIAS_V, rotate(T, _record3(record, od + 6)))
-    store(W, i, HINGE_BIAS_W, rotate(T, _record3(record, od + 9)))
-    return r
 
 
 @kernel
@@ -210,22 +118,29 @@ def _unit_columns(S, d, offset, T):
 
 
 @kernel
-def positions(plan, W, S, t, q, u):
+def positions(plan, W, S, t, q):
     """R^j, r^j of all bodies (5.2.1), (5.2.13), and the partials of every speed in world components.
 
-    Speeds enter only the biases of TABLE hinges.
+    A TABLE hinge is placed by an entry point of its own (kinematics.table_hinge), from q and u of the work arrays.
+    -1, or the body whose hinge failed.
     """
     body, C = bodies(plan), constants(plan)
     for i in range(1, body.shape[0]):
         p = body[i, PARENT]
         Rp = load9(W, p, R)
-        T = multiply(Rp, load9(C, i, PLACE_R))
+        place = load9(C, i, PLACE_R)
         r = rotate(Rp, load3(C, i, PLACE_P))
         kind = body[i, KIND]
         if kind == REVOLUTE:
             s, c = sincos(C[i, SIGN] * q[body[i, Q]])
-            store(W, i, R, turn_z(T, c, s))
-        elif kind == PRISMATIC:
+            store(
+                W, i, R, multiply(Rp, turn_z(place, c, s))
+            )  # the turn first: it does not wait for the parent
+            store(W, i, ARM, r)
+            store(W, i, P, add(load3(W, p, P), r))
+            continue
+        T = multiply(Rp, place)
+        if kind == PRISMATIC:
             z = (T[2], T[5], T[8])
             r = add(r, scale(C[i, SIGN] * q[body[i, Q]], z))
             store(W, i, R, T)
@@ -240,9 +155,9 @@ def positions(plan, W, S, t, q, u):
             _unit_columns(S, body[i, DOF], PARTIAL_V, T)
             _unit_columns(S, body[i, DOF] + 3, PARTIAL_W, T)
         elif kind == TABLE:
-            if not _table_hinge(plan, i, t, q, u):
+            if call_part(plan[TABLE_HINGE], i, t, plan) != 1:
                 return i
-            r = _place_table(plan, W, S, i, T, r)
+            continue
         else:
             store(W, i, R, T)
         store(W, i, ARM, r)
@@ -351,8 +266,8 @@ def prescribed_accelerations(plan, W, S):
 
 
 @kernel
-def turn_speeds(plan, q, u, outwards):
-    """Angular speeds that go with Euler parameters, from the base of end a to that of the outer body, or back.
+def turn_speeds(plan, q, u, direction):
+    """Angular speeds that go with Euler parameters, from the base of end a to that of the outer body, or back (-1).
 
     The integrator carries them in the base of the outer body: Euler's equations are then free of the attitude,
     and errors stay small where the motion is sensitive (a free body near its intermediate axis: 1e4 times
@@ -364,7 +279,7 @@ def turn_speeds(plan, q, u, outwards):
             a, k = body[i, Q] + body[i, EULER], body[i, U] + body[i, EULER]
             C = euler_rotation(q[a], q[a + 1], q[a + 2], q[a + 3])
             w = (u[k], u[k + 1], u[k + 2])
-            w = unrotate(C, w) if outwards else rotate(C, w)
+            w = unrotate(C, w) if direction > 0.0 else rotate(C, w)
             u[k] = w[0]
             u[k + 1] = w[1]
             u[k + 2] = w[2]

@@ -6,35 +6,35 @@ import math
 from numba import types
 from numba.extending import overload
 
-from .kernel import OPTIONS, kernel
+from .kernel import OPTIONS, kernel, straight
 
 
-@kernel
+@straight
 def cross(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-@kernel
+@straight
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@straight
 def add(a, b):
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-@kernel
+@straight
 def sub(a, b):
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
-@kernel
+@straight
 def scale(s, a):
     return (s * a[0], s * a[1], s * a[2])
 
 
-@kernel
+@straight
 def rotate(R, a):
     """R a"""
     return (
@@ -44,7 +44,7 @@ def rotate(R, a):
     )
 
 
-@kernel
+@straight
 def unrotate(R, a):
     """R^T a"""
     return (
@@ -54,7 +54,7 @@ def unrotate(R, a):
     )
 
 
-@kernel
+@straight
 def multiply(A, B):
     """A B of two 3x3 matrices"""
     return (
@@ -70,12 +70,12 @@ def multiply(A, B):
     )
 
 
-@kernel
+@straight
 def transpose(A):
     return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
 
 
-@kernel
+@straight
 def symmetric(J, a):
     """J a of a symmetric matrix"""
     return (
@@ -85,7 +85,7 @@ def symmetric(J, a):
     )
 
 
-@kernel
+@straight
 def rotate_symmetric(R, J):
     """R J R^T of a symmetric matrix"""
     a = symmetric(J, (R[0], R[1], R[2]))
@@ -101,7 +101,7 @@ def rotate_symmetric(R, J):
     )
 
 
-@kernel
+@straight
 def turn_z(T, c, s):
     """T Rz of a rotation about the third axis"""
     return (
@@ -117,7 +117,7 @@ def turn_z(T, c, s):
     )
 
 
-@kernel
+@straight
 def euler_rotation(a, b, c, d):
     """Rotation of the Euler parameters (a, b, c, d), a the scalar; any length but zero will do."""
     n = 2.0 / (a * a + b * b + c * c + d * d)

@@ -6,13 +6,15 @@ A kernel receives the context (one int64 array, called `plan`) and the two array
 triple the time to compile.
 """
 
+from numba import types
+
 from . import plan as _p
-from .kernel import floats, floats2, ints, ints2, kernel
+from .kernel import kernel, member
 from .plan import Plan, Work
 
 _AT = {name: _p.N_SIZES + k for k, name in enumerate(Plan._fields)}
 _AT.update({"work_" + name: _p.FIRST_WORK + k for k, name in enumerate(Work._fields)})
-_ROWS, _NQ, _NU, _RUNS, _PRESCRIBED, _SIGNALS, _LINKS, _LOADS, _RECORD, _PARAMETERS = range(_p.N_SIZES)
+_ROWS, _NQ, _NU, _RUNS, _PRESCRIBED, _SIGNALS, _LINKS, _LOADS, _RECORD, _PARAMETERS = range(len(_p.SIZES))
 _N_BODY, _N_CONSTANTS, _N_DOF = _p.N_BODY, _p.N_CONSTANTS, _p.N_DOF
 _N_WORK, _N_SPEED = _p.N_WORK, _p.N_SPEED
 _BODY, _CONSTANTS, _FRAMES, _GRAVITY = _AT["body"], _AT["constants"], _AT["frames"], _AT["gravity"]
@@ -21,7 +23,9 @@ _PRESCRIPTION, _SIGNAL, _LINK = _AT["prescribed"], _AT["signals"], _AT["links"]
 _LOAD, _POINTS = _AT["loads"], _AT["load_points"]
 _W, _S, _SOA, _RECORDS = _AT["work_body"], _AT["work_speed"], _AT["work_soa"], _AT["work_record"]
 _PARAMETER, _VALUES = _AT["work_parameters"], _AT["work_signal"]
-_Q, _U, _UD, _TAU, _END = (_AT["work_" + n] for n in ("q", "u", "ud", "tau", "load"))
+_Q, _U, _TAU, _END = (_AT["work_" + n] for n in ("q", "u", "tau", "load"))
+_FLOAT, _INT = types.float64, types.int64
+_N_ROWS, _N_SPEEDS = (_ROWS, 0), (_NU, 0)
 
 
 @kernel
@@ -40,98 +44,30 @@ def n_prescribed(plan):
     return plan[_PRESCRIBED]
 
 
-@kernel
-def bodies(plan):
-    return ints2(plan[_BODY], plan[_ROWS], _N_BODY)
-
-
-@kernel
-def constants(plan):
-    return floats2(plan[_CONSTANTS], plan[_ROWS], _N_CONSTANTS)
-
-
-@kernel
-def frames(plan):
-    return floats2(plan[_FRAMES], plan[_ROWS], 12)
-
-
-@kernel
-def gravity(plan):
-    return floats(plan[_GRAVITY], 3)
-
-
-@kernel
-def dofs(plan):
-    return ints2(plan[_DOF], plan[_NU], _N_DOF)
-
-
-@kernel
-def ancestor_runs(plan):
-    return ints(plan[_RUN_START], plan[_NU] + 1), ints2(plan[_RUN], plan[_RUNS], 2)
-
-
-@kernel
-def prescriptions(plan):
-    return ints2(plan[_PRESCRIPTION], plan[_PRESCRIBED], 4)
-
-
-@kernel
-def signal_table(plan):
-    return ints2(plan[_SIGNAL], plan[_SIGNALS], 2), ints2(plan[_LINK], plan[_LINKS], 2)
-
-
-@kernel
-def load_table(plan):
-    return ints2(plan[_LOAD], plan[_LOADS], 3), floats2(plan[_POINTS], plan[_LOADS], 12)
-
-
-@kernel
-def body_work(plan):
-    return floats2(plan[_W], plan[_ROWS], _N_WORK)
-
-
-@kernel
-def speed_work(plan):
-    return floats2(plan[_S], plan[_NU], _N_SPEED)
-
-
-@kernel
-def soa_work(plan):
-    return floats2(plan[_SOA], 9, plan[_NU])
+bodies = member(_INT, _BODY, _N_ROWS, _N_BODY)
+constants = member(_FLOAT, _CONSTANTS, _N_ROWS, _N_CONSTANTS)
+frames = member(_FLOAT, _FRAMES, _N_ROWS, 12)
+gravity = member(_FLOAT, _GRAVITY, 3)
+dofs = member(_INT, _DOF, _N_SPEEDS, _N_DOF)
+run_starts = member(_INT, _RUN_START, (_NU, 1))
+ancestor_runs = member(_INT, _RUN, (_RUNS, 0), 2)
+prescriptions = member(_INT, _PRESCRIPTION, (_PRESCRIBED, 0), 4)
+signal_table = member(_INT, _SIGNAL, (_SIGNALS, 0), 2)
+signal_links = member(_INT, _LINK, (_LINKS, 0), 2)
+load_table = member(_INT, _LOAD, (_LOADS, 0), 3)
+load_points = member(_FLOAT, _POINTS, (_LOADS, 0), 12)
+body_work = member(_FLOAT, _W, _N_ROWS, _N_WORK)
+speed_work = member(_FLOAT, _S, _N_SPEEDS, _N_SPEED)
+soa_work = member(_FLOAT, _SOA, 9, _N_SPEEDS)
+records = member(_FLOAT, _RECORDS, (_RECORD, 0))
+parameters = member(_FLOAT, _PARAMETER, (_PARAMETERS, 0))
+signal_values = member(_FLOAT, _VALUES, (_SIGNALS, 0), 3)
+own_q = member(_FLOAT, _Q, (_NQ, 0))
+own_u = member(_FLOAT, _U, _N_SPEEDS)
+own_tau = member(_FLOAT, _TAU, _N_SPEEDS)
+end_motion = member(_FLOAT, _END, 24)
 
 
 @kernel
 def soa_address(plan):
     return plan[_SOA]
-
-
-@kernel
-def records(plan):
-    return floats(plan[_RECORDS], plan[_RECORD])
-
-
-@kernel
-def parameters(plan):
-    return floats(plan[_PARAMETER], plan[_PARAMETERS])
-
-
-@kernel
-def signal_values(plan):
-    return floats2(plan[_VALUES], plan[_SIGNALS], 3)
-
-
-@kernel
-def own_state(plan):
-    """(q, u) of the work arrays"""
-    return floats(plan[_Q], plan[_NQ]), floats(plan[_U], plan[_NU])
-
-
-@kernel
-def own_loads(plan):
-    """(ud, tau) of the work arrays"""
-    return floats(plan[_UD], plan[_NU]), floats(plan[_TAU], plan[_NU])
-
-
-@kernel
-def end_motion(plan):
-    return floats(plan[_END], 24)
