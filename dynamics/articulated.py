@@ -9,8 +9,6 @@ stays O(n). Equivalent to the dense A and Q of (6.2.12), against which the tests
 
 from treemech.kinematics.kernel import (
     accumulate,
-    call_part,
-    inlined,
     kernel,
     load3,
     load6,
@@ -22,7 +20,6 @@ from treemech.kinematics.plan import (
     ACC,
     ALPHA,
     APPLIED_F,
-    APPLIED_LOADS,
     APPLIED_N,
     ARM,
     ART_A,
@@ -62,8 +59,7 @@ from treemech.kinematics.plan import (
     R,
     U,
 )
-from treemech.kinematics.status import HINGE_FAILED, OK
-from treemech.kinematics.sweep import positions, prescribed_accelerations, velocities
+from treemech.kinematics.sweep import prescribed_accelerations
 from treemech.kinematics.vector import add, cross, dot, rotate, scale, sub, symmetric, unrotate
 from treemech.kinematics.views import (
     bodies,
@@ -284,20 +280,11 @@ def _outwards(plan, W, S, ud):
         ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
 
 
-@inlined
-def evaluate_forward(plan, W, S, t, q, u, tau, ud):
-    """ud from the state and the loads tau on the speeds, after `signals` and `prescribe`; a status."""
-    failed = positions(plan, W, S, t, q)
-    if failed >= 0:
-        return HINGE_FAILED + 16 * failed
-    velocities(plan, W, S, u)
-    if n_loads(plan) > 0:
-        status = call_part(plan[APPLIED_LOADS], 0, t, plan)
-        if status != OK:
-            return status
+@kernel
+def forward_dynamics(plan, W, S, tau, ud):
+    """ud under the loads tau on the speeds, after `evaluate_motion`."""
     if n_prescribed(plan) > 0:
         prescribed_accelerations(plan, W, S)
     _initialise(plan, W)
     _inwards(plan, W, S, tau)
     _outwards(plan, W, S, ud)
-    return OK

@@ -43,9 +43,10 @@ from treemech.kinematics.views import (
 )
 
 from .applied_loads import apply_loads
-from .articulated import evaluate_forward
+from .articulated import forward_dynamics as solve_tree
 from .runge_kutta import integrate
-from .virtual_work import evaluate_inverse
+from .virtual_work import evaluate_motion
+from .virtual_work import inverse_dynamics as load_tree
 from .virtual_work import mass_matrix as assemble_mass_matrix
 
 _f, _n, _status = types.float64, types.int64, types.int32
@@ -76,7 +77,11 @@ def rhs(t, y, dy, context):
     q, u = own_q(plan), own_u(plan)
     turn_speeds(plan, q, u, -1.0)
     ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
-    status = evaluate_forward(plan, body_work(plan), speed_work(plan), t, q, u, own_tau(plan), ud)
+    W, S = body_work(plan), speed_work(plan)
+    status = evaluate_motion(plan, W, S, t, q, u)
+    if status != OK:
+        return np.int32(status)
+    solve_tree(plan, W, S, own_tau(plan), ud)
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
@@ -127,11 +132,11 @@ def forward_dynamics(count, t, q, u, tau, ud, context):
     for k in range(count):
         status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
         if status == OK:
-            load, out = floats(tau + 8 * nu * k, nu), floats(ud + 8 * nu * k, nu)
-            status = evaluate_forward(plan, W, S, times[k], state_q, state_u, load, out)
+            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
+        solve_tree(plan, W, S, floats(tau + 8 * nu * k, nu), floats(ud + 8 * nu * k, nu))
     return np.int32(OK)
 
 
@@ -144,11 +149,11 @@ def inverse_dynamics(count, t, q, u, ud, tau, context):
     for k in range(count):
         status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
         if status == OK:
-            given, out = floats(ud + 8 * nu * k, nu), floats(tau + 8 * nu * k, nu)
-            status = evaluate_inverse(plan, W, S, times[k], state_q, state_u, given, out)
+            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
+        load_tree(plan, W, S, floats(ud + 8 * nu * k, nu), floats(tau + 8 * nu * k, nu))
     return np.int32(OK)
 
 
@@ -214,12 +219,11 @@ def trace(count, t, q, u, ud, tau, out, context):
                 given_q[a] = values[s, 0]
                 given_u[b] = values[s, 1]
                 given[b] = values[s, 2]
-            status = evaluate_inverse(
-                plan, W, S, times[k], state_q, state_u, given, floats(tau + 8 * nu * k, nu)
-            )
+            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
+        load_tree(plan, W, S, given, floats(tau + 8 * nu * k, nu))
         origin_velocities(plan, W, S, state_u)
         to = floats2(out + 8 * rows * N_TRACE * k, rows, N_TRACE)
         for i in range(rows):

@@ -82,7 +82,7 @@ def ground(plan, W):
 def inverse_dynamics(plan, W, S, ud, tau):
     """tau = A ud - Q: the loads on the speeds that make the accelerations ud (6.2.12).
 
-    After `positions`, `velocities` and the applied loads. Leaves in MOMENT, FORCE of each body what its hinge
+    After `evaluate_motion`. Leaves in MOMENT, FORCE of each body what its hinge
     carries over to it, about the body's origin.
     """
     body, C, dof = bodies(plan), constants(plan), dofs(plan)
@@ -142,17 +142,14 @@ def inverse_dynamics(plan, W, S, ud, tau):
 
 
 @inlined
-def evaluate_inverse(plan, W, S, t, q, u, ud, tau):
-    """Inverse dynamics from the state alone, after `signals` and `prescribe`; a status."""
+def evaluate_motion(plan, W, S, t, q, u):
+    """Positions, velocities and applied loads of a state, after `signals` and `prescribe`; a status."""
     failed = positions(plan, W, S, t, q)
     if failed >= 0:
         return HINGE_FAILED + 16 * failed
     velocities(plan, W, S, u)
     if n_loads(plan) > 0:
-        status = call_part(plan[APPLIED_LOADS], 0, t, plan)
-        if status != OK:
-            return status
-    inverse_dynamics(plan, W, S, ud, tau)
+        return call_part(plan[APPLIED_LOADS], 0, t, plan)
     return OK
 
 
