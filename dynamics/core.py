@@ -1,12 +1,30 @@
 """One model in the compiled core: arrays in, arrays out. The last Python before the addresses."""
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemech.elements.entry import catching
+from treemech.kinematics.assembly import pivoted
+from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
+from treemech.kinematics.chord_plan import (
+    FIRST_ENTRY,
+    FIRST_Q,
+    FIRST_ROW,
+    N_ROWS,
+    PATH_END,
+    PATH_START,
+    ROW_F,
+    SPEED,
+    make_chord_context,
+    make_chord_work,
+)
+from treemech.kinematics.chord_plan import KIND as CHORD_KIND
+from treemech.kinematics.chord_plan import NQ as CHORD_NQ
+from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
+from treemech.kinematics.chord_plan import VELOCITY as ROW_VELOCITY
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout
 from treemech.kinematics.plan import (
@@ -28,10 +46,11 @@ from treemech.kinematics.plan import (
     make_context,
     make_work,
 )
-from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK, SIGNAL_FAILED, split
+from treemech.kinematics.status import CHORD_FAILED, HINGE_FAILED, LOAD_FAILED, OK, SIGNAL_FAILED, split
 from treemech.topology import ElementError, Tree, TreemechError
 
 from . import native
+from .loop_plan import extend_context, make_loop_plan, make_loop_work
 
 Floats = NDArray[np.float64]
 N_TRACE = 30
@@ -47,6 +66,105 @@ def data(array: NDArray[Any]) -> int:
     return address
 
 
+class Constraints(NamedTuple):
+    """The constraints of the chords at a state (5.3.17)."""
+
+    residual: Floats  # f (m,)
+    partials: Floats  # P (m, nu)
+    velocity: Floats  # P u + P0
+    bias: Floats  # P ud + P00
+    loads: Floats  # A ud - Q (nu,)
+
+
+class Loops:
+    """The chords of a model in the compiled core: pattern, factors, and the context that leads to them."""
+
+    def __init__(self, core: "Core") -> None:
+        rng, layout = np.random.default_rng(2), core.layout.chords
+        largest = np.zeros(len(layout.rows))
+        for _ in range(3):  # a row that is zero at three random positions is zero everywhere
+            q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
+            largest = np.maximum(largest, np.abs(core.constraints(0.0, q, np.zeros(core.nu)).partials).max(axis=1))
+        self.vanishing = largest < 1e-13 * max(float(largest.max(initial=0.0)), 1e-300)
+        self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
+        self.work = make_loop_work(self.plan)
+        self.context = extend_context(core.chord_context, self.plan, self.work)
+        self.core, self.n_rows, self.n_kept = core, len(layout.rows), int(np.sum(~self.vanishing))
+        self.rank = self.n_kept
+        core.reset_chords()
+
+    def choose(self, t: float, q: Floats) -> int:
+        """Rank of the constraints at a closed position, and as many independent rows; the others are masked."""
+        core, fixed = self.core, self.core.layout.plan.prescribed[:, PRESCRIBED_U]
+        free = np.ones(core.nu, dtype=bool)
+        free[fixed] = False
+        P = core.constraints(t, q, np.zeros(core.nu)).partials[~self.vanishing][:, free]
+        L = np.linalg.cholesky(core.mass_matrix(t, q)[np.ix_(free, free)])
+        weighted = np.linalg.solve(L, P.T).T
+        singular_values = np.linalg.svd(weighted, compute_uv=False)
+        largest = float(singular_values.max(initial=0.0))
+        self.rank = int(np.sum(singular_values > 1e-6 * largest))
+        self.work.masked[: self.n_kept] = 1
+        self.work.masked[pivoted(weighted)[: self.rank]] = 0
+        self.work.monitor[:] = 0.0
+        return self.rank
+
+    def dynamics(self, t: float, q: Floats, u: Floats, tau: Floats | None = None) -> tuple[Floats, Floats]:
+        """(ud, multipliers) of one state (6.3.6)."""
+        core = self.core
+        q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
+        load = np.zeros(core.nu) if tau is None else np.array(tau, dtype=np.float64)
+        ud, multipliers = np.zeros(core.nu), np.zeros(self.n_rows)
+        with core.guard() as failure:
+            status = native.entry("loop_dynamics")(
+                float(t), data(q), data(u), data(load), data(ud), data(multipliers), data(self.context)
+            )
+        if status != OK:
+            core.fail(status, t, failure)
+        return ud, multipliers
+
+    def trace(self, t: Floats, q: Floats, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """(ud, trace, tau, multipliers, chord loads) of many states.
+
+        Chord loads (count, nc, 6): force and moment on the body of end b, at the point of end b, world. The hinge
+        loads of the trace contain them.
+        """
+        core = self.core
+        ud, multipliers = np.zeros((len(t), core.nu)), np.zeros((len(t), self.n_rows))
+        loads, points = np.zeros((len(t), len(core.tree.chords), 6)), np.zeros((len(t), len(core.tree.chords), 3))
+        chords = core.layout.chords.plan.chord
+        for k in range(len(t)):
+            ud[k], multipliers[k] = self.dynamics(float(t[k]), q[k], u[k])
+            wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * multipliers[k][:, None]
+            for c, row in enumerate(chords):
+                loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
+        trace, tau = core.trace(t, q, u, ud)
+        origins = _origins(core, trace)
+        for c, connection in enumerate(core.tree.chords):
+            numbers = [core.tree.numbers[end.body.name] for end in connection.ends]
+            row = trace[:, numbers[1]]
+            points[:, c] = row[:, POSITION] + row[:, ROTATION].reshape(-1, 3, 3) @ connection.ends[1].offset
+            for number, sign in zip(numbers, (1.0, -1.0), strict=True):
+                for i in core.tree.path(number):  # what acts on a body is no longer carried by the hinges before it
+                    arm = points[:, c] - origins[:, i]
+                    trace[:, i, FORCE] += sign * loads[:, c, :3]
+                    trace[:, i, MOMENT] += sign * (loads[:, c, 3:] + np.cross(arm, loads[:, c, :3]))
+        tau -= np.einsum("kr,kru->ku", multipliers, self._partials(t, q)) if len(t) else 0.0
+        return ud, trace, tau, multipliers, loads
+
+    def _partials(self, t: Floats, q: Floats) -> Floats:
+        zero = np.zeros(self.core.nu)
+        return np.array([self.core.constraints(float(a), b, zero).partials for a, b in zip(t, q, strict=True)])
+
+
+def _origins(core: "Core", trace: Floats) -> Floats:
+    """End points of the hinges of all bodies over a trace."""
+    frames = core.layout.plan.frames
+    inner = -np.einsum("bji,bj->bi", frames[:, :9].reshape(-1, 3, 3), frames[:, 9:])
+    R = trace[:, :, ROTATION].reshape(*trace.shape[:2], 3, 3)
+    return np.asarray(trace[:, :, POSITION] + np.einsum("nbij,bj->nbi", R, inner))
+
+
 class Core:
     """Plan, Work and context of one model, and the entry points on them. Not for two threads at once."""
 
@@ -60,6 +178,9 @@ class Core:
             self.context[TABLE_HINGE] = native.address("table_hinge")
         if layout.loads:
             self.context[APPLIED_LOADS] = native.address("applied_loads")
+        self.chord_work = make_chord_work(layout.chords, tree)
+        self.chord_context = make_chord_context(self.context_address, layout.chords, self.chord_work)
+        self.loops: Loops | None = Loops(self) if tree.chords else None
         # one state at fixed addresses, so that a single call takes no address
         self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
@@ -148,6 +269,37 @@ class Core:
         self.many("trace", t, q, u, ud, tau, out)
         return out, tau
 
+    def reset_chords(self, given: dict[str, Floats] | None = None) -> None:
+        """Coordinates of cut hinges as a start for their fit: the reference position, or by name."""
+        for row, connection in zip(self.layout.chords.plan.chord, self.tree.chords, strict=True):
+            if row[CHORD_KIND] == TABLE:
+                q = (given or {}).get(connection.name, connection.element.reference())
+                self.chord_work.q[row[FIRST_Q] : row[FIRST_Q] + row[CHORD_NQ]] = q
+        self.chord_work.pivot[:] = -1
+
+    def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
+        """f, P, velocity residual P u + P0, and P ud + P00 of all chords, in the public order of the speeds."""
+        layout, work = self.layout.chords, self.chord_work
+        q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
+        given = np.zeros(self.nu) if ud is None else np.array(ud, dtype=np.float64)
+        tau = np.zeros(self.nu)
+        with self.guard() as failure:
+            status = native.entry("constraints")(
+                float(t), data(q), data(u), data(given), data(tau), data(self.chord_context)
+            )
+        if status != OK:
+            self.fail(status, t, failure)
+        P = np.zeros((len(layout.rows), self.nu))
+        public = self.layout.plan.dof[:, PUBLIC]
+        for row in layout.plan.chord:
+            path = layout.plan.path[row[PATH_START] : row[PATH_END], SPEED]
+            first, count, at = row[FIRST_ROW], row[N_ROWS], row[FIRST_ENTRY]
+            block = work.partials[at : at + len(path) * count].reshape(len(path), count)
+            P[first : first + count, public[path]] = block.T
+        return Constraints(
+            work.row[:, ROW_POSITION].copy(), P, work.row[:, ROW_VELOCITY].copy(), work.row[:, ROW_BIAS].copy(), tau
+        )
+
     def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:
         """(body, column) of a free speed that meets no inertia at q, or None."""
         y, dy = np.concatenate((q, self._zero)), np.zeros(self.nq + self.nu)
@@ -231,6 +383,9 @@ class Core:
         code, index = split(status)
         if code == HINGE_FAILED:
             connection = self.tree.branches[index - 1].connection
+            return f"hinge {connection.name!r} ({type(connection.element).__name__})"
+        if code == CHORD_FAILED:
+            connection = self.tree.chords[index]
             return f"hinge {connection.name!r} ({type(connection.element).__name__})"
         if code == LOAD_FAILED:
             load = self.layout.loads[index]

@@ -170,20 +170,25 @@ def body_inertia(C, W, i):
 
 
 @kernel
-def mass_matrix(plan, W, S, A):
+def mass_matrix(plan, W, S, A, packed):
     """Lower triangle of A (6.2.12), in the regular order of the speeds, at the address A. After `positions`.
+
+    As a dense matrix, or (packed) only the entries of related speeds, one row behind the other.
 
     Composite inertias, tips first. An entry is A_dj = w_j . (n + (p_i - p_j) x f) + v_j . f with n, f the
     load of composite body i for a unit acceleration of speed d: no walk to the ground, and the ancestors of a
-    speed form long runs of consecutive numbers, so the inner loop vectorises. Entries of unrelated speeds are
-    left alone: the array arrives zeroed.
+    speed form long runs of consecutive numbers, so the inner loop vectorises. Entries of unrelated speeds of a
+    dense matrix are left alone: it arrives zeroed.
     """
     body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
     run_start, runs = run_starts(plan), ancestor_runs(plan)
     rows, nu = body.shape[0], dof.shape[0]
     z = soa_address(plan)
     columns(plan, W, S)
+    before = 0  # packed entries of the speeds of all bodies before this one
     for d in range(nu):
+        for k in range(run_start[d], run_start[d + 1]):
+            before += runs[k, 1] - runs[k, 0]
         i = dof[d, OWNER]
         for k in range(6):
             Z[k, d] = S[d, k]
@@ -215,13 +220,15 @@ def mass_matrix(plan, W, S, A):
             store(W, p, ART_A, shifted)
         position = load3(W, i, P)
         first = body[i, DOF]
-        for d in range(first, first + body[i, NU]):
+        for d in range(first + body[i, NU] - 1, first - 1, -1):
             w, v = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
             f = add(scale(m, v), cross(w, h))
             n = add(symmetric(J, w), cross(h, v))
-            for k in range(run_start[d], run_start[d + 1]):
+            for k in range(run_start[d + 1] - 1, run_start[d] - 1, -1):
                 start, count = runs[k, 0], runs[k, 1] - runs[k, 0]
-                _mass_row(floats(A + 8 * (nu * d + start), count), z + 8 * start, 8 * nu, position, n, f)
+                before -= count
+                to = A + 8 * (before if packed else nu * d + start)
+                _mass_row(floats(to, count), z + 8 * start, 8 * nu, position, n, f)
 
 
 @kernel

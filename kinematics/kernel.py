@@ -312,11 +312,27 @@ def member(dtype, at, *shape):
     return get
 
 
+def address_of(array):
+    """Address of an array's first item."""
+    return array.__array_interface__["data"][0]
+
+
+@intrinsic
+def _address_of(typing_context, array):
+    def generate(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.ptrtoint(data, _LONG)
+
+    return types.int64(array), generate
+
+
 # ---------------------------------------------------------------- calls by address
 _ELEMENT = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
 )
 _PART = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_int64)
+_PROJECT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, *[ctypes.c_int64] * 4)
+_TANGENT = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 4)
 _RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -332,6 +348,16 @@ def call_element(address, a, ia, b, ib, t, parameters, ip, out, io):
 def call_part(address, i, t, plan):
     """status = part(i, t, context): an entry point called from within the core; 1 = ok."""
     return _PART(int(address))(int(i), t, _data(plan, 0))
+
+
+def call_project(address, t, y, room, rank, context):
+    """status = loop_project(t, y, room, rank, context)"""
+    return _PROJECT(int(address))(t, int(y), int(room), int(rank), int(context))
+
+
+def call_tangent(address, y, e, room, context):
+    """status = loop_tangent(y, e, room, context)"""
+    return _TANGENT(int(address))(int(y), int(e), int(room), int(context))
 
 
 def call_rhs(address, t, y, dy, context):
@@ -369,16 +395,28 @@ def _call_part(typing_context, address, i, t, plan):
     return types.int32(types.int64, types.int64, types.float64, plan), generate
 
 
+def _generate_call(context, builder, signature, args):
+    """A call of the address args[0] with the numbers that follow it."""
+    function = ir.FunctionType(ir.IntType(32), [a.type for a in args[1:]])
+    return builder.call(builder.inttoptr(args[0], function.as_pointer()), list(args[1:]))
+
+
 @intrinsic
 def _call_rhs(typing_context, address, t, y, dy, context_address):
     n = types.int64
-    signature = types.int32(n, types.float64, n, n, n)
+    return types.int32(n, types.float64, n, n, n), _generate_call
 
-    def generate(context, builder, signature, args):
-        function = ir.FunctionType(ir.IntType(32), [_DOUBLE, _LONG, _LONG, _LONG])
-        return builder.call(builder.inttoptr(args[0], function.as_pointer()), list(args[1:]))
 
-    return signature, generate
+@intrinsic
+def _call_project(typing_context, address, t, y, room, rank, context_address):
+    n = types.int64
+    return types.int32(n, types.float64, n, n, n, n), _generate_call
+
+
+@intrinsic
+def _call_tangent(typing_context, address, y, e, room, context_address):
+    n = types.int64
+    return types.int32(n, n, n, n, n), _generate_call
 
 
 if COMPILED:
@@ -386,4 +424,6 @@ if COMPILED:
     store, accumulate = _store, _accumulate
     floats, floats2 = _viewer(types.float64, 1), _viewer(types.float64, 2)
     ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
+    address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
+    call_project, call_tangent = _call_project, _call_tangent

@@ -13,6 +13,7 @@ from treemech.elements.entry import Entry, make_entry
 from treemech.topology import Attachment, Tree
 
 from . import plan as p
+from .chord_plan import ChordLayout, chord_kind, make_chord_layout
 from .lagrange import Coordinates, Lagrange
 from .plan import Floats, Ints, Plan
 
@@ -43,6 +44,7 @@ class Layout:
     signals: tuple[Signal, ...]
     loads: tuple[AppliedLoad, ...]
     kinematic: frozenset[int]  # signals that move something, not only load it
+    chords: ChordLayout
 
     @property
     def foreign(self) -> bool:
@@ -198,6 +200,7 @@ def make_layout(
         load_rows.append((number, *records.add(load.element)))
         load_points[j, :9] = (F.T @ load.end.rotation).ravel()
         load_points[j, 9:] = F.T @ (load.end.offset - f)
+    cut = {c.name: records.add(c.element, kinematic=True) for c in tree.chords if chord_kind(c.element) == p.TABLE}
     start, runs = _ancestor_runs(tree, body)
     plan = Plan(
         body=body,
@@ -221,4 +224,5 @@ def make_layout(
         tuple(records.signals),
         tuple(loads),
         frozenset(records.kinematic),
+        make_chord_layout(tree, plan, points, cut),
     )

@@ -91,7 +91,8 @@ class Work(NamedTuple):
     q: Floats
     u: Floats
     ud: Floats
-    tau: Floats
+    tau: Floats  # loads on the speeds, zero unless given
+    required: Floats  # loads the accelerations in ud ask for
     load: Floats  # (18 + 6,) motion of a loaded end, its force and moment
 
 
@@ -124,6 +125,7 @@ def make_work(plan: Plan, nq: int, parameters: Floats) -> Work:
         u=zeros(max(nu, 1)),
         ud=zeros(max(nu, 1)),
         tau=zeros(max(nu, 1)),
+        required=zeros(max(nu, 1)),
         load=zeros(24),
     )
 

@@ -23,7 +23,7 @@ _PRESCRIPTION, _SIGNAL, _LINK = _AT["prescribed"], _AT["signals"], _AT["links"]
 _LOAD, _POINTS = _AT["loads"], _AT["load_points"]
 _W, _S, _SOA, _RECORDS = _AT["work_body"], _AT["work_speed"], _AT["work_soa"], _AT["work_record"]
 _PARAMETER, _VALUES = _AT["work_parameters"], _AT["work_signal"]
-_Q, _U, _TAU, _END = (_AT["work_" + n] for n in ("q", "u", "tau", "load"))
+_Q, _U, _UD, _TAU, _REQUIRED, _END = (_AT["work_" + n] for n in ("q", "u", "ud", "tau", "required", "load"))
 _FLOAT, _INT = types.float64, types.int64
 _N_ROWS, _N_SPEEDS = (_ROWS, 0), (_NU, 0)
 
@@ -64,6 +64,8 @@ parameters = member(_FLOAT, _PARAMETER, (_PARAMETERS, 0))
 signal_values = member(_FLOAT, _VALUES, (_SIGNALS, 0), 3)
 own_q = member(_FLOAT, _Q, (_NQ, 0))
 own_u = member(_FLOAT, _U, _N_SPEEDS)
+own_ud = member(_FLOAT, _UD, _N_SPEEDS)
+own_required = member(_FLOAT, _REQUIRED, _N_SPEEDS)
 own_tau = member(_FLOAT, _TAU, _N_SPEEDS)
 end_motion = member(_FLOAT, _END, 24)
 

@@ -11,10 +11,10 @@ import numpy as np
 from treemech.topology import TreemechError
 
 from .model_info import ModelInfo
-from .run import Run
+from .run import Results, Run
 
 _SCHEMA = "treemech-run-1"
-_ARRAYS = ("t", "q", "u", "ud", "trace", "tau")
+_ARRAYS = ("t", "q", "u", "ud", "trace", "tau", "multipliers", "chord_loads")
 
 
 def save_run(run: Run, path: str | Path) -> Path:
@@ -22,7 +22,7 @@ def save_run(run: Run, path: str | Path) -> Path:
     target = Path(path)
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
-    ud, trace, tau = run._results()
+    results = run._results()
     header = json.dumps(
         {
             "schema": _SCHEMA,
@@ -37,7 +37,7 @@ def save_run(run: Run, path: str | Path) -> Path:
     try:
         with os.fdopen(handle, "wb") as stream:
             np.savez_compressed(
-                stream, header=np.array(header), t=run.t, q=run.q, u=run.u, ud=ud, trace=trace, tau=tau
+                stream, header=np.array(header), t=run.t, q=run.q, u=run.u, **results._asdict()
             )
             stream.flush()
             os.fsync(stream.fileno())
@@ -65,7 +65,7 @@ def read(path: str | Path) -> Run:
         raise TreemechError(
             f"{Path(path).name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
         )
-    t, q, u, ud, trace, tau = arrays
+    t, q, u, *results = arrays
     return Run(
         ModelInfo.from_dict(header["model"]),
         t,
@@ -75,5 +75,5 @@ def read(path: str | Path) -> Run:
         str(header["message"]),
         str(header["method"]),
         dict(header["statistics"]),
-        computed=(ud, trace, tau),
+        computed=Results(*results),
     )

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics import core as columns
-from treemech.dynamics.core import Core
+from treemech.dynamics.core import Constraints, Core
 from treemech.dynamics.simulate import METHODS, ProgressBar, integrate
+from treemech.kinematics.assembly import Mobility, close_positions, close_velocities, mobility, worst_row
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout, Prescription
 from treemech.topology import (
@@ -29,7 +30,7 @@ from treemech.topology import (
 from treemech.topology.body import as_pose
 
 from .model_info import energies, model_info
-from .run import Energy, Run
+from .run import Energy, Results, Run
 from .state import State, fill, find, reference_state
 
 Floats = NDArray[np.float64]
@@ -84,8 +85,7 @@ class Mechanism:
         self.core = Core(tree, coordinates, layout)
         self.info = model_info(name, tree, coordinates, layout.plan.gravity, prescriptions)
         self.nq, self.nu = coordinates.nq, coordinates.nu
-        if not tree.chords:
-            self._check_inertia()
+        self._check_inertia()
 
     def __repr__(self) -> str:
         return (
@@ -160,19 +160,64 @@ class Mechanism:
         In a tree every position is consistent, so `fix` and `guess` are taken as they are; `poses` of bodies,
         by name, become hinge coordinates where both bodies of a hinge are given (the ground always is).
         """
-        self._only_trees("assemble")
         if states:
             raise ElementError(f"states of {sorted(states)} are given, but no element has states of its own.")
-        q: dict[str, Any] = dict(guess or {})
+        cut = {c.name: c for c in self.tree.chords}
+        for given in (fix or {}), (rates or {}):
+            for name in given:
+                if str(name).partition("[")[0] in cut:
+                    raise ElementError(
+                        f"{name!r} is where the chain is cut: its coordinates follow from the others. Fix another "
+                        f"hinge, or connect it with role='branch'."
+                    )
+        chord_guess = {n: np.atleast_1d(v) for n, v in (guess or {}).items() if n in cut}
+        q: dict[str, Any] = {n: v for n, v in (guess or {}).items() if n not in cut}
         if poses:
             q.update(self._from_poses(float(t), poses, q))
         q.update(fix or {})
         for p in self.prescriptions:
             if fix and (p.hinge in fix or f"{p.hinge}[{p.coordinate}]" in fix):
-                raise ElementError(
-                    f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal."
-                )
-        return self.state(t, q, rates)
+                raise ElementError(f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal.")
+        start = self.state(t, q, rates)
+        if not self.tree.chords:
+            return start
+        self.core.reset_chords(chord_guess)
+        return self._close(start, dict(fix or {}), dict(rates or {}))
+
+    def _close(self, start: State, fix: dict[str, Any], rates: dict[str, Any]) -> State:
+        """The chains closed, from a start: positions with `fix` kept, then velocities with `rates` kept."""
+        rows, t = self.core.layout.chords.rows, start.t
+        free_q, free_u = self._free(fix), self._free(rates)
+        scale = 1.0 + float(np.max(np.abs(self.core.layout.plan.constants[:, 9:12]), initial=0.0))
+        q = close_positions(
+            self.lagrange, lambda q, u: self.core.constraints(t, q, u), rows, start.q, free_q, scale
+        )
+        u = close_velocities(lambda q, u: self.core.constraints(t, q, u), rows, q, start.u, free_u)
+        return State(t, q, u, coordinates=self.lagrange)
+
+    def _free(self, given: dict[str, Any]) -> NDArray[np.bool_]:
+        """Which speeds are neither prescribed nor among the given names."""
+        free = np.ones(self.nu, dtype=bool)
+        for p in self.prescriptions:
+            free[find(self.lagrange, p.hinge).u + p.coordinate] = False
+        for key in given:
+            name, _, index = str(key).partition("[")
+            c = find(self.lagrange, name)
+            at = int(index.rstrip("]")) if index else None
+            free[c.u_slice if at is None else slice(c.u + at, c.u + at + 1)] = False
+        return free
+
+    def mobility(self, state: State) -> Mobility:
+        """Degrees of freedom by rank (8.2), redundant rows and suitable coordinates by name."""
+        P = self.core.constraints(state.t, state.q, state.u).partials if self.tree.chords else np.zeros((0, self.nu))
+        return mobility(P, self.core.layout.chords.rows, self.speeds, self._free({}))
+
+    def constraints(self, state: State) -> Constraints:
+        """f, P, P u + P0, P00 of all chords (5.3.17), and -Q."""
+        t, q, u = state.t, state.q, state.u
+        if not self.tree.chords:
+            return Constraints(np.zeros(0), np.zeros((0, self.nu)), np.zeros(0), np.zeros(0), -self.load_column(state))
+        return self.core.constraints(t, q, u)
 
     def _from_poses(self, t: float, poses: Mapping[str, Any], guess: Mapping[str, Any]) -> dict[str, Any]:
         """Hinge coordinates that bring the bodies to given poses."""
@@ -197,17 +242,7 @@ class Mechanism:
                     raise type(error)(f"hinge {c.name!r} does not fit the given poses: {error}") from None
         return found
 
-    def _only_trees(self, what: str) -> None:
-        if self.tree.chords:
-            names = ", ".join(repr(c.name) for c in self.tree.chords)
-            raise TreemechError(
-                f"{what}: system {self.name!r} has closed chains, cut at {names}. This version computes trees; "
-                "loops follow in the next one."
-            )
-
     def _unpack(self, state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
-        if self.tree.chords:
-            self._only_trees(what)
         if isinstance(state, State):
             return state.t, state.q, state.u
         if isinstance(state, tuple) and len(state) in (2, 3):
@@ -231,8 +266,13 @@ class Mechanism:
 
     # ------------------------------------------------------------ dynamics
     def forward_dynamics(self, state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
-        """ud from A ud = Q (6.2.11), in O(n); `loads` on the speeds by name or in full (nu,)."""
+        """ud and multipliers: A ud = Q + P^T lambda, P ud + P00 = 0 (6.3.6); `loads` on the speeds by name or (nu,).
+
+        In O(n) for trees; closed chains by the sparse factors of their matrix.
+        """
         t, q, u = self._unpack(state, "forward_dynamics")
+        if self.core.loops is not None:
+            return ForwardDynamics(*self.core.loops.dynamics(t, q, u, self._loads(loads)))
         return ForwardDynamics(self.core.forward_dynamics(t, q, u, self._loads(loads)), _NONE)
 
     def inverse_dynamics(self, state: State | tuple[Any, ...], ud: Any) -> Floats:
@@ -271,10 +311,11 @@ class Mechanism:
 
     def reactions(self, state: State | tuple[Any, ...]) -> dict[str, Reaction]:
         """Load every hinge exerts on the body of its end b, at the point of that end, world components."""
-        t, q, u = self._rows(state, "reactions")
-        ud = self.core.accelerations(t, q, u)
-        trace, _ = self.core.trace(t, q, u, ud)
-        return {h.name: Reaction(*(x[0] for x in h.load(trace))) for h in self.info.hinges}
+        results = self._results(*self._rows(state, "reactions"))
+        found = {h.name: Reaction(*(x[0] for x in h.load(results.trace))) for h in self.info.hinges}
+        for c, chord in enumerate(self.tree.chords):
+            found[chord.name] = Reaction(results.chord_loads[0, c, :3], results.chord_loads[0, c, 3:])
+        return found
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
@@ -310,10 +351,12 @@ class Mechanism:
         t, q, u = self._rows(state, "energy")
         return self.core.trace(t, q, u, np.zeros((1, self.nu)) if ud is None else ud)
 
-    def _results(self, t: Floats, q: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
-        """(ud, trace, tau) of many states; prescribed entries of q and u are set."""
+    def _results(self, t: Floats, q: Floats, u: Floats) -> Results:
+        """Everything that follows from many states."""
+        if self.core.loops is not None:
+            return Results(*self.core.loops.trace(t, q, u))
         ud = self.core.accelerations(t, q, u)
-        return (ud, *self.core.trace(t, q, u, ud))
+        return Results(ud, *self.core.trace(t, q, u, ud), np.zeros((len(t), 0)), np.zeros((len(t), 0, 6)))
 
     def _check_inertia(self) -> None:
         """Every free hinge direction must meet some inertia: not found at two random positions is an error."""
@@ -363,7 +406,7 @@ class Mechanism:
         method : "DOP853" or "DP5"
         rtol : float
         atol : float, array (nq + nu,) or dict by name
-            Default rtol / 1000. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
+            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
         t_eval : array
             Output times; default every step.
         dense_output : bool
@@ -384,6 +427,8 @@ class Mechanism:
         t0, t1 = _span(t_span)
         state = self.state(t0) if state is None else state
         _, q, u = self._rows(state, "simulate")
+        if self.core.loops is not None:
+            self._check_start(t0, q[0], u[0])
         if not 0.0 < rtol < 1.0:
             raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
         if not max_step > 0.0 or (first_step is not None and not first_step > 0.0):
@@ -409,8 +454,22 @@ class Mechanism:
             self.core.fail(result.status, result.failed_at, result.failure, partial=run)
         return run
 
+    def _check_start(self, t: float, q: Floats, u: Floats) -> None:
+        """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
+        now, rows = self.core.constraints(t, q, u), self.core.layout.chords.rows
+        for residual, what in ((now.residual, "open by"), (now.velocity, "opening at a rate of")):
+            if float(np.max(np.abs(residual), initial=0.0)) > 1e-6:
+                name, gap = worst_row(rows, residual)
+                raise TreemechError(
+                    f"the chain is {what} {gap:.3g} at {name!r} when the simulation starts: make the state with "
+                    "mech.assemble(...)."
+                )
+        if self.core.loops is not None:
+            self.core.loops.choose(t, q)
+
     def _atol(self, atol: Any, rtol: float) -> Floats:
-        values = np.full(self.nq + self.nu, rtol * 1e-3)
+        # stages of closed chains carry the noise of the constraint solve: a tighter atol would chase it
+        values = np.full(self.nq + self.nu, rtol if self.tree.chords else rtol * 1e-3)
         if atol is None:
             return values
         if isinstance(atol, Mapping):

@@ -66,6 +66,7 @@ class ModelInfo:
     bodies: list[BodyInfo]
     hinges: list[HingeInfo]
     prescribed: list[tuple[str, int, int]]  # hinge, coordinate, place in u
+    chords: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -78,6 +79,7 @@ class ModelInfo:
             [BodyInfo(**body) for body in content["bodies"]],
             [HingeInfo(**hinge) for hinge in content["hinges"]],
             [(str(n), int(k), int(u)) for n, k, u in content["prescribed"]],
+            [str(n) for n in content["chords"]],
         )
 
 
@@ -104,6 +106,7 @@ def model_info(
         ],
         [hinge_info(tree, c) for c in lagrange.hinges],
         [(p.hinge, p.coordinate, places[p.hinge] + p.coordinate) for p in prescriptions],
+        [c.name for c in tree.chords],
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,19 @@ from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 from .model_info import BodyInfo, HingeInfo, ModelInfo, energies, point, rotations
 
 Floats = NDArray[np.float64]
-# t, q, u -> ud, trace, tau
-Tracer = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+
+
+class Results(NamedTuple):
+    """What follows from the states of a run."""
+
+    ud: Floats
+    trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges
+    tau: Floats  # loads on the speeds that are needed beyond what acts: the drives of prescribed ones
+    multipliers: Floats
+    chord_loads: Floats  # (n, nc, 6) force, moment on the body of end b, at that end
+
+
+Tracer = Callable[[Floats, Floats, Floats], Results]
 # t, integrator states -> q, u
 Unpack = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
@@ -118,14 +129,13 @@ class Run:
         method: str = "",
         statistics: dict[str, int] | None = None,
         tracer: Tracer | None = None,
-        computed: tuple[Floats, Floats, Floats] | None = None,
+        computed: Results | None = None,
     ) -> None:
         self.info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
         self._tracer, self._computed = tracer, computed
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
-        self.multipliers: Floats = np.zeros((len(t), 0))
 
     @classmethod
     def of_integration(
@@ -151,9 +161,13 @@ class Run:
     # ------------------------------------------------------------ by name
     def connection(self, name: str) -> ConnectionMotion:
         """Coordinates, speeds, and the load of a connection."""
-        hinge = self._hinge(name)
-        ud, trace, _ = self._results()
-        force, moment = hinge.load(trace)
+        results = self._results()
+        if name in self.info.chords:
+            loads = results.chord_loads[:, self.info.chords.index(name)]
+            none = np.zeros((len(self.t), 0))
+            return ConnectionMotion(name, none, none, none, loads[:, :3], loads[:, 3:])
+        hinge, ud = self._hinge(name), results.ud
+        force, moment = hinge.load(results.trace)
         flat = hinge.nu == 1 and hinge.nq == 1
 
         def pick(array: Floats, start: int, n: int) -> Floats:
@@ -193,6 +207,11 @@ class Run:
     def ud(self) -> Floats:
         """Accelerations (n, nu)."""
         return self._results()[0]
+
+    @property
+    def multipliers(self) -> Floats:
+        """Lagrange multipliers of the constraint rows (n, m)."""
+        return self._results().multipliers
 
     @property
     def energy(self) -> Energy:
@@ -259,8 +278,8 @@ class Run:
         return save_run(self, path)
 
     # ------------------------------------------------------------ inside
-    def _results(self) -> tuple[Floats, Floats, Floats]:
-        """(ud, trace, tau), computed on first use."""
+    def _results(self) -> Results:
+        """Computed on first use."""
         if self._computed is None:
             if self._tracer is None:
                 raise TreemechError("this run holds no results beyond t, q, u.")
@@ -271,7 +290,7 @@ class Run:
         for hinge in self.info.hinges:
             if hinge.name == name:
                 return hinge
-        raise TopologyError(unknown("connection", name, [h.name for h in self.info.hinges]))
+        raise TopologyError(unknown("connection", name, [h.name for h in self.info.hinges] + self.info.chords))
 
     def _number(self, name: str) -> int:
         for number, body in enumerate(self.info.bodies):

@@ -1,0 +1,96 @@
+# mypy: ignore-errors
+"""Sparse LDL^T of the equations of motion with constraints, on a pattern fixed once per model.
+
+    [A  P^T] [ ud     ]   [ Q    ]
+    [P  -e ] [-lambda ] = [ -P00 ]                       (6.3.4), (6.3.5)
+
+Rows of A come first, in the regular order of the speeds, then the constraint rows; `ordering.analyse` gives the
+order of elimination and the pattern. Prescribed speeds and masked rows are taken out by zeroing what joins them
+and putting 1 or -1 on their diagonal: the pattern stays. No pivoting: the order keeps pivots nonzero for
+independent rows, the small e where they depend on each other; one refinement against e = 0 removes it again.
+
+Matrix and columns b, x, r stand in the order of elimination (positions, not indices).
+"""
+
+from treemech.kinematics.kernel import kernel
+
+
+@kernel
+def factorise(size, Ap, Ai, Ax, Lp, parent, count, Li, Lx, D, Y, pattern, flag):
+    """L (Li, Lx) and D of the matrix given by its upper columns (Ap, Ai, Ax): up-looking, row by row of L.
+
+    Work of length size: integers count, pattern, flag and doubles Y. A zero pivot shows as one in D and as
+    infinite or undefined numbers after it.
+    """
+    for k in range(size):
+        # Row k of L: what the entries of column k reach in the elimination tree, ancestors last
+        Y[k] = 0.0
+        top = size
+        flag[k] = k
+        count[k] = 0
+        for p in range(Ap[k], Ap[k + 1]):
+            i = Ai[p]
+            Y[i] += Ax[p]
+            length = 0
+            while flag[i] != k:
+                pattern[length] = i
+                length += 1
+                flag[i] = k
+                i = parent[i]
+            while length > 0:
+                top -= 1
+                length -= 1
+                pattern[top] = pattern[length]
+        d = Y[k]
+        Y[k] = 0.0
+        # Its values: a triangular solve with the rows above
+        for j in range(top, size):
+            i = pattern[j]
+            y = Y[i]
+            Y[i] = 0.0
+            end = Lp[i] + count[i]
+            for p in range(Lp[i], end):
+                Y[Li[p]] -= Lx[p] * y
+            l = y / D[i]
+            d -= l * y
+            Li[end] = k
+            Lx[end] = l
+            count[i] += 1
+        D[k] = d
+
+
+@kernel
+def solve(size, Lp, Li, Lx, D, b):
+    """b <- (L D L^T)^-1 b"""
+    for j in range(size):
+        x = b[j]
+        for p in range(Lp[j], Lp[j + 1]):
+            b[Li[p]] -= Lx[p] * x
+    for j in range(size - 1, -1, -1):
+        x = b[j] / D[j]
+        for p in range(Lp[j], Lp[j + 1]):
+            x -= Lx[p] * b[Li[p]]
+        b[j] = x
+
+
+@kernel
+def residual(size, n, Ap, Ai, Ax, perm, masked, b, x, r):
+    """r <- b - K x, where K is the matrix without the regularisation e of its multipliers.
+
+    The diagonal of multiplier k counts only where masked[k] is not zero. r may be b itself, not x.
+    """
+    for k in range(size):
+        r[k] = b[k]
+    for k in range(size):
+        end = Ap[k + 1] - 1
+        xk = x[k]
+        rk = r[k]
+        for p in range(Ap[k], end):
+            i = Ai[p]
+            rk -= Ax[p] * x[i]
+            r[i] -= Ax[p] * xk
+        # The diagonal comes last in its column
+        index = perm[k]
+        if index < n or masked[index - n] != 0:
+            rk -= Ax[end] * xk
+        r[k] = rk

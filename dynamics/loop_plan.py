@@ -1,0 +1,116 @@
+"""Room and structure for solving the equations of motion with constraints: a static sparse pattern (6.3.4-6)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treemech.kinematics.chord_plan import (
+    FIRST_ENTRY,
+    FIRST_ROW,
+    N_ROWS,
+    PATH_END,
+    PATH_START,
+    SPEED,
+    ChordLayout,
+)
+from treemech.kinematics.plan import Floats, Ints, Plan
+
+from .ordering import analyse
+
+# LoopWork.monitor: smallest multiplier pivot of the step so far, largest smallest one ever, the last one
+STEP_PIVOT, LARGEST_PIVOT, LAST_PIVOT = range(3)
+
+
+class LoopPlan(NamedTuple):
+    """Structure of the KKT matrix; all int64."""
+
+    packed: Ints  # (nu+1,) where the row of each speed starts in the packed lower triangle of A
+    kept: Ints  # (m,) number of a constraint row in the matrix, or -1 if it vanishes identically
+    fixed: Ints  # (nu,) 1 for prescribed speeds
+    entry_row: Ints  # of each entry of P
+    entry_speed: Ints
+    speed_row: Ints  # of each packed entry of A
+    speed_column: Ints
+    slot: Ints  # where each entry of A, then of P, adds in the matrix
+    diagonal: Ints
+    perm: Ints
+    Ap: Ints
+    Ai: Ints
+    parent: Ints
+    Lp: Ints
+
+
+class LoopWork(NamedTuple):
+    """Numbers of the KKT matrix and its factors."""
+
+    A: Floats
+    Ax: Floats
+    Lx: Floats
+    D: Floats
+    Y: Floats
+    right: Floats
+    x: Floats
+    b: Floats
+    shift: Floats  # (kept,) regularisation
+    monitor: Floats
+    Li: Ints
+    pattern: Ints
+    flag: Ints
+    lengths: Ints
+    masked: Ints  # (kept,) 1 for rows taken out as redundant
+
+
+def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: Floats) -> LoopPlan:
+    """Pattern and ordering; `vanishing` marks constraint rows that are zero whatever the position."""
+    nu = len(plan.dof)
+    packed, a_row, a_column = [0], [], []
+    for d in range(nu):
+        for start, stop in plan.runs[plan.run_start[d] : plan.run_start[d + 1]]:
+            a_row += [d] * int(stop - start)
+            a_column += range(int(start), int(stop))
+        packed.append(len(a_row))
+    kept = np.where(vanishing, -1, np.cumsum(~vanishing) - 1).astype(np.int64)
+    p_row, p_speed = [], []
+    for row in chords.plan.chord:
+        for d in chords.plan.path[row[PATH_START] : row[PATH_END], SPEED]:
+            p_row += range(int(row[FIRST_ROW]), int(row[FIRST_ROW] + row[N_ROWS]))
+            p_speed += [int(d)] * int(row[N_ROWS])
+        if row[FIRST_ENTRY] + (row[PATH_END] - row[PATH_START]) * row[N_ROWS] != len(p_row):
+            raise AssertionError("entries of P out of step")
+    used = [(nu + kept[r], d) for r, d in zip(p_row, p_speed, strict=True) if kept[r] >= 0]
+    pattern = analyse(
+        nu,
+        int(np.sum(~vanishing)),
+        np.array(a_row + [r for r, _ in used], dtype=np.int64),
+        np.array(a_column + [d for _, d in used], dtype=np.int64),
+    )
+    fixed = np.zeros(nu, dtype=np.int64)
+    fixed[plan.prescribed[:, 2]] = 1
+    slot = np.full(len(a_row) + len(p_row), -1, dtype=np.int64)
+    slot[: len(a_row)] = pattern.slot[: len(a_row)]
+    alive = np.array([kept[r] >= 0 for r in p_row], dtype=bool)
+    slot[len(a_row) :][alive] = pattern.slot[len(a_row) :]
+    arrays = (
+        packed, kept, fixed, p_row, p_speed, a_row, a_column, slot, pattern.diagonal, pattern.perm, pattern.Ap,
+        pattern.Ai, pattern.parent, pattern.Lp,
+    )  # fmt: skip
+    return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
+
+
+def make_loop_work(plan: LoopPlan) -> LoopWork:
+    size, m = len(plan.perm), int(np.sum(plan.kept >= 0))
+    zeros, ints = np.zeros, lambda n: np.zeros(max(n, 1), dtype=np.int64)
+    nnz = int(plan.Lp[-1])
+    return LoopWork(
+        A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), Y=zeros(size),
+        right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)),
+        monitor=zeros(3), Li=ints(nnz), pattern=ints(size), flag=ints(size), lengths=ints(size), masked=ints(m),
+    )  # fmt: skip
+
+
+def extend_context(chord_context: Ints, plan: LoopPlan, work: LoopWork) -> Ints:
+    """The loop context: chords, then sizes and addresses of the arrays here."""
+    arrays = (*plan, *work)
+    sizes = [len(a) for a in arrays]
+    addresses = [a.__array_interface__["data"][0] for a in arrays]
+    return np.array([*chord_context, *sizes, *addresses], dtype=np.int64)

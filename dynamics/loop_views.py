@@ -1,0 +1,31 @@
+# mypy: ignore-errors
+"""LoopPlan and LoopWork as compiled code sees them: the arrays behind the loop context."""
+
+from numba import types
+
+from treemech.kinematics.chord_views import N_CHORD_CONTEXT
+from treemech.kinematics.kernel import member
+
+from .loop_plan import LoopPlan, LoopWork
+
+_NAMES = (*LoopPlan._fields, *LoopWork._fields)
+N_LOOP_CONTEXT = N_CHORD_CONTEXT + 2 * len(_NAMES)
+
+
+def _view(name):
+    k = _NAMES.index(name)
+    integer = name in LoopPlan._fields or name in ("Li", "pattern", "flag", "lengths", "masked")
+    at = N_CHORD_CONTEXT + len(_NAMES) + k
+    return member(types.int64 if integer else types.float64, at, (N_CHORD_CONTEXT + k, 0))
+
+
+packed_rows, kept_rows, fixed_speeds = _view("packed"), _view("kept"), _view("fixed")
+entry_rows, entry_speeds = _view("entry_row"), _view("entry_speed")
+speed_rows, speed_columns = _view("speed_row"), _view("speed_column")
+slots, diagonals, perms = _view("slot"), _view("diagonal"), _view("perm")
+matrix_starts, matrix_rows = _view("Ap"), _view("Ai")
+parents, factor_starts = _view("parent"), _view("Lp")
+packed_mass, matrix, factor, pivots, scratch = _view("A"), _view("Ax"), _view("Lx"), _view("D"), _view("Y")
+right_sides, solutions, permuted = _view("right"), _view("x"), _view("b")
+masks, shifts, monitors = _view("masked"), _view("shift"), _view("monitor")
+factor_rows, patterns, flags, counters = _view("Li"), _view("pattern"), _view("flag"), _view("lengths")
