@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.elements.entry import catching
-from treemech.kinematics.assembly import pivoted
+from treemech.kinematics.assembly import pivoted, worst_row
 from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
 from treemech.kinematics.chord_plan import (
     FIRST_ENTRY,
@@ -84,7 +84,9 @@ class Loops:
         largest = np.zeros(len(layout.rows))
         for _ in range(3):  # a row that is zero at three random positions is zero everywhere
             q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
-            largest = np.maximum(largest, np.abs(core.constraints(0.0, q, np.zeros(core.nu)).partials).max(axis=1))
+            largest = np.maximum(
+                largest, np.abs(core.constraints(0.0, q, np.zeros(core.nu)).partials).max(axis=1)
+            )
         self.vanishing = largest < 1e-13 * max(float(largest.max(initial=0.0)), 1e-300)
         self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
         self.work = make_loop_work(self.plan)
@@ -98,20 +100,26 @@ class Loops:
         core, fixed = self.core, self.core.layout.plan.prescribed[:, PRESCRIBED_U]
         free = np.ones(core.nu, dtype=bool)
         free[fixed] = False
-        P = core.constraints(t, q, np.zeros(core.nu)).partials[~self.vanishing][:, free]
+        now = core.constraints(t, q, np.zeros(core.nu))
+        if float(np.max(np.abs(now.residual), initial=0.0)) > 1e-6:
+            name, gap = worst_row(core.layout.chords.rows, now.residual)
+            raise TreemechError(
+                f"the chain is open by {gap:.3g} at {name!r}: make the state with mech.assemble(...)."
+            )
+        P = now.partials[~self.vanishing][:, free]
         L = np.linalg.cholesky(core.mass_matrix(t, q)[np.ix_(free, free)])
         weighted = np.linalg.solve(L, P.T).T
         singular_values = np.linalg.svd(weighted, compute_uv=False)
         largest = float(singular_values.max(initial=0.0))
         self.rank = int(np.sum(singular_values > 1e-6 * largest))
         self.work.masked[: self.n_kept] = 1
-        self.work.masked[pivoted(weighted)[: self.rank]] = 0
-        self.work.monitor[:] = 0.0
+        self.work.masked[pivoted(np.asarray(weighted, dtype=np.float64))[: self.rank]] = 0
         return self.rank
 
     def dynamics(self, t: float, q: Floats, u: Floats, tau: Floats | None = None) -> tuple[Floats, Floats]:
-        """(ud, multipliers) of one state (6.3.6)."""
+        """(ud, multipliers) of one closed state (6.3.6); of redundant rows only independent ones carry loads."""
         core = self.core
+        self.choose(t, q)
         q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
         load = np.zeros(core.nu) if tau is None else np.array(tau, dtype=np.float64)
         ud, multipliers = np.zeros(core.nu), np.zeros(self.n_rows)
@@ -131,7 +139,10 @@ class Loops:
         """
         core = self.core
         ud, multipliers = np.zeros((len(t), core.nu)), np.zeros((len(t), self.n_rows))
-        loads, points = np.zeros((len(t), len(core.tree.chords), 6)), np.zeros((len(t), len(core.tree.chords), 3))
+        loads, points = (
+            np.zeros((len(t), len(core.tree.chords), 6)),
+            np.zeros((len(t), len(core.tree.chords), 3)),
+        )
         chords = core.layout.chords.plan.chord
         for k in range(len(t)):
             ud[k], multipliers[k] = self.dynamics(float(t[k]), q[k], u[k])
@@ -145,7 +156,9 @@ class Loops:
             row = trace[:, numbers[1]]
             points[:, c] = row[:, POSITION] + row[:, ROTATION].reshape(-1, 3, 3) @ connection.ends[1].offset
             for number, sign in zip(numbers, (1.0, -1.0), strict=True):
-                for i in core.tree.path(number):  # what acts on a body is no longer carried by the hinges before it
+                for i in core.tree.path(
+                    number
+                ):  # what acts on a body is no longer carried by the hinges before it
                     arm = points[:, c] - origins[:, i]
                     trace[:, i, FORCE] += sign * loads[:, c, :3]
                     trace[:, i, MOMENT] += sign * (loads[:, c, 3:] + np.cross(arm, loads[:, c, :3]))
@@ -154,7 +167,9 @@ class Loops:
 
     def _partials(self, t: Floats, q: Floats) -> Floats:
         zero = np.zeros(self.core.nu)
-        return np.array([self.core.constraints(float(a), b, zero).partials for a, b in zip(t, q, strict=True)])
+        return np.array(
+            [self.core.constraints(float(a), b, zero).partials for a, b in zip(t, q, strict=True)]
+        )
 
 
 def _origins(core: "Core", trace: Floats) -> Floats:
@@ -297,7 +312,11 @@ class Core:
             block = work.partials[at : at + len(path) * count].reshape(len(path), count)
             P[first : first + count, public[path]] = block.T
         return Constraints(
-            work.row[:, ROW_POSITION].copy(), P, work.row[:, ROW_VELOCITY].copy(), work.row[:, ROW_BIAS].copy(), tau
+            work.row[:, ROW_POSITION].copy(),
+            P,
+            work.row[:, ROW_VELOCITY].copy(),
+            work.row[:, ROW_BIAS].copy(),
+            tau,
         )
 
     def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:

@@ -33,7 +33,6 @@ from treemech.kinematics.sweep import (
     origin_velocities,
     prescribe,
     signals,
-    speeds_of_rates,
     turn_speeds,
 )
 from treemech.kinematics.sweep import positions as place
@@ -54,8 +53,8 @@ from treemech.kinematics.views import (
 
 from .applied_loads import apply_loads
 from .articulated import forward_dynamics as solve_tree
-from .loop_views import N_LOOP_CONTEXT, kept_rows, masks, solutions
-from .loops import accelerate, project, select_rows, tangential
+from .loop_views import N_LOOP_CONTEXT, kept_rows, solutions
+from .loops import accelerate
 from .loops import evaluate as evaluate_loops
 from .runge_kutta import integrate
 from .virtual_work import evaluate_motion
@@ -219,72 +218,6 @@ def loop_dynamics(t, q, u, tau, ud, multipliers, loops):
     return np.int32(OK)
 
 
-def loop_rhs(t, y, dy, loops):
-    """As `rhs`, with chords."""
-    chords = ints(loops, N_LOOP_CONTEXT)
-    plan = ints(chords[0], N_CONTEXT)
-    rows, nq, nu = counts(plan)
-    status = _begin(plan, t, y, y + 8 * nq)
-    if status != OK:
-        return np.int32(status)
-    q, u = own_q(plan), own_u(plan)
-    turn_speeds(plan, q, u, -1.0)
-    W, S = body_work(plan), speed_work(plan)
-    status = evaluate_loops(plan, chords, W, S, t, q, u)
-    if status != OK:
-        return np.int32(status)
-    ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
-    accelerate(plan, chords, own_tau(plan), ud)
-    coordinate_rates(plan, q, u, rates)
-    turn_speeds(plan, q, ud, 1.0)
-    prescribed = prescriptions(plan)
-    for k in range(prescribed.shape[0]):
-        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
-        ud[prescribed[k, PRESCRIBED_U]] = 0.0
-    return np.int32(OK)
-
-
-def loop_project(t, y, room, rank, loops):
-    """The integrator state y onto the constraints; with a rank, the independent rows chosen anew."""
-    chords = ints(loops, N_LOOP_CONTEXT)
-    plan = ints(chords[0], N_CONTEXT)
-    rows, nq, nu = counts(plan)
-    status = _begin(plan, t, y, y + 8 * nq)
-    if status != OK:
-        return np.int32(status)
-    q, u = own_q(plan), own_u(plan)
-    turn_speeds(plan, q, u, -1.0)
-    W, S = body_work(plan), speed_work(plan)
-    status = project(plan, chords, W, S, t, floats(room, nq), floats(room + 8 * nq, nu))
-    if status != OK:
-        return np.int32(status)
-    if rank > 0:
-        m = masks(chords).shape[0]
-        select_rows(chords, rank, floats2(room + 8 * (nq + nu), m, nu))
-    turn_speeds(plan, q, u, 1.0)
-    to_q, to_u = floats(y, nq), floats(y + 8 * nq, nu)
-    for k in range(nq):
-        to_q[k] = q[k]
-    for k in range(nu):
-        to_u[k] = u[k]
-    return np.int32(OK)
-
-
-def loop_tangent(y, e, room, loops):
-    """The error e of the state y less its part normal to the constraints; matrix and factors are those of y."""
-    chords = ints(loops, N_LOOP_CONTEXT)
-    plan = ints(chords[0], N_CONTEXT)
-    rows, nq, nu = counts(plan)
-    q, dq, du, step = floats(y, nq), floats(e, nq), floats(e + 8 * nq, nu), floats(room, nu)
-    speeds_of_rates(plan, q, dq, step)
-    tangential(plan, chords, step)
-    coordinate_rates(plan, q, step, dq)
-    turn_speeds(plan, q, du, -1.0)
-    tangential(plan, chords, du)
-    turn_speeds(plan, q, du, 1.0)
-    return np.int32(OK)
-
-
 def mass_matrix(count, t, q, u, A, context):
     """Lower triangle of A of each state, in the regular order of the speeds; A arrives zeroed."""
     plan = ints(context, N_CONTEXT)
@@ -369,12 +302,9 @@ ENTRIES = {
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
     "constraints": (constraints, _status(_f, *[_n] * 5)),
-    "loop_rhs": (loop_rhs, _status(_f, _n, _n, _n)),
-    "loop_project": (loop_project, _status(_f, *[_n] * 4)),
-    "loop_tangent": (loop_tangent, _status(*[_n] * 4)),
     "loop_dynamics": (loop_dynamics, _status(_f, *[_n] * 6)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),
-    "integrate": (integrate, _status(*[_n] * 24)),
+    "integrate": (integrate, _status(*[_n] * 19)),
 }

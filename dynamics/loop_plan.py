@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treemech.kinematics.chord_plan import (
     FIRST_ENTRY,
@@ -16,9 +17,6 @@ from treemech.kinematics.chord_plan import (
 from treemech.kinematics.plan import Floats, Ints, Plan
 
 from .ordering import analyse
-
-# LoopWork.monitor: smallest multiplier pivot of the step so far, largest smallest one ever, the last one
-STEP_PIVOT, LARGEST_PIVOT, LAST_PIVOT = range(3)
 
 
 class LoopPlan(NamedTuple):
@@ -52,7 +50,6 @@ class LoopWork(NamedTuple):
     x: Floats
     b: Floats
     shift: Floats  # (kept,) regularisation
-    monitor: Floats
     Li: Ints
     pattern: Ints
     flag: Ints
@@ -60,17 +57,20 @@ class LoopWork(NamedTuple):
     masked: Ints  # (kept,) 1 for rows taken out as redundant
 
 
-def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: Floats) -> LoopPlan:
+def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]) -> LoopPlan:
     """Pattern and ordering; `vanishing` marks constraint rows that are zero whatever the position."""
     nu = len(plan.dof)
-    packed, a_row, a_column = [0], [], []
+    packed = [0]
+    a_row: list[int] = []
+    a_column: list[int] = []
     for d in range(nu):
         for start, stop in plan.runs[plan.run_start[d] : plan.run_start[d + 1]]:
             a_row += [d] * int(stop - start)
             a_column += range(int(start), int(stop))
         packed.append(len(a_row))
     kept = np.where(vanishing, -1, np.cumsum(~vanishing) - 1).astype(np.int64)
-    p_row, p_speed = [], []
+    p_row: list[int] = []
+    p_speed: list[int] = []
     for row in chords.plan.chord:
         for d in chords.plan.path[row[PATH_START] : row[PATH_END], SPEED]:
             p_row += range(int(row[FIRST_ROW]), int(row[FIRST_ROW] + row[N_ROWS]))
@@ -88,7 +88,7 @@ def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: Floats) -> LoopPl
     fixed[plan.prescribed[:, 2]] = 1
     slot = np.full(len(a_row) + len(p_row), -1, dtype=np.int64)
     slot[: len(a_row)] = pattern.slot[: len(a_row)]
-    alive = np.array([kept[r] >= 0 for r in p_row], dtype=bool)
+    alive = np.array([bool(kept[r] >= 0) for r in p_row], dtype=np.bool_)
     slot[len(a_row) :][alive] = pattern.slot[len(a_row) :]
     arrays = (
         packed, kept, fixed, p_row, p_speed, a_row, a_column, slot, pattern.diagonal, pattern.perm, pattern.Ap,
@@ -104,7 +104,7 @@ def make_loop_work(plan: LoopPlan) -> LoopWork:
     return LoopWork(
         A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), Y=zeros(size),
         right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)),
-        monitor=zeros(3), Li=ints(nnz), pattern=ints(size), flag=ints(size), lengths=ints(size), masked=ints(m),
+        Li=ints(nnz), pattern=ints(size), flag=ints(size), lengths=ints(size), masked=ints(m),
     )  # fmt: skip
 
 

@@ -10,11 +10,10 @@ from math import isfinite, sqrt
 
 import numpy as np
 
-from treemech.kinematics.kernel import call_project, call_rhs, call_tangent, floats, ints, kernel
+from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
 from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, STEP_TOO_SMALL
 
 from . import tableau
-from .loop_plan import LARGEST_PIVOT, LAST_PIVOT, STEP_PIVOT
 
 DOP853, DP5 = 0, 1
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
@@ -22,7 +21,7 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME = range(7)
 N_CONTROL = 8
 # count (int64)
-EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, SINGULAR = range(7)
+EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING = range(6)
 N_COUNT = 8
 N_WORK_ROWS = 29  # rows of n doubles: 16 stages, new state, two errors, 8 of dense output, scratch
 _NEW, _E5, _E3, _OLD, _F, _OUT = 16, 17, 18, 19, 20, 28
@@ -164,23 +163,17 @@ def _interpolate(method, n, x, y, F, out):
 
 
 @kernel
-def _errors(method, n, work):
-    """The error estimates of a step, divided by its size."""
-    e5 = floats(work + 8 * n * _E5, n)
-    row = (_EC if method == DP5 else _E5C) + 0 * n  # not a literal: one instance of _weigh
-    _weigh(e5, n, work, row)
-    if method == DOP853:
-        _weigh(floats(work + 8 * n * _E3, n), n, work, row + _E3C - _E5C)
-
-
-@kernel
-def _norm(method, n, h, y, work, rtol, atol):
+def _error(method, n, h, y, work, rtol, atol):
     """Error of the step relative to the tolerance."""
     new, e5 = floats(work + 8 * n * _NEW, n), floats(work + 8 * n * _E5, n)
-    n5 = _square_norm(e5, y, new, n, rtol, atol)
+    row = (_EC if method == DP5 else _E5C) + 0 * n  # not a literal: one instance of _weigh
+    _weigh(e5, n, work, row)
     if method == DP5:
-        return abs(h) * sqrt(n5 / n)
-    n3 = _square_norm(floats(work + 8 * n * _E3, n), y, new, n, rtol, atol)
+        return abs(h) * sqrt(_square_norm(e5, y, new, n, rtol, atol) / n)
+    e3 = floats(work + 8 * n * _E3, n)
+    _weigh(e3, n, work, row + _E3C - _E5C)
+    n5 = _square_norm(e5, y, new, n, rtol, atol)
+    n3 = _square_norm(e3, y, new, n, rtol, atol)
     if n5 == 0.0 and n3 == 0.0:
         return 0.0
     return abs(h) * n5 / sqrt((n5 + 0.01 * n3) * n)
@@ -188,17 +181,12 @@ def _norm(method, n, h, y, work, rtol, atol):
 
 def integrate(
     method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
-    capacity, t_step_, y_step_, dense_, budget, project, tangent, monitor_, rank, room,
+    capacity, t_step_, y_step_, dense_, budget,
 ):  # fmt: skip
     """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status.
 
     With t_out: states at those times. Without: every accepted step goes to t_step, y_step (and, if dense_ is
     not 0, the 8 n coefficients of its interpolant). PAUSED when the buffer or the budget of steps is used up.
-
-    Chords (project is not 0): every accepted step and output is projected onto the constraints. Near a singular
-    position, where the multiplier pivot falls below 1e-2 of its largest, only the tangential part of the error
-    counts: the rest is noise of stages off the manifold, which the projection removes. No step ends next to the
-    position itself (below 1e-4): it hops over.
     """
     control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
     y, atol = floats(y_, n), floats(atol_, n)
@@ -229,7 +217,6 @@ def integrate(
             _copy(y_out_, count[WRITTEN], n, y)
             count[WRITTEN] += 1
     direction = 1.0 if end >= t else -1.0
-    monitor = floats(monitor_, 3 if project != 0 else 0)
     stored = 0
     tried = 0
     while (end - t) * direction > 0.0:
@@ -238,16 +225,11 @@ def integrate(
             return np.int32(PAUSED)
         tried += 1
         rejected = False
-        refused = 0  # rejections near a singular position
-        hops = 0
-        entry = 0.0
         h = control[STEP]
         while True:
             smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
-            if abs(h) > max_step and hops == 0:
+            if abs(h) > max_step:
                 h = direction * max_step
-            if project != 0:
-                monitor[STEP_PIVOT] = 1e300
             if abs(h) < smallest:
                 if rejected:
                     control[STEP] = h
@@ -269,33 +251,9 @@ def integrate(
                     count[PENDING] = stored
                     return status
             count[EVALUATIONS] += stages
-            _errors(method, n, work)
-            singular = project != 0 and monitor[STEP_PIVOT] < 1e-2 * monitor[LARGEST_PIVOT]
-            if singular:
-                count[SINGULAR] += 1
-                call_tangent(tangent, work + 8 * n * _NEW, work + 8 * n * _E5, room, context)
-                if method == DOP853:
-                    call_tangent(tangent, work + 8 * n * _NEW, work + 8 * n * _E3, room, context)
-            error = _norm(method, n, h, y, work, rtol, atol)
+            error = _error(method, n, h, y, work, rtol, atol)
             control[LAST_ERROR] = error
-            if singular and not error < 1.0:
-                if refused == 0:
-                    entry = h
-                refused += 1
-                if 4 <= refused < 8:  # shrinking would walk into the position: step across it
-                    if error < 10.0 ** (refused - 3):
-                        error = 0.99
-                    else:
-                        h = entry * (1.25 - 0.2 * (refused - 4))
-                        rejected = True
-                        count[REJECTED] += 1
-                        continue
             if error < 1.0:
-                if singular and monitor[LAST_PIVOT] < 1e-4 * monitor[LARGEST_PIVOT] and hops < 8 and t_new != end:
-                    hops += 1
-                    count[REJECTED] += 1
-                    h *= 1.4
-                    continue
                 factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
                 if rejected:
                     factor = min(1.0, factor)
@@ -305,8 +263,6 @@ def integrate(
             shrink = 0.9 * error ** (-1.0 / order)
             h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
         count[STEPS] += 1
-        if refused > 0 or hops > 0:
-            factor = min(factor, abs(entry / h)) if refused > 0 else factor / 1.4**hops
         wanted = n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
         if wanted or dense_ != 0:
             status = _dense(method, n, t, h, y, work, rhs, context)
@@ -318,10 +274,6 @@ def integrate(
             while wanted:
                 _interpolate(method, n, (t_out[count[WRITTEN]] - t) / h, y, work + 8 * n * _F, out)
                 _retract(out, e5, euler, n_euler)
-                if project != 0:
-                    status = call_project(
-                        project, t_out[count[WRITTEN]], work + 8 * n * _OUT, room, 0, context
-                    )
                 _copy(y_out_, count[WRITTEN], n, out)
                 count[WRITTEN] += 1
                 wanted = count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
@@ -330,14 +282,6 @@ def integrate(
             for r in range(7):
                 _copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (_F + r), n))
         _retract(new, last, euler, n_euler)
-        if project != 0:
-            status = call_project(project, t_new, work + 8 * n * _NEW, room, rank, context)
-            if status == OK:
-                status = call_rhs(rhs, t_new, work + 8 * n * _NEW, work + 8 * n * stages, context)
-            if status != OK:
-                count[PENDING] = stored
-                return status
-            count[EVALUATIONS] += 3
         for i in range(n):
             y[i] = new[i]
             K[i] = last[i]

@@ -57,16 +57,7 @@ class _Integrator:
         self.work = np.zeros(_N_WORK_ROWS * n)
         self.euler = np.array([*core.coordinates.euler_parameters, 0], dtype=np.int64)
         self.control[_TIME], self.control[_RTOL], self.control[_MAX_STEP] = t0, rtol, max_step
-        loops = core.loops
-        self.context = core.context_address if loops is None else data(loops.context)
-        self.rhs = native.address("rhs" if loops is None else "loop_rhs")
-        self.loops: tuple[int, ...] = (0, 0, 0, 0, 0)  # project, tangent, monitor, rank, room
-        if loops is not None:
-            self.room = np.zeros(n + loops.n_kept * core.nu)
-            self.loops = (
-                native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
-                loops.rank if loops.rank < loops.n_kept else 0, data(self.room),
-            )  # fmt: skip
+        self.rhs = native.address("rhs")
         self.integrate = native.entry("integrate")
 
     @property
@@ -82,10 +73,10 @@ class _Integrator:
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
     ) -> int:
         status: int = self.integrate(
-            self.method, self.rhs, self.context, self.n, data(self.control), data(self.count),
+            self.method, self.rhs, self.core.context_address, self.n, data(self.control), data(self.count),
             data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
             len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
-            0 if dense is None else data(dense), budget, *self.loops,
+            0 if dense is None else data(dense), budget,
         )  # fmt: skip
         return status
 

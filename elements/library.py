@@ -30,7 +30,10 @@ NOT_CORE = (
     "probe",
     "report",
 )
-CORE_FILES = ("applied_loads", "articulated", "entries", "runge_kutta", "tableau", "virtual_work")
+CORE_FILES = (
+    "applied_loads", "articulated", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta",
+    "tableau", "virtual_work",
+)  # fmt: skip
 
 
 def package_folder() -> Path:

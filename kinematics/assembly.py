@@ -56,16 +56,38 @@ def worst_row(rows: Rows, residual: Floats) -> tuple[str, float]:
 def close_positions(
     lagrange: Lagrange, evaluate: Evaluate, rows: Rows, q: Floats, free: NDArray[np.bool_], scale: float
 ) -> Floats:
-    """q with f(q, t) = 0, nearest to the start: Gauss-Newton on the free coordinates, steps limited and checked."""
+    """q with f(q, t) = 0, nearest to the start: Gauss-Newton on the free coordinates.
+
+    A start from which it leads nowhere (a stretched chain, say) is disturbed a little, then more, a few times.
+    """
+    rng, best = np.random.default_rng(0), None
+    for attempt in range(9):
+        start = q if attempt == 0 else move(lagrange, q, free * rng.normal(size=lagrange.nu) * 0.15 * attempt)
+        found = _descend(lagrange, evaluate, start, free, scale)
+        size = float(np.linalg.norm(found.residual))
+        if size < 1e3 * _CLOSED * scale:
+            return found.q
+        if best is None or size < float(np.linalg.norm(best.residual)):
+            best = found
+    name, gap = worst_row(rows, best.residual) if best is not None else ("?", 0.0)
+    raise ConvergenceError(
+        f"the chain does not close at {name!r}: the nearest approach leaves a gap of {gap:.3g} (m, rad). Check the "
+        "lengths and attachments on the way around it, or give another guess; what is fixed may be out of reach."
+    )
+
+
+def _descend(
+    lagrange: Lagrange, evaluate: Evaluate, q: Floats, free: NDArray[np.bool_], scale: float
+) -> Nearest:
+    """Gauss-Newton with limited steps that must bring the ends closer, until they close or no step does."""
     rest = np.zeros(lagrange.nu)
     now = evaluate(q, rest)
     size = float(np.linalg.norm(now.residual))
-    best = Nearest(q, now.residual)
     for _ in range(200):
         if size < _CLOSED * scale:
-            return q
+            break
         P = now.partials * free
-        step = -np.linalg.lstsq(P, now.residual, rcond=1e-10)[0]
+        step = -np.asarray(np.linalg.lstsq(P, now.residual, rcond=1e-10)[0], dtype=np.float64)
         largest = float(np.max(np.abs(step), initial=0.0))
         step *= min(1.0, 0.5 / largest) if largest > 0.0 else 1.0
         for _ in range(12):
@@ -75,22 +97,13 @@ def close_positions(
             if then_size < size:
                 break
             step *= 0.4
-        if not then_size < size:
-            if size < 1e3 * _CLOSED * scale:  # rounding: it will not come closer
-                return q
+        if not then_size < size * (1.0 - 1e-9):
             break
         q, now, size = trial, then, then_size
-        best = Nearest(q, now.residual)
-    name, gap = worst_row(rows, best.residual)
-    raise ConvergenceError(
-        f"the chain does not close at {name!r}: the nearest approach leaves a gap of {gap:.3g} (m, rad). Check the "
-        "lengths and attachments on the way around it, or give another guess; what is fixed may be out of reach."
-    )
+    return Nearest(q, now.residual)
 
 
-def close_velocities(
-    evaluate: Evaluate, rows: Rows, q: Floats, u: Floats, free: NDArray[np.bool_]
-) -> Floats:
+def close_velocities(evaluate: Evaluate, rows: Rows, q: Floats, u: Floats, free: NDArray[np.bool_]) -> Floats:
     """u with P u + P0 = 0, nearest to the start, given rates kept."""
     for _ in range(3):
         now = evaluate(q, u)
@@ -140,7 +153,8 @@ class Mobility:
 
 def pivoted(rows: Floats) -> list[int]:
     """Row numbers in the order of a pivoted Gram-Schmidt: independent ones first."""
-    left, order = np.array(rows), []
+    left = np.array(rows)
+    order: list[int] = []
     for _ in range(len(rows)):
         norms = np.linalg.norm(left, axis=1)
         norms[order] = -1.0

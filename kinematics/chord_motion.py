@@ -326,7 +326,16 @@ def constraint_rows(plan, loops, W, S, t):
         first, count = chord[c, FIRST_ROW], chord[c, N_ROWS]
         if chord[c, KIND] == TABLE:
             if not _table_rows(
-                chord, Y, X, chord_records(loops), chord_q(loops), chord_pivots(loops), parameters(plan), c, Ra, t
+                chord,
+                Y,
+                X,
+                chord_records(loops),
+                chord_q(loops),
+                chord_pivots(loops),
+                parameters(plan),
+                c,
+                Ra,
+                t,
             ):
                 return c
         else:

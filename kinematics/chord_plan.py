@@ -55,7 +55,9 @@ class ChordLayout(NamedTuple):
 
 
 def chord_kind(hinge: Hinge) -> int:
-    return {Rigid: p.RIGID, Revolute: p.REVOLUTE, Prismatic: p.PRISMATIC, Ball: p.BALL}.get(type(hinge), p.TABLE)
+    return {Rigid: p.RIGID, Revolute: p.REVOLUTE, Prismatic: p.PRISMATIC, Ball: p.BALL}.get(
+        type(hinge), p.TABLE
+    )
 
 
 def paths(tree: Tree, plan: Plan, a: int, b: int) -> list[tuple[int, int]]:

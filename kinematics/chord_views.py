@@ -9,7 +9,10 @@ from .kernel import member
 # The loop context: address of the tree context, sizes, then addresses
 TREE, N_CHORDS, N_PATH, N_ALL_ROWS, N_ENTRIES, N_RECORDS, N_CHORD_Q = range(7)
 FIRST_ARRAY = 7
-_FIELDS = {name: FIRST_ARRAY + k for k, name in enumerate((*_c.ChordPlan._fields, *("work_" + n for n in _c.ChordWork._fields)))}
+_FIELDS = {
+    name: FIRST_ARRAY + k
+    for k, name in enumerate((*_c.ChordPlan._fields, *("work_" + n for n in _c.ChordWork._fields)))
+}
 N_CHORD_CONTEXT = FIRST_ARRAY + len(_FIELDS)
 _F, _I = types.float64, types.int64
 

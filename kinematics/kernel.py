@@ -331,8 +331,6 @@ _ELEMENT = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
 )
 _PART = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_int64)
-_PROJECT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, *[ctypes.c_int64] * 4)
-_TANGENT = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 4)
 _RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -348,16 +346,6 @@ def call_element(address, a, ia, b, ib, t, parameters, ip, out, io):
 def call_part(address, i, t, plan):
     """status = part(i, t, context): an entry point called from within the core; 1 = ok."""
     return _PART(int(address))(int(i), t, _data(plan, 0))
-
-
-def call_project(address, t, y, room, rank, context):
-    """status = loop_project(t, y, room, rank, context)"""
-    return _PROJECT(int(address))(t, int(y), int(room), int(rank), int(context))
-
-
-def call_tangent(address, y, e, room, context):
-    """status = loop_tangent(y, e, room, context)"""
-    return _TANGENT(int(address))(int(y), int(e), int(room), int(context))
 
 
 def call_rhs(address, t, y, dy, context):
@@ -407,18 +395,6 @@ def _call_rhs(typing_context, address, t, y, dy, context_address):
     return types.int32(n, types.float64, n, n, n), _generate_call
 
 
-@intrinsic
-def _call_project(typing_context, address, t, y, room, rank, context_address):
-    n = types.int64
-    return types.int32(n, types.float64, n, n, n, n), _generate_call
-
-
-@intrinsic
-def _call_tangent(typing_context, address, y, e, room, context_address):
-    n = types.int64
-    return types.int32(n, n, n, n, n), _generate_call
-
-
 if COMPILED:
     load3, load6, load9 = _loader(3), _loader(6), _loader(9)
     store, accumulate = _store, _accumulate
@@ -426,4 +402,3 @@ if COMPILED:
     ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
-    call_project, call_tangent = _call_project, _call_tangent

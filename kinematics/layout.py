@@ -200,7 +200,11 @@ def make_layout(
         load_rows.append((number, *records.add(load.element)))
         load_points[j, :9] = (F.T @ load.end.rotation).ravel()
         load_points[j, 9:] = F.T @ (load.end.offset - f)
-    cut = {c.name: records.add(c.element, kinematic=True) for c in tree.chords if chord_kind(c.element) == p.TABLE}
+    cut = {
+        c.name: records.add(c.element, kinematic=True)
+        for c in tree.chords
+        if chord_kind(c.element) == p.TABLE
+    }
     start, runs = _ancestor_runs(tree, body)
     plan = Plan(
         body=body,

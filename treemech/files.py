@@ -53,18 +53,19 @@ def save_run(run: Run, path: str | Path) -> Path:
 
 def read(path: str | Path) -> Run:
     """Read a run written by `Run.save`. Executes nothing: arrays and text only."""
+    name = Path(path).name
     try:
         with np.load(path, allow_pickle=False) as content:
             header = json.loads(str(content["header"]))
-            arrays = [np.asarray(content[name], dtype=np.float64) for name in _ARRAYS]
+            if header.get("schema") != _SCHEMA:
+                raise TreemechError(
+                    f"{name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
+                )
+            arrays = [np.asarray(content[array], dtype=np.float64) for array in _ARRAYS]
     except FileNotFoundError:
         raise
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
-        raise TreemechError(f"{Path(path).name} is not a treemech run: {error}") from None
-    if header.get("schema") != _SCHEMA:
-        raise TreemechError(
-            f"{Path(path).name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
-        )
+        raise TreemechError(f"{name} is not a treemech run: {error}") from None
     t, q, u, *results = arrays
     return Run(
         ModelInfo.from_dict(header["model"]),

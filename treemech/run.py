@@ -290,7 +290,9 @@ class Run:
         for hinge in self.info.hinges:
             if hinge.name == name:
                 return hinge
-        raise TopologyError(unknown("connection", name, [h.name for h in self.info.hinges] + self.info.chords))
+        raise TopologyError(
+            unknown("connection", name, [h.name for h in self.info.hinges] + self.info.chords)
+        )
 
     def _number(self, name: str) -> int:
         for number, body in enumerate(self.info.bodies):
