@@ -69,13 +69,13 @@ def process(tmp_path, source, **environment):
 
 def test_foreign_elements_leave_the_cached_core_untouched(tmp_path):
     process(tmp_path, BUILT_IN, TREEMECH_JIT="1")  # whatever the core needs is in the cache now
-    before = {p: p.stat().st_mtime_ns for p in cache_folder().rglob("entries.*")}
-    assert before
+    before = {p: p.stat().st_mtime_ns for p in cache_folder().rglob("*.nbc") if "entry" not in p.parent.name}
+    assert len(before) >= 4
     want, errors = process(tmp_path, BUILT_IN, TREEMECH_JIT="1")
     assert "compiled" not in errors
     got, errors = process(tmp_path, FOREIGN, TREEMECH_JIT="1")
     assert "compiled the core" not in errors
-    assert {p: p.stat().st_mtime_ns for p in cache_folder().rglob("entries.*")} == before
+    assert {p: p.stat().st_mtime_ns for p in before} == before  # others may have added theirs meanwhile
     assert abs(got - want) < 1e-12
 
 
