@@ -12,6 +12,7 @@ a ball take its place).
 """
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -99,7 +100,7 @@ def joints_of(c: Coordinates, free_joint: bool, peer: str) -> list[Joint]:
     return joints if c.forward else [joint.backwards() for joint in reversed(joints)]
 
 
-class Peer:
+class Peer(ABC):
     """A peer's model of a mechanism, asked and answering in our coordinates.
 
     `frames[k]` is the base of the hinge end on body k, in which the peer describes the body. `places` says
@@ -133,18 +134,18 @@ class Peer:
     # what a peer answers, in its own coordinates
     nq = nu = 0
 
+    @abstractmethod
     def _positions(self, q: Floats) -> list[Pose]:
         """Poses of the frames of bodies 1, 2, ..."""
-        raise NotImplementedError
 
-    def _inverse(self, q: Floats, u: Floats, ud: Floats) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _inverse(self, q: Floats, u: Floats, ud: Floats) -> Floats: ...
 
-    def _mass_matrix(self, q: Floats) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _mass_matrix(self, q: Floats) -> Floats: ...
 
-    def _forward(self, q: Floats, u: Floats, tau: Floats) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _forward(self, q: Floats, u: Floats, tau: Floats) -> Floats: ...
 
     # in ours
     def positions(self, q: Floats) -> tuple[Floats, Floats]:
@@ -207,11 +208,11 @@ class Peer:
         """A unit quaternion, scalar first, in the peer's order."""
         return e
 
-    def _free_coordinates(self, c: Coordinates, offset: Floats, e: Floats) -> Floats:
-        raise NotImplementedError
+    @abstractmethod
+    def _free_coordinates(self, c: Coordinates, offset: Floats, e: Floats) -> Floats: ...
 
-    def _free_speeds(self, c: Coordinates, C: Floats, u: Floats) -> tuple[Floats, Floats]:
-        raise NotImplementedError
+    @abstractmethod
+    def _free_speeds(self, c: Coordinates, C: Floats, u: Floats) -> tuple[Floats, Floats]: ...
 
 
 def rotation_of(e: Floats) -> Floats:

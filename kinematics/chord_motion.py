@@ -61,6 +61,7 @@ from .chord_views import (
 from .kernel import call_element, kernel, load3, load9, store
 from .plan import ACC, ALPHA, BALL, OMEGA, OWNER, PARTIAL_V, PARTIAL_W, PRISMATIC, REVOLUTE, TABLE, P, R
 from .plan import VELOCITY as BODY_VELOCITY
+from .table_hinge import clear_record
 from .vector import add, cross, dot, multiply, rotate, scale, sub, transpose, unrotate
 from .views import dofs, parameters
 
@@ -132,11 +133,7 @@ def _built_in_rows(Y, X, c, r, kind, Ra):
 def _evaluate(chord, X, record, q, parameter, c, t):
     """Motion record of the TABLE hinge of chord c at its coordinates q and the speeds in X; whether it worked."""
     o, n = chord[c, RECORD], chord[c, NU]
-    for k in range(24 + 6 * n):
-        record[o + k] = 0.0
-    record[o + 3] = 1.0
-    record[o + 7] = 1.0
-    record[o + 11] = 1.0
+    clear_record(record, o, n)
     speeds = X[c]
     status = call_element(
         chord[c, ADDRESS], q, chord[c, FIRST_Q], speeds, SPEEDS, t, parameter, chord[c, PARAMETER], record, o

@@ -55,14 +55,20 @@ def _three(record, o):
 
 
 @kernel
-def _table_hinge(body, record, parameter, i, t, q, u):
-    """Motion record of hinge i by its address, turned round if the tree runs from end b to end a."""
-    o, n = body[i, RECORD], body[i, NU]
+def clear_record(record, o, n):
+    """A motion record as an author finds it: zero, rotation = 1."""
     for k in range(24 + 6 * n):
         record[o + k] = 0.0
     record[o + 3] = 1.0
     record[o + 7] = 1.0
     record[o + 11] = 1.0
+
+
+@kernel
+def _table_hinge(body, record, parameter, i, t, q, u):
+    """Motion record of hinge i by its address, turned round if the tree runs from end b to end a."""
+    o, n = body[i, RECORD], body[i, NU]
+    clear_record(record, o, n)
     status = call_element(
         body[i, ADDRESS], q, body[i, Q], u, body[i, U], t, parameter, body[i, PARAMETER], record, o
     )

@@ -63,6 +63,25 @@ def test_rows_of_any_cut_hinge_are_consistent_over_all_three_levels(kind, seed):
     assert np.max(np.abs(after.velocity - before.velocity)) / (2 * h) < 1e-6 * scale
 
 
+@pytest.mark.parametrize("kind", ["Rigid", "Moving", *CUT])
+def test_the_residual_of_any_cut_hinge_changes_at_the_rate_it_says(kind):
+    """No choice of rates needed: also for chords that take all freedom away."""
+    mech, t, q, u = closed(kind, 3)
+    at, h = mech.core.constraints, 1e-6
+
+    def moved(s):
+        return at(
+            t + s,
+            np.concatenate([c.hinge.move(q[c.q_slice], s * u[c.u_slice]) for c in mech.lagrange.hinges]),
+            u,
+        )
+
+    rate = (moved(h).residual - moved(-h).residual) / (2 * h)
+    now = at(t, q, u)
+    assert np.max(np.abs(now.residual)) < 1e-13
+    assert np.max(np.abs(rate - now.velocity)) < 1e-7 * (1.0 + np.max(np.abs(now.velocity)))
+
+
 @pytest.mark.parametrize("kind", CUT)
 @pytest.mark.parametrize("seed", range(2))
 def test_accelerations_and_multipliers_solve_the_augmented_equations(kind, seed):
