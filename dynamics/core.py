@@ -21,7 +21,6 @@ from treemech.kinematics.chord_plan import (
     make_chord_context,
     make_chord_work,
 )
-from treemech.kinematics.chord_plan import KIND as CHORD_KIND
 from treemech.kinematics.chord_plan import NQ as CHORD_NQ
 from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
 from treemech.kinematics.chord_plan import VELOCITY as ROW_VELOCITY
@@ -81,15 +80,15 @@ class Loops:
 
     def __init__(self, core: "Core") -> None:
         rng, layout = np.random.default_rng(2), core.layout.chords
-        largest = np.zeros(len(layout.rows))
+        scale = np.zeros(len(layout.rows))
         for _ in range(3):  # a row that is zero at three random positions is zero everywhere
             q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
-            largest = np.maximum(
-                largest, np.abs(core.constraints(0.0, q, np.zeros(core.nu)).partials).max(axis=1)
-            )
-        self.vanishing = largest < 1e-13 * max(float(largest.max(initial=0.0)), 1e-300)
+            P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
+            scale = np.maximum(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
+        self.vanishing = scale < 1e-26 * max(float(scale.max(initial=0.0)), 1e-300)
         self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
-        self.work = make_loop_work(self.plan)
+        self.work = make_loop_work(self.plan, core.nq)
+        self.work.scale[: np.sum(~self.vanishing)] = scale[~self.vanishing]
         self.context = extend_context(core.chord_context, self.plan, self.work)
         self.core, self.n_rows, self.n_kept = core, len(layout.rows), int(np.sum(~self.vanishing))
         self.rank = self.n_kept
@@ -112,6 +111,7 @@ class Loops:
         singular_values = np.linalg.svd(weighted, compute_uv=False)
         largest = float(singular_values.max(initial=0.0))
         self.rank = int(np.sum(singular_values > 1e-6 * largest))
+        self.work.monitor[:] = 0.0
         self.work.masked[: self.n_kept] = 1
         self.work.masked[pivoted(np.asarray(weighted, dtype=np.float64))[: self.rank]] = 0
         return self.rank
@@ -195,7 +195,6 @@ class Core:
             self.context[APPLIED_LOADS] = native.address("applied_loads")
         self.chord_work = make_chord_work(layout.chords, tree)
         self.chord_context = make_chord_context(self.context_address, layout.chords, self.chord_work)
-        self.loops: Loops | None = Loops(self) if tree.chords else None
         # one state at fixed addresses, so that a single call takes no address
         self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
@@ -203,6 +202,7 @@ class Core:
         self._forward: Any = None
         order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
+        self.loops: Loops | None = Loops(self) if tree.chords else None
 
     def guard(self) -> AbstractContextManager[Any]:
         """Catches what a foreign element raises; free for models without one."""
@@ -257,9 +257,12 @@ class Core:
         A.reshape(-1)[:: self.nu + 1] *= 0.5
         return A if self._regular is None else A[self._regular]
 
-    def pack(self, q: Floats, u: Floats) -> Floats:
-        """The integrator's y of one state: angular speeds of Euler parameters in the base of the outer body."""
-        y = np.concatenate((q, u))
+    def pack(self, q: Floats, u: Floats, cut: Floats) -> Floats:
+        """The integrator's y of one state: q, speeds, coordinates of cut hinges.
+
+        Angular speeds that go with Euler parameters are in the base of the outer body.
+        """
+        y = np.concatenate((q, u, cut))
         for c in self.coordinates.hinges:
             k = c.hinge.euler_parameters
             if k is not None and c.forward:
@@ -269,6 +272,7 @@ class Core:
 
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """(q, u) of integrator states (rows)."""
+        y = y[:, : self.nq + self.nu]
         if not len(self.layout.plan.prescribed) and not self.coordinates.euler_parameters:
             return y[:, : self.nq].copy(), y[:, self.nq :].copy()
         q, u = np.zeros((len(t), self.nq)), np.zeros((len(t), self.nu))
@@ -287,9 +291,8 @@ class Core:
     def reset_chords(self, given: dict[str, Floats] | None = None) -> None:
         """Coordinates of cut hinges as a start for their fit: the reference position, or by name."""
         for row, connection in zip(self.layout.chords.plan.chord, self.tree.chords, strict=True):
-            if row[CHORD_KIND] == TABLE:
-                q = (given or {}).get(connection.name, connection.element.reference())
-                self.chord_work.q[row[FIRST_Q] : row[FIRST_Q] + row[CHORD_NQ]] = q
+            q = (given or {}).get(connection.name, connection.element.reference())
+            self.chord_work.q[row[FIRST_Q] : row[FIRST_Q] + row[CHORD_NQ]] = q
         self.chord_work.pivot[:] = -1
 
     def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
@@ -370,7 +373,7 @@ class Core:
             A = self.mass_matrix(after, q)[np.ix_(free, free)]
             change = self.driven_momenta(after, q) - self.driven_momenta(before, q)
             v[free] = u[free] - np.linalg.solve(A, change[free])
-        return self.pack(q, v)
+        return self.pack(q, v, y[self.nq + self.nu :])
 
     def driven_momenta(self, t: float, q: Floats) -> Floats:
         """Momenta of the free speeds while all of them are zero: what prescribed and moving hinges cause."""

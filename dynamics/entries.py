@@ -9,8 +9,9 @@ Arrays over `count` states are contiguous, one state a row, in the public order 
 import numpy as np
 from numba import types
 
+from treemech.kinematics.chord_coordinates import chord_rates, chord_speeds, settle
 from treemech.kinematics.chord_motion import constraint_rows
-from treemech.kinematics.chord_views import N_CHORD_CONTEXT
+from treemech.kinematics.chord_views import N_CHORD_CONTEXT, chord_q
 from treemech.kinematics.kernel import floats, floats2, inlined, ints, load3, load9, store
 from treemech.kinematics.plan import (
     ACC,
@@ -33,6 +34,7 @@ from treemech.kinematics.sweep import (
     origin_velocities,
     prescribe,
     signals,
+    speeds_of_rates,
     turn_speeds,
 )
 from treemech.kinematics.sweep import positions as place
@@ -53,8 +55,9 @@ from treemech.kinematics.views import (
 
 from .applied_loads import apply_loads
 from .articulated import forward_dynamics as solve_tree
-from .loop_views import N_LOOP_CONTEXT, kept_rows, solutions
-from .loops import accelerate
+from .loop_plan import STAGED
+from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
+from .loops import accelerate, project, select_rows, tangential
 from .loops import evaluate as evaluate_loops
 from .runge_kutta import integrate
 from .virtual_work import evaluate_motion
@@ -195,7 +198,95 @@ def constraints(t, q, u, ud, tau, loops):
     origin_velocities(plan, W, S, state_u)
     columns(plan, W, S)
     failed = constraint_rows(plan, chords, W, S, t)
-    return np.int32(OK if failed < 0 else CHORD_FAILED + 16 * failed)
+    if failed >= 0:
+        return np.int32(CHORD_FAILED + 16 * failed)
+    settle(chords)
+    chord_speeds(chords)
+    return np.int32(OK)
+
+
+@inlined
+def _begin_loops(plan, chords, t, y):
+    """As `_begin` for an integrator state (q, speeds, coordinates of cut hinges)."""
+    rows, nq, nu = counts(plan)
+    status = _begin(plan, t, y, y + 8 * nq)
+    if status != OK:
+        return status
+    turn_speeds(plan, own_q(plan), own_u(plan), -1.0)
+    cut = chord_q(chords)
+    given = floats(y + 8 * (nq + nu), cut.shape[0])
+    for k in range(cut.shape[0]):
+        cut[k] = given[k]
+    return OK
+
+
+def loop_rhs(t, y, dy, loops):
+    """As `rhs`, with chords: y = (q, speeds, coordinates of the cut hinges), projected first if so told."""
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    status = _begin_loops(plan, chords, t, y)
+    if status != OK:
+        return np.int32(status)
+    q, u = own_q(plan), own_u(plan)
+    W, S = body_work(plan), speed_work(plan)
+    if monitors(chords)[STAGED] > 0.0:
+        status = project(plan, chords, W, S, t)
+    if status == OK:
+        status = evaluate_loops(plan, chords, W, S, t, q, u)
+    if status != OK:
+        return np.int32(status)
+    ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
+    accelerate(plan, chords, own_tau(plan), ud)
+    coordinate_rates(plan, q, u, rates)
+    turn_speeds(plan, q, ud, 1.0)
+    prescribed = prescriptions(plan)
+    for k in range(prescribed.shape[0]):
+        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
+        ud[prescribed[k, PRESCRIBED_U]] = 0.0
+    chord_rates(chords, floats(dy + 8 * (nq + nu), chord_q(chords).shape[0]))
+    return np.int32(OK)
+
+
+def loop_project(t, y, rank, loops):
+    """The integrator state y onto the constraints; with a rank, that many independent rows chosen anew."""
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    status = _begin_loops(plan, chords, t, y)
+    if status != OK:
+        return np.int32(status)
+    q, u, cut = own_q(plan), own_u(plan), chord_q(chords)
+    W, S = body_work(plan), speed_work(plan)
+    status = project(plan, chords, W, S, t)
+    if status != OK:
+        return np.int32(status)
+    if rank > 0:
+        select_rows(chords, rank)
+    turn_speeds(plan, q, u, 1.0)
+    to_q, to_u, to_cut = floats(y, nq), floats(y + 8 * nq, nu), floats(y + 8 * (nq + nu), cut.shape[0])
+    for k in range(nq):
+        to_q[k] = q[k]
+    for k in range(nu):
+        to_u[k] = u[k]
+    for k in range(cut.shape[0]):
+        to_cut[k] = cut[k]
+    return np.int32(OK)
+
+
+def loop_tangent(t, y, e, loops):
+    """The error e of the state y less its part normal to the constraints; matrix and factors are those of y."""
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    q, dq, du, step = floats(y, nq), floats(e, nq), floats(e + 8 * nq, nu), room_u(chords)
+    speeds_of_rates(plan, q, dq, step)
+    tangential(plan, chords, step)
+    coordinate_rates(plan, q, step, dq)
+    turn_speeds(plan, q, du, -1.0)
+    tangential(plan, chords, du)
+    turn_speeds(plan, q, du, 1.0)
+    return np.int32(OK)
 
 
 def loop_dynamics(t, q, u, tau, ud, multipliers, loops):
@@ -302,9 +393,12 @@ ENTRIES = {
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
     "constraints": (constraints, _status(_f, *[_n] * 5)),
+    "loop_rhs": (loop_rhs, _status(_f, _n, _n, _n)),
+    "loop_project": (loop_project, _status(_f, _n, _n, _n)),
+    "loop_tangent": (loop_tangent, _status(_f, _n, _n, _n)),
     "loop_dynamics": (loop_dynamics, _status(_f, *[_n] * 6)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),
-    "integrate": (integrate, _status(*[_n] * 19)),
+    "integrate": (integrate, _status(*[_n] * 20)),
 }

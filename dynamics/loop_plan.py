@@ -18,6 +18,12 @@ from treemech.kinematics.plan import Floats, Ints, Plan
 
 from .ordering import analyse
 
+# LoopWork.monitor. Smallest pivot of a multiplier: in the step so far and its row, the largest ever, the last, and
+# those of all stages; whether every stage is projected; singular positions passed: how many, then (time, row)
+STEP_PIVOT, STEP_ROW, LARGEST_PIVOT, LAST_PIVOT, STAGED, N_PASSED, STAGE_PIVOTS = range(7)
+MOST_PASSED, PASSED = 256, STAGE_PIVOTS + 13
+N_MONITOR = PASSED + 2 * MOST_PASSED
+
 
 class LoopPlan(NamedTuple):
     """Structure of the KKT matrix; all int64."""
@@ -50,6 +56,11 @@ class LoopWork(NamedTuple):
     x: Floats
     b: Floats
     shift: Floats  # (kept,) regularisation
+    scale: Floats  # (kept,) usual size of P A^-1 P^T: what a pivot is compared with
+    monitor: Floats  # pivots
+    room_q: Floats  # (nq,)
+    room_u: Floats  # (nu,)
+    room_rows: Floats  # (kept, nu), where rows are selected
     Li: Ints
     pattern: Ints
     flag: Ints
@@ -97,13 +108,14 @@ def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]
     return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
 
 
-def make_loop_work(plan: LoopPlan) -> LoopWork:
+def make_loop_work(plan: LoopPlan, nq: int) -> LoopWork:
     size, m = len(plan.perm), int(np.sum(plan.kept >= 0))
     zeros, ints = np.zeros, lambda n: np.zeros(max(n, 1), dtype=np.int64)
     nnz = int(plan.Lp[-1])
     return LoopWork(
         A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), Y=zeros(size),
-        right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)),
+        right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
+        room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(m * len(plan.fixed) + 1),
         Li=ints(nnz), pattern=ints(size), flag=ints(size), lengths=ints(size), masked=ints(m),
     )  # fmt: skip
 

@@ -1,19 +1,22 @@
 # mypy: ignore-errors
-"""Equations of motion with chords (6.3.4-6): assemble the KKT matrix and solve it.
+"""Equations of motion with chords (6.3.4-6): assemble the KKT matrix, solve it, project onto the constraints.
 
-Index-1 form on a static sparse pattern (dynamics.kkt).
+Index-1 form on a static sparse pattern (dynamics.kkt). The smallest pivot of a multiplier tells how near a
+singular position is: `monitor` keeps it for the integrator.
 """
 
 from treemech.kinematics.chord_motion import constraint_rows
-from treemech.kinematics.chord_plan import BIAS
-from treemech.kinematics.chord_views import partials, rows
-from treemech.kinematics.kernel import address_of, inlined, kernel
+from treemech.kinematics.chord_coordinates import settle
+from treemech.kinematics.chord_plan import BIAS, POSITION, VELOCITY
+from treemech.kinematics.chord_views import chord_pivots, partials, rows
+from treemech.kinematics.kernel import address_of, floats2, inlined, kernel
 from treemech.kinematics.plan import PRESCRIBED_SIGNAL, PRESCRIBED_U, PUBLIC
 from treemech.kinematics.status import CHORD_FAILED, OK
-from treemech.kinematics.sweep import columns, origin_velocities
-from treemech.kinematics.views import dofs, own_required, own_ud, prescriptions, signal_values
+from treemech.kinematics.sweep import columns, coordinate_rates, normalise, origin_velocities
+from treemech.kinematics.views import dofs, own_q, own_required, own_u, own_ud, prescriptions, signal_values
 
 from . import kkt
+from .loop_plan import LARGEST_PIVOT, LAST_PIVOT, STEP_PIVOT, STEP_ROW
 from .loop_views import (
     counters,
     diagonals,
@@ -29,6 +32,7 @@ from .loop_views import (
     matrix,
     matrix_rows,
     matrix_starts,
+    monitors,
     packed_mass,
     parents,
     patterns,
@@ -36,6 +40,10 @@ from .loop_views import (
     permuted,
     pivots,
     right_sides,
+    room_q,
+    room_rows,
+    room_u,
+    row_scales,
     scratch,
     shifts,
     slots,
@@ -71,7 +79,7 @@ def evaluate(plan, loops, W, S, t, q, u):
 
 @kernel
 def factorise(loops):
-    """The KKT matrix of the last evaluation, factorised."""
+    """The KKT matrix of the last evaluation, factorised; notes the smallest pivot of a multiplier."""
     Ax, slot, diagonal, A, P = (
         matrix(loops),
         slots(loops),
@@ -117,6 +125,18 @@ def factorise(loops):
         size, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), parents(loops), counters(loops),
         factor_rows(loops), factor(loops), D, scratch(loops), patterns(loops), flags(loops),
     )  # fmt: skip
+    smallest, weakest, scale = 1e300, 0, row_scales(loops)
+    for k in range(size):
+        r = perm[k] - n
+        if r >= 0 and masked[r] == 0:
+            pivot = abs(D[k]) / scale[r]
+            if pivot < smallest:
+                smallest, weakest = pivot, r
+    monitor = monitors(loops)
+    monitor[LAST_PIVOT] = smallest
+    if smallest < monitor[STEP_PIVOT]:
+        monitor[STEP_PIVOT], monitor[STEP_ROW] = smallest, weakest
+    monitor[LARGEST_PIVOT] = max(monitor[LARGEST_PIVOT], smallest)
 
 
 @kernel
@@ -156,3 +176,120 @@ def accelerate(plan, loops, tau, ud):
     for d in range(n):
         public = dof[d, PUBLIC]
         ud[public] = given[public] + x[d]
+
+
+@kernel
+def correct(plan, loops, level, step):
+    """Mass-weighted step of the speeds that removes the residuals of a level (POSITION or VELOCITY), after
+    `factorise`; returns the largest residual."""
+    right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
+    masked, dof = masks(loops), dofs(plan)
+    n = fixed_speeds(loops).shape[0]
+    largest = 0.0
+    for d in range(n):
+        right[d] = 0.0
+    for r in range(kept.shape[0]):
+        largest = max(largest, abs(Y[r, level]))
+        if kept[r] >= 0:
+            right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -Y[r, level]
+    solve(loops)
+    for d in range(n):
+        step[dof[d, PUBLIC]] = x[d]
+    return largest
+
+
+@kernel
+def project(plan, loops, W, S, t):
+    """The state of the work arrays onto the constraints, positions then velocities, to rounding; a status.
+
+    The choice of the rows of TABLE chords starts anew; their coordinates and all others of cut hinges settle.
+    """
+    q, u, pivot = own_q(plan), own_u(plan), chord_pivots(loops)
+    rates, step = room_q(loops), room_u(loops)
+    for c in range(pivot.shape[0]):
+        for k in range(6):
+            pivot[c, k] = -1
+    before = 1e300
+    for _ in range(6):
+        status = evaluate(plan, loops, W, S, t, q, u)
+        if status != OK:
+            return status
+        factorise(loops)
+        gap = correct(plan, loops, POSITION, step)
+        if gap <= 1e-16 or gap > 0.5 * before:
+            break
+        coordinate_rates(plan, q, step, rates)
+        for k in range(q.shape[0]):
+            q[k] += rates[k]
+        normalise(plan, q)
+        before = gap
+    correct(plan, loops, VELOCITY, step)
+    for k in range(u.shape[0]):
+        u[k] += step[k]
+    settle(loops)
+    return OK
+
+
+@kernel
+def tangential(plan, loops, step):
+    """A displacement in the speeds less its part normal to the constraints, in the metric of A; after `factorise`."""
+    right, x, A = right_sides(loops), solutions(loops), packed_mass(loops)
+    row, column, fixed, dof = speed_rows(loops), speed_columns(loops), fixed_speeds(loops), dofs(plan)
+    n = fixed.shape[0]
+    for k in range(right.shape[0]):
+        right[k] = 0.0
+    for k in range(A.shape[0]):
+        i, j = row[k], column[k]
+        if fixed[i] == 0 and fixed[j] == 0:
+            right[i] += A[k] * step[dof[j, PUBLIC]]
+            if i != j:
+                right[j] += A[k] * step[dof[i, PUBLIC]]
+    solve(loops)
+    for d in range(n):
+        if fixed[d] == 0:
+            step[dof[d, PUBLIC]] = x[d]
+
+
+@kernel
+def select_rows(loops, rank):
+    """Mask all but `rank` independent rows: pivoted Gram-Schmidt of P, speeds weighted by their inertia.
+
+    The choice holds until the next one: between, redundant rows must not compete.
+    """
+    masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
+    entry_row, entry_speed = entry_rows(loops), entry_speeds(loops)
+    A, row, column = packed_mass(loops), speed_rows(loops), speed_columns(loops)
+    m, n = masked.shape[0], fixed.shape[0]
+    G = floats2(address_of(room_rows(loops)), m, n)
+    weight = scratch(loops)
+    for k in range(A.shape[0]):
+        if row[k] == column[k]:
+            weight[row[k]] = A[k] ** -0.5
+    for r in range(m):
+        masked[r] = 1
+        for d in range(n):
+            G[r, d] = 0.0
+    for k in range(P.shape[0]):
+        r = kept[entry_row[k]]
+        if r >= 0 and fixed[entry_speed[k]] == 0:
+            G[r, entry_speed[k]] += P[k] * weight[entry_speed[k]]
+    for _ in range(rank):
+        best, size = -1, 0.0
+        for r in range(m):
+            if masked[r] == 1:
+                s = 0.0
+                for d in range(n):
+                    s += G[r, d] * G[r, d]
+                if s > size:
+                    best, size = r, s
+        if best < 0:
+            return
+        masked[best] = 0
+        for r in range(m):
+            if masked[r] == 1:
+                s = 0.0
+                for d in range(n):
+                    s += G[r, d] * G[best, d]
+                s /= size
+                for d in range(n):
+                    G[r, d] -= s * G[best, d]

@@ -21,11 +21,14 @@ PROTOTYPES: dict[str, list[Any]] = {
     "forward_dynamics": [_N] * 7,
     "inverse_dynamics": [_N] * 7,
     "constraints": [_F, *[_N] * 5],
+    "loop_rhs": [_F, _N, _N, _N],
+    "loop_project": [_F, *[_N] * 3],
+    "loop_tangent": [_F, *[_N] * 3],
     "loop_dynamics": [_F, *[_N] * 6],
     "mass_matrix": [_N] * 6,
     "positions": [_N] * 5,
     "trace": [_N] * 8,
-    "integrate": [_N] * 19,
+    "integrate": [_N] * 20,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

@@ -3,7 +3,8 @@
 
 The loop stops at every output buffer or step budget and goes on where it stood: all it knows lies in
 `control`, `count` and `work`, which the caller owns. Euler parameters are brought back to length 1 after
-every step and in every interpolated output (the retraction of the manifold).
+every step and in every interpolated output (the retraction of the manifold); with chords the whole state is
+brought back onto the constraints.
 """
 
 from math import isfinite, sqrt
@@ -11,19 +12,39 @@ from math import isfinite, sqrt
 import numpy as np
 
 from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
-from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, STEP_TOO_SMALL
+from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, SINGULAR_POSITION, STEP_TOO_SMALL
 
 from . import tableau
+from .loop_plan import (
+    LARGEST_PIVOT,
+    LAST_PIVOT,
+    MOST_PASSED,
+    N_MONITOR,
+    N_PASSED,
+    PASSED,
+    STAGE_PIVOTS,
+    STAGED,
+    STEP_PIVOT,
+    STEP_ROW,
+)
 
 DOP853, DP5 = 0, 1
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 # control (float64)
-TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME = range(7)
+TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME, USUAL_STEP = range(8)
 N_CONTROL = 8
 # count (int64)
-EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING = range(6)
+EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 N_COUNT = 8
-N_WORK_ROWS = 29  # rows of n doubles: 16 stages, new state, two errors, 8 of dense output, scratch
+# hooks (int64): entries that project a state and an error, the address of the pivots, rank if rows are selected
+PROJECT, TANGENT, MONITOR, RANK = range(4)
+N_HOOKS = 4
+# Parts of the largest multiplier pivot, which falls with the square of the distance to a singular position: near it,
+# next to it. Part of the usual step below which a step near it is given up.
+_NEAR, _BESIDE, _GIVEN_UP = 1e-2, 1e-6, 1e-5
+# work: rows of n doubles: 16 stages, new state, two errors, 8 of dense output, scratch; with chords room for the
+# stages of another step
+N_WORK_ROWS, N_LOOP_WORK_ROWS = 29, 46
 _NEW, _E5, _E3, _OLD, _F, _OUT = 16, 17, 18, 19, 20, 28
 
 
@@ -93,13 +114,13 @@ def _retract(y, rates, euler, n_euler):
 
 
 @kernel
-def _first_step(n, t, y, end, rtol, atol, max_step, order, work, rhs, context):
+def _first_step(n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context):
     """Starting step size (Hairer, Norsett, Wanner II.4), as scipy chooses it; one evaluation."""
     span = abs(end - t)
     direction = 1.0 if end >= t else -1.0
     K, new, f1 = floats(work, n), floats(work + 8 * _NEW * n, n), floats(work + 8 * _E5 * n, n)
-    d0 = sqrt(_square_norm(y, y, y, n, rtol, atol) / n)
-    d1 = sqrt(_square_norm(K, y, y, n, rtol, atol) / n)
+    d0 = sqrt(_square_norm(y, y, y, m, rtol, atol) / m)
+    d1 = sqrt(_square_norm(K, y, y, m, rtol, atol) / m)
     h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     h0 = min(h0, span)
     for i in range(n):
@@ -107,12 +128,101 @@ def _first_step(n, t, y, end, rtol, atol, max_step, order, work, rhs, context):
     status = call_rhs(rhs, t + direction * h0, work + 8 * _NEW * n, work + 8 * _E5 * n, context)
     for i in range(n):
         new[i] = f1[i] - K[i]
-    d2 = sqrt(_square_norm(new, y, y, n, rtol, atol) / n) / h0
+    d2 = sqrt(_square_norm(new, y, y, m, rtol, atol) / m) / h0
     if d1 <= 1e-15 and d2 <= 1e-15:
         h1 = max(1e-6, h0 * 1e-3)
     else:
         h1 = (0.01 / max(d1, d2)) ** (1.0 / order)
     return status, direction * min(min(100.0 * h0, h1), min(span, max_step))
+
+
+@kernel
+def _stages(method, n, t, h, y, work, control, monitor, rhs, context):
+    """The stages of a step from y, whose rate is the first of them, and the new state; a status."""
+    stages, table, nodes = (12, _A8, _C8) if method == DOP853 else (6, _A5, _C5)
+    new = floats(work + 8 * n * _NEW, n)
+    for s in range(1, stages + 1):
+        _combine(new, n, y, h, work, table + s)
+        control[PREVIOUS_TIME] = t + _COEFFICIENTS[nodes + s] * h
+        status = call_rhs(rhs, control[PREVIOUS_TIME], work + 8 * _NEW * n, work + 8 * s * n, context)
+        if status != OK:
+            return status
+        if monitor.shape[0] > 0:
+            monitor[STAGE_PIVOTS + s] = monitor[LAST_PIVOT]
+    return np.int32(OK)
+
+
+@kernel
+def _note_passage(method, t, h, monitor):
+    """Note a singular position within the step: where the parabola through the three smallest pivots comes to zero."""
+    stages, nodes = (11, _C8) if method == DOP853 else (5, _C5)  # the last but one stands at the end as well
+    a, b, c = 0, -1, -1
+    for s in range(1, stages + 1):
+        p = monitor[STAGE_PIVOTS + s]
+        if p < monitor[STAGE_PIVOTS + a]:
+            a, b, c = s, a, b
+        elif b < 0 or p < monitor[STAGE_PIVOTS + b]:
+            b, c = s, b
+        elif c < 0 or p < monitor[STAGE_PIVOTS + c]:
+            c = s
+    x, pa = _COEFFICIENTS[nodes + a], monitor[STAGE_PIVOTS + a]
+    xb, xc = _COEFFICIENTS[nodes + b] - x, _COEFFICIENTS[nodes + c] - x
+    slope_b, slope_c = (monitor[STAGE_PIVOTS + b] - pa) / xb, (monitor[STAGE_PIVOTS + c] - pa) / xc
+    bend = (slope_b - slope_c) / (xb - xc)
+    if not bend > 0.0:
+        return
+    slope = slope_b - bend * xb
+    x -= 0.5 * slope / bend
+    least = pa - 0.25 * slope * slope / bend
+    if 0.0 <= x < 1.0 and least < 0.1 * monitor[STAGE_PIVOTS + c]:
+        k = int(monitor[N_PASSED])
+        if k < MOST_PASSED:
+            monitor[PASSED + 2 * k] = t + x * h
+            monitor[PASSED + 2 * k + 1] = monitor[STEP_ROW]
+        monitor[N_PASSED] += 1.0
+
+
+@kernel
+def _reach(method, n, t, h, y, work, control, monitor, rhs, project, context):
+    """The state a shorter step leads to, projected, in the room for outputs; a status.
+
+    Near a singular position an interpolant is not good enough: off by more than the distance to the other branch, its
+    projection could end there; nor where the noise of stages off the manifold spoils it.
+    """
+    other = work + 8 * n * N_WORK_ROWS
+    _copy(other, 0, n, floats(work, n))
+    status = _stages(method, n, t, h, y, other, control, monitor, rhs, context)
+    if status == OK:
+        _copy(work, _OUT, n, floats(other + 8 * n * _NEW, n))
+        status = call_rhs(project, t + h, work + 8 * n * _OUT, 0, context)
+    return status
+
+
+@kernel
+def _fits(n, m, t, work, rtol, atol, project, context):
+    """Project an interpolated output; whether that took no more than ten times the tolerance."""
+    out, raw = floats(work + 8 * n * _OUT, n), floats(work + 8 * n * _OLD, n)
+    _copy(work, _OLD, n, out)
+    if call_rhs(project, t, work + 8 * n * _OUT, 0, context) != OK:
+        return False
+    for i in range(m):
+        if not abs(out[i] - raw[i]) < 10.0 * (atol[i] + rtol * abs(raw[i])):
+            return False
+    return True
+
+
+@kernel
+def _stays(n, t, work, monitor, project, context):
+    """Whether the projection moves the new state by less than half its distance to the singular position."""
+    new, moved = floats(work + 8 * n * _NEW, n), floats(work + 8 * n * _OUT, n)
+    reach = 0.5 * sqrt(monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT])
+    _copy(work, _OUT, n, new)
+    if call_rhs(project, t, work + 8 * n * _OUT, 0, context) != OK:
+        return False
+    for i in range(n):
+        if not abs(moved[i] - new[i]) < reach * (1.0 + abs(new[i])):
+            return False
+    return True
 
 
 @kernel
@@ -163,30 +273,42 @@ def _interpolate(method, n, x, y, F, out):
 
 
 @kernel
-def _error(method, n, h, y, work, rtol, atol):
-    """Error of the step relative to the tolerance."""
-    new, e5 = floats(work + 8 * n * _NEW, n), floats(work + 8 * n * _E5, n)
+def _errors(method, n, work):
+    """The error estimates of a step, divided by its size."""
     row = (_EC if method == DP5 else _E5C) + 0 * n  # not a literal: one instance of _weigh
-    _weigh(e5, n, work, row)
+    _weigh(floats(work + 8 * n * _E5, n), n, work, row)
+    if method == DOP853:
+        _weigh(floats(work + 8 * n * _E3, n), n, work, row + _E3C - _E5C)
+
+
+@kernel
+def _norm(method, n, m, h, y, work, rtol, atol):
+    """Error of the first m components relative to the tolerance."""
+    new, e5 = floats(work + 8 * n * _NEW, n), floats(work + 8 * n * _E5, n)
+    n5 = _square_norm(e5, y, new, m, rtol, atol)
     if method == DP5:
-        return abs(h) * sqrt(_square_norm(e5, y, new, n, rtol, atol) / n)
-    e3 = floats(work + 8 * n * _E3, n)
-    _weigh(e3, n, work, row + _E3C - _E5C)
-    n5 = _square_norm(e5, y, new, n, rtol, atol)
-    n3 = _square_norm(e3, y, new, n, rtol, atol)
+        return abs(h) * sqrt(n5 / m)
+    n3 = _square_norm(floats(work + 8 * n * _E3, n), y, new, m, rtol, atol)
     if n5 == 0.0 and n3 == 0.0:
         return 0.0
-    return abs(h) * n5 / sqrt((n5 + 0.01 * n3) * n)
+    return abs(h) * n5 / sqrt((n5 + 0.01 * n3) * m)
 
 
 def integrate(
     method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
-    capacity, t_step_, y_step_, dense_, budget,
+    capacity, t_step_, y_step_, dense_, budget, hooks_,
 ):  # fmt: skip
     """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status.
 
     With t_out: states at those times. Without: every accepted step goes to t_step, y_step (and, if dense_ is
     not 0, the 8 n coefficients of its interpolant). PAUSED when the buffer or the budget of steps is used up.
+
+    With chords (hooks): every accepted step and output is projected onto the constraints. Near a singular
+    position, where the multiplier pivot falls below 1e-2 of its largest, only the tangential part of the error
+    counts, and all stages are projected: off the manifold by e, at a distance d from the position, they would be
+    wrong by e / d, and the step would shrink until it stands there. No step ends next to the position, nor does the
+    projection move its end by more than a part of the distance: so the branch is kept. Positions passed are noted; a
+    step that shrinks all the same ends the integration.
     """
     control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
     y, atol = floats(y_, n), floats(atol_, n)
@@ -194,9 +316,14 @@ def integrate(
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
     rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
     stages, order = (12, 8) if method == DOP853 else (6, 5)
-    table, nodes = (_A8, _C8) if method == DOP853 else (_A5, _C5)
     K, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * _NEW, n)
     e5, out = floats(work + 8 * n * _E5, n), floats(work + 8 * n * _OUT, n)
+    m = count[CONTROLLED]
+    hooks = ints(hooks_, N_HOOKS if hooks_ != 0 else 0)
+    project = hooks[PROJECT] if hooks_ != 0 else 0
+    tangent = hooks[TANGENT] if hooks_ != 0 else 0
+    rank = hooks[RANK] if hooks_ != 0 else 0
+    monitor = floats(hooks[MONITOR] if hooks_ != 0 else 0, N_MONITOR if hooks_ != 0 else 0)
     t = control[TIME]
     if count[STARTED] == 0:
         _retract(y, K, euler, n_euler)
@@ -209,7 +336,9 @@ def integrate(
                 control[LAST_ERROR] = K[i]
                 return np.int32(NOT_FINITE + 16 * i)
         if control[STEP] == 0.0 and end != t:
-            status, control[STEP] = _first_step(n, t, y, end, rtol, atol, max_step, order, work, rhs, context)
+            status, control[STEP] = _first_step(
+                n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context
+            )
             if status != OK:
                 return status
         count[STARTED] = 1
@@ -225,11 +354,19 @@ def integrate(
             return np.int32(PAUSED)
         tried += 1
         rejected = False
+        hops = 0
+        staged = project != 0 and monitor[LAST_PIVOT] < _NEAR * monitor[LARGEST_PIVOT]
+        start_pivot = monitor[LAST_PIVOT] if project != 0 else 0.0
+        if project != 0:
+            monitor[STAGE_PIVOTS] = start_pivot
         h = control[STEP]
         while True:
             smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
-            if abs(h) > max_step:
+            if abs(h) > max_step and hops == 0:
                 h = direction * max_step
+            if project != 0:
+                monitor[STEP_PIVOT] = 1e300
+                monitor[STAGED] = 1.0 if staged else 0.0
             if abs(h) < smallest:
                 if rejected:
                     control[STEP] = h
@@ -240,19 +377,40 @@ def integrate(
             if (t_new - end) * direction > 0.0:
                 t_new = end
             h = t_new - t
-            for s in range(1, stages + 1):
-                _combine(new, n, y, h, work, table + s)
-                c = _COEFFICIENTS[nodes + s]
-                status = call_rhs(rhs, t + c * h, work + 8 * _NEW * n, work + 8 * s * n, context)
-                if status != OK:
-                    control[TIME] = t
-                    control[STEP] = h
-                    control[PREVIOUS_TIME] = t + c * h
-                    count[PENDING] = stored
-                    return status
+            status = _stages(method, n, t, h, y, work, control, monitor, rhs, context)
+            if status != OK:
+                control[TIME] = t
+                control[STEP] = h
+                count[PENDING] = stored
+                return status
             count[EVALUATIONS] += stages
-            error = _error(method, n, h, y, work, rtol, atol)
+            _errors(method, n, work)
+            singular = project != 0 and monitor[STEP_PIVOT] < _NEAR * monitor[LARGEST_PIVOT]
+            if singular and not staged:
+                staged = True
+                continue
+            if singular:
+                count[SINGULAR] += 1
+                call_rhs(tangent, t_new, work + 8 * n * _NEW, work + 8 * n * _E5, context)
+                if method == DOP853:
+                    call_rhs(tangent, t_new, work + 8 * n * _NEW, work + 8 * n * _E3, context)
+            error = _norm(method, n, m, h, y, work, rtol, atol)
             control[LAST_ERROR] = error
+            if error < 1.0 and singular:
+                beside = monitor[LAST_PIVOT] < _BESIDE * monitor[LARGEST_PIVOT]
+                if beside and hops < 8 and t_new != end:
+                    hops += 1  # end before it, or, where steps are too short for that, beyond it
+                    count[REJECTED] += 1
+                    h *= 0.7 if start_pivot > 16.0 * _BESIDE * monitor[LARGEST_PIVOT] else 1.4
+                    continue
+                if not beside and not _stays(n, t_new, work, monitor, project, context):
+                    error = 2.0
+            if error < 1.0 and dense_ != 0 and project != 0 and not staged:
+                status = _dense(method, n, t, h, y, work, rhs, context)
+                _interpolate(method, n, 0.5, y, work + 8 * n * _F, out)
+                if status != OK or not _fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
+                    staged = True  # noise of stages off the manifold would spoil the interpolant
+                    continue
             if error < 1.0:
                 factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
                 if rejected:
@@ -260,9 +418,17 @@ def integrate(
                 break
             rejected = True
             count[REJECTED] += 1
-            shrink = 0.9 * error ** (-1.0 / order)
-            h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
+            shrink, least = 0.9 * error ** (-1.0 / order), 0.5 if singular else 0.2
+            h *= shrink if shrink > least else least  # also when the error is not a number
+            if singular and abs(h) < _GIVEN_UP * control[USUAL_STEP]:
+                control[STEP] = h
+                count[PENDING] = stored
+                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
         count[STEPS] += 1
+        if singular:
+            _note_passage(method, t, h, monitor)
+        usual = control[USUAL_STEP]
+        control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
         wanted = n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
         if wanted or dense_ != 0:
             status = _dense(method, n, t, h, y, work, rhs, context)
@@ -272,8 +438,20 @@ def integrate(
             if method == DOP853:
                 count[EVALUATIONS] += 3
             while wanted:
-                _interpolate(method, n, (t_out[count[WRITTEN]] - t) / h, y, work + 8 * n * _F, out)
-                _retract(out, e5, euler, n_euler)
+                wish = t_out[count[WRITTEN]]
+                if singular:
+                    status = _reach(method, n, t, wish - t, y, work, control, monitor, rhs, project, context)
+                else:
+                    _interpolate(method, n, (wish - t) / h, y, work + 8 * n * _F, out)
+                    _retract(out, e5, euler, n_euler)
+                    if project != 0 and not _fits(n, m, wish, work, rtol, atol, project, context):
+                        monitor[STAGED] = 1.0
+                        status = _reach(
+                            method, n, t, wish - t, y, work, control, monitor, rhs, project, context
+                        )
+                if status != OK:
+                    count[PENDING] = stored
+                    return status
                 _copy(y_out_, count[WRITTEN], n, out)
                 count[WRITTEN] += 1
                 wanted = count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
@@ -282,6 +460,15 @@ def integrate(
             for r in range(7):
                 _copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (_F + r), n))
         _retract(new, last, euler, n_euler)
+        if project != 0:
+            monitor[STAGED] = 0.0
+            status = call_rhs(project, t_new, work + 8 * n * _NEW, rank, context)
+            if status == OK:
+                status = call_rhs(rhs, t_new, work + 8 * n * _NEW, work + 8 * n * stages, context)
+            if status != OK:
+                count[PENDING] = stored
+                return status
+            count[EVALUATIONS] += 3
         for i in range(n):
             y[i] = new[i]
             K[i] = last[i]

@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 METHODS = {"DOP853": 0, "DP5": 1}
 # Layout of the integrator's memory: dynamics.runge_kutta, which cannot be asked without importing numba
 _TIME, _END, _STEP, _RTOL, _MAX_STEP, _LAST_ERROR, _STAGE_TIME = range(7)
-_EVALUATIONS, _STEPS, _REJECTED, _WRITTEN, _STARTED, _PENDING = range(6)
-_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _E5_ROW, _NEW_ROW = 8, 8, 29, 17, 16
+_EVALUATIONS, _STEPS, _REJECTED, _WRITTEN, _STARTED, _PENDING, _CONTROLLED, _SINGULAR = range(8)
+_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _N_LOOP_WORK_ROWS, _E5_ROW, _NEW_ROW = 8, 8, 29, 46, 17, 16
 _BUFFER = 64  # accepted steps per visit to Python at the start
 
 
@@ -54,10 +54,19 @@ class _Integrator:
         self.core, self.method, self.n = core, method, n
         self.control, self.count = np.zeros(_N_CONTROL), np.zeros(_N_COUNT, dtype=np.int64)
         self.y, self.atol = y, atol
-        self.work = np.zeros(_N_WORK_ROWS * n)
+        self.work = np.zeros((_N_WORK_ROWS if core.loops is None else _N_LOOP_WORK_ROWS) * n)
         self.euler = np.array([*core.coordinates.euler_parameters, 0], dtype=np.int64)
         self.control[_TIME], self.control[_RTOL], self.control[_MAX_STEP] = t0, rtol, max_step
-        self.rhs = native.address("rhs")
+        self.count[_CONTROLLED] = len(atol)
+        loops = core.loops
+        self.context = core.context_address if loops is None else data(loops.context)
+        self.rhs = native.address("rhs" if loops is None else "loop_rhs")
+        self.hooks = np.zeros(4, dtype=np.int64)  # dynamics.runge_kutta: project, tangent, monitor, rank
+        if loops is not None:
+            self.hooks[:] = (
+                native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
+                loops.rank if loops.rank < loops.n_kept else 0,
+            )  # fmt: skip
         self.integrate = native.entry("integrate")
 
     @property
@@ -73,10 +82,10 @@ class _Integrator:
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
     ) -> int:
         status: int = self.integrate(
-            self.method, self.rhs, self.core.context_address, self.n, data(self.control), data(self.count),
+            self.method, self.rhs, self.context, self.n, data(self.control), data(self.count),
             data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
             len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
-            0 if dense is None else data(dense), budget,
+            0 if dense is None else data(dense), budget, data(self.hooks) if self.core.loops is not None else 0,
         )  # fmt: skip
         return status
 

@@ -12,8 +12,8 @@ from .plan import Floats, Ints, Plan
 
 # Columns of ChordPlan.chord; KIND is one of plan.RIGID, REVOLUTE, PRISMATIC, BALL, TABLE
 BODY_A, BODY_B, KIND, ADDRESS, PARAMETER, RECORD, NQ, NU, EULER = range(9)
-FIRST_ROW, N_ROWS, FIRST_Q, PATH_START, PATH_END, FIRST_ENTRY = range(9, 15)
-N_CHORD = 15
+FIRST_ROW, N_ROWS, FIRST_Q, FIRST_U, PATH_START, PATH_END, FIRST_ENTRY = range(9, 16)
+N_CHORD = 16
 # Columns of ChordPlan.place: end a in its body's base (rotation, point), then end b
 PLACE_A, PLACE_B, N_PLACE = 0, 12, 24
 # Columns of ChordPlan.path: a speed between the two ends, and whether it moves end b (+1) or end a (-1)
@@ -43,7 +43,8 @@ class ChordWork(NamedTuple):
     chord: Floats  # (nc, N_CHORD_WORK)
     partials: Floats  # entries of P: per chord, per speed of its path, per row
     record: Floats  # motion records of TABLE hinges
-    q: Floats  # coordinates of TABLE hinges, from the last fit
+    q: Floats  # coordinates of the cut hinges: where the fit of a TABLE hinge starts and ends
+    u: Floats  # their speeds
     pivot: Ints  # (nc, 6) which unit directions span the complement of a TABLE hinge
 
 
@@ -85,7 +86,7 @@ def make_chord_layout(
     place = np.zeros((len(chords), N_PLACE))
     path: list[tuple[int, int]] = []
     rows: list[tuple[str, int]] = []
-    record, n_q, n_entries = 0, 0, 0
+    record, n_q, n_u, n_entries = 0, 0, 0, 0
     for k, connection in enumerate(chords):
         hinge: Hinge = connection.element
         row = chord[k]
@@ -100,11 +101,12 @@ def make_chord_layout(
         row[NQ], row[NU] = hinge.n_coordinates, hinge.n_speeds
         row[EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
         row[FIRST_ROW], row[N_ROWS] = len(rows), 6 - hinge.n_speeds
-        row[FIRST_Q], row[RECORD] = n_q, record
+        row[FIRST_Q], row[FIRST_U], row[RECORD] = n_q, n_u, record
+        n_q += hinge.n_coordinates
+        n_u += hinge.n_speeds
         if row[KIND] == p.TABLE:
             row[ADDRESS], row[PARAMETER] = records[connection.name]
             record += 24 + 6 * hinge.n_speeds
-            n_q += hinge.n_coordinates
         own = paths(tree, plan, *bodies)
         row[PATH_START], row[PATH_END], row[FIRST_ENTRY] = len(path), len(path) + len(own), n_entries
         path += own
@@ -117,14 +119,15 @@ def make_chord_work(layout: ChordLayout, tree: Tree) -> ChordWork:
     chord = layout.plan.chord
     table = chord[:, KIND] == p.TABLE
     record = int(np.sum(24 + 6 * chord[table, NU])) if table.any() else 0
-    q = [c.element.reference() for c, t in zip(tree.chords, table, strict=True) if t]
+    q = [np.zeros(0), *(c.element.reference() for c in tree.chords)]
     entries = int(np.sum((chord[:, PATH_END] - chord[:, PATH_START]) * chord[:, N_ROWS]))
     return ChordWork(
         row=np.zeros((len(layout.rows), N_ROW)),
         chord=np.zeros((len(chord), N_CHORD_WORK)),
         partials=np.zeros(max(entries, 1)),
         record=np.zeros(max(record, 1)),
-        q=np.concatenate([np.zeros(1), *q])[1:] if q else np.zeros(1),
+        q=np.concatenate(q),
+        u=np.zeros(int(np.sum(chord[:, NU]))),
         pivot=np.full((len(chord), 6), -1, dtype=np.int64),
     )
 
@@ -134,7 +137,7 @@ def make_chord_context(tree_context: int, layout: ChordLayout, work: ChordWork) 
     arrays = (*layout.plan, *work)
     head = (
         tree_context, len(layout.plan.chord), len(layout.plan.path), len(layout.rows), len(work.partials),
-        len(work.record), len(work.q),
+        len(work.record), len(work.q), len(work.u),
     )  # fmt: skip
     addresses = [array.__array_interface__["data"][0] for array in arrays]
     return np.array([*head, *addresses], dtype=np.int64)

@@ -7,8 +7,8 @@ from . import chord_plan as _c
 from .kernel import member
 
 # The loop context: address of the tree context, sizes, then addresses
-TREE, N_CHORDS, N_PATH, N_ALL_ROWS, N_ENTRIES, N_RECORDS, N_CHORD_Q = range(7)
-FIRST_ARRAY = 7
+TREE, N_CHORDS, N_PATH, N_ALL_ROWS, N_ENTRIES, N_RECORDS, N_CHORD_Q, N_CHORD_U = range(8)
+FIRST_ARRAY = 8
 _FIELDS = {
     name: FIRST_ARRAY + k
     for k, name in enumerate((*_c.ChordPlan._fields, *("work_" + n for n in _c.ChordWork._fields)))
@@ -24,4 +24,5 @@ chord_work = member(_F, _FIELDS["work_chord"], (N_CHORDS, 0), _c.N_CHORD_WORK)
 partials = member(_F, _FIELDS["work_partials"], (N_ENTRIES, 0))
 chord_records = member(_F, _FIELDS["work_record"], (N_RECORDS, 0))
 chord_q = member(_F, _FIELDS["work_q"], (N_CHORD_Q, 0))
+chord_u = member(_F, _FIELDS["work_u"], (N_CHORD_U, 0))
 chord_pivots = member(_I, _FIELDS["work_pivot"], (N_CHORDS, 0), 6)

@@ -3,7 +3,7 @@
 OK = 1
 HINGE_FAILED, LOAD_FAILED, SIGNAL_FAILED = 2, 3, 4
 STEP_TOO_SMALL, NOT_FINITE, PAUSED = 5, 6, 7
-CHORD_FAILED = 8
+CHORD_FAILED, SINGULAR_POSITION = 8, 9
 
 
 def split(status: int) -> tuple[int, int]:

@@ -286,24 +286,61 @@ def turn_speeds(plan, q, u, direction):
 
 
 @kernel
-def coordinate_rates(plan, q, u, rates):
-    """q' = N(q) u: the speeds themselves, but for Euler parameters e' = (0, omega) e / 2."""
+def speeds_of_rates(plan, q, rates, u):
+    """u from q' = N(q) u: the inverse of `coordinate_rates`, whatever leaves the manifold left out."""
     body = bodies(plan)
     for i in range(1, body.shape[0]):
         iq, iu, euler = body[i, Q], body[i, U], body[i, EULER]
-        if euler < 0:
-            for k in range(body[i, NU]):
-                rates[iq + k] = u[iu + k]
-        else:
-            for k in range(euler):
-                rates[iq + k] = u[iu + k]
-            a = iq + euler
-            w = iu + euler
-            e0, e1, e2, e3 = 0.5 * q[a], 0.5 * q[a + 1], 0.5 * q[a + 2], 0.5 * q[a + 3]
-            x, y, z = u[w], u[w + 1], u[w + 2]
-            rates[a] = -x * e1 - y * e2 - z * e3
-            rates[a + 1] = x * e0 + y * e3 - z * e2
-            rates[a + 2] = y * e0 + z * e1 - x * e3
-            rates[a + 3] = z * e0 + x * e2 - y * e1
+        before = body[i, NU] if euler < 0 else euler
+        for k in range(before):
+            u[iu + k] = rates[iq + k]
+        if euler >= 0:
+            a, w = iq + euler, iu + euler
+            e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]
+            f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
+            r0, r1, r2, r3 = f * rates[a], f * rates[a + 1], f * rates[a + 2], f * rates[a + 3]
+            u[w] = r1 * e0 - r0 * e1 + r3 * e2 - r2 * e3
+            u[w + 1] = r2 * e0 - r0 * e2 + r1 * e3 - r3 * e1
+            u[w + 2] = r3 * e0 - r0 * e3 + r2 * e1 - r1 * e2
             for k in range(euler + 4, body[i, NQ]):
-                rates[iq + k] = u[iu + k - 1]
+                u[iu + k - 1] = rates[iq + k]
+
+
+@kernel
+def normalise(plan, q):
+    """Euler parameters of length 1."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        if body[i, EULER] >= 0:
+            a = body[i, Q] + body[i, EULER]
+            s = (q[a] * q[a] + q[a + 1] * q[a + 1] + q[a + 2] * q[a + 2] + q[a + 3] * q[a + 3]) ** -0.5
+            for k in range(a, a + 4):
+                q[k] *= s
+
+
+@kernel
+def coordinate_rates(plan, q, u, rates):
+    """q' = N(q) u of all hinges."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        rates_of_hinge(q, body[i, Q], body[i, NQ], u, body[i, U], body[i, EULER], rates)
+
+
+@kernel
+def rates_of_hinge(q, iq, nq, u, iu, euler, rates):
+    """q' of one hinge: the speeds themselves, but for Euler parameters e' = (0, omega) e / 2."""
+    if euler < 0:
+        for k in range(nq):
+            rates[iq + k] = u[iu + k]
+        return
+    for k in range(euler):
+        rates[iq + k] = u[iu + k]
+    a, w = iq + euler, iu + euler
+    e0, e1, e2, e3 = 0.5 * q[a], 0.5 * q[a + 1], 0.5 * q[a + 2], 0.5 * q[a + 3]
+    x, y, z = u[w], u[w + 1], u[w + 2]
+    rates[a] = -x * e1 - y * e2 - z * e3
+    rates[a + 1] = x * e0 + y * e3 - z * e2
+    rates[a + 2] = y * e0 + z * e1 - x * e3
+    rates[a + 3] = z * e0 + x * e2 - y * e1
+    for k in range(euler + 4, nq):
+        rates[iq + k] = u[iu + k - 1]
