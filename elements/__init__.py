@@ -2,6 +2,8 @@
 
 from .ball import Ball
 from .ball_bryant import BallBryant
+from .constraint import Constraint, RelativeMotion, Rows
+from .coupling import Coupling, CouplingRows
 from .curve import Curve
 from .cylindrical import Cylindrical
 from .element import Element, SignalValue, structure
@@ -34,6 +36,9 @@ __all__ = [
     "Ball",
     "BallBryant",
     "Constant",
+    "Constraint",
+    "Coupling",
+    "CouplingRows",
     "Curve",
     "Cylindrical",
     "Element",
@@ -52,8 +57,10 @@ __all__ = [
     "Polar",
     "Polynomial",
     "Prismatic",
+    "RelativeMotion",
     "Revolute",
     "Rigid",
+    "Rows",
     "Screw",
     "Signal",
     "SignalValue",

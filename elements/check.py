@@ -6,9 +6,13 @@ import numpy as np
 
 from treemech.topology.errors import ElementError
 
+from .check_constraint import check_constraint
+from .check_coupling import check_coupling
 from .check_hinge import check_hinge
 from .check_load import check_load
 from .check_signal import check_signal
+from .constraint import Constraint
+from .coupling import Coupling
 from .element import Element
 from .entry import check_methods, role_of
 from .hinge import Hinge
@@ -25,8 +29,8 @@ def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
 
     Parameters
     ----------
-    element : hinge, signal or load
-        The element, built in or foreign.
+    element : hinge, constraint, coupling, signal or load
+        The element, built in or foreign. A coupling of any number of coordinates is checked with three.
     samples : int
         Number of random positions (and speeds, and times).
     seed : int
@@ -43,15 +47,23 @@ def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
             f"check: {element.__name__} is a class; wanted an element, {element.__name__}(...)."
         )
     if not isinstance(element, Element):
-        raise ElementError(f"check: {element!r} is not an element; wanted a hinge, a signal or a load.")
+        raise ElementError(
+            f"check: {element!r} is not an element; wanted a hinge, a constraint, a coupling, a signal or a load."
+        )
     if samples < 1:
         raise ElementError(f"check: samples is {samples}; wanted at least 1.")
     role = role_of(element)
+    if isinstance(element, Coupling) and element.n_arguments is None:
+        element = element.joining(3)
     check_methods(element)
     rng = np.random.default_rng(seed)
     report = Report(element.kind, samples)
     if isinstance(element, Hinge):
         check_hinge(element, samples, rng, report)
+    elif isinstance(element, Constraint):
+        check_constraint(element, samples, rng, report)
+    elif isinstance(element, Coupling):
+        check_coupling(element, samples, rng, report)
     elif isinstance(element, Signal):
         check_signal(element, samples, rng, report)
     elif isinstance(element, Load):

@@ -7,10 +7,21 @@ from collections import namedtuple
 from numba import carray, cfunc, njit, types
 from numba.extending import intrinsic
 
+from .constraint import Constraint, RelativeMotion, Rows
+from .coupling import Coupling, CouplingRows
 from .differential import jet_signal
 from .element import SignalValue, parameters
-from .hinge import Hinge, Motion
-from .jet_motion import JIT_OPTIONS, compile_pose, compile_signal, jet_width
+from .hinge import Motion
+from .jet_motion import (
+    JIT_OPTIONS,
+    compile_constraint,
+    compile_coupling,
+    compile_pose,
+    compile_signal,
+    constraint_width,
+    coupling_width,
+    jet_width,
+)
 from .load import EndLoad, EndMotion
 from .signal import Function
 
@@ -61,17 +72,32 @@ def names_in(code):
     return names
 
 
-def scope(element, name, method):
-    """Globals of the generated entry."""
-    if name == "pose":
-        method = compile_pose(method, element.n_coordinates, JIT_OPTIONS)
-    elif name == "value":
+def scope(element, methods):
+    """Globals of the generated entry around the author's compiled methods."""
+    method, width, lanes = methods.get("evaluate"), 0, 0
+    if "pose" in methods:
+        lanes = element.n_coordinates
+        width, method = jet_width(lanes), compile_pose(methods["pose"], lanes, JIT_OPTIONS)
+    elif "value" in methods:
+        method = methods["value"]
         if isinstance(element, Function):
             plain = method
             method = njit(**JIT_OPTIONS)(lambda self, t: plain(t))
         method = compile_signal(method, JIT_OPTIONS)
+    elif method is None:
+        both = methods.get("residual"), methods.get("slip")
+        n_velocity = element.n_nonholonomic
+        n_position = element.n_rows - n_velocity
+        if isinstance(element, Constraint):
+            lanes = 6 + element.n_auxiliary
+            width = constraint_width(element.n_auxiliary)
+            method = compile_constraint(*both, n_position, n_velocity, element.n_auxiliary, JIT_OPTIONS)
+        elif isinstance(element, Coupling):
+            lanes = element.n_arguments
+            width = coupling_width(lanes)
+            method = compile_coupling(*both, n_position, n_velocity, lanes, JIT_OPTIONS)
     names = [p.name for p in parameters(element)]
-    result = {
+    return {
         "carray": carray,
         "shift": shift,
         "method": method,
@@ -79,11 +105,14 @@ def scope(element, name, method):
         "SignalValue": SignalValue,
         "EndMotion": EndMotion,
         "EndLoad": EndLoad,
+        "RelativeMotion": RelativeMotion,
+        "Rows": Rows,
+        "CouplingRows": CouplingRows,
         "Self": namedtuple("Self", names) if names else None,
+        "jet_signal": jet_signal,
+        "WIDTH": width,  # of the jets, and the lane of time
+        "N": lanes,
     }
-    if isinstance(element, Hinge) and name == "pose":
-        result.update(jet_signal=jet_signal, WIDTH=jet_width(element.n_coordinates), N=element.n_coordinates)
-    return result
 
 
 def as_cfunc(entry, cached):

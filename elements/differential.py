@@ -393,6 +393,32 @@ def jet_signal(typingctx, K, value, rate, acceleration, k):
     return kind(K, types.float64, types.float64, types.float64, types.intp), generate
 
 
+@intrinsic(prefer_literal=True)
+def jet_number(typingctx, K, value, rate, acceleration):
+    """A number with given derivatives along the motion, without partials."""
+    kind = Jet(literal("K", K))
+
+    def generate(context, builder, sig, args):
+        v, a, b = (Term(builder, value) for value in args[1:])
+        return put_together(context, builder, kind, Parts(v, a, b, Term(builder)))
+
+    return kind(K, types.float64, types.float64, types.float64), generate
+
+
+@intrinsic
+def with_partial(typingctx, x, k, slope):
+    """The number x with partial k = slope."""
+    if not isinstance(x, Differential):
+        raise TypingError(f"with_partial: wanted a Dual or Jet, got {x}")
+
+    def generate(context, builder, sig, args):
+        p = take_apart(context, builder, x, args[0])
+        g = builder.insert_element(p.g.value, args[2], args[1])
+        return put_together(context, builder, x, p._replace(g=Term(builder, g)))
+
+    return x(x, types.intp, types.float64), generate
+
+
 @intrinsic
 def lane(typingctx, vector, k):
     """Partial number k of ``x.g``."""

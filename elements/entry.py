@@ -4,9 +4,10 @@ Every element is one C function::
 
     int32 element(double *a, double *b, double t, double *parameters, double *out)      1 = ok
 
-a, b and out mean q, u, motion record (hinge); -, -, value record (signal); end motion, end load (load). Three
-ways lead there: the built library (built-in elements, no numba), numba (the method compiled as it stands,
-`self` a record of its parameters), or, for what cannot be compiled, a Python callback with one warning.
+a, b and out mean q, u, motion record (hinge); -, -, value record (signal); end motion, end load (load); relative
+motion, s and s', rows (constraint); q, u, rows (coupling). Three ways lead there: the built library (built-in
+elements, no numba), numba (the method compiled as it stands, `self` a record of its parameters), or, for what
+cannot be compiled, a Python callback with one warning.
 """
 
 import ctypes
@@ -30,6 +31,8 @@ from treemech.topology.errors import ElementError, TreemechError
 
 from . import library
 from .cache import cache_folder, log, numba_cache
+from .constraint import Constraint, RelativeMotion, rows_layout, rows_size, rows_views
+from .coupling import Coupling, coupling_layout, coupling_size, coupling_views
 from .element import Element, Floats, kinds, parameters, record
 from .hinge import Hinge, has_pose, motion_layout, motion_views
 from .load import EndLoad, EndMotion
@@ -58,17 +61,19 @@ class Failure:
     exception: BaseException | None = None
 
 
+ROLES = ("hinge", "constraint", "coupling", "signal", "load")
+_SIZES = ("n_holonomic", "n_nonholonomic", "n_auxiliary", "n_arguments")
 _failure = Failure()
 _compiled: dict[tuple[Any, ...], Any] = {}
 _warned: set[type] = set()
 
 
 def role_of(element: Element) -> str:
-    """ "hinge", "signal" or "load"."""
-    for role in ("hinge", "signal", "load"):
+    """ "hinge", "constraint", "coupling", "signal" or "load"."""
+    for role in ROLES:
         if getattr(element, "is_" + role, False):
             return role
-    raise ElementError(f"{element.kind} is neither a hinge nor a signal nor a load: subclass one of them.")
+    raise ElementError(f"{element.kind} is no {', '.join(ROLES[:-1])} or {ROLES[-1]}: subclass one of them.")
 
 
 def make_entry(element: Element) -> Entry:
@@ -97,30 +102,47 @@ def library_address(element: Element) -> int | None:
     name = library_name(cls)
     if not cls.__module__.startswith("treemech.elements.") or not isinstance(built, dict):
         return None
+    if sizes(element) != sizes(cls):  # it was built for the sizes of the class
+        return None
     if built.get(name) != list(kinds(element)):
         return None
     return library.symbol(name)
 
 
+def sizes(element: Any) -> tuple[Any, ...]:
+    """What shapes the compiled form beside class and kinds: numbers of rows, auxiliary unknowns, arguments."""
+    return tuple(getattr(element, name, None) for name in _SIZES)
+
+
 # ---------------------------------------------------------------- the author's method
-def method_of(element: Element) -> tuple[str, Callable[..., Any]]:
-    """(name, function) of what the author wrote: evaluate, or pose / value alone."""
+def methods_of(element: Element) -> dict[str, Callable[..., Any]]:
+    """What the author wrote, by name: evaluate, or pose / value alone, or residual and slip."""
     cls: Any = type(element)
     if isinstance(element, Function):
-        return "value", element.function
+        return {"value": element.function}
     if isinstance(element, Hinge) and has_pose(element):
-        return "pose", cls.pose
+        return {"pose": cls.pose}
     if isinstance(element, Signal) and cls.evaluate is Signal.evaluate and hasattr(cls, "value"):
-        return "value", cls.value
-    return "evaluate", cls.evaluate
+        return {"value": cls.value}
+    if getattr(cls, "evaluate", None) in (Constraint.evaluate, Coupling.evaluate):
+        equations = {name: getattr(cls, name) for name in ("residual", "slip") if hasattr(cls, name)}
+        return equations or {"evaluate": cls.evaluate}
+    return {"evaluate": cls.evaluate}
 
 
+_SLIP = ("offset", "rotation", "velocity", "angular_velocity", "s", "t", "f")
 _ARGUMENTS = {
     ("hinge", "evaluate"): ("self", "q", "u", "t", "motion"),
     ("hinge", "pose"): ("self", "q", "t", "offset", "rotation"),
     ("signal", "evaluate"): ("self", "t", "out"),
     ("signal", "value"): ("self", "t"),
     ("load", "evaluate"): ("self", "end", "t", "load"),
+    ("constraint", "evaluate"): ("self", "motion", "t", "rows"),
+    ("constraint", "residual"): ("self", "offset", "rotation", "s", "t", "f"),
+    ("constraint", "slip"): ("self", *_SLIP),
+    ("coupling", "evaluate"): ("self", "q", "u", "t", "rows"),
+    ("coupling", "residual"): ("self", "q", "t", "f"),
+    ("coupling", "slip"): ("self", "q", "u", "t", "f"),
 }
 
 
@@ -134,25 +156,31 @@ def place_of(element: Element, function: Callable[..., Any]) -> str:
 
 def check_methods(element: Element) -> None:
     """Refuse an element that lacks a method, or whose method takes other arguments, naming class and line."""
-    role = role_of(element)
-    name, function = method_of(element)
-    base = {"hinge": Hinge, "signal": Signal}.get(role)
-    if base is not None and function is getattr(base, name, None):
-        other = "pose(self, q, t, offset, rotation)" if role == "hinge" else "value(self, t)"
-        raise ElementError(f"{element.kind} has neither evaluate() nor {other}: write one of them.")
+    role, methods = role_of(element), methods_of(element)
+    other = {"hinge": "pose", "signal": "value", "constraint": "residual", "coupling": "residual"}.get(role)
+    base: Any = {"hinge": Hinge, "signal": Signal, "constraint": Constraint, "coupling": Coupling}.get(role)
+    if base is not None and methods.get("evaluate") is base.evaluate:
+        raise ElementError(
+            f"{element.kind} has neither evaluate() nor {other}({', '.join(_ARGUMENTS[role, str(other)])}): "
+            "write one of them."
+        )
     if isinstance(element, Function):
         return
-    wanted = _ARGUMENTS[role, name]
-    try:
-        count = len(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return
-    if count != len(wanted):
-        raise ElementError(
-            f"{element.kind}.{name} ({place_of(element, function)}) takes {count} arguments; "
-            f"wanted {name}({', '.join(wanted)})."
-        )
+    for name, function in methods.items():
+        wanted = _ARGUMENTS[role, name]
+        try:
+            count = len(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            continue
+        if count != len(wanted):
+            raise ElementError(
+                f"{element.kind}.{name} ({place_of(element, function)}) takes {count} arguments; "
+                f"wanted {name}({', '.join(wanted)})."
+            )
+    if isinstance(element, (Constraint, Coupling)):
+        check_sizes(element, methods)
     if isinstance(element, Hinge):
+        name = next(iter(methods))
         n, k = element.n_coordinates, element.euler_parameters
         if not isinstance(n, int) or not 0 <= n <= 7 or element.n_speeds > 6:
             raise ElementError(f"{element.kind}.n_coordinates is {n!r}; wanted an integer from 0 to 7.")
@@ -166,12 +194,42 @@ def check_methods(element: Element) -> None:
             )
 
 
+def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[..., Any]]) -> None:
+    """Refuse numbers of rows that are none, and rows without the method that fills them."""
+    counts = {name: n for name, n in zip(_SIZES, sizes(element), strict=True) if n is not None}
+    for name, n in counts.items():
+        if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+            raise ElementError(f"{element.kind}.{name} is {n!r}; wanted an integer of at least 0.")
+    if isinstance(element, Coupling) and not element.n_arguments:
+        raise ElementError(
+            f"{element.kind}.n_arguments is {element.n_arguments}: say how many coordinates it joins, "
+            f"{element.kind}(...).joining(2)."
+        )
+    if element.n_holonomic + element.n_nonholonomic == 0:
+        raise ElementError(f"{element.kind} has no equations: set n_holonomic or n_nonholonomic.")
+    position = "n_holonomic + n_auxiliary" if isinstance(element, Constraint) else "n_holonomic"
+    n_velocity = element.n_nonholonomic
+    for name, number, n in (
+        ("residual", position, element.n_rows - n_velocity),
+        ("slip", "n_nonholonomic", n_velocity),
+    ):
+        if "evaluate" in methods or (n > 0) == (name in methods):
+            continue
+        wanted = f"{name}({', '.join(_ARGUMENTS[role_of(element), name])})"
+        raise ElementError(
+            f"{element.kind} has {number} = {n} and no {wanted}: write it, or evaluate()."
+            if n
+            else f"{element.kind} has {name}() ({place_of(element, methods[name])}) and {number} = 0: say how many "
+            "equations it has."
+        )
+
+
 # ---------------------------------------------------------------- compiled by numba
 def entry_source(element: Element) -> str:
     """Source of the C function around the author's method."""
-    role, (name, _) = role_of(element), method_of(element)
+    role, names = role_of(element), "/".join(methods_of(element))
     lines, items, start, arrays = [], [], 0, []
-    jet = name == "pose"
+    jet = names not in ("evaluate", "value")
     for p in parameters(element):
         if p.kind == "scalar":
             items.append(f"par_[{start}]")
@@ -198,6 +256,26 @@ def entry_source(element: Element) -> str:
         lines.append(f"q = carray(a_, ({n},))")
         lines.append(f"u = carray(b_, ({m},))")
         lines.append(f"method(self, q, u, t, Motion({', '.join(views)}))")
+    elif isinstance(element, Constraint):
+        na = element.n_auxiliary
+        parts = (
+            ("a_", 0, (3,)),
+            ("a_", 3, (3, 3)),
+            ("a_", 12, (3,)),
+            ("a_", 15, (3,)),
+            ("b_", 0, (na,)),
+            ("b_", na, (na,)),
+        )
+        motion = (f"carray(shift({x}, {at}), {shape})" for x, at, shape in parts)
+        views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in rows_layout(element.n_rows, na))
+        lines.append(f"motion = RelativeMotion({', '.join(motion)})")
+        lines.append(f"method(self, motion, t, Rows({', '.join(views)}))")
+    elif isinstance(element, Coupling):
+        k = element.n_arguments or 0
+        views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in coupling_layout(element.n_rows, k))
+        lines.append(
+            f"method(self, carray(a_, ({k},)), carray(b_, ({k},)), t, CouplingRows({', '.join(views)}))"
+        )
     elif role == "signal":
         lines.append("method(self, t, carray(out_, (3,)))")
     else:
@@ -207,23 +285,24 @@ def entry_source(element: Element) -> str:
         )
         lines.append("method(self, end, t, EndLoad(carray(out_, (3,)), carray(shift(out_, 3), (3,))))")
     body = "\n".join("    " + line for line in lines)
-    return f"# C entry of {element.kind}.{name}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
+    head = f"# C entry of {element.kind}.{names}" + (
+        f", sizes {sizes(element)}" if any(sizes(element)) else ""
+    )
+    return f"{head}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
 
 
 def entry_globals(element: Element) -> tuple[dict[str, Any], set[Callable[..., Any]]]:
     """Names the entry source uses, and the author's functions among them. Imports numba."""
     from . import compiling
 
-    name, function = method_of(element)
     seen: dict[Callable[..., Any], Any] = {}
-    method = compiling.with_helpers(function, seen)
-    scope = compiling.scope(element, name, method)
-    return scope, set(seen)
+    methods = {name: compiling.with_helpers(f, seen) for name, f in methods_of(element).items()}
+    return compiling.scope(element, methods), set(seen)
 
 
 def compile_entry(element: Element) -> Any:
     """A numba cfunc of the element's method, from the disk cache if its source has not changed."""
-    key = (type(element), method_of(element)[1], kinds(element))
+    key = (type(element), *methods_of(element).values(), kinds(element), sizes(element))
     if key in _compiled:
         return _compiled[key]
     with numba_cache():
@@ -312,9 +391,11 @@ def load_entry(name: str, source: str, scope: dict[str, Any]) -> Any:
 
 def _cannot_compile(element: Element, error: Exception) -> None:
     """Warn once that the element runs as Python; raise where that is no way out."""
-    name, function = method_of(element)
-    line, cause = explain(function, error)
-    if line is None:
+    for name, function in methods_of(element).items():  # noqa: B007
+        line, cause = explain(function, error)
+        if line is not None:
+            break
+    else:
         raise error  # not the author's fault
     file = Path(inspect.getsourcefile(function) or "?")
     text = linecache.getline(str(file), line).strip()
@@ -399,10 +480,10 @@ def _doubles(address: int | None, n: int) -> Floats:
 
 def python_entry(element: Element) -> Entry:
     """The element's method behind a ctypes callback; exceptions are kept for the driver."""
-    role, (name, function) = role_of(element), method_of(element)
-    if name == "pose":
+    role, (name, function) = role_of(element), next(iter(methods_of(element).items()))
+    if name in ("pose", "residual", "slip"):
         raise ElementError(
-            f"{element.kind}.pose needs numba for its derivatives: unset NUMBA_DISABLE_JIT, or write evaluate()."
+            f"{element.kind}.{name} needs numba for its derivatives: unset NUMBA_DISABLE_JIT, or write evaluate()."
         )
     views: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
@@ -410,6 +491,17 @@ def python_entry(element: Element) -> Entry:
         if isinstance(element, Hinge):
             n, m = element.n_coordinates, element.n_speeds
             return _doubles(a, n), _doubles(b, m), motion_views(_doubles(out, 24 + 6 * m), m)
+        if isinstance(element, Constraint):
+            n, na = element.n_rows, element.n_auxiliary
+            pose = _doubles(a, 18)
+            s = _doubles(b, 2 * na)
+            motion = RelativeMotion(
+                pose[:3], pose[3:12].reshape(3, 3), pose[12:15], pose[15:], s[:na], s[na:]
+            )
+            return motion, rows_views(_doubles(out, rows_size(n, na)), n, na)
+        if isinstance(element, Coupling):
+            n, k = element.n_rows, element.n_arguments or 0
+            return _doubles(a, k), _doubles(b, k), coupling_views(_doubles(out, coupling_size(n, k)), n, k)
         if role == "signal":
             return (_doubles(out, 3),)
         end = EndMotion(
@@ -422,9 +514,9 @@ def python_entry(element: Element) -> Entry:
             key = (a, b, out)
             if key not in views:
                 views[key] = look(a, b, out)
-            if isinstance(element, Hinge):
-                q, u, motion = views[key]
-                function(python_self(element, t), q, u, t, motion)
+            if role in ("hinge", "coupling"):
+                q, u, filled = views[key]
+                function(python_self(element, t), q, u, t, filled)
             elif name == "value":
                 raise ElementError(f"{element.kind}: rates of a plain Python function need numba.")
             elif role == "signal":

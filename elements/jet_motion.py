@@ -1,5 +1,6 @@
 # mypy: ignore-errors
-"""From a pose alone to all records of a hinge, and from a signal to its rates, by running them on jets.
+"""From a pose alone to all records of a hinge, from a residual to the rows of a constraint, from a signal to its
+rates, by running them on jets.
 
 The author of a hinge writes c(q, t) and C(q, t). Compiled for ``Jet(K)`` the same source yields (3.3.28-34)::
 
@@ -8,6 +9,16 @@ The author of a hinge writes c(q, t) and C(q, t). Compiled for ``Jet(K)`` the sa
     v00 = c''              w00 = axial(skew part of C'' C^T)    bias: second derivative for q'' = 0
 
 (C'' C^T = [alpha x] + [omega x][omega x]; the second term is symmetric.)
+
+The author of a constraint writes f(c, C, s, t). With a lane for each of c, a turn of C, s and t (5.3.17)::
+
+    force = df/dc     moment = df/dturn     auxiliary = df/ds     drift = df/dt     bias = f'' for v' = w' = s'' = 0
+
+or g(c, C, v, w, s, t), linear in v and w, with a lane for each of these::
+
+    force = dg/dv     moment = dg/dw        drift = g for v = w = 0                 bias = g'  for v' = w' = 0
+
+A coupling is the same with q in the place of c, C, s.
 """
 
 from collections.abc import Callable
@@ -18,25 +29,37 @@ from numba import njit
 from treemech.topology.errors import ElementError
 
 from . import elementary  # noqa: F401  teaches numba sin, exp, ... of jets
-from .differential import jet_seed, lane, stack_array
+from .differential import jet_number, jet_seed, lane, stack_array, with_partial
 
 JIT_OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
 
 
-def jet_width(n_coordinates: int) -> int:
-    """K of the jets for a pose: a lane for each coordinate and one for time, rounded up to 2, 4 or 8.
+def jet_width(n_coordinates: int, what: str = "pose", widest: int = 8) -> int:
+    """K of the jets for a pose: a lane for each coordinate and one for time, rounded up to 2, 4, 8, ...
 
     Signals handed to the pose in ``self`` are made by ``jet_signal(K, ..., n_coordinates)`` with this K.
 
     >>> [jet_width(n) for n in (0, 1, 3, 4, 7)]
     [2, 2, 4, 8, 8]
     """
-    for width in (2, 4, 8):
+    width = 2
+    while width <= widest:
         if 0 <= n_coordinates < width:
             return width
+        width *= 2
     raise ElementError(
-        f"a pose can have 0 to 7 coordinates, got {n_coordinates}: write evaluate() with its partials."
+        f"a {what} can have 0 to {widest - 1} coordinates, got {n_coordinates}: write evaluate() with its partials."
     )
+
+
+def constraint_width(n_auxiliary: int) -> int:
+    """K of the jets for a constraint: lanes for offset, turn, auxiliary unknowns and time."""
+    return jet_width(6 + n_auxiliary, "residual or slip", 16)
+
+
+def coupling_width(n_arguments: int) -> int:
+    """K of the jets for a coupling: a lane for each argument and one for time."""
+    return jet_width(n_arguments, "coupling", 32)
 
 
 def compiled(function: Callable, jit_options: dict[str, Any] | None) -> Callable:
@@ -89,6 +112,173 @@ def compile_pose(pose: Callable, n_coordinates: int, jit_options: dict[str, Any]
     return compiled(evaluate, jit_options)
 
 
+# ---------------------------------------------------------------- constraints
+def moving_pose(K: int, lanes: float, jit_options: dict[str, Any] | None) -> Callable:
+    """Fill offset and rotation with jets of the relative motion; with lanes = 1 also partials 0..5."""
+
+    def fill(motion, offset, rotation):
+        C, w = motion.rotation, motion.angular_velocity
+        for i in range(3):
+            k, m = (i + 1) % 3, (i + 2) % 3
+            offset[i] = with_partial(jet_number(K, motion.offset[i], motion.velocity[i], 0.0), i, lanes)
+            for j in range(3):
+                # C' = [w x] C and, for w' = 0, C'' = [w x] C' (3.3.24); partial to a turn about axis l: [e_l x] C
+                rate_k = w[m] * C[i, j] - w[i] * C[m, j]
+                rate_m = w[i] * C[k, j] - w[k] * C[i, j]
+                x = jet_number(K, C[i, j], w[k] * C[m, j] - w[m] * C[k, j], w[k] * rate_m - w[m] * rate_k)
+                rotation[i, j] = with_partial(
+                    with_partial(x, 3 + k, lanes * C[m, j]), 3 + m, -lanes * C[k, j]
+                )
+
+    return compiled(fill, jit_options)
+
+
+def compile_constraint(
+    residual: Callable | None,
+    slip: Callable | None,
+    n_position: int,
+    n_velocity: int,
+    n_auxiliary: int,
+    jit_options: dict[str, Any] | None = None,
+) -> Callable:
+    """Compile ``residual`` (n_position equations) and ``slip`` (n_velocity) to ``evaluate(self, motion, t, rows)``.
+
+    Every array of ``rows`` is filled in; nothing needs to be zeroed before.
+    """
+    na, nf, nv = n_auxiliary, n_position, n_velocity
+    N = 6 + na  # the lane of time
+    K = constraint_width(na)
+
+    def nothing(self, motion, t, rows):
+        pass
+
+    position = velocity = compiled(nothing, jit_options)
+    if residual is not None:
+        residual, place = compiled(residual, jit_options), moving_pose(K, 1.0, jit_options)
+
+        def position_rows(self, motion, t, rows):
+            offset, rotation = stack_array("jet", K, (3,)), stack_array("jet", K, (3, 3))
+            s, f = stack_array("jet", K, (na,)), stack_array("jet", K, (nf,))
+            place(motion, offset, rotation)
+            for k in range(na):
+                s[k] = jet_seed(K, motion.s[k], motion.s_rate[k], 6 + k)
+            residual(self, offset, rotation, s, jet_seed(K, t, 1.0, N), f)
+            for i in range(nf):
+                x = f[i]
+                rows.residual[i] = x.v
+                rows.drift[i] = lane(x.g, N)
+                rows.bias[i] = x.b
+                for k in range(3):
+                    rows.force[i, k] = lane(x.g, k)
+                    rows.moment[i, k] = lane(x.g, 3 + k)
+                for k in range(na):
+                    rows.auxiliary[i, k] = lane(x.g, 6 + k)
+
+        position = compiled(position_rows, jit_options)
+    if slip is not None:
+        slip, carry = compiled(slip, jit_options), moving_pose(K, 0.0, jit_options)
+
+        def velocity_rows(self, motion, t, rows):
+            offset, rotation = stack_array("jet", K, (3,)), stack_array("jet", K, (3, 3))
+            v, w, s = stack_array("jet", K, (3,)), stack_array("jet", K, (3,)), stack_array("jet", K, (na,))
+            along, still = stack_array("jet", K, (nv,)), stack_array("jet", K, (nv,))
+            time = jet_number(K, t, 1.0, 0.0)
+            carry(motion, offset, rotation)
+            for k in range(na):
+                s[k] = jet_number(K, motion.s[k], motion.s_rate[k], 0.0)
+            for k in range(3):
+                v[k] = motion.velocity[k]
+                w[k] = motion.angular_velocity[k]
+            slip(self, offset, rotation, v, w, s, time, along)
+            for k in range(3):
+                v[k] = jet_seed(K, 0.0, 0.0, k)
+                w[k] = jet_seed(K, 0.0, 0.0, 3 + k)
+            slip(self, offset, rotation, v, w, s, time, still)
+            for j in range(nv):
+                i, x = nf + j, still[j]
+                rows.residual[i] = 0.0
+                rows.drift[i] = x.v
+                rows.bias[i] = along[j].a
+                for k in range(3):
+                    rows.force[i, k] = lane(x.g, k)
+                    rows.moment[i, k] = lane(x.g, 3 + k)
+                for k in range(na):
+                    rows.auxiliary[i, k] = 0.0
+
+        velocity = compiled(velocity_rows, jit_options)
+
+    def evaluate(self, motion, t, rows):
+        position(self, motion, t, rows)
+        velocity(self, motion, t, rows)
+
+    return compiled(evaluate, jit_options)
+
+
+def compile_coupling(
+    residual: Callable | None,
+    slip: Callable | None,
+    n_position: int,
+    n_velocity: int,
+    n_arguments: int,
+    jit_options: dict[str, Any] | None = None,
+) -> Callable:
+    """Compile ``residual`` and ``slip`` of a coupling to ``evaluate(self, q, u, t, rows)``."""
+    n, nf, nv = n_arguments, n_position, n_velocity  # lane n is that of time
+    K = coupling_width(n)
+
+    def nothing(self, q, u, t, rows):
+        pass
+
+    position = velocity = compiled(nothing, jit_options)
+    if residual is not None:
+        residual = compiled(residual, jit_options)
+
+        def position_rows(self, q, u, t, rows):
+            coordinates, f = stack_array("jet", K, (n,)), stack_array("jet", K, (nf,))
+            for k in range(n):
+                coordinates[k] = jet_seed(K, q[k], u[k], k)
+            residual(self, coordinates, jet_seed(K, t, 1.0, n), f)
+            for i in range(nf):
+                x = f[i]
+                rows.residual[i] = x.v
+                rows.drift[i] = lane(x.g, n)
+                rows.bias[i] = x.b
+                for k in range(n):
+                    rows.partials[i, k] = lane(x.g, k)
+
+        position = compiled(position_rows, jit_options)
+    if slip is not None:
+        slip = compiled(slip, jit_options)
+
+        def velocity_rows(self, q, u, t, rows):
+            coordinates, speeds = stack_array("jet", K, (n,)), stack_array("jet", K, (n,))
+            along, still = stack_array("jet", K, (nv,)), stack_array("jet", K, (nv,))
+            time = jet_number(K, t, 1.0, 0.0)
+            for k in range(n):
+                coordinates[k] = jet_number(K, q[k], u[k], 0.0)
+                speeds[k] = u[k]
+            slip(self, coordinates, speeds, time, along)
+            for k in range(n):
+                speeds[k] = jet_seed(K, 0.0, 0.0, k)
+            slip(self, coordinates, speeds, time, still)
+            for j in range(nv):
+                i, x = nf + j, still[j]
+                rows.residual[i] = 0.0
+                rows.drift[i] = x.v
+                rows.bias[i] = along[j].a
+                for k in range(n):
+                    rows.partials[i, k] = lane(x.g, k)
+
+        velocity = compiled(velocity_rows, jit_options)
+
+    def evaluate(self, q, u, t, rows):
+        position(self, q, u, t, rows)
+        velocity(self, q, u, t, rows)
+
+    return compiled(evaluate, jit_options)
+
+
+# ---------------------------------------------------------------- signals
 def compile_signal(function: Callable, jit_options: dict[str, Any] | None = None) -> Callable:
     """Compile ``value(self, t)`` to ``evaluate(self, t, out)``: out = value, rate, acceleration."""
     function = compiled(function, jit_options)

@@ -22,6 +22,9 @@ CORE_FOLDERS = ("elements", "kinematics")
 NOT_CORE = (
     "cache",
     "check",
+    "check_constraint",
+    "check_coupling",
+    "check_equations",
     "check_hinge",
     "check_load",
     "check_signal",

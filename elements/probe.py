@@ -12,9 +12,12 @@ import numpy as np
 
 from treemech.topology.errors import ElementError, unknown
 
+from .constraint import Constraint, RelativeMotion
+from .coupling import Coupling
 from .element import Element, Floats, parameters
-from .entry import _ARGUMENTS, _WithSignals, check_methods, method_of, place_of, role_of
+from .entry import _ARGUMENTS, _WithSignals, check_methods, methods_of, place_of, role_of
 from .hinge import Hinge, has_pose
+from .report import locked, shown
 
 MISTAKES = (IndexError, ValueError, AttributeError, TypeError, NameError)  # of a program, not of physics
 _PHYSICS = re.compile(
@@ -35,27 +38,45 @@ MEANING = {
     "out": "value, rate, acceleration",
     "force": "components in the world",
     "moment": "components in the world",
+    "f": "one number per equation",
+}
+MEANING_IN_ROWS = {
+    "residual": "one number per row (f, 5.3.17)",
+    "drift": "one number per row, what remains without velocity (P0, 5.3.17)",
+    "bias": "one number per row, what remains without acceleration (P00, 5.3.17)",
+    "force": "one row per equation, on end b in the base of end a",
+    "moment": "one row per equation, on end b in the base of end a",
+    "auxiliary": "one row per equation, one column per auxiliary unknown",
+    "partials": "one row per equation, one column per coordinate (P, 5.3.17)",
 }
 
 
-def probe(hinge: Hinge) -> None:
-    """Run evaluate, or pose, once in Python at the reference coordinates; refuse what is a mistake of programming.
+def probe(element: Hinge | Constraint | Coupling) -> None:
+    """Run the author's methods once in Python at one position; refuse what is a mistake of programming.
 
     Compiled code checks no bounds, so an index out of range is found here or never. What the author raises
-    with `raise` is left for run time: the reference position may lie outside the hinge's physics.
+    with `raise` is left for run time: the position may lie outside the element's physics.
     """
-    check_methods(hinge)
+    check_methods(element)
+    place = () if isinstance(element, Hinge) else sampled(element, np.random.default_rng(0), 0.0)
     try:
-        q = hinge.reference()
-        if has_pose(hinge):
-            python_pose(hinge, q, 0.0)
+        if isinstance(element, Hinge):
+            q = element.reference()
+            if has_pose(element):
+                python_pose(element, q, 0.0)
+            else:
+                element.motion(q, np.zeros(element.n_speeds), 0.0)
+        elif "evaluate" not in methods_of(element):
+            python_equations(element, place, locked(np.zeros(n_rates(element))), 0.0)
+        elif isinstance(element, Constraint):
+            element.rows(relative_motion(place, locked(np.zeros(n_rates(element)))))
         else:
-            hinge.motion(q, np.zeros(hinge.n_speeds), 0.0)
+            element.rows(place[0])
     except ElementError:
         raise
     except MISTAKES as error:
         if not by_the_author(error) and not (isinstance(error, ValueError) and _PHYSICS.search(str(error))):
-            raise ElementError(blame(hinge, error)) from error
+            raise ElementError(blame(element, error)) from error
     except Exception:
         return
 
@@ -67,6 +88,56 @@ def python_pose(hinge: Hinge, q: Floats, t: float) -> tuple[Floats, Floats]:
     cls: Any = type(hinge)
     cls.pose(_WithSignals(hinge, values) if values else hinge, q, float(t), offset, rotation)
     return offset, rotation
+
+
+def sampled(element: Constraint | Coupling, rng: np.random.Generator, t: float) -> tuple[Floats, ...]:
+    """(offset, rotation, s) or (q,) of a random position, from the element's own sample(); read only."""
+    if isinstance(element, Constraint):
+        na, start = element.n_auxiliary, np.asarray(element.auxiliary(), dtype=np.float64)
+        if start.shape != (na,):
+            raise ElementError(f"{element.kind}.auxiliary() is {shown(start)}; wanted {na} numbers.")
+        given: Any = element.sample(rng, t)
+        shapes: list[tuple[int, ...]] = [(3,), (3, 3), (na,)]
+    else:
+        given, shapes = (element.sample(rng, t),), [(n_rates(element),)]
+    place = tuple(locked(np.array(x, dtype=np.float64)) for x in given)
+    if [x.shape for x in place] != shapes or not all(np.all(np.isfinite(x)) for x in place):
+        raise ElementError(f"{element.kind}.sample(rng, t) gives {given!r}; wanted shapes {shapes}.")
+    return place
+
+
+def n_rates(element: Constraint | Coupling) -> int:
+    """How many rates move it: v, w and s', or u."""
+    return 6 + element.n_auxiliary if isinstance(element, Constraint) else element.n_arguments or 0
+
+
+def relative_motion(place: tuple[Floats, ...], rates: Floats) -> RelativeMotion:
+    """The motion of a constraint at (offset, rotation, s) with rates (v, w, s')."""
+    return RelativeMotion(place[0], place[1], rates[:3], rates[3:6], place[2], rates[6:])
+
+
+def python_equations(
+    element: Constraint | Coupling, place: tuple[Floats, ...], rates: Floats, t: float
+) -> tuple[Floats | None, Floats | None]:
+    """(residual, slip) by plain Python, None for what is not written; a signal is a number in them."""
+    values = {p.name: p.value.at(t).value for p in parameters(element) if p.kind == "signal"}
+    me: Any = _WithSignals(element, values) if values else element
+    cls: Any = type(element)
+    n_velocity = element.n_nonholonomic
+    f, g = np.zeros(element.n_rows - n_velocity), np.zeros(n_velocity)
+    has_residual, has_slip = hasattr(cls, "residual") and len(f) > 0, hasattr(cls, "slip") and len(g) > 0
+    if isinstance(element, Coupling):
+        if has_residual:
+            cls.residual(me, *place, float(t), f)
+        if has_slip:
+            cls.slip(me, *place, rates, float(t), g)
+    else:
+        offset, rotation, s = place
+        if has_residual:
+            cls.residual(me, offset, rotation, s, float(t), f)
+        if has_slip:
+            cls.slip(me, offset, rotation, rates[:3], rates[3:6], s, float(t), g)
+    return f if has_residual else None, g if has_slip else None
 
 
 # ---------------------------------------------------------------- whose exception, from which line
@@ -115,23 +186,34 @@ def _frames(error: BaseException, function: Callable[..., Any]) -> tuple[FrameTy
 # ---------------------------------------------------------------- what it was about
 def blame(element: Element, error: BaseException) -> str:
     """One sentence: class, method, file, line, what was written there and what was wanted."""
-    name, function = method_of(element)
-    label = f"{element.kind}.{name}"
-    method, place = _frames(error, function)
-    if method is None or place is None:
-        return f"{label} ({place_of(element, function)}) raised {type(error).__name__}: {error}."
-    return _special(element, label, method, place, error) or (
-        f"{label} ({place}) raised {type(error).__name__}: {error}."
-    )
+    for name, function in author_methods(element).items():
+        method, place = _frames(error, function)
+        if method is not None and place is not None:
+            label = f"{element.kind}.{name}"
+            return _special(element, name, method, place, error) or (
+                f"{label} ({place}) raised {type(error).__name__}: {error}."
+            )
+    name, function = next(iter(methods_of(element).items()))
+    return f"{element.kind}.{name} ({place_of(element, function)}) raised {type(error).__name__}: {error}."
+
+
+def author_methods(element: Element) -> dict[str, Callable[..., Any]]:
+    """The methods in use, and residual and slip where they stand beside evaluate for the check."""
+    beside = {}
+    if isinstance(element, (Constraint, Coupling)):
+        cls = type(element)
+        beside = {name: getattr(cls, name) for name in ("residual", "slip") if hasattr(cls, name)}
+    return {**methods_of(element), **beside}
 
 
 def _special(
-    element: Element, label: str, method: FrameType, place: _Place, error: BaseException
+    element: Element, name: str, method: FrameType, place: _Place, error: BaseException
 ) -> str | None:
     """The sentence for the usual slips: wrong index, wrong shape, wrong name, writing to q."""
-    text = str(error)
-    known = _arguments(element, method)
+    text, label = str(error), f"{element.kind}.{name}"
+    known = _arguments(element, name, method)
     used = _used(known, place)
+    left = place.text.split("=")[0] if re.search(r"(?<![=<>!])=(?!=)", place.text) else ""
     if isinstance(error, IndexError):
         bounds = re.search(r"axis (\d+) with size (\d+)", text)
         indexed = [x for x in used if re.search(re.escape(x[0]) + r"\s*\[", place.text)]
@@ -139,7 +221,6 @@ def _special(
             axis = int(bounds[1]) if bounds else -1
             if not bounds or (axis < array.ndim and array.shape[axis] == int(bounds[2])):
                 index = re.search(re.escape(word) + r"\s*(\[[^\]]*\])", place.text)
-                left = place.text.split("=")[0] if re.search(r"(?<![=<>!])=(?!=)", place.text) else ""
                 verb = "wrote" if word in left else "read"
                 which = quantity + (index[1] if index else "")
                 return f"{label} {verb} {which}, outside it; wanted {_wanted(element, quantity, array)} ({place})."
@@ -147,22 +228,23 @@ def _special(
         got := re.search(r"from shape (\([^)]*\)) into shape (\([^)]*\))", text)
     ):
         got_shape, shape = (tuple(int(n) for n in re.findall(r"\d+", g)) for g in got.groups())
-        for _, quantity, array in used:
-            if array.shape == shape or len(used) == 1:
+        written = [x for x in used if x[0] in left] or used
+        for _, quantity, array in written:
+            if array.shape == shape or len(written) == 1:
                 part = "" if array.shape == shape else "a part of "
                 wanted = _wanted(element, quantity, array)
                 return f"{label} wrote {part}{quantity} of shape {got_shape}; wanted {wanted} ({place})."
     if isinstance(error, ValueError) and "read-only" in text:
         names = [quantity for _, quantity, array in used if not array.flags.writeable] or ["q or u"]
-        return f"{label} changes {names[0]} ({place}); q and u are for reading only: copy what has to change."
+        inputs = "q and u are" if role_of(element) != "constraint" else "the motion is"
+        return f"{label} changes {names[0]} ({place}); {inputs} for reading only: copy what has to change."
     if isinstance(error, AttributeError):
-        return _attribute(element, label, method, place, error)
+        return _attribute(element, name, place, error)
     return None
 
 
-def _attribute(
-    element: Element, label: str, method: FrameType, place: _Place, error: AttributeError
-) -> str | None:
+def _attribute(element: Element, method: str, place: _Place, error: AttributeError) -> str | None:
+    label = f"{element.kind}.{method}"
     replaced = re.match(r"\s*(\w+)\.(\w+)\s*(?:[-+*/]?=)(?!=)", place.text)
     owner: Any = place.frame.f_locals.get(replaced[1]) if replaced else None
     if replaced and replaced[2] in getattr(owner, "_fields", ()):
@@ -178,13 +260,15 @@ def _attribute(
     if hasattr(obj, "_fields"):
         return f"{label} ({place}): {unknown('quantity', name, obj._fields)}"
     if isinstance(obj, float) and name in ("value", "rate", "acceleration"):
-        return f"{label} ({place}): .{name} of a number; in a pose a signal field is a plain number already."
+        return (
+            f"{label} ({place}): .{name} of a number; in a {method} a signal field is a plain number already."
+        )
     return None
 
 
-def _arguments(element: Element, method: FrameType) -> list[tuple[str, Any]]:
+def _arguments(element: Element, name: str, method: FrameType) -> list[tuple[str, Any]]:
     """(quantity, array) of everything the method was given, by the names of the contract."""
-    names = _ARGUMENTS[role_of(element), method_of(element)[0]]
+    names = _ARGUMENTS[role_of(element), name]
     given = method.f_code.co_varnames[: len(names)]
     known: list[tuple[str, Any]] = []
     for name, own in zip(names[1:], given[1:], strict=False):
@@ -215,4 +299,6 @@ def _same(a: Any, b: Any) -> bool:
 def _wanted(element: Element, quantity: str, array: Any) -> str:
     row = "speed" if getattr(element, "euler_parameters", None) is not None else "coordinate"
     meaning = MEANING.get(quantity)
+    if role_of(element) in ("constraint", "coupling"):
+        meaning = MEANING_IN_ROWS.get(quantity, meaning)
     return f"{array.shape}" + (f": {meaning.format(row=row)}" if meaning else "")
