@@ -7,6 +7,7 @@ from importlib import import_module
 # name -> (module with main(argv), what it does)
 RUNS = {
     "core": ("core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
+    "loops": ("loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
     "reference": ("reference_runs", "problems with known answers: error and time"),
 }
 

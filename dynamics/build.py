@@ -58,11 +58,26 @@ int treemech_cpu_v3(void) { return 0; }
 #endif
 """
 # Arguments of a representative instance; classes not named here take none
+_POINTS = [(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)]
 _SAMPLES: dict[str, tuple[Any, ...]] = {
+    "Belt": (1.0, 1.0),
     "Constant": (1.0,),
-    "Curve": ([(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)],),
+    "Curve": (_POINTS,),
+    "Distance": (1.0,),
+    "Gear": (1.0,),
     "Harmonic": (1.0, 1.0),
+    "PointOnCurve": (_POINTS,),
+    "PointOnHeightField": (range(4), range(4), [range(4)] * 4),
+    "PointOnSurface": ("plane",),
     "Polynomial": ([0.0, 1.0],),
+    "PrescribedPose": (0.0,),
+    "RackAndPinion": (1.0,),
+    "RevoluteRevolute": (1.0,),
+    "RevoluteRevoluteOrthogonal": (1.0,),
+    "RevoluteSpherical": (1.0,),
+    "RollingBall": (1.0,),
+    "RollingDisk": (1.0,),
+    "RollingWheel": (1.0, 1.0),
     "Screw": (0.1,),
     "Spline": ([0.0, 1.0], [0.0, 1.0]),
 }
@@ -198,14 +213,21 @@ def _run_children(targets: list[str], folder: str, log: Callable[[str], object])
 # ---------------------------------------------------------------- the child: numba, LLVM, linker
 def sample(cls: type) -> Any:
     """A representative instance of a built-in element: the compiled method depends on its kinds only."""
+    if cls.__name__ in ("CamFollower", "CurveOnCurve"):
+        from treemech.elements import Profile
+
+        circle = Profile.circle(1.0)
+        return cls(circle) if cls.__name__ == "CamFollower" else cls(circle, circle)
     return cls(*_SAMPLES.get(cls.__name__, ()))
 
 
 def builtin_elements() -> list[Any]:
-    """One instance of every built-in element."""
-    from treemech import elements
+    """One instance of every built-in element, but for those whose numbers of rows depend on the instance."""
+    from treemech import elements as e
+    from treemech.elements.entry import sizes
 
-    return [sample(cls) for cls in (*elements.HINGES, *elements.SIGNALS, *elements.LOADS)]
+    samples = [sample(cls) for cls in (*e.HINGES, *e.SIGNALS, *e.LOADS, *e.CONSTRAINTS, *e.COUPLINGS)]
+    return [element for element in samples if sizes(element) == sizes(type(element))]
 
 
 def functions() -> Iterator[tuple[str, Any, Any]]:

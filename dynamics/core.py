@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.elements.entry import catching
-from treemech.kinematics.assembly import pivoted, worst_row
+from treemech.elements.entry import catching, role_of
 from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
 from treemech.kinematics.chord_plan import (
+    CHORD_ELEMENT,
     FIRST_ENTRY,
     FIRST_Q,
     FIRST_ROW,
     N_ROWS,
     PATH_END,
     PATH_START,
-    ROW_F,
     SPEED,
+    by_address,
     make_chord_context,
     make_chord_work,
 )
@@ -49,7 +49,7 @@ from treemech.kinematics.status import CHORD_FAILED, HINGE_FAILED, LOAD_FAILED, 
 from treemech.topology import ElementError, Tree, TreemechError
 
 from . import native
-from .loop_plan import extend_context, make_loop_plan, make_loop_work
+from .loop_core import Loops
 
 Floats = NDArray[np.float64]
 N_TRACE = 30
@@ -75,111 +75,6 @@ class Constraints(NamedTuple):
     loads: Floats  # A ud - Q (nu,)
 
 
-class Loops:
-    """The chords of a model in the compiled core: pattern, factors, and the context that leads to them."""
-
-    def __init__(self, core: "Core") -> None:
-        rng, layout = np.random.default_rng(2), core.layout.chords
-        scale = np.zeros(len(layout.rows))
-        for _ in range(3):  # a row that is zero at three random positions is zero everywhere
-            q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
-            P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
-            scale = np.maximum(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
-        self.vanishing = scale < 1e-26 * max(float(scale.max(initial=0.0)), 1e-300)
-        self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
-        self.work = make_loop_work(self.plan, core.nq)
-        self.work.scale[: np.sum(~self.vanishing)] = scale[~self.vanishing]
-        self.context = extend_context(core.chord_context, self.plan, self.work)
-        self.core, self.n_rows, self.n_kept = core, len(layout.rows), int(np.sum(~self.vanishing))
-        self.rank = self.n_kept
-        core.reset_chords()
-
-    def choose(self, t: float, q: Floats) -> int:
-        """Rank of the constraints at a closed position, and as many independent rows; the others are masked."""
-        core, fixed = self.core, self.core.layout.plan.prescribed[:, PRESCRIBED_U]
-        free = np.ones(core.nu, dtype=bool)
-        free[fixed] = False
-        now = core.constraints(t, q, np.zeros(core.nu))
-        if float(np.max(np.abs(now.residual), initial=0.0)) > 1e-6:
-            name, gap = worst_row(core.layout.chords.rows, now.residual)
-            raise TreemechError(
-                f"the chain is open by {gap:.3g} at {name!r}: make the state with mech.assemble(...)."
-            )
-        P = now.partials[~self.vanishing][:, free]
-        L = np.linalg.cholesky(core.mass_matrix(t, q)[np.ix_(free, free)])
-        weighted = np.linalg.solve(L, P.T).T
-        singular_values = np.linalg.svd(weighted, compute_uv=False)
-        largest = float(singular_values.max(initial=0.0))
-        self.rank = int(np.sum(singular_values > 1e-6 * largest))
-        self.work.monitor[:] = 0.0
-        self.work.masked[: self.n_kept] = 1
-        self.work.masked[pivoted(np.asarray(weighted, dtype=np.float64))[: self.rank]] = 0
-        return self.rank
-
-    def dynamics(self, t: float, q: Floats, u: Floats, tau: Floats | None = None) -> tuple[Floats, Floats]:
-        """(ud, multipliers) of one closed state (6.3.6); of redundant rows only independent ones carry loads."""
-        core = self.core
-        self.choose(t, q)
-        q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
-        load = np.zeros(core.nu) if tau is None else np.array(tau, dtype=np.float64)
-        ud, multipliers = np.zeros(core.nu), np.zeros(self.n_rows)
-        with core.guard() as failure:
-            status = native.entry("loop_dynamics")(
-                float(t), data(q), data(u), data(load), data(ud), data(multipliers), data(self.context)
-            )
-        if status != OK:
-            core.fail(status, t, failure)
-        return ud, multipliers
-
-    def trace(self, t: Floats, q: Floats, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """(ud, trace, tau, multipliers, chord loads) of many states.
-
-        Chord loads (count, nc, 6): force and moment on the body of end b, at the point of end b, world. The hinge
-        loads of the trace contain them.
-        """
-        core = self.core
-        ud, multipliers = np.zeros((len(t), core.nu)), np.zeros((len(t), self.n_rows))
-        loads, points = (
-            np.zeros((len(t), len(core.tree.chords), 6)),
-            np.zeros((len(t), len(core.tree.chords), 3)),
-        )
-        chords = core.layout.chords.plan.chord
-        for k in range(len(t)):
-            ud[k], multipliers[k] = self.dynamics(float(t[k]), q[k], u[k])
-            wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * multipliers[k][:, None]
-            for c, row in enumerate(chords):
-                loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
-        trace, tau = core.trace(t, q, u, ud)
-        origins = _origins(core, trace)
-        for c, connection in enumerate(core.tree.chords):
-            numbers = [core.tree.numbers[end.body.name] for end in connection.ends]
-            row = trace[:, numbers[1]]
-            points[:, c] = row[:, POSITION] + row[:, ROTATION].reshape(-1, 3, 3) @ connection.ends[1].offset
-            for number, sign in zip(numbers, (1.0, -1.0), strict=True):
-                for i in core.tree.path(
-                    number
-                ):  # what acts on a body is no longer carried by the hinges before it
-                    arm = points[:, c] - origins[:, i]
-                    trace[:, i, FORCE] += sign * loads[:, c, :3]
-                    trace[:, i, MOMENT] += sign * (loads[:, c, 3:] + np.cross(arm, loads[:, c, :3]))
-        tau -= np.einsum("kr,kru->ku", multipliers, self._partials(t, q)) if len(t) else 0.0
-        return ud, trace, tau, multipliers, loads
-
-    def _partials(self, t: Floats, q: Floats) -> Floats:
-        zero = np.zeros(self.core.nu)
-        return np.array(
-            [self.core.constraints(float(a), b, zero).partials for a, b in zip(t, q, strict=True)]
-        )
-
-
-def _origins(core: "Core", trace: Floats) -> Floats:
-    """End points of the hinges of all bodies over a trace."""
-    frames = core.layout.plan.frames
-    inner = -np.einsum("bji,bj->bi", frames[:, :9].reshape(-1, 3, 3), frames[:, 9:])
-    R = trace[:, :, ROTATION].reshape(*trace.shape[:2], 3, 3)
-    return np.asarray(trace[:, :, POSITION] + np.einsum("nbij,bj->nbi", R, inner))
-
-
 class Core:
     """Plan, Work and context of one model, and the entry points on them. Not for two threads at once."""
 
@@ -193,8 +88,10 @@ class Core:
             self.context[TABLE_HINGE] = native.address("table_hinge")
         if layout.loads:
             self.context[APPLIED_LOADS] = native.address("applied_loads")
-        self.chord_work = make_chord_work(layout.chords, tree)
+        self.chord_work = make_chord_work(layout.chords)
         self.chord_context = make_chord_context(self.context_address, layout.chords, self.chord_work)
+        if any(by_address(element) for element in layout.chords.elements):
+            self.chord_context[CHORD_ELEMENT] = native.address("chord_element")
         # one state at fixed addresses, so that a single call takes no address
         self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
@@ -202,7 +99,7 @@ class Core:
         self._forward: Any = None
         order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
-        self.loops: Loops | None = Loops(self) if tree.chords else None
+        self.loops: Loops | None = Loops(self) if layout.chords.rows else None
 
     def guard(self) -> AbstractContextManager[Any]:
         """Catches what a foreign element raises; free for models without one."""
@@ -289,10 +186,16 @@ class Core:
         return out, tau
 
     def reset_chords(self, given: dict[str, Floats] | None = None) -> None:
-        """Coordinates of cut hinges as a start for their fit: the reference position, or by name."""
-        for row, connection in zip(self.layout.chords.plan.chord, self.tree.chords, strict=True):
-            q = (given or {}).get(connection.name, connection.element.reference())
-            self.chord_work.q[row[FIRST_Q] : row[FIRST_Q] + row[CHORD_NQ]] = q
+        """Coordinates of cut hinges and auxiliary unknowns as a start for their fit: the reference, or by name.
+
+        Where a number given is nan the reference stays.
+        """
+        chords = self.layout.chords
+        self.chord_work.q[:] = chords.start
+        for name, q in (given or {}).items():
+            row = chords.plan.chord[chords.names.index(name)]
+            own = self.chord_work.q[row[FIRST_Q] : row[FIRST_Q] + row[CHORD_NQ]]
+            own[:] = np.where(np.isnan(q), own, q)
         self.chord_work.pivot[:] = -1
 
     def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
@@ -351,8 +254,8 @@ class Core:
     def strike(self, before: float, after: float, y: Floats) -> Floats:
         """y after a jump of prescribed rates between two times an instant apart.
 
-        Free speeds jump so that their momenta, the derivatives of the kinetic energy by them, do not. A prescribed
-        motion that jumps itself is refused.
+        Free speeds jump so that their momenta, the derivatives of the kinetic energy by them, do not, but for the impulses
+        of the chords, which keep P u + P0 = 0. A prescribed motion that jumps itself is refused.
         """
         jump = False
         for k in self.layout.kinematic:
@@ -373,6 +276,11 @@ class Core:
             A = self.mass_matrix(after, q)[np.ix_(free, free)]
             change = self.driven_momenta(after, q) - self.driven_momenta(before, q)
             v[free] = u[free] - np.linalg.solve(A, change[free])
+            if self.loops is not None:
+                now = self.constraints(after, q, v)
+                P = now.partials[:, free]
+                step = np.linalg.solve(A, P.T)
+                v[free] -= step @ np.linalg.lstsq(P @ step, now.velocity, rcond=1e-10)[0]
         return self.pack(q, v, y[self.nq + self.nu :])
 
     def driven_momenta(self, t: float, q: Floats) -> Floats:
@@ -407,8 +315,8 @@ class Core:
             connection = self.tree.branches[index - 1].connection
             return f"hinge {connection.name!r} ({type(connection.element).__name__})"
         if code == CHORD_FAILED:
-            connection = self.tree.chords[index]
-            return f"hinge {connection.name!r} ({type(connection.element).__name__})"
+            element = self.layout.chords.elements[index]
+            return f"{role_of(element)} {self.layout.chords.names[index]!r} ({element.kind})"
         if code == LOAD_FAILED:
             load = self.layout.loads[index]
             return f"load {load.name!r} ({load.element.kind})"

@@ -9,9 +9,13 @@ Arrays over `count` states are contiguous, one state a row, in the public order 
 import numpy as np
 from numba import types
 
-from treemech.kinematics.chord_coordinates import chord_rates, chord_speeds, settle
+from treemech.kinematics.chord_coordinates import chord_accelerations, chord_rates, chord_speeds, settle
+from treemech.kinematics.chord_element import element_rows
 from treemech.kinematics.chord_motion import constraint_rows
-from treemech.kinematics.chord_views import N_CHORD_CONTEXT, chord_q
+from treemech.kinematics.chord_plan import BIAS, POSITION
+from treemech.kinematics.chord_plan import VELOCITY as VELOCITY_LEVEL
+from treemech.kinematics.chord_views import N_CHORD_CONTEXT, chord_q, chord_u
+from treemech.kinematics.chord_views import chords as chord_table
 from treemech.kinematics.kernel import floats, floats2, inlined, ints, load3, load9, store
 from treemech.kinematics.plan import (
     ACC,
@@ -48,6 +52,7 @@ from treemech.kinematics.views import (
     own_q,
     own_tau,
     own_u,
+    own_ud,
     prescriptions,
     signal_values,
     speed_work,
@@ -55,9 +60,19 @@ from treemech.kinematics.views import (
 
 from .applied_loads import apply_loads
 from .articulated import forward_dynamics as solve_tree
-from .loop_plan import STAGED
+from .loop_plan import FRESH, PARTITIONED, STAGED
 from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
-from .loops import accelerate, project, select_rows, tangential
+from .loops import (
+    accelerate,
+    chord_loads,
+    largest,
+    note_spin,
+    project,
+    relieve,
+    select_rows,
+    select_speeds,
+    tangential,
+)
 from .loops import evaluate as evaluate_loops
 from .runge_kutta import integrate
 from .virtual_work import evaluate_motion
@@ -115,6 +130,12 @@ def applied_loads(i, t, context):
     """All external loads of the state in the work arrays; called from within the equations of motion."""
     failed = apply_loads(ints(context, N_CONTEXT), t)
     return np.int32(OK if failed < 0 else LOAD_FAILED + 16 * failed)
+
+
+def chord_element(c, t, loops):
+    """Rows of chord c, whose element is called through its address; called from within the constraint rows."""
+    chords = ints(loops, N_CHORD_CONTEXT)
+    return np.int32(1) if element_rows(ints(chords[0], N_CONTEXT), chords, c, t) else np.int32(0)
 
 
 def states(count, t, y, q, u, context):
@@ -194,7 +215,10 @@ def constraints(t, q, u, ud, tau, loops):
     status = evaluate_motion(plan, W, S, t, own_q(plan), state_u)
     if status != OK:
         return np.int32(status)
-    load_tree(plan, W, S, floats(ud, nu), floats(tau, nu))
+    given, own = floats(ud, nu), own_ud(plan)
+    for k in range(nu):
+        own[k] = given[k]
+    load_tree(plan, W, S, own, floats(tau, nu))
     origin_velocities(plan, W, S, state_u)
     columns(plan, W, S)
     failed = constraint_rows(plan, chords, W, S, t)
@@ -231,7 +255,7 @@ def loop_rhs(t, y, dy, loops):
     q, u = own_q(plan), own_u(plan)
     W, S = body_work(plan), speed_work(plan)
     if monitors(chords)[STAGED] > 0.0:
-        status = project(plan, chords, W, S, t)
+        status = project(plan, chords, W, S, t, False)
     if status == OK:
         status = evaluate_loops(plan, chords, W, S, t, q, u)
     if status != OK:
@@ -249,20 +273,29 @@ def loop_rhs(t, y, dy, loops):
 
 
 def loop_project(t, y, rank, loops):
-    """The integrator state y onto the constraints; with a rank, that many independent rows chosen anew."""
+    """The integrator state y onto the constraints.
+
+    rank > 0: that many independent rows are chosen anew; 0: all rows count; < 0: nothing is chosen (an output).
+    """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
-    status = _begin_loops(plan, chords, t, y)
-    if status != OK:
-        return np.int32(status)
+    fresh = monitors(chords)[FRESH] > 0.0
+    if not fresh:
+        status = _begin_loops(plan, chords, t, y)
+        if status != OK:
+            return np.int32(status)
     q, u, cut = own_q(plan), own_u(plan), chord_q(chords)
     W, S = body_work(plan), speed_work(plan)
-    status = project(plan, chords, W, S, t)
+    status = project(plan, chords, W, S, t, fresh)
     if status != OK:
         return np.int32(status)
     if rank > 0:
         select_rows(chords, rank)
+    if rank >= 0:
+        note_spin(plan, chords, W)
+        if monitors(chords)[PARTITIONED] > 0.0:
+            select_speeds(chords)
     turn_speeds(plan, q, u, 1.0)
     to_q, to_u, to_cut = floats(y, nq), floats(y + 8 * nq, nu), floats(y + 8 * (nq + nu), cut.shape[0])
     for k in range(nq):
@@ -289,23 +322,56 @@ def loop_tangent(t, y, e, loops):
     return np.int32(OK)
 
 
-def loop_dynamics(t, q, u, tau, ud, multipliers, loops):
-    """ud and multipliers of one state under the loads tau on the speeds (6.3.6)."""
+def loop_dynamics(
+    count, t, q, u, cut, tau, rank, ud, multipliers, residual, cut_u, cut_ud, loads, required, loops
+):
+    """ud and multipliers of each state under the loads tau on the speeds (6.3.6), and what else follows for its chords.
+
+    `cut`: coordinates of cut hinges, nearly right before and exact afterwards; cut_u, cut_ud: their speeds; residual: the
+    largest of the three levels; loads: force and moment of every chord on the body of its end b, there; required:
+    loads on the speeds beyond what acts, those of the drives. With a rank, that many independent rows are chosen.
+    """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
-    status = _begin(plan, t, q, u)
-    if status != OK:
-        return np.int32(status)
-    W, S = body_work(plan), speed_work(plan)
-    status = evaluate_loops(plan, chords, W, S, t, own_q(plan), own_u(plan))
-    if status != OK:
-        return np.int32(status)
-    accelerate(plan, chords, floats(tau, nu), floats(ud, nu))
-    kept, x = kept_rows(chords), solutions(chords)
-    out = floats(multipliers, kept.shape[0])
-    for r in range(kept.shape[0]):
-        out[r] = -x[nu + kept[r]] if kept[r] >= 0 else 0.0
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    kept, x, near, speeds = kept_rows(chords), solutions(chords), chord_q(chords), chord_u(chords)
+    m, nc = kept.shape[0], chord_table(chords).shape[0]
+    for k in range(count):
+        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status == OK:
+            given = floats(cut + 8 * near.shape[0] * k, near.shape[0])
+            for j in range(near.shape[0]):
+                near[j] = given[j]
+            status = evaluate_loops(plan, chords, W, S, times[k], own_q(plan), own_u(plan))
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        if rank > 0:
+            select_rows(chords, rank)
+        accelerations, out = floats(ud + 8 * nu * k, nu), floats(multipliers + 8 * m * k, m)
+        accelerate(plan, chords, floats(tau + 8 * nu * k, nu), accelerations)
+        for r in range(m):
+            out[r] = -x[nu + kept[r]] if kept[r] >= 0 else 0.0
+        needed, level = floats(required + 8 * nu * k, nu), floats(residual + 24 * k, 3)
+        own = own_ud(plan)
+        for j in range(nu):
+            own[j] = accelerations[j]
+        load_tree(plan, W, S, own, needed)
+        relieve(plan, chords, out, needed)
+        constraint_rows(plan, chords, W, S, times[k])  # once more, with these accelerations
+        level[0] = largest(chords, POSITION)
+        level[1] = largest(chords, VELOCITY_LEVEL)
+        level[2] = largest(chords, BIAS)
+        chord_loads(chords, out, floats2(loads + 48 * nc * k, nc, 6))
+        settle(chords)
+        chord_speeds(chords)
+        rates = floats(cut_u + 8 * speeds.shape[0] * k, speeds.shape[0])
+        chord_accelerations(chords, floats(cut_ud + 8 * speeds.shape[0] * k, speeds.shape[0]))
+        for j in range(near.shape[0]):
+            given[j] = near[j]
+        for j in range(speeds.shape[0]):
+            rates[j] = speeds[j]
     return np.int32(OK)
 
 
@@ -389,6 +455,7 @@ ENTRIES = {
     "rhs": (rhs, _status(_f, _n, _n, _n)),
     "table_hinge": (table_hinge, _status(_n, _f, _n)),
     "applied_loads": (applied_loads, _status(_n, _f, _n)),
+    "chord_element": (chord_element, _status(_n, _f, _n)),
     "states": (states, _status(*[_n] * 6)),
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
@@ -396,7 +463,7 @@ ENTRIES = {
     "loop_rhs": (loop_rhs, _status(_f, _n, _n, _n)),
     "loop_project": (loop_project, _status(_f, _n, _n, _n)),
     "loop_tangent": (loop_tangent, _status(_f, _n, _n, _n)),
-    "loop_dynamics": (loop_dynamics, _status(_f, *[_n] * 6)),
+    "loop_dynamics": (loop_dynamics, _status(*[_n] * 15)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),

@@ -16,58 +16,39 @@ from treemech.kinematics.kernel import kernel
 
 
 @kernel
-def factorise(size, Ap, Ai, Ax, Lp, parent, count, Li, Lx, D, Y, pattern, flag):
-    """L (Li, Lx) and D of the matrix given by its upper columns (Ap, Ai, Ax): up-looking, row by row of L.
+def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
+    """L (Lx) and D of the matrix given by its upper columns (Ap, Ai, Ax): up-looking, row by row of L.
 
-    Work of length size: integers count, pattern, flag and doubles Y. A zero pivot shows as one in D and as
-    infinite or undefined numbers after it.
+    `inverse` becomes 1 / D; Y is room. A zero pivot shows as one in D and as infinite or undefined numbers after it.
     """
     for k in range(size):
-        # Row k of L: what the entries of column k reach in the elimination tree, ancestors last
-        Y[k] = 0.0
-        top = size
-        flag[k] = k
-        count[k] = 0
-        for p in range(Ap[k], Ap[k + 1]):
-            i = Ai[p]
-            Y[i] += Ax[p]
-            length = 0
-            while flag[i] != k:
-                pattern[length] = i
-                length += 1
-                flag[i] = k
-                i = parent[i]
-            while length > 0:
-                top -= 1
-                length -= 1
-                pattern[top] = pattern[length]
-        d = Y[k]
-        Y[k] = 0.0
-        # Its values: a triangular solve with the rows above
-        for j in range(top, size):
-            i = pattern[j]
+        for p in range(Rp[k], Rp[k + 1]):
+            Y[Ri[p]] = 0.0
+        end = Ap[k + 1] - 1
+        for p in range(Ap[k], end):
+            Y[Ai[p]] = Ax[p]
+        d = Ax[end]
+        for j in range(Rp[k], Rp[k + 1]):  # a triangular solve with the rows above
+            i, slot = Ri[j], Rs[j]
             y = Y[i]
-            Y[i] = 0.0
-            end = Lp[i] + count[i]
-            for p in range(Lp[i], end):
+            for p in range(Lp[i], slot):
                 Y[Li[p]] -= Lx[p] * y
-            l = y / D[i]
+            l = y * inverse[i]
             d -= l * y
-            Li[end] = k
-            Lx[end] = l
-            count[i] += 1
+            Lx[slot] = l
         D[k] = d
+        inverse[k] = 1.0 / d
 
 
 @kernel
-def solve(size, Lp, Li, Lx, D, b):
+def solve(size, Lp, Li, Lx, inverse, b):
     """b <- (L D L^T)^-1 b"""
     for j in range(size):
         x = b[j]
         for p in range(Lp[j], Lp[j + 1]):
             b[Li[p]] -= Lx[p] * x
     for j in range(size - 1, -1, -1):
-        x = b[j] / D[j]
+        x = b[j] * inverse[j]
         for p in range(Lp[j], Lp[j + 1]):
             x -= Lx[p] * b[Li[p]]
         b[j] = x

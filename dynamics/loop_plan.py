@@ -18,9 +18,13 @@ from treemech.kinematics.plan import Floats, Ints, Plan
 
 from .ordering import analyse
 
-# LoopWork.monitor. Smallest pivot of a multiplier: in the step so far and its row, the largest ever, the last, and
-# those of all stages; whether every stage is projected; singular positions passed: how many, then (time, row)
-STEP_PIVOT, STEP_ROW, LARGEST_PIVOT, LAST_PIVOT, STAGED, N_PASSED, STAGE_PIVOTS = range(7)
+# LoopWork.monitor. Smallest pivot of a multiplier: in the step so far and its row, the largest ever, the last, that at
+# the start of the step and those of all stages; whether every stage is projected; singular positions passed: how many, then (time, row).
+# Stabilisation: part of the largest pivot that counts as near a singular position, Baumgarte's gain [1/s], whether
+# independent speeds are held while dependent ones follow. FRESH: the state to project is the one evaluated last.
+# SPIN: largest angular speed of a body relative to the one before it.
+STEP_PIVOT, STEP_ROW, LARGEST_PIVOT, LAST_PIVOT, STAGED, N_PASSED, NEAR, GAIN, PARTITIONED = range(9)
+START_PIVOT, FRESH, SPIN, STAGE_PIVOTS = 9, 10, 11, 12
 MOST_PASSED, PASSED = 256, STAGE_PIVOTS + 13
 N_MONITOR = PASSED + 2 * MOST_PASSED
 
@@ -40,8 +44,11 @@ class LoopPlan(NamedTuple):
     perm: Ints
     Ap: Ints
     Ai: Ints
-    parent: Ints
     Lp: Ints
+    Li: Ints
+    Rp: Ints
+    Ri: Ints
+    Rs: Ints
 
 
 class LoopWork(NamedTuple):
@@ -51,6 +58,7 @@ class LoopWork(NamedTuple):
     Ax: Floats
     Lx: Floats
     D: Floats
+    inverse: Floats
     Y: Floats
     right: Floats
     x: Floats
@@ -61,11 +69,9 @@ class LoopWork(NamedTuple):
     room_q: Floats  # (nq,)
     room_u: Floats  # (nu,)
     room_rows: Floats  # (kept, nu), where rows are selected
-    Li: Ints
-    pattern: Ints
-    flag: Ints
-    lengths: Ints
     masked: Ints  # (kept,) 1 for rows taken out as redundant
+    held: Ints  # (nu,) 1 for speeds that do not move: the prescribed, and while positions are corrected the independent
+    independent: Ints  # (nu,) coordinate partitioning: 1 for the speeds the others follow
 
 
 def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]) -> LoopPlan:
@@ -103,7 +109,7 @@ def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]
     slot[len(a_row) :][alive] = pattern.slot[len(a_row) :]
     arrays = (
         packed, kept, fixed, p_row, p_speed, a_row, a_column, slot, pattern.diagonal, pattern.perm, pattern.Ap,
-        pattern.Ai, pattern.parent, pattern.Lp,
+        pattern.Ai, pattern.Lp, pattern.Li, pattern.Rp, pattern.Ri, pattern.Rs,
     )  # fmt: skip
     return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
 
@@ -113,10 +119,12 @@ def make_loop_work(plan: LoopPlan, nq: int) -> LoopWork:
     zeros, ints = np.zeros, lambda n: np.zeros(max(n, 1), dtype=np.int64)
     nnz = int(plan.Lp[-1])
     return LoopWork(
-        A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), Y=zeros(size),
+        A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), inverse=zeros(size),
+        Y=zeros(size),
         right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
         room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(m * len(plan.fixed) + 1),
-        Li=ints(nnz), pattern=ints(size), flag=ints(size), lengths=ints(size), masked=ints(m),
+        masked=ints(m),
+        held=plan.fixed.copy(), independent=ints(len(plan.fixed)),
     )  # fmt: skip
 
 

@@ -14,19 +14,21 @@ N_LOOP_CONTEXT = N_CHORD_CONTEXT + 2 * len(_NAMES)
 
 def _view(name):
     k = _NAMES.index(name)
-    integer = name in LoopPlan._fields or name in ("Li", "pattern", "flag", "lengths", "masked")
+    integer = name in LoopPlan._fields or name in ("masked", "held", "independent")
     at = N_CHORD_CONTEXT + len(_NAMES) + k
     return member(types.int64 if integer else types.float64, at, (N_CHORD_CONTEXT + k, 0))
 
 
 packed_rows, kept_rows, fixed_speeds = _view("packed"), _view("kept"), _view("fixed")
+held_speeds, independents = _view("held"), _view("independent")
 entry_rows, entry_speeds = _view("entry_row"), _view("entry_speed")
 speed_rows, speed_columns = _view("speed_row"), _view("speed_column")
 slots, diagonals, perms = _view("slot"), _view("diagonal"), _view("perm")
 matrix_starts, matrix_rows = _view("Ap"), _view("Ai")
-parents, factor_starts = _view("parent"), _view("Lp")
+factor_starts, factor_rows = _view("Lp"), _view("Li")
+factor_row_starts, factor_columns, factor_slots = _view("Rp"), _view("Ri"), _view("Rs")
 packed_mass, matrix, factor, pivots, scratch = _view("A"), _view("Ax"), _view("Lx"), _view("D"), _view("Y")
+inverses = _view("inverse")
 right_sides, solutions, permuted = _view("right"), _view("x"), _view("b")
 row_scales, masks, shifts, monitors = _view("scale"), _view("masked"), _view("shift"), _view("monitor")
 room_q, room_u, room_rows = _view("room_q"), _view("room_u"), _view("room_rows")
-factor_rows, patterns, flags, counters = _view("Li"), _view("pattern"), _view("flag"), _view("lengths")

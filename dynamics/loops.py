@@ -5,28 +5,49 @@ Index-1 form on a static sparse pattern (dynamics.kkt). The smallest pivot of a 
 singular position is: `monitor` keeps it for the integrator.
 """
 
-from treemech.kinematics.chord_motion import constraint_rows
 from treemech.kinematics.chord_coordinates import settle
-from treemech.kinematics.chord_plan import BIAS, POSITION, VELOCITY
-from treemech.kinematics.chord_views import chord_pivots, partials, rows
-from treemech.kinematics.kernel import address_of, floats2, inlined, kernel
-from treemech.kinematics.plan import PRESCRIBED_SIGNAL, PRESCRIBED_U, PUBLIC
-from treemech.kinematics.status import CHORD_FAILED, OK
-from treemech.kinematics.sweep import columns, coordinate_rates, normalise, origin_velocities
-from treemech.kinematics.views import dofs, own_q, own_required, own_u, own_ud, prescriptions, signal_values
+from treemech.kinematics.chord_motion import constraint_rows
+from treemech.kinematics.chord_plan import BIAS, FIRST_ROW, N_ROWS, POSITION, ROW_F, VELOCITY
+from treemech.kinematics.chord_views import chord_pivots, chords, partials, rows
+from treemech.kinematics.kernel import address_of, floats2, inlined, kernel, load3
+from treemech.kinematics.plan import OMEGA, PARENT, PRESCRIBED_SIGNAL, PRESCRIBED_U, PUBLIC
+from treemech.kinematics.status import CHAIN_OPEN, CHORD_FAILED, HINGE_FAILED, OK
+from treemech.kinematics.sweep import (
+    columns,
+    coordinate_rates,
+    normalise,
+    origin_velocities,
+    positions,
+    velocities,
+)
+from treemech.kinematics.vector import dot, sub
+from treemech.kinematics.views import (
+    bodies,
+    dofs,
+    own_q,
+    own_required,
+    own_u,
+    own_ud,
+    prescriptions,
+    signal_values,
+)
 
 from . import kkt
-from .loop_plan import LARGEST_PIVOT, LAST_PIVOT, STEP_PIVOT, STEP_ROW
+from .loop_plan import GAIN, LARGEST_PIVOT, LAST_PIVOT, PARTITIONED, SPIN, STEP_PIVOT, STEP_ROW
 from .loop_views import (
-    counters,
     diagonals,
     entry_rows,
     entry_speeds,
     factor,
+    factor_columns,
+    factor_row_starts,
     factor_rows,
+    factor_slots,
     factor_starts,
     fixed_speeds,
-    flags,
+    held_speeds,
+    independents,
+    inverses,
     kept_rows,
     masks,
     matrix,
@@ -34,8 +55,6 @@ from .loop_views import (
     matrix_starts,
     monitors,
     packed_mass,
-    parents,
-    patterns,
     perms,
     permuted,
     pivots,
@@ -53,6 +72,7 @@ from .loop_views import (
 )
 from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
+_OPEN = 1e-7  # a gap [m, rad] the projection may not leave, in any row
 _EPSILON = 1e-12  # regularisation relative to P A^-1 P^T, removed again by one refinement
 
 
@@ -78,6 +98,19 @@ def evaluate(plan, loops, W, S, t, q, u):
 
 
 @kernel
+def evaluate_rows(plan, loops, W, S, t, q, u):
+    """Motion and constraint rows alone; a status."""
+    failed = positions(plan, W, S, t, q)
+    if failed >= 0:
+        return HINGE_FAILED + 16 * failed
+    velocities(plan, W, S, u)
+    origin_velocities(plan, W, S, u)
+    columns(plan, W, S)
+    failed = constraint_rows(plan, loops, W, S, t)
+    return OK if failed < 0 else CHORD_FAILED + 16 * failed
+
+
+@kernel
 def factorise(loops):
     """The KKT matrix of the last evaluation, factorised; notes the smallest pivot of a multiplier."""
     Ax, slot, diagonal, A, P = (
@@ -87,7 +120,7 @@ def factorise(loops):
         packed_mass(loops),
         partials(loops),
     )
-    fixed, row, column = fixed_speeds(loops), speed_rows(loops), speed_columns(loops)
+    fixed, row, column = held_speeds(loops), speed_rows(loops), speed_columns(loops)
     entry_row, entry_speed, kept, masked = (
         entry_rows(loops),
         entry_speeds(loops),
@@ -122,8 +155,9 @@ def factorise(loops):
         # a floor for rows that happen to vanish here, else 0/0
         Ax[diagonal[n + r]] = -1.0 if masked[r] == 1 else -_EPSILON * (shift[r] + 1e-3 * largest)
     kkt.factorise(
-        size, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), parents(loops), counters(loops),
-        factor_rows(loops), factor(loops), D, scratch(loops), patterns(loops), flags(loops),
+        size, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), factor_rows(loops),
+        factor_row_starts(loops), factor_columns(loops), factor_slots(loops), factor(loops), D, inverses(loops),
+        scratch(loops),
     )  # fmt: skip
     smallest, weakest, scale = 1e300, 0, row_scales(loops)
     for k in range(size):
@@ -143,7 +177,13 @@ def factorise(loops):
 def solve(loops):
     """x of K x = right, refined once against the matrix without its regularisation."""
     right, x, b, perm = right_sides(loops), solutions(loops), permuted(loops), perms(loops)
-    Lp, Li, Lx, D, y = factor_starts(loops), factor_rows(loops), factor(loops), pivots(loops), scratch(loops)
+    Lp, Li, Lx, D, y = (
+        factor_starts(loops),
+        factor_rows(loops),
+        factor(loops),
+        inverses(loops),
+        scratch(loops),
+    )
     size, n = perm.shape[0], fixed_speeds(loops).shape[0]
     for k in range(size):
         b[k] = right[perm[k]]
@@ -163,14 +203,15 @@ def accelerate(plan, loops, tau, ud):
     """ud and the multipliers (left in `solutions`, negative) after `evaluate`; tau are loads on the speeds."""
     right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
     masked, fixed, dof, own = masks(loops), fixed_speeds(loops), dofs(plan), own_required(plan)
-    n = fixed.shape[0]
+    n, gain = fixed.shape[0], monitors(loops)[GAIN]
     factorise(loops)
     for d in range(n):
         public = dof[d, PUBLIC]
         right[d] = 0.0 if fixed[d] == 1 else tau[public] - own[public]
     for r in range(kept.shape[0]):
         if kept[r] >= 0:
-            right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -Y[r, BIAS]
+            drift = Y[r, BIAS] + gain * (2.0 * Y[r, VELOCITY] + gain * Y[r, POSITION])
+            right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -drift
     solve(loops)
     given = own_ud(plan)
     for d in range(n):
@@ -179,55 +220,109 @@ def accelerate(plan, loops, tau, ud):
 
 
 @kernel
+def largest(loops, level):
+    """The largest residual of a level (POSITION, VELOCITY, or BIAS: acceleration)."""
+    Y, size = rows(loops), 0.0
+    for r in range(Y.shape[0]):
+        size = max(size, abs(Y[r, level]))
+    return size
+
+
+@kernel
+def relieve(plan, loops, multipliers, tau):
+    """Loads on the speeds less what the chords exert: tau - P^T lambda."""
+    P, row, speed, dof = partials(loops), entry_rows(loops), entry_speeds(loops), dofs(plan)
+    for k in range(row.shape[0]):
+        tau[dof[speed[k], PUBLIC]] -= P[k] * multipliers[row[k]]
+
+
+@kernel
+def chord_loads(loops, multipliers, out):
+    """Force and moment of every chord on the body of its end b, at that end, world (8.5.1-3)."""
+    chord, Y = chords(loops), rows(loops)
+    for c in range(chord.shape[0]):
+        for j in range(6):
+            s = 0.0
+            for r in range(chord[c, FIRST_ROW], chord[c, FIRST_ROW] + chord[c, N_ROWS]):
+                s += multipliers[r] * Y[r, ROW_F + j]
+            out[c, j] = s
+
+
+@kernel
 def correct(plan, loops, level, step):
-    """Mass-weighted step of the speeds that removes the residuals of a level (POSITION or VELOCITY), after
-    `factorise`; returns the largest residual."""
+    """Mass-weighted step of the speeds that removes the residuals of a level (POSITION or VELOCITY), after `factorise`."""
     right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
     masked, dof = masks(loops), dofs(plan)
     n = fixed_speeds(loops).shape[0]
-    largest = 0.0
     for d in range(n):
         right[d] = 0.0
     for r in range(kept.shape[0]):
-        largest = max(largest, abs(Y[r, level]))
         if kept[r] >= 0:
             right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -Y[r, level]
     solve(loops)
     for d in range(n):
         step[dof[d, PUBLIC]] = x[d]
-    return largest
 
 
 @kernel
-def project(plan, loops, W, S, t):
+def note_spin(plan, loops, W):
+    """The largest angular speed in a hinge."""
+    body, fastest = bodies(plan), 0.0
+    for i in range(1, body.shape[0]):
+        w = sub(load3(W, i, OMEGA), load3(W, body[i, PARENT], OMEGA))
+        fastest = max(fastest, dot(w, w))
+    monitors(loops)[SPIN] = fastest**0.5
+
+
+@kernel
+def hold(loops, independent):
+    """Keep the prescribed speeds, or the independent ones as well, from moving."""
+    held, fixed, chosen = held_speeds(loops), fixed_speeds(loops), independents(loops)
+    for d in range(held.shape[0]):
+        held[d] = 1 if fixed[d] == 1 or (independent and chosen[d] == 1) else 0
+
+
+@kernel
+def project(plan, loops, W, S, t, fresh):
     """The state of the work arrays onto the constraints, positions then velocities, to rounding; a status.
 
-    The choice of the rows of TABLE chords starts anew; their coordinates and all others of cut hinges settle.
+    Newton steps weighted by A as it was at the start; `fresh`: that state was evaluated last. The choice of the rows of
+    TABLE chords starts anew; their coordinates and all others of cut hinges settle.
     """
     q, u, pivot = own_q(plan), own_u(plan), chord_pivots(loops)
     rates, step = room_q(loops), room_u(loops)
+    partitioned = monitors(loops)[PARTITIONED] > 0.0
+    if partitioned:
+        hold(loops, True)
     for c in range(pivot.shape[0]):
         for k in range(6):
             pivot[c, k] = -1
-    before = 1e300
-    for _ in range(6):
+    before, gap, status = 1e300, 0.0, OK
+    if not fresh:
         status = evaluate(plan, loops, W, S, t, q, u)
-        if status != OK:
-            return status
         factorise(loops)
-        gap = correct(plan, loops, POSITION, step)
-        if gap <= 1e-16 or gap > 0.5 * before:
+    while status == OK:
+        gap = largest(loops, POSITION)
+        if gap <= 1e-16 or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step
             break
+        correct(plan, loops, POSITION, step)
         coordinate_rates(plan, q, step, rates)
         for k in range(q.shape[0]):
             q[k] += rates[k]
         normalise(plan, q)
         before = gap
-    correct(plan, loops, VELOCITY, step)
-    for k in range(u.shape[0]):
-        u[k] += step[k]
-    settle(loops)
-    return OK
+        status = evaluate_rows(plan, loops, W, S, t, q, u)
+        factorise(loops)
+    if status == OK and not gap < _OPEN:
+        status = CHAIN_OPEN
+    if status == OK:
+        correct(plan, loops, VELOCITY, step)
+        for k in range(u.shape[0]):
+            u[k] += step[k]
+        settle(loops)
+    if partitioned:
+        hold(loops, False)
+    return status
 
 
 @kernel
@@ -248,6 +343,41 @@ def tangential(plan, loops, step):
     for d in range(n):
         if fixed[d] == 0:
             step[dof[d, PUBLIC]] = x[d]
+
+
+@kernel
+def select_speeds(loops):
+    """Coordinate partitioning: of the speeds, as many as there are rows depend on the others (largest pivots)."""
+    masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
+    row, speed, chosen = entry_rows(loops), entry_speeds(loops), independents(loops)
+    m, n = masked.shape[0], fixed.shape[0]
+    G = floats2(address_of(room_rows(loops)), m, n)
+    for r in range(m):
+        for d in range(n):
+            G[r, d] = 0.0
+    for k in range(row.shape[0]):
+        r = kept[row[k]]
+        if r >= 0 and masked[r] == 0 and fixed[speed[k]] == 0:
+            G[r, speed[k]] += P[k]
+    for d in range(n):
+        chosen[d] = 1
+    for _ in range(m):
+        best_row, best, size = -1, -1, 0.0
+        for r in range(m):
+            for d in range(n):
+                if abs(G[r, d]) > size:
+                    best_row, best, size = r, d, abs(G[r, d])
+        if best < 0:
+            return
+        chosen[best] = 0
+        for r in range(m):
+            if r != best_row:
+                f = G[r, best] / G[best_row, best]
+                for d in range(n):
+                    G[r, d] -= f * G[best_row, d]
+                G[r, best] = 0.0
+        for d in range(n):
+            G[best_row, d] = 0.0
 
 
 @kernel

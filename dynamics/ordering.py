@@ -36,10 +36,10 @@ class Pattern:
         Where each value the caller delivers adds to the values Ax of the columns.
     diagonal : (size,)
         Where the diagonal of each index stands in Ax.
-    parent : (size,)
-        Elimination tree, by position; -1 at a root.
-    Lp : (size + 1,)
-        Where the columns of L start (strictly below its unit diagonal).
+    Lp, Li : (size + 1,), (nnz,)
+        Columns of L (strictly below its unit diagonal), rows ascending.
+    Rp, Ri, Rs : (size + 1,), (nnz,), (nnz,)
+        Its rows, columns ascending, and where each entry stands in the columns.
     """
 
     n: int
@@ -50,8 +50,11 @@ class Pattern:
     Ai: Ints
     slot: Ints
     diagonal: Ints
-    parent: Ints
     Lp: Ints
+    Li: Ints
+    Rp: Ints
+    Ri: Ints
+    Rs: Ints
 
     @property
     def size(self) -> int:
@@ -94,10 +97,9 @@ def analyse(n: int, m: int, rows: ArrayLike, cols: ArrayLike, *, early: bool = F
     keys = np.union1d(key, every * (size + 1))
     Ap = np.searchsorted(keys, np.arange(size + 1, dtype=np.int64) * size).astype(np.int64)
     Ai = keys % size if size else keys
-    parent, Lp = _columns(Ap.tolist(), Ai.tolist())
     slot = np.searchsorted(keys, key).astype(np.int64)
     diagonal = np.ascontiguousarray((Ap[1:] - 1)[inverse])
-    return Pattern(n, m, perm, inverse, Ap, Ai, slot, diagonal, parent, Lp)
+    return Pattern(n, m, perm, inverse, Ap, Ai, slot, diagonal, *_factor(Ap.tolist(), Ai.tolist()))
 
 
 def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> list[int]:
@@ -158,20 +160,27 @@ def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> lis
     return order + [i for i in range(n, size) if not done[i]]  # rows without an entry
 
 
-def _columns(Ap: list[int], Ai: list[int]) -> tuple[Ints, Ints]:
-    """Elimination tree and column starts of L (J. W. H. Liu; T. A. Davis, LDL)."""
+def _factor(Ap: list[int], Ai: list[int]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Columns (Lp, Li) and rows (Rp, Ri, Rs) of L, by its elimination tree (J. W. H. Liu; T. A. Davis, LDL)."""
     size = len(Ap) - 1
-    parent, seen, count = [-1] * size, [-1] * size, [0] * size
+    parent, seen = [-1] * size, [-1] * size
+    rows: list[list[int]] = []
     for k in range(size):
-        seen[k] = k
+        seen[k], row = k, []
         for p in range(Ap[k], Ap[k + 1]):
             i = Ai[p]
             while seen[i] != k:
                 if parent[i] < 0:
                     parent[i] = k
-                count[i] += 1
+                row.append(i)
                 seen[i] = k
                 i = parent[i]
+        rows.append(sorted(row))
+    Rp = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
+    Ri = np.array([i for row in rows for i in row], dtype=np.int64)
     Lp = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(count, out=Lp[1:])
-    return np.array(parent, dtype=np.int64), Lp
+    np.cumsum(np.bincount(Ri, minlength=size), out=Lp[1:])
+    Rs = np.argsort(np.argsort(Ri, kind="stable"), kind="stable").astype(np.int64)
+    Li = np.zeros(len(Ri), dtype=np.int64)
+    Li[Rs] = np.repeat(np.arange(size, dtype=np.int64), np.diff(Rp))
+    return Lp, Li, Rp, Ri, Rs

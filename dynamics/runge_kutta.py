@@ -12,18 +12,23 @@ from math import isfinite, sqrt
 import numpy as np
 
 from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
-from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, SINGULAR_POSITION, STEP_TOO_SMALL
+from treemech.kinematics.status import CHAIN_OPEN, NOT_FINITE, OK, PAUSED, SINGULAR_POSITION, STEP_TOO_SMALL
 
 from . import tableau
 from .loop_plan import (
+    FRESH,
     LARGEST_PIVOT,
     LAST_PIVOT,
     MOST_PASSED,
     N_MONITOR,
     N_PASSED,
+    NEAR,
+    PARTITIONED,
     PASSED,
+    SPIN,
     STAGE_PIVOTS,
     STAGED,
+    START_PIVOT,
     STEP_PIVOT,
     STEP_ROW,
 )
@@ -36,12 +41,14 @@ N_CONTROL = 8
 # count (int64)
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 N_COUNT = 8
-# hooks (int64): entries that project a state and an error, the address of the pivots, rank if rows are selected
-PROJECT, TANGENT, MONITOR, RANK = range(4)
-N_HOOKS = 4
-# Parts of the largest multiplier pivot, which falls with the square of the distance to a singular position: near it,
-# next to it. Part of the usual step below which a step near it is given up.
-_NEAR, _BESIDE, _GIVEN_UP = 1e-2, 1e-6, 1e-5
+# hooks (int64): entries that project a state and an error, the address of the monitor, rank if rows are selected,
+# whether to stop at a singular position
+PROJECT, TANGENT, MONITOR, RANK, STOP = range(5)
+N_HOOKS = 5
+# Part of the largest multiplier pivot, which falls with the square of the distance to a singular position, that is
+# next to it; part of the usual step below which a step near it is given up.
+_BESIDE, _GIVEN_UP = 1e-6, 1e-5
+_TURN = 1.5  # [rad] no hinge of a closed chain turns more in a step, else singular positions could be jumped
 # work: rows of n doubles: 16 stages, new state, two errors, 8 of dense output, scratch; with chords room for the
 # stages of another step
 N_WORK_ROWS, N_LOOP_WORK_ROWS = 29, 46
@@ -153,8 +160,8 @@ def _stages(method, n, t, h, y, work, control, monitor, rhs, context):
 
 
 @kernel
-def _note_passage(method, t, h, monitor):
-    """Note a singular position within the step: where the parabola through the three smallest pivots comes to zero."""
+def _passes(method, t, h, monitor):
+    """Note a singular position within the step, if there is one: where the parabola through the three smallest pivots comes to zero."""
     stages, nodes = (11, _C8) if method == DOP853 else (5, _C5)  # the last but one stands at the end as well
     a, b, c = 0, -1, -1
     for s in range(1, stages + 1):
@@ -170,16 +177,18 @@ def _note_passage(method, t, h, monitor):
     slope_b, slope_c = (monitor[STAGE_PIVOTS + b] - pa) / xb, (monitor[STAGE_PIVOTS + c] - pa) / xc
     bend = (slope_b - slope_c) / (xb - xc)
     if not bend > 0.0:
-        return
+        return False
     slope = slope_b - bend * xb
     x -= 0.5 * slope / bend
     least = pa - 0.25 * slope * slope / bend
-    if 0.0 <= x < 1.0 and least < 0.1 * monitor[STAGE_PIVOTS + c]:
-        k = int(monitor[N_PASSED])
-        if k < MOST_PASSED:
-            monitor[PASSED + 2 * k] = t + x * h
-            monitor[PASSED + 2 * k + 1] = monitor[STEP_ROW]
-        monitor[N_PASSED] += 1.0
+    if not (0.0 <= x < 1.0 and least < 0.1 * monitor[STAGE_PIVOTS + c]):
+        return False
+    k = int(monitor[N_PASSED])
+    if k < MOST_PASSED:
+        monitor[PASSED + 2 * k] = t + x * h
+        monitor[PASSED + 2 * k + 1] = monitor[STEP_ROW]
+    monitor[N_PASSED] += 1.0
+    return True
 
 
 @kernel
@@ -194,7 +203,7 @@ def _reach(method, n, t, h, y, work, control, monitor, rhs, project, context):
     status = _stages(method, n, t, h, y, other, control, monitor, rhs, context)
     if status == OK:
         _copy(work, _OUT, n, floats(other + 8 * n * _NEW, n))
-        status = call_rhs(project, t + h, work + 8 * n * _OUT, 0, context)
+        status = call_rhs(project, t + h, work + 8 * n * _OUT, -1, context)
     return status
 
 
@@ -203,7 +212,7 @@ def _fits(n, m, t, work, rtol, atol, project, context):
     """Project an interpolated output; whether that took no more than ten times the tolerance."""
     out, raw = floats(work + 8 * n * _OUT, n), floats(work + 8 * n * _OLD, n)
     _copy(work, _OLD, n, out)
-    if call_rhs(project, t, work + 8 * n * _OUT, 0, context) != OK:
+    if call_rhs(project, t, work + 8 * n * _OUT, -1, context) != OK:
         return False
     for i in range(m):
         if not abs(out[i] - raw[i]) < 10.0 * (atol[i] + rtol * abs(raw[i])):
@@ -212,17 +221,24 @@ def _fits(n, m, t, work, rtol, atol, project, context):
 
 
 @kernel
-def _stays(n, t, work, monitor, project, context):
-    """Whether the projection moves the new state by less than half its distance to the singular position."""
-    new, moved = floats(work + 8 * n * _NEW, n), floats(work + 8 * n * _OUT, n)
-    reach = 0.5 * sqrt(monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT])
-    _copy(work, _OUT, n, new)
-    if call_rhs(project, t, work + 8 * n * _OUT, 0, context) != OK:
-        return False
+def _settle(n, t, work, stages, reach, fresh, rank, monitor, rhs, project, context):
+    """Bring the new state onto the constraints and evaluate it there.
+
+    CHAIN_OPEN if it is not to be accepted: it does not close, or the projection moves it by more than `reach`.
+    """
+    new, raw = floats(work + 8 * n * _NEW, n), floats(work + 8 * n * _OLD, n)
+    _copy(work, _OLD, n, new)
+    monitor[FRESH], monitor[STAGED] = 1.0 if fresh else 0.0, 0.0
+    status = call_rhs(project, t, work + 8 * n * _NEW, rank, context)
+    monitor[FRESH] = 0.0
+    if status != OK:
+        return status
     for i in range(n):
-        if not abs(moved[i] - new[i]) < reach * (1.0 + abs(new[i])):
-            return False
-    return True
+        if not abs(new[i] - raw[i]) < reach * (1.0 + abs(raw[i])):
+            return np.int32(CHAIN_OPEN)
+    status = call_rhs(rhs, t, work + 8 * n * _NEW, work + 8 * n * stages, context)
+    monitor[START_PIVOT] = monitor[LAST_PIVOT]
+    return status
 
 
 @kernel
@@ -331,6 +347,8 @@ def integrate(
         if status != OK:
             return status
         count[EVALUATIONS] += 2
+        if project != 0:
+            monitor[START_PIVOT] = monitor[LAST_PIVOT]
         for i in range(n):
             if not isfinite(K[i]):
                 control[LAST_ERROR] = K[i]
@@ -354,16 +372,20 @@ def integrate(
             return np.int32(PAUSED)
         tried += 1
         rejected = False
-        hops = 0
-        staged = project != 0 and monitor[LAST_PIVOT] < _NEAR * monitor[LARGEST_PIVOT]
-        start_pivot = monitor[LAST_PIVOT] if project != 0 else 0.0
+        hops, hits = 0, 0
+        staged = project != 0 and (
+            monitor[PARTITIONED] > 0.0 or monitor[START_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
+        )
         if project != 0:
-            monitor[STAGE_PIVOTS] = start_pivot
+            monitor[STAGE_PIVOTS] = monitor[START_PIVOT]
         h = control[STEP]
         while True:
             smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
-            if abs(h) > max_step and hops == 0:
-                h = direction * max_step
+            most = max_step
+            if project != 0 and monitor[SPIN] * most > _TURN:
+                most = _TURN / monitor[SPIN]
+            if abs(h) > most and hops == 0:
+                h = direction * most
             if project != 0:
                 monitor[STEP_PIVOT] = 1e300
                 monitor[STAGED] = 1.0 if staged else 0.0
@@ -378,39 +400,65 @@ def integrate(
                 t_new = end
             h = t_new - t
             status = _stages(method, n, t, h, y, work, control, monitor, rhs, context)
-            if status != OK:
+            if status != OK and status != CHAIN_OPEN:
                 control[TIME] = t
                 control[STEP] = h
                 count[PENDING] = stored
                 return status
             count[EVALUATIONS] += stages
             _errors(method, n, work)
-            singular = project != 0 and monitor[STEP_PIVOT] < _NEAR * monitor[LARGEST_PIVOT]
+            singular = project != 0 and monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
             if singular and not staged:
                 staged = True
                 continue
+            if singular and monitor[STEP_PIVOT] < _BESIDE * monitor[LARGEST_PIVOT] and hits < 6:
+                hits += 1
+                count[REJECTED] += 1
+                h *= 0.93
+                continue
+            normal = 0.0
             if singular:
                 count[SINGULAR] += 1
+                # removed by the projection, but for its square
+                normal = 3.0 * sqrt(rtol) * _norm(method, n, m, h, y, work, rtol, atol)
                 call_rhs(tangent, t_new, work + 8 * n * _NEW, work + 8 * n * _E5, context)
                 if method == DOP853:
                     call_rhs(tangent, t_new, work + 8 * n * _NEW, work + 8 * n * _E3, context)
             error = _norm(method, n, m, h, y, work, rtol, atol)
+            if not normal <= error:
+                error = normal
             control[LAST_ERROR] = error
-            if error < 1.0 and singular:
-                beside = monitor[LAST_PIVOT] < _BESIDE * monitor[LARGEST_PIVOT]
-                if beside and hops < 8 and t_new != end:
-                    hops += 1  # end before it, or, where steps are too short for that, beyond it
-                    count[REJECTED] += 1
-                    h *= 0.7 if start_pivot > 16.0 * _BESIDE * monitor[LARGEST_PIVOT] else 1.4
-                    continue
-                if not beside and not _stays(n, t_new, work, monitor, project, context):
+            if status == CHAIN_OPEN:
+                error = 1e30
+            if error < 1.0 and project != 0:
+                reach = 1e300
+                if singular:
+                    reach = 0.5 * sqrt(monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT])
+                    if reach * reach < 0.25 * _BESIDE:
+                        if (
+                            hops < 8 and t_new != end
+                        ):  # end before it, or, where steps are too short, beyond it
+                            hops += 1
+                            count[REJECTED] += 1
+                            far = monitor[START_PIVOT] > 16.0 * _BESIDE * monitor[LARGEST_PIVOT]
+                            h *= 0.7 if far else 1.4
+                            continue
+                        reach = 1e300
+                status = _settle(
+                    n, t_new, work, stages, reach, not staged, rank, monitor, rhs, project, context
+                )
+                count[EVALUATIONS] += 2
+                if status == CHAIN_OPEN:
                     error = 2.0
-            if error < 1.0 and dense_ != 0 and project != 0 and not staged:
-                status = _dense(method, n, t, h, y, work, rhs, context)
-                _interpolate(method, n, 0.5, y, work + 8 * n * _F, out)
-                if status != OK or not _fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
-                    staged = True  # noise of stages off the manifold would spoil the interpolant
-                    continue
+                elif status != OK:
+                    count[PENDING] = stored
+                    return status
+                elif dense_ != 0 and not staged:
+                    status = _dense(method, n, t, h, y, work, rhs, context)
+                    _interpolate(method, n, 0.5, y, work + 8 * n * _F, out)
+                    if status != OK or not _fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
+                        staged = True  # noise of stages off the manifold would spoil the interpolant
+                        continue
             if error < 1.0:
                 factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
                 if rejected:
@@ -420,13 +468,14 @@ def integrate(
             count[REJECTED] += 1
             shrink, least = 0.9 * error ** (-1.0 / order), 0.5 if singular else 0.2
             h *= shrink if shrink > least else least  # also when the error is not a number
-            if singular and abs(h) < _GIVEN_UP * control[USUAL_STEP]:
+            if (singular or status == CHAIN_OPEN) and abs(h) < _GIVEN_UP * control[USUAL_STEP]:
                 control[STEP] = h
                 count[PENDING] = stored
-                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
+                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]) if singular else CHAIN_OPEN)
         count[STEPS] += 1
-        if singular:
-            _note_passage(method, t, h, monitor)
+        if singular and _passes(method, t, h, monitor) and hooks[STOP] != 0:
+            count[PENDING] = stored
+            return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
         usual = control[USUAL_STEP]
         control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
         wanted = n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
@@ -439,7 +488,9 @@ def integrate(
                 count[EVALUATIONS] += 3
             while wanted:
                 wish = t_out[count[WRITTEN]]
+                status = OK
                 if singular:
+                    monitor[STAGED] = 1.0
                     status = _reach(method, n, t, wish - t, y, work, control, monitor, rhs, project, context)
                 else:
                     _interpolate(method, n, (wish - t) / h, y, work + 8 * n * _F, out)
@@ -460,15 +511,6 @@ def integrate(
             for r in range(7):
                 _copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (_F + r), n))
         _retract(new, last, euler, n_euler)
-        if project != 0:
-            monitor[STAGED] = 0.0
-            status = call_rhs(project, t_new, work + 8 * n * _NEW, rank, context)
-            if status == OK:
-                status = call_rhs(rhs, t_new, work + 8 * n * _NEW, work + 8 * n * stages, context)
-            if status != OK:
-                count[PENDING] = stored
-                return status
-            count[EVALUATIONS] += 3
         for i in range(n):
             y[i] = new[i]
             K[i] = last[i]

@@ -6,13 +6,24 @@ Python is entered only to grow buffers, show progress, stop at the breaks of sig
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.status import NOT_FINITE, OK, PAUSED, STEP_TOO_SMALL, split
+from treemech.kinematics.assembly import worst_row
+from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
+from treemech.kinematics.status import (
+    CHAIN_OPEN,
+    NOT_FINITE,
+    OK,
+    PAUSED,
+    SINGULAR_POSITION,
+    STEP_TOO_SMALL,
+    split,
+)
 from treemech.topology import TreemechError
 
 from . import native
@@ -25,6 +36,13 @@ _TIME, _END, _STEP, _RTOL, _MAX_STEP, _LAST_ERROR, _STAGE_TIME = range(7)
 _EVALUATIONS, _STEPS, _REJECTED, _WRITTEN, _STARTED, _PENDING, _CONTROLLED, _SINGULAR = range(8)
 _N_CONTROL, _N_COUNT, _N_WORK_ROWS, _N_LOOP_WORK_ROWS, _E5_ROW, _NEW_ROW = 8, 8, 29, 46, 17, 16
 _BUFFER = 64  # accepted steps per visit to Python at the start
+
+
+class Closure(NamedTuple):
+    """How closed chains are kept closed, and what a singular position on the way means."""
+
+    stabilisation: str | tuple[str, float] = "default"
+    on_singular: str = "pass"
 
 
 @dataclass(eq=False)
@@ -42,14 +60,16 @@ class Integration:
     n_steps: int = 0
     n_rejected: int = 0
     dense: Floats | None = None
+    singular: list[tuple[float, str]] = field(default_factory=list)  # time, connection
 
 
 class _Integrator:
     """Memory of one run of the compiled integrator."""
 
     def __init__(
-        self, core: Core, method: int, t0: float, y: Floats, rtol: float, atol: Floats, max_step: float
-    ) -> None:
+        self, core: Core, method: int, t0: float, y: Floats, rtol: float, atol: Floats, max_step: float,
+        closure: "Closure",
+    ) -> None:  # fmt: skip
         n = len(y)
         self.core, self.method, self.n = core, method, n
         self.control, self.count = np.zeros(_N_CONTROL), np.zeros(_N_COUNT, dtype=np.int64)
@@ -61,17 +81,32 @@ class _Integrator:
         loops = core.loops
         self.context = core.context_address if loops is None else data(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
-        self.hooks = np.zeros(4, dtype=np.int64)  # dynamics.runge_kutta: project, tangent, monitor, rank
-        if loops is not None:
-            self.hooks[:] = (
+        self.hooks: NDArray[np.int64] | None = (
+            None  # dynamics.runge_kutta: project, tangent, monitor, rank, stop
+        )
+        if loops is not None and loops.stabilise(closure.stabilisation):
+            self.hooks = np.array([
                 native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
-                loops.rank if loops.rank < loops.n_kept else 0,
-            )  # fmt: skip
+                loops.selected, closure.on_singular == "stop",
+            ], dtype=np.int64)  # fmt: skip
         self.integrate = native.entry("integrate")
 
     @property
     def t(self) -> float:
         return float(self.control[_TIME])
+
+    def raise_rank(self) -> bool:
+        """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
+        loops, before = self.core.loops, self.hooks[3] if self.hooks is not None else 0
+        if loops is None or self.hooks is None or not before:
+            return False
+        q, _ = self.core.states(np.array([self.t]), self.y[None])
+        kept = loops.work.monitor.copy()
+        if loops.choose(self.t, q[0]) <= before:
+            return False
+        loops.work.monitor[:] = kept
+        self.hooks[3] = loops.selected
+        return True
 
     def aim(self, start: float, end: float) -> None:
         """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
@@ -85,7 +120,7 @@ class _Integrator:
             self.method, self.rhs, self.context, self.n, data(self.control), data(self.count),
             data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
             len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
-            0 if dense is None else data(dense), budget, data(self.hooks) if self.core.loops is not None else 0,
+            0 if dense is None else data(dense), budget, 0 if self.hooks is None else data(self.hooks),
         )  # fmt: skip
         return status
 
@@ -103,11 +138,12 @@ def integrate(
     breaks: tuple[float, ...] = (),
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
+    closure: "Closure | None" = None,
 ) -> Integration:
     """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`."""
     t0, t1 = t_span
     direction = 1.0 if t1 >= t0 else -1.0
-    run = _Integrator(core, METHODS[method], t0, np.array(y0), rtol, atol, max_step)
+    run = _Integrator(core, METHODS[method], t0, np.array(y0), rtol, atol, max_step, closure or Closure())
     t_out = np.zeros(0) if t_eval is None else t_eval
     y_out = np.zeros((max(len(t_out), 1), run.n))
     ts, ys, coefficients = [np.array([t0])], [run.y.copy()[None]], []
@@ -134,6 +170,8 @@ def integrate(
                             coefficients.append(table[:pending])
                     if progress is not None:
                         progress((run.t - t0) / (t1 - t0) if t1 != t0 else 1.0)
+                    if status == CHAIN_OPEN and run.raise_rank():
+                        continue
                     if status != PAUSED:
                         break
                     if elapsed < 0.05:  # visit Python about ten times a second, whatever the model costs
@@ -160,6 +198,8 @@ def integrate(
     if dense:
         result.dense = np.concatenate(coefficients) if coefficients else np.zeros((0, 8 * run.n))
     result.failed_at = float(run.control[_STAGE_TIME]) if run.count[_STARTED] else run.t
+    if core.loops is not None:
+        result.singular = core.loops.passed()
     result.message = _message(core, run, status, interrupted, t1)
     return result
 
@@ -233,6 +273,21 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
             f"{names[worst]} = {run.y[worst]:.6g}. Look for a singular position or an unbounded load there; "
             "else try another rtol, or atol for this coordinate by name."
         )
+    if code == CHAIN_OPEN and core.loops is not None:
+        rows = core.layout.chords.rows
+        name, gap = worst_row(rows, core.chord_work.row[:, ROW_POSITION])
+        return (
+            f"the chain opens at {name!r} by {gap:.2g} (m, rad) at t = {run.t:.6g} s: no position near it is closed. It "
+            "may have come to the end of its travel; else try a smaller rtol."
+        )
+    if code == SINGULAR_POSITION and core.loops is not None:
+        passed, name = core.loops.passed(), core.loops.row_name(index)
+        time_ = passed[-1][0] if passed and passed[-1][0] > run.t else run.t
+        return (
+            f"the constraints lose rank at t = {time_:.6g} s: the position is singular, look at {name!r}. "
+            + ("on_singular='pass' goes through it." if run.hooks is not None and run.hooks[4] else
+               "No step leads through it: start elsewhere, or try another rtol.")
+        )  # fmt: skip
     return f"{core.culprit(status)} failed at t = {run.t:.6g} s."
 
 

@@ -3,8 +3,10 @@
 
 import inspect
 from collections import namedtuple
+from itertools import count
 
 from numba import carray, cfunc, njit, types
+from numba.core.bytecode import FunctionIdentity
 from numba.extending import intrinsic
 
 from .constraint import Constraint, RelativeMotion, Rows
@@ -115,5 +117,18 @@ def scope(element, methods):
     }
 
 
-def as_cfunc(entry, cached):
-    return cfunc(SIGNATURE, cache=cached, **JIT_OPTIONS)(entry)
+def as_cfunc(entry, digest=None):
+    """The entry as a C function; with a digest of its sources, kept on the disk.
+
+    Numba names what it compiles by function and a running number. Inner functions of the same name from several
+    processes would share a number, and whoever loads both would call the first for the second: so what goes to the
+    disk is numbered from its digest on.
+    """
+    if digest is None:
+        return cfunc(SIGNATURE, **JIT_OPTIONS)(entry)
+    before = FunctionIdentity._unique_ids
+    FunctionIdentity._unique_ids = count(int(digest[:15], 16))
+    try:
+        return cfunc(SIGNATURE, cache=True, **JIT_OPTIONS)(entry)
+    finally:
+        FunctionIdentity._unique_ids = before

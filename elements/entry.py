@@ -317,10 +317,10 @@ def compile_entry(element: Element) -> Any:
                     (source, type(element).__qualname__, sources_of(functions), constants_of(functions))
                 ).encode()
             ).hexdigest()[:16]
-            compiled = compiling.as_cfunc(load_entry(f"{element.kind}_{digest}", source, scope), True)
+            compiled = compiling.as_cfunc(load_entry(f"{element.kind}_{digest}", source, scope), digest)
         else:
             exec(compile(source, f"<entry of {element.kind}>", "exec"), scope)
-            compiled = compiling.as_cfunc(scope["entry"], False)
+            compiled = compiling.as_cfunc(scope["entry"])
         if not getattr(compiled, "cache_hits", 0):
             log.info("compiled %s in %.1f s", element.kind, time.process_time() - started)
     _compiled[key] = compiled

@@ -1,6 +1,6 @@
 """Closing the chains (8.3): positions (KSP/0) and velocities (KSP/1) that satisfy the constraints; rank (8.2)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -14,7 +14,10 @@ from .lagrange import Lagrange
 Floats = NDArray[np.float64]
 Rows = list[tuple[str, int]]
 _CLOSED = 1e-12  # residual of a closed chain [m, rad], relative to the size of the mechanism
-_RANK = 1e-8  # singular values below this part of the largest count as zero
+_ROUNDOFF = (
+    4e-16  # where closing stops: next to a singular position the position is worth only the root of it
+)
+_RANK = 1e-6  # singular values below this part of the largest count as zero
 
 
 class Closure(Protocol):
@@ -63,20 +66,32 @@ def close_positions(
     rng, best = np.random.default_rng(0), None
     for attempt in range(9):
         start = q if attempt == 0 else move(lagrange, q, free * rng.normal(size=lagrange.nu) * 0.15 * attempt)
-        found = _descend(lagrange, evaluate, start, free, scale)
+        found = nearest(lagrange, evaluate, start, free, scale)
         size = float(np.linalg.norm(found.residual))
         if size < 1e3 * _CLOSED * scale:
             return found.q
         if best is None or size < float(np.linalg.norm(best.residual)):
             best = found
-    name, gap = worst_row(rows, best.residual) if best is not None else ("?", 0.0)
-    raise ConvergenceError(
-        f"the chain does not close at {name!r}: the nearest approach leaves a gap of {gap:.3g} (m, rad). Check the "
-        "lengths and attachments on the way around it, or give another guess; what is fixed may be out of reach."
+    assert best is not None
+    name, gap = worst_row(rows, best.residual)
+    message = (
+        f"the chain does not close at {name!r}: the nearest approach leaves a gap of {gap:.3g} (m, rad). "
     )
+    dof, given = lagrange.nu - rank(evaluate(best.q, np.zeros(lagrange.nu)).partials), np.flatnonzero(~free)
+    if len(given) > dof:
+        message += (
+            f"{len(given)} coordinates are fixed or prescribed ({quoted(np.array(lagrange.u_names)[given])}), but the "
+            f"mechanism has {freedoms(dof)}: give fewer."
+        )
+    else:
+        message += (
+            "Check the lengths and attachments on the way around it, or give another guess; what is fixed may be out "
+            "of reach."
+        )
+    raise ConvergenceError(message)
 
 
-def _descend(
+def nearest(
     lagrange: Lagrange, evaluate: Evaluate, q: Floats, free: NDArray[np.bool_], scale: float
 ) -> Nearest:
     """Gauss-Newton with limited steps that must bring the ends closer, until they close or no step does."""
@@ -84,7 +99,7 @@ def _descend(
     now = evaluate(q, rest)
     size = float(np.linalg.norm(now.residual))
     for _ in range(200):
-        if size < _CLOSED * scale:
+        if size < _ROUNDOFF * scale:
             break
         P = now.partials * free
         step = -np.asarray(np.linalg.lstsq(P, now.residual, rcond=1e-10)[0], dtype=np.float64)
@@ -126,13 +141,20 @@ class Mobility:
     Attributes
     ----------
     dof : int
-        Number of speeds less the rank of P.
+        Number of speeds less the rank of the holonomic rows: the freedoms of position.
+    admissible : int
+        The same less the independent nonholonomic rows: the freedoms of velocity (8.3.6).
     gruebler : int
-        Number of speeds less the number of constraint rows: what counting alone would give.
+        Number of speeds less the number of holonomic rows: what counting alone would give.
+    rank : int
+        Of the holonomic rows.
     redundant : list of str
         Rows that follow from the others, by the name of their connection.
     suitable : list of str
         Speeds that can be prescribed: with them given, all others follow.
+    singular : list of str
+        Those of `suitable` that have to be prescribed only here: in a singular position, which the mechanism can
+        leave on more than one branch (8.3). Empty elsewhere.
     ratio : float
         Smallest singular value that counts, relative to the largest: near 0 next to a singular position.
     """
@@ -143,12 +165,49 @@ class Mobility:
     redundant: list[str]
     suitable: list[str]
     ratio: float
+    admissible: int
+    singular: list[str]
 
     def __str__(self) -> str:
         text = f"{self.dof} degrees of freedom ({self.gruebler} by counting, rank {self.rank})"
+        if self.admissible != self.dof:
+            text += f", {self.admissible} of velocity"
         if self.redundant:
             text += f"; redundant rows at {', '.join(sorted(set(self.redundant)))}"
-        return text + (f"; prescribe {', '.join(self.suitable)}" if self.suitable else "")
+        if self.suitable:
+            text += f"; prescribe {', '.join(self.suitable)}"
+        return text + (f"; singular position: {', '.join(self.singular)} only here" if self.singular else "")
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Names for a message.
+
+    >>> quoted(["A", "B"])
+    "'A', 'B'"
+    """
+    return ", ".join(repr(str(name)) for name in names)
+
+
+def freedoms(n: int) -> str:
+    """
+    >>> freedoms(1)
+    '1 degree of freedom'
+    """
+    return f"{n} degree{'' if n == 1 else 's'} of freedom"
+
+
+def rank(P: Floats, largest: float = 0.0) -> int:
+    """Number of independent rows (8.2), by singular values relative to the largest (or to a given one)."""
+    if not P.size:
+        return 0
+    s = np.linalg.svd(P, compute_uv=False)
+    return int(np.sum(s > _RANK * max(float(s[0]), largest, 1e-300)))
+
+
+def null_space(P: Floats) -> Floats:
+    """Orthonormal columns that span the rates P allows (nu, nu - rank)."""
+    n = P.shape[1]
+    return np.asarray(np.linalg.svd(P)[2][rank(P) :].T) if P.size else np.eye(n)
 
 
 def pivoted(rows: Floats) -> list[int]:
@@ -166,23 +225,74 @@ def pivoted(rows: Floats) -> list[int]:
     return order
 
 
-def mobility(P: Floats, rows: Rows, names: list[str], free: NDArray[np.bool_]) -> Mobility:
-    """Rank, redundancy and suitable coordinates of the constraints P on the free speeds."""
-    F = P[:, free]
-    count = int(np.sum(free))
-    if not F.size:
-        return Mobility(count, count, 0, [], [n for n, f in zip(names, free, strict=True) if f], 1.0)
-    U, s, Vt = np.linalg.svd(F)
-    rank = int(np.sum(s > _RANK * max(float(s[0]), 1e-300))) if len(s) else 0
-    order = pivoted(F)
-    null = Vt[rank:]
-    free_names = [n for n, f in zip(names, free, strict=True) if f]
-    suitable = [free_names[k] for k in pivoted(null.T)[: count - rank]] if count > rank else []
+def complete(N: Floats, chosen: list[int]) -> list[int]:
+    """Speeds that together with the chosen ones determine all rates in the null space N, best ones first."""
+    own = N[chosen]
+    left = N - N @ np.linalg.pinv(own, rcond=_RANK) @ own if own.size else N
+    return pivoted(left)[: N.shape[1] - rank(own, 1.0)]
+
+
+def mobility(
+    P: Floats,
+    rows: Rows,
+    names: list[str],
+    free: NDArray[np.bool_],
+    nonholonomic: NDArray[np.bool_] | None = None,
+    regular: int = 0,
+) -> Mobility:
+    """Rank, redundancy and suitable coordinates of the constraints P on the free speeds.
+
+    `regular` is the rank in positions next to this one; more than here if it is singular.
+    """
+    F, holonomic = P[:, free], np.ones(len(rows), dtype=bool) if nonholonomic is None else ~nonholonomic
+    count, own = int(np.sum(free)), rank(F[holonomic])
+    free_names = np.array(names)[free].tolist()
+    s = np.linalg.svd(F[holonomic], compute_uv=False)
+    N = null_space(F)
+    suitable = [free_names[k] for k in complete(N, [])]
     return Mobility(
-        dof=count - rank,
-        gruebler=count - len(rows),
-        rank=rank,
-        redundant=[rows[k][0] for k in order[rank:]],
+        dof=count - own,
+        gruebler=count - int(np.sum(holonomic)),
+        rank=own,
+        redundant=[rows[k][0] for k in pivoted(F)[rank(F) :]],
         suitable=suitable,
-        ratio=float(s[rank - 1] / s[0]) if rank else 0.0,
+        ratio=float(s[own - 1] / s[0]) if own else 1.0,
+        admissible=N.shape[1],
+        singular=suitable[count - max(regular, own) - (rank(F) - own) :] if regular > own else [],
     )
+
+
+def regular_rank(
+    lagrange: Lagrange,
+    evaluate: Evaluate,
+    q: Floats,
+    free: NDArray[np.bool_],
+    holonomic: NDArray[np.bool_],
+    scale: float,
+) -> int:
+    """Largest rank of the holonomic rows at closed positions next to one: what it is where nothing is singular.
+
+    Those are looked for from a few random sides by Levenberg-Marquardt steps with the gap as damping: they meet the
+    nearest branch, where Gauss-Newton, with more rows than needed, would fall back to the singular position itself.
+    """
+    rest, rng = np.zeros(lagrange.nu), np.random.default_rng(0)
+
+    def rows(q: Floats) -> tuple[Floats, Floats]:
+        now = evaluate(q, rest)
+        return now.residual[holonomic], now.partials[np.ix_(holonomic, free)]
+
+    N, found = null_space(rows(q)[1]), rank(rows(q)[1])
+    for _ in range(5 if np.any(holonomic) and N.size else 0):
+        side, step = N @ rng.normal(size=N.shape[1]), rest.copy()
+        step[free] = 1e-2 * side / np.max(np.abs(side))
+        near = move(lagrange, q, step)
+        for _ in range(50):
+            f, P = rows(near)
+            gap = float(np.linalg.norm(f))
+            if gap < 1e-14 * scale:
+                break
+            U, s, Vt = np.linalg.svd(P, full_matrices=False)
+            step[free] = -Vt.T @ (s / (s * s + gap) * (U.T @ f))
+            near = move(lagrange, near, step)
+        found = max(found, rank(P)) if gap < 1e-9 * scale else found
+    return found

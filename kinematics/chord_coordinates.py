@@ -8,7 +8,22 @@ coordinates the pose has.
 
 from math import atan2, floor, pi, sqrt
 
-from .chord_plan import EULER, FIRST_Q, FIRST_U, KIND, NQ, NU, OFFSET, RATE, ROTATION, SPEEDS, TURN
+from .chord_plan import (
+    ACCELERATION,
+    EULER,
+    FIRST_Q,
+    FIRST_U,
+    KIND,
+    NQ,
+    NU,
+    OFFSET,
+    RATE,
+    ROTATION,
+    SPEED_RATES,
+    SPEEDS,
+    TURN,
+    TURN_RATE,
+)
 from .chord_views import chord_q, chord_u, chord_work, chords
 from .kernel import kernel
 from .plan import BALL, PRISMATIC, REVOLUTE
@@ -69,6 +84,22 @@ def chord_speeds(loops):
             first = TURN if kind == BALL else SPEEDS
             for k in range(chord[c, NU]):
                 u[a + k] = X[c, first + k]
+
+
+@kernel
+def chord_accelerations(loops, ud):
+    """Accelerations of all cut hinges, after `constraint_rows` with the accelerations of the bodies."""
+    chord, X = chords(loops), chord_work(loops)
+    for c in range(chord.shape[0]):
+        kind, a = chord[c, KIND], chord[c, FIRST_U]
+        if kind == REVOLUTE:
+            ud[a] = X[c, TURN_RATE + 2]
+        elif kind == PRISMATIC:
+            ud[a] = X[c, ACCELERATION + 2]
+        else:
+            first = TURN_RATE if kind == BALL else SPEED_RATES
+            for k in range(chord[c, NU]):
+                ud[a + k] = X[c, first + k]
 
 
 @kernel

@@ -6,9 +6,10 @@ from numba import types
 from . import chord_plan as _c
 from .kernel import member
 
-# The loop context: address of the tree context, sizes, then addresses
+# The loop context: address of the tree context, sizes, the entry point for elements by address, then addresses
 TREE, N_CHORDS, N_PATH, N_ALL_ROWS, N_ENTRIES, N_RECORDS, N_CHORD_Q, N_CHORD_U = range(8)
-FIRST_ARRAY = 8
+CHORD_ELEMENT = _c.CHORD_ELEMENT
+FIRST_ARRAY = CHORD_ELEMENT + 1
 _FIELDS = {
     name: FIRST_ARRAY + k
     for k, name in enumerate((*_c.ChordPlan._fields, *("work_" + n for n in _c.ChordWork._fields)))
@@ -18,7 +19,7 @@ _F, _I = types.float64, types.int64
 
 chords = member(_I, _FIELDS["chord"], (N_CHORDS, 0), _c.N_CHORD)
 places = member(_F, _FIELDS["place"], (N_CHORDS, 0), _c.N_PLACE)
-chord_paths = member(_I, _FIELDS["path"], (N_PATH, 0), 2)
+chord_paths = member(_I, _FIELDS["path"], (N_PATH, 0), _c.N_PATH_COLUMNS)
 rows = member(_F, _FIELDS["work_row"], (N_ALL_ROWS, 0), _c.N_ROW)
 chord_work = member(_F, _FIELDS["work_chord"], (N_CHORDS, 0), _c.N_CHORD_WORK)
 partials = member(_F, _FIELDS["work_partials"], (N_ENTRIES, 0))

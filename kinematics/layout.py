@@ -13,7 +13,7 @@ from treemech.elements.entry import Entry, make_entry
 from treemech.topology import Attachment, Tree
 
 from . import plan as p
-from .chord_plan import ChordLayout, chord_kind, make_chord_layout
+from .chord_plan import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
 from .lagrange import Coordinates, Lagrange
 from .plan import Floats, Ints, Plan
 
@@ -155,6 +155,7 @@ def make_layout(
     prescriptions: Sequence[Prescription] = (),
     loads: Sequence[AppliedLoad] = (),
     inline: bool = True,
+    couplings: Sequence[Coupled] = (),
 ) -> Layout:
     """The Plan of a tree. With inline=False every hinge is called through its address, built-ins too."""
     rows = len(tree.bodies)
@@ -165,6 +166,7 @@ def make_layout(
     records = _Records()
     given = {(x.hinge, x.coordinate): records.signal(x.signal, True) for x in prescriptions}
     by_number: dict[int, Coordinates] = {c.number: c for c in coordinates.hinges}
+    places: dict[tuple[str, int], Coordinate] = {}  # of the coordinates that may be coupled
     dof: list[tuple[int, int, int, int]] = []
     prescribed: list[tuple[int, int, int, int]] = []
     record_size = 0
@@ -192,6 +194,8 @@ def make_layout(
             signal = given.get((c.name, k), -1)
             if signal >= 0:
                 prescribed.append((c.q + k, c.u + k, len(dof), signal))
+            if hinge.euler_parameters is None or k < hinge.euler_parameters:
+                places[c.name, k] = Coordinate(c.q + k, len(dof))
             dof.append((c.u + k, k, number, signal))
     load_rows, load_points = [], np.zeros((len(loads), 12))
     for j, load in enumerate(loads):
@@ -202,8 +206,8 @@ def make_layout(
         load_points[j, 9:] = F.T @ (load.end.offset - f)
     cut = {
         c.name: records.add(c.element, kinematic=True)
-        for c in tree.chords
-        if chord_kind(c.element) == p.TABLE
+        for c in (*tree.chords, *couplings)
+        if by_address(c.element)
     }
     start, runs = _ancestor_runs(tree, body)
     plan = Plan(
@@ -228,5 +232,5 @@ def make_layout(
         tuple(records.signals),
         tuple(loads),
         frozenset(records.kinematic),
-        make_chord_layout(tree, plan, points, cut),
+        make_chord_layout(tree, plan, points, cut, couplings, places),
     )

@@ -14,7 +14,7 @@ from .model_info import ModelInfo
 from .run import Results, Run
 
 _SCHEMA = "treemech-run-1"
-_ARRAYS = ("t", "q", "u", "ud", "trace", "tau", "multipliers", "chord_loads")
+_ARRAYS = ("t", "q", "u", *Results._fields)
 
 
 def save_run(run: Run, path: str | Path) -> Path:
@@ -31,6 +31,7 @@ def save_run(run: Run, path: str | Path) -> Path:
             "message": run.message,
             "method": run.method,
             "statistics": run.statistics,
+            "singular": run.singular,
         }
     )
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
@@ -77,4 +78,5 @@ def read(path: str | Path) -> Run:
         str(header["method"]),
         dict(header["statistics"]),
         computed=Results(*results),
+        singular=[(float(t), str(name)) for t, name in header["singular"]],
     )

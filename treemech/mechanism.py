@@ -1,6 +1,7 @@
 """Mechanism: a built system, and the analyses on it."""
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,10 +9,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics import core as columns
 from treemech.dynamics.core import Constraints, Core
-from treemech.dynamics.simulate import METHODS, ProgressBar, integrate
-from treemech.kinematics.assembly import Mobility, close_positions, close_velocities, mobility
+from treemech.dynamics.inverse_loops import (
+    check_actuated,
+    complete_accelerations,
+    drive_loads,
+    driven_results,
+)
+from treemech.dynamics.loop_core import ClosedMotion
+from treemech.dynamics.reactions import add_chord_loads, smallest_multipliers, unique_loads
+from treemech.dynamics.simulate import METHODS, Closure, ProgressBar, integrate
+from treemech.kinematics.assembly import (
+    Mobility,
+    close_positions,
+    mobility,
+    quoted,
+    regular_rank,
+    worst_row,
+)
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout, Prescription
+from treemech.kinematics.trajectory import Drive, Kinematics
 from treemech.topology import (
     Attachment,
     Body,
@@ -29,6 +46,7 @@ from treemech.topology import (
 )
 from treemech.topology.body import as_pose
 
+from .assembly import Assembly, cut_numbers, split
 from .model_info import energies, model_info
 from .run import Energy, Results, Run
 from .state import State, fill, find, reference_state
@@ -57,10 +75,14 @@ class Attitude(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """Load a connection exerts on the body of its end b, at the point of end b, world components."""
+    """Load a connection exerts on the body of its end b, at the point of end b, world components.
+
+    Where it is not `unique`, constraints are redundant: it is the least of those that are possible.
+    """
 
     force: Floats
     moment: Floats
+    unique: bool = True
 
 
 class Momentum(NamedTuple):
@@ -83,7 +105,7 @@ class Mechanism:
     ) -> None:
         self.name, self.tree, self.lagrange, self.prescriptions = name, tree, coordinates, prescriptions
         self.core = Core(tree, coordinates, layout)
-        self.info = model_info(name, tree, coordinates, layout.plan.gravity, prescriptions)
+        self.info = model_info(name, tree, coordinates, layout, prescriptions)
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._check_inertia()
 
@@ -134,6 +156,10 @@ class Mechanism:
         What is not given is the reference position, at rest; prescribed coordinates follow their signals.
         """
         start = reference_state(self.lagrange, t)
+        near: dict[str, Any] = {}
+        if isinstance(q, Mapping):
+            q, cut = split(self, q)
+            near = cut_numbers(self, cut, "q")
         full_q = fill(self.lagrange, start.q, q, "q")
         full_u = fill(self.lagrange, start.u, u, "u")
         if x is not None and np.size(x):
@@ -144,7 +170,21 @@ class Mechanism:
         for p in self.prescriptions:
             c, now = find(self.lagrange, p.hinge), p.signal.at(time)
             full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
-        return State(time, full_q, full_u, coordinates=self.lagrange)
+        return self._state(time, full_q, full_u, near)
+
+    def _state(self, t: float, q: Floats, u: Floats, near: Mapping[str, Any] | None = None) -> State:
+        """A state with the coordinates of cut hinges next to given ones, else where they were last."""
+        if not self.info.chords:
+            return State(t, q, u, coordinates=self.lagrange)
+        if near is not None:
+            self.core.reset_chords(near)
+        self.core.constraints(t, q, u)
+        work = self.core.chord_work
+        cut = {
+            c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
+            for c in self.info.chords
+        }
+        return State(t, q, u, coordinates=self.lagrange, cut=cut)
 
     def assemble(
         self,
@@ -158,49 +198,31 @@ class Mechanism:
         """A consistent state: positions (KSP/0), then velocities (KSP/1).
 
         In a tree every position is consistent, so `fix` and `guess` are taken as they are; `poses` of bodies,
-        by name, become hinge coordinates where both bodies of a hinge are given (the ground always is).
+        by name, become hinge coordinates where both bodies of a hinge are given (the ground always is). With
+        closed chains `fix` and `rates` hold (cut hinges too), the rest is found nearest to `guess`. A rate may also be
+        that of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, None for what is free.
         """
         if states:
             raise ElementError(f"states of {sorted(states)} are given, but no element has states of its own.")
-        cut = {c.name: c for c in self.tree.chords}
-        for given in (fix or {}), (rates or {}):
-            for name in given:
-                if str(name).partition("[")[0] in cut:
-                    raise ElementError(
-                        f"{name!r} is where the chain is cut: its coordinates follow from the others. Fix another "
-                        f"hinge, or connect it with role='branch'."
-                    )
-        chord_guess = {n: np.atleast_1d(v) for n, v in (guess or {}).items() if n in cut}
-        q: dict[str, Any] = {n: v for n, v in (guess or {}).items() if n not in cut}
+        search = Assembly(self, float(t), fix, rates)
+        q, near = split(self, guess)
         if poses:
             q.update(self._from_poses(float(t), poses, q))
-        q.update(fix or {})
+        q.update(search.fix)
         for p in self.prescriptions:
-            if fix and (p.hinge in fix or f"{p.hinge}[{p.coordinate}]" in fix):
+            if p.hinge in search.fix or f"{p.hinge}[{p.coordinate}]" in search.fix:
                 raise ElementError(
                     f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal."
                 )
-        start = self.state(t, q, rates)
-        if not self.tree.chords:
+        start = self.state(t, {**q, **near, **split(self, fix)[1]}, search.rates)
+        if not self.info.chords and not search.points:
             return start
-        self.core.reset_chords(chord_guess)
-        return self._close(start, dict(fix or {}), dict(rates or {}))
+        return self._state(float(t), *search.close(start))
 
-    def _close(self, start: State, fix: dict[str, Any], rates: dict[str, Any]) -> State:
-        """The chains closed, from a start: positions with `fix` kept, then velocities with `rates` kept."""
-        rows, t = self.core.layout.chords.rows, start.t
-        free_q, free_u = self._free(fix), self._free(rates)
-        scale = 1.0 + float(np.max(np.abs(self.core.layout.plan.constants[:, 9:12]), initial=0.0))
-        q = close_positions(
-            self.lagrange, lambda q, u: self.core.constraints(t, q, u), rows, start.q, free_q, scale
-        )
-        u = close_velocities(lambda q, u: self.core.constraints(t, q, u), rows, q, start.u, free_u)
-        return State(t, q, u, coordinates=self.lagrange)
-
-    def _free(self, given: dict[str, Any]) -> NDArray[np.bool_]:
-        """Which speeds are neither prescribed nor among the given names."""
+    def _free(self, given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
+        """Which speeds are neither prescribed (if `driven` counts) nor among the given names."""
         free = np.ones(self.nu, dtype=bool)
-        for p in self.prescriptions:
+        for p in self.prescriptions if driven else ():
             free[find(self.lagrange, p.hinge).u + p.coordinate] = False
         for key in given:
             name, _, index = str(key).partition("[")
@@ -210,18 +232,37 @@ class Mechanism:
         return free
 
     def mobility(self, state: State) -> Mobility:
-        """Degrees of freedom by rank (8.2), redundant rows and suitable coordinates by name."""
-        P = (
-            self.core.constraints(state.t, state.q, state.u).partials
-            if self.tree.chords
-            else np.zeros((0, self.nu))
+        """Degrees of freedom by rank (8.2), redundant rows, singular directions and suitable coordinates by name."""
+        free, nonholonomic = self._free({}), self._nonholonomic()
+        P = self.constraints(state).partials
+        regular = regular_rank(
+            self.lagrange, self._holonomic(state.t), state.q, free, ~nonholonomic, self._scale()
         )
-        return mobility(P, self.core.layout.chords.rows, self.speeds, self._free({}))
+        return mobility(P, self.core.layout.chords.rows, self.speeds, free, nonholonomic, regular)
+
+    def _nonholonomic(self) -> NDArray[np.bool_]:
+        """Which rows restrict rates only."""
+        chords = self.core.layout.chords
+        return np.asarray(getattr(chords, "nonholonomic", np.zeros(len(chords.rows), dtype=bool)), dtype=bool)
+
+    def _holonomic(self, t: float) -> Callable[[Floats, Floats], Constraints]:
+        """q, u -> constraints at a time, without the rows that leave positions free."""
+        holonomic = ~self._nonholonomic()
+
+        def evaluate(q: Floats, u: Floats) -> Constraints:
+            now = self.constraints(State(t, q, u))
+            return now._replace(residual=now.residual * holonomic, partials=now.partials * holonomic[:, None])
+
+        return evaluate
+
+    def _scale(self) -> float:
+        """Size of the mechanism, one metre at least: what residuals are compared with."""
+        return 1.0 + float(np.max(np.abs(self.core.layout.plan.constants[:, 9:12]), initial=0.0))
 
     def constraints(self, state: State) -> Constraints:
         """f, P, P u + P0, P00 of all chords (5.3.17), and -Q."""
         t, q, u = state.t, state.q, state.u
-        if not self.tree.chords:
+        if self.core.loops is None:
             return Constraints(
                 np.zeros(0), np.zeros((0, self.nu)), np.zeros(0), np.zeros(0), -self.load_column(state)
             )
@@ -280,15 +321,37 @@ class Mechanism:
         """
         t, q, u = self._unpack(state, "forward_dynamics")
         if self.core.loops is not None:
-            return ForwardDynamics(*self.core.loops.dynamics(t, q, u, self._loads(loads)))
+            self.core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
+            found = self._closed(*self._rows(state, "forward_dynamics"), self._loads(loads))
+            return ForwardDynamics(found.ud[0], found.multipliers[0])
         return ForwardDynamics(self.core.forward_dynamics(t, q, u, self._loads(loads)), _NONE)
 
-    def inverse_dynamics(self, state: State | tuple[Any, ...], ud: Any) -> Floats:
-        """Loads on the speeds that make the accelerations ud: A ud - Q (nu,)."""
+    def inverse_dynamics(
+        self, state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None = None
+    ) -> Floats:
+        """Loads on the speeds that make the accelerations ud (nu,): A ud - Q, with closed chains A ud - Q - P^T lambda.
+
+        In a tree every speed carries its load. With closed chains only `actuated` speeds do, by name; default: the
+        prescribed ones. More of them than freedoms share the smallest loads there are. Accelerations given by name
+        are completed by those that follow from the chains; prescribed ones follow their signals.
+        """
         t, q, u = self._rows(state, "inverse_dynamics")
         full = fill(self.lagrange, np.zeros(self.nu), ud, "u")
-        loads: Floats = self.core.inverse_dynamics(t, q, u, full[None])[0]
-        return loads
+        if self.core.loops is None:
+            if actuated is not None:
+                raise ElementError(
+                    "inverse_dynamics: actuated= is for closed chains; in a tree every speed carries a load."
+                )
+            loads: Floats = self.core.inverse_dynamics(t, q, u, full[None])[0]
+            return loads
+        given = ud if isinstance(ud, Mapping) else dict.fromkeys(c.name for c in self.lagrange.hinges)
+        for d in self._drives():
+            full[d.u] = d.signal.at(float(t[0])).acceleration
+        chosen = ~self._free({}) if actuated is None else ~self._free(dict.fromkeys(actuated), driven=False)
+        P = self.core.constraints(float(t[0]), q[0], u[0]).partials
+        check_actuated(P, chosen, self.speeds)
+        full = complete_accelerations(self.core, float(t[0]), q[0], u[0], full, self._free(dict(given)))
+        return drive_loads(self.core.constraints(float(t[0]), q[0], u[0], full).loads, P, chosen).loads
 
     def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
         """A (nu, nu) of (6.2.12)."""
@@ -297,7 +360,8 @@ class Mechanism:
 
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
         """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
-        Q: Floats = -self.inverse_dynamics(state, np.zeros(self.nu))
+        t, q, u = self._rows(state, "load_column")
+        Q: Floats = -self.core.inverse_dynamics(t, q, u, np.zeros((1, self.nu)))[0]
         return Q
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
@@ -319,11 +383,17 @@ class Mechanism:
 
     def reactions(self, state: State | tuple[Any, ...]) -> dict[str, Reaction]:
         """Load every hinge exerts on the body of its end b, at the point of that end, world components."""
-        results = self._results(*self._rows(state, "reactions"))
-        found = {h.name: Reaction(*(x[0] for x in h.load(results.trace))) for h in self.info.hinges}
-        for c, chord in enumerate(self.tree.chords):
-            found[chord.name] = Reaction(results.chord_loads[0, c, :3], results.chord_loads[0, c, 3:])
-        return found
+        t, q, u = self._rows(state, "reactions")
+        if self.core.loops is not None:
+            self.core.loops.choose(float(t[0]), q[0])
+        results = self._results(t, q, u)
+        loads = [h.load(results.trace) for h in self.info.hinges]
+        loads += [(load[:, :3], load[:, 3:]) for load in results.chord_loads.transpose(1, 0, 2)]
+        names = [x.name for x in (*self.info.hinges, *self.info.chords)]
+        return {
+            name: Reaction(force[0], moment[0], bool(unique))
+            for name, (force, moment), unique in zip(names, loads, results.unique, strict=True)
+        }
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
@@ -359,12 +429,44 @@ class Mechanism:
         t, q, u = self._rows(state, "energy")
         return self.core.trace(t, q, u, np.zeros((1, self.nu)) if ud is None else ud)
 
-    def _results(self, t: Floats, q: Floats, u: Floats) -> Results:
+    def _results(self, t: Floats, q: Floats, u: Floats, cut: Floats | None = None) -> Results:
         """Everything that follows from many states."""
-        if self.core.loops is not None:
-            return Results(*self.core.loops.trace(t, q, u))
-        ud = self.core.accelerations(t, q, u)
-        return Results(ud, *self.core.trace(t, q, u, ud), np.zeros((len(t), 0)), np.zeros((len(t), 0, 6)))
+        if self.core.loops is None:
+            ud = self.core.accelerations(t, q, u)
+            return self._tree_results(t, q, u, ud)
+        found = self._closed(t, q, u, None, cut)
+        trace, _ = self.core.trace(t, q, u, found.ud)
+        add_chord_loads(self.core, trace, found.loads)
+        return Results(
+            found.ud, trace, found.tau, found.multipliers, found.loads, found.residual, found.cut_q, found.cut_u,
+            found.cut_ud, self._unique(t, q),
+        )  # fmt: skip
+
+    def _tree_results(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> Results:
+        n = len(t)
+        none, unique = np.zeros((n, 0)), np.ones(len(self.info.hinges))
+        trace, tau = self.core.trace(t, q, u, ud)
+        return Results(ud, trace, tau, none, np.zeros((n, 0, 6)), np.zeros((n, 3)), none, none, none, unique)
+
+    def _closed(
+        self, t: Floats, q: Floats, u: Floats, loads: Floats | None = None, cut: Floats | None = None
+    ) -> ClosedMotion:
+        """Accelerations of closed chains; redundant multipliers are the least ones."""
+        loops = self.core.loops
+        if loops is None:
+            raise AssertionError("no chords")
+        tau = None if loads is None else np.tile(loads, (len(t), 1))
+        found = loops.solve(t, q, u, cut, tau)
+        if loops.selected:
+            smallest_multipliers(self.core, t, q, found.multipliers, found.loads)
+        return found
+
+    def _unique(self, t: Floats, q: Floats) -> Floats:
+        """Which loads the model decides, at the first of many states: of hinges, then of chords."""
+        if not len(t):
+            return np.ones(len(self.info.hinges) + len(self.info.chords))
+        chords, bodies = unique_loads(self.core, float(t[0]), q[0])
+        return np.array([*(bodies[h.number] for h in self.info.hinges), *chords], dtype=np.float64)
 
     def _check_inertia(self) -> None:
         """Every free hinge direction must meet some inertia: not found at two random positions is an error."""
@@ -390,6 +492,77 @@ class Mechanism:
             "coordinate, or use a hinge without it."
         )
 
+    # ------------------------------------------------------------ kinematic simulation
+    def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
+        """Positions, velocities and accelerations over a time grid of a mechanism whose motion is prescribed (KSP, 8.3).
+
+        Starts where the chains close nearest to `state`, or to the reference position, and stays on that branch,
+        through singular positions too. Speeds that only nonholonomic rows decide are integrated. Loads of the run,
+        and `run.drive(name)`, are those that make this motion.
+
+        Returns
+        -------
+        Run
+            With ``success`` False if the mechanism locks on the way: ``message`` says when and where.
+        """
+        times = np.array(t_eval, dtype=np.float64).ravel()
+        if not len(times):
+            raise TreemechError("kinematics: t_eval is empty; wanted times.")
+        _output_times(times, float(times[0]), float(times[-1]))
+        t, rows = float(times[0]), self.core.layout.chords.rows
+        if state is None:
+            self.core.reset_chords()
+        start = self.state(t, None if state is None else self._rows(state, "kinematics")[1][0]).q
+        if rows:
+            start = close_positions(
+                self.lagrange, self._holonomic(t), rows, start, self._free({}), self._scale()
+            )
+        signals = self.core.layout.signals
+        breaks = [b for k in self.core.layout.kinematic for b in signals[k].breaks]
+        found = Kinematics(
+            self.lagrange,
+            self._constraints,
+            rows,
+            self._nonholonomic(),
+            self._drives(),
+            breaks,
+            self._scale(),
+        ).trajectory(times, start)
+        reached = "the end was reached."
+        if found.singular:
+            reached += (
+                f" Singular positions were passed at t = {', '.join(f'{x:.6g}' for x in found.singular)} s."
+            )
+        return Run(
+            self.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
+            {"points": found.n_points}, lambda t, q, u, cut: self._driven_results(t, q, u, cut, found.ud),
+        )  # fmt: skip
+
+    def _drives(self) -> list[Drive]:
+        """The prescribed coordinates."""
+        hinges = {c.name: c for c in self.lagrange.hinges}
+        return [
+            Drive(hinges[p.hinge].q + p.coordinate, hinges[p.hinge].u + p.coordinate, p.signal)
+            for p in self.prescriptions
+        ]
+
+    def _constraints(self, t: float, q: Floats, u: Floats, ud: Floats) -> Constraints:
+        if self.core.loops is None:
+            none = np.zeros(0)
+            return Constraints(none, np.zeros((0, self.nu)), none, none, none)
+        return self.core.constraints(t, q, u, ud)
+
+    def _driven_results(self, t: Floats, q: Floats, u: Floats, cut: Floats, ud: Floats) -> Results:
+        """Everything that follows from many states with known accelerations."""
+        if not self.info.chords:
+            return self._tree_results(t, q, u, ud)
+        found = self._closed(t, q, u, None, cut)  # for what does not depend on accelerations
+        trace, tau, multipliers, loads = driven_results(self.core, t, q, u, ud, ~self._free({}))
+        return Results(
+            ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
+            self._unique(t, q),
+        )  # fmt: skip
+
     # ------------------------------------------------------------ simulation
     def simulate(
         self,
@@ -404,6 +577,8 @@ class Mechanism:
         first_step: float | None = None,
         dense_output: bool = False,
         progress: bool | Callable[[float], None] = False,
+        stabilisation: str | tuple[str, float] = "default",
+        on_singular: str = "pass",
     ) -> Run:
         """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
 
@@ -414,13 +589,19 @@ class Mechanism:
         method : "DOP853" or "DP5"
         rtol : float
         atol : float, array (nq + nu,) or dict by name
-            Default rtol / 1000. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
+            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
         t_eval : array
             Output times; default every step.
         dense_output : bool
             Makes ``run.sol(t)`` available.
         progress : bool or callable
             A bar on stderr, or a function of the fraction done.
+        stabilisation : str
+            How closed chains are kept closed. "default": every step is projected onto the constraints, near
+            singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or ("baumgarte",
+            gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
+        on_singular : "pass", "warn" or "stop"
+            What happens where the constraints lose rank. Passed positions are in ``run.singular``.
 
         Returns
         -------
@@ -435,13 +616,13 @@ class Mechanism:
         t0, t1 = _span(t_span)
         state = self.state(t0) if state is None else state
         _, q, u = self._rows(state, "simulate")
-        if self.tree.chords:
-            names = ", ".join(repr(c.name) for c in self.tree.chords[:6])
-            raise TreemechError(
-                f"simulate: system {self.name!r} has closed chains, cut at {names}. This version assembles them and "
-                "solves their equations of motion (assemble, mobility, forward_dynamics, reactions); simulating them "
-                "follows in the next one."
+        if on_singular not in ("pass", "warn", "stop"):
+            raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
+        if self.core.loops is not None:
+            self.core.reset_chords(
+                {n: x[0] for n, x in state.cut.items()} if isinstance(state, State) else None
             )
+            self._check_start(t0, q[0], u[0])
         if not 0.0 < rtol < 1.0:
             raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
         if not max_step > 0.0 or (first_step is not None and not first_step > 0.0):
@@ -456,19 +637,44 @@ class Mechanism:
         breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
         try:
             result = integrate(
-                self.core, (t0, t1), self.core.pack(q[0], u[0]), method, rtol, self._atol(atol, rtol), times,
+                self.core, (t0, t1), self.core.pack(q[0], u[0], self.core.chord_work.q), method, rtol, self._atol(atol, rtol), times,
                 max_step, first_step, breaks, dense_output, bar or (progress if callable(progress) else None),
+                Closure(stabilisation, on_singular),
             )  # fmt: skip
         finally:
             if bar is not None:
                 bar.close()
         run = Run.of_integration(self.info, result, method, self.core.states, self._results)
-        if result.status % 16 in (2, 3, 4):
+        if on_singular == "warn" and run.singular:
+            where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
+            warnings.warn(f"{self.name!r} passed singular positions at t = {where}.", stacklevel=2)
+        if result.status % 16 in (2, 3, 4, 8):
             self.core.fail(result.status, result.failed_at, result.failure, partial=run)
         return run
 
+    def _check_start(self, t: float, q: Floats, u: Floats) -> None:
+        """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
+        now, rows = self.core.constraints(t, q, u), self.core.layout.chords.rows
+        for residual, what in ((now.residual, "open by"), (now.velocity, "opening at a rate of")):
+            if float(np.max(np.abs(residual), initial=0.0)) > 1e-6:
+                name, gap = worst_row(rows, residual)
+                raise TreemechError(
+                    f"the chain is {what} {gap:.3g} at {name!r} when the simulation starts: make the state with "
+                    "mech.assemble(...)."
+                )
+        loops = self.core.loops
+        if loops is not None and loops.choose(t, q) < loops.n_kept:
+            found = self.mobility(State(t, q, u))
+            if found.singular:
+                raise SingularError(
+                    f"the start at t = {t:.6g} s is a singular position: it can be left on more than one branch, by "
+                    f"{quoted(found.singular)} too. Start a little before or after it."
+                )
+            loops.choose(t, q)
+
     def _atol(self, atol: Any, rtol: float) -> Floats:
-        values = np.full(self.nq + self.nu, rtol * 1e-3)
+        # stages of closed chains carry the noise of the constraint solve: a tighter atol would chase it
+        values = np.full(self.nq + self.nu, rtol if self.core.loops is not None else rtol * 1e-3)
         if atol is None:
             return values
         if isinstance(atol, Mapping):

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics import core as columns
+from treemech.kinematics.chord_plan import FIRST_Q, FIRST_U, NQ, NU
 from treemech.kinematics.lagrange import Coordinates, Lagrange
-from treemech.kinematics.layout import Prescription
+from treemech.kinematics.layout import Layout, Prescription
 from treemech.topology import Tree
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,17 @@ class HingeInfo:
 
 
 @dataclass(frozen=True)
+class ChordInfo:
+    """A cut hinge, a constraint or a coupling: where its coordinates stand among those of the chords."""
+
+    name: str
+    q: int
+    nq: int
+    u: int
+    nu: int
+
+
+@dataclass(frozen=True)
 class ModelInfo:
     """Names and constants of a model."""
 
@@ -66,7 +78,7 @@ class ModelInfo:
     bodies: list[BodyInfo]
     hinges: list[HingeInfo]
     prescribed: list[tuple[str, int, int]]  # hinge, coordinate, place in u
-    chords: list[str]
+    chords: list[ChordInfo]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -79,7 +91,7 @@ class ModelInfo:
             [BodyInfo(**body) for body in content["bodies"]],
             [HingeInfo(**hinge) for hinge in content["hinges"]],
             [(str(n), int(k), int(u)) for n, k, u in content["prescribed"]],
-            [str(n) for n in content["chords"]],
+            [ChordInfo(**chord) for chord in content["chords"]],
         )
 
 
@@ -93,20 +105,23 @@ def hinge_info(tree: Tree, c: Coordinates) -> HingeInfo:
 
 
 def model_info(
-    name: str, tree: Tree, lagrange: Lagrange, gravity: Floats, prescriptions: tuple[Prescription, ...]
+    name: str, tree: Tree, lagrange: Lagrange, layout: Layout, prescriptions: tuple[Prescription, ...]
 ) -> ModelInfo:
     """The description of a built system."""
     places = {c.name: c.u for c in lagrange.hinges}
     return ModelInfo(
         name,
-        gravity.tolist(),
+        layout.plan.gravity.tolist(),
         [
             BodyInfo(b.name, float(b.mass), b.inertia.tolist(), b.com.tolist(), list(b.shapes))
             for b in tree.bodies
         ],
         [hinge_info(tree, c) for c in lagrange.hinges],
         [(p.hinge, p.coordinate, places[p.hinge] + p.coordinate) for p in prescriptions],
-        [c.name for c in tree.chords],
+        [
+            ChordInfo(name, *(int(row[k]) for k in (FIRST_Q, NQ, FIRST_U, NU)))
+            for name, row in zip(layout.chords.names, layout.chords.plan.chord, strict=True)
+        ],
     )
 
 

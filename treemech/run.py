@@ -12,7 +12,7 @@ from treemech.dynamics import core as columns
 from treemech.dynamics.simulate import Integration, interpolate
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 
-from .model_info import BodyInfo, HingeInfo, ModelInfo, energies, point, rotations
+from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
 
 Floats = NDArray[np.float64]
 
@@ -25,9 +25,14 @@ class Results(NamedTuple):
     tau: Floats  # loads on the speeds that are needed beyond what acts: the drives of prescribed ones
     multipliers: Floats
     chord_loads: Floats  # (n, nc, 6) force, moment on the body of end b, at that end
+    residual: Floats  # (n, 3) of the constraints: position, velocity, acceleration
+    cut_q: Floats  # coordinates, speeds and accelerations of cut hinges
+    cut_u: Floats
+    cut_ud: Floats
+    unique: Floats  # 1 for every hinge, then every chord, whose load the model decides
 
 
-Tracer = Callable[[Floats, Floats, Floats], Results]
+Tracer = Callable[[Floats, Floats, Floats, Floats], Results]
 # t, integrator states -> q, u
 Unpack = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
@@ -94,7 +99,8 @@ class PointMotion:
 class ConnectionMotion:
     """A connection over a run. Force and moment act on the body of end b, at the point of end b, world axes.
 
-    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu).
+    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu). Where `unique` is False the
+    constraints are redundant: the load given is the least of those that are possible (dynamics.reactions).
     """
 
     name: str
@@ -103,6 +109,7 @@ class ConnectionMotion:
     ud: Floats
     force: Floats
     moment: Floats
+    unique: bool = True
 
 
 class Run:
@@ -116,6 +123,8 @@ class Run:
         Whether the end was reached; if not, `message` says what happened and what to try.
     statistics : dict
         Steps, rejected steps, evaluations.
+    singular : list of (time, connection)
+        Singular positions that were passed, and where to look.
     """
 
     def __init__(
@@ -130,11 +139,15 @@ class Run:
         statistics: dict[str, int] | None = None,
         tracer: Tracer | None = None,
         computed: Results | None = None,
+        cut: Floats | None = None,
+        singular: list[tuple[float, str]] | None = None,
     ) -> None:
         self.info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
+        self.singular = singular or []
         self._tracer, self._computed = tracer, computed
+        self._cut = np.zeros((len(t), 0)) if cut is None else cut
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
 
     @classmethod
@@ -149,7 +162,21 @@ class Run:
         }
         success = result.status == 1 and not result.interrupted
         q, u = unpack(result.t, result.y)
-        run = cls(info, result.t, q, u, success, result.message, method, statistics, tracer)
+        cut = result.y[:, q.shape[1] + u.shape[1] :]
+        run = cls(
+            info,
+            result.t,
+            q,
+            u,
+            success,
+            result.message,
+            method,
+            statistics,
+            tracer,
+            None,
+            cut,
+            result.singular,
+        )
         if result.dense is not None:
             run._dense = (result.t, result.dense, method, unpack)
         return run
@@ -161,27 +188,25 @@ class Run:
     # ------------------------------------------------------------ by name
     def connection(self, name: str) -> ConnectionMotion:
         """Coordinates, speeds, and the load of a connection."""
-        results = self._results()
-        if name in self.info.chords:
-            loads = results.chord_loads[:, self.info.chords.index(name)]
-            none = np.zeros((len(self.t), 0))
-            return ConnectionMotion(name, none, none, none, loads[:, :3], loads[:, 3:])
-        hinge, ud = self._hinge(name), results.ud
-        force, moment = hinge.load(results.trace)
-        flat = hinge.nu == 1 and hinge.nq == 1
-
-        def pick(array: Floats, start: int, n: int) -> Floats:
-            part = array[:, start : start + n]
-            return part[:, 0] if flat else part
-
-        return ConnectionMotion(
-            name,
-            pick(self.q, hinge.q, hinge.nq),
-            pick(self.u, hinge.u, hinge.nu),
-            pick(ud, hinge.u, hinge.nu),
-            force,
-            moment,
+        results, names = (
+            self._results(),
+            [h.name for h in self.info.hinges] + [c.name for c in self.info.chords],
         )
+        if name not in names:
+            raise TopologyError(unknown("connection", name, names))
+        k, chord = names.index(name), names.index(name) - len(self.info.hinges)
+        info: HingeInfo | ChordInfo
+        if chord >= 0:
+            info, motion = self.info.chords[chord], (results.cut_q, results.cut_u, results.cut_ud)
+            force, moment = results.chord_loads[:, chord, :3], results.chord_loads[:, chord, 3:]
+        else:
+            info, motion = self.info.hinges[k], (self.q, self.u, results.ud)
+            force, moment = self.info.hinges[k].load(results.trace)
+        flat = info.nu == 1 and info.nq == 1
+        starts, counts = (info.q, info.u, info.u), (info.nq, info.nu, info.nu)
+        parts = [x[:, a : a + n] for x, a, n in zip(motion, starts, counts, strict=True)]
+        q, u, ud = (part[:, 0] if flat else part for part in parts)
+        return ConnectionMotion(name, q, u, ud, force, moment, bool(results.unique[k]))
 
     hinge = connection
     chord = connection
@@ -221,8 +246,7 @@ class Run:
     @property
     def residual(self) -> Residual:
         """Residuals of the constraints; zero for a tree, which has none."""
-        zero = np.zeros(len(self.t))
-        return Residual(zero, zero, zero)
+        return Residual(*self._results().residual.T)
 
     def sol(self, t: ArrayLike) -> tuple[Floats, Floats]:
         """(q, u) at any times within the run; asks for ``simulate(..., dense_output=True)``."""
@@ -283,16 +307,8 @@ class Run:
         if self._computed is None:
             if self._tracer is None:
                 raise TreemechError("this run holds no results beyond t, q, u.")
-            self._computed = self._tracer(self.t, self.q, self.u)
+            self._computed = self._tracer(self.t, self.q, self.u, self._cut)
         return self._computed
-
-    def _hinge(self, name: str) -> HingeInfo:
-        for hinge in self.info.hinges:
-            if hinge.name == name:
-                return hinge
-        raise TopologyError(
-            unknown("connection", name, [h.name for h in self.info.hinges] + self.info.chords)
-        )
 
     def _number(self, name: str) -> int:
         for number, body in enumerate(self.info.bodies):

@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 class State:
     """A state of a mechanism: t, q, u in the public order, element states x, memory, active rows.
 
-    Memory (counted turns, sampled history) and the mask of active rows change only at accepted steps; both
-    are empty for a tree of plain hinges.
+    Memory (sampled history) and the mask of active rows change only at accepted steps; both are empty for plain
+    hinges. `cut`: coordinates and speeds of cut hinges, by name; they follow from q and u but for whole turns.
     """
 
     t: float
@@ -27,10 +27,13 @@ class State:
     x: Floats = field(default_factory=lambda: np.zeros(0))
     memory: Mapping[str, Any] = field(default_factory=dict)
     active: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    cut: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
     coordinates: Lagrange | None = field(default=None, repr=False)
 
     def __getitem__(self, name: str) -> tuple[Floats, Floats]:
         """(q, u) of a hinge."""
+        if name in self.cut:
+            return self.cut[name]
         c = find(self.coordinates, name) if self.coordinates is not None else None
         if c is None:
             raise ElementError("this state does not know its mechanism: index q and u by number.")

@@ -1,12 +1,15 @@
 """System: bodies and connections as the user writes them, and the way from there to a Mechanism."""
 
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.elements import Free, Hinge, Load, Signal, as_signal
+from treemech.elements import Constraint, Coupling, Free, Hinge, Load, Signal, as_signal
 from treemech.elements.hinge import AxialHinge, axis_base
+from treemech.elements.prescribed_pose import PrescribedPose
+from treemech.kinematics.chord_plan import Coupled
 from treemech.kinematics.lagrange import lagrange
 from treemech.kinematics.layout import AppliedLoad, Prescription, make_layout
 from treemech.topology import (
@@ -51,6 +54,7 @@ class System:
         self.ground = make_body("ground", 0.0, (0.0, 0.0, 0.0), pose=np.zeros(3), number=0)
         self.bodies: list[Body] = [self.ground]
         self.connections: dict[str, Connection] = {}
+        self.couplings: dict[str, Coupled] = {}
         self.loads: dict[str, AppliedLoad] = {}
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
@@ -87,36 +91,93 @@ class System:
         axis: Any = None,
         role: Any = None,
     ) -> Connection:
-        """Connect bodies by an element; a hinge coordinate measures the second end relative to the first.
+        """Connect two bodies by a hinge or a constraint; either measures the second end relative to the first.
 
         With reference poses, `at` (a point) and `axis` (a direction) in world coordinates place both ends.
         """
-        if name in self.connections:
-            raise TopologyError(
-                f"two connections are named {name!r}: {_joined(self.connections[name].ends)} and {_joined(ends)}."
-            )
-        if isinstance(element, type):
+        self._refuse_taken(name, _joined(ends))
+        self._refuse_class("connection", name, element)
+        if not isinstance(element, (Hinge, Constraint)):
             raise ElementError(
-                f"connection {name!r}: {element.__name__} is a class; wanted {element.__name__}(...)."
+                f"connection {name!r}: {type(element).__name__} is not a hinge and not a constraint. Subclass "
+                "tm.Hinge for a joint, tm.Constraint for equations; couplings go to system.couple(), external forces to "
+                "system.load()."
             )
-        if not isinstance(element, Hinge):
-            kind = type(element).__name__
-            raise ElementError(
-                f"connection {name!r}: {kind} is not a hinge. Subclass tm.Hinge for a joint; "
-                "external forces go to system.load()."
-            )
+        hinge = isinstance(element, Hinge)
+        what = f"{'hinge' if hinge else 'constraint'} {name!r}"
         attachments = tuple(self._attachment(end, f"connection {name!r}") for end in ends)
         if len(attachments) != 2:
-            raise TopologyError(f"hinge {name!r} has {len(attachments)} ends; wanted 2: the bodies it joins.")
+            raise TopologyError(f"{what} has {len(attachments)} ends; wanted 2: the bodies it joins.")
         if at is not None or axis is not None:
-            attachments = tuple(_place(name, element, end, at, axis) for end in attachments)
+            attachments = tuple(_place(what, element, end, at, axis) for end in attachments)
         if role not in (None, "branch", "chord"):
-            raise TopologyError(f"hinge {name!r}: role is {role!r}; wanted 'branch', 'chord' or None.")
+            raise TopologyError(f"{what}: role is {role!r}; wanted 'branch', 'chord' or None.")
         connection = Connection(
-            name, element, attachments, n_coordinates=element.n_speeds, is_hinge=True, role=role
+            name,
+            element,
+            attachments,
+            n_coordinates=element.n_speeds if isinstance(element, Hinge) else 0,
+            is_hinge=hinge,
+            is_constraint=not hinge,
+            role=role,
         )
         self.connections[name] = connection
         return connection
+
+    def couple(self, name: str, element: Coupling, *coordinates: str | Connection) -> Coupled:
+        """Join coordinates of hinges by equations: gear, rack and pinion, belt, any f(q, t) = 0.
+
+        Coordinates by name, "A", or "C[1]" for hinges with several; a hinge with one stands for it, too. Coupled
+        hinges stay branches.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("gears")
+        >>> small, large = (system.body(n, mass=1.0, inertia=(1, 1, 1)) for n in ("small", "large"))
+        >>> A = system.connect("A", tm.Revolute("z"), system.ground, small)
+        >>> B = system.connect("B", tm.Revolute("z"), system.ground.at((0.3, 0, 0)), large)
+        >>> system.couple("mesh", tm.Gear.of_teeth(20, 40), "A", "B").arguments
+        (('A', 0), ('B', 0))
+        """
+        self._refuse_taken(name, f"the coupling of {', '.join(_name(c) for c in coordinates)}")
+        self._refuse_class("coupling", name, element)
+        if not isinstance(element, Coupling):
+            raise ElementError(
+                f"coupling {name!r}: {type(element).__name__} is not a coupling; wanted tm.Gear, tm.Relation, ... or a "
+                "tm.Coupling."
+            )
+        arguments = tuple(self._coordinate(c, f"coupling {name!r}") for c in coordinates)
+        for k, (hinge, coordinate) in enumerate(arguments):
+            if (hinge, coordinate) in arguments[:k]:
+                raise TopologyError(
+                    f"coupling {name!r} joins coordinate {coordinate} of hinge {hinge!r} twice; name each once."
+                )
+        wanted = element.n_arguments
+        if not arguments or (wanted is not None and len(arguments) != wanted):
+            raise ElementError(
+                f"coupling {name!r} ({element.kind}) gets {len(arguments)} coordinates; wanted {wanted or 'some'}."
+            )
+        self.couplings[name] = Coupled(name, element.joining(len(arguments)), arguments)
+        return self.couplings[name]
+
+    def prescribe_pose(
+        self,
+        name: str,
+        end: Body | Attachment,
+        relative_to: Body | Attachment | None = None,
+        x: Any = None,
+        y: Any = None,
+        z: Any = None,
+        rotation: Any = None,
+    ) -> Connection:
+        """Give any of the attitude coordinates of an end relative to another (default: the ground) as signals (5.4.1).
+
+        x, y, z are components of the offset in the base of `relative_to`; rotation is (a, b, c), Bryant angles, or
+        (axis, angle). What is None stays free.
+        """
+        element = PrescribedPose(x=x, y=y, z=z, rotation=rotation)
+        return self.connect(name, element, self.ground if relative_to is None else relative_to, end)
 
     def load(self, name: str, element: Load, end: Body | Attachment) -> AppliedLoad:
         """Apply an external force or moment to a body, at an attachment."""
@@ -137,23 +198,9 @@ class System:
     ) -> Prescription:
         """Give a Lagrange coordinate of a hinge as a function of time (5.4)."""
         name = name.name if isinstance(name, Connection) else name
-        if name not in self.connections:
-            raise TopologyError(unknown("hinge", name, self.connections))
-        hinge: Any = self.connections[name].element
-        plain = [
-            k for k in range(hinge.n_coordinates)
-            if hinge.euler_parameters is None or k < hinge.euler_parameters
-        ]  # fmt: skip
-        if coordinate not in plain:
-            raise ElementError(
-                f"hinge {name!r} ({hinge.kind}) has no coordinate {coordinate!r} that can be prescribed; "
-                f"there are {plain or 'none'}"
-                + (
-                    ". Euler parameters cannot: use tm.BallBryant."
-                    if hinge.euler_parameters is not None
-                    else "."
-                )
-            )
+        hinge = self._hinge(name)
+        if coordinate not in _plain(hinge):
+            raise ElementError(_no_coordinate(name, hinge, coordinate, "prescribed"))
         if (name, coordinate) in self.prescriptions:
             raise TopologyError(f"coordinate {coordinate} of hinge {name!r} is prescribed twice.")
         signal = as_signal(motion, f"prescribed motion of {name!r}")
@@ -167,7 +214,8 @@ class System:
         Bodies nothing joins to the ground get a free hinge of their own, or an error when `free_isolated` is
         False. inline=False calls built-in hinges through the address table too (for tests).
         """
-        driven = {name for name, _ in self.prescriptions}
+        coupled = [a for c in self.couplings.values() for a in c.arguments]
+        kept = {name for name, _ in (*self.prescriptions, *coupled)}
         connections = [
             Connection(
                 c.name,
@@ -177,27 +225,71 @@ class System:
                 c.is_hinge,
                 c.is_constraint,
                 c.role,
-                c.name in driven,
+                c.name in kept,
             )
             for c in self.connections.values()
         ]
-        for connection in connections:
-            if not type(connection.element).__module__.startswith("treemech."):
+        for element in (c.element for c in (*connections, *self.couplings.values())):
+            if not type(element).__module__.startswith("treemech."):
                 from treemech.elements.check import probe  # only where somebody else's element is met
 
-                probe(connection.element)
+                probe(element)
         tree = build_tree(self.bodies, connections, self._free_hinge if free_isolated else None)
         coordinates = lagrange(tree, connections)
         prescriptions, loads = tuple(self.prescriptions.values()), tuple(self.loads.values())
-        layout = make_layout(tree, coordinates, self.gravity, prescriptions, loads, inline)
+        couplings = tuple(self.couplings.values())
+        layout = make_layout(tree, coordinates, self.gravity, prescriptions, loads, inline, couplings)
         return Mechanism(self.name, tree, coordinates, layout, prescriptions)
 
     def _free_hinge(self, body: Body) -> Connection:
         name = f"free {body.name}"
-        while name in self.connections:
+        while name in self.connections or name in self.couplings:
             name += "'"
         hinge = Free()
         return Connection(name, hinge, (self.ground.at(), body.at()), hinge.n_speeds, is_hinge=True)
+
+    def _refuse_taken(self, name: str, what: str) -> None:
+        """Connections and couplings share their names: results are asked for by them."""
+        if name in self.connections:
+            raise TopologyError(
+                f"two connections are named {name!r}: {_joined(self.connections[name].ends)} and {what}."
+            )
+        if name in self.couplings:
+            raise TopologyError(f"a coupling is named {name!r} already: {what} needs another name.")
+
+    def _refuse_class(self, kind: str, name: str, element: Any) -> None:
+        if isinstance(element, type):
+            raise ElementError(
+                f"{kind} {name!r}: {element.__name__} is a class; wanted {element.__name__}(...)."
+            )
+
+    def _hinge(self, name: str) -> Hinge:
+        """The element of a hinge by its name."""
+        hinges = {n: c.element for n, c in self.connections.items() if c.is_hinge}
+        if name not in hinges:
+            raise TopologyError(unknown("hinge", name, hinges))
+        hinge: Hinge = hinges[name]
+        return hinge
+
+    def _coordinate(self, given: str | Connection, what: str) -> tuple[str, int]:
+        """(hinge, number) of a coordinate given as "A", "A[1]" or the hinge itself."""
+        name = _name(given)
+        indexed = None if name in self.connections else re.fullmatch(r"(.*)\[(-?\d+)\]", name)
+        hinge_name, number = (indexed[1], int(indexed[2])) if indexed else (name, None)
+        try:
+            hinge = self._hinge(hinge_name)
+        except TopologyError as error:
+            raise TopologyError(f"{what}: {error}") from None
+        if number is None:
+            if hinge.n_coordinates > 1:
+                raise ElementError(
+                    f"{what}: hinge {name!r} ({hinge.kind}) has {hinge.n_coordinates} coordinates; say which, "
+                    f"{name + '[0]'!r} for the first."
+                )
+            number = 0
+        if number not in _plain(hinge):
+            raise ElementError(f"{what}: {_no_coordinate(hinge_name, hinge, number, 'coupled')}")
+        return hinge_name, number
 
     def _attachment(self, end: Body | Attachment, what: str) -> Attachment:
         attachment = end.at() if isinstance(end, Body) else end
@@ -222,18 +314,37 @@ def _joined(ends: Any) -> str:
     return "-".join(str(getattr(body, "name", body)) for body in bodies)
 
 
-def _place(name: str, element: Hinge, end: Attachment, at: Any, axis: Any) -> Attachment:
-    """The end of a hinge from its place in the world at the reference pose."""
+def _name(coordinate: Any) -> str:
+    return coordinate.name if isinstance(coordinate, Connection) else str(coordinate)
+
+
+def _plain(hinge: Hinge) -> list[int]:
+    """The coordinates whose rates are speeds: all but Euler parameters, and what comes behind them."""
+    return list(range(hinge.n_coordinates if hinge.euler_parameters is None else hinge.euler_parameters))
+
+
+def _no_coordinate(name: str, hinge: Hinge, coordinate: Any, what: str) -> str:
+    text = (
+        f"hinge {name!r} ({hinge.kind}) has no coordinate {coordinate!r} that can be {what}; "
+        f"there are {_plain(hinge) or 'none'}."
+    )
+    return text + (
+        " Euler parameters cannot: use tm.BallBryant." if hinge.euler_parameters is not None else ""
+    )
+
+
+def _place(what: str, element: Hinge | Constraint, end: Attachment, at: Any, axis: Any) -> Attachment:
+    """An end from its place in the world at the reference pose."""
     body = end.body
     if body.pose is None:
         raise TopologyError(
-            f"hinge {name!r}: at= and axis= need the reference pose of body {body.name!r}: body(pose=)."
+            f"{what}: at= and axis= need the reference pose of body {body.name!r}: body(pose=)."
         )
     position, rotation = body.pose
-    point = position + rotation @ end.offset if at is None else as_vector(at, f"hinge {name!r}: at")
+    point = position + rotation @ end.offset if at is None else as_vector(at, f"{what}: at")
     world = np.eye(3)
     if axis is not None:
-        world = axis_base(axis, f"hinge {name!r}")
+        world = axis_base(axis, what)
         if isinstance(element, AxialHinge):
             world = world @ element.base().T
-    return body.at(rotation.T @ (point - position), as_rotation(rotation.T @ world, f"hinge {name!r}"))
+    return body.at(rotation.T @ (point - position), as_rotation(rotation.T @ world, what))

@@ -17,9 +17,14 @@ from treemech.run import Run
 
 PROBLEMS = problems()
 RTOLS = (1e-5, 1e-7, 1e-9, 1e-11)
-EXPRESSED = (
+TREES = (
     "a01_simple_pendulum", "double_pendulum", "free_chain_planar", "free_rigid_body_intermediate_axis",
     "gyroscope_steady_precession", "heavy_top", "spherical_triple_pendulum",
+)  # fmt: skip
+DRIVEN = ("peaucellier_linkage", "slider_crank_driven")  # nothing is left to move freely
+LOOPS = (
+    "a02_double_four_bar", "a04_bricard", "chaplygin_sleigh", "rolling_disk", "skate_on_incline",
+    "slider_crank_singular", "spatial_slider_crank", "spatial_slider_crank_iftomm",
 )  # fmt: skip
 
 
@@ -60,8 +65,8 @@ def scipy_runs(problem, rtol, method, first_step):
     return runs
 
 
-def test_every_tree_problem_is_found():
-    assert set(EXPRESSED) <= set(PROBLEMS)
+def test_every_problem_is_found():
+    assert {*TREES, *DRIVEN, *LOOPS} <= set(PROBLEMS)
 
 
 @pytest.mark.parametrize("file", references())
@@ -89,7 +94,7 @@ def test_answers_are_reached(name):
     assert all(key.startswith("nutation") for key in missing), missing
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", TREES)
 def test_errors_fall_with_rtol(name):
     problem = PROBLEMS[name]
     floor = 10.0 * 10.0 ** -problem.reference().digits
@@ -99,8 +104,34 @@ def test_errors_fall_with_rtol(name):
     assert errors[-1] < 1e-4 * errors[0], errors
 
 
+@pytest.mark.parametrize("name", LOOPS)
+def test_errors_of_closed_chains_fall_with_rtol(name):
+    problem = PROBLEMS[name]
+    coarse, fine = (worst(problem, runs_of(problem, rtol, "DOP853")) for rtol in (1e-5, 1e-11))
+    assert fine < 1e-4 * coarse
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-10])
+@pytest.mark.parametrize("name", DRIVEN)
+def test_a_driven_mechanism_is_exact_whatever_the_tolerance(name, rtol):
+    """Every step ends with a projection on the constraints, and they leave nothing open."""
+    problem = PROBLEMS[name]
+    assert worst(problem, runs_of(problem, rtol, "DOP853")) < 1e-11
+
+
+@pytest.mark.parametrize("name", (*DRIVEN, *LOOPS))
+def test_constraints_hold_at_every_output_of_a_coarse_run(name):
+    problem = PROBLEMS[name]
+    mech = problem.system().build()
+    run = mech.simulate((0, problem.t_end), problem.start(mech), rtol=1e-5)  # outputs at every step
+    assert run.success, run.message
+    for t, q, u in zip(run.t, run.q, run.u):
+        found = mech.constraints(mech.state(t, q, u))
+        assert np.max(np.abs(found.residual)) < 1e-12 and np.max(np.abs(found.velocity)) < 1e-11, t
+
+
 @pytest.mark.parametrize("ours, theirs, rtols", [("DOP853", "DOP853", RTOLS), ("DP5", "RK45", RTOLS[:3])])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", TREES)
 def test_errors_are_those_of_scipy(name, ours, theirs, rtols):
     problem = PROBLEMS[name]
     # The first step is given: from rest, roundoff in the error estimate decides how the first few steps grow.

@@ -22,12 +22,19 @@ def pendulum():
 
 def test_the_public_names_are_these():
     assert set(tm.__all__) == {
-        "AxialHinge", "Ball", "BallBryant", "Constant", "ConvergenceError", "Curve", "Cylindrical",
-        "ElementCompileWarning", "ElementError", "Force", "Free", "Function", "Harmonic", "Hinge", "Load",
-        "Mechanism", "Moment", "Motion", "Moving", "Planar", "Polar", "Polynomial", "Prismatic", "Revolute",
-        "Rigid", "Run", "Screw", "Signal", "SingularError", "Spline", "State", "System", "TopologyError",
-        "Translation", "TreemechError", "Universal", "__version__", "axis_field", "check", "read", "solids",
-        "structure",
+        "AtRotation", "AxialHinge", "Ball", "BallBryant", "Belt", "CamFollower", "Constant",
+        "ConstantVelocity", "Constraint", "ConvergenceError", "Coupling", "CouplingRows", "Curve",
+        "CurveOnCurve", "Cylindrical", "Differential", "Distance", "ElementCompileWarning", "ElementError",
+        "Force", "Free", "Function", "Gear", "Harmonic", "Hinge", "InLine", "InPlane", "KnifeEdge", "Load",
+        "Mechanism", "Mimic", "Moment", "Motion", "Moving", "Parallel", "Perpendicular", "Planar",
+        "PointOnCurve", "PointOnHeightField", "PointOnImplicitSurface", "PointOnSurface", "Polar",
+        "Polynomial", "PrescribedPose", "Prismatic", "Profile", "RackAndPinion", "Relation", "RelativeAngle",
+        "RelativeDistance", "RelativeMotion", "RelativeOffset", "Revolute", "RevoluteCylindrical",
+        "RevoluteRevolute", "RevoluteRevoluteOrthogonal", "RevoluteSpherical", "RevoluteTranslational",
+        "Rigid", "RollingBall", "RollingDisk", "RollingWheel", "Rows", "Run", "Screw", "Signal",
+        "SingularError", "SphericalSpherical", "Spline", "State", "Strut", "System", "TopologyError",
+        "Translation", "TreemechError", "Universal", "VelocityRelation", "__version__", "axis_field", "check",
+        "read", "solids", "structure",
     }  # fmt: skip
     assert set(tm.__all__) - {"__version__"} == set(tm._NAMES)
     for name in tm.__all__:

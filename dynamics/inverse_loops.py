@@ -1,0 +1,102 @@
+"""Inverse dynamics of closed chains (6.3.8): loads of the drives and multipliers for given accelerations."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.assembly import complete, freedoms, null_space, quoted, rank, worst_row
+from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
+from treemech.topology import SingularError
+
+from .core import Core, Floats
+from .reactions import add_chord_loads
+
+
+def _largest(x: Floats) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+class DriveLoads(NamedTuple):
+    """A ud = Q + P^T multipliers + loads, with loads on the actuated speeds only."""
+
+    loads: Floats  # (nu,)
+    multipliers: Floats  # (m,)
+    left: float  # largest part of A ud - Q that neither can carry
+
+
+def drive_loads(required: Floats, P: Floats, actuated: NDArray[np.bool_]) -> DriveLoads:
+    """Loads and multipliers, each the smallest there are, that make up `required` = A ud - Q.
+
+    On the rates the constraints allow, only the loads do work: N^T required = N^T loads.
+    """
+    N, loads = null_space(P), np.zeros(len(required))
+    loads[actuated] = np.linalg.pinv(N.T[:, actuated], rcond=1e-9) @ (N.T @ required)
+    multipliers = np.linalg.pinv(P.T, rcond=1e-9) @ (required - loads) if P.size else np.zeros(len(P))
+    return DriveLoads(loads, multipliers, _largest(required - loads - P.T @ multipliers))
+
+
+def check_actuated(P: Floats, actuated: NDArray[np.bool_], names: list[str]) -> None:
+    """As many independent actuated speeds as there are freedoms, or an error that names suitable ones."""
+    N, chosen = null_space(P), np.flatnonzero(actuated).tolist()
+    missing = N.shape[1] - rank(N[chosen], 1.0)
+    if missing:
+        more, all_names = complete(N, chosen), np.array(names)
+        have = f"{quoted(all_names[chosen])} as actuated" if chosen else "nothing actuated"
+        raise SingularError(
+            f"inverse_dynamics: under-actuated, with {have} {freedoms(missing)} of {N.shape[1]} cannot be driven. "
+            f"Actuate {quoted(all_names[more])} as well (actuated=[...], or system.prescribe)."
+        )
+
+
+def complete_accelerations(
+    core: Core, t: float, q: Floats, u: Floats, ud: Floats, free: NDArray[np.bool_]
+) -> Floats:
+    """ud with P ud + P00 = 0 (6.3.5): the free entries follow from the others."""
+    now, ud = core.constraints(t, q, u, ud), ud.copy()
+    rows, F = core.layout.chords.rows, now.partials[:, free]
+    if _largest(now.velocity) > 1e-6 * (1.0 + _largest(u)):
+        name, gap = worst_row(rows, now.velocity)
+        raise SingularError(
+            f"the state is inconsistent: its rates open {name!r} with {gap:.3g} (m/s, rad/s). Make it with mech.assemble(...)."
+        )
+    dof = F.shape[1] - rank(F, float(np.linalg.norm(now.partials, 2)))
+    if dof:
+        N, names = null_space(now.partials), np.array(core.coordinates.u_names)
+        more = quoted(names[complete(N, np.flatnonzero(~free).tolist())])
+        raise SingularError(f"the accelerations leave {freedoms(dof)} open: give those of {more} as well.")
+    if F.size:
+        ud[free] -= np.linalg.lstsq(F, now.bias, rcond=1e-10)[0]
+    left = core.constraints(t, q, u, ud).bias
+    scale = 1.0 + _largest(ud) + _largest(now.bias)
+    if _largest(left) > 1e-8 * scale:
+        name, gap = worst_row(rows, left)
+        raise SingularError(
+            f"the accelerations do not fit together: {name!r} would open with {gap:.3g} (m/s2, rad/s2). Give fewer by "
+            "name, and the others follow."
+        )
+    return ud
+
+
+def driven_results(
+    core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, actuated: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """(trace, loads on the speeds, multipliers, chord loads) of many states with known accelerations.
+
+    In a singular position the loads may have no finite value; they are nan there.
+    """
+    n, chords = len(t), core.layout.chords.plan.chord
+    trace, tau = core.trace(t, q, u, ud)
+    multipliers, loads = np.zeros((n, len(core.layout.chords.rows))), np.zeros((n, len(chords), 6))
+    for k in range(n):
+        now = core.constraints(float(t[k]), q[k], u[k], ud[k])
+        found = drive_loads(now.loads, now.partials, actuated)
+        scale = _largest(core.mass_matrix(float(t[k]), q[k])) * _largest(u[k]) ** 2 + _largest(now.loads)
+        if found.left > 1e-6 * scale:
+            found = found._replace(loads=found.loads + np.nan, multipliers=found.multipliers + np.nan)
+        tau[k], multipliers[k] = found.loads, found.multipliers
+        wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * multipliers[k][:, None]
+        for c, row in enumerate(chords):
+            loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
+    add_chord_loads(core, trace, loads)
+    return trace, tau, multipliers, loads

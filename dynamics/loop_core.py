@@ -1,0 +1,172 @@
+"""The chords of one model in the compiled core: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.assembly import pivoted, worst_row
+from treemech.kinematics.plan import PRESCRIBED_U
+from treemech.kinematics.status import OK
+from treemech.topology import TreemechError
+
+from . import native
+from .loop_plan import (
+    GAIN,
+    LARGEST_PIVOT,
+    LAST_PIVOT,
+    MOST_PASSED,
+    N_PASSED,
+    NEAR,
+    PARTITIONED,
+    PASSED,
+    extend_context,
+    make_loop_plan,
+    make_loop_work,
+)
+
+if TYPE_CHECKING:
+    from .core import Core
+
+Floats = NDArray[np.float64]
+_REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
+_RANK = 1e-6  # singular values below this part of the largest count as zero
+STABILISATIONS = ("default", "projection", "baumgarte", "partitioning", "none")
+_NEAR = 1e-2  # part of the largest pivot below which a singular position is near
+_BAUMGARTE = 20.0  # gain [1/s] unless given
+
+
+class ClosedMotion(NamedTuple):
+    """Solution of the equations of motion with chords (6.3.6) for many states."""
+
+    ud: Floats
+    multipliers: Floats
+    residual: Floats  # (n, 3) the largest of f, P u + P0, P ud + P00
+    cut_q: Floats  # coordinates of cut hinges
+    cut_u: Floats
+    cut_ud: Floats
+    loads: Floats  # (n, nc, 6) of every chord, on the body of end b, at that end
+    tau: Floats  # loads on the speeds beyond what acts: those of the drives
+
+
+class Loops:
+    """Pattern, factors and work of the constraint equations, and the context that leads to them."""
+
+    def __init__(self, core: Core) -> None:
+        rng, layout = np.random.default_rng(2), core.layout.chords
+        scale = np.full(len(layout.rows), np.nan)
+        for _ in range(3):  # a row that is zero at three random positions is zero everywhere
+            q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
+            core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
+            P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
+            scale = np.fmax(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
+        scale = np.where(
+            np.isfinite(scale), scale, 1.0
+        )  # nothing is known of a row that cannot be found there
+        self.vanishing = scale < 1e-26 * max(float(scale.max(initial=0.0)), 1e-300)
+        self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
+        self.work = make_loop_work(self.plan, core.nq)
+        self.kept = np.flatnonzero(~self.vanishing)
+        self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)
+        self.work.scale[: self.n_kept] = scale[self.kept]
+        self.context = extend_context(core.chord_context, self.plan, self.work)
+        self.rank = self.n_kept
+        core.reset_chords()
+
+    @property
+    def selected(self) -> int:
+        """The rank where rows have to be selected, 0 where all are independent."""
+        return self.rank if self.rank < self.n_kept else 0
+
+    def choose(self, t: float, q: Floats) -> int:
+        """Rank of the constraints at a closed position, and as many independent rows; the others are masked."""
+        core, now = self.core, self.core.constraints(t, q, np.zeros(self.core.nu))
+        if float(np.max(np.abs(now.residual), initial=0.0)) > 1e-6:
+            name, gap = worst_row(core.layout.chords.rows, now.residual)
+            raise TreemechError(
+                f"the chain is open by {gap:.3g} at {name!r}: make the state with mech.assemble(...)."
+            )
+        masked = self.work.masked[: self.n_kept]
+        self.work.monitor[:] = 0.0
+        masked[:] = 0
+        self.solve(np.array([t]), q[None], np.zeros((1, core.nu)))
+        self.rank = self.n_kept
+        if self.n_kept and not self.work.monitor[LAST_PIVOT] > _REGULAR:
+            weighted = self._weighted(t, q, now.partials)
+            values = np.linalg.svd(weighted, compute_uv=False)
+            self.rank = int(np.sum(values > _RANK * max(float(values.max(initial=0.0)), 1e-300)))
+            masked[:] = 1
+            masked[pivoted(weighted)[: self.rank]] = 0
+        self.work.monitor[LARGEST_PIVOT] = 0.0
+        return self.rank
+
+    def _weighted(self, t: float, q: Floats, P: Floats) -> Floats:
+        """P L^-T of A = L L^T, on the free speeds and the rows that do not vanish: what rank means (8.2)."""
+        free = np.ones(self.core.nu, dtype=bool)
+        free[self.core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+        L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
+        return np.asarray(np.linalg.solve(L, P[self.kept][:, free].T).T)
+
+    def stabilise(self, how: str | tuple[str, float]) -> bool:
+        """Set the way the constraints are kept; whether states are projected."""
+        name, gain = (how, _BAUMGARTE) if isinstance(how, str) else how
+        if name not in STABILISATIONS:
+            raise TreemechError(f"stabilisation is {how!r}; wanted one of {', '.join(STABILISATIONS)}.")
+        if not (np.isfinite(gain) and gain > 0.0):
+            raise TreemechError(
+                f"the gain of Baumgarte's stabilisation is {gain}; wanted a positive number [1/s]."
+            )
+        monitor = self.work.monitor
+        monitor[NEAR] = _NEAR if name == "default" else 0.0
+        monitor[GAIN] = gain if name == "baumgarte" else 0.0
+        monitor[PARTITIONED] = float(name == "partitioning")
+        return name in ("default", "projection", "partitioning")
+
+    def solve(
+        self, t: Floats, q: Floats, u: Floats, cut: Floats | None = None, tau: Floats | None = None
+    ) -> ClosedMotion:
+        """Accelerations, multipliers and what follows for the chords, of many states (6.3.6).
+
+        Of redundant rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
+        """
+        core, n = self.core, len(t)
+        self.work.monitor[[GAIN, PARTITIONED]] = 0.0
+        nc, work = len(core.layout.chords.plan.chord), core.chord_work
+        times, q, u = np.array(t, dtype=np.float64), np.ascontiguousarray(q), np.ascontiguousarray(u)
+        found = ClosedMotion(
+            np.zeros((n, core.nu)),
+            np.zeros((n, self.n_rows)),
+            np.zeros((n, 3)),
+            np.tile(work.q, (n, 1)) if cut is None else np.array(cut, dtype=np.float64),
+            np.zeros((n, len(work.u))),
+            np.zeros((n, len(work.u))),
+            np.zeros((n, nc, 6)),
+            np.zeros((n, core.nu)),
+        )
+        load = np.zeros((n, core.nu)) if tau is None else np.ascontiguousarray(tau)
+        with core.guard() as failure:
+            status = native.entry("loop_dynamics")(
+                n, _data(times), _data(q), _data(u), _data(found.cut_q), _data(load), self.selected,
+                _data(found.ud), _data(found.multipliers), _data(found.residual), _data(found.cut_u), _data(found.cut_ud),
+                _data(found.loads), _data(found.tau), _data(self.context),
+            )  # fmt: skip
+        if status != OK:
+            core.fail(status, float(times[0]), failure)
+        return found
+
+    def row_name(self, kept: int) -> str:
+        """Connection of a row of the matrix."""
+        return self.core.layout.chords.rows[int(self.kept[kept])][0]
+
+    def passed(self) -> list[tuple[float, str]]:
+        """(time, connection) of the singular positions the last integration passed."""
+        count = min(int(self.work.monitor[N_PASSED]), MOST_PASSED)
+        pairs = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
+        return [(float(t), self.row_name(int(row))) for t, row in pairs]
+
+
+def _data(array: NDArray[np.float64] | NDArray[np.int64]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -1,0 +1,56 @@
+"""Fields of elements, checked when an element is made: signals, positive numbers, directions."""
+
+from typing import Any
+
+import numpy as np
+
+from treemech.topology.body import as_axis
+from treemech.topology.errors import ElementError
+
+from .signal import Constant, as_signal
+
+
+def make_signals(element: Any, *names: str) -> None:
+    """Turn these fields of a frozen element into signals."""
+    for name in names:
+        object.__setattr__(element, name, as_signal(getattr(element, name), f"{element.kind}.{name}"))
+
+
+def make_directions(element: Any, *names: str) -> None:
+    """Turn these fields ("x", "y", "z" or a vector) into unit vectors."""
+    for name in names:
+        object.__setattr__(element, name, as_axis(getattr(element, name), f"{element.kind}.{name}"))
+
+
+def make_numbers(element: Any, *names: str) -> None:
+    """Turn these fields into finite floats."""
+    for name in names:
+        value = getattr(element, name)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ElementError(f"{element.kind}.{name} is {value!r}: wanted a number.") from None
+        if not np.isfinite(number):
+            raise ElementError(f"{element.kind}.{name} is {value!r}: wanted a finite number.")
+        object.__setattr__(element, name, number)
+
+
+def refuse_unless_positive(element: Any, *names: str, instead: str = "") -> None:
+    """Refuse a number or a constant signal that is not positive; `instead` says what to do."""
+    for name in names:
+        value = getattr(element, name)
+        if isinstance(value, Constant):
+            value = value.level
+        if isinstance(value, float) and not value > 0.0:
+            raise ElementError(
+                f"{element.kind}.{name} is {value:g}: wanted a positive number{'; ' if instead else ''}{instead}."
+            )
+
+
+def refuse_zero(element: Any, *names: str, instead: str = "") -> None:
+    """Refuse a number that is zero."""
+    for name in names:
+        if getattr(element, name) == 0.0:
+            raise ElementError(
+                f"{element.kind}.{name} is 0: wanted a number other than 0{'; ' if instead else ''}{instead}."
+            )

@@ -1,0 +1,143 @@
+"""Positions where the constraints lose rank: passed on the right branch, noted, or stopped at by name (8.2)."""
+
+import numpy as np
+import pytest
+
+import treemech as tm
+
+TIMES = np.linspace(0.0, 10.0, 41)
+
+
+def rod(system, name, mass=1.0, length=1.0):
+    J = mass * length**2 / 12
+    return system.body(name, mass, (0, J, J), com=(length / 2, 0, 0))
+
+
+def four_bars(n):
+    """A02: n parallelograms in a row, all hinges plain Revolute."""
+    system = tm.System("A02", gravity=(0, -9.81, 0))
+    bars = [rod(system, f"bar{i}") for i in range(n + 1)]
+    for i, bar in enumerate(bars):
+        system.connect(f"A{i}", tm.Revolute("z"), system.ground.at((i, 0, 0)), bar)
+    for i in range(n):
+        link = rod(system, f"rod{i}")
+        system.connect(f"L{i}", tm.Revolute("z"), bars[i].at((1, 0, 0)), link)
+        system.connect(f"R{i}", tm.Revolute("z"), bars[i + 1].at((1, 0, 0)), link.at((1, 0, 0)))
+    mech = system.build()
+    guess = {f"A{i}": np.pi / 2 for i in range(1, n + 1)}
+    guess.update({f"{side}{i}": -np.pi / 2 for i in range(n) for side in "LR"})
+    return mech, {"A0": np.pi / 2}, guess, {"A0": -1.0}
+
+
+def slider_crank():
+    """Crank and rod of equal length: the slider passes the crank's hinge."""
+    system = tm.System("slider-crank", gravity=(0, -9.81, 0))
+    crank, link = rod(system, "crank"), rod(system, "rod")
+    slider = system.body("slider", 0.5, (0.01, 0.01, 0.01))
+    system.connect("A", tm.Revolute("z"), system.ground, crank)
+    system.connect("B", tm.Revolute("z"), crank.at((1, 0, 0)), link)
+    system.connect("C", tm.Revolute("z"), link.at((1, 0, 0)), slider)
+    system.connect("S", tm.Prismatic("x"), system.ground, slider)
+    return system.build(), {"A": np.pi / 4}, {"B": -np.pi / 2, "S": 1.4, "C": np.pi / 4}, {"A": -4.0}
+
+
+def parallelogram():
+    """A change-point four-bar under a moment."""
+    system = tm.System("parallelogram", gravity=(0, 0, 0))
+    crank, coupler, rocker = rod(system, "crank"), rod(system, "coupler", length=2.0), rod(system, "rocker")
+    system.connect("A", tm.Revolute("z"), system.ground, crank)
+    system.connect("B", tm.Revolute("z"), crank.at((1, 0, 0)), coupler)
+    system.connect("D", tm.Revolute("z"), system.ground.at((2, 0, 0)), rocker)
+    system.connect("C", tm.Revolute("z"), coupler.at((2, 0, 0)), rocker.at((1, 0, 0)))
+    system.load("moment", tm.Moment(z=0.3), crank)
+    return system.build(), {"A": 1.0}, {"B": -1.0, "D": 1.0, "C": 1.0}, {"A": -3.0}
+
+
+MODELS = {
+    "A02, N = 2": lambda: four_bars(2), "A02, N = 10": lambda: four_bars(10), "slider-crank": slider_crank,
+    "parallelogram": parallelogram,
+}  # fmt: skip
+
+
+def off_the_branch(name, run):
+    """How far the run ever is from the branch it started on."""
+    if name.startswith("A02"):
+        bars = [h.name for h in run.info.hinges if h.name.startswith("A")]
+        return max(np.abs(run.connection(b).q - run.connection("A0").q).max() for b in bars)
+    if name == "slider-crank":
+        return np.abs(run.connection("S").q - 2.0 * np.cos(run.connection("A").q)).max()
+    return np.abs(run.connection("D").q - run.connection("A").q).max()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_hundred_random_runs_stay_on_their_branch(name):
+    mech, fix, guess, rates = MODELS[name]()
+    rng = np.random.default_rng(7)
+    for _ in range(100):
+        factor, rtol = rng.uniform(0.6, 2.0), 10.0 ** rng.uniform(-12.0, -4.0)
+        state = mech.assemble(fix=fix, guess=guess, rates={k: factor * v for k, v in rates.items()})
+        run = mech.simulate((0.0, 10.0), state, rtol=rtol, t_eval=TIMES)
+        assert run.success, (factor, rtol, run.message)
+        assert off_the_branch(name, run) < 1e-9, (factor, rtol)
+        assert run.singular
+
+
+@pytest.mark.parametrize("name", ["A02, N = 2", "slider-crank", "parallelogram"])
+def test_short_steps_do_not_stop_beside_a_singular_position(name):
+    mech, fix, guess, rates = MODELS[name]()
+    state = mech.assemble(fix=fix, guess=guess, rates=rates)
+    for rtol in (1e-6, 1e-9, 1e-12):
+        run = mech.simulate((0.0, 3.0), state, rtol=rtol, max_step=1e-3, t_eval=[1.0, 2.0, 3.0])
+        assert run.success, run.message
+        assert off_the_branch(name, run) < 1e-9
+
+
+def test_passed_positions_are_noted_with_time_and_joint():
+    mech, fix, guess, rates = slider_crank()
+    state = mech.assemble(fix=fix, guess=guess, rates=rates)
+    run = mech.simulate((0.0, 3.0), state, rtol=1e-9, dense_output=True)
+    assert len(run.singular) == 4
+    for t, name in run.singular:
+        assert name in ("A", "B", "C", "S")
+        angle = run.sol(np.array([t]))[0][0, run.info.hinges[0].q]
+        assert abs(np.cos(angle)) < 2e-2  # crank and rod lie on each other, across the slide
+    with pytest.warns(UserWarning, match=r"passed singular positions at t = 0\.42"):
+        mech.simulate((0.0, 1.0), state, on_singular="warn")
+    stopped = mech.simulate((0.0, 3.0), state, rtol=1e-9, on_singular="stop")
+    assert not stopped.success and stopped.t[-1] < run.singular[0][0]
+    assert "lose rank at t = 0.42" in stopped.message and "'C'" in stopped.message
+
+
+def test_a_start_in_a_singular_position_is_reported():
+    mech, _, guess, _ = slider_crank()
+    state = mech.assemble(fix={"A": np.pi / 2}, guess={"B": -np.pi, "S": 0.0, "C": np.pi / 2})
+    assert mech.mobility(state).singular
+    with pytest.raises(tm.SingularError, match="singular position: it can be left on more than one branch"):
+        mech.simulate((0.0, 1.0), state)
+
+
+def test_the_other_ways_to_keep_chains_closed_agree_where_nothing_is_singular():
+    mech, fix, guess, rates = parallelogram()
+    state = mech.assemble(fix=fix, guess=guess, rates={"A": 0.5})
+    want = mech.simulate((0.0, 1.0), state, rtol=1e-10, t_eval=[1.0])
+    for how in ("projection", "baumgarte", ("baumgarte", 5.0), "partitioning", "none"):
+        run = mech.simulate((0.0, 1.0), state, rtol=1e-10, t_eval=[1.0], stabilisation=how)
+        assert run.success
+        assert np.abs(run.q - want.q).max() < 1e-8, how
+        closed = how in ("projection", "partitioning")
+        assert run.residual.position.max() < (1e-14 if closed else 1e-8)
+    with pytest.raises(tm.TreemechError, match="stabilisation is 'hope'; wanted one of"):
+        mech.simulate((0.0, 1.0), state, stabilisation="hope")
+    with pytest.raises(tm.TreemechError, match="gain of Baumgarte"):
+        mech.simulate((0.0, 1.0), state, stabilisation=("baumgarte", -1.0))
+    with pytest.raises(tm.TreemechError, match="on_singular is 'ignore'"):
+        mech.simulate((0.0, 1.0), state, on_singular="ignore")
+
+
+def test_interpolated_states_are_closed_and_right_through_singular_positions():
+    mech, fix, guess, rates = parallelogram()
+    state = mech.assemble(fix=fix, guess=guess, rates={"A": -4.1})
+    run = mech.simulate((0.0, 10.0), state, rtol=3e-5, dense_output=True)
+    q, _ = run.sol(TIMES)
+    a, b, d = (q[:, mech.coordinates.index(n)] for n in "ABD")
+    assert np.abs(a + b).max() < 1e-3 and np.abs(a - d).max() < 1e-3

@@ -1,0 +1,174 @@
+"""Assembly by name (KSP/0, KSP/1 of 8.3): what is fixed, guessed or given as a rate.
+
+Branches are fixed by leaving their coordinates out of the search. Cut hinges and points of bodies have none: what is
+wanted of them becomes an equation beside those of the chords.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.dynamics.core import VELOCITY, Constraints
+from treemech.kinematics.assembly import close_positions, close_velocities
+from treemech.topology import Attachment, Body, ElementError
+
+from .state import State, find
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+Evaluate = Callable[[Floats, Floats], Constraints]
+
+
+def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(of branches, of cut hinges): what is given by name; points of bodies belong to neither."""
+    cut = {c.name for c in mechanism.info.chords if c.nq}
+    named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
+    mine = {n: v for n, v in named.items() if n.partition("[")[0] in cut}
+    return {n: v for n, v in named.items() if n not in mine}, mine
+
+
+def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> dict[str, Floats]:
+    """Numbers of cut hinges in full, nan where nothing is given. `what` is "q" or "u"."""
+    found: dict[str, Floats] = {}
+    for key, value in given.items():
+        name, _, index = key.partition("[")
+        c = next(c for c in mechanism.info.chords if c.name == name)
+        n = c.nq if what == "q" else c.nu
+        row = found.setdefault(name, np.full(n, np.nan))
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+            row[int(index.rstrip("]")) if index else slice(None)] = numbers
+        except (TypeError, ValueError, IndexError):
+            raise ElementError(
+                f"{what} of {key!r} is {value!r}; {name!r} has {n} numbers in {what}."
+            ) from None
+    return found
+
+
+class Assembly:
+    """One search for a closed position and its rates."""
+
+    def __init__(
+        self, mechanism: "Mechanism", t: float, fix: Mapping[Any, Any] | None, rates: Mapping[Any, Any] | None
+    ) -> None:
+        self.mechanism, self.t, self.core = mechanism, t, mechanism.core
+        self.fix, cut_fix = split(mechanism, fix)
+        self.rates, cut_rates = split(mechanism, rates)
+        self.cut_fix = cut_numbers(mechanism, cut_fix, "q")
+        self.cut_rates = cut_numbers(mechanism, cut_rates, "u")
+        self.points = {k: v for k, v in (rates or {}).items() if isinstance(k, (Body, Attachment))}
+        self.chords = {c.name: c for c in mechanism.info.chords}
+        self.rows = list(self.core.layout.chords.rows)
+
+    def close(self, start: State) -> tuple[Floats, Floats]:
+        """(q, u), closed, nearest to the start."""
+        mech, scale = self.mechanism, self.mechanism._scale()
+        rows = self.rows + [(name, k) for name, row in self.cut_fix.items() for k in range(len(row))]
+        q = close_positions(mech.lagrange, self._positions, rows, start.q, mech._free(self.fix), scale)
+        rows = self.rows + [(n, k) for n, row in self.cut_rates.items() for k in range(len(row))]
+        rows += [(_label(end), k) for end in self.points for k in range(3)]
+        return q, close_velocities(self._velocities, rows, q, start.u, mech._free(self.rates))
+
+    def _positions(self, q: Floats, u: Floats) -> Constraints:
+        """The constraints on positions, and the fixed coordinates of cut hinges."""
+        now = self.mechanism._holonomic(self.t)(q, u)
+        if not self.cut_fix:
+            return now
+        gaps, speeds = [now.residual], self._cut_partials(q)
+        partials, here = [now.partials], self.core.chord_work.q.copy()
+        for name, target in self.cut_fix.items():
+            c = self.chords[name]
+            gap = _difference(self._hinge(name), here[c.q : c.q + c.nq], target)
+            given = ~np.isnan(gap)
+            gaps.append(np.where(given, gap, 0.0))
+            partials.append(speeds[c.u : c.u + c.nu] * given[:, None])
+        self.rows_of_fix = [len(g) for g in gaps]
+        return now._replace(residual=_padded(gaps, self.cut_fix), partials=_stacked(partials, self.cut_fix))
+
+    def _velocities(self, q: Floats, u: Floats) -> Constraints:
+        """The constraints on rates, and what is given for cut hinges and points."""
+        now = self.core.constraints(self.t, q, u)
+        gaps, partials, here = [now.velocity], [now.partials], self.core.chord_work.u.copy()
+        speeds = self._cut_partials(q) if self.cut_rates else np.zeros((0, self.core.nu))
+        for name, target in self.cut_rates.items():
+            c = self.chords[name]
+            given = ~np.isnan(target)
+            gaps.append(np.where(given, here[c.u : c.u + c.nu] - np.where(given, target, 0.0), 0.0))
+            partials.append(speeds[c.u : c.u + c.nu] * given[:, None])
+        for end, value in self.points.items():
+            wanted = np.array([np.nan if x is None else float(x) for x in value])
+            if wanted.shape != (3,):
+                raise ElementError(
+                    f"the rate of {_label(end)} has {len(wanted)} numbers; wanted 3: its velocity [m/s]."
+                )
+            given = ~np.isnan(wanted)
+            place = end.at() if isinstance(end, Body) else end
+            state = State(self.t, q, u)
+            gaps.append(
+                np.where(
+                    given, _point_velocity(self.mechanism, place, state) - np.where(given, wanted, 0.0), 0.0
+                )
+            )
+            partials.append(self.mechanism.jacobian(place, state)[:3] * given[:, None])
+        return now._replace(velocity=np.concatenate(gaps), partials=np.vstack(partials))
+
+    def _cut_partials(self, q: Floats) -> Floats:
+        """Speeds of the cut hinges per unit of each speed."""
+        near, work = self.core.chord_work.q.copy(), self.core.chord_work
+
+        def speeds(u: Floats) -> Floats:
+            work.q[:] = near
+            self.core.constraints(self.t, q, u)
+            return work.u.copy()
+
+        rest = speeds(np.zeros(self.core.nu))
+        return np.array([speeds(e) - rest for e in np.eye(self.core.nu)]).T.reshape(len(rest), self.core.nu)
+
+    def _hinge(self, name: str) -> Any:
+        return next(c.element for c in self.mechanism.tree.chords if c.name == name)
+
+
+def _padded(gaps: list[Floats], fixed: Mapping[str, Floats]) -> Floats:
+    """Residuals with one entry per given number (Euler parameters: three of the four)."""
+    rows = [gaps[0]] + [
+        np.pad(g, (0, len(t) - len(g))) for g, t in zip(gaps[1:], fixed.values(), strict=True)
+    ]
+    return np.concatenate(rows)
+
+
+def _stacked(partials: list[Floats], fixed: Mapping[str, Floats]) -> Floats:
+    rows = [partials[0]]
+    rows += [
+        np.pad(p, ((0, len(t) - len(p)), (0, 0))) for p, t in zip(partials[1:], fixed.values(), strict=True)
+    ]
+    return np.vstack(rows)
+
+
+def _difference(hinge: Any, q: Floats, target: Floats) -> Floats:
+    """q less the target, as a motion in the speeds; nan where nothing is given."""
+    k = getattr(hinge, "euler_parameters", None)
+    if k is None:
+        return q - target
+    a, b = q[k : k + 4], target[k : k + 4] / np.linalg.norm(target[k : k + 4])
+    turn = a[0] * b[0] + a[1:] @ b[1:]
+    vector = b[0] * a[1:] - a[0] * b[1:] - np.cross(a[1:], b[1:])  # vector part of a b*
+    return np.concatenate(
+        (q[:k] - target[:k], 2.0 * np.sign(turn or 1.0) * vector, q[k + 4 :] - target[k + 4 :])
+    )
+
+
+def _label(end: Body | Attachment) -> str:
+    return f"a point of body {(end if isinstance(end, Body) else end.body).name!r}"
+
+
+def _point_velocity(mechanism: "Mechanism", end: Attachment, state: State) -> Floats:
+    trace = mechanism._trace(state, None)[0][0, mechanism.tree.numbers[end.body.name]]
+    arm = trace[:9].reshape(3, 3) @ end.offset
+    return np.asarray(trace[VELOCITY] + np.cross(trace[12:15], arm))
+
+
+__all__ = ["Assembly", "cut_numbers", "find", "split"]
