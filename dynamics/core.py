@@ -1,5 +1,6 @@
 """One model in the compiled core: arrays in, arrays out. The last Python before the addresses."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -53,6 +54,7 @@ from .loop_core import Loops
 
 Floats = NDArray[np.float64]
 N_TRACE = 30
+_NONE = np.zeros(0)
 # Columns of a trace, world components
 ROTATION, POSITION, OMEGA = slice(0, 9), slice(9, 12), slice(12, 15)
 VELOCITY, ALPHA, ACCELERATION = slice(15, 18), slice(18, 21), slice(21, 24)
@@ -154,7 +156,7 @@ class Core:
         A.reshape(-1)[:: self.nu + 1] *= 0.5
         return A if self._regular is None else A[self._regular]
 
-    def pack(self, q: Floats, u: Floats, cut: Floats) -> Floats:
+    def pack(self, q: Floats, u: Floats, cut: Floats = _NONE) -> Floats:
         """The integrator's y of one state: q, speeds, coordinates of cut hinges.
 
         Angular speeds that go with Euler parameters are in the base of the outer body.
@@ -185,7 +187,7 @@ class Core:
         self.many("trace", t, q, u, ud, tau, out)
         return out, tau
 
-    def reset_chords(self, given: dict[str, Floats] | None = None) -> None:
+    def reset_chords(self, given: Mapping[str, Floats] | None = None) -> None:
         """Coordinates of cut hinges and auxiliary unknowns as a start for their fit: the reference, or by name.
 
         Where a number given is nan the reference stays.

@@ -342,7 +342,8 @@ def loop_dynamics(
         if status == OK:
             given = floats(cut + 8 * near.shape[0] * k, near.shape[0])
             for j in range(near.shape[0]):
-                near[j] = given[j]
+                if given[j] == given[j]:  # not nan
+                    near[j] = given[j]
             status = evaluate_loops(plan, chords, W, S, times[k], own_q(plan), own_u(plan))
         if status != OK:
             times[0] = times[k]

@@ -44,7 +44,7 @@ def check_actuated(P: Floats, actuated: NDArray[np.bool_], names: list[str]) -> 
         more, all_names = complete(N, chosen), np.array(names)
         have = f"{quoted(all_names[chosen])} as actuated" if chosen else "nothing actuated"
         raise SingularError(
-            f"inverse_dynamics: under-actuated, with {have} {freedoms(missing)} of {N.shape[1]} cannot be driven. "
+            f"inverse_dynamics: under-actuated, with {have}, {freedoms(missing)} of {N.shape[1]} cannot be driven. "
             f"Actuate {quoted(all_names[more])} as well (actuated=[...], or system.prescribe)."
         )
 

@@ -129,7 +129,8 @@ class Loops:
     ) -> ClosedMotion:
         """Accelerations, multipliers and what follows for the chords, of many states (6.3.6).
 
-        Of redundant rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
+        Coordinates of cut hinges that are not given (nan) are found next to those of the state before. Of redundant
+        rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
         """
         core, n = self.core, len(t)
         self.work.monitor[[GAIN, PARTITIONED]] = 0.0
@@ -139,7 +140,7 @@ class Loops:
             np.zeros((n, core.nu)),
             np.zeros((n, self.n_rows)),
             np.zeros((n, 3)),
-            np.tile(work.q, (n, 1)) if cut is None else np.array(cut, dtype=np.float64),
+            np.full((n, len(work.q)), np.nan) if cut is None else np.array(cut, dtype=np.float64),
             np.zeros((n, len(work.u))),
             np.zeros((n, len(work.u))),
             np.zeros((n, nc, 6)),

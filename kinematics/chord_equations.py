@@ -33,6 +33,7 @@ from .chord_plan import (
     ROW_M,
     SOLUTION,
     SPEED,
+    SPEED_RATES,
     SPEEDS,
     TRIANGLE,
     VELOCITY,
@@ -98,28 +99,34 @@ def _factorise(chord, X, record, c):
 
 
 @kernel
-def _solve(chord, X, record, c, rates):
-    """Step of s that fits the residuals best, or (rates) s' that fits the velocities best, to X; its largest part."""
+def _solve(chord, X, record, c, what, to):
+    """What fits the equations on position best, from `to` on: a step of s (OFFSET), s' (RATE), s'' (ACCELERATION).
+
+    Its largest part.
+    """
     o, na, n = chord[c, RECORD], chord[c, NU], chord[c, N_ROWS] + chord[c, NU]
     width, first = chord[c, HOLONOMIC] + na, o + n * (9 + na)
     for k in range(na):
-        X[c, SPEEDS + k] = 0.0
+        X[c, to + k] = 0.0
     for j in range(width):
-        gap = _on_motion(X, record, c, o, n, j, RATE, o + n) if rates else record[o + j]
+        if what == OFFSET:
+            gap = record[o + j]
+        else:
+            gap = _on_motion(X, record, c, o, n, j, what, o + n if what == RATE else o + 2 * n)
         for k in range(na):
-            X[c, SPEEDS + k] -= record[first + width * k + j] * gap
+            X[c, to + k] -= record[first + width * k + j] * gap
     largest = 0.0
     for k in range(na - 1, -1, -1):
         for j in range(k + 1, na):
-            X[c, SPEEDS + k] -= X[c, TRIANGLE + 4 * k + j] * X[c, SPEEDS + j]
-        X[c, SPEEDS + k] /= X[c, TRIANGLE + 4 * k + k]
-        largest = max(largest, abs(X[c, SPEEDS + k]))
+            X[c, to + k] -= X[c, TRIANGLE + 4 * k + j] * X[c, to + j]
+        X[c, to + k] /= X[c, TRIANGLE + 4 * k + k]
+        largest = max(largest, abs(X[c, to + k]))
     return largest
 
 
 @kernel
 def _fit(chord, X, record, s, parameter, c, t):
-    """s by Gauss-Newton, with half the step where the whole one leads away, then s'; whether it worked."""
+    """s by Gauss-Newton, with half the step where the whole one leads away, then s' and s''; whether it worked."""
     o, na, i = chord[c, RECORD], chord[c, NU], chord[c, FIRST_Q]
     for k in range(na):
         X[c, SPEEDS + k] = 0.0
@@ -138,15 +145,18 @@ def _fit(chord, X, record, s, parameter, c, t):
         before = size
         if not _factorise(chord, X, record, c):
             return False
-        step = _solve(chord, X, record, c, False)
+        step = _solve(chord, X, record, c, OFFSET, SPEEDS)
         for k in range(na):
             s[i + k] += X[c, SPEEDS + k]
         if step < 1e-9:  # quadratic: the next one would be rounding
             break
     if not _evaluate(chord, X, record, s, parameter, c, t) or not _factorise(chord, X, record, c):
         return False
-    _solve(chord, X, record, c, True)
-    return _evaluate(chord, X, record, s, parameter, c, t)
+    _solve(chord, X, record, c, RATE, SPEEDS)
+    if not _evaluate(chord, X, record, s, parameter, c, t):
+        return False
+    _solve(chord, X, record, c, ACCELERATION, SPEED_RATES)
+    return True
 
 
 @kernel

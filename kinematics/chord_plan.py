@@ -11,7 +11,7 @@ from treemech.elements import Ball, Constraint, Coupling, Hinge, Prismatic, Revo
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import Element
-from treemech.topology import ElementError, Tree
+from treemech.topology import Connection, ElementError, Tree
 
 from . import plan as p
 from .plan import Floats, Ints, Plan
@@ -33,8 +33,9 @@ N_PATH_COLUMNS = 3
 ROW_F, ROW_M, POSITION, VELOCITY, BIAS = 0, 3, 6, 7, 8
 N_ROW = 9
 # Columns of ChordWork.chord: motion of end b relative to end a in the base of a; for the fit of a TABLE hinge the
-# orthonormal rows of its motion space and then of their complement, six numbers each, and room; speeds of the hinge and their rates,
-# or rates of the auxiliary unknowns. A constraint with such unknowns has a triangular matrix in place of the base
+# orthonormal rows of its motion space and then of their complement, six numbers each, and room; speeds of the hinge
+# and their rates, or those of the auxiliary unknowns. A constraint with such unknowns has a triangular matrix in place
+# of the base
 OFFSET, ROTATION, RATE, TURN, ACCELERATION, TURN_RATE = 0, 3, 12, 15, 18, 21
 BASE, ROOM, SPEEDS, SPEED_RATES = 24, 60, 96, 102
 TRIANGLE, SOLUTION = BASE, BASE + 16
@@ -132,8 +133,8 @@ def make_chord_layout(
 
     frames: the core's body base in the user's; records: address, parameter start; coordinates: by hinge and number.
     """
-    names = [c.name for c in (*tree.chords, *couplings)]
-    elements: list[Element] = [c.element for c in (*tree.chords, *couplings)]
+    described: list[Connection | Coupled] = [*tree.chords, *couplings]
+    names, elements = [c.name for c in described], [c.element for c in described]
     chord = np.zeros((len(names), N_CHORD), dtype=np.int64)
     place = np.zeros((len(names), N_PLACE))
     path: list[tuple[int, int, int]] = []
@@ -205,7 +206,11 @@ def _sizes(name: str, element: Element, row: Ints) -> tuple[int, int, int]:
 def _start(name: str, element: Element) -> Floats:
     """Where a fit starts: coordinates of a hinge, auxiliary unknowns of a constraint."""
     if isinstance(element, Hinge):
-        return element.reference()
+        q = element.reference()
+        motion = element.motion(q=q)
+        partials = np.hstack((motion.translation_partials, motion.rotation_partials))
+        regular = np.linalg.matrix_rank(partials) == element.n_speeds
+        return q if regular else element.sample(np.random.default_rng(0))  # from there no fit leads on
     n = element.n_auxiliary if isinstance(element, Constraint) else 0
     s = np.asarray(element.auxiliary(), dtype=np.float64) if isinstance(element, Constraint) else np.zeros(0)
     if s.shape != (n,) or not np.all(np.isfinite(s)):

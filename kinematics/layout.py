@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from treemech.elements import Ball, Free, Hinge, Load, Prismatic, Revolute, Rigid, Signal
 from treemech.elements.element import Element, record
 from treemech.elements.entry import Entry, make_entry
-from treemech.topology import Attachment, Tree
+from treemech.topology import Attachment, Connection, Tree
 
 from . import plan as p
 from .chord_plan import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
@@ -204,11 +204,8 @@ def make_layout(
         load_rows.append((number, *records.add(load.element)))
         load_points[j, :9] = (F.T @ load.end.rotation).ravel()
         load_points[j, 9:] = F.T @ (load.end.offset - f)
-    cut = {
-        c.name: records.add(c.element, kinematic=True)
-        for c in (*tree.chords, *couplings)
-        if by_address(c.element)
-    }
+    described: list[Connection | Coupled] = [*tree.chords, *couplings]
+    cut = {c.name: records.add(c.element, kinematic=True) for c in described if by_address(c.element)}
     start, runs = _ancestor_runs(tree, body)
     plan = Plan(
         body=body,

@@ -14,9 +14,23 @@ import numpy as np
 import pytest
 
 from treemech.dynamics import build, native
-from treemech.elements import HINGES, LOADS, SIGNALS, Hinge, library
+from treemech.elements import (
+    CONSTRAINTS,
+    COUPLINGS,
+    HINGES,
+    LOADS,
+    SIGNALS,
+    Constraint,
+    Coupling,
+    Hinge,
+    PrescribedPose,
+    RollingBall,
+    library,
+)
+from treemech.elements.constraint import rows_size
+from treemech.elements.coupling import coupling_size
 from treemech.elements.element import kinds, record
-from treemech.elements.entry import C_ELEMENT, library_name, python_self
+from treemech.elements.entry import C_ELEMENT, compile_entry, library_name, python_self
 from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
 
@@ -141,7 +155,10 @@ def test_hash_covers_every_source_of_the_core():
 # ---------------------------------------------------------------- the built library
 def test_every_builtin_element_has_a_sample_to_build_from():
     elements = build.builtin_elements()
-    assert [type(e) for e in elements] == [*HINGES, *SIGNALS, *LOADS]
+    fixed = [
+        c for c in (*CONSTRAINTS, *COUPLINGS) if c not in (PrescribedPose, RollingBall)
+    ]  # rows as many as asked for
+    assert [type(e) for e in elements] == [*HINGES, *SIGNALS, *LOADS, *fixed]
 
 
 def test_prototypes_are_those_of_the_entries():
@@ -219,6 +236,24 @@ def python_call(element, t, rng):
         out = np.zeros(24 + 6 * element.n_speeds)
         motion_views(out, element.n_speeds).rotation[:] = np.eye(3)
         return q, u, out, np.concatenate([x.ravel() for x in element.motion(q, u, t)])
+    if isinstance(
+        element, (Constraint, Coupling)
+    ):  # their rows need numba in any case: as it compiles them here
+        if isinstance(element, Constraint):
+            offset, rotation, s = element.sample(rng, t)
+            a = np.concatenate((offset, rotation.ravel(), rng.normal(size=6)))
+            b = np.concatenate((s, rng.normal(size=len(s)), [0.0]))
+            size = rows_size(element.n_rows, element.n_auxiliary)
+        else:
+            a, b = element.sample(rng, t), rng.normal(size=element.n_arguments)
+            size = coupling_size(element.n_rows, element.n_arguments)
+        numbers, signals = record(element)
+        for at, signal in signals:
+            numbers[at : at + 3] = signal.at(t)
+        wanted = np.zeros(size)
+        compiled = C_ELEMENT(compile_entry(element).address)
+        assert compiled(address(a), address(b), t, address(numbers), address(wanted)) == 1
+        return a, b, np.zeros(size), wanted
     if getattr(element, "is_signal", False):
         return np.zeros(1), np.zeros(1), np.zeros(3), np.array(element.at(t))
     pose, speed, wanted = rng.normal(size=12), rng.normal(size=6), np.zeros(6)

@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BLOCKS = [
-    pytest.param(block, id=f"{path.name}-{k}")
+PAGES = [
+    pytest.param("\n".join(blocks), id=path.name)
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    for k, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.S))
+    if (blocks := re.findall(r"```python\n(.*?)```", path.read_text(), re.S))
 ]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_the_code_blocks_run(block, tmp_path, monkeypatch):
+@pytest.mark.parametrize("code", PAGES)
+def test_the_code_of_a_page_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    source = tmp_path / "block.py"
-    source.write_text(block)
-    exec(compile(block, str(source), "exec"), {"__name__": "block"})
+    source = tmp_path / "page.py"
+    source.write_text(code)
+    exec(compile(code, str(source), "exec"), {"__name__": "page"})
 
 
 def test_links_in_the_readme_lead_somewhere():

@@ -1,7 +1,8 @@
 """Mechanism: a built system, and the analyses on it."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,8 +75,9 @@ class Attitude(NamedTuple):
     bias: Floats  # z00 (6 nb,)
 
 
-class Reaction(NamedTuple):
-    """Load a connection exerts on the body of its end b, at the point of end b, world components.
+@dataclass(frozen=True, eq=False)
+class Reaction:
+    """Load a connection exerts on the body of its end b, at the point of end b, world components: force, moment.
 
     Where it is not `unique`, constraints are redundant: it is the least of those that are possible.
     """
@@ -83,6 +85,9 @@ class Reaction(NamedTuple):
     force: Floats
     moment: Floats
     unique: bool = True
+
+    def __iter__(self) -> Iterator[Floats]:
+        return iter((self.force, self.moment))
 
 
 class Momentum(NamedTuple):
@@ -389,7 +394,7 @@ class Mechanism:
         results = self._results(t, q, u)
         loads = [h.load(results.trace) for h in self.info.hinges]
         loads += [(load[:, :3], load[:, 3:]) for load in results.chord_loads.transpose(1, 0, 2)]
-        names = [x.name for x in (*self.info.hinges, *self.info.chords)]
+        names = [h.name for h in self.info.hinges] + [c.name for c in self.info.chords]
         return {
             name: Reaction(force[0], moment[0], bool(unique))
             for name, (force, moment), unique in zip(names, loads, results.unique, strict=True)
@@ -510,9 +515,10 @@ class Mechanism:
             raise TreemechError("kinematics: t_eval is empty; wanted times.")
         _output_times(times, float(times[0]), float(times[-1]))
         t, rows = float(times[0]), self.core.layout.chords.rows
-        if state is None:
-            self.core.reset_chords()
+        near = {n: q for n, (q, _) in state.cut.items()} if isinstance(state, State) else {}
         start = self.state(t, None if state is None else self._rows(state, "kinematics")[1][0]).q
+        if near:
+            self.core.reset_chords(near)
         if rows:
             start = close_positions(
                 self.lagrange, self._holonomic(t), rows, start, self._free({}), self._scale()
@@ -535,7 +541,7 @@ class Mechanism:
             )
         return Run(
             self.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
-            {"points": found.n_points}, lambda t, q, u, cut: self._driven_results(t, q, u, cut, found.ud),
+            {"points": found.n_points}, lambda t, q, u, _: self._driven_results(t, q, u, found.ud, near),
         )  # fmt: skip
 
     def _drives(self) -> list[Drive]:
@@ -552,11 +558,14 @@ class Mechanism:
             return Constraints(none, np.zeros((0, self.nu)), none, none, none)
         return self.core.constraints(t, q, u, ud)
 
-    def _driven_results(self, t: Floats, q: Floats, u: Floats, cut: Floats, ud: Floats) -> Results:
+    def _driven_results(
+        self, t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
+    ) -> Results:
         """Everything that follows from many states with known accelerations."""
         if not self.info.chords:
             return self._tree_results(t, q, u, ud)
-        found = self._closed(t, q, u, None, cut)  # for what does not depend on accelerations
+        self.core.reset_chords(near)
+        found = self._closed(t, q, u)  # for what does not depend on accelerations
         trace, tau, multipliers, loads = driven_results(self.core, t, q, u, ud, ~self._free({}))
         return Results(
             ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
@@ -585,7 +594,8 @@ class Mechanism:
         Parameters
         ----------
         state : State
-            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest.
+            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
+            next to it.
         method : "DOP853" or "DP5"
         rtol : float
         atol : float, array (nq + nu,) or dict by name
@@ -614,7 +624,7 @@ class Mechanism:
         if method not in METHODS:
             raise TreemechError(unknown("method", method, METHODS))
         t0, t1 = _span(t_span)
-        state = self.state(t0) if state is None else state
+        state = self.assemble(t0) if state is None else state
         _, q, u = self._rows(state, "simulate")
         if on_singular not in ("pass", "warn", "stop"):
             raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")

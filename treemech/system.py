@@ -229,7 +229,8 @@ class System:
             )
             for c in self.connections.values()
         ]
-        for element in (c.element for c in (*connections, *self.couplings.values())):
+        elements = [c.element for c in connections] + [c.element for c in self.couplings.values()]
+        for element in elements:
             if not type(element).__module__.startswith("treemech."):
                 from treemech.elements.check import probe  # only where somebody else's element is met
 

@@ -1,7 +1,7 @@
 """Which hinges are cut: most coordinates, then the shallowest tree, then the last declared (4.2)."""
 
 from itertools import combinations
-from time import perf_counter
+from time import process_time
 
 import networkx as nx
 import numpy as np
@@ -211,9 +211,9 @@ def test_order_of_declaration_does_not_matter_where_the_rule_has_no_ties(make_ra
 
 def test_the_ladder_hangs_all_bars_on_the_ground(new_model):
     model = ladder(new_model, 200)
-    start = perf_counter()
+    start = process_time()
     tree = model.tree()
-    assert perf_counter() - start < 0.5
+    assert process_time() - start < 0.5
     assert len(tree.chords) == 200
     assert {chord.name for chord in tree.chords} == {f"R{i}" for i in range(200)}
     assert all(tree.depth[k] == (1 if name.startswith("bar") else 2) for name, k in tree.numbers.items() if k)
@@ -223,9 +223,9 @@ def test_a_long_chain_is_quick(new_model):
     model = new_model(*(f"link{i}" for i in range(5000)))
     for i in range(5000):
         model.hinge(f"h{i}", model.bodies[i].name, model.bodies[i + 1].name)
-    start = perf_counter()
+    start = process_time()
     tree = model.tree()
-    assert perf_counter() - start < 0.5
+    assert process_time() - start < 0.5
     assert tree.depth[-1] == 5000
     assert len(tree.path(5000)) == 5000
 
@@ -234,9 +234,9 @@ def test_mixed_weights_stay_quick(new_model):
     """A heavier hinge across the whole ladder, so that the exchanges have work to do."""
     model = ladder(new_model, 200)
     model.hinge("across", "rod0", "rod199", 2)
-    start = perf_counter()
+    start = process_time()
     assert "across" in cut(model)
-    assert perf_counter() - start < 0.5
+    assert process_time() - start < 0.5
 
 
 def test_closed_and_isolated_subgraphs(new_model):
