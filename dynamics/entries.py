@@ -64,13 +64,16 @@ from .loop_plan import FRESH, PARTITIONED, STAGED
 from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
 from .loops import (
     accelerate,
+    choose_complements,
     chord_loads,
+    evaluate_rows,
     largest,
     note_spin,
     project,
     relieve,
     select_rows,
     select_speeds,
+    switching,
     tangential,
 )
 from .loops import evaluate as evaluate_loops
@@ -290,9 +293,11 @@ def loop_project(t, y, rank, loops):
     status = project(plan, chords, W, S, t, fresh)
     if status != OK:
         return np.int32(status)
-    if rank > 0:
-        select_rows(chords, rank)
     if rank >= 0:
+        choose_complements(chords)
+        if rank > 0:
+            evaluate_rows(plan, chords, W, S, t, q, u)
+            select_rows(chords, rank)
         note_spin(plan, chords, W)
         if monitors(chords)[PARTITIONED] > 0.0:
             select_speeds(chords)
@@ -304,6 +309,13 @@ def loop_project(t, y, rank, loops):
         to_u[k] = u[k]
     for k in range(cut.shape[0]):
         to_cut[k] = cut[k]
+    return np.int32(OK)
+
+
+def loop_switch(t, y, out, loops):
+    """Which unilateral chord, counted among them, should let go or hold again (`loops.switching`): value, number."""
+    chords, to = ints(loops, N_LOOP_CONTEXT), floats(out, 2)
+    to[0], to[1] = switching(chords)
     return np.int32(OK)
 
 
@@ -463,6 +475,7 @@ ENTRIES = {
     "constraints": (constraints, _status(_f, *[_n] * 5)),
     "loop_rhs": (loop_rhs, _status(_f, _n, _n, _n)),
     "loop_project": (loop_project, _status(_f, _n, _n, _n)),
+    "loop_switch": (loop_switch, _status(_f, _n, _n, _n)),
     "loop_tangent": (loop_tangent, _status(_f, _n, _n, _n)),
     "loop_dynamics": (loop_dynamics, _status(*[_n] * 15)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),

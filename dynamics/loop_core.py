@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -78,23 +79,25 @@ class Loops:
     @property
     def selected(self) -> int:
         """The rank where rows have to be selected, 0 where all are independent."""
-        return self.rank if self.rank < self.n_kept else 0
+        return self.rank if self.rank < self.n_kept - int(np.sum(self.work.off[self.kept])) else 0
 
     def choose(self, t: float, q: Floats) -> int:
         """Rank of the constraints at a closed position, and as many independent rows; the others are masked."""
         core, now = self.core, self.core.constraints(t, q, np.zeros(self.core.nu))
-        if float(np.max(np.abs(now.residual), initial=0.0)) > 1e-6:
-            name, gap = worst_row(core.layout.chords.rows, now.residual)
+        residual = now.residual * (1 - self.work.off[: self.n_rows])
+        if float(np.max(np.abs(residual), initial=0.0)) > 1e-6:
+            name, gap = worst_row(core.layout.chords.rows, residual)
             raise TreemechError(
                 f"the chain is open by {gap:.3g} at {name!r}: make the state with mech.assemble(...)."
             )
-        masked = self.work.masked[: self.n_kept]
+        masked, off = self.work.masked[: self.n_kept], self.work.off[self.kept]
         self.work.monitor[:] = 0.0
-        masked[:] = 0
-        self.solve(np.array([t]), q[None], np.zeros((1, core.nu)))
+        masked[:] = off
         self.rank = self.n_kept
-        if self.n_kept and not self.work.monitor[LAST_PIVOT] > _REGULAR:
-            weighted = self._weighted(t, q, now.partials)
+        self.solve(np.array([t]), q[None], np.zeros((1, core.nu)))
+        self.rank = self.n_kept - int(np.sum(off))
+        if self.rank and not self.work.monitor[LAST_PIVOT] > _REGULAR:
+            weighted = self._weighted(t, q, now.partials) * (1 - off)[:, None]
             values = np.linalg.svd(weighted, compute_uv=False)
             self.rank = int(np.sum(values > _RANK * max(float(values.max(initial=0.0)), 1e-300)))
             masked[:] = 1
@@ -122,7 +125,11 @@ class Loops:
         monitor[NEAR] = _NEAR if name == "default" else 0.0
         monitor[GAIN] = gain if name == "baumgarte" else 0.0
         monitor[PARTITIONED] = float(name == "partitioning")
-        return name in ("default", "projection", "partitioning")
+        projects = name in ("default", "projection", "partitioning")
+        if len(self.plan.unilateral) and not projects:
+            first = self.core.layout.chords.rows[self.plan.unilateral[0]][0]
+            raise TreemechError(f"{first!r} is unilateral: it cannot switch with stabilisation={name!r}.")
+        return projects
 
     def solve(
         self, t: Floats, q: Floats, u: Floats, cut: Floats | None = None, tau: Floats | None = None
@@ -156,6 +163,17 @@ class Loops:
         if status != OK:
             core.fail(status, float(times[0]), failure)
         return found
+
+    def release(self, names: Collection[str]) -> None:
+        """Let go of exactly these unilateral chords."""
+        for first, count in self.plan.unilateral.reshape(-1, 2):
+            self.work.off[first : first + count] = self.core.layout.chords.rows[first][0] in names
+
+    def switch(self, chord: int) -> tuple[str, bool]:
+        """Let go of a unilateral chord, counted among them, or take hold of it: (name, whether it holds now)."""
+        first, count = self.plan.unilateral[2 * chord : 2 * chord + 2]
+        self.work.off[first : first + count] ^= 1
+        return self.core.layout.chords.rows[first][0], not self.work.off[first]
 
     def row_name(self, kept: int) -> str:
         """Connection of a row of the matrix."""

@@ -35,6 +35,7 @@ class LoopPlan(NamedTuple):
     packed: Ints  # (nu+1,) where the row of each speed starts in the packed lower triangle of A
     kept: Ints  # (m,) number of a constraint row in the matrix, or -1 if it vanishes identically
     fixed: Ints  # (nu,) 1 for prescribed speeds
+    unilateral: Ints  # (2 ns,) first row and number of rows of every chord that may let go
     entry_row: Ints  # of each entry of P
     entry_speed: Ints
     speed_row: Ints  # of each packed entry of A
@@ -71,6 +72,7 @@ class LoopWork(NamedTuple):
     room_rows: Floats  # (kept, nu), where rows are selected
     masked: Ints  # (kept,) 1 for rows taken out as redundant
     held: Ints  # (nu,) 1 for speeds that do not move: the prescribed, and while positions are corrected the independent
+    off: Ints  # (m,) 1 for rows of chords that have let go
     independent: Ints  # (nu,) coordinate partitioning: 1 for the speeds the others follow
 
 
@@ -103,12 +105,18 @@ def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]
     )
     fixed = np.zeros(nu, dtype=np.int64)
     fixed[plan.prescribed[:, 2]] = 1
+    switches = [
+        int(x)
+        for row, element in zip(chords.plan.chord, chords.elements, strict=True)
+        if getattr(element, "unilateral", False)
+        for x in (row[FIRST_ROW], row[N_ROWS])
+    ]
     slot = np.full(len(a_row) + len(p_row), -1, dtype=np.int64)
     slot[: len(a_row)] = pattern.slot[: len(a_row)]
     alive = np.array([bool(kept[r] >= 0) for r in p_row], dtype=np.bool_)
     slot[len(a_row) :][alive] = pattern.slot[len(a_row) :]
     arrays = (
-        packed, kept, fixed, p_row, p_speed, a_row, a_column, slot, pattern.diagonal, pattern.perm, pattern.Ap,
+        packed, kept, fixed, switches, p_row, p_speed, a_row, a_column, slot, pattern.diagonal, pattern.perm, pattern.Ap,
         pattern.Ai, pattern.Lp, pattern.Li, pattern.Rp, pattern.Ri, pattern.Rs,
     )  # fmt: skip
     return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
@@ -124,7 +132,7 @@ def make_loop_work(plan: LoopPlan, nq: int) -> LoopWork:
         right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
         room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(m * len(plan.fixed) + 1),
         masked=ints(m),
-        held=plan.fixed.copy(), independent=ints(len(plan.fixed)),
+        off=ints(len(plan.kept)), held=plan.fixed.copy(), independent=ints(len(plan.fixed)),
     )  # fmt: skip
 
 

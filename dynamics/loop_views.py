@@ -14,13 +14,14 @@ N_LOOP_CONTEXT = N_CHORD_CONTEXT + 2 * len(_NAMES)
 
 def _view(name):
     k = _NAMES.index(name)
-    integer = name in LoopPlan._fields or name in ("masked", "held", "independent")
+    integer = name in LoopPlan._fields or name in ("masked", "off", "held", "independent")
     at = N_CHORD_CONTEXT + len(_NAMES) + k
     return member(types.int64 if integer else types.float64, at, (N_CHORD_CONTEXT + k, 0))
 
 
 packed_rows, kept_rows, fixed_speeds = _view("packed"), _view("kept"), _view("fixed")
 held_speeds, independents = _view("held"), _view("independent")
+unilaterals, off_rows = _view("unilateral"), _view("off")
 entry_rows, entry_speeds = _view("entry_row"), _view("entry_speed")
 speed_rows, speed_columns = _view("speed_row"), _view("speed_column")
 slots, diagonals, perms = _view("slot"), _view("diagonal"), _view("perm")

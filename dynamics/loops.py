@@ -54,6 +54,7 @@ from .loop_views import (
     matrix_rows,
     matrix_starts,
     monitors,
+    off_rows,
     packed_mass,
     perms,
     permuted,
@@ -69,6 +70,7 @@ from .loop_views import (
     solutions,
     speed_columns,
     speed_rows,
+    unilaterals,
 )
 from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
@@ -221,11 +223,34 @@ def accelerate(plan, loops, tau, ud):
 
 @kernel
 def largest(loops, level):
-    """The largest residual of a level (POSITION, VELOCITY, or BIAS: acceleration)."""
-    Y, size = rows(loops), 0.0
+    """The largest residual of a level (POSITION, VELOCITY, or BIAS: acceleration) in rows that hold."""
+    Y, off, size = rows(loops), off_rows(loops), 0.0
     for r in range(Y.shape[0]):
-        size = max(size, abs(Y[r, level]))
+        if off[r] == 0:
+            size = max(size, abs(Y[r, level]))
     return size
+
+
+@kernel
+def switching(loops):
+    """(value, chord): of a chord that should let go the multiplier, of one that should hold again the gap; < 0.
+
+    After `accelerate`. Counted among the unilateral chords; 0 and -1 if nothing switches.
+    """
+    pairs, off, kept, Y, x = (
+        unilaterals(loops),
+        off_rows(loops),
+        kept_rows(loops),
+        rows(loops),
+        solutions(loops),
+    )
+    n, worst, which = fixed_speeds(loops).shape[0], 0.0, -1
+    for k in range(pairs.shape[0] // 2):
+        r = pairs[2 * k]
+        value = Y[r, POSITION] if off[r] == 1 else -x[n + kept[r]]
+        if value < worst:
+            worst, which = value, k
+    return worst, which
 
 
 @kernel
@@ -286,17 +311,14 @@ def hold(loops, independent):
 def project(plan, loops, W, S, t, fresh):
     """The state of the work arrays onto the constraints, positions then velocities, to rounding; a status.
 
-    Newton steps weighted by A as it was at the start; `fresh`: that state was evaluated last. The choice of the rows of
-    TABLE chords starts anew; their coordinates and all others of cut hinges settle.
+    Newton steps weighted by A as it was at the start; `fresh`: that state was evaluated last. The coordinates of cut
+    hinges settle.
     """
-    q, u, pivot = own_q(plan), own_u(plan), chord_pivots(loops)
+    q, u = own_q(plan), own_u(plan)
     rates, step = room_q(loops), room_u(loops)
     partitioned = monitors(loops)[PARTITIONED] > 0.0
     if partitioned:
         hold(loops, True)
-    for c in range(pivot.shape[0]):
-        for k in range(6):
-            pivot[c, k] = -1
     before, gap, status = 1e300, 0.0, OK
     if not fresh:
         status = evaluate(plan, loops, W, S, t, q, u)
@@ -381,13 +403,22 @@ def select_speeds(loops):
 
 
 @kernel
+def choose_complements(loops):
+    """The rows of chords by address will be chosen anew, from the unit directions that are best now."""
+    pivot = chord_pivots(loops)
+    for c in range(pivot.shape[0]):
+        for k in range(6):
+            pivot[c, k] = -1
+
+
+@kernel
 def select_rows(loops, rank):
     """Mask all but `rank` independent rows: pivoted Gram-Schmidt of P, speeds weighted by their inertia.
 
     The choice holds until the next one: between, redundant rows must not compete.
     """
     masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
-    entry_row, entry_speed = entry_rows(loops), entry_speeds(loops)
+    entry_row, entry_speed, off = entry_rows(loops), entry_speeds(loops), off_rows(loops)
     A, row, column = packed_mass(loops), speed_rows(loops), speed_columns(loops)
     m, n = masked.shape[0], fixed.shape[0]
     G = floats2(address_of(room_rows(loops)), m, n)
@@ -401,7 +432,7 @@ def select_rows(loops, rank):
             G[r, d] = 0.0
     for k in range(P.shape[0]):
         r = kept[entry_row[k]]
-        if r >= 0 and fixed[entry_speed[k]] == 0:
+        if r >= 0 and fixed[entry_speed[k]] == 0 and off[entry_row[k]] == 0:
             G[r, entry_speed[k]] += P[k] * weight[entry_speed[k]]
     for _ in range(rank):
         best, size = -1, 0.0

@@ -24,6 +24,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "constraints": [_F, *[_N] * 5],
     "loop_rhs": [_F, _N, _N, _N],
     "loop_project": [_F, *[_N] * 3],
+    "loop_switch": [_F, *[_N] * 3],
     "loop_tangent": [_F, *[_N] * 3],
     "loop_dynamics": [_N] * 15,
     "mass_matrix": [_N] * 6,

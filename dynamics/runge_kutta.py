@@ -12,7 +12,15 @@ from math import isfinite, sqrt
 import numpy as np
 
 from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
-from treemech.kinematics.status import CHAIN_OPEN, NOT_FINITE, OK, PAUSED, SINGULAR_POSITION, STEP_TOO_SMALL
+from treemech.kinematics.status import (
+    CHAIN_OPEN,
+    CHORD_SWITCHED,
+    NOT_FINITE,
+    OK,
+    PAUSED,
+    SINGULAR_POSITION,
+    STEP_TOO_SMALL,
+)
 
 from . import tableau
 from .loop_plan import (
@@ -36,18 +44,19 @@ from .loop_plan import (
 DOP853, DP5 = 0, 1
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 # control (float64)
-TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME, USUAL_STEP = range(8)
-N_CONTROL = 8
+TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME, USUAL_STEP, SWITCHED = range(9)
+N_CONTROL = 9
 # count (int64)
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 N_COUNT = 8
 # hooks (int64): entries that project a state and an error, the address of the monitor, rank if rows are selected,
-# whether to stop at a singular position
-PROJECT, TANGENT, MONITOR, RANK, STOP = range(5)
-N_HOOKS = 5
+# whether to stop at a singular position, the entry that says which chord switches
+PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH = range(6)
+N_HOOKS = 6
 # Part of the largest multiplier pivot, which falls with the square of the distance to a singular position, that is
 # next to it; part of the usual step below which a step near it is given up.
 _BESIDE, _GIVEN_UP = 1e-6, 1e-5
+_INSTANT = 1e-9  # part of the usual step within which the time of switching is found
 _TURN = 1.5  # [rad] no hinge of a closed chain turns more in a step, else singular positions could be jumped
 # work: rows of n doubles: 16 stages, new state, two errors, 8 of dense output, scratch; with chords room for the
 # stages of another step
@@ -242,6 +251,15 @@ def _settle(n, t, work, stages, reach, fresh, rank, monitor, rhs, project, conte
 
 
 @kernel
+def _switches(n, t, h, work, control, switch, context):
+    """The chord that switches within the step, or -1; also -1 where the step is as short as the time of switching."""
+    out = floats(work + 8 * n * _OUT, 2)
+    call_rhs(switch, t, work + 8 * n * _NEW, work + 8 * n * _OUT, context)
+    control[SWITCHED] = out[1] if abs(h) < _INSTANT * control[USUAL_STEP] else -1.0
+    return -1 if control[SWITCHED] >= 0.0 else int(out[1])
+
+
+@kernel
 def _dense(method, n, t, h, y, work, rhs, context):
     """Coefficients of the interpolant: order 7 with three more evaluations (DOP853), order 4 (DP5)."""
     if method == DP5:
@@ -360,6 +378,8 @@ def integrate(
             if status != OK:
                 return status
         count[STARTED] = 1
+        if control[USUAL_STEP] == 0.0:
+            control[USUAL_STEP] = abs(control[STEP])
         while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
             _copy(y_out_, count[WRITTEN], n, y)
             count[WRITTEN] += 1
@@ -453,6 +473,13 @@ def integrate(
                 elif status != OK:
                     count[PENDING] = stored
                     return status
+                elif (
+                    hooks[SWITCH] != 0 and _switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0
+                ):
+                    rejected = True
+                    count[REJECTED] += 1
+                    h *= 0.5
+                    continue
                 elif dense_ != 0 and not staged:
                     status = _dense(method, n, t, h, y, work, rhs, context)
                     _interpolate(method, n, 0.5, y, work + 8 * n * _F, out)
@@ -477,7 +504,8 @@ def integrate(
             count[PENDING] = stored
             return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
         usual = control[USUAL_STEP]
-        control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
+        if not rejected or usual == 0.0:
+            control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
         wanted = n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
         if wanted or dense_ != 0:
             status = _dense(method, n, t, h, y, work, rhs, context)
@@ -525,5 +553,8 @@ def integrate(
             _copy(y_step_, stored, n, y)
             t_step[stored] = t
             stored += 1
+        if hooks_ != 0 and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
+            count[PENDING] = stored
+            return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
     count[PENDING] = stored
     return np.int32(OK)

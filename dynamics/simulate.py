@@ -17,6 +17,7 @@ from treemech.kinematics.assembly import worst_row
 from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
 from treemech.kinematics.status import (
     CHAIN_OPEN,
+    CHORD_SWITCHED,
     NOT_FINITE,
     OK,
     PAUSED,
@@ -34,8 +35,16 @@ METHODS = {"DOP853": 0, "DP5": 1}
 # Layout of the integrator's memory: dynamics.runge_kutta, which cannot be asked without importing numba
 _TIME, _END, _STEP, _RTOL, _MAX_STEP, _LAST_ERROR, _STAGE_TIME = range(7)
 _EVALUATIONS, _STEPS, _REJECTED, _WRITTEN, _STARTED, _PENDING, _CONTROLLED, _SINGULAR = range(8)
-_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _N_LOOP_WORK_ROWS, _E5_ROW, _NEW_ROW = 8, 8, 29, 46, 17, 16
+_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _N_LOOP_WORK_ROWS, _E5_ROW, _NEW_ROW = 9, 8, 29, 46, 17, 16
 _BUFFER = 64  # accepted steps per visit to Python at the start
+
+
+class Switch(NamedTuple):
+    """A unilateral constraint lets go, or holds again."""
+
+    t: float
+    name: str
+    holds: bool
 
 
 class Closure(NamedTuple):
@@ -61,6 +70,7 @@ class Integration:
     n_rejected: int = 0
     dense: Floats | None = None
     singular: list[tuple[float, str]] = field(default_factory=list)  # time, connection
+    switched: list[Switch] = field(default_factory=list)
 
 
 class _Integrator:
@@ -82,12 +92,13 @@ class _Integrator:
         self.context = core.context_address if loops is None else data(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
         self.hooks: NDArray[np.int64] | None = (
-            None  # dynamics.runge_kutta: project, tangent, monitor, rank, stop
+            None  # dynamics.runge_kutta: project, tangent, monitor, rank, stop, switch
         )
         if loops is not None and loops.stabilise(closure.stabilisation):
             self.hooks = np.array([
                 native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
                 loops.selected, closure.on_singular == "stop",
+                native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             ], dtype=np.int64)  # fmt: skip
         self.integrate = native.entry("integrate")
 
@@ -95,18 +106,33 @@ class _Integrator:
     def t(self) -> float:
         return float(self.control[_TIME])
 
-    def raise_rank(self) -> bool:
-        """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
-        loops, before = self.core.loops, self.hooks[3] if self.hooks is not None else 0
-        if loops is None or self.hooks is None or not before:
-            return False
+    def choose_rows(self) -> int:
+        """Rank and independent rows at the state reached."""
+        loops = self.core.loops
+        if loops is None or self.hooks is None:
+            return 0
         q, _ = self.core.states(np.array([self.t]), self.y[None])
         kept = loops.work.monitor.copy()
-        if loops.choose(self.t, q[0]) <= before:
-            return False
+        rank = loops.choose(self.t, q[0])
         loops.work.monitor[:] = kept
         self.hooks[3] = loops.selected
-        return True
+        return rank
+
+    def raise_rank(self) -> bool:
+        """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
+        before = int(self.hooks[3]) if self.hooks is not None else 0
+        return before > 0 and self.choose_rows() > before
+
+    def switch(self, chord: int) -> Switch:
+        """A unilateral chord lets go, or holds again: an impact without rebound, by projection of the speeds."""
+        loops = self.core.loops
+        if loops is None:
+            raise AssertionError("no chords")
+        name, holds = loops.switch(chord)
+        self.choose_rows()
+        if holds:
+            native.entry("loop_project")(self.t, data(self.y), -1, self.context)
+        return Switch(self.t, name, holds)
 
     def aim(self, start: float, end: float) -> None:
         """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
@@ -148,6 +174,7 @@ def integrate(
     y_out = np.zeros((max(len(t_out), 1), run.n))
     ts, ys, coefficients = [np.array([t0])], [run.y.copy()[None]], []
     capacity, budget, status, interrupted = _BUFFER, _BUFFER, OK, False
+    switched: list[Switch] = []
     with core.guard() as failure:
         try:
             for leg, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
@@ -171,6 +198,10 @@ def integrate(
                     if progress is not None:
                         progress((run.t - t0) / (t1 - t0) if t1 != t0 else 1.0)
                     if status == CHAIN_OPEN and run.raise_rank():
+                        continue
+                    if split(status)[0] == CHORD_SWITCHED:
+                        switched.append(run.switch(split(status)[1]))
+                        run.aim(run.t, end)
                         continue
                     if status != PAUSED:
                         break
@@ -199,7 +230,7 @@ def integrate(
         result.dense = np.concatenate(coefficients) if coefficients else np.zeros((0, 8 * run.n))
     result.failed_at = float(run.control[_STAGE_TIME]) if run.count[_STARTED] else run.t
     if core.loops is not None:
-        result.singular = core.loops.passed()
+        result.singular, result.switched = core.loops.passed(), switched
     result.message = _message(core, run, status, interrupted, t1)
     return result
 

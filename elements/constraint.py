@@ -84,7 +84,10 @@ class Constraint(Element):
        in the base of end a. They, ``auxiliary`` and ``drift`` do not depend on velocities.
     5. Plain scalar Python is enough and best. It must depend on its arguments and fields only.
     6. The rows must be independent, and ``auxiliary`` of rank n_auxiliary, where the constraint is used.
-    7. Optional: ``auxiliary()`` (start values of s), ``sample(rng, t)`` (a place where the check may look).
+    7. Optional: ``auxiliary()`` (start values of s), ``sample(rng, t)`` (a place where the check may look), and
+       ``unilateral``: the first equation is a gap that may open, f > 0, but not close further: the constraint lets go where its
+       multiplier would become negative, and holds again where the gap comes back to zero. (The first equation must not
+       depend on s to first order where it holds.)
 
     `tm.check(constraint)` holds it to all of this.
     """
@@ -92,6 +95,7 @@ class Constraint(Element):
     n_holonomic: int = 0
     n_nonholonomic: int = 0
     n_auxiliary: int = 0
+    unilateral: bool = False
     is_constraint: ClassVar[bool] = True
 
     @property

@@ -23,9 +23,9 @@ class CamFollower(Constraint):
     One net holonomic row; the place of contact s on the cam r(s) is an auxiliary unknown, so two equations. With the
     tangent r', the outward normal n (right of r') and x, y components only::
 
-        knife     c - r(s) = 0                                the point of end b is on the cam
-        roller    c - r(s) - radius n(s) = 0                  the point of end b is the centre of the roller
-        flat      e_y . (r(s) - c) = 0,  e_y . r'(s) = 0      the face is the x axis of end b (e_y: its y axis)
+        knife     n . (c - r(s)) = 0,           r' . (c - r(s)) = 0     the point of end b is on the cam
+        roller    n . (c - r(s)) - radius = 0,  r' . (c - r(s)) = 0     the point of end b is the centre of the roller
+        flat      e_y . (c - r(s)) = 0,         e_y . r'(s) = 0         the face is the x axis of end b, e_y its y axis
 
     The z axes of both ends must be kept parallel by other connections. A roller must be smaller than any hollow of
     the cam, a flat face needs a cam without hollows and straight parts (the contact point is not unique there).
@@ -40,6 +40,9 @@ class CamFollower(Constraint):
     start : float
         Where on the profile the contact is sought first (s) [m]. A flat face touches a closed cam at either of two
         sides: the nearer one is found.
+    unilateral : bool
+        The cam can only push: the follower lifts off where it would have to pull, and comes back. The y axis of a flat
+        follower must point away from the cam then.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class CamFollower(Constraint):
     follower: str = structure(default="knife")
     radius: Any = 0.0
     start: float = structure(default=0.0)
+    unilateral: bool = structure(default=False)
     pieces: Any = field(default=None, init=False, repr=False)
     flat: float = field(default=0.0, init=False, repr=False)
     n_holonomic = 1
@@ -82,12 +86,12 @@ class CamFollower(Constraint):
     def residual(self, offset: Floats, rotation: Floats, s: Floats, t: float, f: Floats) -> None:
         x, y, dx, dy = profile_point(self.pieces, s[0])
         if self.flat > 0.5:
-            f[0] = rotation[0, 1] * (x - offset[0]) + rotation[1, 1] * (y - offset[1])
+            f[0] = rotation[0, 1] * (offset[0] - x) + rotation[1, 1] * (offset[1] - y)
             f[1] = rotation[0, 1] * dx + rotation[1, 1] * dy
         else:
-            reach = self.radius / sqrt(dx * dx + dy * dy)
-            f[0] = offset[0] - x - reach * dy
-            f[1] = offset[1] - y + reach * dx
+            speed = sqrt(dx * dx + dy * dy)
+            f[0] = (dy * (offset[0] - x) - dx * (offset[1] - y)) / speed - self.radius
+            f[1] = (dx * (offset[0] - x) + dy * (offset[1] - y)) / speed
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +101,7 @@ class CurveOnCurve(Constraint):
     One net holonomic row; the places of contact on both, s_0 and s_1, are auxiliary unknowns, so three equations
     (Haug 3.4.20), x and y components only::
 
-        c + C r_b(s_1) - r_a(s_0) = 0          the points of contact coincide
+        c + C r_b(s_1) - r_a(s_0) = 0          the points of contact coincide (along the normal and the tangent of a)
         r_a'(s_0) x C r_b'(s_1) = 0            the tangents are parallel
 
     The z axes of both ends must be kept parallel by other connections. Outlines that touch with the same curvature
@@ -109,6 +113,8 @@ class CurveOnCurve(Constraint):
         The outlines, each in the x,y plane of its own end [m].
     start : (s_0, s_1)
         Where on the profiles the contact is sought first [m].
+    unilateral : bool
+        The outlines can only push each other: they part where they would have to pull, and meet again.
 
     Examples
     --------
@@ -119,6 +125,7 @@ class CurveOnCurve(Constraint):
     profile_a: Profile = structure()
     profile_b: Profile = structure()
     start: Any = structure(default=(0.0, 0.0))
+    unilateral: bool = structure(default=False)
     pieces_a: Any = field(default=None, init=False, repr=False)
     pieces_b: Any = field(default=None, init=False, repr=False)
     n_holonomic = 1
@@ -145,8 +152,11 @@ class CurveOnCurve(Constraint):
     def residual(self, offset: Floats, rotation: Floats, s: Floats, t: float, f: Floats) -> None:
         x, y, dx, dy = profile_point(self.pieces_a, s[0])
         bx, by, ex, ey = profile_point(self.pieces_b, s[1])
-        f[0] = offset[0] + rotation[0, 0] * bx + rotation[0, 1] * by - x
-        f[1] = offset[1] + rotation[1, 0] * bx + rotation[1, 1] * by - y
+        gap_x = offset[0] + rotation[0, 0] * bx + rotation[0, 1] * by - x
+        gap_y = offset[1] + rotation[1, 0] * bx + rotation[1, 1] * by - y
+        speed = sqrt(dx * dx + dy * dy)
+        f[0] = (dy * gap_x - dx * gap_y) / speed
+        f[1] = (dx * gap_x + dy * gap_y) / speed
         f[2] = dx * (rotation[1, 0] * ex + rotation[1, 1] * ey) - dy * (
             rotation[0, 0] * ex + rotation[0, 1] * ey
         )

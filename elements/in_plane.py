@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .constraint import Constraint, Floats
+from .element import structure
 from .fields import make_signals
 
 
@@ -19,6 +20,8 @@ class InPlane(Constraint):
     ----------
     distance : signal or number
         Distance of the plane along the z axis of end a [m], of either sign.
+    unilateral : bool
+        The plane only pushes, along the z axis of end a.
 
     Examples
     --------
@@ -27,6 +30,7 @@ class InPlane(Constraint):
     """
 
     distance: Any = 0.0
+    unilateral: bool = structure(default=False)
     n_holonomic = 1
 
     def __post_init__(self) -> None:

@@ -32,6 +32,8 @@ class PointOnSurface(Constraint):
         R [m], positive; a plane has none.
     tube : signal or number
         r, the radius of the tube of the torus [m], positive; the others have none.
+    unilateral : bool
+        The surface only pushes, outwards.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class PointOnSurface(Constraint):
     surface: str = structure()
     radius: Any = 0.0
     tube: Any = 0.0
+    unilateral: bool = structure(default=False)
     number: float = field(default=0.0, init=False, repr=False)
     n_holonomic = 1
 

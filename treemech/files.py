@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from treemech.dynamics.simulate import Switch
 from treemech.topology import TreemechError
 
 from .model_info import ModelInfo
@@ -32,6 +33,7 @@ def save_run(run: Run, path: str | Path) -> Path:
             "method": run.method,
             "statistics": run.statistics,
             "singular": run.singular,
+            "switched": run.switched,
         }
     )
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
@@ -79,4 +81,5 @@ def read(path: str | Path) -> Run:
         dict(header["statistics"]),
         computed=Results(*results),
         singular=[(float(t), str(name)) for t, name in header["singular"]],
+        switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
     )

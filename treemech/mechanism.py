@@ -18,7 +18,7 @@ from treemech.dynamics.inverse_loops import (
 )
 from treemech.dynamics.loop_core import ClosedMotion
 from treemech.dynamics.reactions import add_chord_loads, smallest_multipliers, unique_loads
-from treemech.dynamics.simulate import METHODS, Closure, ProgressBar, integrate
+from treemech.dynamics.simulate import METHODS, Closure, ProgressBar, Switch, integrate
 from treemech.kinematics.assembly import (
     Mobility,
     close_positions,
@@ -53,6 +53,7 @@ from .run import Energy, Results, Run
 from .state import State, fill, find, reference_state
 
 Floats = NDArray[np.float64]
+Released = tuple[tuple[float, tuple[str, ...]], ...]  # time, connections that have let go from then on
 
 
 class ForwardDynamics(NamedTuple):
@@ -434,12 +435,29 @@ class Mechanism:
         t, q, u = self._rows(state, "energy")
         return self.core.trace(t, q, u, np.zeros((1, self.nu)) if ud is None else ud)
 
-    def _results(self, t: Floats, q: Floats, u: Floats, cut: Floats | None = None) -> Results:
-        """Everything that follows from many states."""
+    def _results(
+        self,
+        t: Floats,
+        q: Floats,
+        u: Floats,
+        cut: Floats | None = None,
+        released: Released = ((-np.inf, ()),),
+    ) -> Results:
+        """Everything that follows from many states; `released`: from which time which unilateral chords let go."""
         if self.core.loops is None:
             ud = self.core.accelerations(t, q, u)
             return self._tree_results(t, q, u, ud)
-        found = self._closed(t, q, u, None, cut)
+        parts, edges = [], [*(time for time, _ in released[1:]), np.inf]
+        for (start, names), stop in zip(released, edges, strict=True):
+            own = (t >= start) & (t < stop)
+            self.core.loops.release(names)
+            if np.any(own):
+                self.core.loops.choose(float(t[own][0]), q[own][0])
+                parts.append(self._closed(t[own], q[own], u[own], None, None if cut is None else cut[own]))
+        self.core.loops.release(())
+        found = (
+            ClosedMotion(*map(np.concatenate, zip(*parts, strict=True))) if parts else self._closed(t, q, u)
+        )
         trace, _ = self.core.trace(t, q, u, found.ud)
         add_chord_loads(self.core, trace, found.loads)
         return Results(
@@ -629,6 +647,7 @@ class Mechanism:
         if on_singular not in ("pass", "warn", "stop"):
             raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
         if self.core.loops is not None:
+            self.core.loops.release(())
             self.core.reset_chords(
                 {n: x[0] for n, x in state.cut.items()} if isinstance(state, State) else None
             )
@@ -654,7 +673,12 @@ class Mechanism:
         finally:
             if bar is not None:
                 bar.close()
-        run = Run.of_integration(self.info, result, method, self.core.states, self._results)
+        released = _released(result.switched)
+
+        def results(t: Floats, q: Floats, u: Floats, cut: Floats) -> Results:
+            return self._results(t, q, u, cut, released)
+
+        run = Run.of_integration(self.info, result, method, self.core.states, results)
         if on_singular == "warn" and run.singular:
             where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
             warnings.warn(f"{self.name!r} passed singular positions at t = {where}.", stacklevel=2)
@@ -709,6 +733,15 @@ class Mechanism:
 
 
 _NONE = np.zeros(0)
+
+
+def _released(switched: Sequence[Switch]) -> Released:
+    """From which time on which unilateral chords have let go."""
+    steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, ())]
+    for t, name, holds in switched:
+        before = steps[-1][1]
+        steps.append((t, tuple(n for n in before if n != name) if holds else (*before, name)))
+    return tuple(steps)
 
 
 def _span(t_span: Any) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics import core as columns
-from treemech.dynamics.simulate import Integration, interpolate
+from treemech.dynamics.simulate import Integration, Switch, interpolate
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 
 from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
@@ -125,6 +125,8 @@ class Run:
         Steps, rejected steps, evaluations.
     singular : list of (time, connection)
         Singular positions that were passed, and where to look.
+    switched : list of (time, connection, holds)
+        Unilateral constraints that let go, or held again.
     """
 
     def __init__(
@@ -141,11 +143,12 @@ class Run:
         computed: Results | None = None,
         cut: Floats | None = None,
         singular: list[tuple[float, str]] | None = None,
+        switched: list[Switch] | None = None,
     ) -> None:
         self.info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
-        self.singular = singular or []
+        self.singular, self.switched = singular or [], switched or []
         self._tracer, self._computed = tracer, computed
         self._cut = np.zeros((len(t), 0)) if cut is None else cut
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
@@ -164,19 +167,9 @@ class Run:
         q, u = unpack(result.t, result.y)
         cut = result.y[:, q.shape[1] + u.shape[1] :]
         run = cls(
-            info,
-            result.t,
-            q,
-            u,
-            success,
-            result.message,
-            method,
-            statistics,
-            tracer,
-            None,
-            cut,
-            result.singular,
-        )
+            info, result.t, q, u, success, result.message, method, statistics, tracer, None, cut, result.singular,
+            result.switched,
+        )  # fmt: skip
         if result.dense is not None:
             run._dense = (result.t, result.dense, method, unpack)
         return run

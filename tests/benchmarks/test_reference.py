@@ -23,7 +23,7 @@ TREES = (
 )  # fmt: skip
 DRIVEN = ("peaucellier_linkage", "slider_crank_driven")  # nothing is left to move freely
 LOOPS = (
-    "a02_double_four_bar", "a04_bricard", "chaplygin_sleigh", "rolling_disk", "skate_on_incline",
+    "a02_double_four_bar", "a03_andrews_squeezer", "a04_bricard", "chaplygin_sleigh", "rolling_disk", "skate_on_incline",
     "slider_crank_singular", "spatial_slider_crank", "spatial_slider_crank_iftomm",
 )  # fmt: skip
 
