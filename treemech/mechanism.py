@@ -182,15 +182,35 @@ class Mechanism:
         """A state with the coordinates of cut hinges next to given ones, else where they were last."""
         if not self.info.chords:
             return State(t, q, u, coordinates=self.lagrange)
-        if near is not None:
-            self.core.reset_chords(near)
-        self.core.constraints(t, q, u)
         work = self.core.chord_work
+        if near is not None:
+            self._fit_chords(t, q, near)
+        self.core.constraints(t, q, u)
         cut = {
             c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
             for c in self.info.chords
         }
         return State(t, q, u, coordinates=self.lagrange, cut=cut)
+
+    def _fit_chords(self, t: float, q: Floats, near: Mapping[str, Any]) -> None:
+        """Coordinates of cut hinges that fit the pose, next to given ones; where they do not, from other starts."""
+        rng, work, best, least = np.random.default_rng(0), self.core.chord_work, None, np.inf
+        last = work.q.copy()
+        hinges = [c for c in self.tree.chords if c.is_hinge and c.name not in near]
+        for attempt in range(8 if hinges else 1):
+            self.core.reset_chords(near)
+            if attempt == 1:
+                work.q[:] = np.where(np.isfinite(last), last, work.q)
+            elif attempt > 1:
+                self.core.reset_chords({**{c.name: c.element.sample(rng) for c in hinges}, **near})
+            start = work.q.copy()
+            gap = float(np.max(np.abs(self.core.constraints(t, q, np.zeros(self.nu)).residual), initial=0.0))
+            if gap < least or best is None:
+                best, least = start, gap
+            if not gap > 1e-9:
+                break
+        work.q[:] = best
+        work.pivot[:] = -1
 
     def assemble(
         self,

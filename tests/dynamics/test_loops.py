@@ -207,17 +207,33 @@ def test_a_chain_that_cannot_close_names_the_joint_and_the_gap():
 
 def test_what_does_not_fit_is_refused_by_name():
     mech = four_bar()
-    cut = mech.tree.chords[0].name
-    with pytest.raises(tm.ElementError, match=f"'{cut}'.*role='branch'"):
-        mech.assemble(fix={cut: 0.3})
-    state = mech.assemble(fix={"A": -0.6})
     other = next(c.name for c in mech.lagrange.hinges if c.name != "A")
     with pytest.raises(tm.ConvergenceError, match="given rates do not fit"):
         mech.assemble(fix={"A": -0.6}, rates={c.name: 1.0 for c in mech.lagrange.hinges})
     with pytest.raises(tm.TreemechError, match=r"open by .* mech\.assemble"):
         mech.forward_dynamics(mech.state(q={"A": -0.6, other: 0.1}))
-    with pytest.raises(tm.TreemechError, match="closed chains"):
-        mech.simulate((0, 1), state)
+    cut = mech.tree.chords[0].name
+    with pytest.raises(tm.ConvergenceError, match="does not close at"):
+        mech.assemble(fix={cut: 0.0})  # coupler and rocker in line reach too far
+    closed_state = mech.assemble(fix={"A": -0.6})
+    opening = mech.state(q=closed_state.q, u=np.ones(mech.nu))
+    with pytest.raises(tm.TreemechError, match=r"opening at a rate of .* mech\.assemble"):
+        mech.simulate((0, 1), opening)
+
+
+def test_a_cut_hinge_can_be_fixed_and_given_a_rate_like_any_other():
+    mech = four_bar()
+    cut = mech.tree.chords[0].name
+    start = mech.assemble(fix={"A": -0.6}, rates={"A": 1.3})
+    q, u = start[cut]
+    again = mech.assemble(
+        fix={cut: q}, guess={c.name: start[c.name][0] + 0.05 for c in mech.lagrange.hinges}, rates={cut: u}
+    )
+    assert np.max(np.abs(again.q - start.q)) < 1e-9 and np.max(np.abs(again.u - start.u)) < 1e-9
+    tip = mech.tree.bodies[mech.tree.numbers["rocker"]]
+    velocity = mech.jacobian(tip.at((2.5, 0, 0)), start)[:3] @ start.u
+    third = mech.assemble(fix={"A": -0.6}, rates={tip.at((2.5, 0, 0)): (velocity[0], None, None)})
+    assert np.max(np.abs(third.u - start.u)) < 1e-9
 
 
 def test_a_tree_has_all_its_speeds_as_degrees_of_freedom():

@@ -84,7 +84,9 @@ def test_a_cam_follower_floats():
     state = mech.assemble(guess={"guide": radius + roller})
 
     def lift(angle):  # height of the roller's centre above the shaft while it touches
-        return eccentricity * np.sin(angle) + np.sqrt((radius + roller) ** 2 - (eccentricity * np.cos(angle)) ** 2)
+        return eccentricity * np.sin(angle) + np.sqrt(
+            (radius + roller) ** 2 - (eccentricity * np.cos(angle)) ** 2
+        )
 
     def press(t, h=1e-4):  # its acceleration, less that of free fall
         return (lift(speed * (t + h)) - 2 * lift(speed * t) + lift(speed * (t - h))) / h**2 + G
