@@ -59,7 +59,7 @@ def worst_row(rows: Rows, residual: Floats) -> tuple[str, float]:
 def close_positions(
     lagrange: Lagrange, evaluate: Evaluate, rows: Rows, q: Floats, free: NDArray[np.bool_], scale: float
 ) -> Floats:
-    """q with f(q, t) = 0, nearest to the start: Gauss-Newton on the free coordinates.
+    """q with f(q, t) = 0, next to the start: Gauss-Newton on the free coordinates.
 
     A start from which it leads nowhere (a stretched chain, say) is disturbed a little, then more, a few times.
     """

@@ -225,7 +225,7 @@ class Mechanism:
 
         In a tree every position is consistent, so `fix` and `guess` are taken as they are; `poses` of bodies,
         by name, become hinge coordinates where both bodies of a hinge are given (the ground always is). With
-        closed chains `fix` and `rates` hold (cut hinges too), the rest is found nearest to `guess`. A rate may also be
+        closed chains `fix` and `rates` hold (cut hinges too), the rest is found next to `guess`. A rate may also be
         that of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, None for what is free.
         """
         if states:
@@ -539,7 +539,7 @@ class Mechanism:
     def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
         """Positions, velocities and accelerations over a time grid of a mechanism whose motion is prescribed (KSP, 8.3).
 
-        Starts where the chains close nearest to `state`, or to the reference position, and stays on that branch,
+        Starts where the chains close next to `state`, or to the reference position, and stays on that branch,
         through singular positions too. Speeds that only nonholonomic rows decide are integrated. Loads of the run,
         and `run.drive(name)`, are those that make this motion.
 
