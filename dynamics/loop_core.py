@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import pivoted, worst_row
+from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, SKIP
 from treemech.kinematics.plan import PRESCRIBED_U
 from treemech.kinematics.status import OK
 from treemech.topology import TreemechError
@@ -67,6 +68,10 @@ class Loops:
             np.isfinite(scale), scale, 1.0
         )  # nothing is known of a row that cannot be found there
         self.vanishing = scale < 1e-26 * max(float(scale.max(initial=0.0)), 1e-300)
+        for row in layout.plan.chord:
+            own = self.vanishing[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]]
+            row[SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
+        core.chord_work.partials[:] = 0.0
         self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
         self.work = make_loop_work(self.plan, core.nq)
         self.kept = np.flatnonzero(~self.vanishing)

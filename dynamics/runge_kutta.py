@@ -44,8 +44,8 @@ from .loop_plan import (
 DOP853, DP5 = 0, 1
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 # control (float64)
-TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME, USUAL_STEP, SWITCHED = range(9)
-N_CONTROL = 9
+TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, PREVIOUS_TIME, USUAL_STEP, SWITCHED, ACCEPTED_ERROR = range(10)
+N_CONTROL = 10
 # count (int64)
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 N_COUNT = 8
@@ -56,6 +56,7 @@ N_HOOKS = 6
 # Part of the largest multiplier pivot, which falls with the square of the distance to a singular position, that is
 # next to it; part of the usual step below which a step near it is given up.
 _BESIDE, _GIVEN_UP = 1e-6, 1e-5
+_REGARD = 0.05  # exponent of the error of the step before in the size of the next one, with chords
 _INSTANT = 1e-9  # part of the usual step within which the time of switching is found
 _TURN = 1.5  # [rad] no hinge of a closed chain turns more in a step, else singular positions could be jumped
 # work: rows of n doubles: 16 stages, new state, two errors, 8 of dense output, scratch; with chords room for the
@@ -339,8 +340,8 @@ def integrate(
 
     With chords (hooks): every accepted step and output is projected onto the constraints. Near a singular
     position, where the multiplier pivot falls below 1e-2 of its largest, only the tangential part of the error
-    counts, and all stages are projected: off the manifold by e, at a distance d from the position, they would be
-    wrong by e / d, and the step would shrink until it stands there. No step ends next to the position, nor does the
+    counts, and if that is too large all stages are projected: off the manifold by e, at a distance d from the position,
+    they may be wrong by e / d, and the step would shrink until it stands there. No step ends next to the position, nor does the
     projection move its end by more than a part of the distance: so the branch is kept. Positions passed are noted; a
     step that shrinks all the same ends the integration.
     """
@@ -428,9 +429,6 @@ def integrate(
             count[EVALUATIONS] += stages
             _errors(method, n, work)
             singular = project != 0 and monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
-            if singular and not staged:
-                staged = True
-                continue
             if singular and monitor[STEP_PIVOT] < _BESIDE * monitor[LARGEST_PIVOT] and hits < 6:
                 hits += 1
                 count[REJECTED] += 1
@@ -450,6 +448,9 @@ def integrate(
             control[LAST_ERROR] = error
             if status == CHAIN_OPEN:
                 error = 1e30
+            if singular and not staged and not error < 1.0:
+                staged = True
+                continue
             if error < 1.0 and project != 0:
                 reach = 1e300
                 if singular:
@@ -488,6 +489,12 @@ def integrate(
                         continue
             if error < 1.0:
                 factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
+                if project != 0:
+                    # with regard to the error before: chains with one freedom meet zeros of the estimate more often
+                    error = max(error, 1e-4)
+                    before = control[ACCEPTED_ERROR] if control[ACCEPTED_ERROR] > 0.0 else error
+                    factor = min(10.0, 0.9 * error ** (0.75 * _REGARD - 1.0 / order) * before**_REGARD)
+                    control[ACCEPTED_ERROR] = error
                 if rejected:
                     factor = min(1.0, factor)
                 break

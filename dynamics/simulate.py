@@ -35,7 +35,7 @@ METHODS = {"DOP853": 0, "DP5": 1}
 # Layout of the integrator's memory: dynamics.runge_kutta, which cannot be asked without importing numba
 _TIME, _END, _STEP, _RTOL, _MAX_STEP, _LAST_ERROR, _STAGE_TIME = range(7)
 _EVALUATIONS, _STEPS, _REJECTED, _WRITTEN, _STARTED, _PENDING, _CONTROLLED, _SINGULAR = range(8)
-_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _N_LOOP_WORK_ROWS, _E5_ROW, _NEW_ROW = 9, 8, 29, 46, 17, 16
+_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _N_LOOP_WORK_ROWS, _E5_ROW, _NEW_ROW = 10, 8, 29, 46, 17, 16
 _BUFFER = 64  # accepted steps per visit to Python at the start
 
 

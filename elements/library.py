@@ -20,6 +20,7 @@ SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 # of dynamics
 CORE_FOLDERS = ("elements", "kinematics")
 NOT_CORE = (
+    "assembly",
     "cache",
     "check",
     "check_constraint",
@@ -32,6 +33,7 @@ NOT_CORE = (
     "library",
     "probe",
     "report",
+    "trajectory",
 )
 CORE_FILES = (
     "applied_loads", "articulated", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta",

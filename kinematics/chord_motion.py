@@ -35,6 +35,7 @@ from .chord_plan import (
     ROW_F,
     ROW_M,
     SIDE,
+    SKIP,
     SPEED,
     TURN,
     TURN_RATE,
@@ -135,12 +136,13 @@ def constraint_rows(plan, loops, W, S, t):
                 store(Y, r, ROW_M, rotate(Ra, load3(Y, r, ROW_M)))
         else:
             _built_in_rows(Y, X, c, first, kind, Ra)
-        at = chord[c, FIRST_ENTRY]
+        at, skip = chord[c, FIRST_ENTRY], chord[c, SKIP]
         for k in range(chord[c, PATH_START], chord[c, PATH_END]):
             d = path[k, SPEED]
             w = load3(S, d, PARTIAL_W)
             v = add(load3(S, d, PARTIAL_V), cross(w, sub(xb, load3(W, dof[d, OWNER], P))))
             for r in range(first, first + count):
-                entry[at] = path[k, SIDE] * (dot(load3(Y, r, ROW_F), v) + dot(load3(Y, r, ROW_M), w))
+                if (skip >> (r - first)) & 1 == 0:
+                    entry[at] = path[k, SIDE] * (dot(load3(Y, r, ROW_F), v) + dot(load3(Y, r, ROW_M), w))
                 at += 1
     return -1
