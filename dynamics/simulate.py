@@ -28,14 +28,11 @@ from treemech.kinematics.status import (
 from treemech.topology import TreemechError
 
 from . import native
+from . import step_memory as m
 from .core import Core, data
 
 Floats = NDArray[np.float64]
 METHODS = {"DOP853": 0, "DP5": 1}
-# Layout of the integrator's memory: dynamics.runge_kutta, which cannot be asked without importing numba
-_TIME, _END, _STEP, _RTOL, _MAX_STEP, _LAST_ERROR, _STAGE_TIME = range(7)
-_EVALUATIONS, _STEPS, _REJECTED, _WRITTEN, _STARTED, _PENDING, _CONTROLLED, _SINGULAR = range(8)
-_N_CONTROL, _N_COUNT, _N_WORK_ROWS, _N_LOOP_WORK_ROWS, _E5_ROW, _NEW_ROW = 10, 8, 29, 46, 17, 16
 _BUFFER = 64  # accepted steps per visit to Python at the start
 
 
@@ -82,12 +79,12 @@ class _Integrator:
     ) -> None:  # fmt: skip
         n = len(y)
         self.core, self.method, self.n = core, method, n
-        self.control, self.count = np.zeros(_N_CONTROL), np.zeros(_N_COUNT, dtype=np.int64)
+        self.control, self.count = np.zeros(m.N_CONTROL), np.zeros(m.N_COUNT, dtype=np.int64)
         self.y, self.atol = y, atol
-        self.work = np.zeros((_N_WORK_ROWS if core.loops is None else _N_LOOP_WORK_ROWS) * n)
+        self.work = np.zeros((m.N_WORK_ROWS if core.loops is None else m.N_LOOP_WORK_ROWS) * n)
         self.euler = np.array([*core.coordinates.euler_parameters, 0], dtype=np.int64)
-        self.control[_TIME], self.control[_RTOL], self.control[_MAX_STEP] = t0, rtol, max_step
-        self.count[_CONTROLLED] = len(atol)
+        self.control[m.TIME], self.control[m.RTOL], self.control[m.MAX_STEP] = t0, rtol, max_step
+        self.count[m.CONTROLLED] = len(atol)
         loops = core.loops
         self.context = core.context_address if loops is None else data(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
@@ -104,7 +101,7 @@ class _Integrator:
 
     @property
     def t(self) -> float:
-        return float(self.control[_TIME])
+        return float(self.control[m.TIME])
 
     def choose_rows(self) -> int:
         """Rank and independent rows at the state reached."""
@@ -115,12 +112,12 @@ class _Integrator:
         kept = loops.work.monitor.copy()
         rank = loops.choose(self.t, q[0])
         loops.work.monitor[:] = kept
-        self.hooks[3] = loops.selected
+        self.hooks[m.RANK] = loops.selected
         return rank
 
     def raise_rank(self) -> bool:
         """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
-        before = int(self.hooks[3]) if self.hooks is not None else 0
+        before = int(self.hooks[m.RANK]) if self.hooks is not None else 0
         return before > 0 and self.choose_rows() > before
 
     def switch(self, chord: int) -> Switch:
@@ -136,8 +133,8 @@ class _Integrator:
 
     def aim(self, start: float, end: float) -> None:
         """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
-        self.control[_TIME], self.control[_END] = start, end
-        self.control[_STEP], self.count[_STARTED] = 0.0, 0
+        self.control[m.TIME], self.control[m.END] = start, end
+        self.control[m.STEP], self.count[m.STARTED] = 0.0, 0
 
     def advance(
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
@@ -182,14 +179,14 @@ def integrate(
                     run.y[:] = core.strike(run.t, start, run.y)
                 run.aim(start, end)
                 if leg == 0 and first_step is not None:
-                    run.control[_STEP] = direction * first_step
+                    run.control[m.STEP] = direction * first_step
                 while True:
                     t_step, y_step = np.zeros(capacity), np.zeros((capacity, run.n))
                     table = np.zeros((capacity, 8 * run.n)) if dense else None
                     started = time.perf_counter()
                     status = run.advance(t_out, y_out, t_step, y_step, table, budget)
                     elapsed = time.perf_counter() - started
-                    pending = int(run.count[_PENDING]) if t_eval is None else 0
+                    pending = int(run.count[m.PENDING]) if t_eval is None else 0
                     if pending:
                         ts.append(t_step[:pending])
                         ys.append(y_step[:pending])
@@ -215,20 +212,20 @@ def integrate(
                     ts[-1][-1] = mark
         except KeyboardInterrupt:
             interrupted = True
-    written = int(run.count[_WRITTEN])
+    written = int(run.count[m.WRITTEN])
     result = Integration(
         t=t_out[:written].copy() if t_eval is not None else np.concatenate(ts),
         y=y_out[:written] if t_eval is not None else np.concatenate(ys),
         status=status,
         interrupted=interrupted,
         failure=failure,
-        n_evaluations=int(run.count[_EVALUATIONS]),
-        n_steps=int(run.count[_STEPS]),
-        n_rejected=int(run.count[_REJECTED]),
+        n_evaluations=int(run.count[m.EVALUATIONS]),
+        n_steps=int(run.count[m.STEPS]),
+        n_rejected=int(run.count[m.REJECTED]),
     )
     if dense:
         result.dense = np.concatenate(coefficients) if coefficients else np.zeros((0, 8 * run.n))
-    result.failed_at = float(run.control[_STAGE_TIME]) if run.count[_STARTED] else run.t
+    result.failed_at = float(run.control[m.STAGE_TIME]) if run.count[m.STARTED] else run.t
     if core.loops is not None:
         result.singular, result.switched = core.loops.passed(), switched
     result.message = _message(core, run, status, interrupted, t1)
@@ -283,24 +280,26 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
     if interrupted:
         return f"interrupted at t = {run.t:.6g} s of {end:.6g} s; what was computed until then is kept."
     if status == OK:
-        return f"reached t = {end:.6g} s in {run.count[_STEPS]} steps, {run.count[_EVALUATIONS]} evaluations."
+        return (
+            f"reached t = {end:.6g} s in {run.count[m.STEPS]} steps, {run.count[m.EVALUATIONS]} evaluations."
+        )
     names = [f"{n}.q" for n in core.coordinates.q_names] + [f"{n}.u" for n in core.coordinates.u_names]
     code, index = split(status)
     if code == NOT_FINITE:
         return (
-            f"the equations of motion give {run.control[_LAST_ERROR]} for the rate of {names[index]} at the start, "
+            f"the equations of motion give {run.control[m.LAST_ERROR]} for the rate of {names[index]} at the start, "
             f"t = {run.t:.6g} s. Look at the initial state and at the inertia behind that hinge."
         )
     if code == STEP_TOO_SMALL:
         n = run.n
-        error = np.abs(run.work[_E5_ROW * n : (_E5_ROW + 1) * n])
-        error = error / (run.atol + run.control[_RTOL] * np.abs(run.y))
+        error = np.abs(run.work[m.E5 * n : (m.E5 + 1) * n])
+        error = error / (run.atol + run.control[m.RTOL] * np.abs(run.y))
         worst = (
             int(np.nanargmax(error)) if np.any(np.isfinite(error)) else int(np.argmax(~np.isfinite(error)))
         )
         return (
-            f"the step size fell to {abs(run.control[_STEP]):.2g} s at t = {run.t:.6g} s after "
-            f"{run.count[_STEPS]} steps ({run.count[_REJECTED]} rejected). The error is dominated by "
+            f"the step size fell to {abs(run.control[m.STEP]):.2g} s at t = {run.t:.6g} s after "
+            f"{run.count[m.STEPS]} steps ({run.count[m.REJECTED]} rejected). The error is dominated by "
             f"{names[worst]} = {run.y[worst]:.6g}. Look for a singular position or an unbounded load there; "
             "else try another rtol, or atol for this coordinate by name."
         )
@@ -316,7 +315,7 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         time_ = passed[-1][0] if passed and passed[-1][0] > run.t else run.t
         return (
             f"the constraints lose rank at t = {time_:.6g} s: the position is singular, look at {name!r}. "
-            + ("on_singular='pass' goes through it." if run.hooks is not None and run.hooks[4] else
+            + ("on_singular='pass' goes through it." if run.hooks is not None and run.hooks[m.STOP] else
                "No step leads through it: start elsewhere, or try another rtol.")
         )  # fmt: skip
     return f"{core.culprit(status)} failed at t = {run.t:.6g} s."

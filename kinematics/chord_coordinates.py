@@ -71,35 +71,31 @@ def settle(loops):
 
 
 @kernel
-def chord_speeds(loops):
-    """Speeds of all cut hinges, after `constraint_rows`."""
-    chord, X, u = chords(loops), chord_work(loops), chord_u(loops)
+def _pick(loops, along, about, fitted, out):
+    """Of every cut hinge its part of the relative motion: along and about the axes of end a, or as fitted."""
+    chord, X = chords(loops), chord_work(loops)
     for c in range(chord.shape[0]):
         kind, a = chord[c, KIND], chord[c, FIRST_U]
         if kind == REVOLUTE:
-            u[a] = X[c, TURN + 2]
+            out[a] = X[c, about + 2]
         elif kind == PRISMATIC:
-            u[a] = X[c, RATE + 2]
+            out[a] = X[c, along + 2]
         else:
-            first = TURN if kind == BALL else SPEEDS
+            first = about if kind == BALL else fitted
             for k in range(chord[c, NU]):
-                u[a + k] = X[c, first + k]
+                out[a + k] = X[c, first + k]
+
+
+@kernel
+def chord_speeds(loops):
+    """Speeds of all cut hinges, after `constraint_rows`."""
+    _pick(loops, RATE, TURN, SPEEDS, chord_u(loops))
 
 
 @kernel
 def chord_accelerations(loops, ud):
     """Accelerations of all cut hinges, after `constraint_rows` with the accelerations of the bodies."""
-    chord, X = chords(loops), chord_work(loops)
-    for c in range(chord.shape[0]):
-        kind, a = chord[c, KIND], chord[c, FIRST_U]
-        if kind == REVOLUTE:
-            ud[a] = X[c, TURN_RATE + 2]
-        elif kind == PRISMATIC:
-            ud[a] = X[c, ACCELERATION + 2]
-        else:
-            first = TURN_RATE if kind == BALL else SPEED_RATES
-            for k in range(chord[c, NU]):
-                ud[a + k] = X[c, first + k]
+    _pick(loops, ACCELERATION, TURN_RATE, SPEED_RATES, ud)
 
 
 @kernel
