@@ -8,6 +8,7 @@ from treemech.kinematics.status import CHAIN_OPEN, OK
 
 from .loop_plan import (
     FRESH,
+    LARGEST_PIVOT,
     LAST_PIVOT,
     MOST_PASSED,
     N_PASSED,
@@ -15,6 +16,7 @@ from .loop_plan import (
     STAGE_PIVOTS,
     STAGED,
     START_PIVOT,
+    STEP_PIVOT,
     STEP_ROW,
 )
 from .stages import C5, C8, COEFFICIENTS, DOP853, copy, run_stages
@@ -61,18 +63,32 @@ def passes(method, t, h, monitor):
 
 
 @kernel
-def step_to(method, n, t, h, y, work, control, monitor, rhs, project, context):
-    """The state a shorter step leads to, projected, in the room for outputs; a status.
-
-    Near a singular position an interpolant is not good enough: off by more than the distance to the other branch, its
-    projection could end there; nor where the noise of stages off the manifold spoils it.
-    """
+def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, context):
+    """The state a step of another size leads to from y, whose rates stand in a row of the work."""
     other = work + 8 * n * N_WORK_ROWS
-    copy(other, 0, n, floats(work, n))
+    copy(other, 0, n, floats(work + 8 * n * rates, n))
     status = run_stages(method, n, t, h, y, other, control, monitor, rhs, context)
     if status == OK:
         copy(work, OUT, n, floats(other + 8 * n * NEW, n))
         status = call_rhs(project, t + h, work + 8 * n * OUT, -1, context)
+    return status
+
+
+@kernel
+def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor, rhs, project, context):
+    """The state within a step at a wished time, by a shorter step, projected, in the room for outputs; a status.
+
+    Near a singular position an interpolant is not good enough: off by more than the distance to the other branch, its
+    projection could end there; nor where the noise of stages off the manifold spoils it. A shorter step with a stage next
+    to the position is made anew, from the end of the step (whose rates stand in the row `rates`) backwards.
+    """
+    monitor[STAGED], monitor[STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
+    status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
+    if status == OK and monitor[STEP_PIVOT] < BESIDE * monitor[LARGEST_PIVOT]:
+        new = floats(work + 8 * n * NEW, n)
+        status = _lead(
+            method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
+        )
     return status
 
 

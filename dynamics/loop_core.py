@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import pivoted, worst_row
-from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, SKIP
+from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, POSITION, SKIP, VELOCITY
 from treemech.kinematics.plan import PRESCRIBED_U
 from treemech.kinematics.status import OK
 from treemech.topology import TreemechError
@@ -86,29 +86,38 @@ class Loops:
         """The rank where rows have to be selected, 0 where all are independent."""
         return self.rank if self.rank < self.n_kept - int(np.sum(self.work.off[self.kept])) else 0
 
-    def choose(self, t: float, q: Floats) -> int:
-        """Rank of the constraints at a closed position, and as many independent rows; the others are masked."""
-        core, now = self.core, self.core.constraints(t, q, np.zeros(self.core.nu))
-        residual = now.residual * (1 - self.work.off[: self.n_rows])
-        if float(np.max(np.abs(residual), initial=0.0)) > 1e-6:
-            name, gap = worst_row(core.layout.chords.rows, residual)
-            raise TreemechError(
-                f"the chain is open by {gap:.3g} at {name!r}: make the state with mech.assemble(...)."
-            )
+    def choose(self, t: float, q: Floats, u: Floats | None = None) -> int:
+        """Rank of the constraints at a closed position, and as many independent rows; the others are masked.
+
+        A position that is open is refused, and with u rates that open it.
+        """
+        core = self.core
         masked, off = self.work.masked[: self.n_kept], self.work.off[self.kept]
         self.work.monitor[:] = 0.0
         masked[:] = off
         self.rank = self.n_kept
-        self.solve(np.array([t]), q[None], np.zeros((1, core.nu)))
+        found = self.solve(np.array([t]), q[None], np.zeros((1, core.nu)) if u is None else u[None])
+        self._refuse_open(POSITION, float(found.residual[0, 0]), "open by")
+        if u is not None:
+            self._refuse_open(VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
         self.rank = self.n_kept - int(np.sum(off))
         if self.rank and not self.work.monitor[LAST_PIVOT] > _REGULAR:
-            weighted = self._weighted(t, q, now.partials) * (1 - off)[:, None]
+            P = core.constraints(t, q, np.zeros(core.nu)).partials
+            weighted = self._weighted(t, q, P) * (1 - off)[:, None]
             values = np.linalg.svd(weighted, compute_uv=False)
             self.rank = int(np.sum(values > _RANK * max(float(values.max(initial=0.0)), 1e-300)))
             masked[:] = 1
             masked[pivoted(weighted)[: self.rank]] = 0
         self.work.monitor[LARGEST_PIVOT] = 0.0
         return self.rank
+
+    def _refuse_open(self, level: int, largest: float, what: str) -> None:
+        if largest > 1e-6:
+            residual = self.core.chord_work.row[:, level] * (1 - self.work.off[: self.n_rows])
+            name, gap = worst_row(self.core.layout.chords.rows, residual)
+            raise TreemechError(
+                f"the chain is {what} {gap:.3g} at {name!r}: make the state with mech.assemble(...)."
+            )
 
     def _weighted(self, t: float, q: Floats, P: Floats) -> Floats:
         """P L^-T of A = L L^T, on the free speeds and the rows that do not vanish: what rank means (8.2)."""
@@ -146,6 +155,7 @@ class Loops:
         """
         core, n = self.core, len(t)
         self.work.monitor[[GAIN, PARTITIONED]] = 0.0
+        largest, self.work.monitor[LARGEST_PIVOT] = self.work.monitor[LARGEST_PIVOT], 1e300  # refine always
         nc, work = len(core.layout.chords.plan.chord), core.chord_work
         times, q, u = np.array(t, dtype=np.float64), np.ascontiguousarray(q), np.ascontiguousarray(u)
         found = ClosedMotion(
@@ -165,6 +175,7 @@ class Loops:
                 _data(found.ud), _data(found.multipliers), _data(found.residual), _data(found.cut_u), _data(found.cut_ud),
                 _data(found.loads), _data(found.tau), _data(self.context),
             )  # fmt: skip
+        self.work.monitor[LARGEST_PIVOT] = largest
         if status != OK:
             core.fail(status, float(times[0]), failure)
         return found

@@ -75,7 +75,8 @@ from .loop_views import (
 from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
 _OPEN = 1e-7  # a gap [m, rad] the projection may not leave, in any row
-_EPSILON = 1e-12  # regularisation relative to P A^-1 P^T, removed again by one refinement
+_EPSILON = 1e-14  # regularisation relative to P A^-1 P^T, removed again by one refinement
+_SOUND = 0.1  # part of the largest pivot above which it is below rounding
 
 
 @inlined
@@ -177,7 +178,7 @@ def factorise(loops):
 
 @kernel
 def solve(loops):
-    """x of K x = right, refined once against the matrix without its regularisation."""
+    """x of K x = right, refined once against the matrix without its regularisation where that could show."""
     right, x, b, perm = right_sides(loops), solutions(loops), permuted(loops), perms(loops)
     Lp, Li, Lx, D, y = (
         factor_starts(loops),
@@ -190,14 +191,18 @@ def solve(loops):
     for k in range(size):
         b[k] = right[perm[k]]
     kkt.solve(size, Lp, Li, Lx, D, b)
+    monitor = monitors(loops)
+    if monitor[LAST_PIVOT] < _SOUND * monitor[LARGEST_PIVOT]:
+        for k in range(size):
+            y[k] = right[perm[k]]
+        kkt.residual(
+            size, n, matrix_starts(loops), matrix_rows(loops), matrix(loops), perm, masks(loops), y, b, y
+        )
+        kkt.solve(size, Lp, Li, Lx, D, y)
+        for k in range(size):
+            b[k] += y[k]
     for k in range(size):
-        y[k] = right[perm[k]]
-    kkt.residual(
-        size, n, matrix_starts(loops), matrix_rows(loops), matrix(loops), perm, masks(loops), y, b, y
-    )
-    kkt.solve(size, Lp, Li, Lx, D, y)
-    for k in range(size):
-        x[perm[k]] = b[k] + y[k]
+        x[perm[k]] = b[k]
 
 
 @kernel
@@ -323,9 +328,11 @@ def project(plan, loops, W, S, t, fresh):
     if not fresh:
         status = evaluate(plan, loops, W, S, t, q, u)
         factorise(loops)
+    monitor = monitors(loops)
+    rounding = 2e-15 if monitor[LAST_PIVOT] > _SOUND * monitor[LARGEST_PIVOT] else 1e-16
     while status == OK:
         gap = largest(loops, POSITION)
-        if gap <= 1e-16 or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step
+        if gap <= rounding or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step
             break
         correct(plan, loops, POSITION, step)
         coordinate_rates(plan, q, step, rates)

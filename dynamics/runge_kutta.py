@@ -292,16 +292,16 @@ def integrate(
                 wish = t_out[count[WRITTEN]]
                 status = OK
                 if singular:
-                    monitor[STAGED] = 1.0
-                    status = step_to(method, n, t, wish - t, y, work, control, monitor, rhs, project, context)
+                    status = step_to(
+                        method, n, wish, t, y, t_new, stages, staged, work, control, monitor, rhs, project, context
+                    )  # fmt: skip
                 else:
                     interpolate(method, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
                     retract(out, e5, euler, n_euler)
                     if project != 0 and not fits(n, m, wish, work, rtol, atol, project, context):
-                        monitor[STAGED] = 1.0
                         status = step_to(
-                            method, n, t, wish - t, y, work, control, monitor, rhs, project, context
-                        )
+                            method, n, wish, t, y, t_new, stages, True, work, control, monitor, rhs, project, context
+                        )  # fmt: skip
                 if status != OK:
                     count[PENDING] = stored
                     return status

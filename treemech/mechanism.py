@@ -25,7 +25,6 @@ from treemech.kinematics.assembly import (
     mobility,
     quoted,
     regular_rank,
-    worst_row,
 )
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout, Prescription
@@ -708,16 +707,8 @@ class Mechanism:
 
     def _check_start(self, t: float, q: Floats, u: Floats) -> None:
         """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
-        now, rows = self.core.constraints(t, q, u), self.core.layout.chords.rows
-        for residual, what in ((now.residual, "open by"), (now.velocity, "opening at a rate of")):
-            if float(np.max(np.abs(residual), initial=0.0)) > 1e-6:
-                name, gap = worst_row(rows, residual)
-                raise TreemechError(
-                    f"the chain is {what} {gap:.3g} at {name!r} when the simulation starts: make the state with "
-                    "mech.assemble(...)."
-                )
         loops = self.core.loops
-        if loops is not None and loops.choose(t, q) < loops.n_kept:
+        if loops is not None and loops.choose(t, q, u) < loops.n_kept:
             found = self.mobility(State(t, q, u))
             if found.singular:
                 raise SingularError(
