@@ -77,7 +77,7 @@ from .loops import (
     tangential,
 )
 from .loops import evaluate as evaluate_loops
-from .runge_kutta import integrate
+from .runge_kutta import integrate, loop_integrate
 from .virtual_work import evaluate_motion
 from .virtual_work import inverse_dynamics as load_tree
 from .virtual_work import mass_matrix as assemble_mass_matrix
@@ -482,4 +482,5 @@ ENTRIES = {
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),
     "integrate": (integrate, _status(*[_n] * 20)),
+    "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
 }

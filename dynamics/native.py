@@ -31,6 +31,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "positions": [_N] * 5,
     "trace": [_N] * 8,
     "integrate": [_N] * 20,
+    "loop_integrate": [_N] * 20,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

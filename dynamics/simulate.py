@@ -97,7 +97,7 @@ class _Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             ], dtype=np.int64)  # fmt: skip
-        self.integrate = native.entry("integrate")
+        self.integrate = native.entry("integrate" if self.hooks is None else "loop_integrate")
 
     @property
     def t(self) -> float:
