@@ -78,3 +78,37 @@ def test_closed_chains_stay_closed_keep_their_energy_and_do_not_care_where_they_
 
 def test_few_are_excepted():
     assert len(NEAR_SINGULAR) <= 10
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_reactions_of_branches_and_chords_balance_every_free_body(seed):
+    """Newton and Euler for each body alone (8.5): its connections and gravity are all that acts on it."""
+    planar, loops = seed % 2 == 0, 1 + (seed // 2) % 3
+    mechanism = random_mechanism(seed, planar, loops)
+    mech = mechanism.system.build()
+    state = moving(mechanism, mech, seed)
+    run = mech.simulate((0.0, 1e-3), state, t_eval=[0.0])
+    reactions, g = mech.reactions(state), np.array(mech.info.gravity)
+    assert set(reactions) == set(mechanism.q)
+    for body in mech.tree.bodies[1:]:
+        motion = run.body(body.name)
+        R, w, dw = motion.rotation[0], motion.angular_velocity[0], motion.angular_acceleration[0]
+        J, centre = R @ body.inertia @ R.T, motion.com[0]
+        force = body.mass * (motion.point(body.com).acceleration[0] - g)
+        moment = J @ dw + np.cross(w, J @ w)
+        scale = np.abs(force).max() + np.abs(moment).max()
+        for name, (F, M) in reactions.items():
+            a, b = mechanism.system.connections[name].ends
+            point = run.point(b.body.name, b.offset).position[0] if b.body.name != "ground" else b.offset
+            for end, sign in ((b, 1.0), (a, -1.0)):
+                if end.body is body:
+                    force = force - sign * F
+                    moment = moment - sign * (M + np.cross(point - centre, F))
+                    scale = max(scale, np.abs(F).max(), np.abs(M).max())
+        assert np.abs(force).max() < 1e-9 * scale and np.abs(moment).max() < 1e-9 * scale, body.name
+    for name, reaction in reactions.items():
+        again = run.connection(name)
+        assert np.allclose(again.force[0], reaction.force, rtol=1e-8, atol=1e-8 * scale)
+        assert again.unique == reaction.unique
+    if planar:
+        assert not all(r.unique for r in reactions.values())  # plain revolutes in a plane are redundant
