@@ -214,12 +214,17 @@ def test_ladder_of_four_bars_fills_in_proportion(N):
 def test_analysis_of_200_four_bars_is_quick(rows):
     A, P, where = ladder(200, rows)
     r, c, _ = entries(A, P, where)
-    spent = []
-    for _ in range(3):
-        start = time.process_time()
-        analyse(len(A), len(P), r, c)
-        spent.append(time.process_time() - start)
-    assert min(spent) < 0.5
+
+    def least(work):  # CPU time of three
+        spent = []
+        for _ in range(3):
+            start = time.process_time()
+            work()
+            spent.append(time.process_time() - start)
+        return min(spent)
+
+    yardstick = least(lambda: sum(k * k % 7 for k in range(100_000)))
+    assert least(lambda: analyse(len(A), len(P), r, c)) < 50 * yardstick
 
 
 @pytest.mark.parametrize("angle", [0.3, 0.0, 1.5])

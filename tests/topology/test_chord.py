@@ -209,11 +209,25 @@ def test_order_of_declaration_does_not_matter_where_the_rule_has_no_ties(make_ra
         assert cuts[0] == cuts[1] == cuts[2]
 
 
+def cpu(work):
+    """Least CPU time of three."""
+    times = []
+    for _ in range(3):
+        start = process_time()
+        work()
+        times.append(process_time() - start)
+    return min(times)
+
+
+def yardstick():
+    """CPU time of a hundred thousand steps of plain Python on this machine, now."""
+    return cpu(lambda: sum(k * k % 7 for k in range(100_000)))
+
+
 def test_the_ladder_hangs_all_bars_on_the_ground(new_model):
     model = ladder(new_model, 200)
-    start = process_time()
     tree = model.tree()
-    assert process_time() - start < 0.5
+    assert cpu(model.tree) < 5 * yardstick()
     assert len(tree.chords) == 200
     assert {chord.name for chord in tree.chords} == {f"R{i}" for i in range(200)}
     assert all(tree.depth[k] == (1 if name.startswith("bar") else 2) for name, k in tree.numbers.items() if k)
@@ -223,9 +237,8 @@ def test_a_long_chain_is_quick(new_model):
     model = new_model(*(f"link{i}" for i in range(5000)))
     for i in range(5000):
         model.hinge(f"h{i}", model.bodies[i].name, model.bodies[i + 1].name)
-    start = process_time()
     tree = model.tree()
-    assert process_time() - start < 0.5
+    assert cpu(model.tree) < 50 * yardstick()
     assert tree.depth[-1] == 5000
     assert len(tree.path(5000)) == 5000
 
@@ -234,9 +247,8 @@ def test_mixed_weights_stay_quick(new_model):
     """A heavier hinge across the whole ladder, so that the exchanges have work to do."""
     model = ladder(new_model, 200)
     model.hinge("across", "rod0", "rod199", 2)
-    start = process_time()
     assert "across" in cut(model)
-    assert process_time() - start < 0.5
+    assert cpu(lambda: cut(model)) < 5 * yardstick()
 
 
 def test_closed_and_isolated_subgraphs(new_model):
