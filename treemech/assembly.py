@@ -14,7 +14,7 @@ from treemech.dynamics.core import VELOCITY, Constraints
 from treemech.kinematics.assembly import close_positions, close_velocities
 from treemech.topology import Attachment, Body, ElementError
 
-from .state import State, find
+from .state import State
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -86,7 +86,6 @@ class Assembly:
             given = ~np.isnan(gap)
             gaps.append(np.where(given, gap, 0.0))
             partials.append(speeds[c.u : c.u + c.nu] * given[:, None])
-        self.rows_of_fix = [len(g) for g in gaps]
         return now._replace(residual=_padded(gaps, self.cut_fix), partials=_stacked(partials, self.cut_fix))
 
     def _velocities(self, q: Floats, u: Floats) -> Constraints:
@@ -169,6 +168,3 @@ def _point_velocity(mechanism: "Mechanism", end: Attachment, state: State) -> Fl
     trace = mechanism._trace(state, None)[0][0, mechanism.tree.numbers[end.body.name]]
     arm = trace[:9].reshape(3, 3) @ end.offset
     return np.asarray(trace[VELOCITY] + np.cross(trace[12:15], arm))
-
-
-__all__ = ["Assembly", "cut_numbers", "find", "split"]

@@ -267,8 +267,7 @@ class Mechanism:
 
     def _nonholonomic(self) -> NDArray[np.bool_]:
         """Which rows restrict rates only."""
-        chords = self.core.layout.chords
-        return np.asarray(getattr(chords, "nonholonomic", np.zeros(len(chords.rows), dtype=bool)), dtype=bool)
+        return self.core.layout.chords.nonholonomic
 
     def _holonomic(self, t: float) -> Callable[[Floats, Floats], Constraints]:
         """q, u -> constraints at a time, without the rows that leave positions free."""
