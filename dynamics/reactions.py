@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
 
 from .core import FORCE, MOMENT, POSITION, ROTATION, Core, Floats
+from .loop_core import ClosedMotion
 
 _ZERO = 1e-9
 
@@ -26,10 +27,11 @@ def _weights(core: Core) -> Floats:
     return T
 
 
-def smallest_multipliers(core: Core, t: Floats, q: Floats, multipliers: Floats, loads: Floats) -> None:
+def smallest_multipliers(core: Core, t: Floats, q: Floats, found: ClosedMotion) -> None:
     """Replace multipliers and chord loads of many states by the least ones with the same effect (8.5.1-3)."""
-    chords = core.layout.chords.plan.chord
+    chords, multipliers, loads = core.layout.chords.plan.chord, found.multipliers, found.loads
     for k in range(len(t)):
+        core.chord_work.q[:] = found.cut_q[k]
         P = core.constraints(float(t[k]), q[k], np.zeros(core.nu)).partials
         T = _weights(core)
         multipliers[k] = T @ np.linalg.lstsq(P.T @ T, P.T @ multipliers[k], rcond=_ZERO)[0]

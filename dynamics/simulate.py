@@ -110,6 +110,7 @@ class _Integrator:
             return 0
         q, _ = self.core.states(np.array([self.t]), self.y[None])
         kept = loops.work.monitor.copy()
+        self.core.chord_work.q[:] = self.y[self.core.nq + self.core.nu :]
         rank = loops.choose(self.t, q[0])
         loops.work.monitor[:] = kept
         self.hooks[m.RANK] = loops.selected

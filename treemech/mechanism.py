@@ -285,7 +285,7 @@ class Mechanism:
 
     def constraints(self, state: State) -> Constraints:
         """f, P, P u + P0, P00 of all chords (5.3.17), and -Q."""
-        t, q, u = state.t, state.q, state.u
+        t, q, u = self._unpack(state, "constraints")
         if self.core.loops is None:
             return Constraints(
                 np.zeros(0), np.zeros((0, self.nu)), np.zeros(0), np.zeros(0), -self.load_column(state)
@@ -315,8 +315,14 @@ class Mechanism:
                     raise type(error)(f"hinge {c.name!r} does not fit the given poses: {error}") from None
         return found
 
+    def _near(self, state: State) -> None:
+        """Cut hinges are sought where the state has them: whole turns count for a screw."""
+        if state.cut:
+            self.core.reset_chords({name: q for name, (q, _) in state.cut.items()})
+
     def _unpack(self, state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
         if isinstance(state, State):
+            self._near(state)
             return state.t, state.q, state.u
         if isinstance(state, tuple) and len(state) in (2, 3):
             t, q, u = (0.0, *state) if len(state) == 2 else state
@@ -470,6 +476,8 @@ class Mechanism:
             own = (t >= start) & (t < stop)
             self.core.loops.release(names)
             if np.any(own):
+                if cut is not None:
+                    self.core.chord_work.q[:] = cut[own][0]
                 self.core.loops.choose(float(t[own][0]), q[own][0])
                 parts.append(self._closed(t[own], q[own], u[own], None, None if cut is None else cut[own]))
         self.core.loops.release(())
@@ -480,7 +488,7 @@ class Mechanism:
         add_chord_loads(self.core, trace, found.loads)
         return Results(
             found.ud, trace, found.tau, found.multipliers, found.loads, found.residual, found.cut_q, found.cut_u,
-            found.cut_ud, self._unique(t, q),
+            found.cut_ud, self._unique(t, q, found.cut_q),
         )  # fmt: skip
 
     def _tree_results(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> Results:
@@ -499,13 +507,14 @@ class Mechanism:
         tau = None if loads is None else np.tile(loads, (len(t), 1))
         found = loops.solve(t, q, u, cut, tau)
         if loops.selected:
-            smallest_multipliers(self.core, t, q, found.multipliers, found.loads)
+            smallest_multipliers(self.core, t, q, found)
         return found
 
-    def _unique(self, t: Floats, q: Floats) -> Floats:
+    def _unique(self, t: Floats, q: Floats, cut: Floats) -> Floats:
         """Which loads the model decides, at the first of many states: of hinges, then of chords."""
         if not len(t):
             return np.ones(len(self.info.hinges) + len(self.info.chords))
+        self.core.chord_work.q[:] = cut[0]
         chords, bodies = unique_loads(self.core, float(t[0]), q[0])
         return np.array([*(bodies[h.number] for h in self.info.hinges), *chords], dtype=np.float64)
 
@@ -602,10 +611,11 @@ class Mechanism:
             return self._tree_results(t, q, u, ud)
         self.core.reset_chords(near)
         found = self._closed(t, q, u)  # for what does not depend on accelerations
+        self.core.reset_chords(near)
         trace, tau, multipliers, loads = driven_results(self.core, t, q, u, ud, ~self._free({}))
         return Results(
             ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
-            self._unique(t, q),
+            self._unique(t, q, found.cut_q),
         )  # fmt: skip
 
     # ------------------------------------------------------------ simulation
