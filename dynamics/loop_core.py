@@ -51,6 +51,7 @@ class ClosedMotion(NamedTuple):
     cut_ud: Floats
     loads: Floats  # (n, nc, 6) of every chord, on the body of end b, at that end
     tau: Floats  # loads on the speeds beyond what acts: those of the drives
+    elements: Floats  # (n, .) records of all elements
 
 
 class Loops:
@@ -167,13 +168,14 @@ class Loops:
             np.zeros((n, len(work.u))),
             np.zeros((n, nc, 6)),
             np.zeros((n, core.nu)),
+            np.zeros((n, len(core.work.room))),
         )
         load = np.zeros((n, core.nu)) if tau is None else np.ascontiguousarray(tau)
         with core.guard() as failure:
             status = native.entry("loop_dynamics")(
                 n, _data(times), _data(q), _data(u), _data(found.cut_q), _data(load), self.selected,
                 _data(found.ud), _data(found.multipliers), _data(found.residual), _data(found.cut_u), _data(found.cut_ud),
-                _data(found.loads), _data(found.tau), _data(self.context),
+                _data(found.loads), _data(found.tau), _data(found.elements), _data(self.context),
             )  # fmt: skip
         self.work.monitor[LARGEST_PIVOT] = largest
         if status != OK:

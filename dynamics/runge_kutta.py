@@ -15,9 +15,11 @@ from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
 from treemech.kinematics.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
+    EFFORT_NOT_FINITE,
     NOT_FINITE,
     OK,
     PAUSED,
+    POINT_LOST,
     SINGULAR_POSITION,
     STEP_TOO_SMALL,
 )
@@ -57,6 +59,8 @@ from .step_memory import (
     PROJECT,
     RANK,
     REJECTED,
+    REMEMBER,
+    REMEMBERING,
     RTOL,
     SINGULAR,
     STAGE_TIME,
@@ -73,6 +77,12 @@ from .step_memory import (
 )
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
+
+
+@kernel
+def lost(status):
+    """Whether an element found no answer at a trial state: a shorter step may help."""
+    return status % 16 == EFFORT_NOT_FINITE or status % 16 == POINT_LOST
 
 
 @kernel
@@ -126,7 +136,7 @@ def make_integrate(closed):
         K, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * NEW, n)
         e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
         m = count[CONTROLLED]
-        hooks = ints(hooks_, N_HOOKS if closed else 0)
+        hooks = ints(hooks_, N_HOOKS)
         project = hooks[PROJECT] if closed else 0
         tangent = hooks[TANGENT] if closed else 0
         rank = hooks[RANK] if closed else 0
@@ -148,7 +158,9 @@ def make_integrate(closed):
                 status, control[STEP] = _first_step(
                     n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context
                 )
-                if status != OK:
+                if lost(status):
+                    control[STEP] *= 1e-3
+                elif status != OK:
                     return status
             count[STARTED] = 1
             if control[USUAL_STEP] == 0.0:
@@ -164,7 +176,7 @@ def make_integrate(closed):
                 count[PENDING] = stored
                 return np.int32(PAUSED)
             tried += 1
-            rejected = False
+            rejected, status = False, np.int32(OK)
             hops, hits = 0, 0
             staged = closed and (
                 monitor[PARTITIONED] > 0.0 or monitor[START_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
@@ -186,14 +198,14 @@ def make_integrate(closed):
                     if rejected:
                         control[STEP] = h
                         count[PENDING] = stored
-                        return np.int32(STEP_TOO_SMALL)
+                        return status if lost(status) else np.int32(STEP_TOO_SMALL)
                     h = direction * smallest
                 t_new = t + h
                 if (t_new - end) * direction > 0.0:
                     t_new = end
                 h = t_new - t
                 status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
-                if status != OK and status != CHAIN_OPEN:
+                if status != OK and status != CHAIN_OPEN and not lost(status):
                     control[TIME] = t
                     control[STEP] = h
                     count[PENDING] = stored
@@ -218,7 +230,7 @@ def make_integrate(closed):
                 if not normal <= error:
                     error = normal
                 control[LAST_ERROR] = error
-                if status == CHAIN_OPEN:
+                if status != OK:
                     error = 1e30
                 if singular and not staged and not error < 1.0:
                     staged = True
@@ -337,6 +349,13 @@ def make_integrate(closed):
                 copy(y_step_, stored, n, y)
                 t_step[stored] = t
                 stored += 1
+            if hooks[REMEMBER] != 0:
+                status = call_rhs(hooks[REMEMBER], t, y_, y_, hooks[REMEMBERING])
+                if status == OK:
+                    status = call_rhs(rhs, t, y_, work, context)
+                if status != OK:
+                    count[PENDING] = stored
+                    return status
             if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
                 count[PENDING] = stored
                 return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))

@@ -88,16 +88,17 @@ class _Integrator:
         loops = core.loops
         self.context = core.context_address if loops is None else data(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
-        self.hooks: NDArray[np.int64] | None = (
-            None  # dynamics.runge_kutta: project, tangent, monitor, rank, stop, switch
-        )
-        if loops is not None and loops.stabilise(closure.stabilisation):
-            self.hooks = np.array([
+        self.hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
+        self.projects = loops is not None and loops.stabilise(closure.stabilisation)
+        if loops is not None and self.projects:
+            self.hooks[: m.REMEMBER] = (
                 native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
-            ], dtype=np.int64)  # fmt: skip
-        self.integrate = native.entry("integrate" if self.hooks is None else "loop_integrate")
+            )  # fmt: skip
+        if core.remembers:
+            self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
+        self.integrate = native.entry("loop_integrate" if self.projects else "integrate")
 
     @property
     def t(self) -> float:
@@ -106,11 +107,11 @@ class _Integrator:
     def choose_rows(self) -> int:
         """Rank and independent rows at the state reached."""
         loops = self.core.loops
-        if loops is None or self.hooks is None:
+        if loops is None or not self.projects:
             return 0
         q, _ = self.core.states(np.array([self.t]), self.y[None])
         kept = loops.work.monitor.copy()
-        self.core.chord_work.q[:] = self.y[self.core.nq + self.core.nu :]
+        self.core.chord_work.q[:] = self.core.unpack(self.y).cut
         rank = loops.choose(self.t, q[0])
         loops.work.monitor[:] = kept
         self.hooks[m.RANK] = loops.selected
@@ -118,7 +119,7 @@ class _Integrator:
 
     def raise_rank(self) -> bool:
         """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
-        before = int(self.hooks[m.RANK]) if self.hooks is not None else 0
+        before = int(self.hooks[m.RANK])
         return before > 0 and self.choose_rows() > before
 
     def switch(self, chord: int) -> Switch:
@@ -144,7 +145,7 @@ class _Integrator:
             self.method, self.rhs, self.context, self.n, data(self.control), data(self.count),
             data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
             len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
-            0 if dense is None else data(dense), budget, 0 if self.hooks is None else data(self.hooks),
+            0 if dense is None else data(dense), budget, data(self.hooks),
         )  # fmt: skip
         return status
 
@@ -163,8 +164,12 @@ def integrate(
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
     closure: "Closure | None" = None,
+    sample: Callable[[float, Floats], None] | None = None,
 ) -> Integration:
-    """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`."""
+    """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`.
+
+    `sample(t, y)` may change y at the start and at every break.
+    """
     t0, t1 = t_span
     direction = 1.0 if t1 >= t0 else -1.0
     run = _Integrator(core, METHODS[method], t0, np.array(y0), rtol, atol, max_step, closure or Closure())
@@ -175,9 +180,12 @@ def integrate(
     switched: list[Switch] = []
     with core.guard() as failure:
         try:
+            before = t0
             for leg, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
                 if leg and core.layout.kinematic:
                     run.y[:] = core.strike(run.t, start, run.y)
+                if sample is not None:
+                    sample(before, run.y)
                 run.aim(start, end)
                 if leg == 0 and first_step is not None:
                     run.control[m.STEP] = direction * first_step
@@ -211,6 +219,7 @@ def integrate(
                     break
                 if end != mark and t_eval is None:
                     ts[-1][-1] = mark
+                before = mark
         except KeyboardInterrupt:
             interrupted = True
     written = int(run.count[m.WRITTEN])
@@ -284,7 +293,7 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         return (
             f"reached t = {end:.6g} s in {run.count[m.STEPS]} steps, {run.count[m.EVALUATIONS]} evaluations."
         )
-    names = [f"{n}.q" for n in core.coordinates.q_names] + [f"{n}.u" for n in core.coordinates.u_names]
+    names = core.state_names
     code, index = split(status)
     if code == NOT_FINITE:
         return (
@@ -293,8 +302,9 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         )
     if code == STEP_TOO_SMALL:
         n = run.n
-        error = np.abs(run.work[m.E5 * n : (m.E5 + 1) * n])
-        error = error / (run.atol + run.control[m.RTOL] * np.abs(run.y))
+        controlled = len(run.atol)
+        error = np.abs(run.work[m.E5 * n : m.E5 * n + controlled])
+        error = error / (run.atol + run.control[m.RTOL] * np.abs(run.y[:controlled]))
         worst = (
             int(np.nanargmax(error)) if np.any(np.isfinite(error)) else int(np.argmax(~np.isfinite(error)))
         )
@@ -316,7 +326,7 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         time_ = passed[-1][0] if passed and passed[-1][0] > run.t else run.t
         return (
             f"the constraints lose rank at t = {time_:.6g} s: the position is singular, look at {name!r}. "
-            + ("on_singular='pass' goes through it." if run.hooks is not None and run.hooks[m.STOP] else
+            + ("on_singular='pass' goes through it." if run.hooks[m.STOP] else
                "No step leads through it: start elsewhere, or try another rtol.")
         )  # fmt: skip
     return f"{core.culprit(status)} failed at t = {run.t:.6g} s."

@@ -7,9 +7,10 @@ N_CONTROL = 10
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 N_COUNT = 8
 # hooks (int64): entries that project a state and an error, the address of the monitor, rank if rows are selected,
-# whether to stop at a singular position, the entry that says which chord switches
-PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH = range(6)
-N_HOOKS = 6
+# whether to stop at a singular position, the entry that says which chord switches, the entry by which elements write down
+# what they must remember, and its context
+PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH, REMEMBER, REMEMBERING = range(8)
+N_HOOKS = 8
 # work: rows of n doubles: 16 stages, new state, two errors, another state, 8 of dense output, an output; with chords
 # room for the stages of another step
 NEW, E5, E3, OLD, DENSE, OUT = 16, 17, 18, 19, 20, 28

@@ -25,6 +25,7 @@ NOT_CORE = (
     "check",
     "check_constraint",
     "check_coupling",
+    "check_energetic",
     "check_equations",
     "check_hinge",
     "check_load",
@@ -36,7 +37,7 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "applied_loads", "articulated", "closed_steps", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering",
+    "applied_loads", "articulated", "closed_steps", "composites", "efforts", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering",
     "runge_kutta", "stages", "step_memory", "tableau", "virtual_work",
 )  # fmt: skip
 
