@@ -187,7 +187,7 @@ def _lose(plan, c):
 
 
 @kernel
-def _solve(m, at, n):
+def eliminate(m, at, n):
     """Column n of the n x (n + 1) matrix in m becomes the solution; row exchanges."""
     w = n + 1
     for k in range(n):
@@ -257,7 +257,7 @@ def _settle(plan, c, t):
         status = _slopes(plan, c, t, m, at, base, base + n)
         if status != OK:
             return status
-        _solve(m, at, n)
+        eliminate(m, at, n)
         size, finite = 0.0, 0.0
         for row in range(n):
             size = max(size, abs(m[at + row * (n + 1) + n]))

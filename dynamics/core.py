@@ -46,6 +46,8 @@ from treemech.kinematics.plan import (
     PRESCRIBED_U,
     PRISMATIC,
     PUBLIC,
+    REACTION,
+    REACTIONS,
     REMEMBER,
     REVOLUTE,
     SIZES,
@@ -62,6 +64,7 @@ from treemech.kinematics.status import (
     LOAD_FAILED,
     OK,
     POINT_LOST,
+    REACTION_LOST,
     SIGNAL_FAILED,
     split,
 )
@@ -75,6 +78,7 @@ N_TRACE = 30
 _NONE = np.zeros(0)
 _WHAT = {
     EFFORT_NOT_FINITE: "gives a load or a rate that is not a finite number",
+    REACTION_LOST: "and the load it depends on have no common solution",
     POINT_LOST: "has no internal equilibrium near the last one: look at the stiffness behind its points,",
 }
 # Columns of a trace, world components
@@ -126,6 +130,8 @@ class Core:
             self.context[APPLIED_LOADS] = native.address("applied_loads")
         if len(layout.plan.composites):
             self.context[COMPOSITE] = native.address("composite")
+        if np.any(layout.plan.efforts[:, REACTION] >= 0):
+            self.context[REACTIONS] = native.address("reactions")
         self.chord_work = make_chord_work(layout.chords)
         self.chord_context = make_chord_context(self.context_address, layout.chords, self.chord_work)
         if any(by_address(element) for element in layout.chords.elements):
@@ -435,7 +441,7 @@ class Core:
         if code == CHORD_FAILED:
             element = self.layout.chords.elements[index]
             return f"{role_of(element)} {self.layout.chords.names[index]!r} ({element.kind})"
-        if code in (LOAD_FAILED, EFFORT_NOT_FINITE):
+        if code in (LOAD_FAILED, EFFORT_NOT_FINITE, REACTION_LOST):
             applied = self.layout.efforts.applied[index]
             return f"{'load' if role_of(applied.element) == 'load' else 'element'} {applied.name!r} ({applied.element.kind})"
         if code == POINT_LOST:

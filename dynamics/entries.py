@@ -89,6 +89,7 @@ from .loops import (
     tangential,
 )
 from .loops import evaluate as evaluate_loops
+from .reaction_loads import solve_reactions
 from .runge_kutta import integrate, loop_integrate
 from .virtual_work import evaluate_motion
 from .virtual_work import inverse_dynamics as load_tree
@@ -200,6 +201,12 @@ def applied_loads(i, t, context):
 def composite(c, t, context):
     """Internal points of composite c in equilibrium, and its loads; called from within the applied loads."""
     return np.int32(settle_points(ints(context, N_CONTEXT), c, t))
+
+
+def reactions(i, t, loops):
+    """Elements that depend on loads of chords, with the multipliers; called from within the equations of motion."""
+    chords = ints(loops, N_LOOP_CONTEXT)
+    return np.int32(solve_reactions(ints(chords[0], N_CONTEXT), chords, t))
 
 
 def chord_element(c, t, loops):
@@ -334,7 +341,9 @@ def loop_rhs(t, y, dy, loops):
     if status != OK:
         return np.int32(status)
     ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
-    accelerate(plan, chords, own_tau(plan), ud)
+    status = accelerate(plan, chords, t, own_tau(plan), ud)
+    if status != OK:
+        return np.int32(status)
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
@@ -437,7 +446,10 @@ def loop_dynamics(
         if rank > 0:
             select_rows(chords, rank)
         accelerations, out = floats(ud + 8 * nu * k, nu), floats(multipliers + 8 * m * k, m)
-        accelerate(plan, chords, floats(tau + 8 * nu * k, nu), accelerations)
+        status = accelerate(plan, chords, times[k], floats(tau + 8 * nu * k, nu), accelerations)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
         for r in range(m):
             out[r] = -x[nu + kept[r]] if kept[r] >= 0 else 0.0
         needed, level = floats(required + 8 * nu * k, nu), floats(residual + 24 * k, 3)
@@ -578,6 +590,7 @@ ENTRIES = {
     "table_hinge": (table_hinge, _status(_n, _f, _n)),
     "applied_loads": (applied_loads, _status(_n, _f, _n)),
     "composite": (composite, _status(_n, _f, _n)),
+    "reactions": (reactions, _status(_n, _f, _n)),
     "chord_element": (chord_element, _status(_n, _f, _n)),
     "states": (states, _status(*[_n] * 6)),
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),

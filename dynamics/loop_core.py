@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import pivoted, worst_row
 from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, POSITION, SKIP, VELOCITY
-from treemech.kinematics.plan import PRESCRIBED_U
+from treemech.kinematics.plan import PRESCRIBED_U, REACTION
 from treemech.kinematics.status import OK
 from treemech.topology import TreemechError
 
@@ -74,7 +74,9 @@ class Loops:
             row[SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
         core.chord_work.partials[:] = 0.0
         self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
-        self.work = make_loop_work(self.plan, core.nq)
+        self.work = make_loop_work(
+            self.plan, core.nq, int(np.sum(core.layout.plan.efforts[:, REACTION] >= 0))
+        )
         self.kept = np.flatnonzero(~self.vanishing)
         self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)
         self.work.scale[: self.n_kept] = scale[self.kept]

@@ -18,6 +18,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "table_hinge": [_N, _F, _N],
     "applied_loads": [_N, _F, _N],
     "composite": [_N, _F, _N],
+    "reactions": [_N, _F, _N],
     "chord_element": [_N, _F, _N],
     "states": [_N] * 6,
     "forward_dynamics": [_N] * 7,

@@ -20,6 +20,7 @@ from treemech.kinematics.status import (
     OK,
     PAUSED,
     POINT_LOST,
+    REACTION_LOST,
     SINGULAR_POSITION,
     STEP_TOO_SMALL,
 )
@@ -82,7 +83,7 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 @kernel
 def lost(status):
     """Whether an element found no answer at a trial state: a shorter step may help."""
-    return status % 16 == EFFORT_NOT_FINITE or status % 16 == POINT_LOST
+    return status % 16 in (EFFORT_NOT_FINITE, POINT_LOST, REACTION_LOST)
 
 
 @kernel

@@ -37,7 +37,7 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "applied_loads", "articulated", "closed_steps", "composites", "efforts", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering",
+    "applied_loads", "articulated", "closed_steps", "composites", "efforts", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering", "reaction_loads",
     "runge_kutta", "stages", "step_memory", "tableau", "virtual_work",
 )  # fmt: skip
 

@@ -127,16 +127,14 @@ class Work(NamedTuple):
     point: Floats  # (np, N_POINT)
 
 
-# The context handed to the compiled core: sizes, three entry points only some models need (and only they compile), then
+# The context handed to the compiled core: sizes, four entry points only some models need (and only they compile), then
 # the address of every array of Plan and Work.
 SIZES = (
     "bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "record", "parameters", "efforts", "ends", "acted",
     "sources", "composites", "points", "room", "nz", "nx",
 )  # fmt: skip
-TABLE_HINGE, APPLIED_LOADS, COMPOSITE, AUDIT, Z_ROWS = (
-    len(SIZES) + k for k in range(5)
-)  # Z_ROWS: z of many states, or 0
-N_SIZES = len(SIZES) + 5
+TABLE_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS = (len(SIZES) + k for k in range(6))  # Z_ROWS: z of many states, or 0
+N_SIZES = len(SIZES) + 6
 FIRST_WORK = N_SIZES + len(Plan._fields)
 N_CONTEXT = FIRST_WORK + len(Work._fields)
 

@@ -17,7 +17,7 @@ from treemech.dynamics.inverse_loops import (
     driven_results,
 )
 from treemech.dynamics.loop_core import ClosedMotion
-from treemech.dynamics.reactions import add_chord_loads, smallest_multipliers, unique_loads
+from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
 from treemech.dynamics.simulate import METHODS, Closure, ProgressBar, Switch, integrate
 from treemech.kinematics.assembly import (
     Mobility,
@@ -505,6 +505,7 @@ class Mechanism:
         with self.core.seeing(z):
             trace, _ = self.core.trace(t, q, u, found.ud)
         add_chord_loads(self.core, trace, found.loads)
+        add_element_loads(self.core, trace, found.elements)
         return Results(
             found.ud, trace, found.tau, found.multipliers, found.loads, found.residual, found.cut_q, found.cut_u,
             found.cut_ud, self._unique(t, q, found.cut_q), found.elements,

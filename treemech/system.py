@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -303,6 +304,7 @@ class System:
             )
             for c in self.connections.values()
         ]
+        connections += self._freed(connections, cut)
         applied, composites = self.wiring.build(self)
         parts = [a.element for a in (*applied, *(part for c in composites for part in c.parts))]
         elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
@@ -326,6 +328,20 @@ class System:
             self.wiring.held(),
         )
         return Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
+
+    def _freed(self, connections: list[Connection], cut: set[str]) -> list[Connection]:
+        """Free hinges for parts that only hinges cut for their loads join to the rest."""
+        graph: nx.Graph[int] = nx.Graph()
+        graph.add_nodes_from(range(len(self.bodies)))
+        graph.add_edges_from(
+            (c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.name not in cut
+        )
+        free = []
+        for part in nx.connected_components(graph):
+            ends = [e.body for c in connections if c.name in cut for e in c.ends if e.body.number in part]
+            if 0 not in part and ends:
+                free.append(self._free_hinge(ends[-1]))
+        return free
 
     def _free_hinge(self, body: Body) -> Connection:
         name = f"free {body.name}"
