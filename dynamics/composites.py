@@ -100,7 +100,7 @@ def _line(plan, c):
     end, _ = _end(plan, composites[c, LINE_B])
     d = sub(end, origin)
     size = sqrt(dot(d, d))
-    return origin, scale(1.0 / size, d), size, velocity
+    return origin, scale(1.0 / size if size > 0.0 else 0.0, d), size, velocity
 
 
 @kernel
@@ -156,6 +156,7 @@ def _place(plan, c):
                 store(inner, p, POINT_V, velocity)
         elif inner[p, POINT_P] != inner[p, POINT_P]:
             store(inner, p, POINT_P, add(origin, scale(0.5 * size, direction)))
+            store(inner, p, POINT_V, (0.0, 0.0, 0.0))
 
 
 @kernel

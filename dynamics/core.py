@@ -266,7 +266,7 @@ class Core:
         b, c = a + self.nz, a + self.nz + self.n_cut
         return Rest(y[..., a:b], y[..., b:c], y[..., c:])
 
-    def elements(self, t: Floats, q: Floats, u: Floats, z: Floats) -> Floats:
+    def elements(self, t: Floats, q: Floats, u: Floats, z: Floats | None) -> Floats:
         """Records of all elements at every state (rows)."""
         out = np.zeros((len(t), len(self.work.room)))
         with self.seeing(z):

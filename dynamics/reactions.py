@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.effort_plan import InnerPoint
 from treemech.kinematics.plan import LOAD_ROOM, REACTION
 
 from .core import FORCE, MOMENT, POSITION, ROTATION, Core, Floats
@@ -67,6 +68,8 @@ def add_element_loads(core: Core, trace: Floats, records: Floats) -> None:
     R, origins = _origins(core, trace)
     for a, row in zip(core.layout.efforts.applied, core.layout.plan.efforts, strict=True):
         for k, end in enumerate(a.ends if row[REACTION] >= 0 else ()):
+            if isinstance(end, InnerPoint):
+                continue
             number = core.tree.numbers[end.body.name]
             point = trace[:, number, POSITION] + R[:, number] @ end.offset
             f, m = row[LOAD_ROOM] + 3 * k, row[LOAD_ROOM] + 3 * (len(a.ends) + k)

@@ -343,13 +343,6 @@ def make_integrate(closed):
             t = t_new
             control[TIME] = t
             control[STEP] = h * factor
-            while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-                copy(y_out_, count[WRITTEN], n, y)
-                count[WRITTEN] += 1
-            if n_out == 0:
-                copy(y_step_, stored, n, y)
-                t_step[stored] = t
-                stored += 1
             if hooks[REMEMBER] != 0:
                 status = call_rhs(hooks[REMEMBER], t, y_, y_, hooks[REMEMBERING])
                 if status == OK:
@@ -357,6 +350,13 @@ def make_integrate(closed):
                 if status != OK:
                     count[PENDING] = stored
                     return status
+            while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
+                copy(y_out_, count[WRITTEN], n, y)
+                count[WRITTEN] += 1
+            if n_out == 0:
+                copy(y_step_, stored, n, y)
+                t_step[stored] = t
+                stored += 1
             if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
                 count[PENDING] = stored
                 return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))

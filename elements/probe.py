@@ -60,7 +60,8 @@ def probe(element: Hinge | Constraint | Coupling | Energetic | Load) -> None:
     with `raise` is left for run time: the position may lie outside the element's physics.
     """
     check_methods(element)
-    rng, place = np.random.default_rng(0), ()
+    rng = np.random.default_rng(0)
+    place: tuple[Floats, ...] = ()
     if isinstance(element, (Constraint, Coupling)):
         place = sampled(element, rng, 0.0)
     try:

@@ -28,31 +28,33 @@ _NAMES = {
     "ElementCompileWarning": "elements.entry",
 }
 if TYPE_CHECKING:
-    from .composite import Composite
+    from .composite import Composite as Composite
     from .elements import *  # noqa: F403
-    from .elements.check import check
-    from .elements.entry import ElementCompileWarning
-    from .files import read
-    from .mechanism import Mechanism
-    from .run import Run
-    from .state import State
-    from .system import System
-    from .topology import (
-        ConvergenceError,
-        ElementError,
-        SingularError,
-        TopologyError,
-        TreemechError,
-        solids,
-    )
+    from .elements.check import check as check
+    from .elements.entry import ElementCompileWarning as ElementCompileWarning
+    from .files import read as read
+    from .mechanism import Mechanism as Mechanism
+    from .run import Run as Run
+    from .state import State as State
+    from .system import System as System
+    from .topology import ConvergenceError as ConvergenceError
+    from .topology import ElementError as ElementError
+    from .topology import SingularError as SingularError
+    from .topology import TopologyError as TopologyError
+    from .topology import TreemechError as TreemechError
+    from .topology import solids as solids
+
+
+def _elements() -> list[str]:
+    return [name for name in import_module(".elements", __name__).__all__ if not name.isupper()]
 
 
 def __getattr__(name: str) -> Any:
-    source = _NAMES.get(name, "elements")
-    if source == "elements" and (
-        name.startswith("_") or name not in import_module(".elements", __name__).__all__
-    ):
+    if name == "__all__":
+        return sorted([*_NAMES, *_elements(), "__version__"])
+    if name not in _NAMES and (name.startswith("_") or name not in _elements()):
         raise AttributeError(f"module 'treemech' has no attribute {name!r}")
+    source = _NAMES.get(name, "elements")
     module = import_module(f".{source}", __name__)
     value = module if source.endswith("." + name) and not hasattr(module, name) else getattr(module, name)
     globals()[name] = value
@@ -60,4 +62,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES, *import_module(".elements", __name__).__all__})
+    return sorted({*globals(), *_NAMES, *_elements()})

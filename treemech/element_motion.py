@@ -76,9 +76,12 @@ def element_motion(info: ModelInfo, records: Floats, name: str) -> ElementMotion
     power = np.sum(does("force") * sees("velocity") + does("moment") * sees("angular_velocity"), axis=(1, 2))
     power = power + np.sum(does("load") * sees("u"), axis=1)
     one = sizes.ends == 1
-    vectors = [
+    position, velocity, force, moment = (
         x[:, 0] if one else x for x in (sees("position"), sees("velocity"), does("force"), does("moment"))
-    ]
-    scalars = [x[:, 0] if x.shape[1] == 1 else x for x in (does("deformation"), does("effort"))]
-    powers = [does(n)[:, 0] for n in ("energy", "dissipated", "supplied")]
-    return ElementMotion(name, *vectors, does("load"), sees("x"), sees("inputs"), *scalars, *powers, power)
+    )
+    deformation, effort = (x[:, 0] if x.shape[1] == 1 else x for x in (does("deformation"), does("effort")))
+    energy, dissipated, supplied = (does(n)[:, 0] for n in ("energy", "dissipated", "supplied"))
+    return ElementMotion(
+        name, position, velocity, force, moment, does("load"), sees("x"), sees("inputs"), deformation, effort, energy,
+        dissipated, supplied, power,
+    )  # fmt: skip

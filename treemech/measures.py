@@ -37,14 +37,16 @@ def as_measure(name: str, what: Any) -> Measure:
         values = getattr(_owner(run, owner, name), quantity, None)
         if values is None:
             raise ElementError(f"measure {name!r}: {owner!r} has no {quantity!r}.")
-        numbers = np.asarray(values, dtype=np.float64)
+        numbers: Any = np.asarray(values, dtype=np.float64)
         try:
-            numbers = numbers[(slice(None), *places)]
+            for place in places:
+                numbers = numbers[:, place]
         except IndexError:
             raise ElementError(f"measure {name!r} = {what!r}: there is no place {list(places)}.") from None
         if numbers.ndim != 1:
             raise ElementError(f"measure {name!r} = {what!r} is not one number: add its place, {what}[0].")
-        return numbers
+        column: Floats = numbers
+        return column
 
     return Measure(name, of)
 

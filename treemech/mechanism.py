@@ -162,7 +162,7 @@ class Mechanism:
         return draw(self.tree)
 
     # ------------------------------------------------------------ states
-    def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: ArrayLike | None = None) -> State:
+    def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:
         """A state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
         What is not given is the reference position, at rest; prescribed coordinates follow their signals.

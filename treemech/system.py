@@ -194,7 +194,9 @@ class System:
         (axis, angle). What is None stays free.
         """
         element = PrescribedPose(x=x, y=y, z=z, rotation=rotation)
-        return self.connect(name, element, self.ground if relative_to is None else relative_to, end)
+        ends = (self.ground if relative_to is None else relative_to, end)
+        connection: Connection = self.connect(name, element, *ends)
+        return connection
 
     def load(
         self, name: str, element: Load | Energetic, *ends: Any, inputs: Mapping[str, Any] | None = None

@@ -180,7 +180,8 @@ class Wiring:
     # ------------------------------------------------------------ build
     def build(self, system: "System") -> tuple[list[Applied], list[Assembled]]:
         """Elements and composites with all names resolved."""
-        applied, on_points = [], []
+        applied: list[Applied] = []
+        on_points: list[Applied] = []
         for e in self.elements.values():
             (on_points if any(isinstance(x, InnerPoint) for x in e.ends) else applied).append(
                 self._applied(system, e)

@@ -119,7 +119,9 @@ def test_without_friction_the_cut_pin_moves_like_the_branch():
     plain.connect("elbow", tm.Revolute("y"), rod.at((1, 0, 0)), bob)
     tree = plain.build()
     end = mech.simulate((0, 2), state, rtol=1e-10).connection("pin").q[-1]
-    want = tree.simulate((0, 2), tree.state(q={"pin": 0.3}, u={"pin": 2.0}), rtol=1e-10).connection("pin").q[-1]
+    want = (
+        tree.simulate((0, 2), tree.state(q={"pin": 0.3}, u={"pin": 2.0}), rtol=1e-10).connection("pin").q[-1]
+    )
     assert end == pytest.approx(want, abs=1e-8)
 
 
@@ -142,7 +144,9 @@ def test_two_elements_on_two_hinges_of_a_loop():
     np.testing.assert_allclose(energy, energy[0], rtol=1e-6)
     for name, radius in (("C", 0.02), ("D", 0.04)):
         moment = np.linalg.norm(run.element(f"friction {name}").moment[:, 1], axis=1)
-        assert np.all(moment <= 0.3 * radius * np.linalg.norm(run.connection(name).force, axis=1) * (1 + 1e-9))
+        assert np.all(
+            moment <= 0.3 * radius * np.linalg.norm(run.connection(name).force, axis=1) * (1 + 1e-9)
+        )
 
 
 def test_a_prescribed_hinge_cannot_be_cut():
