@@ -99,7 +99,7 @@ def test_a_frame_of_six_coordinates_is_held_by_turn_and_position():
     system.connect("bushings", composite, system.ground, disk)
     mech = system.build()
     ud = mech.forward_dynamics(mech.state(q=[0.6])).ud[0]
-    assert ud == pytest.approx(-10.0 * np.sin(0.3), rel=1e-8)  # both turn by half the angle
+    assert ud == pytest.approx(-10.0 * np.sin(0.3) * np.cos(0.3), rel=1e-8)  # both turn by half the angle
 
 
 def test_location_matrix():
