@@ -77,6 +77,7 @@ from .loops import (
     tangential,
 )
 from .loops import evaluate as evaluate_loops
+from .radau import radau_integrate
 from .runge_kutta import integrate, loop_integrate
 from .virtual_work import evaluate_motion
 from .virtual_work import inverse_dynamics as load_tree
@@ -483,4 +484,5 @@ ENTRIES = {
     "trace": (trace, _status(*[_n] * 8)),
     "integrate": (integrate, _status(*[_n] * 20)),
     "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
+    "radau_integrate": (radau_integrate, _status(*[_n] * 20)),
 }
