@@ -58,6 +58,7 @@ from treemech.kinematics.views import (
     speed_work,
 )
 
+from .adams import adams_integrate
 from .applied_loads import apply_loads
 from .articulated import forward_dynamics as solve_tree
 from .loop_plan import FRESH, PARTITIONED, STAGED
@@ -484,5 +485,6 @@ ENTRIES = {
     "trace": (trace, _status(*[_n] * 8)),
     "integrate": (integrate, _status(*[_n] * 20)),
     "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
+    "adams_integrate": (adams_integrate, _status(*[_n] * 20)),
     "radau_integrate": (radau_integrate, _status(*[_n] * 20)),
 }

@@ -66,7 +66,8 @@ from .step_memory import (
 )
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
-_SLOW = 1e-3  # rate of Newton's iteration above which the Jacobian is made anew
+# Rates of Newton's iteration above which the Jacobian is made anew: by an entry, by n evaluations
+_SLOW, _SLOW_BY_DIFFERENCES = 1e-3, 0.1
 
 
 @kernel
@@ -235,7 +236,7 @@ def radau_integrate(
         factor = min(10.0, safety * _predicted(h, error, control))
         if rejected:
             factor = min(1.0, factor)
-        slow = iterations > 2 and rate > _SLOW
+        slow = iterations > 2 and rate > (_SLOW if hooks[JACOBIAN] != 0 else _SLOW_BY_DIFFERENCES)
         if not slow and 1.0 <= factor < 1.2:
             factor = 1.0
         count[HAS_JACOBIAN] = 0 if slow else 1

@@ -35,11 +35,9 @@ from .core import Core, data
 Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
 METHODS = {
-    "DOP853": ("integrate", 0),
-    "DP5": ("integrate", 1),
-    "RK4": ("integrate", 2),
-    "Radau": ("radau_integrate", 0),
-}
+    "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
+    "Adams": ("adams_integrate", 0),
+}  # fmt: skip
 _BUFFER = 64  # accepted steps per visit to Python at the start
 
 

@@ -4,13 +4,17 @@
 TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, STAGE_TIME, USUAL_STEP, SWITCHED, ACCEPTED_ERROR = range(10)
 # implicit: size and error of the step before, size the factors are for, how fast Newton's iteration converged
 OLD_STEP, OLD_ERROR, FACTORED_STEP, NEWTON_RATE = range(10, 14)
-N_CONTROL = 14
+# Adams: times of the past, newest first; beta and g of (III.5), and room for what g is made from; 16 numbers each
+PAST, BETA, G, ROOM = 14, 30, 46, 62
+N_CONTROL = 78
 # count (int64)
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 # implicit: Jacobians and factorisations made, whether there is a Jacobian (2: at this state, -1: neither that nor any other
 # past of the method), whether there is an interpolant of the step before
 JACOBIANS, FACTORISATIONS, HAS_JACOBIAN, HAS_PAST = range(8, 12)
-N_COUNT = 12
+# Adams: order, steps since it or the step size changed, times of the past that count, whether it still starts
+ORDER, STEADY, N_PAST, STARTING = range(12, 16)
+N_COUNT = 16
 # hooks (int64): entries that project a state and an error, the address of the monitor, rank if rows are selected,
 # whether to stop at a singular position, the entry that says which chord switches; the entry that gives the Jacobian
 PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH, JACOBIAN = range(7)
@@ -24,6 +28,8 @@ N_WORK_ROWS, N_LOOP_WORK_ROWS = 29, 46
 # matrices: Jacobian, real factors, complex factors, column by column
 RATE, Z, TRANSFORMED, STAGE_RATES, SCALE, LAST, RIGHT, RIGHT_RE, RIGHT_IM = 0, 1, 4, 7, 10, 11, 12, 13, 14
 PIVOTS, COMPLEX_PIVOTS, ROW_SIZE, MATRICES = 46, 47, 48, 49
+# Adams, in the rooms of the stages: 14 differences, the first of them the rate, rate of the new state, another difference
+NEW_RATE, DIFFERENCE = 14, 15
 
 
 def work_rows(n: int, closed: bool, implicit: bool) -> int:

@@ -36,8 +36,8 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "applied_loads", "articulated", "closed_steps", "collocation", "entries", "kkt", "loop_plan", "loop_views", "loops",
-    "lu", "ordering", "radau", "runge_kutta", "stages", "step_memory", "tableau", "virtual_work",
+    "adams", "applied_loads", "articulated", "closed_steps", "collocation", "entries", "kkt", "loop_plan", "loop_views",
+    "loops", "lu", "ordering", "radau", "runge_kutta", "stages", "step_memory", "tableau", "virtual_work",
 )  # fmt: skip
 
 
