@@ -34,7 +34,6 @@ from .step_memory import (
     E5,
     END,
     EVALUATIONS,
-    G,
     LAST_ERROR,
     MAX_STEP,
     MONITOR,
@@ -64,6 +63,7 @@ from .step_memory import (
     TIME,
     USUAL_STEP,
     WRITTEN,
+    G,
 )
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022

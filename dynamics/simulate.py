@@ -28,8 +28,9 @@ from treemech.kinematics.status import (
 )
 from treemech.topology import TreemechError
 
-from . import native
+from . import foreign_methods, native
 from . import step_memory as m
+from .automatic import Automatic
 from .core import Core, data
 
 Floats = NDArray[np.float64]
@@ -38,6 +39,7 @@ METHODS = {
     "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
     "Adams": ("adams_integrate", 0),
 }  # fmt: skip
+NAMES = (*METHODS, "auto", *foreign_methods.NAMES)
 _BUFFER = 64  # accepted steps per visit to Python at the start
 
 
@@ -70,6 +72,11 @@ class Integration:
     n_evaluations: int = 0
     n_steps: int = 0
     n_rejected: int = 0
+    n_jacobians: int = 0
+    n_factorisations: int = 0
+    methods: list[tuple[float, str]] = field(
+        default_factory=list
+    )  # time from which on another method was used
     dense: Floats | None = None
     singular: list[tuple[float, str]] = field(default_factory=list)  # time, connection
     switched: list[Switch] = field(default_factory=list)
@@ -101,7 +108,7 @@ class _Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             ]  # fmt: skip
-        self.use(method)
+        self.use("DOP853" if method == "auto" else method)
 
     def use(self, method: str) -> None:
         """Go on with this method from the state reached."""
@@ -178,12 +185,20 @@ def integrate(
     """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`."""
     t0, t1 = t_span
     direction = 1.0 if t1 >= t0 else -1.0
+    if method in foreign_methods.NAMES:
+        return _foreign(
+            core, t_span, y0, method, rtol, atol, t_eval, max_step, first_step, breaks, dense, progress
+        )
+    if method == "RK4":
+        max_step = first_step = _fixed_step(max_step, first_step)
     run = _Integrator(core, method, t0, np.array(y0), rtol, atol, max_step, closure or Closure())
     t_out = np.zeros(0) if t_eval is None else t_eval
     y_out = np.zeros((max(len(t_out), 1), run.n))
     ts, ys, coefficients = [np.array([t0])], [run.y.copy()[None]], []
     capacity, budget, status, interrupted = _BUFFER, _BUFFER, OK, False
     switched: list[Switch] = []
+    automatic = Automatic(run) if method == "auto" else None
+    advance = run.advance if automatic is None else automatic.advance
     with core.guard() as failure:
         try:
             for leg, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
@@ -196,7 +211,7 @@ def integrate(
                     t_step, y_step = np.zeros(capacity), np.zeros((capacity, run.n))
                     table = np.zeros((capacity, 8 * run.n)) if dense else None
                     started = time.perf_counter()
-                    status = run.advance(t_out, y_out, t_step, y_step, table, budget)
+                    status = advance(t_out, y_out, t_step, y_step, table, budget)
                     elapsed = time.perf_counter() - started
                     pending = int(run.count[m.PENDING]) if t_eval is None else 0
                     if pending:
@@ -234,6 +249,9 @@ def integrate(
         n_evaluations=int(run.count[m.EVALUATIONS]),
         n_steps=int(run.count[m.STEPS]),
         n_rejected=int(run.count[m.REJECTED]),
+        n_jacobians=int(run.count[m.JACOBIANS]),
+        n_factorisations=int(run.count[m.FACTORISATIONS]),
+        methods=[] if automatic is None else automatic.switched,
     )
     if dense:
         result.dense = np.concatenate(coefficients) if coefficients else np.zeros((0, 8 * run.n))
@@ -241,6 +259,73 @@ def integrate(
     if core.loops is not None:
         result.singular, result.switched = core.loops.passed(), switched
     result.message = _message(core, run, status, interrupted, t1)
+    if result.methods:
+        result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
+    return result
+
+
+def _fixed_step(max_step: float, first_step: float | None) -> float:
+    """The step of a method without error control."""
+    step = max_step if np.isfinite(max_step) else first_step
+    if step is None:
+        raise TreemechError("RK4 has no error control: give its step as max_step=... [s].")
+    return step
+
+
+def _foreign(
+    core: Core, t_span: tuple[float, float], y0: Floats, method: str, rtol: float, atol: Floats, t_eval: Floats | None,
+    max_step: float, first_step: float | None, breaks: tuple[float, ...], dense: bool,
+    progress: Callable[[float], None] | None,
+) -> Integration:  # fmt: skip
+    """As `integrate`, by a method of another library."""
+    (t0, t1), n = t_span, len(y0)
+    rhs = foreign_methods.RightHandSide(core, n)
+    y, reached = foreign_methods.project(core, rhs, np.array([t0]), np.array(y0)[None])[0], t0
+    # what nobody controls (coordinates of cut hinges) gets the coarsest of all tolerances
+    options = {"rtol": rtol, "atol": np.concatenate((atol, np.ones(n - len(atol)))), "max_step": max_step}
+    result = Integration(np.zeros(0), np.zeros((0, n)))
+    t_out = np.zeros(0) if t_eval is None else t_eval
+    ts, ys, tables = [t0], [y.copy()], []
+    outputs = [y[None]] if np.any(t_out[:1] == t0) else []
+
+    def accept(t: float, y: Floats, table: Floats, wanted: Floats) -> None:
+        result.n_steps += 1
+        outputs.append(wanted)
+        if t_eval is None:
+            ts.append(t)
+            ys.append(foreign_methods.project(core, rhs, np.array([t]), y[None].copy())[0])
+        if dense:
+            tables.append(table)
+        if progress is not None:
+            progress((t - t0) / (t1 - t0))
+
+    with core.guard() as result.failure:
+        try:
+            for k, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
+                if k and core.layout.kinematic:
+                    y = core.strike(reached, start, y)
+                options["first_step"] = first_step if k == 0 else None
+                y, reached = (
+                    foreign_methods.leg(core, method, rhs, start, y, end, options, t_out, accept),
+                    end,
+                )
+                if end != mark and t_eval is None:
+                    ts[-1] = mark
+            result.message = f"reached t = {t1:.6g} s in {result.n_steps} steps, {rhs.calls} evaluations."
+        except foreign_methods.Failed as failed:
+            result.status, result.failed_at = failed.status, rhs.t
+            result.message = f"{method} failed at t = {rhs.t:.6g} s after {result.n_steps} steps. {failed}"
+        except KeyboardInterrupt:
+            result.interrupted = True
+            result.message = (
+                f"interrupted at t = {rhs.t:.6g} s of {t1:.6g} s; what was computed until then is kept."
+            )
+    result.n_evaluations = rhs.calls
+    states = outputs if t_eval is not None else [np.array(ys)]
+    result.y = np.concatenate([np.zeros((0, n)), *states])
+    result.t = np.array(ts) if t_eval is None else t_out[: len(result.y)].copy()
+    if dense:
+        result.dense = np.array(tables).reshape(-1, 8 * n)
     return result
 
 
@@ -335,7 +420,7 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         return (
             f"the constraints lose rank at t = {time_:.6g} s: the position is singular, look at {name!r}. "
             + ("on_singular='pass' goes through it." if run.hooks[m.STOP] else
-               "Radau does not pass it: method='DOP853', the default, does." if METHODS["Radau"][0] == run.loop else
+               "This method does not pass it: 'DOP853', the default, does." if run.loop != "integrate" else
                "No step leads through it: start elsewhere, or try another rtol.")
         )  # fmt: skip
     return f"{core.culprit(status)} failed at t = {run.t:.6g} s."
