@@ -36,10 +36,11 @@ class Direct:
         self.hooks[m.JACOBIAN] = jacobian
         self.control, self.count = np.zeros(m.N_CONTROL), np.zeros(m.N_COUNT, dtype=np.int64)
         self.work, self.y = np.zeros(m.work_rows(n, True, True) * n), np.zeros(n)
+        self.pause = 1000  # steps
 
     def integrate(
         self, loop: str, t_span: tuple[float, float], y0: Any, rtol: float, atol: float, t_eval: Any = (), method: int = 0,
-        budget: int = 1_000_000,
+        most_steps: int = 1_000_000,
     ) -> tuple[int, Floats, Floats]:  # fmt: skip
         """(status, times, states): at t_eval, or at the end only."""
         self.control[:], self.count[:] = 0.0, 0
@@ -49,11 +50,11 @@ class Direct:
         states, tolerances, none = np.zeros((len(times), self.n)), np.full(self.n, atol), np.zeros(1)
         euler, entry = np.zeros(1, dtype=np.int64), native.entry(loop)
         status = PAUSED
-        while status == PAUSED and self.count[m.STEPS] < budget:
+        while status == PAUSED and self.count[m.STEPS] < most_steps:
             status = entry(
                 method, self.rhs, self.context, self.n, data(self.control), data(self.count), data(self.y), data(tolerances),
                 data(self.work), 0, data(euler), len(times), data(times), data(states), 1, data(none), data(none), 0,
-                min(budget, 1000), data(self.hooks),
+                self.pause, data(self.hooks),
             )  # fmt: skip
         written = int(self.count[m.WRITTEN])
         return status, times[:written], states[:written]

@@ -26,7 +26,6 @@ from .step_memory import (
     JACOBIANS,
     MATRICES,
     NEW,
-    NEWTON_RATE,
     OLD_STEP,
     OUT,
     PIVOTS,
@@ -172,7 +171,6 @@ def newton(n, m, t, h, y, atol, control, count, work, rhs, context):
     for i in range(m):
         scale[i] = 1.0 / (atol[i] + rtol * abs(y[i]))
     tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))
-    contraction = max(control[NEWTON_RATE], _EPSILON) ** 0.8  # of the step before: rate / (1 - rate)
     rate, before = 0.0, 0.0
     for iteration in range(1, MOST_ITERATIONS + 1):
         for k in range(3):
@@ -210,7 +208,6 @@ def newton(n, m, t, h, y, atol, control, count, work, rhs, context):
             rate = norm / before
             if rate >= 0.99 or rate ** (MOST_ITERATIONS - iteration) / (1.0 - rate) * norm > tolerance:
                 return np.int32(OK), 0, rate
-            contraction = rate / (1.0 - rate)
         before = norm
         for i in range(n):
             a, b, c = w[0, i] + right[i], w[1, i] + re[i], w[2, i] + im[i]
@@ -218,8 +215,7 @@ def newton(n, m, t, h, y, atol, control, count, work, rhs, context):
             z[0, i] = _T[0, 0] * a + _T[0, 1] * b + _T[0, 2] * c
             z[1, i] = _T[1, 0] * a + _T[1, 1] * b + _T[1, 2] * c
             z[2, i] = a + b
-        if norm == 0.0 or contraction * norm < tolerance:
-            control[NEWTON_RATE] = contraction
+        if norm == 0.0 or (iteration > 1 and rate / (1.0 - rate) * norm < tolerance):
             return np.int32(OK), iteration, rate
     return np.int32(OK), 0, rate
 

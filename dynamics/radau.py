@@ -44,7 +44,6 @@ from .step_memory import (
     N_COUNT,
     N_HOOKS,
     NEW,
-    NEWTON_RATE,
     OLD_ERROR,
     OLD_STEP,
     OUT,
@@ -66,8 +65,8 @@ from .step_memory import (
 )
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
-# Rates of Newton's iteration above which the Jacobian is made anew: by an entry, by n evaluations
-_SLOW, _SLOW_BY_DIFFERENCES = 1e-3, 0.1
+# Rate of Newton's iteration above which the Jacobian is made anew, more where that takes many evaluations
+_SLOW, _SLOWEST = 1e-3, 0.1
 
 
 @kernel
@@ -124,7 +123,7 @@ def radau_integrate(
             count[WRITTEN] += 1
     if count[HAS_JACOBIAN] < 0:  # the past is none of this method's
         count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
-        control[OLD_ERROR], control[NEWTON_RATE], control[FACTORED_STEP] = 0.0, 1.0, 0.0
+        control[OLD_ERROR], control[FACTORED_STEP] = 0.0, 0.0
         for r in range(8):
             f = floats(work + 8 * n * (DENSE + r), n)
             for i in range(n):
@@ -180,7 +179,6 @@ def radau_integrate(
                 if count[HAS_JACOBIAN] == 1:
                     count[HAS_JACOBIAN] = 0
                     continue
-                control[NEWTON_RATE] = 1.0
                 rejected, failure = True, NOT_CONVERGED
                 h *= 0.5
                 continue
@@ -236,7 +234,9 @@ def radau_integrate(
         factor = min(10.0, safety * _predicted(h, error, control))
         if rejected:
             factor = min(1.0, factor)
-        slow = iterations > 2 and rate > (_SLOW if hooks[JACOBIAN] != 0 else _SLOW_BY_DIFFERENCES)
+        slow = iterations > 2 and rate > (
+            _SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + m / 8))
+        )
         if not slow and 1.0 <= factor < 1.2:
             factor = 1.0
         count[HAS_JACOBIAN] = 0 if slow else 1

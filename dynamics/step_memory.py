@@ -2,11 +2,11 @@
 
 # control (float64)
 TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, STAGE_TIME, USUAL_STEP, SWITCHED, ACCEPTED_ERROR = range(10)
-# implicit: size and error of the step before, size the factors are for, how fast Newton's iteration converged
-OLD_STEP, OLD_ERROR, FACTORED_STEP, NEWTON_RATE = range(10, 14)
+# implicit: size and error of the step before, size the factors are for
+OLD_STEP, OLD_ERROR, FACTORED_STEP = range(10, 13)
 # Adams: times of the past, newest first; beta and g of (III.5), and room for what g is made from; 16 numbers each
-PAST, BETA, G, ROOM = 14, 30, 46, 62
-N_CONTROL = 78
+PAST, BETA, G, ROOM = 13, 29, 45, 61
+N_CONTROL = 77
 # count (int64)
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 # implicit: Jacobians and factorisations made, whether there is a Jacobian (2: at this state, -1: neither that nor any other
