@@ -11,9 +11,10 @@ from tests.dynamics.test_integrator import Runaway, cart
 from tests.dynamics.test_singular import slider_crank
 from tests.dynamics.test_unilateral import flight, platform
 from tests.mechanisms import random_mechanism
-from tests.models import any_hinge, inertia, random_state, rotation
+from tests.models import KINDS, any_hinge, inertia, random_state, random_system, rotation
 from treemech.benchmarks.families import double_pendulum
 from treemech.benchmarks.stiff import Direct, Governor, governor_tree, measure
+from treemech.dynamics import lu
 from treemech.dynamics import step_memory as m
 from treemech.dynamics.simulate import NAMES
 from treemech.kinematics.status import OK
@@ -146,6 +147,31 @@ def test_methods_of_sundials_run_or_say_what_is_missing(models, method):
         return
     run = mech.simulate((0, end), start, method, rtol=1e-9, atol=1e-10, t_eval=fine.t)
     np.testing.assert_allclose(run.q, fine.q, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["Radau", "Adams"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_hinge_kind_moves_the_same(seed, method):
+    mech = random_system(seed, n=13, kinds=tuple(kind for kind in KINDS if kind != "Curve")).build()
+    state = random_state(mech, seed, speed=0.5)
+    fine, run = (
+        mech.simulate((state.t, state.t + 0.3), state, name, rtol=rtol)
+        for name, rtol in (("DOP853", 1e-11), (method, 1e-8))
+    )
+    assert run.success and distance(run, fine) < 1e-6
+
+
+@pytest.mark.parametrize("method", ["Radau", "Adams"])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_closed_chains_move_the_same(seed, method):
+    made = random_mechanism(seed, planar=seed % 2 == 0, n_loops=1 + seed % 3)
+    mech = made.system.build()
+    state = mech.assemble(guess=made.q)
+    fine, run = (
+        mech.simulate((0, 0.2), state, name, rtol=rtol) for name, rtol in (("DOP853", 1e-10), (method, 1e-8))
+    )
+    assert run.success and np.max(run.residual.position) < 1e-9
+    assert distance(run, fine) < 1e-6
 
 
 # ---------------------------------------------------------------- output
@@ -303,8 +329,9 @@ def oscillate(t, y, dy):
 
 @pytest.mark.parametrize("n", [1, 2, 7, 20])
 def test_lu_solves_badly_scaled_systems(n):
-    from treemech.dynamics import lu
-
+    factor, solve, complex_factor, complex_solve = (
+        getattr(f, "py_func", f) for f in (lu.factor, lu.solve, lu.complex_factor, lu.complex_solve)
+    )
     rng = np.random.default_rng(n)
     scale = 10.0 ** rng.uniform(-6, 6, (n, 1))
     A, B = (scale * rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.7) for _ in range(2))
@@ -314,16 +341,16 @@ def test_lu_solves_badly_scaled_systems(n):
     a, b = np.array(A.T), np.array(B.T)  # column by column
     right = (A + 1j * B) @ x
     re, im = right.real.copy(), right.imag.copy()
-    assert lu.complex_factor.py_func(a, b, n, pivots, size)
-    lu.complex_solve.py_func(a, b, n, pivots, re, im)
+    assert complex_factor(a, b, n, pivots, size)
+    complex_solve(a, b, n, pivots, re, im)
     bound = 1e-14 * n * np.linalg.cond((A + 1j * B) / scale)
     np.testing.assert_allclose(re + 1j * im, x, rtol=0, atol=bound)
     a, right = np.array(A.T), A @ x.real
-    assert lu.factor.py_func(a, n, pivots, size)
-    lu.solve.py_func(a, n, pivots, right)
+    assert factor(a, n, pivots, size)
+    solve(a, n, pivots, right)
     np.testing.assert_allclose(right, x.real, rtol=0, atol=1e-14 * n * np.linalg.cond(A / scale))
     singular = np.ones((2, 2))
-    assert not lu.factor.py_func(singular, 2, np.zeros(2, dtype=int), np.zeros(2))
+    assert not factor(singular, 2, np.zeros(2, dtype=int), np.zeros(2))
 
 
 # ---------------------------------------------------------------- stiffness, mechanisms
