@@ -4,8 +4,10 @@
 are slow. Closed chains are projected in the output only, Euler parameters as well.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,10 @@ from treemech.topology import TreemechError
 
 from . import native
 from .core import Core, data
+from .loop_plan import STAGED
+
+if TYPE_CHECKING:
+    from .simulate import Integration
 
 Floats = NDArray[np.float64]
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -43,6 +49,14 @@ class RightHandSide:
         self.entry = native.entry("rhs" if core.loops is None else "loop_rhs")
         self.context = core.context_address if core.loops is None else data(core.loops.context)
         self.at, self.to = data(self.y), data(self.rate)
+        if core.loops is not None:
+            if len(core.loops.plan.unilateral):
+                name = core.layout.chords.rows[core.loops.plan.unilateral[0]][0]
+                raise TreemechError(
+                    f"{name!r} is unilateral: no method of another library can switch it; take 'DOP853'."
+                )
+            core.loops.stabilise("none")
+            core.loops.work.monitor[STAGED] = 0.0
 
     def __call__(self, t: float, y: Any) -> Floats:
         self.y[:] = y
@@ -168,3 +182,62 @@ def project(core: Core, rhs: RightHandSide, t: Floats, y: Floats) -> Floats:
             if status != OK:
                 raise Failed(status)
     return y
+
+
+def integrate(
+    core: Core,
+    method: str,
+    t_span: tuple[float, float],
+    legs: list[tuple[float, float, float]],
+    y0: Floats,
+    options: dict[str, Any],
+    t_eval: Floats | None,
+    dense: bool,
+    progress: Callable[[float], None] | None,
+    result: Integration,
+) -> None:
+    """As `simulate.integrate`, into `result`; legs as `simulate._legs` gives them."""
+    (t0, t1), n = t_span, len(y0)
+    rhs = RightHandSide(core, n)
+    y, reached = project(core, rhs, np.array([t0]), np.array(y0)[None])[0], t0
+    # what nobody controls (coordinates of cut hinges) gets the coarsest of all tolerances
+    options["atol"] = np.concatenate((options["atol"], np.ones(n - len(options["atol"]))))
+    t_out = np.zeros(0) if t_eval is None else t_eval
+    ts, ys, tables = [t0], [y.copy()], []
+    outputs = [y[None]] if np.any(t_out[:1] == t0) else []
+
+    def accept(t: float, y: Floats, table: Floats, wanted: Floats) -> None:
+        result.n_steps += 1
+        outputs.append(wanted)
+        if t_eval is None:
+            ts.append(t)
+            ys.append(project(core, rhs, np.array([t]), y[None].copy())[0])
+        if dense:
+            tables.append(table)
+        if progress is not None:
+            progress((t - t0) / (t1 - t0))
+
+    with core.guard() as result.failure:
+        try:
+            for k, (start, end, mark) in enumerate(legs):
+                if k and core.layout.kinematic:
+                    y = core.strike(reached, start, y)
+                y, reached = leg(core, method, rhs, start, y, end, options, t_out, accept), end
+                options["first_step"] = None
+                if end != mark and t_eval is None:
+                    ts[-1] = mark
+            result.message = f"reached t = {t1:.6g} s in {result.n_steps} steps, {rhs.calls} evaluations."
+        except Failed as failed:
+            result.status, result.failed_at = failed.status, rhs.t
+            result.message = f"{method} failed at t = {rhs.t:.6g} s after {result.n_steps} steps. {failed}"
+        except KeyboardInterrupt:
+            result.interrupted = True
+            result.message = (
+                f"interrupted at t = {rhs.t:.6g} s of {t1:.6g} s; what was computed until then is kept."
+            )
+    result.n_evaluations = rhs.calls
+    states = outputs if t_eval is not None else [np.array(ys)]
+    result.y = np.concatenate([np.zeros((0, n)), *states])
+    result.t = np.array(ts) if t_eval is None else t_out[: len(result.y)].copy()
+    if dense:
+        result.dense = np.array(tables).reshape(-1, 8 * n)

@@ -74,9 +74,7 @@ class Integration:
     n_rejected: int = 0
     n_jacobians: int = 0
     n_factorisations: int = 0
-    methods: list[tuple[float, str]] = field(
-        default_factory=list
-    )  # time from which on another method was used
+    methods: list[tuple[float, str]] = field(default_factory=list)  # time from which on another one was used
     dense: Floats | None = None
     singular: list[tuple[float, str]] = field(default_factory=list)  # time, connection
     switched: list[Switch] = field(default_factory=list)
@@ -186,9 +184,11 @@ def integrate(
     t0, t1 = t_span
     direction = 1.0 if t1 >= t0 else -1.0
     if method in foreign_methods.NAMES:
-        return _foreign(
-            core, t_span, y0, method, rtol, atol, t_eval, max_step, first_step, breaks, dense, progress
-        )
+        result = Integration(np.zeros(0), np.zeros((0, len(y0))))
+        options = {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step}
+        legs = _legs(t0, t1, breaks)
+        foreign_methods.integrate(core, method, t_span, legs, y0, options, t_eval, dense, progress, result)
+        return result
     if method == "RK4":
         max_step = first_step = _fixed_step(max_step, first_step)
     run = _Integrator(core, method, t0, np.array(y0), rtol, atol, max_step, closure or Closure())
@@ -270,63 +270,6 @@ def _fixed_step(max_step: float, first_step: float | None) -> float:
     if step is None:
         raise TreemechError("RK4 has no error control: give its step as max_step=... [s].")
     return step
-
-
-def _foreign(
-    core: Core, t_span: tuple[float, float], y0: Floats, method: str, rtol: float, atol: Floats, t_eval: Floats | None,
-    max_step: float, first_step: float | None, breaks: tuple[float, ...], dense: bool,
-    progress: Callable[[float], None] | None,
-) -> Integration:  # fmt: skip
-    """As `integrate`, by a method of another library."""
-    (t0, t1), n = t_span, len(y0)
-    rhs = foreign_methods.RightHandSide(core, n)
-    y, reached = foreign_methods.project(core, rhs, np.array([t0]), np.array(y0)[None])[0], t0
-    # what nobody controls (coordinates of cut hinges) gets the coarsest of all tolerances
-    options = {"rtol": rtol, "atol": np.concatenate((atol, np.ones(n - len(atol)))), "max_step": max_step}
-    result = Integration(np.zeros(0), np.zeros((0, n)))
-    t_out = np.zeros(0) if t_eval is None else t_eval
-    ts, ys, tables = [t0], [y.copy()], []
-    outputs = [y[None]] if np.any(t_out[:1] == t0) else []
-
-    def accept(t: float, y: Floats, table: Floats, wanted: Floats) -> None:
-        result.n_steps += 1
-        outputs.append(wanted)
-        if t_eval is None:
-            ts.append(t)
-            ys.append(foreign_methods.project(core, rhs, np.array([t]), y[None].copy())[0])
-        if dense:
-            tables.append(table)
-        if progress is not None:
-            progress((t - t0) / (t1 - t0))
-
-    with core.guard() as result.failure:
-        try:
-            for k, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
-                if k and core.layout.kinematic:
-                    y = core.strike(reached, start, y)
-                options["first_step"] = first_step if k == 0 else None
-                y, reached = (
-                    foreign_methods.leg(core, method, rhs, start, y, end, options, t_out, accept),
-                    end,
-                )
-                if end != mark and t_eval is None:
-                    ts[-1] = mark
-            result.message = f"reached t = {t1:.6g} s in {result.n_steps} steps, {rhs.calls} evaluations."
-        except foreign_methods.Failed as failed:
-            result.status, result.failed_at = failed.status, rhs.t
-            result.message = f"{method} failed at t = {rhs.t:.6g} s after {result.n_steps} steps. {failed}"
-        except KeyboardInterrupt:
-            result.interrupted = True
-            result.message = (
-                f"interrupted at t = {rhs.t:.6g} s of {t1:.6g} s; what was computed until then is kept."
-            )
-    result.n_evaluations = rhs.calls
-    states = outputs if t_eval is not None else [np.array(ys)]
-    result.y = np.concatenate([np.zeros((0, n)), *states])
-    result.t = np.array(ts) if t_eval is None else t_out[: len(result.y)].copy()
-    if dense:
-        result.dense = np.array(tables).reshape(-1, 8 * n)
-    return result
 
 
 def _legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:

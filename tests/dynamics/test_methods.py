@@ -523,6 +523,12 @@ def test_auto_passes_singular_positions():
     assert distance(run, fine) < 1e-5
 
 
+def test_methods_of_other_libraries_refuse_what_must_switch():
+    mech, state = platform()
+    with pytest.raises(tm.TreemechError, match="'platform' is unilateral.*DOP853"):
+        mech.simulate((0, 1), state, "scipy:LSODA")
+
+
 def test_unknown_methods_are_refused_with_a_list():
     with pytest.raises(tm.TreemechError) as caught:
         cart().simulate((0, 1), method="Euler")
