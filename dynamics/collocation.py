@@ -77,7 +77,10 @@ def differences(n, m, t, h, y, atol, count, work, rhs, context):
 
 @kernel
 def linearise(n, m, t, h, y, atol, count, work, rhs, jacobian, context):
-    """The Jacobian at the state y, exact if there is an entry for it; a status."""
+    """The Jacobian at the state y, exact if there is an entry for it; a status.
+
+    jacobian(t, y, J, context) fills J column by column, n numbers each: J[n j + i] = d rhs_i / d y_j.
+    """
     if jacobian != 0:
         status = call_rhs(jacobian, t, address_of(y), work + 8 * n * MATRICES, context)
     else:
