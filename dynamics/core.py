@@ -152,12 +152,14 @@ class Core:
 
     @property
     def state_names(self) -> list[str]:
-        """Of the integrator's y as far as its error is controlled."""
+        """Of the integrator's y."""
         c = self.coordinates
         return [
             *(f"{n}.q" for n in c.q_names),
             *(f"{n}.u" for n in c.u_names),
-            *self.layout.efforts.z_names[: self.nx],
+            *self.layout.efforts.z_names,
+            *(f"cut coordinate {k}" for k in range(self.n_cut)),
+            *(f"audit {k}" for k in range(self.n_audit)),
         ]
 
     def audit(self, wanted: bool) -> None:

@@ -67,6 +67,7 @@ from treemech.kinematics.views import (
     speed_work,
 )
 
+from .adams import adams_integrate
 from .applied_loads import apply_efforts
 from .articulated import forward_dynamics as solve_tree
 from .composites import settle_points
@@ -89,6 +90,7 @@ from .loops import (
     tangential,
 )
 from .loops import evaluate as evaluate_loops
+from .radau import radau_integrate
 from .reaction_loads import solve_reactions
 from .runge_kutta import integrate, loop_integrate
 from .virtual_work import evaluate_motion
@@ -608,4 +610,6 @@ ENTRIES = {
     "trace": (trace, _status(*[_n] * 8)),
     "integrate": (integrate, _status(*[_n] * 20)),
     "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
+    "adams_integrate": (adams_integrate, _status(*[_n] * 20)),
+    "radau_integrate": (radau_integrate, _status(*[_n] * 20)),
 }

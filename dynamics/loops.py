@@ -77,6 +77,7 @@ from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 _OPEN = 1e-7  # a gap [m, rad] the projection may not leave, in any row
 _EPSILON = 1e-14  # regularisation relative to P A^-1 P^T, removed again by one refinement
 _SOUND = 0.1  # part of the largest pivot above which it is below rounding
+_TOUCH = 1e-12  # [m] a gap less open by this still is no contact: at lift-off it opens with the third power of time, out of rounding
 
 
 @inlined
@@ -173,7 +174,8 @@ def factorise(loops):
     monitor[LAST_PIVOT] = smallest
     if smallest < monitor[STEP_PIVOT]:
         monitor[STEP_PIVOT], monitor[STEP_ROW] = smallest, weakest
-    monitor[LARGEST_PIVOT] = max(monitor[LARGEST_PIVOT], smallest)
+    if smallest < 1e300:  # any row counts now
+        monitor[LARGEST_PIVOT] = max(monitor[LARGEST_PIVOT], smallest)
 
 
 @kernel
@@ -257,7 +259,7 @@ def switching(loops):
     n, worst, which = fixed_speeds(loops).shape[0], 0.0, -1
     for k in range(pairs.shape[0] // 2):
         r = pairs[2 * k]
-        value = Y[r, POSITION] if off[r] == 1 else -x[n + kept[r]]
+        value = Y[r, POSITION] + _TOUCH if off[r] == 1 else -x[n + kept[r]]
         if value < worst:
             worst, which = value, k
     return worst, which

@@ -36,6 +36,8 @@ PROTOTYPES: dict[str, list[Any]] = {
     "trace": [_N] * 8,
     "integrate": [_N] * 20,
     "loop_integrate": [_N] * 20,
+    "adams_integrate": [_N] * 20,
+    "radau_integrate": [_N] * 20,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

@@ -15,12 +15,9 @@ from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
 from treemech.kinematics.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
-    EFFORT_NOT_FINITE,
     NOT_FINITE,
     OK,
     PAUSED,
-    POINT_LOST,
-    REACTION_LOST,
     SINGULAR_POSITION,
     STEP_TOO_SMALL,
 )
@@ -39,7 +36,21 @@ from .loop_plan import (
     STEP_PIVOT,
     STEP_ROW,
 )
-from .stages import DOP853, copy, dense, errors, interpolate, norm, retract, run_stages, square_norm
+from .stages import (
+    DOP853,
+    DP5,
+    RK4,
+    copy,
+    dense,
+    errors,
+    interpolate,
+    lost,
+    norm,
+    remember,
+    retract,
+    run_stages,
+    square_norm,
+)
 from .step_memory import (
     ACCEPTED_ERROR,
     CONTROLLED,
@@ -61,7 +72,6 @@ from .step_memory import (
     RANK,
     REJECTED,
     REMEMBER,
-    REMEMBERING,
     RTOL,
     SINGULAR,
     STAGE_TIME,
@@ -81,13 +91,7 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 
 
 @kernel
-def lost(status):
-    """Whether an element found no answer at a trial state: a shorter step may help."""
-    return status % 16 in (EFFORT_NOT_FINITE, POINT_LOST, REACTION_LOST)
-
-
-@kernel
-def _first_step(n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context):
+def first_step(n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context):
     """Starting step size (Hairer, Norsett, Wanner II.4), as scipy chooses it; one evaluation."""
     span = abs(end - t)
     direction = 1.0 if end >= t else -1.0
@@ -133,7 +137,7 @@ def make_integrate(closed):
         euler = ints(euler_, n_euler)
         t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
         rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
-        stages, order = (12, 8) if method == DOP853 else (6, 5)
+        stages, order = (12, 8) if method == DOP853 else (6, 5) if method == DP5 else (4, 4)
         K, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * NEW, n)
         e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
         m = count[CONTROLLED]
@@ -156,7 +160,7 @@ def make_integrate(closed):
                     control[LAST_ERROR] = K[i]
                     return np.int32(NOT_FINITE + 16 * i)
             if control[STEP] == 0.0 and end != t:
-                status, control[STEP] = _first_step(
+                status, control[STEP] = first_step(
                     n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context
                 )
                 if lost(status):
@@ -202,7 +206,7 @@ def make_integrate(closed):
                         return status if lost(status) else np.int32(STEP_TOO_SMALL)
                     h = direction * smallest
                 t_new = t + h
-                if (t_new - end) * direction > 0.0:
+                if (t_new - end) * direction > 0.0 or (method == RK4 and abs(t_new - end) < 1e-6 * abs(h)):
                     t_new = end
                 h = t_new - t
                 status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
@@ -344,9 +348,7 @@ def make_integrate(closed):
             control[TIME] = t
             control[STEP] = h * factor
             if hooks[REMEMBER] != 0:
-                status = call_rhs(hooks[REMEMBER], t, y_, y_, hooks[REMEMBERING])
-                if status == OK:
-                    status = call_rhs(rhs, t, y_, work, context)
+                status = remember(hooks, t, y_, work, rhs, context)
                 if status != OK:
                     count[PENDING] = stored
                     return status

@@ -37,8 +37,9 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "applied_loads", "articulated", "closed_steps", "composites", "efforts", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering", "reaction_loads",
-    "runge_kutta", "stages", "step_memory", "tableau", "virtual_work",
+    "adams", "applied_loads", "articulated", "closed_steps", "collocation", "composites", "efforts", "entries", "kkt",
+    "loop_plan", "loop_views", "loops", "lu", "ordering", "radau", "reaction_loads", "runge_kutta", "stages",
+    "step_memory", "tableau", "virtual_work",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from treemech.dynamics.inverse_loops import (
 )
 from treemech.dynamics.loop_core import ClosedMotion
 from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
-from treemech.dynamics.simulate import METHODS, Closure, ProgressBar, Switch, integrate
+from treemech.dynamics.simulate import NAMES, Closure, ProgressBar, Switch, integrate
 from treemech.kinematics.assembly import (
     Mobility,
     close_positions,
@@ -668,7 +668,11 @@ class Mechanism:
         state : State
             Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
             next to it.
-        method : "DOP853" or "DP5"
+        method : str
+            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
+            max_step). Stiff: "Radau" (order 5, implicit). "auto": DOP853 or Radau, whichever gets further. Of other
+            libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA",
+            "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed by DOP853, DP5 and auto.
         rtol : float
         atol : float, array (nq + nu,) or dict by name
             Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
@@ -695,8 +699,8 @@ class Mechanism:
         """
         if events is not None:
             raise TreemechError("events are not part of this version: run on and look at the run.")
-        if method not in METHODS:
-            raise TreemechError(unknown("method", method, METHODS))
+        if method not in NAMES:
+            raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
         t0, t1 = _span(t_span)
         state = self.assemble(t0) if state is None else state
         _, q, u = self._rows(state, "simulate")

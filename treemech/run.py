@@ -128,7 +128,7 @@ class Run:
     success : bool
         Whether the end was reached; if not, `message` says what happened and what to try.
     statistics : dict
-        Steps, rejected steps, evaluations.
+        Steps, rejected steps, evaluations; Jacobians and factorisations of implicit methods, switches of "auto".
     singular : list of (time, connection)
         Singular positions that were passed, and where to look.
     switched : list of (time, connection, holds)
@@ -180,6 +180,9 @@ class Run:
             "steps": result.n_steps,
             "rejected": result.n_rejected,
             "evaluations": result.n_evaluations,
+            "jacobians": result.n_jacobians,
+            "factorisations": result.n_factorisations,
+            "switches": len(result.methods),
         }
         success = result.status == 1 and not result.interrupted
         (q, u), rest = core.states(result.t, result.y), core.unpack(result.y)
