@@ -6,13 +6,13 @@ its rate go on smoothly where it lifts off.
 
 from dataclasses import dataclass
 from math import acos, atan2, floor, pi, sqrt
-from typing import Any
 
 from treemech.topology.errors import ElementError
 
 from .energetic import EndsLoad, EndsMotion
 from .fields import make_numbers, refuse_unless_positive
 
+Vector = tuple[float, float, float]
 SPHERE = 2.0  # in the place of a side
 
 
@@ -92,21 +92,21 @@ def add_force(out: EndsLoad, k: int, x: float, y: float, z: float) -> None:
     out.force[k, 2] += z
 
 
-def from_centre(motion: EndsMotion, k: int, m: int) -> tuple[float, float, float]:
+def from_centre(motion: EndsMotion, k: int, m: int) -> Vector:
     """The point of end m from that of end k."""
     p = motion.position
     return p[m, 0] - p[k, 0], p[m, 1] - p[k, 1], p[m, 2] - p[k, 2]
 
 
-def inner(a: Any, b: Any) -> float:
+def inner(a: Vector, b: Vector) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def outer(a: Any, b: Any) -> tuple[float, float, float]:
+def outer(a: Vector, b: Vector) -> Vector:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-def times(s: float, a: Any) -> tuple[float, float, float]:
+def times(s: float, a: Vector) -> Vector:
     return s * a[0], s * a[1], s * a[2]
 
 
@@ -134,8 +134,9 @@ def angle_round(motion: EndsMotion, k: int, radius: float, side: float, number: 
     """
     xa, ya, _, xb, yb, _ = across(motion, k)
     angle = atan2(xa * yb - ya * xb, xa * xb + ya * yb)
-    if motion.memory[2 * number] > 0.5:
-        return angle + 2.0 * pi * floor((motion.memory[2 * number + 1] - angle) / (2.0 * pi) + 0.5)
+    known, last = motion.memory[2 * number], float(motion.memory[2 * number + 1])
+    if known > 0.5:
+        return angle + 2.0 * pi * floor((last - angle) / (2.0 * pi) + 0.5)
     free = free_angle(radius, sqrt(xa * xa + ya * ya), sqrt(xb * xb + yb * yb))
     return angle + 2.0 * pi * side if side * angle < -free else angle
 
