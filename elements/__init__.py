@@ -1,10 +1,12 @@
 """Elements (ch. 3): what joins and drives bodies. One file each; none has a door an author outside has not."""
 
+from .actuator import HydraulicActuator
 from .ball import Ball
 from .ball_bryant import BallBryant
 from .belt import Belt
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, RelativeMotion, Rows
+from .contractile import ContractileElement
 from .coupling import Coupling, CouplingRows
 from .curve import Curve
 from .curve_contact import CamFollower, CurveOnCurve
@@ -32,7 +34,11 @@ from .in_plane import InLine, InPlane
 from .knife_edge import KnifeEdge
 from .load import EndLoad, EndMotion, Force, Load, Moment
 from .mimic import Mimic
+from .motor import ElectricMotor
 from .moving import Moving
+from .muscle import Muscle, MusclePath
+from .path import Path
+from .pid import Pid
 from .planar import Planar
 from .point_on_curve import PointOnCurve
 from .point_on_surface import PointOnSurface
@@ -48,10 +54,13 @@ from .rod import Distance
 from .rolling import RollingBall, RollingDisk
 from .rolling_wheel import RollingWheel
 from .screw import Screw
+from .servo import PositionServo
 from .signal import Constant, Function, Harmonic, Polynomial, Signal, Spline, as_signal
 from .spring import Spring
+from .tendon import Tendon
 from .translation import Translation
 from .universal import Universal
+from .wrapping import WrapCylinder, WrapSphere
 
 HINGES = (
     Rigid, Revolute, Prismatic, Cylindrical, Screw, Universal, Planar, Translation, Ball, BallBryant,
@@ -66,7 +75,9 @@ CONSTRAINTS = (
     RollingDisk, RollingBall, RollingWheel,
 )  # fmt: skip
 COUPLINGS = (Gear, RackAndPinion, Belt, Differential, Mimic)
-ENERGETIC = (Spring,)
+ENERGETIC = (
+    Spring, HydraulicActuator, ElectricMotor, PositionServo, Pid, Tendon, ContractileElement, Muscle,
+)  # fmt: skip
 
 __all__ = [
     "CONSTRAINTS",
@@ -84,6 +95,7 @@ __all__ = [
     "Constant",
     "ConstantVelocity",
     "Constraint",
+    "ContractileElement",
     "Coupling",
     "CouplingRows",
     "Curve",
@@ -93,6 +105,7 @@ __all__ = [
     "Differential",
     "Distance",
     "Effort",
+    "ElectricMotor",
     "Element",
     "EndLoad",
     "EndMotion",
@@ -105,6 +118,7 @@ __all__ = [
     "Gear",
     "Harmonic",
     "Hinge",
+    "HydraulicActuator",
     "InLine",
     "InPlane",
     "KnifeEdge",
@@ -113,8 +127,12 @@ __all__ = [
     "Moment",
     "Motion",
     "Moving",
+    "Muscle",
+    "MusclePath",
     "Parallel",
+    "Path",
     "Perpendicular",
+    "Pid",
     "Planar",
     "PointOnCurve",
     "PointOnHeightField",
@@ -122,6 +140,7 @@ __all__ = [
     "PointOnSurface",
     "Polar",
     "Polynomial",
+    "PositionServo",
     "PrescribedPose",
     "Prismatic",
     "Profile",
@@ -149,9 +168,12 @@ __all__ = [
     "Spline",
     "Spring",
     "Strut",
+    "Tendon",
     "Translation",
     "Universal",
     "VelocityRelation",
+    "WrapCylinder",
+    "WrapSphere",
     "as_signal",
     "axis_field",
     "structure",

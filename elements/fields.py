@@ -47,6 +47,15 @@ def refuse_unless_positive(element: Any, *names: str, instead: str = "") -> None
             )
 
 
+def refuse_negative(element: Any, *names: str) -> None:
+    """Refuse numbers below zero."""
+    for name in names:
+        if getattr(element, name) < 0.0:
+            raise ElementError(
+                f"{element.kind}.{name} is {getattr(element, name):g}: wanted a number of at least 0."
+            )
+
+
 def refuse_zero(element: Any, *names: str, instead: str = "") -> None:
     """Refuse a number that is zero."""
     for name in names:

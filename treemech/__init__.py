@@ -1,10 +1,10 @@
 """treemech: kinematics and dynamics of multibody systems with arbitrary connections, after E. J. Sol (1983)."""
 
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any
 
-_here = Path(__file__).parent
+_here = _Path(__file__).parent
 if not (_here / "topology").is_dir():  # a checkout without links: the folders stand beside this one
     __path__.append(str(_here.parent))
 
