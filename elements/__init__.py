@@ -2,7 +2,9 @@
 
 from .ball import Ball
 from .ball_bryant import BallBryant
+from .beam import Beam, CorotationalBeam
 from .belt import Belt
+from .bushing import Bushing
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, RelativeMotion, Rows
 from .coupling import Coupling, CouplingRows
@@ -11,6 +13,7 @@ from .curve_contact import CamFollower, CurveOnCurve
 from .cylindrical import Cylindrical
 from .differential_gear import Differential
 from .directions import AtRotation, Parallel, Perpendicular
+from .drag import Drag
 from .drivers import RelativeAngle, RelativeDistance, RelativeOffset
 from .element import Element, SignalValue, structure
 from .energetic import Deformed, Effort, EndsLoad, EndsMotion, Energetic
@@ -27,13 +30,16 @@ from .haug_composites import (
 )
 from .height_field import PointOnHeightField
 from .hinge import AxialHinge, Hinge, Motion, axis_field
+from .hinge_stop import HingeStop
 from .implicit_surface import PointOnImplicitSurface
 from .in_plane import InLine, InPlane
 from .knife_edge import KnifeEdge
 from .load import EndLoad, EndMotion, Force, Load, Moment
+from .load_function import ForceFunction, MomentFunction
 from .mimic import Mimic
 from .moving import Moving
 from .planar import Planar
+from .plane_element import PlaneElement
 from .point_on_curve import PointOnCurve
 from .point_on_surface import PointOnSurface
 from .polar import Polar
@@ -47,9 +53,11 @@ from .rigid import Rigid
 from .rod import Distance
 from .rolling import RollingBall, RollingDisk
 from .rolling_wheel import RollingWheel
+from .rotational_spring import RotationalSpring
 from .screw import Screw
 from .signal import Constant, Function, Harmonic, Polynomial, Signal, Spline, as_signal
 from .spring import Spring
+from .table_spring import TableSpring
 from .translation import Translation
 from .universal import Universal
 
@@ -66,7 +74,9 @@ CONSTRAINTS = (
     RollingDisk, RollingBall, RollingWheel,
 )  # fmt: skip
 COUPLINGS = (Gear, RackAndPinion, Belt, Differential, Mimic)
-ENERGETIC = (Spring,)
+ENERGETIC = (
+    Spring, TableSpring, RotationalSpring, HingeStop, Bushing, Beam, CorotationalBeam, PlaneElement, Drag,
+)  # fmt: skip
 
 __all__ = [
     "CONSTRAINTS",
@@ -79,11 +89,14 @@ __all__ = [
     "AxialHinge",
     "Ball",
     "BallBryant",
+    "Beam",
     "Belt",
+    "Bushing",
     "CamFollower",
     "Constant",
     "ConstantVelocity",
     "Constraint",
+    "CorotationalBeam",
     "Coupling",
     "CouplingRows",
     "Curve",
@@ -92,6 +105,7 @@ __all__ = [
     "Deformed",
     "Differential",
     "Distance",
+    "Drag",
     "Effort",
     "Element",
     "EndLoad",
@@ -100,22 +114,26 @@ __all__ = [
     "EndsMotion",
     "Energetic",
     "Force",
+    "ForceFunction",
     "Free",
     "Function",
     "Gear",
     "Harmonic",
     "Hinge",
+    "HingeStop",
     "InLine",
     "InPlane",
     "KnifeEdge",
     "Load",
     "Mimic",
     "Moment",
+    "MomentFunction",
     "Motion",
     "Moving",
     "Parallel",
     "Perpendicular",
     "Planar",
+    "PlaneElement",
     "PointOnCurve",
     "PointOnHeightField",
     "PointOnImplicitSurface",
@@ -141,6 +159,7 @@ __all__ = [
     "RollingBall",
     "RollingDisk",
     "RollingWheel",
+    "RotationalSpring",
     "Rows",
     "Screw",
     "Signal",
@@ -149,6 +168,7 @@ __all__ = [
     "Spline",
     "Spring",
     "Strut",
+    "TableSpring",
     "Translation",
     "Universal",
     "VelocityRelation",
