@@ -60,12 +60,18 @@ int treemech_cpu_v3(void) { return 0; }
 # Arguments of a representative instance; classes not named here take none
 _POINTS = [(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)]
 _SAMPLES: dict[str, tuple[Any, ...]] = {
+    "Beam": (1.0, 1.0, 1.0, 1.0),
     "Belt": (1.0, 1.0),
+    "Bushing": ([1.0] * 6,),
     "Constant": (1.0,),
+    "CorotationalBeam": (1.0, 1.0, 1.0, 1.0),
     "Curve": (_POINTS,),
     "Distance": (1.0,),
+    "Drag": (1.0,),
     "Gear": (1.0,),
     "Harmonic": (1.0, 1.0),
+    "HingeStop": (0.0,),
+    "PlaneElement": ([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], 1.0, 0.3, 1.0),
     "PointOnCurve": (_POINTS,),
     "PointOnHeightField": (range(4), range(4), [range(4)] * 4),
     "PointOnSurface": ("plane",),
@@ -80,6 +86,7 @@ _SAMPLES: dict[str, tuple[Any, ...]] = {
     "RollingWheel": (1.0, 1.0),
     "Screw": (0.1,),
     "Spline": ([0.0, 1.0], [0.0, 1.0]),
+    "TableSpring": ([(0.0, 0.0), (1.0, 1.0)],),
 }
 
 

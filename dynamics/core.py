@@ -37,6 +37,7 @@ from treemech.kinematics.plan import (
     DOF,
     KIND,
     N_AUDIT,
+    N_ENDS,
     N_FREE,
     PIVOT,
     PLACE_P,
@@ -50,6 +51,7 @@ from treemech.kinematics.plan import (
     REACTIONS,
     REMEMBER,
     REVOLUTE,
+    ROOM,
     SIZES,
     TABLE,
     TABLE_HINGE,
@@ -424,7 +426,7 @@ class Core:
     def fail(self, status: int, t: float, failure: Any, partial: Any = None) -> None:
         """Raise for the element a status names."""
         error = ElementError(
-            f"{self.culprit(status)} {_WHAT.get(split(status)[0], 'failed')} at t = {t:.6g} s."
+            f"{self.culprit(status)} {_WHAT.get(split(status)[0], 'failed')} at t = {t:.6g} s{self.reason(status)}."
         )
         cause = getattr(failure, "exception", None) if split(status)[0] not in _WHAT else None
         if cause is not None:
@@ -433,6 +435,17 @@ class Core:
             )
         error.partial = partial
         raise error from cause
+
+    def reason(self, status: int) -> str:
+        """What an element without a finite load has met, if its record tells."""
+        code, index = split(status)
+        if code != EFFORT_NOT_FINITE:
+            return ""
+        row = self.layout.efforts.rows[index]
+        places = self.work.room[row[ROOM] :][: 3 * row[N_ENDS]].reshape(-1, 3)
+        if len(np.unique(places, axis=0)) < len(places):
+            return ": two of its ends coincide, which leaves it no direction to act in; start from another position"
+        return ""
 
     def culprit(self, status: int) -> str:
         """The element a status is about, by the user's name."""

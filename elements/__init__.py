@@ -3,7 +3,9 @@
 from .actuator import HydraulicActuator
 from .ball import Ball
 from .ball_bryant import BallBryant
+from .beam import Beam, CorotationalBeam
 from .belt import Belt
+from .bushing import Bushing
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, RelativeMotion, Rows
 from .contractile import ContractileElement
@@ -13,6 +15,7 @@ from .curve_contact import CamFollower, CurveOnCurve
 from .cylindrical import Cylindrical
 from .differential_gear import Differential
 from .directions import AtRotation, Parallel, Perpendicular
+from .drag import Drag
 from .drivers import RelativeAngle, RelativeDistance, RelativeOffset
 from .element import Element, SignalValue, structure
 from .energetic import Deformed, Effort, EndsLoad, EndsMotion, Energetic
@@ -29,10 +32,12 @@ from .haug_composites import (
 )
 from .height_field import PointOnHeightField
 from .hinge import AxialHinge, Hinge, Motion, axis_field
+from .hinge_stop import HingeStop
 from .implicit_surface import PointOnImplicitSurface
 from .in_plane import InLine, InPlane
 from .knife_edge import KnifeEdge
 from .load import EndLoad, EndMotion, Force, Load, Moment
+from .load_function import ForceFunction, MomentFunction
 from .mimic import Mimic
 from .motor import ElectricMotor
 from .moving import Moving
@@ -40,6 +45,7 @@ from .muscle import Muscle, MusclePath
 from .path import Path
 from .pid import Pid
 from .planar import Planar
+from .plane_element import PlaneElement
 from .point_on_curve import PointOnCurve
 from .point_on_surface import PointOnSurface
 from .polar import Polar
@@ -53,10 +59,12 @@ from .rigid import Rigid
 from .rod import Distance
 from .rolling import RollingBall, RollingDisk
 from .rolling_wheel import RollingWheel
+from .rotational_spring import RotationalSpring
 from .screw import Screw
 from .servo import PositionServo
 from .signal import Constant, Function, Harmonic, Polynomial, Signal, Spline, as_signal
 from .spring import Spring
+from .table_spring import TableSpring
 from .tendon import Tendon
 from .translation import Translation
 from .universal import Universal
@@ -76,7 +84,7 @@ CONSTRAINTS = (
 )  # fmt: skip
 COUPLINGS = (Gear, RackAndPinion, Belt, Differential, Mimic)
 ENERGETIC = (
-    Spring, HydraulicActuator, ElectricMotor, PositionServo, Pid, Tendon, ContractileElement, Muscle,
+    Spring, HydraulicActuator, ElectricMotor, PositionServo, Pid, Tendon, ContractileElement, Muscle, TableSpring, RotationalSpring, HingeStop, Bushing, Beam, CorotationalBeam, PlaneElement, Drag,
 )  # fmt: skip
 
 __all__ = [
@@ -90,12 +98,15 @@ __all__ = [
     "AxialHinge",
     "Ball",
     "BallBryant",
+    "Beam",
     "Belt",
+    "Bushing",
     "CamFollower",
     "Constant",
     "ConstantVelocity",
     "Constraint",
     "ContractileElement",
+    "CorotationalBeam",
     "Coupling",
     "CouplingRows",
     "Curve",
@@ -104,6 +115,7 @@ __all__ = [
     "Deformed",
     "Differential",
     "Distance",
+    "Drag",
     "Effort",
     "ElectricMotor",
     "Element",
@@ -113,11 +125,13 @@ __all__ = [
     "EndsMotion",
     "Energetic",
     "Force",
+    "ForceFunction",
     "Free",
     "Function",
     "Gear",
     "Harmonic",
     "Hinge",
+    "HingeStop",
     "HydraulicActuator",
     "InLine",
     "InPlane",
@@ -125,6 +139,7 @@ __all__ = [
     "Load",
     "Mimic",
     "Moment",
+    "MomentFunction",
     "Motion",
     "Moving",
     "Muscle",
@@ -134,6 +149,7 @@ __all__ = [
     "Perpendicular",
     "Pid",
     "Planar",
+    "PlaneElement",
     "PointOnCurve",
     "PointOnHeightField",
     "PointOnImplicitSurface",
@@ -160,6 +176,7 @@ __all__ = [
     "RollingBall",
     "RollingDisk",
     "RollingWheel",
+    "RotationalSpring",
     "Rows",
     "Screw",
     "Signal",
@@ -168,6 +185,7 @@ __all__ = [
     "Spline",
     "Spring",
     "Strut",
+    "TableSpring",
     "Tendon",
     "Translation",
     "Universal",

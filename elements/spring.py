@@ -1,27 +1,34 @@
 """Spring and damper between two points (3.4.17), Haug's TSDA: linear, with an actuator force."""
 
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, field
 from typing import Any
 
+from .element import structure
 from .energetic import EndsLoad, EndsMotion, Energetic
 from .fields import make_numbers, make_signals
+from .line import line_between, one_sided, pull, side_of
 
 
 @dataclass(frozen=True)
 class Spring(Energetic):
     """A spring and a damper between two points.
 
-    The tension is stiffness (l - length) + damping l' + force; it pulls the ends together.
+    The tension is stiffness (l - length) + damping l' + force; it pulls the ends together. With `only`, spring and
+    damper work while l > length ("tension": a rope) or l < length ("compression": a buffer) and never the other way, the
+    damper included; the actuator force stands beside them.
+
+    Where the ends coincide there is no line to act along, and a run stops with an error. Only a spring of length 0
+    without damping and force may pass such a position: its force, stiffness times the vector between the ends, is smooth.
 
     Parameters
     ----------
     stiffness : float [N/m]
+    damping : float [N s/m]
     length : float [m]
         Length without tension.
-    damping : float [N s/m]
     force : number, signal or function of t [N]
         Tension of an actuator beside the spring.
+    only : None, "tension" or "compression"
 
     Examples
     --------
@@ -33,28 +40,28 @@ class Spring(Energetic):
     damping: float = 0.0
     length: float = 0.0
     force: Any = 0.0
+    only: str | None = structure(default=None)
+    side: float = field(default=0.0, init=False, repr=False)
     n_deformations = 1
 
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "damping", "length")
         make_signals(self, "force")
+        object.__setattr__(self, "side", side_of(self))
 
     def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
-        p, v = motion.position, motion.velocity
-        x, y, z = p[1, 0] - p[0, 0], p[1, 1] - p[0, 1], p[1, 2] - p[0, 2]
-        size = sqrt(x * x + y * y + z * z)
-        ux, uy, uz = x / size, y / size, z / size
-        rate = ux * (v[1, 0] - v[0, 0]) + uy * (v[1, 1] - v[0, 1]) + uz * (v[1, 2] - v[0, 2])
+        size, rate, x, y, z = line_between(motion.position, motion.velocity)
+        force = self.force.value
+        if size == 0.0 and self.length == 0.0 and self.damping == 0.0 and force == 0.0:
+            return
         stretch = size - self.length
-        tension = self.stiffness * stretch + self.damping * rate + self.force.value
-        out.force[0, 0] = tension * ux
-        out.force[0, 1] = tension * uy
-        out.force[0, 2] = tension * uz
-        out.force[1, 0] = -tension * ux
-        out.force[1, 1] = -tension * uy
-        out.force[1, 2] = -tension * uz
-        out.energy[0] = 0.5 * self.stiffness * stretch * stretch
-        out.dissipated[0] = self.damping * rate * rate
-        out.supplied[0] = -self.force.value * rate
+        elastic, passive = 0.0, 0.0
+        if self.side * stretch >= 0.0:
+            elastic = self.stiffness * stretch
+            passive = one_sided(self.side, elastic, self.damping * rate)
+            out.energy[0] = 0.5 * elastic * stretch
+            out.dissipated[0] = (passive - elastic) * rate
+        pull(passive + force, x, y, z, out.force)
+        out.supplied[0] = -force * rate
         out.deformation[0] = stretch
-        out.effort[0] = tension
+        out.effort[0] = passive + force

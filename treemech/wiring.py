@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treemech.elements import Energetic, Load, Signal, as_signal
+from treemech.elements.load_function import LoadFunction
 from treemech.kinematics.effort_plan import Applied, Assembled, FromHinge, Held, InnerPoint, Source
 from treemech.topology import Attachment, Connection, ElementError, TopologyError, unknown
 
@@ -106,6 +107,8 @@ class Wiring:
     ) -> ElementHandle:
         """An element with its ends, checked."""
         what = f"element {name!r} ({element.kind})"
+        if isinstance(element, LoadFunction):
+            element = element.reading(sum(isinstance(end, (Connection, str)) for end in ends))
         points: list[Attachment | InnerPoint] = []
         coordinates: list[tuple[str, int]] = []
         between = [e for e in ends if isinstance(e, Connection) and getattr(element, "n_coordinates", 0) == 0]

@@ -1,0 +1,105 @@
+"""Tables of a force over a length, an angle or a speed: piecewise linear or a C2 spline, with their integral."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treemech.topology.errors import ElementError
+
+from .element import Floats
+
+# Columns of a piece: where it starts, the cubic in x - START, the integral up to START. Before the first row and after the
+# last one the table goes on as a straight line.
+START, VALUE, SLOPE, SQUARE, CUBE, AREA, COLUMNS = 0, 1, 2, 3, 4, 5, 6
+
+
+def make_table(rows: ArrayLike | None, interpolation: str, what: str) -> Floats:
+    """The pieces of a table given by rows (x, y); without rows it is 0 everywhere."""
+    if interpolation not in ("spline", "linear"):
+        raise ElementError(f"{what}: interpolation is {interpolation!r}; wanted 'spline' or 'linear'.")
+    if rows is None:
+        return np.zeros((2, COLUMNS))
+    try:
+        given = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ElementError(f"{what} is {rows!r}: wanted rows of two numbers.") from None
+    if given.ndim != 2 or given.shape[1] != 2 or len(given) < 2:
+        raise ElementError(
+            f"{what} has shape {given.shape}; wanted (n, 2), at least two rows of two numbers."
+        )
+    if not np.all(np.isfinite(given)):
+        raise ElementError(f"{what} must hold finite numbers.")
+    x, y = given.T
+    falling = np.flatnonzero(np.diff(x) <= 0.0)
+    if len(falling):
+        k = int(falling[0])
+        raise ElementError(
+            f"{what} is not increasing: row {k + 1} has {x[k + 1]:g} after {x[k]:g}; sort its first column."
+        )
+    pieces = np.zeros((len(x) + 1, COLUMNS))
+    pieces[0, START], pieces[1:, START] = x[0], x
+    pieces[0, VALUE], pieces[1:, VALUE] = y[0], y
+    if interpolation == "linear":
+        pieces[1:-1, SLOPE] = np.diff(y) / np.diff(x)
+        last = pieces[-2, SLOPE]
+    else:
+        from scipy.interpolate import CubicSpline
+
+        spline = CubicSpline(x, y, bc_type="natural")
+        pieces[1:-1, [CUBE, SQUARE, SLOPE]] = spline.c[:3].T
+        last = float(spline(x[-1], 1))
+    pieces[0, SLOPE], pieces[-1, SLOPE] = pieces[1, SLOPE], last
+    h = np.diff(x)
+    a, b, c, d = pieces[1:-1, VALUE : CUBE + 1].T
+    pieces[2:, AREA] = np.cumsum(h * (a + h * (b / 2 + h * (c / 3 + h * d / 4))))
+    return pieces
+
+
+def zero_of(pieces: Floats) -> float | None:
+    """Where a table first passes zero, from its first row to its last."""
+    for k in range(1, len(pieces) - 1):
+        start, stop = pieces[k, START], pieces[k + 1, START]
+        if pieces[k, VALUE] == 0.0:
+            return float(start)
+        roots = np.roots(pieces[k, CUBE : VALUE - 1 : -1])
+        inside = [r.real for r in roots if abs(r.imag) < 1e-12 and 0.0 < r.real <= stop - start]
+        if inside:
+            return float(start + min(inside))
+    return None
+
+
+def shifted(pieces: Floats, x: float) -> Floats:
+    """The same table with its integral counted from x."""
+    other = pieces.copy()
+    other[:, AREA] -= table_area(pieces, x)
+    return other
+
+
+def piece_at(table: Any, x: Any) -> int:
+    """Number of the piece x lies in."""
+    if x < table[0, START]:
+        return 0
+    low, high = 1, len(table)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if table[middle, START] <= x:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def table_value(table, x):  # type: ignore[no-untyped-def]
+    """The table at x."""
+    k = piece_at(table, x)
+    h = x - table[k, START]
+    return table[k, VALUE] + h * (table[k, SLOPE] + h * (table[k, SQUARE] + h * table[k, CUBE]))
+
+
+def table_area(table, x):  # type: ignore[no-untyped-def]
+    """The integral of the table up to x."""
+    k = piece_at(table, x)
+    h = x - table[k, START]
+    a, b, c, d = table[k, VALUE], table[k, SLOPE], table[k, SQUARE], table[k, CUBE]
+    return table[k, AREA] + h * (a + h * (b / 2.0 + h * (c / 3.0 + h * d / 4.0)))
