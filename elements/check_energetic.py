@@ -8,6 +8,7 @@ Along a motion of its ends and coordinates (v, w, u), of its states (x') and of 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from .differences import differences
 from .element import Floats
 from .element import record as parameter_record
 from .energetic import EndsLoad, EndsMotion, Energetic, load_views, motion_views
-from .entry import C_ELEMENT, catching, make_entry, methods_of, remembers
+from .entry import C_ELEMENT, Entry, catching, make_entry, methods_of, remembers
 from .probe import blame, python_eps, python_law, python_load, python_memory, sampled_motion
 from .report import FIRST, PROPER, ROUND, TINY, Report, Row, check_guard, guarded, locked, random_time, shown
 
@@ -54,6 +55,7 @@ class Subject:
     def __init__(self, element: Energetic) -> None:
         self.element, self.n, self.kind = element, element.n, element.kind
         self.methods = methods_of(element)
+        self.entries: dict[str, Entry] = {}
         self.by_jets = "evaluate" not in self.methods
         self.slopes = self.n.reactions * 6 * (6 * self.n.ends + self.n.coordinates)
 
@@ -75,7 +77,9 @@ class Subject:
         return self.finite(out, record, t)
 
     def finite(self, out: Floats, record: Floats, t: float) -> Floats:
-        for name, value in zip(EndsLoad._fields, self.load(out), strict=True):
+        load = self.load(out)._asdict()
+        for name in ("deformation", "effort", *EndsLoad._fields):  # what the others come from, first
+            value = load[name]
             if not np.all(np.isfinite(value)):
                 raise ElementError(
                     f"check: {name} of {self.kind} is {value.tolist()} {self.at(record, t)}: wanted finite numbers."
@@ -93,7 +97,9 @@ class Subject:
 
     def ask(self, record: Floats, t: float, part: str = "", start: Floats | None = None) -> Floats:
         """Through its address: a load record with its slopes, or what it remembers."""
-        entry, (numbers, signals) = make_entry(self.element, part), parameter_record(self.element)
+        if part not in self.entries:
+            self.entries[part] = make_entry(self.element, part)
+        numbers, signals = parameter_record(self.element)
         for at, signal in signals:
             numbers[at : at + 3] = signal.at(t)
         buffer, out = guarded(self.n.memory if part else self.n.load_size + self.slopes)
@@ -102,7 +108,9 @@ class Subject:
         seen = record.copy()
         with catching() as failure:
             pointers = [x.__array_interface__["data"][0] for x in (seen, seen, numbers, out)]
-            status = C_ELEMENT(entry.address)(pointers[0], pointers[1], float(t), pointers[2], pointers[3])
+            status = C_ELEMENT(self.entries[part].address)(
+                pointers[0], pointers[1], float(t), pointers[2], pointers[3]
+            )
         where = self.at(record, t)
         if status != 1:
             raise ElementError(
@@ -146,7 +154,7 @@ def slope(path: Callable[[float], Floats], groups: tuple[int, ...]) -> tuple[Flo
     """(derivative, size of the largest term) of a path at 0, or None where differences do not settle."""
     for near in _NEARER:
         try:
-            d = differences(lambda s, near=near: path(near * s), groups, orders=1)  # type: ignore[misc]
+            d = differences(lambda s: path(near * s), groups, orders=1)  # noqa: B023
         except ElementError:  # outside of what the element is made for
             continue
         if d.error <= 1.0:
@@ -157,7 +165,7 @@ def slope(path: Callable[[float], Floats], groups: tuple[int, ...]) -> tuple[Flo
 def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, report: Report) -> None:
     subject = Subject(element)
     taken = [take_sample(subject, rng, k) for k in range(samples)]
-    report.way = make_entry(element).way
+    report.way = subject.entries[""].way
     report.rows.append(Row("finite: loads, x', energy and powers", 0.0, 0.0))
     check_repeatable(subject, taken, report)
     check_compiled(subject, taken, report)
@@ -291,8 +299,8 @@ def lanes(subject: Subject, record: Floats) -> list[Callable[[float], Floats]]:
         subject.motion(after).q[c] += s
         return locked(after)
 
-    ends = [lambda s, k=k, i=i: end(k, i, s) for k in range(n.ends) for i in range(6)]
-    return ends + [lambda s, c=c: coordinate(c, s) for c in range(n.coordinates)]
+    ends = [partial(end, k, i) for k in range(n.ends) for i in range(6)]
+    return [*ends, *(partial(coordinate, c) for c in range(n.coordinates))]
 
 
 def check_partials(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
@@ -303,10 +311,10 @@ def check_partials(subject: Subject, taken: list[Sample], report: Report) -> lis
     if subject.by_jets and "deformation" not in subject.methods:
         return []  # the coordinates themselves
 
-    def eps(record: Floats, t: float) -> Floats:
+    def eps(move: Callable[[float], Floats], t: float, h: float) -> Floats:
         if subject.by_jets:
-            return python_eps(subject.element, record, t)
-        return subject.load(subject.ask(record, t)[: n.load_size]).deformation.copy()
+            return python_eps(subject.element, move(h), t)
+        return subject.load(subject.ask(move(h), t)[: n.load_size]).deformation.copy()
 
     worst, smooth = (0.0, "", taken[0]), 0
     for s in taken:
@@ -319,9 +327,7 @@ def check_partials(subject: Subject, taken: list[Sample], report: Report) -> lis
             for i in range(3)
         ]
         names += [f"load on coordinate {c}" for c in range(n.coordinates)]
-        found = [
-            slope(lambda h, m=m, t=s.t: eps(m(h), t), (1,) * n.deformations) for m in lanes(subject, s.record)
-        ]
+        found = [slope(partial(eps, move, s.t), (1,) * n.deformations) for move in lanes(subject, s.record)]
         if any(f is None for f in found):
             continue
         smooth += 1
@@ -440,20 +446,18 @@ def power_hint(found: list[Balance]) -> str:
         "dissipated": "dissipated looks {}",
         "supplied": "supplied looks {}",
     }
+    sizes = np.array([b.size for b in found])
+    missing = np.array([b.given + b.stored + b.dissipated - b.supplied for b in found])
     for name, text in says.items():
         terms = np.array([getattr(b, name) * (-1.0 if name == "supplied" else 1.0) for b in found])
-        rest = np.array([b.given + b.stored + b.dissipated - b.supplied for b in found]) - terms
-        if not np.any(np.abs(terms) > FIRST * np.array([b.size for b in found])):
+        if not np.any(np.abs(terms) > FIRST * sizes):
             continue
-        factor = -float(rest @ terms) / float(terms @ terms)
+        factor = -float((missing - terms) @ terms) / float(terms @ terms)
+        opposite = abs(factor + 1.0) < 1e-6
+        if abs(factor) < 1e-6 or (name == "given" and not opposite):  # of two terms, rather the energy
+            continue
         if all(b.gap(**{name: factor}) <= 10.0 * FIRST for b in found):
-            if abs(factor) < 10.0 * FIRST:
-                return f"; it closes without {name}"
-            wrong = (
-                "to have the wrong sign"
-                if abs(factor + 1.0) < 1e-6
-                else f"{1.0 / factor:.6g} times too large"
-            )
+            wrong = "to have the wrong sign" if opposite else f"{1.0 / factor:.6g} times too large"
             return "; " + text.format(wrong)
     return ""
 
@@ -529,18 +533,18 @@ def check_slopes(subject: Subject, taken: list[Sample], report: Report) -> list[
     n = subject.n
     if not n.reactions:
         return []
+
+    def loads(s: Sample, k: int, h: float) -> Floats:
+        after = s.record.copy()
+        subject.motion(after).reaction[0, k] += h
+        out = subject.load(python_load(subject.element, locked(after), s.t))
+        return np.concatenate((out.force.ravel(), out.moment.ravel(), out.load))
+
     worst = 0.0
     for s in taken:
         slopes = subject.ask(s.record, s.t)[n.load_size :].reshape(-1, 6)
-
-        def loads(k: int, h: float, s: Sample = s) -> Floats:
-            after = s.record.copy()
-            subject.motion(after).reaction[0, k] += h
-            out = subject.load(python_load(subject.element, locked(after), s.t))
-            return np.concatenate((out.force.ravel(), out.moment.ravel(), out.load))
-
         for k in range(6):
-            found = slope(lambda h, k=k: loads(k, h), (3 * n.ends, 3 * n.ends, n.coordinates))  # type: ignore[misc]
+            found = slope(partial(loads, s, k), (3 * n.ends, 3 * n.ends, n.coordinates))
             if found is None:
                 return [
                     Finding(3, f"the loads of {subject.kind} are not differentiable with respect to reaction[0, {k}] "

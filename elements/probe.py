@@ -91,7 +91,8 @@ def probe(element: Hinge | Constraint | Coupling | Energetic | Load) -> None:
     with `raise` is left for run time: the position may lie outside the element's physics.
     """
     check_methods(element)
-    rng, place = np.random.default_rng(0), ()
+    rng = np.random.default_rng(0)
+    place: tuple[Floats, ...] = ()
     if isinstance(element, (Constraint, Coupling)):
         place = sampled(element, rng, 0.0)
     try:
@@ -412,7 +413,8 @@ def _used(known: list[tuple[str, Any]], place: _Place) -> list[tuple[str, str, A
         for attribute in word.split(".")[1:]:
             value = getattr(value, attribute, None)
         if isinstance(value, np.ndarray):
-            found += [(word, quantity, array) for quantity, array in known if _same(array, value)]
+            meant = [(word, quantity, array) for quantity, array in known if _same(array, value)]
+            found += [x for x in meant if word.endswith(x[1])] or meant  # empty arrays lie in one place
     return found
 
 
