@@ -8,12 +8,14 @@ from treemech.topology.errors import ElementError
 
 from .check_constraint import check_constraint
 from .check_coupling import check_coupling
+from .check_energetic import check_energetic
 from .check_hinge import check_hinge
 from .check_load import check_load
 from .check_signal import check_signal
 from .constraint import Constraint
 from .coupling import Coupling
 from .element import Element
+from .energetic import Energetic
 from .entry import check_methods, role_of
 from .hinge import Hinge
 from .load import Load
@@ -27,10 +29,16 @@ __all__ = ["Report", "check", "probe"]
 def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
     """Hold an element to its contract; raise an ElementError that names the duty it breaks.
 
+    All: methods and counts, finite numbers, the same when asked twice, compiled equal to Python, writes inside its arrays.
+    Hinges, constraints, couplings and signals: partials, drifts and biases against differences. Energetic and active
+    elements: loads against deformation and effort, the power balance with energy, dissipated and supplied power,
+    dissipation not negative, no resultant, invariance under rigid motion (3.2.23), x' and what they remember.
+
     Parameters
     ----------
-    element : hinge, constraint, coupling, signal or load
-        The element, built in or foreign. A coupling of any number of coordinates is checked with three.
+    element : hinge, constraint, coupling, energetic or active element, signal or load
+        The element, built in or foreign. A coupling of any number of coordinates is checked with three of them, an
+        energetic element of any number of ends with three.
     samples : int
         Number of random positions (and speeds, and times).
     seed : int
@@ -48,12 +56,15 @@ def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
         )
     if not isinstance(element, Element):
         raise ElementError(
-            f"check: {element!r} is not an element; wanted a hinge, a constraint, a coupling, a signal or a load."
+            f"check: {element!r} is not an element; wanted a hinge, a constraint, a coupling, an energetic element, "
+            "a signal or a load."
         )
     if samples < 1:
         raise ElementError(f"check: samples is {samples}; wanted at least 1.")
     role = role_of(element)
     if isinstance(element, Coupling) and element.n_arguments is None:
+        element = element.joining(3)
+    if isinstance(element, Energetic) and element.n_ends is None:
         element = element.joining(3)
     check_methods(element)
     rng = np.random.default_rng(seed)
@@ -64,6 +75,8 @@ def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
         check_constraint(element, samples, rng, report)
     elif isinstance(element, Coupling):
         check_coupling(element, samples, rng, report)
+    elif isinstance(element, Energetic):
+        check_energetic(element, samples, rng, report)
     elif isinstance(element, Signal):
         check_signal(element, samples, rng, report)
     elif isinstance(element, Load):

@@ -16,7 +16,16 @@ from .constraint import Constraint, RelativeMotion
 from .coupling import Coupling
 from .element import Element, Floats, parameters
 from .energetic import Deformed, Effort, Energetic, load_views, motion_views
-from .entry import _ARGUMENTS, _WithSignals, check_methods, methods_of, place_of, python_self, role_of
+from .entry import (
+    _ARGUMENTS,
+    _WithSignals,
+    check_methods,
+    methods_of,
+    place_of,
+    python_self,
+    remembers,
+    role_of,
+)
 from .hinge import Hinge, has_pose
 from .load import EndLoad, EndMotion, Load
 from .report import locked, shown
@@ -52,6 +61,28 @@ MEANING_IN_ROWS = {
     "partials": "one row per equation, one column per coordinate (P, 5.3.17)",
 }
 
+MEANING_AT_ENDS = {
+    "position": "one row per end, components in the world",
+    "rotation": "the base of every end in the world",
+    "velocity": "one row per end, components in the world",
+    "angular_velocity": "one row per end, components in the world",
+    "force": "one row per end, on its body, components in the world",
+    "moment": "one row per end, on its body, components in the world",
+    "load": "one number per hinge coordinate",
+    "deformation": "one number per deformation (n_deformations)",
+    "rate": "one number per deformation (n_deformations)",
+    "eps": "one number per deformation (n_deformations)",
+    "effort": "one number per deformation (n_deformations)",
+    "f": "one number per deformation (n_deformations)",
+    "x": "one number per state (n_states)",
+    "rates": "one number per state (n_states)",
+    "inputs": "one number per input (input_names)",
+    "memory": "n_memory numbers",
+    "energy": "one number, energy[0]",
+    "dissipated": "one number, dissipated[0]",
+    "supplied": "one number, supplied[0]",
+}
+
 
 def probe(element: Hinge | Constraint | Coupling | Energetic | Load) -> None:
     """Run the author's methods once in Python at one position; refuse what is a mistake of programming.
@@ -66,7 +97,10 @@ def probe(element: Hinge | Constraint | Coupling | Energetic | Load) -> None:
         place = sampled(element, rng, 0.0)
     try:
         if isinstance(element, Energetic):
-            python_load(element, sampled_motion(element, rng, 0.0), 0.0)
+            motion = sampled_motion(element, rng, 0.0)
+            python_load(element, motion, 0.0)
+            if remembers(element):
+                python_memory(element, motion, 0.0)
         elif isinstance(element, Load):
             type(element).evaluate(
                 python_self(element, 0.0), resting_end(), 0.0, EndLoad(np.zeros(3), np.zeros(3))
@@ -131,8 +165,25 @@ def sampled_motion(element: Energetic, rng: np.random.Generator, t: float) -> Fl
     return record
 
 
-def python_load(element: Energetic, record: Floats, t: float, rate: Floats | None = None) -> Floats:
-    """The load record by plain Python; without `evaluate` only what effort fills in (with the rate of eps given or 0)."""
+def python_eps(element: Energetic, record: Floats, t: float) -> Floats:
+    """The deformations by plain Python; a signal is a number in them."""
+    n, methods = element.n, methods_of(element)
+    motion, eps = motion_views(record, n), np.zeros(n.deformations)
+    if "deformation" not in methods:
+        return motion.q.copy()
+    values = {p.name: p.value.at(t).value for p in parameters(element) if p.kind == "signal"}
+    me = _WithSignals(element, values) if values else element
+    methods["deformation"](me, motion.position, motion.rotation, t, eps)
+    return eps
+
+
+def python_load(
+    element: Energetic, record: Floats, t: float, rate: Floats | None = None, effort: Floats | None = None
+) -> Floats:
+    """The load record by plain Python; without `evaluate` only what effort or balance fills in.
+
+    With the rate of eps given, or 0; with the solution of an implicit law given, or 0.
+    """
     n, methods = element.n, methods_of(element)
     out = np.zeros(n.load_size)
     motion, load = motion_views(record, n), load_views(out, n)
@@ -140,25 +191,43 @@ def python_load(element: Energetic, record: Floats, t: float, rate: Floats | Non
     if "evaluate" in methods:
         methods["evaluate"](me, motion, t, load)
         return out
-    if "deformation" in methods:
-        values = {p.name: p.value.at(t).value for p in parameters(element) if p.kind == "signal"}
-        methods["deformation"](
-            _WithSignals(element, values) if values else element,
-            motion.position,
-            motion.rotation,
-            t,
-            load.deformation,
-        )
-        rate = np.zeros(n.deformations) if rate is None else rate
-    else:
-        load.deformation[:], rate = motion.q, motion.u
-    now = Deformed(locked(load.deformation), locked(rate), motion.x, motion.inputs, motion.memory)
-    to = Effort(load.effort, load.rates, load.energy, load.dissipated, load.supplied)
+    load.deformation[:] = python_eps(element, record, t)
+    now, to = deformed(element, record, load.deformation, rate), Effort(load.effort, *load[3:7])
     if "effort" in methods:
         methods["effort"](me, now, t, to)
-    else:
-        methods["law"](me, now, np.zeros(n.deformations), t, np.zeros(n.deformations))
+        return out
+    if effort is not None:
+        load.effort[:] = effort
+    methods["law"](me, now, locked(load.effort), t, np.zeros(n.deformations))
+    if "balance" in methods:
+        methods["balance"](me, now, t, to)
     return out
+
+
+def python_law(element: Energetic, record: Floats, t: float, rate: Floats | None, effort: Floats) -> Floats:
+    """f of an implicit law by plain Python."""
+    f = np.zeros(element.n_deformations)
+    now = deformed(element, record, python_eps(element, record, t), rate)
+    methods_of(element)["law"](python_self(element, t), now, locked(effort), t, f)
+    return f
+
+
+def python_memory(element: Energetic, record: Floats, t: float) -> Floats:
+    """What it remembers after a step that ends in this motion, by plain Python."""
+    motion = motion_views(record, element.n)
+    memory = motion.memory.copy()
+    methods_of(element, "remember")["remember"](python_self(element, t), motion, t, memory)
+    return memory
+
+
+def deformed(element: Energetic, record: Floats, eps: Floats, rate: Floats | None) -> Deformed:
+    """What an effort is given; the rate of hinge coordinates is their speed."""
+    motion = motion_views(record, element.n)
+    if "deformation" not in methods_of(element):
+        rate = motion.u
+    elif rate is None:
+        rate = np.zeros(len(eps))
+    return Deformed(locked(eps), locked(rate), motion.x, motion.inputs, motion.memory)
 
 
 def n_rates(element: Constraint | Coupling) -> int:
@@ -253,10 +322,11 @@ def blame(element: Element, error: BaseException) -> str:
 
 
 def author_methods(element: Element) -> dict[str, Callable[..., Any]]:
-    """The methods in use, and residual and slip where they stand beside evaluate for the check."""
-    beside = {}
+    """The methods in use, remember, and residual and slip where they stand beside evaluate for the check."""
+    cls, beside = type(element), {}
+    if isinstance(element, Energetic) and hasattr(cls, "remember"):
+        beside = methods_of(element, "remember")
     if isinstance(element, (Constraint, Coupling)):
-        cls = type(element)
         beside = {name: getattr(cls, name) for name in ("residual", "slip") if hasattr(cls, name)}
     return {**methods_of(element), **beside}
 
@@ -291,7 +361,7 @@ def _special(
                 return f"{label} wrote {part}{quantity} of shape {got_shape}; wanted {wanted} ({place})."
     if isinstance(error, ValueError) and "read-only" in text:
         names = [quantity for _, quantity, array in used if not array.flags.writeable] or ["q or u"]
-        inputs = "q and u are" if role_of(element) != "constraint" else "the motion is"
+        inputs = "the motion is" if role_of(element) in ("constraint", "energetic") else "q and u are"
         return f"{label} changes {names[0]} ({place}); {inputs} for reading only: copy what has to change."
     if isinstance(error, AttributeError):
         return _attribute(element, name, place, error)
@@ -343,7 +413,8 @@ def _used(known: list[tuple[str, Any]], place: _Place) -> list[tuple[str, str, A
         for attribute in word.split(".")[1:]:
             value = getattr(value, attribute, None)
         if isinstance(value, np.ndarray):
-            found += [(word, quantity, array) for quantity, array in known if _same(array, value)]
+            meant = [(word, quantity, array) for quantity, array in known if _same(array, value)]
+            found += [x for x in meant if word.endswith(x[1])] or meant  # empty arrays lie in one place
     return found
 
 
@@ -356,4 +427,6 @@ def _wanted(element: Element, quantity: str, array: Any) -> str:
     meaning = MEANING.get(quantity)
     if role_of(element) in ("constraint", "coupling"):
         meaning = MEANING_IN_ROWS.get(quantity, meaning)
+    elif role_of(element) == "energetic":
+        meaning = MEANING_AT_ENDS.get(quantity, meaning)
     return f"{array.shape}" + (f": {meaning.format(row=row)}" if meaning else "")

@@ -1,4 +1,4 @@
-"""The command line: a demonstration, the compiled core's state, warm-up and cache."""
+"""The command line: a demonstration, elements of your own, the compiled core's state, warm-up and cache."""
 
 import argparse
 import logging
@@ -15,14 +15,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     demo = commands.add_parser("demo", help="simulate a built-in model and leave the results in a folder")
     demo.add_argument("--out", default="out", help="folder for the results (default: out)")
     demo.add_argument("--time", type=float, default=10.0, help="simulated time [s]")
+    new = commands.add_parser("new", help="write an element of your own to start from, with its test")
+    new.add_argument("kind", choices=("hinge", "constraint", "coupling", "spring", "active", "load"))
+    new.add_argument("name", help="of the element, like CamHinge")
+    new.add_argument("--out", default=".", help="folder for the two files (default: here)")
+    check = commands.add_parser("check", help="hold the elements of a Python file to their contracts")
+    check.add_argument("file")
+    commands.add_parser("elements", help="list all elements, built in and brought by other packages")
     commands.add_parser("info", help="versions, and how the compiled core runs here")
     commands.add_parser("warmup", help="compile every entry point now (needed only without a built library)")
     commands.add_parser("clear-cache", help="remove all cached compiled code")
     arguments = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    return {"demo": _demo, "info": _info, "warmup": _warmup, "clear-cache": _clear}[arguments.command](
-        arguments
-    )
+    run = {
+        "demo": _demo,
+        "new": _new,
+        "check": _check,
+        "elements": _elements,
+        "info": _info,
+        "warmup": _warmup,
+        "clear-cache": _clear,
+    }
+    return run[arguments.command](arguments)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -30,6 +44,50 @@ def _demo(arguments: argparse.Namespace) -> int:
 
     for path, what in run_demo(Path(arguments.out), arguments.time):
         print(f"  {path}  {what}")
+    return 0
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from .kit import write_skeleton
+    from .topology import TreemechError
+
+    try:
+        source, test = write_skeleton(arguments.kind, arguments.name, Path(arguments.out))
+    except TreemechError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{source}  the element; hold it to its contract with: treemech check {source}")
+    print(f"{test}  its test; run: pytest {test}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from .kit import check_file
+    from .topology import TreemechError
+
+    try:
+        verdicts = check_file(Path(arguments.file))
+    except TreemechError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for verdict in verdicts:
+        print({True: "ok  ", False: "FAIL", None: "skip"}[verdict.kept], verdict.text)
+    kept, broken = (sum(v.kept is x for v in verdicts) for x in (True, False))
+    print(f"{arguments.file}: {kept} of {len(verdicts)} elements keep their contract, {broken} do not.")
+    return 0 if kept and not broken else 1
+
+
+def _elements(arguments: argparse.Namespace) -> int:
+    from .kit import GROUP, built_in, installed
+
+    lists = {
+        "energetic and active" if r == "energetic" else r + "s": found for r, found in built_in().items()
+    }
+    lists[f"from other packages (entry points {GROUP!r})"] = list(installed()) or [("none", "")]
+    for title, found in lists.items():
+        print(title)
+        for name, what in found:
+            print(f"  {name:<26} {what}".rstrip())
     return 0
 
 
