@@ -39,6 +39,8 @@ class Nearest(NamedTuple):
 
 
 Evaluate = Callable[[Floats, Floats], Closure]  # q, u -> constraints
+# q -> (what is wished to be zero, its partials to the speeds), both times the root of the weights
+Deviation = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def move(lagrange: Lagrange, q: Floats, step: Floats) -> Floats:
@@ -116,6 +118,76 @@ def nearest(
             break
         q, now, size = trial, then, then_size
     return Nearest(q, now.residual)
+
+
+def settle_positions(
+    lagrange: Lagrange,
+    evaluate: Evaluate,
+    deviation: Deviation,
+    q: Floats,
+    free: NDArray[np.bool_],
+    scale: float,
+) -> Floats:
+    """From a closed position to the closed one with the least sum of squares of the deviations.
+
+    Newton's method in the rates N y the chains allow, on grad (d . d / 2 + lambda . f), whose derivative along N comes
+    from differences; every step is closed again and must lessen the sum. Rates nobody has a wish for stay out.
+    """
+    rest, h = np.zeros(lagrange.nu), 1e-6
+
+    def slope(q: Floats, multipliers: Floats) -> Floats:
+        d, J = deviation(q)
+        return np.asarray((d @ J + multipliers @ evaluate(q, rest).partials) * free)
+
+    size = float(np.sum(deviation(q)[0] ** 2))
+    for _ in range(60):
+        P = evaluate(q, rest).partials * free
+        N = np.zeros((lagrange.nu, 0))
+        if np.any(free):
+            inner = null_space(P[:, free])
+            N = np.zeros((lagrange.nu, inner.shape[1]))
+            N[free] = inner
+        d, J = deviation(q)
+        pull = (d @ J) * free
+        if not np.linalg.norm(pull @ N) > 1e-13 * (
+            float(np.linalg.norm(J)) * float(np.linalg.norm(d)) + 1e-300
+        ):
+            break
+        multipliers = -np.linalg.lstsq(P.T, pull, rcond=1e-10)[0] if P.size else np.zeros(0)
+        H = np.array([
+            (slope(move(lagrange, q, h * n), multipliers) - slope(move(lagrange, q, -h * n), multipliers)) @ N / (2 * h)
+            for n in N.T
+        ])  # fmt: skip
+        e, V = np.linalg.eigh(0.5 * (H + H.T))
+        e = np.abs(e)  # downhill, whatever the curvature
+        counts = e > 1e-8 * e[-1]
+        step = -N @ (V[:, counts] @ ((V[:, counts].T @ (pull @ N)) / e[counts]))
+        step *= min(1.0, 0.3 / float(np.max(np.abs(step))))
+        for _ in range(20):
+            trial = nearest(lagrange, evaluate, move(lagrange, q, step), free, scale)
+            then = float(np.sum(deviation(trial.q)[0] ** 2))
+            if np.linalg.norm(trial.residual) < 1e3 * _CLOSED * scale and then <= size * (1.0 + 1e-14):
+                break
+            step *= 0.4
+        else:
+            break
+        q, size = trial.q, then
+    return q
+
+
+def settle_velocities(
+    evaluate: Evaluate,
+    q: Floats,
+    u: Floats,
+    free: NDArray[np.bool_],
+    wish: Callable[[Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """From rates the chains allow to those among them with the least sum of squares of the deviations `wish(u)`."""
+    inner = null_space((evaluate(q, u).partials * free)[:, free])
+    N = np.zeros((len(u), inner.shape[1]))
+    N[free] = inner
+    d, J = wish(u)
+    return np.asarray(u - N @ np.linalg.lstsq(J @ N, d, rcond=1e-10)[0])
 
 
 def close_velocities(evaluate: Evaluate, rows: Rows, q: Floats, u: Floats, free: NDArray[np.bool_]) -> Floats:
