@@ -48,6 +48,8 @@ from .rod import Distance
 from .rolling import RollingBall, RollingDisk
 from .rolling_wheel import RollingWheel
 from .screw import Screw
+from .series import Member, Series
+from .series_rows import SeriesRows
 from .signal import Constant, Function, Harmonic, Polynomial, Signal, Spline, as_signal
 from .spring import Spring
 from .translation import Translation
@@ -109,6 +111,7 @@ __all__ = [
     "InPlane",
     "KnifeEdge",
     "Load",
+    "Member",
     "Mimic",
     "Moment",
     "Motion",
@@ -143,6 +146,8 @@ __all__ = [
     "RollingWheel",
     "Rows",
     "Screw",
+    "Series",
+    "SeriesRows",
     "Signal",
     "SignalValue",
     "SphericalSpherical",

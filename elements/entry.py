@@ -66,6 +66,7 @@ class Failure:
 
 ROLES = ("hinge", "constraint", "coupling", "energetic", "signal", "load")
 _SIZES = ("n_holonomic", "n_nonholonomic", "n_auxiliary", "n_arguments")
+_HINGE_SIZES = ("n_coordinates", "euler_parameters")
 _COUNTS = ("n_ends", "n_coordinates", "n_states", "input_names", "n_memory", "n_reactions", "n_deformations")
 _failure = Failure()
 _compiled: dict[tuple[Any, ...], Any] = {}
@@ -116,6 +117,7 @@ def library_address(element: Element, part: str = "") -> int | None:
 def sizes(element: Any) -> tuple[Any, ...]:
     """What shapes the compiled form beside class and kinds: numbers of rows, auxiliary unknowns, arguments, ends, ..."""
     names = _COUNTS if getattr(element, "is_energetic", False) else _SIZES
+    names = _HINGE_SIZES if getattr(element, "is_hinge", False) else names
     return tuple(getattr(element, name, None) for name in names)
 
 
@@ -552,6 +554,11 @@ def explain(function: Callable[..., Any], error: Exception) -> tuple[int | None,
 # ---------------------------------------------------------------- as Python
 def python_self(element: Element, t: float) -> Any:
     """The element with its signals replaced by their values at t, as a compiled method sees them."""
+    if getattr(element, "is_assembled", False):  # its members' addresses, and their signals at t
+        numbers, inner = record(element)
+        for at, signal in inner:
+            numbers[at : at + 3] = signal.at(t)
+        return _WithSignals(element, {"numbers": numbers[1:]})
     signals = [p for p in parameters(element) if p.kind == "signal"]
     if not signals:
         return element
@@ -676,7 +683,8 @@ def catching() -> Iterator[Failure]:
 
     def hook(event: Any) -> None:
         if "CPUContext" in str(event.object) or "numba" in str(event.object):
-            _failure.exception = event.exc_value
+            # of an element made of others the member's exception comes first
+            _failure.exception = _failure.exception or event.exc_value
         else:
             before(event)
 

@@ -34,6 +34,8 @@ NOT_CORE = (
     "library",
     "probe",
     "report",
+    "series",
+    "series_rows",
     "trajectory",
 )
 CORE_FILES = (
