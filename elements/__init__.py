@@ -69,8 +69,10 @@ CONSTRAINTS = (
 )  # fmt: skip
 COUPLINGS = (Gear, RackAndPinion, Belt, Differential, Mimic)
 ENERGETIC = (Spring,)
+ASSEMBLED = (Series, SeriesRows)
 
 __all__ = [
+    "ASSEMBLED",
     "CONSTRAINTS",
     "COUPLINGS",
     "ENERGETIC",

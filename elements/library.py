@@ -34,8 +34,6 @@ NOT_CORE = (
     "library",
     "probe",
     "report",
-    "series",
-    "series_rows",
     "trajectory",
 )
 CORE_FILES = (

@@ -97,7 +97,7 @@ class Series(Hinge):
 
     members: tuple[Member, ...] = structure()
     numbers: Any = field(repr=False)
-    is_assembled: ClassVar[bool] = True
+    sizes_at: ClassVar[tuple[int, ...]] = (2,)  # where the number of speeds stands in the record
 
     def __init__(self, *parts: Any, names: Sequence[str] | None = None) -> None:
         self._set("members", as_members(parts, names))

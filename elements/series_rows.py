@@ -36,8 +36,8 @@ from .series import (
     turned_back,
 )
 
-# Where in `numbers` stand: the constraint's address and record, its ends (frame, offset, rotation), the series
-ADDRESS, RECORD, END_A, END_B, SERIES = 0, 1, 2, 15, 28
+# Where in `numbers` stand: the constraint's address, record and rows, its ends (frame, offset, rotation), the series
+ADDRESS, RECORD, N_ROWS, END_A, END_B, SERIES = 0, 1, 2, 3, 16, 29
 
 
 class SeriesEnd(NamedTuple):
@@ -62,7 +62,10 @@ class SeriesRows(Coupling):
     constraint: Constraint = structure()
     series: Series = structure()
     numbers: Any = field(repr=False)
-    is_assembled: ClassVar[bool] = True
+    sizes_at: ClassVar[tuple[int, ...]] = (
+        1 + N_ROWS,
+        1 + SERIES + 1,
+    )  # where numbers of rows, arguments stand in the record
 
     def __init__(self, constraint: Constraint, series: Series, a: SeriesEnd, b: SeriesEnd) -> None:
         if constraint.n_auxiliary or constraint.unilateral or constraint.n_rows > 6:
@@ -72,7 +75,9 @@ class SeriesRows(Coupling):
             )
         ends = [np.concatenate(([e.stage], e.offset, np.ravel(e.rotation))) for e in (a, b)]
         start = SERIES + len(series.numbers)
-        numbers = np.concatenate(([0.0, start], *ends, series.numbers, record(constraint)[0]))
+        numbers = np.concatenate(
+            ([0.0, start, constraint.n_rows], *ends, series.numbers, record(constraint)[0])
+        )
         for name, value in (
             ("constraint", constraint), ("series", series), ("numbers", numbers), ("ends", (a, b)),
             ("n_holonomic", constraint.n_holonomic), ("n_nonholonomic", constraint.n_nonholonomic),
@@ -133,7 +138,7 @@ class SeriesRows(Coupling):
         carried = plus(cross(omega, cross(omega, d)), times(2.0, cross(omega, v)))
         acceleration = plus(acceleration, times(-1.0, carried))
         turning = plus(turning, times(-1.0, cross(omega, w)))
-        m = len(rows.residual)
+        m = int(numbers[N_ROWS])
         for r in range(m):
             force = turned(a, R, three(found, 3 * (m + r)))
             moment = turned(a, R, three(found, 3 * (2 * m + r)))

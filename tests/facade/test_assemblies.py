@@ -8,7 +8,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import treemech as tm
-from treemech.state import euler_parameters
 
 TIMES = np.linspace(0.0, 1.0, 6)
 SAME = 1e-9  # two formulations at rtol 1e-12
@@ -156,8 +155,8 @@ def test_the_same_hinge_serves_as_a_chord(name):
 
 
 def test_a_rod_closes_a_chain_as_a_distance_does():
-    runs = []
-    for link in (rod(0.6), tm.Distance(0.6)):
+    runs, start = [], None
+    for link in (rod(0.6, (1, 0, 0)), tm.Distance(0.6)):
         system = tm.System("two pendulums")
         one, two = box(system, "one"), box(system, "two", 0.8)
         system.connect("P", tm.Ball(), system.ground, one)
@@ -165,11 +164,16 @@ def test_a_rod_closes_a_chain_as_a_distance_does():
         options = {"role": "chord"} if isinstance(link, tm.Composite) else {}
         system.connect("rod", link, one.at((0, 0, -0.4)), two.at((0, 0, -0.4)), **options)
         mech = system.build()
-        turn = Rotation.from_rotvec((0, np.pi / 2, 0)).as_matrix()
-        guess = {"rod": [0, np.pi / 2, *euler_parameters(turn.T)]} if options else {}
-        state = mech.assemble(guess=guess, rates={"P": (0.5, 0.3, -1.0)}, fix={"Q": (0.3, 0.0)})
+        if start is None:
+            start = mech.assemble(rates={"P": (0.5, 0.3, -1.0)}, fix={"Q": (0.3, 0.1)})
+        q, u = ({n: start[n][k] for n in "PQ"} for k in range(2))
+        state = mech.assemble(fix=q, rates=u)
+        assert mech.mobility(state).dof == 4 and mech.mobility(state).rank == 1
         runs.append(run_of(mech, state))
     same_motion(*runs, ["one", "two"])
+    np.testing.assert_allclose(
+        np.linalg.norm(runs[0].connection("rod").force, axis=1), np.abs(runs[1].multipliers[:, 0]), atol=1e-8
+    )
 
 
 # ---------------------------------------------------------------- constraints inside
