@@ -6,7 +6,7 @@ are redundant: they stay at their reference.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -73,7 +73,7 @@ N_MEMBER = 28
 X, R, V, W, A, ALPHA, V0, W0, PARTIAL_V, PARTIAL_W = 0, 3, 12, 15, 18, 21, 24, 27, 30, 48
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Series(Hinge):
     """Hinges one behind the other, without mass between them.
 
@@ -95,8 +95,17 @@ class Series(Hinge):
     (5, ('A[2]',), ('A[0]', 'A[1]', 'B[0]', 'B[1]', 'B[2]', 'B[3]'))
     """
 
+    numbers: Any
     members: tuple[Member, ...] = structure()
-    numbers: Any = field(repr=False)
+    reduced: tuple[Member, ...] = (
+        structure()
+    )  # as they are evaluated: plain, their redundant coordinates locked
+    rank: int = structure()
+    coordinate_names: tuple[str, ...] = structure()
+    redundant: tuple[str, ...] = structure()
+    _reference: Floats = structure()
+    _places: tuple[tuple[int, Hinge], ...] = structure()
+    _entries: list[Any] = structure()
     sizes_at: ClassVar[tuple[int, ...]] = (2,)  # where the number of speeds stands in the record
 
     def __init__(self, *parts: Any, names: Sequence[str] | None = None) -> None:
@@ -148,7 +157,7 @@ class Series(Hinge):
     def _lay_out(self, members: list[Member], flags: list[list[bool]], rank: int) -> None:
         """Coordinates, names, and the numbers the compiled method reads."""
         rows = np.zeros((len(members), N_MEMBER))
-        names, redundant, tail, tail_at = [], [], list[float](), 2 + rows.size
+        names, redundant, tail, tail_at = list[str](), list[str](), list[float](), 2 + rows.size
         nq = nu = 0
         euler, reference, places, counts = None, list[float](), list[tuple[int, Hinge]](), dict[str, int]()
         for row, m, keep in zip(rows, members, flags, strict=True):
@@ -362,9 +371,9 @@ def independent(members: Sequence[Member]) -> tuple[int, list[bool]]:
     Y = here if rank_of(here) == rank else next(Y for Y in places if rank_of(Y) == rank)
     kept, base = [False] * Y.shape[1], np.zeros((6, 0))
     for k in range(Y.shape[1] - 1, -1, -1):
-        size = np.linalg.norm(Y[:, k])
+        size = float(np.linalg.norm(Y[:, k]))
         left = Y[:, k] - base @ (base.T @ Y[:, k])
-        left -= base @ (base.T @ left)
+        left = left - base @ (base.T @ left)
         if np.linalg.norm(left) > _RANK * max(size, 1e-300) and size > _RANK:
             kept[k], base = True, np.column_stack((base, left / np.linalg.norm(left)))
     return rank, kept

@@ -1,6 +1,6 @@
 """Constraint elements inside a series of hinges: explicit equations between its coordinates (7.2.1-3), (7.2.9)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ class SeriesEnd(NamedTuple):
     rotation: Floats
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class SeriesRows(Coupling):
     """The equations of a constraint between two frames of a series, in the coordinates of the series.
 
@@ -59,9 +59,9 @@ class SeriesRows(Coupling):
     In (7.2.10) as printed the sign of P0 is wrong: P1 g1' = -(P2 g2' + P0).
     """
 
+    numbers: Any
     constraint: Constraint = structure()
     series: Series = structure()
-    numbers: Any = field(repr=False)
     sizes_at: ClassVar[tuple[int, ...]] = (
         1 + N_ROWS,
         1 + SERIES + 1,
@@ -79,7 +79,7 @@ class SeriesRows(Coupling):
             ([0.0, start, constraint.n_rows], *ends, series.numbers, record(constraint)[0])
         )
         for name, value in (
-            ("constraint", constraint), ("series", series), ("numbers", numbers), ("ends", (a, b)),
+            ("constraint", constraint), ("series", series), ("numbers", numbers),
             ("n_holonomic", constraint.n_holonomic), ("n_nonholonomic", constraint.n_nonholonomic),
             ("n_arguments", series.n_coordinates),
         ):  # fmt: skip

@@ -137,30 +137,24 @@ def settle_positions(
 
     def slope(q: Floats, multipliers: Floats) -> Floats:
         d, J = deviation(q)
-        return np.asarray((d @ J + multipliers @ evaluate(q, rest).partials) * free)
+        return np.asarray((d @ J + multipliers @ evaluate(q, rest).partials) * free, dtype=np.float64)
 
     size = float(np.sum(deviation(q)[0] ** 2))
     for _ in range(60):
         P = evaluate(q, rest).partials * free
-        N = np.zeros((lagrange.nu, 0))
-        if np.any(free):
-            inner = null_space(P[:, free])
-            N = np.zeros((lagrange.nu, inner.shape[1]))
-            N[free] = inner
+        N = allowed(P, free)
         d, J = deviation(q)
         pull = (d @ J) * free
-        if not np.linalg.norm(pull @ N) > 1e-13 * (
-            float(np.linalg.norm(J)) * float(np.linalg.norm(d)) + 1e-300
-        ):
+        largest = float(np.linalg.norm(J) * np.linalg.norm(d))
+        if not float(np.linalg.norm(pull @ N)) > 1e-13 * largest:
             break
-        multipliers = -np.linalg.lstsq(P.T, pull, rcond=1e-10)[0] if P.size else np.zeros(0)
-        H = np.array([
-            (slope(move(lagrange, q, h * n), multipliers) - slope(move(lagrange, q, -h * n), multipliers)) @ N / (2 * h)
-            for n in N.T
-        ])  # fmt: skip
+        multipliers = -np.asarray(np.linalg.lstsq(P.T, pull, rcond=1e-10)[0], dtype=np.float64)
+        ahead = [slope(move(lagrange, q, h * n), multipliers) for n in N.T]
+        back = [slope(move(lagrange, q, -h * n), multipliers) for n in N.T]
+        H = (np.array(ahead) - np.array(back)) @ N / (2.0 * h)
         e, V = np.linalg.eigh(0.5 * (H + H.T))
         e = np.abs(e)  # downhill, whatever the curvature
-        counts = e > 1e-8 * e[-1]
+        counts = e > 1e-8 * np.max(e)
         step = -N @ (V[:, counts] @ ((V[:, counts].T @ (pull @ N)) / e[counts]))
         step *= min(1.0, 0.3 / float(np.max(np.abs(step))))
         for _ in range(20):
@@ -183,9 +177,7 @@ def settle_velocities(
     wish: Callable[[Floats], tuple[Floats, Floats]],
 ) -> Floats:
     """From rates the chains allow to those among them with the least sum of squares of the deviations `wish(u)`."""
-    inner = null_space((evaluate(q, u).partials * free)[:, free])
-    N = np.zeros((len(u), inner.shape[1]))
-    N[free] = inner
+    N = allowed(evaluate(q, u).partials, free)
     d, J = wish(u)
     return np.asarray(u - N @ np.linalg.lstsq(J @ N, d, rcond=1e-10)[0])
 
@@ -280,6 +272,16 @@ def null_space(P: Floats) -> Floats:
     """Orthonormal columns that span the rates P allows (nu, nu - rank)."""
     n = P.shape[1]
     return np.asarray(np.linalg.svd(P)[2][rank(P) :].T) if P.size else np.eye(n)
+
+
+def allowed(P: Floats, free: NDArray[np.bool_]) -> Floats:
+    """Orthonormal columns that span the rates P allows with only the free ones moving."""
+    N = np.zeros((len(free), 0))
+    if np.any(free):
+        inner = null_space(P[:, free])
+        N = np.zeros((len(free), inner.shape[1]))
+        N[free] = inner
+    return N
 
 
 def pivoted(rows: Floats) -> list[int]:

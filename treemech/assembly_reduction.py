@@ -101,9 +101,10 @@ def _path(hinges: Sequence["Part"], a: str, b: str) -> "list[tuple[Part, bool]] 
     todo = [a]
     for frame in todo:
         for part in hinges:
-            for backward, (near, far) in enumerate((part.places, part.places[::-1])):
+            for backward in (False, True):
+                near, far = part.places[::-1] if backward else part.places
                 if near.name == frame and far.name not in ways:
-                    ways[far.name] = [*ways[frame], (part, bool(backward))]
+                    ways[far.name] = [*ways[frame], (part, backward)]
                     todo.append(far.name)
     return ways.get(b)
 

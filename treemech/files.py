@@ -5,6 +5,7 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +42,18 @@ def save_run(run: Run, path: str | Path) -> Path:
             "measures": list(run._measures),
         }
     )
-    arrays = {"t": run.t, "q": run.q, "u": run.u, "z": run.z, "audit": run._audit, "measures": measures}
+    arrays: dict[str, Any] = {
+        "t": run.t,
+        "q": run.q,
+        "u": run.u,
+        "z": run.z,
+        "audit": run._audit,
+        "measures": measures,
+    } | results._asdict()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, header=np.array(header), **arrays, **results._asdict())
+            np.savez_compressed(stream, header=np.array(header), **arrays)
             stream.flush()
             os.fsync(stream.fileno())
         mask = os.umask(0)
