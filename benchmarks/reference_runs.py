@@ -25,7 +25,7 @@ from treemech.topology import TreemechError, unknown
 from .problems import Comparison, Problem, compare, load, problems, references
 
 REPEATS = 3
-NOT_YET = "no problem file: needs force elements (part C)"
+NOT_YET = "no problem file"
 
 
 @dataclass

@@ -225,6 +225,13 @@ def sample(cls: type) -> Any:
 
         circle = Profile.circle(1.0)
         return cls(circle) if cls.__name__ == "CamFollower" else cls(circle, circle)
+    if cls.__name__ in ("Series", "SeriesRows"):
+        from treemech.elements import Distance, Revolute, Series
+        from treemech.elements.series_rows import SeriesEnd
+
+        series = Series(Revolute(), (1.0, 0.0, 0.0))
+        end = SeriesEnd(0, *series.members[0][2:4])
+        return series if cls.__name__ == "Series" else cls(Distance(1.0), series, end, end)
     return cls(*_SAMPLES.get(cls.__name__, ()))
 
 
@@ -233,7 +240,8 @@ def builtin_elements() -> list[Any]:
     from treemech import elements as e
     from treemech.elements.entry import sizes
 
-    samples = [sample(cls) for cls in (*e.HINGES, *e.SIGNALS, *e.LOADS, *e.CONSTRAINTS, *e.COUPLINGS)]
+    kinds = (e.HINGES, e.SIGNALS, e.LOADS, e.CONSTRAINTS, e.COUPLINGS, e.ASSEMBLED, e.ENERGETIC)
+    samples = [sample(cls) for classes in kinds for cls in classes]
     return [element for element in samples if sizes(element) == sizes(type(element))]
 
 

@@ -61,6 +61,8 @@ from .rolling import RollingBall, RollingDisk
 from .rolling_wheel import RollingWheel
 from .rotational_spring import RotationalSpring
 from .screw import Screw
+from .series import Member, Series
+from .series_rows import SeriesRows
 from .servo import PositionServo
 from .signal import Constant, Function, Harmonic, Polynomial, Signal, Spline, as_signal
 from .spring import Spring
@@ -84,10 +86,13 @@ CONSTRAINTS = (
 )  # fmt: skip
 COUPLINGS = (Gear, RackAndPinion, Belt, Differential, Mimic)
 ENERGETIC = (
-    Spring, HydraulicActuator, ElectricMotor, PositionServo, Pid, Tendon, ContractileElement, Muscle, TableSpring, RotationalSpring, HingeStop, Bushing, Beam, CorotationalBeam, PlaneElement, Drag,
+    Spring, TableSpring, RotationalSpring, HingeStop, Bushing, Beam, CorotationalBeam, PlaneElement, Drag,
+    HydraulicActuator, ElectricMotor, PositionServo, Pid, Tendon, ContractileElement, Muscle,
 )  # fmt: skip
+ASSEMBLED = (Series, SeriesRows)
 
 __all__ = [
+    "ASSEMBLED",
     "CONSTRAINTS",
     "COUPLINGS",
     "ENERGETIC",
@@ -137,6 +142,7 @@ __all__ = [
     "InPlane",
     "KnifeEdge",
     "Load",
+    "Member",
     "Mimic",
     "Moment",
     "MomentFunction",
@@ -179,6 +185,8 @@ __all__ = [
     "RotationalSpring",
     "Rows",
     "Screw",
+    "Series",
+    "SeriesRows",
     "Signal",
     "SignalValue",
     "SphericalSpherical",

@@ -9,6 +9,7 @@ from numba import carray, cfunc, njit, types
 from numba.core.bytecode import FunctionIdentity
 from numba.extending import intrinsic
 
+from . import by_address, differential, members
 from .constraint import Constraint, RelativeMotion, Rows
 from .coupling import Coupling, CouplingRows
 from .differential import jet_signal
@@ -31,6 +32,8 @@ from .signal import Function
 
 _P = types.CPointer(types.float64)
 SIGNATURE = types.int32(_P, _P, types.float64, _P, _P)
+# Plain functions that compiled methods use in another form
+REPLACED = {members.call_element: by_address.call_element, members.stack_array: differential.stack_array}
 
 
 @intrinsic
@@ -45,6 +48,8 @@ def shift(typing_context, pointer, k):
 
 def with_helpers(function, seen):
     """njit of a plain function; plain functions it names are compiled along, so authors need no decorator."""
+    if function in REPLACED:
+        seen[function] = REPLACED[function]
     if function in seen:
         return seen[function]
     if hasattr(function, "py_func"):

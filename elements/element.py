@@ -39,6 +39,9 @@ class Element:
     def kind(self) -> str:
         return type(self).__name__
 
+    def complete(self, numbers: Floats, signals: list[tuple[int, Any]]) -> None:
+        """Write into the own record what is known only now: an element made of others, their addresses and signals."""
+
 
 def structure(**options: Any) -> Any:
     """A dataclass field that shapes the element (an axis, a name) and is not a number of its record."""
@@ -86,7 +89,9 @@ def record(element: Element) -> tuple[Floats, list[tuple[int, Any]]]:
         else:
             numbers += [float(n) for n in parameter.value.shape]
             numbers += parameter.value.ravel().tolist()
-    return np.array(numbers, dtype=np.float64), signals
+    whole = np.array(numbers, dtype=np.float64)
+    element.complete(whole, signals)
+    return whole, signals
 
 
 def kinds(element: Element) -> tuple[str, ...]:

@@ -116,6 +116,8 @@ def library_address(element: Element, part: str = "") -> int | None:
 def sizes(element: Any) -> tuple[Any, ...]:
     """What shapes the compiled form beside class and kinds: numbers of rows, auxiliary unknowns, arguments, ends, ..."""
     names = _COUNTS if getattr(element, "is_energetic", False) else _SIZES
+    if getattr(element, "sizes_at", ()):  # they stand in the record
+        return ()
     return tuple(getattr(element, name, None) for name in names)
 
 
@@ -263,7 +265,7 @@ def check_counts(element: Energetic, methods: Mapping[str, Callable[..., Any]]) 
 
 def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[..., Any]]) -> None:
     """Refuse numbers of rows that are none, and rows without the method that fills them."""
-    counts = {name: n for name, n in zip(_SIZES, sizes(element), strict=True) if n is not None}
+    counts = {name: n for name in _SIZES if (n := getattr(element, name, None)) is not None}
     for name, n in counts.items():
         if not isinstance(n, int) or isinstance(n, bool) or n < 0:
             raise ElementError(f"{element.kind}.{name} is {n!r}; wanted an integer of at least 0.")
@@ -320,6 +322,8 @@ def entry_source(element: Element, part: str = "") -> str:
     lines.append(f"self = Self({', '.join(items)})" if items else "self = 0")
     if isinstance(element, Energetic):
         lines += _energetic_lines(element, part, items, dict(jets))
+    elif getattr(element, "sizes_at", ()):
+        lines += _assembled_lines(element)
     elif isinstance(element, Hinge):
         n, m = element.n_coordinates, element.n_speeds
         views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in motion_layout(m))
@@ -359,6 +363,20 @@ def entry_source(element: Element, part: str = "") -> str:
         f", sizes {sizes(element)}" if any(sizes(element)) else ""
     )
     return f"{head}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
+
+
+def _assembled_lines(element: Any) -> list[str]:
+    """The call of an element made of others: one compiled form, the sizes stand in its record."""
+    sizes = [f"int(par_[{at}])" for at in element.sizes_at]
+    call = "method(self, carray(a_, (8,)), carray(b_, (8,)), t, "
+    if isinstance(element, Hinge):
+        views = [
+            f"carray(shift(out_, {start} + {one - start} * m), {'(m, 3)' if name.endswith('partials') else shape})"
+            for (name, shape, start), (_, _, one) in zip(motion_layout(0), motion_layout(1), strict=True)
+        ]
+        return [f"m = {sizes[0]}", f"{call}Motion({', '.join(views)}))"]
+    views = [f"carray(shift(out_, {k} * n), (n,))" for k in range(3)] + ["carray(shift(out_, 3 * n), (n, k))"]
+    return [f"n, k = {', '.join(sizes)}", f"{call}CouplingRows({', '.join(views)}))"]
 
 
 def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict[int, str]) -> list[str]:
@@ -552,6 +570,11 @@ def explain(function: Callable[..., Any], error: Exception) -> tuple[int | None,
 # ---------------------------------------------------------------- as Python
 def python_self(element: Element, t: float) -> Any:
     """The element with its signals replaced by their values at t, as a compiled method sees them."""
+    if getattr(element, "sizes_at", ()):  # made of others: their addresses, and their signals at t
+        numbers, inner = record(element)
+        for at, signal in inner:
+            numbers[at : at + 3] = signal.at(t)
+        return _WithSignals(element, {"numbers": numbers[1:]})
     signals = [p for p in parameters(element) if p.kind == "signal"]
     if not signals:
         return element
@@ -676,7 +699,8 @@ def catching() -> Iterator[Failure]:
 
     def hook(event: Any) -> None:
         if "CPUContext" in str(event.object) or "numba" in str(event.object):
-            _failure.exception = event.exc_value
+            # of an element made of others the member's exception comes first
+            _failure.exception = _failure.exception or event.exc_value
         else:
             before(event)
 

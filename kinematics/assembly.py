@@ -39,6 +39,8 @@ class Nearest(NamedTuple):
 
 
 Evaluate = Callable[[Floats, Floats], Closure]  # q, u -> constraints
+# q -> (what is wished to be zero, its partials to the speeds), both times the root of the weights
+Deviation = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def move(lagrange: Lagrange, q: Floats, step: Floats) -> Floats:
@@ -116,6 +118,68 @@ def nearest(
             break
         q, now, size = trial, then, then_size
     return Nearest(q, now.residual)
+
+
+def settle_positions(
+    lagrange: Lagrange,
+    evaluate: Evaluate,
+    deviation: Deviation,
+    q: Floats,
+    free: NDArray[np.bool_],
+    scale: float,
+) -> Floats:
+    """From a closed position to the closed one with the least sum of squares of the deviations.
+
+    Newton's method in the rates N y the chains allow, on grad (d . d / 2 + lambda . f), whose derivative along N comes
+    from differences; every step is closed again and must lessen the sum. Rates nobody has a wish for stay out.
+    """
+    rest, h = np.zeros(lagrange.nu), 1e-6
+
+    def slope(q: Floats, multipliers: Floats) -> Floats:
+        d, J = deviation(q)
+        return np.asarray((d @ J + multipliers @ evaluate(q, rest).partials) * free, dtype=np.float64)
+
+    size = float(np.sum(deviation(q)[0] ** 2))
+    for _ in range(60):
+        P = evaluate(q, rest).partials * free
+        N = allowed(P, free)
+        d, J = deviation(q)
+        pull = (d @ J) * free
+        largest = float(np.linalg.norm(J) * np.linalg.norm(d))
+        if not float(np.linalg.norm(pull @ N)) > 1e-13 * largest:
+            break
+        multipliers = -np.asarray(np.linalg.lstsq(P.T, pull, rcond=1e-10)[0], dtype=np.float64)
+        ahead = [slope(move(lagrange, q, h * n), multipliers) for n in N.T]
+        back = [slope(move(lagrange, q, -h * n), multipliers) for n in N.T]
+        H = (np.array(ahead) - np.array(back)) @ N / (2.0 * h)
+        e, V = np.linalg.eigh(0.5 * (H + H.T))
+        e = np.abs(e)  # downhill, whatever the curvature
+        counts = e > 1e-8 * np.max(e)
+        step = -N @ (V[:, counts] @ ((V[:, counts].T @ (pull @ N)) / e[counts]))
+        step *= min(1.0, 0.3 / float(np.max(np.abs(step))))
+        for _ in range(20):
+            trial = nearest(lagrange, evaluate, move(lagrange, q, step), free, scale)
+            then = float(np.sum(deviation(trial.q)[0] ** 2))
+            if np.linalg.norm(trial.residual) < 1e3 * _CLOSED * scale and then <= size * (1.0 + 1e-14):
+                break
+            step *= 0.4
+        else:
+            break
+        q, size = trial.q, then
+    return q
+
+
+def settle_velocities(
+    evaluate: Evaluate,
+    q: Floats,
+    u: Floats,
+    free: NDArray[np.bool_],
+    wish: Callable[[Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """From rates the chains allow to those among them with the least sum of squares of the deviations `wish(u)`."""
+    N = allowed(evaluate(q, u).partials, free)
+    d, J = wish(u)
+    return np.asarray(u - N @ np.linalg.lstsq(J @ N, d, rcond=1e-10)[0])
 
 
 def close_velocities(evaluate: Evaluate, rows: Rows, q: Floats, u: Floats, free: NDArray[np.bool_]) -> Floats:
@@ -208,6 +272,16 @@ def null_space(P: Floats) -> Floats:
     """Orthonormal columns that span the rates P allows (nu, nu - rank)."""
     n = P.shape[1]
     return np.asarray(np.linalg.svd(P)[2][rank(P) :].T) if P.size else np.eye(n)
+
+
+def allowed(P: Floats, free: NDArray[np.bool_]) -> Floats:
+    """Orthonormal columns that span the rates P allows with only the free ones moving."""
+    N = np.zeros((len(free), 0))
+    if np.any(free):
+        inner = null_space(P[:, free])
+        N = np.zeros((len(free), inner.shape[1]))
+        N[free] = inner
+    return N
 
 
 def pivoted(rows: Floats) -> list[int]:

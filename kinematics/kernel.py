@@ -19,6 +19,9 @@ from numba.core.typing import signature as typed
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from treemech.elements.by_address import call_element as _call_element
+from treemech.elements.members import call_element
+
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
 kernel = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
 # For the few routines between an entry point and the sweeps: part of their caller, not a level of their own
@@ -327,20 +330,12 @@ def _address_of(typing_context, array):
 
 
 # ---------------------------------------------------------------- calls by address
-_ELEMENT = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
-)
 _PART = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_int64)
 _RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 def _data(array, k):
     return array.__array_interface__["data"][0] + 8 * int(k)
-
-
-def call_element(address, a, ia, b, ib, t, parameters, ip, out, io):
-    """status = element(&a[ia], &b[ib], t, &parameters[ip], &out[io]); 1 = ok."""
-    return _ELEMENT(int(address))(_data(a, ia), _data(b, ib), t, _data(parameters, ip), _data(out, io))
 
 
 def call_part(address, i, t, plan):
@@ -351,25 +346,6 @@ def call_part(address, i, t, plan):
 def call_rhs(address, t, y, dy, context):
     """status = rhs(t, y, dy, context) with raw addresses; 1 = ok."""
     return _RHS(int(address))(t, int(y), int(dy), int(context))
-
-
-@intrinsic
-def _call_element(typing_context, address, a, ia, b, ib, t, parameters, ip, out, io):
-    n = types.intp
-    signature = types.int32(n, a, n, b, n, types.float64, parameters, n, out, n)
-
-    def generate(context, builder, signature, args):
-        pointer = _DOUBLE.as_pointer()
-        function = ir.FunctionType(ir.IntType(32), [pointer, pointer, _DOUBLE, pointer, pointer])
-
-        def at(k):
-            view = context.make_array(signature.args[k])(context, builder, args[k])
-            return builder.gep(view.data, [args[k + 1]])
-
-        callee = builder.inttoptr(args[0], function.as_pointer())
-        return builder.call(callee, [at(1), at(3), args[5], at(6), at(8)])
-
-    return signature, generate
 
 
 @intrinsic

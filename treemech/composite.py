@@ -1,25 +1,32 @@
-"""Composite connections (ch. 7): several elements as one connection, with internal points."""
+"""Composite connections (ch. 7): several elements as one connection, with internal points or frames."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treemech.elements import Energetic, Load
+from treemech.elements import Constraint, Energetic, Hinge, Load
 from treemech.topology import ElementError, TopologyError, as_vector, unknown
+from treemech.topology.body import as_rotation
+
+from .assembly_reduction import Place, Reduction, reduce_assembly
 
 
 class Part(NamedTuple):
     """An element of a composite, with the names of its ends."""
 
     name: str
-    element: Energetic | Load
+    element: Any
     ends: tuple[str, ...]
     inputs: Mapping[str, Any]
+    places: tuple[Place, ...] = ()  # of a hinge or a constraint
 
 
 class Composite:
-    """Several elements as one connection (7.1): between named ends, through internal points without mass.
+    """Several elements as one connection (7.1): between named ends, through internal points or frames without mass.
+
+    With points it holds energetic elements and loads (7.3); with frames it is a kinematic assembly (7.2): hinges lead from
+    one end to the other, constraints act between ends and frames, and `report()` says what is left of them.
 
     Parameters
     ----------
@@ -33,6 +40,8 @@ class Composite:
         equilibrium.
     start : dict
         Where points are at the start (world, or the distance); default: in equilibrium, sought from the middle of the ends.
+    frames : names
+        Internal bodies without mass, of a kinematic assembly.
 
     Examples
     --------
@@ -40,6 +49,11 @@ class Composite:
     >>> muscle = tm.Composite(ends=("origin", "insertion"), points={"n1": 1})
     >>> muscle.connect("tendon", tm.Spring(stiffness=100.0, length=0.1), "n1", "insertion").ends
     ('n1', 'insertion')
+    >>> link = tm.Composite(frames=("rod",))  # figure 7.2
+    >>> _ = link.connect("A", tm.Ball(), "a", "rod")
+    >>> _ = link.connect("B", tm.Ball(), link.at("rod", (0, 0, 0.5)), "b")
+    >>> print(link.report())
+    Series(A (Ball) - B (Ball)): 5 freedoms (rank 5); coordinates A[0], A[1], B[0], B[1], B[2], B[3]; redundant: A[2]
     """
 
     def __init__(
@@ -48,8 +62,9 @@ class Composite:
         points: Mapping[str, int] | None = None,
         viscous: Sequence[str] = (),
         start: Mapping[str, Any] | None = None,
+        frames: Sequence[str] = (),
     ) -> None:
-        self.ends, self.points = tuple(ends), dict(points or {})
+        self.ends, self.points, self.frames = tuple(ends), dict(points or {}), tuple(frames)
         self.viscous, self.parts = tuple(viscous), list[Part]()
         for name, n in self.points.items():
             if n not in (1, 3, 6):
@@ -58,6 +73,9 @@ class Composite:
                 raise ElementError(f"Composite: point {name!r} lies between two ends; there is {self.ends}.")
             if name in self.ends:
                 raise TopologyError(f"Composite: {name!r} is an end and a point; give them different names.")
+        for name in self.frames:
+            if name in self.ends or name in self.points or self.frames.count(name) > 1:
+                raise TopologyError(f"Composite: {name!r} is the name of a frame and of something else.")
         for name in (*self.viscous, *(start or {})):
             if name not in self.points:
                 raise TopologyError(f"Composite: {unknown('point', name, self.points)}")
@@ -69,14 +87,37 @@ class Composite:
             for n, v in (start or {}).items()
         }
 
-    def connect(
-        self, name: str, element: Energetic | Load, *ends: str, inputs: Mapping[str, Any] | None = None
-    ) -> Part:
-        """Add an element between ends and points, by name."""
+    def at(self, name: str, offset: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Place:
+        """A point and base of a frame (or end), for hinges and constraints."""
+        self._refuse_unknown(name, "Composite: a place")
+        what = f"Composite: place of {name!r}"
+        return Place(name, as_vector(offset, what), as_rotation(rotation, what))
+
+    def _refuse_unknown(self, name: str, what: str) -> None:
+        known = (*self.ends, *self.frames)
+        if name not in known:
+            raise TopologyError(f"{what}: {unknown('end or frame', name, known)}")
+
+    @property
+    def is_assembly(self) -> bool:
+        """Whether it is made of hinges and constraints (7.2)."""
+        return bool(self.frames) or any(part.places for part in self.parts)
+
+    def report(self) -> Reduction:
+        """What the assembly comes to: rank, redundant coordinates, freedoms."""
+        self.check("Composite")
+        return reduce_assembly(self, "Composite")
+
+    def connect(self, name: str, element: Any, *ends: Any, inputs: Mapping[str, Any] | None = None) -> Part:
+        """Add an element between ends and points, by name; a hinge or a constraint between ends, frames and places of them."""
         if any(part.name == name for part in self.parts):
             raise TopologyError(f"Composite: two elements are named {name!r}.")
+        if isinstance(element, (Hinge, Constraint)):
+            return self._join(name, element, ends)
         if not isinstance(element, (Energetic, Load)):
-            raise ElementError(f"Composite: {name!r} is {element!r}; wanted an energetic element or a load.")
+            raise ElementError(
+                f"Composite: {name!r} is {element!r}; wanted an energetic element, a load, a hinge or a constraint."
+            )
         known = (*self.ends, *self.points)
         for end in ends:
             if end not in known:
@@ -93,9 +134,24 @@ class Composite:
         self.parts.append(part)
         return part
 
+    def _join(self, name: str, element: Hinge | Constraint, ends: Sequence[Any]) -> Part:
+        """A hinge or constraint between two places."""
+        places = []
+        for end in ends:
+            place = end if isinstance(end, Place) else Place(end, np.zeros(3), np.eye(3))
+            self._refuse_unknown(place.name, f"Composite: element {name!r}")
+            places.append(place)
+        if len(places) != 2 or places[0].name == places[1].name:
+            raise TopologyError(
+                f"Composite: {name!r} ({element.kind}) joins {[p.name for p in places]}; wanted two different ends or frames."
+            )
+        part = Part(name, element, tuple(p.name for p in places), {}, tuple(places))
+        self.parts.append(part)
+        return part
+
     def location_matrix(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Which element end lies where (7.1.2): rows are ends and points, columns the ends of all elements."""
-        rows = (*self.ends, *self.points)
+        rows = (*self.ends, *self.points, *self.frames)
         columns = [end for part in self.parts for end in part.ends]
         return np.array([[int(row == column) for column in columns] for row in rows], dtype=np.int64)
 
@@ -103,7 +159,13 @@ class Composite:
         """Refuse a composite without elements, and points nothing holds."""
         if not self.parts:
             raise TopologyError(f"{what} has no elements: composite.connect(...).")
+        if self.is_assembly and (self.points or not all(part.places for part in self.parts)):
+            raise ElementError(
+                f"{what} mixes hinges and constraints with energetic elements or points (7.2, 7.3): make two composites, or a body."
+            )
         used = {end for part in self.parts for end in part.ends}
-        for name in self.points:
+        for name in (*self.points, *self.frames):
             if name not in used:
-                raise TopologyError(f"{what}: no element holds the point {name!r}.")
+                raise TopologyError(
+                    f"{what}: no element holds the {'frame' if name in self.frames else 'point'} {name!r}."
+                )

@@ -5,17 +5,21 @@ import os
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treemech.dynamics.simulate import Switch
 from treemech.topology import TreemechError
 
+from .measures import Measure
 from .model_info import ModelInfo
 from .run import Results, Run
 
-_SCHEMA = "treemech-run-1"
-_ARRAYS = ("t", "q", "u", *Results._fields)
+Floats = NDArray[np.float64]
+_SCHEMA = "treemech-run-2"
+_ARRAYS = ("t", "q", "u", "z", "audit", "measures", *Results._fields)
 
 
 def save_run(run: Run, path: str | Path) -> Path:
@@ -24,6 +28,7 @@ def save_run(run: Run, path: str | Path) -> Path:
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
     results = run._results()
+    measures = np.array([run.measure(name) for name in run._measures]).reshape(-1, len(run.t))
     header = json.dumps(
         {
             "schema": _SCHEMA,
@@ -34,14 +39,21 @@ def save_run(run: Run, path: str | Path) -> Path:
             "statistics": run.statistics,
             "singular": run.singular,
             "switched": run.switched,
+            "measures": list(run._measures),
         }
     )
+    arrays: dict[str, Any] = {
+        "t": run.t,
+        "q": run.q,
+        "u": run.u,
+        "z": run.z,
+        "audit": run._audit,
+        "measures": measures,
+    } | results._asdict()
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(
-                stream, header=np.array(header), t=run.t, q=run.q, u=run.u, **results._asdict()
-            )
+            np.savez_compressed(stream, header=np.array(header), **arrays)
             stream.flush()
             os.fsync(stream.fileno())
         mask = os.umask(0)
@@ -69,7 +81,7 @@ def read(path: str | Path) -> Run:
         raise
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise TreemechError(f"{name} is not a treemech run: {error}") from None
-    t, q, u, *results = arrays
+    t, q, u, z, audit, measures, *results = arrays
     return Run(
         ModelInfo.from_dict(header["model"]),
         t,
@@ -80,6 +92,14 @@ def read(path: str | Path) -> Run:
         str(header["method"]),
         dict(header["statistics"]),
         computed=Results(*results),
+        z=z,
+        audit=audit,
         singular=[(float(t), str(name)) for t, name in header["singular"]],
         switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
+        measures={n: _kept(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
+
+
+def _kept(name: str, values: Floats) -> Measure:
+    """A measure that is known by its values."""
+    return Measure(name, lambda run: values)

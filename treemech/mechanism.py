@@ -228,6 +228,8 @@ class Mechanism:
         poses: Mapping[str, Any] | None = None,
         rates: Mapping[str, Any] | None = None,
         states: Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        rate_weights: Mapping[str, Any] | None = None,
     ) -> State:
         """A consistent state: positions (KSP/0), then velocities (KSP/1).
 
@@ -236,8 +238,12 @@ class Mechanism:
         closed chains `fix` and `rates` hold (cut hinges too), the rest is found next to `guess`. A rate may also be
         that of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, None for what is free. `states` gives states of elements
         by name; of those not given, the ones an element calls ``settled`` start in equilibrium.
+
+        ``weights={"A": 10.0, "B[1]": 0.1}`` asks for the closed position nearest to the guess, in the sum of weighted squares
+        over the coordinates of all hinges, cut or not (1 where none is given, 0: free). `rate_weights` does the same for
+        rates: those of hinges named there are wished for, not held.
         """
-        search = Assembly(self, float(t), fix, rates)
+        search = Assembly(self, float(t), fix, rates, guess, weights, rate_weights)
         q, near = split(self, guess)
         if poses:
             q.update(self._from_poses(float(t), poses, q))

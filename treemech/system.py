@@ -27,6 +27,7 @@ from treemech.topology import (
 )
 from treemech.topology.body import as_rotation
 
+from .assembly_reduction import reduce_assembly
 from .composite import Composite
 from .measures import Measure, as_measure
 from .mechanism import Mechanism
@@ -108,6 +109,8 @@ class System:
         """
         self._refuse_taken(name, _joined(ends))
         self._refuse_class("connection", name, element)
+        if isinstance(element, Composite) and element.is_assembly:
+            return self._connect_assembly(name, element, ends, role)
         if isinstance(element, Composite):
             return self.wiring.connect_composite(self, name, element, ends)
         if isinstance(element, Energetic):
@@ -139,6 +142,18 @@ class System:
             role=role,
         )
         self.connections[name] = connection
+        return connection
+
+    def _connect_assembly(
+        self, name: str, composite: Composite, ends: Sequence[Any], role: Any
+    ) -> Connection:
+        """A kinematic assembly (7.2): one hinge, and its constraints as couplings "name.part" of its coordinates."""
+        composite.check(f"composite {name!r}")
+        reduction = reduce_assembly(composite, f"composite {name!r}")
+        connection: Connection = self.connect(name, reduction.hinge, *ends, role=role)
+        n = reduction.hinge.n_coordinates
+        for part, rows in reduction.rows:
+            self.couple(f"{name}.{part}", rows, *([name] if n == 1 else [f"{name}[{k}]" for k in range(n)]))
         return connection
 
     def couple(self, name: str, element: Coupling, *coordinates: str | Connection) -> Coupled:
