@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from treemech.topology.errors import ElementError
 
 from .element import Floats, structure
-from .fields import make_numbers, refuse_unless_positive
+from .fields import as_numbers, make_numbers, refuse_unless_positive
 from .finite_rotation import half, offset_in, relative_quaternion, rotation_vector, turn_back
 from .linear_law import LinearElement
 
@@ -27,15 +27,17 @@ class Straight(LinearElement):
     def __post_init__(self) -> None:
         make_numbers(self, "length", "axial_stiffness", "torsion_stiffness", "damping")
         refuse_unless_positive(self, "length")
-        bending = np.asarray(self.bending_stiffness, dtype=np.float64)
-        if bending.shape not in ((), (2,)):
-            raise ElementError(
-                f"{self.kind}.bending_stiffness has shape {bending.shape}; wanted a number, or two: about y, about z."
-            )
-        stiffness = [self.axial_stiffness, *np.broadcast_to(bending, 2), self.torsion_stiffness, self.damping]
-        if not np.all(np.isfinite(stiffness)) or min(stiffness) < 0.0:
-            raise ElementError(f"{self.kind}: stiffnesses and damping must be finite numbers of at least 0.")
-        K = self.matrix(*(float(x) for x in np.broadcast_to(bending, 2)))
+        bending = as_numbers(
+            self.bending_stiffness,
+            f"{self.kind}.bending_stiffness",
+            "a finite number, or two: about y, about z",
+            (),
+            (2,),
+        )
+        about_y, about_z = (float(x) for x in np.broadcast_to(bending, 2))
+        if min(self.axial_stiffness, about_y, about_z, self.torsion_stiffness, self.damping) < 0.0:
+            raise ElementError(f"{self.kind}: stiffnesses and damping must be at least 0.")
+        K = self.matrix(about_y, about_z)
         object.__setattr__(self, "K", K)
         object.__setattr__(self, "B", self.damping * K)
 

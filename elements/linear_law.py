@@ -9,6 +9,7 @@ from treemech.topology.errors import ElementError
 
 from .element import Floats
 from .energetic import Deformed, Effort, Energetic, motion_views
+from .fields import as_numbers
 
 
 class LinearElement(Energetic):
@@ -47,13 +48,8 @@ class LinearElement(Energetic):
 
 def square_matrix(given: ArrayLike, what: str) -> Floats:
     """6 numbers or 6x6 as a matrix without negative directions."""
-    try:
-        K = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ElementError(f"{what} is {given!r}: wanted 6 numbers or a 6x6 matrix.") from None
+    K = as_numbers(given, what, "6 finite numbers or a 6x6 matrix", (6,), (6, 6))
     K = np.diag(K) if K.ndim == 1 else K
-    if K.shape != (6, 6) or not np.all(np.isfinite(K)):
-        raise ElementError(f"{what} has shape {np.shape(given)}; wanted 6 finite numbers or a 6x6 matrix.")
     values = np.linalg.eigvalsh(0.5 * (K + K.T))
     if values[0] < -1e-9 * max(values[-1], -values[0]):
         raise ElementError(f"{what} has the negative eigenvalue {values[0]:.3g}: it would create energy.")

@@ -11,7 +11,7 @@ from treemech.topology.errors import ElementError
 
 from .element import Floats, structure
 from .energetic import Deformed, Effort, Energetic, motion_views
-from .fields import make_numbers, refuse_unless_positive
+from .fields import as_numbers, make_numbers, refuse_unless_positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,7 @@ class PlaneElement(Energetic):
     def __post_init__(self) -> None:
         make_numbers(self, "young", "poisson", "thickness", "damping")
         refuse_unless_positive(self, "young", "thickness")
-        points = np.array(self.points, dtype=np.float64)
-        if points.shape != (3, 2) or not np.all(np.isfinite(points)):
-            raise ElementError(f"{self.kind}.points have shape {points.shape}; wanted (3, 2) finite numbers.")
+        points = as_numbers(self.points, f"{self.kind}.points", "three points (x, y)", (3, 2))
         if self.state not in ("stress", "strain"):
             raise ElementError(f"{self.kind}.state is {self.state!r}; wanted 'stress' or 'strain'.")
         limit = 1.0 if self.state == "stress" else 0.5

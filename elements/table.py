@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from treemech.topology.errors import ElementError
 
 from .element import Floats
+from .fields import as_numbers
 
 # Columns of a piece: where it starts, the cubic in x - START, the integral up to START. Before the first row and after the
 # last one the table goes on as a straight line.
@@ -20,16 +21,9 @@ def make_table(rows: ArrayLike | None, interpolation: str, what: str) -> Floats:
         raise ElementError(f"{what}: interpolation is {interpolation!r}; wanted 'spline' or 'linear'.")
     if rows is None:
         return np.zeros((2, COLUMNS))
-    try:
-        given = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ElementError(f"{what} is {rows!r}: wanted rows of two numbers.") from None
-    if given.ndim != 2 or given.shape[1] != 2 or len(given) < 2:
-        raise ElementError(
-            f"{what} has shape {given.shape}; wanted (n, 2), at least two rows of two numbers."
-        )
-    if not np.all(np.isfinite(given)):
-        raise ElementError(f"{what} must hold finite numbers.")
+    given = as_numbers(rows, what, "at least two rows of two finite numbers", (None, 2))
+    if len(given) < 2:
+        raise ElementError(f"{what} has one row: wanted at least two rows of two finite numbers.")
     x, y = given.T
     falling = np.flatnonzero(np.diff(x) <= 0.0)
     if len(falling):

@@ -154,7 +154,7 @@ def test_strip_of_two_triangles_in_tension_has_the_stretch_of_young():
     "make, message",
     [
         (lambda: triangle([(0, 0), (1, 1), (2, 2)]), "PlaneElement.points lie on a line"),
-        (lambda: triangle([(0, 0), (1, 1)]), r"points have shape \(2, 2\)"),
+        (lambda: triangle([(0, 0), (1, 1)]), r"points has shape \(2, 2\): wanted three points"),
         (lambda: triangle(NODES[:3], state="shell"), "state is 'shell'"),
         (lambda: tm.PlaneElement(NODES[:3], 1.0, 0.5, 1.0, state="strain"), "poisson 0.5"),
         (lambda: tm.PlaneElement(NODES[:3], -1.0, 0.3, 1.0), "young is -1: wanted a positive"),
