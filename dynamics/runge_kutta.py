@@ -338,9 +338,8 @@ def make_integrate(closed):
             for i in range(n):
                 y[i] = new[i]
                 K[i] = last[i]
-            control[STAGE_TIME] = t
             t = t_new
-            control[TIME] = t
+            control[TIME] = control[STAGE_TIME] = t
             control[STEP] = h * factor
             while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
                 copy(y_out_, count[WRITTEN], n, y)
