@@ -57,7 +57,6 @@ class Subject:
         self.methods = methods_of(element)
         self.entries: dict[str, Entry] = {}
         self.by_jets = "evaluate" not in self.methods
-        self.slopes = self.n.reactions * 6 * (6 * self.n.ends + self.n.coordinates)
 
     def motion(self, record: Floats) -> EndsMotion:
         return motion_views(record, self.n)
@@ -102,7 +101,7 @@ class Subject:
         numbers, signals = parameter_record(self.element)
         for at, signal in signals:
             numbers[at : at + 3] = signal.at(t)
-        buffer, out = guarded(self.n.memory if part else self.n.load_size + self.slopes)
+        buffer, out = guarded(self.n.memory if part else self.n.load_size + self.n.slopes_size)
         if start is not None:
             out[:] = start
         seen = record.copy()

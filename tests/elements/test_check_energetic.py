@@ -261,6 +261,15 @@ def test_what_is_skipped_is_said():
     assert "world = True: resultant and rigid motion skipped" in duties
 
 
+@jit
+def test_an_element_by_the_load_of_a_hinge_is_evaluated_once():
+    element = Friction()
+    motion = motion_views(element.sample(np.random.default_rng(0), 0.0), element.n)
+    out = element.at(motion)
+    normal = np.sqrt(motion.reaction[0, 0] ** 2 + motion.reaction[0, 1] ** 2 + 0.01)
+    assert np.isclose(out.load[0], -0.3 * normal * motion.u[0] / np.sqrt(motion.u[0] ** 2 + 0.01), rtol=1e-12)
+
+
 # ---------------------------------------------------------------- planted errors
 def failure(element, **options):
     with pytest.raises(ElementError) as caught:
