@@ -117,6 +117,11 @@ class Sizes(NamedTuple):
     def load_size(self) -> int:
         return 6 * self.ends + self.coordinates + self.states + 3 + 2 * self.deformations
 
+    @property
+    def slopes_size(self) -> int:
+        """Partials of the loads to the reaction, behind the load record."""
+        return self.reactions * 6 * (6 * self.ends + self.coordinates)
+
 
 def _places(names: tuple[str, ...], shapes: list[tuple[int, ...]]) -> list[tuple[str, tuple[int, ...], int]]:
     places, start = [], 0
@@ -234,6 +239,6 @@ class Energetic(Element):
         from .entry import call
 
         record = np.concatenate([np.ravel(x) for x in motion]).astype(np.float64)
-        out = np.zeros(self.n.load_size)
+        out = np.zeros(self.n.load_size + self.n.slopes_size)
         call(self, "energetic", record, record, t, out)
         return load_views(out, self.n)

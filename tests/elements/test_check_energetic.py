@@ -11,7 +11,7 @@ import pytest
 from numba import config
 
 from treemech.dynamics.build import sample
-from treemech.elements import ENERGETIC, Energetic, Harmonic, as_signal
+from treemech.elements import ENERGETIC, Energetic, Harmonic, Spring, as_signal
 from treemech.elements.check import check
 from treemech.elements.energetic import motion_views
 from treemech.elements.entry import ElementCompileWarning
@@ -181,10 +181,52 @@ class AnyEnds(Energetic):
         out.energy[0] = 2.5 * now.deformation[0] ** 2
 
 
-RIGHT = [Ligament(length=Harmonic(0.1, 2.0)), Drive(), Implicit(), Remembering(), Friction(), AnyEnds()]
+@dataclass(frozen=True)
+class Pad(Energetic):
+    """A contact: deformation and effort along the normal, friction beside them."""
+
+    n_deformations = 1
+
+    def evaluate(self, motion, t, out):
+        p, v, R, w = motion.position, motion.velocity, motion.rotation[0], motion.angular_velocity[0]
+        slip = [0.0, 0.0, 0.0]
+        depth, rate = 0.6, 0.0
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            r = v[1, k] - v[0, k] - w[i] * (p[1, j] - p[0, j]) + w[j] * (p[1, i] - p[0, i])
+            slip[k] = r
+            depth -= R[k, 2] * (p[1, k] - p[0, k])
+            rate -= R[k, 2] * r
+        if depth < 0.0:
+            return
+        size = sqrt(slip[0] ** 2 + slip[1] ** 2 + slip[2] ** 2 - rate**2 + 1e-4)
+        push = 50.0 * depth
+        out.deformation[0], out.effort[0], out.energy[0] = -depth, -push, 25.0 * depth**2
+        for k in range(3):
+            along = slip[k] + rate * R[k, 2]
+            out.force[1, k] = push * R[k, 2] - 0.3 * push * along / size
+            out.force[0, k] = -out.force[1, k]
+            out.dissipated[0] += 0.3 * push * along * along / size
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            out.moment[0, k] = -(p[1, i] - p[0, i]) * out.force[1, j] + (p[1, j] - p[0, j]) * out.force[1, i]
 
 
-@pytest.mark.parametrize("element", [sample(cls) for cls in ENERGETIC], ids=lambda e: e.kind)
+RIGHT = [
+    Pad(),
+    Ligament(length=Harmonic(0.1, 2.0)),
+    Drive(),
+    Implicit(),
+    Remembering(),
+    Friction(),
+    AnyEnds(),
+]
+
+
+FULL = Spring(40.0, 0.5, 0.3, Harmonic(2.0, 3.0))  # of which nothing is zero
+
+
+@pytest.mark.parametrize("element", [*(sample(cls) for cls in ENERGETIC), FULL], ids=lambda e: e.kind)
 def test_built_in_elements_keep_their_contract(element):
     check(element)
 
@@ -217,6 +259,15 @@ def test_what_is_skipped_is_said():
     duties = [row.duty for row in check(Wind(), samples=3).rows]
     assert "power balance: skipped, it states no energy and no powers" in duties
     assert "world = True: resultant and rigid motion skipped" in duties
+
+
+@jit
+def test_an_element_by_the_load_of_a_hinge_is_evaluated_once():
+    element = Friction()
+    motion = motion_views(element.sample(np.random.default_rng(0), 0.0), element.n)
+    out = element.at(motion)
+    normal = np.sqrt(motion.reaction[0, 0] ** 2 + motion.reaction[0, 1] ** 2 + 0.01)
+    assert np.isclose(out.load[0], -0.3 * normal * motion.u[0] / np.sqrt(motion.u[0] ** 2 + 0.01), rtol=1e-12)
 
 
 # ---------------------------------------------------------------- planted errors
