@@ -24,6 +24,7 @@ from treemech.kinematics.plan import (
     MOMENT,
     N_CONTEXT,
     OMEGA,
+    PRESCRIBED_DOF,
     PRESCRIBED_Q,
     PRESCRIBED_SIGNAL,
     PRESCRIBED_U,
@@ -60,6 +61,7 @@ from treemech.kinematics.views import (
 
 from .applied_loads import apply_loads
 from .articulated import forward_dynamics as solve_tree
+from .inverse_matrix import invert, less_product
 from .loop_plan import FRESH, PARTITIONED, STAGED
 from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
 from .loops import (
@@ -78,6 +80,7 @@ from .loops import (
 )
 from .loops import evaluate as evaluate_loops
 from .runge_kutta import integrate, loop_integrate
+from .tree_derivatives import tree_derivatives
 from .virtual_work import evaluate_motion
 from .virtual_work import inverse_dynamics as load_tree
 from .virtual_work import mass_matrix as assemble_mass_matrix
@@ -388,6 +391,42 @@ def loop_dynamics(
     return np.int32(OK)
 
 
+def derivatives(t, forward, q, u, tau, ud, J, A, inverse, out, factors, room, context):
+    """Derivatives at one state, regular order of the speeds, rows (by q, by u) of 2 nu numbers.
+
+    J: of tau = A ud - Q, and A, its lower triangle. With `forward` ud follows from the loads tau first, and from J
+    `out`: of ud, and `inverse`: of ud by tau (both zero in the rows of prescribed speeds); J, A are used up. `room`:
+    derivative_plan.room_size doubles, `factors`: 2 nu^2.
+    """
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S = body_work(plan), speed_work(plan)
+    status = _begin(plan, t, q, u)
+    if status == OK:
+        status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
+    if status != OK:
+        return np.int32(status)
+    accelerations = floats(ud, nu)
+    if forward == 1:
+        solve_tree(plan, W, S, floats(tau, nu), accelerations)
+    status = tree_derivatives(plan, W, S, t, accelerations, J, A, room)
+    if status != OK or forward == 0:
+        return np.int32(status)
+    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(J, 2 * nu * nu)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        for j in range(nu):
+            lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
+            by[2 * nu * d + j] = 0.0
+            by[2 * nu * d + nu + j] = 0.0
+    invert(nu, A, factors, factors + 8 * nu * nu, inverse)
+    less_product(nu, 2 * nu, inverse, J, out)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
+    return np.int32(OK)
+
+
 def mass_matrix(count, t, q, u, A, context):
     """Lower triangle of A of each state, in the regular order of the speeds; A arrives zeroed."""
     plan = ints(context, N_CONTEXT)
@@ -478,6 +517,7 @@ ENTRIES = {
     "loop_switch": (loop_switch, _status(_f, _n, _n, _n)),
     "loop_tangent": (loop_tangent, _status(_f, _n, _n, _n)),
     "loop_dynamics": (loop_dynamics, _status(*[_n] * 15)),
+    "derivatives": (derivatives, _status(_f, *[_n] * 12)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),

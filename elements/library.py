@@ -36,8 +36,9 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "applied_loads", "articulated", "closed_steps", "entries", "kkt", "loop_plan", "loop_views", "loops", "ordering",
-    "runge_kutta", "stages", "step_memory", "tableau", "virtual_work",
+    "applied_loads", "articulated", "closed_steps", "derivative_plan", "effort_partials", "entries", "inverse_matrix",
+    "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta", "stages", "step_memory", "tableau",
+    "tree_derivatives", "virtual_work",
 )  # fmt: skip
 
 
