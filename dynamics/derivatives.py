@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan import PUBLIC
+from treemech.kinematics.plan import PRESCRIBED_U, PUBLIC
 from treemech.kinematics.status import OK
 
 from . import native
 from .core import Core, data
 from .derivative_plan import room_size
+from .row_derivatives import row_derivatives
 
 Floats = NDArray[np.float64]
 
@@ -84,3 +85,46 @@ class TreeDerivatives:
         A = self.A + self.A.T
         A.reshape(-1)[:: n + 1] *= 0.5
         return self._public(self.J[:, :n]), self._public(self.J[:, n:]), self._public(A)
+
+
+def derivatives(
+    core: Core, tree: TreeDerivatives, t: float, q: Floats, u: Floats, tau: Floats | None = None
+) -> Derivatives:
+    """Derivatives of ud and multipliers at a state; with chords after `core.loops.choose`.
+
+    Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
+    redundant rows only the chosen ones carry loads, and only theirs vary.
+    """
+    if core.loops is None:
+        ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
+        none = np.zeros((0, core.nu))
+        return Derivatives(ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none)
+    loops, n = core.loops, core.nu
+    loads = None if tau is None else tau[None]
+    found = loops.solve(np.array([t]), q[None], u[None], core.chord_work.q[None].copy(), loads)
+    chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
+    ud, multipliers = found.ud[0], found.multipliers[0]
+    rows = row_derivatives(core, t, q, u, ud, multipliers)
+    tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
+    free = free_speeds(core)
+    nf = int(np.sum(free))
+    P = rows.partials[np.ix_(chosen, free)]
+    K = np.block([[A[np.ix_(free, free)], P.T], [P, np.zeros((len(P), len(P)))]])
+    right = np.zeros((nf + len(P), 3 * n))
+    right[:nf, :n] = (rows.loads_q - tau_q)[free]
+    right[:nf, n : 2 * n] = -tau_u[free]
+    right[:nf, 2 * n :] = np.eye(n)[free]
+    right[nf:, :n], right[nf:, n : 2 * n] = -rows.bias_q[chosen], -rows.bias_u[chosen]
+    x = np.linalg.solve(K, right)
+    by, of_multipliers = np.zeros((n, 3 * n)), np.zeros((len(multipliers), 3 * n))
+    by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
+    by[:, 2 * n :] *= free
+    of_multipliers[:, 2 * n :] *= free
+    return Derivatives(ud, multipliers, *np.split(by, 3, axis=1), *np.split(of_multipliers, 3, axis=1))
+
+
+def free_speeds(core: Core) -> NDArray[np.bool_]:
+    """(nu,) which speeds are not prescribed."""
+    free = np.ones(core.nu, dtype=bool)
+    free[core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+    return free
