@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.kinematics.assembly import pivoted, rank
 from treemech.kinematics.plan import PRESCRIBED_U, PUBLIC
 from treemech.kinematics.status import OK
 
 from . import native
 from .core import Core, data
 from .derivative_plan import room_size
-from .row_derivatives import row_derivatives
+from .row_derivatives import RowDerivatives, row_derivatives
 
 Floats = NDArray[np.float64]
 
@@ -88,39 +89,86 @@ class TreeDerivatives:
 
 
 def derivatives(
-    core: Core, tree: TreeDerivatives, t: float, q: Floats, u: Floats, tau: Floats | None = None
+    core: Core,
+    tree: TreeDerivatives,
+    t: float,
+    q: Floats,
+    u: Floats,
+    tau: Floats | None = None,
+    held: NDArray[np.bool_] | None = None,
 ) -> Derivatives:
     """Derivatives of ud and multipliers at a state; with chords after `core.loops.choose`.
 
     Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
-    redundant rows only the chosen ones carry loads, and only theirs vary.
+    redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are.
     """
-    if core.loops is None:
-        ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
-        none = np.zeros((0, core.nu))
-        return Derivatives(ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none)
-    loops, n = core.loops, core.nu
-    loads = None if tau is None else tau[None]
-    found = loops.solve(np.array([t]), q[None], u[None], core.chord_work.q[None].copy(), loads)
-    chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
-    ud, multipliers = found.ud[0], found.multipliers[0]
-    rows = row_derivatives(core, t, q, u, ud, multipliers)
-    tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
     free = free_speeds(core)
-    nf = int(np.sum(free))
+    holding = held is not None and bool(np.any(held & free))
+    loops, none = core.loops, np.zeros((0, core.nu))
+    if loops is None and not holding:
+        ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
+        return Derivatives(ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none)
+    load = np.zeros(core.nu) if tau is None else tau
+    if loops is None:
+        chosen, ud, multipliers = (
+            np.zeros(0, dtype=np.int64),
+            core.forward_dynamics(t, q, u, load),
+            np.zeros(0),
+        )
+    else:
+        near = core.chord_work.q[None].copy()
+        found = loops.solve(np.array([t]), q[None], u[None], near, load[None])
+        chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
+        ud, multipliers = found.ud[0], found.multipliers[0]
+    if held is not None and holding:
+        free = free & ~held
+        chosen, ud, multipliers = _held(core, t, q, u, load, free, np.where(free | held, 0.0, ud), chosen)
+    tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
+    rows = RowDerivatives(none, 0.0 * tau_q, none, none, none)
+    if loops is not None:
+        rows = row_derivatives(core, t, q, u, ud, multipliers)
+    n, nf = core.nu, int(np.sum(free))
     P = rows.partials[np.ix_(chosen, free)]
-    K = np.block([[A[np.ix_(free, free)], P.T], [P, np.zeros((len(P), len(P)))]])
     right = np.zeros((nf + len(P), 3 * n))
     right[:nf, :n] = (rows.loads_q - tau_q)[free]
     right[:nf, n : 2 * n] = -tau_u[free]
     right[:nf, 2 * n :] = np.eye(n)[free]
     right[nf:, :n], right[nf:, n : 2 * n] = -rows.bias_q[chosen], -rows.bias_u[chosen]
-    x = np.linalg.solve(K, right)
+    x = np.linalg.solve(_matrix(A[np.ix_(free, free)], P), right)
     by, of_multipliers = np.zeros((n, 3 * n)), np.zeros((len(multipliers), 3 * n))
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
-    by[:, 2 * n :] *= free
-    of_multipliers[:, 2 * n :] *= free
     return Derivatives(ud, multipliers, *np.split(by, 3, axis=1), *np.split(of_multipliers, 3, axis=1))
+
+
+def _matrix(A: Floats, P: Floats) -> Floats:
+    """Of (ud, -multipliers)."""
+    return np.block([[A, P.T], [P, np.zeros((len(P), len(P)))]])
+
+
+def _held(
+    core: Core,
+    t: float,
+    q: Floats,
+    u: Floats,
+    tau: Floats,
+    free: NDArray[np.bool_],
+    given: Floats,
+    chosen: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """(rows that are independent then, ud, multipliers) where only some speeds are free, the others as given."""
+    P, bias, multipliers = np.zeros((0, core.nu)), np.zeros(0), np.zeros(0)
+    loads = core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0]
+    if core.loops is not None:
+        now = core.constraints(t, q, u, given)
+        P, bias, multipliers = now.partials, now.bias, np.zeros(len(now.bias))
+        F = P[np.ix_(chosen, free)]
+        chosen = chosen[sorted(pivoted(F)[: rank(F)])]
+    nf = int(np.sum(free))
+    K = _matrix(core.mass_matrix(t, q)[np.ix_(free, free)], P[np.ix_(chosen, free)])
+    x = np.linalg.solve(K, np.concatenate(((tau - loads)[free], -bias[chosen])))
+    ud = given.copy()
+    ud[free], multipliers[chosen] = x[:nf], -x[nf:]
+    return chosen, ud, multipliers
 
 
 def free_speeds(core: Core) -> NDArray[np.bool_]:

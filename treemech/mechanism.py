@@ -46,6 +46,7 @@ from treemech.topology import (
 )
 from treemech.topology.body import as_pose
 
+from .analyses import Analyses
 from .assembly import Assembly, cut_numbers, split
 from .model_info import energies, model_info
 from .run import Energy, Results, Run
@@ -97,7 +98,7 @@ class Momentum(NamedTuple):
     angular: Floats
 
 
-class Mechanism:
+class Mechanism(Analyses):
     """What `System.build` returns: the tree, its coordinates, and every analysis."""
 
     def __init__(

@@ -1,0 +1,201 @@
+"""Equilibrium: positions in which nothing accelerates, at rest or at constant rates (relative equilibrium).
+
+Balance of loads on all displacements the constraints allow: N^T (A ud - Q) = 0 with ud = 0, by Newton's method in
+independent coordinates with exact derivatives, the chains closed after every step, steps limited and shortened until
+the residual falls.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.assembly import move, null_space
+from treemech.topology import ConvergenceError
+
+from .core import Core
+from .derivatives import Floats, TreeDerivatives
+from .linearization import Linearization
+from .row_derivatives import row_derivatives
+
+_STEPS, _LONGEST = 100, 0.3
+_BALANCED = 1e-11  # residual relative to the largest load
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A position of equilibrium, and whether the mechanism stays there.
+
+    Attributes
+    ----------
+    state : State
+        Where, with the rates it has there.
+    loads : dict
+        Loads that hold fixed and driven coordinates, by name; of the others there are none.
+    multipliers : array
+        Of the chords.
+    linearization : Linearization
+        Small motions about it; fixed and driven coordinates hold still there.
+    """
+
+    state: Any
+    loads: dict[str, float]
+    multipliers: Floats
+    linearization: Linearization
+    iterations: int
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        return self.linearization.eigenvalues
+
+    @property
+    def stable(self) -> bool:
+        """No eigenvalue has a positive real part (by more than rounding)."""
+        values = self.eigenvalues
+        largest = float(np.max(np.abs(values), initial=0.0))
+        return bool(np.max(values.real, initial=-np.inf) <= 1e-6 * largest)
+
+
+class Balance(NamedTuple):
+    """A position found."""
+
+    q: Floats
+    u: Floats
+    loads: Floats  # A ud - Q - P^T lambda (nu,): what holds every coordinate
+    multipliers: Floats
+    iterations: int
+
+
+class Motion(NamedTuple):
+    """Which coordinates may move, must balance, and how fast they go."""
+
+    movable: NDArray[np.bool_]
+    balanced: NDArray[np.bool_]
+    rates: Floats  # (nu,), those of driven coordinates
+    driven: NDArray[np.bool_]
+    sought: list[int]  # rates to be found
+
+
+class _Point(NamedTuple):
+    """The equations at one position."""
+
+    q: Floats
+    u: Floats
+    loads: Floats  # A 0 - Q
+    partials: Floats
+    N: Floats  # displacements in balance
+    residual: Floats
+    size: float
+
+
+def balance(
+    core: Core,
+    tree: TreeDerivatives,
+    t: float,
+    q: Floats,
+    motion: Motion,
+    close: Callable[[Floats], Floats],
+) -> Balance:
+    """Newton's method from q, a closed position; `close`: the nearest closed position next to one."""
+    rates, names = motion.rates.copy(), core.coordinates.u_names
+    here = _evaluate(core, t, q, rates, motion)
+    for iteration in range(_STEPS):
+        scale = _size(here.loads) + 1e-300
+        if here.size <= _BALANCED * scale:
+            break
+        step, change = _newton(core, tree, t, here, motion)
+        largest = max(_size(step), 1e-300)
+        factor = min(1.0, _LONGEST / largest)
+        there = here
+        for _ in range(30):
+            more = rates.copy()
+            more[motion.sought] += factor * change
+            try:
+                there = _evaluate(core, t, close(move(core.coordinates, here.q, factor * step)), more, motion)
+            except ConvergenceError:
+                there = here._replace(size=np.inf)
+            if there.size < here.size * (1.0 - 1e-4 * factor):
+                break
+            factor *= 0.5
+        if not there.size < here.size:
+            break
+        here, rates = there, more
+    if not here.size <= 1e3 * _BALANCED * (_size(here.loads) + 1e-300):
+        unbalanced = here.N @ here.residual
+        worst = int(np.argmax(np.abs(unbalanced)))
+        raise ConvergenceError(
+            f"no equilibrium found: {names[worst]!r} is out of balance by {abs(unbalanced[worst]):.3g} (N, N m). Start "
+            "nearer to it, fix what has no place of its own, or give the rates it turns with."
+        )
+    chosen = motion.balanced
+    multipliers = _least(here.partials[:, chosen].T, here.loads[chosen])
+    return Balance(here.q, here.u, here.loads - here.partials.T @ multipliers, multipliers, iteration)
+
+
+def _size(x: Floats) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def _least(M: Floats, right: Floats) -> Floats:
+    """The least solution of M x = right."""
+    if not M.size:
+        return np.zeros((M.shape[1], *right.shape[1:]))
+    return np.asarray(np.linalg.lstsq(M, right, rcond=1e-10)[0])
+
+
+def _evaluate(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) -> _Point:
+    u = _speeds(core, t, q, rates, motion)
+    if core.loops is None:
+        loads = core.inverse_dynamics(np.array([t]), q[None], u[None], np.zeros((1, core.nu)))[0]
+        P = np.zeros((0, core.nu))
+    else:
+        now = core.constraints(t, q, u)
+        loads, P = now.loads, now.partials
+    N = np.zeros((core.nu, 0))
+    if np.any(motion.balanced):
+        own = null_space(P[:, motion.balanced])
+        N = np.zeros((core.nu, own.shape[1]))
+        N[motion.balanced] = own
+    residual = N.T @ loads
+    return _Point(q, u, loads, P, N, residual, float(np.linalg.norm(residual)))
+
+
+def _speeds(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) -> Floats:
+    """Rates of all coordinates with the driven ones given, the smallest there are."""
+    u = np.where(motion.driven, rates, 0.0)
+    if core.loops is not None:
+        now = core.constraints(t, q, u)
+        F = now.partials * ~motion.driven
+        u = u - _least(F, now.velocity)
+    return u
+
+
+def _newton(
+    core: Core, tree: TreeDerivatives, t: float, here: _Point, motion: Motion
+) -> tuple[Floats, Floats]:
+    """(displacement, change of the rates sought) that would balance the loads, were they linear."""
+    n, zero = core.nu, np.zeros(core.nu)
+    tau_q, tau_u, _ = tree.inverse_dynamics(t, here.q, here.u, zero)
+    speeds_q, P = np.zeros((n, n)), here.partials
+    others = ~motion.driven
+    if core.loops is not None:
+        chosen = motion.balanced
+        multipliers = _least(P[:, chosen].T, here.loads[chosen])
+        rows = row_derivatives(core, t, here.q, here.u, zero, multipliers)
+        tau_q = tau_q - rows.loads_q
+        speeds_q[others] = -_least(P[:, others], rows.velocity_q)
+    moves = np.zeros((n, 0))
+    if np.any(motion.movable):
+        holonomic = ~core.layout.chords.nonholonomic
+        own = null_space(P[np.ix_(holonomic, motion.movable)])
+        moves = np.zeros((n, own.shape[1]))
+        moves[motion.movable] = own
+    unit = np.eye(n)[:, motion.sought]
+    if core.loops is not None and motion.sought:
+        unit[others] -= _least(P[:, others], P @ unit)
+    J = here.N.T @ np.hstack(((tau_q + tau_u @ speeds_q) @ moves, tau_u @ unit))
+    x = _least(J, -here.residual)
+    k = moves.shape[1]
+    return moves @ x[:k], x[k:]
