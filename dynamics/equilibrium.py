@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import move, null_space
+from treemech.kinematics.plan import FORCE, MOMENT
 from treemech.topology import ConvergenceError
 
 from .core import Core
@@ -21,7 +22,7 @@ from .linearization import Linearization
 from .row_derivatives import row_derivatives
 
 _STEPS, _LONGEST = 100, 0.3
-_BALANCED = 1e-11  # residual relative to the largest load
+_BALANCED = 1e-11  # residual relative to the largest load a hinge of the tree carries
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,7 @@ class _Point(NamedTuple):
     N: Floats  # displacements in balance
     residual: Floats
     size: float
+    scale: float
 
 
 def balance(
@@ -102,8 +104,7 @@ def balance(
     rates, names = motion.rates.copy(), core.coordinates.u_names
     here = _evaluate(core, t, q, rates, motion)
     for iteration in range(_STEPS):
-        scale = _size(here.loads) + 1e-300
-        if here.size <= _BALANCED * scale:
+        if here.size <= _BALANCED * here.scale:
             break
         step, change = _newton(core, tree, t, here, motion)
         largest = max(_size(step), 1e-300)
@@ -122,7 +123,7 @@ def balance(
         if not there.size < here.size:
             break
         here, rates = there, more
-    if not here.size <= 1e3 * _BALANCED * (_size(here.loads) + 1e-300):
+    if not here.size <= 1e3 * _BALANCED * here.scale:
         unbalanced = here.N @ here.residual
         worst = int(np.argmax(np.abs(unbalanced)))
         raise ConvergenceError(
@@ -159,7 +160,8 @@ def _evaluate(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) ->
         N = np.zeros((core.nu, own.shape[1]))
         N[motion.balanced] = own
     residual = N.T @ loads
-    return _Point(q, u, loads, P, N, residual, float(np.linalg.norm(residual)))
+    carried = core.work.body[:, MOMENT : FORCE + 3]
+    return _Point(q, u, loads, P, N, residual, float(np.linalg.norm(residual)), _size(carried))
 
 
 def _speeds(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) -> Floats:
