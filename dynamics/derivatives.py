@@ -49,6 +49,7 @@ class TreeDerivatives:
             self.q, self.u, self.tau, self.ud, self.J, self.A, self.inverse, self.out, self.factors, self.room,
         )  # fmt: skip
         self.addresses = tuple(data(x) for x in arrays)
+        self.table = np.array([core.context_address, *self.addresses[3:]], dtype=np.int64)
         order = np.argsort(core.layout.plan.dof[:, PUBLIC])
         self.order = None if np.array_equal(order, np.arange(n)) else order
 
@@ -59,6 +60,15 @@ class TreeDerivatives:
             status = native.entry("derivatives")(t, forward, *self.addresses, self.core.context_address)
         if status != OK:
             self.core.fail(status, t, failure)
+
+    def jacobian(self, t: float, y: Floats) -> Floats:
+        """d(y')/dy of the integrator's state y = (q, speeds) (dynamics.state_jacobian)."""
+        y, J = np.array(y, dtype=np.float64), np.zeros((len(y), len(y)))
+        with self.core.guard() as failure:
+            status = native.entry("jacobian")(t, data(y), data(J), data(self.table))
+        if status != OK:
+            self.core.fail(status, t, failure)
+        return J
 
     def _public(self, matrix: Floats) -> Floats:
         """Rows and columns in the public order; a copy."""

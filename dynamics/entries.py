@@ -80,6 +80,7 @@ from .loops import (
 )
 from .loops import evaluate as evaluate_loops
 from .runge_kutta import integrate, loop_integrate
+from .state_jacobian import state_jacobian
 from .tree_derivatives import tree_derivatives
 from .virtual_work import evaluate_motion
 from .virtual_work import inverse_dynamics as load_tree
@@ -391,6 +392,29 @@ def loop_dynamics(
     return np.int32(OK)
 
 
+@inlined
+def _forward_derivatives(plan, W, S, t, tau, ud, J, A, inverse, out, factors, room):
+    """ud, and d(ud)/d(q, u), d(ud)/d(tau) at the addresses out and inverse, after `evaluate_motion`; a status."""
+    rows, nq, nu = counts(plan)
+    solve_tree(plan, W, S, tau, ud)
+    status = tree_derivatives(plan, W, S, t, ud, J, A, room)
+    if status != OK:
+        return status
+    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(J, 2 * nu * nu)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        for j in range(nu):
+            lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
+            by[2 * nu * d + j] = 0.0
+            by[2 * nu * d + nu + j] = 0.0
+    invert(nu, A, factors, factors + 8 * nu * nu, inverse)
+    less_product(nu, 2 * nu, inverse, J, out)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
+    return OK
+
+
 def derivatives(t, forward, q, u, tau, ud, J, A, inverse, out, factors, room, context):
     """Derivatives at one state, regular order of the speeds, rows (by q, by u) of 2 nu numbers.
 
@@ -406,25 +430,32 @@ def derivatives(t, forward, q, u, tau, ud, J, A, inverse, out, factors, room, co
         status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
     if status != OK:
         return np.int32(status)
-    accelerations = floats(ud, nu)
     if forward == 1:
-        solve_tree(plan, W, S, floats(tau, nu), accelerations)
-    status = tree_derivatives(plan, W, S, t, accelerations, J, A, room)
-    if status != OK or forward == 0:
-        return np.int32(status)
-    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(J, 2 * nu * nu)
-    for k in range(prescribed.shape[0]):
-        d = prescribed[k, PRESCRIBED_DOF]
-        for j in range(nu):
-            lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
-            by[2 * nu * d + j] = 0.0
-            by[2 * nu * d + nu + j] = 0.0
-    invert(nu, A, factors, factors + 8 * nu * nu, inverse)
-    less_product(nu, 2 * nu, inverse, J, out)
-    for k in range(prescribed.shape[0]):
-        d = prescribed[k, PRESCRIBED_DOF]
-        floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
-    return np.int32(OK)
+        status = _forward_derivatives(
+            plan, W, S, t, floats(tau, nu), floats(ud, nu), J, A, inverse, out, factors, room
+        )
+    else:
+        status = tree_derivatives(plan, W, S, t, floats(ud, nu), J, A, room)
+    return np.int32(status)
+
+
+def jacobian(t, y, J, room):
+    """d(y')/dy (n, n), row by row, of `rhs`; `room`: the table derivatives.TreeDerivatives.table."""
+    table = ints(room, 8)
+    plan = ints(table[0], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, ud = body_work(plan), speed_work(plan), floats(table[1], nu)
+    status = _begin(plan, t, y, y + 8 * nq)
+    if status == OK:
+        turn_speeds(plan, own_q(plan), own_u(plan), -1.0)
+        status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
+    if status == OK:
+        status = _forward_derivatives(
+            plan, W, S, t, own_tau(plan), ud, table[2], table[3], table[4], table[5], table[6], table[7]
+        )
+    if status == OK:
+        state_jacobian(plan, ud, table[5], J)
+    return np.int32(status)
 
 
 def mass_matrix(count, t, q, u, A, context):
@@ -518,6 +549,7 @@ ENTRIES = {
     "loop_tangent": (loop_tangent, _status(_f, _n, _n, _n)),
     "loop_dynamics": (loop_dynamics, _status(*[_n] * 15)),
     "derivatives": (derivatives, _status(_f, *[_n] * 12)),
+    "jacobian": (jacobian, _status(_f, _n, _n, _n)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),

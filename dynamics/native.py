@@ -28,6 +28,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "loop_tangent": [_F, *[_N] * 3],
     "loop_dynamics": [_N] * 15,
     "derivatives": [_F, *[_N] * 12],
+    "jacobian": [_F, *[_N] * 3],
     "mass_matrix": [_N] * 6,
     "positions": [_N] * 5,
     "trace": [_N] * 8,

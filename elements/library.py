@@ -37,8 +37,8 @@ NOT_CORE = (
 )
 CORE_FILES = (
     "applied_loads", "articulated", "closed_steps", "derivative_plan", "effort_partials", "entries", "inverse_matrix",
-    "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta", "stages", "step_memory", "tableau",
-    "tree_derivatives", "virtual_work",
+    "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta", "stages", "state_jacobian", "step_memory",
+    "tableau", "tree_derivatives", "virtual_work",
 )  # fmt: skip
 
 

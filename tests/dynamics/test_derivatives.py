@@ -13,6 +13,8 @@ from tests.models import KINDS, random_state, random_system
 from tests.tolerances import PEER
 from treemech.benchmarks import families
 from treemech.benchmarks.peers import pin_model
+from treemech.dynamics import native
+from treemech.dynamics.core import data
 from treemech.dynamics.derivatives import TreeDerivatives
 from treemech.elements.differences import differences
 from treemech.kinematics.assembly import move
@@ -138,6 +140,36 @@ def test_prescribed_speeds_have_no_derivatives_and_the_others_those_of_their_acc
     assert agrees(found.ud_q[:, given[0]], shifted)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_jacobian_of_the_integrator_agrees_with_differences_of_its_right_hand_side(seed):
+    mech = loaded_tree(seed)
+    state, core = random_state(mech, seed + 9), mech.core
+    y = core.pack(state.q, state.u)
+    y[: mech.nq] *= 1.01 if seed % 2 else 1.0  # Euler parameters need not be of length 1
+
+    def rhs(x):
+        moved, dy = y + x, np.zeros(len(y))
+        assert native.entry("rhs")(state.t, data(moved), data(dy), core.context_address) == 1
+        return dy
+
+    assert agrees(TreeDerivatives(core).jacobian(state.t, y), along(rhs, len(y)))
+
+
+def test_the_jacobian_has_no_part_in_prescribed_coordinates():
+    system = random_system(3, n=6, kinds=("Revolute", "Free", "Prismatic"))
+    system.prescribe("h2", tm.Polynomial([0.2, 1.0, 0.3]))
+    mech = system.build()
+    state, core = random_state(mech, 5), mech.core
+    y = core.pack(state.q, state.u)
+
+    def rhs(x):
+        moved, dy = y + x, np.zeros(len(y))
+        assert native.entry("rhs")(state.t, data(moved), data(dy), core.context_address) == 1
+        return dy
+
+    assert agrees(TreeDerivatives(core).jacobian(state.t, y), along(rhs, len(y)))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_pinocchio_agrees(seed):
     pin = pytest.importorskip("pinocchio")
@@ -159,8 +191,6 @@ def test_pinocchio_agrees(seed):
 def test_a_chain_takes_no_longer_than_pinocchio():
     """CPU time of one thread, least of many blocks, both called from Python on arrays at hand."""
     pin = pytest.importorskip("pinocchio")
-    from treemech.dynamics import native
-
     mech = families.FAMILIES["chain 30"]().build()
     peer, room = pin_model(mech), TreeDerivatives(mech.core)
     q, u, _ = (x[0] for x in families.random_states(mech, 1))
