@@ -16,10 +16,10 @@ from treemech.kinematics.assembly import move, null_space
 from treemech.kinematics.plan import FORCE, MOMENT
 from treemech.topology import ConvergenceError
 
-from .core import Core
-from .derivatives import Floats, TreeDerivatives
+from .core import Core, Floats
 from .linearization import Linearization
 from .row_derivatives import row_derivatives
+from .tree_room import TreeDerivatives
 
 _STEPS, _LONGEST = 100, 0.3
 _BALANCED = 1e-11  # residual relative to the largest load a hinge of the tree carries
@@ -185,7 +185,7 @@ def _newton(
     if core.loops is not None:
         chosen = motion.balanced
         multipliers = _least(P[:, chosen].T, here.loads[chosen])
-        rows = row_derivatives(core, t, here.q, here.u, zero, multipliers)
+        rows = row_derivatives(core, tree, t, here.q, here.u, zero, multipliers)
         tau_q = tau_q - rows.loads_q
         speeds_q[others] = -_least(P[:, others], rows.velocity_q)
     moves = np.zeros((n, 0))

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import complete, null_space
 
-from .core import Core
-from .derivatives import Floats, TreeDerivatives, derivatives, free_speeds
+from .core import Core, Floats
+from .derivatives import derivatives, free_speeds
 from .row_derivatives import row_derivatives
+from .tree_room import TreeDerivatives
 
 
 class Mode(NamedTuple):
@@ -151,7 +152,8 @@ def linearize(
     P, velocity_q = np.zeros((0, n)), np.zeros((0, n))
     if core.loops is not None:
         core.chord_work.q[:] = near
-        rows = row_derivatives(core, t, q, u, found.ud, found.multipliers)
+        tree.inverse_dynamics(t, q, u, found.ud)
+        rows = row_derivatives(core, tree, t, q, u, found.ud, found.multipliers)
         P, velocity_q = rows.partials, rows.velocity_q
     r = reduce(P, core.layout.chords.nonholonomic, velocity_q, free)
     x, y = len(r.positions), len(r.speeds)

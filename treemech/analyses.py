@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics.derivatives import Derivatives, TreeDerivatives, derivatives
+from treemech.dynamics.derivatives import Derivatives, derivatives
 from treemech.dynamics.equilibrium import Equilibrium, Motion, balance
 from treemech.dynamics.linearization import Linearization, linearize
+from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 

@@ -15,7 +15,7 @@ from treemech.benchmarks import families
 from treemech.benchmarks.peers import pin_model
 from treemech.dynamics import native
 from treemech.dynamics.core import data
-from treemech.dynamics.derivatives import TreeDerivatives
+from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.elements.differences import differences
 from treemech.kinematics.assembly import move
 

@@ -1,0 +1,83 @@
+"""Derivatives of a tree's equations of motion: room at fixed addresses, arrays in, arrays out."""
+
+import numpy as np
+
+from treemech.kinematics.plan import PUBLIC
+from treemech.kinematics.status import OK
+
+from . import native
+from .core import Core, Floats, data
+from .derivative_plan import N_COMPONENTS, N_DERIVATIVE_BODY, N_OWN, room_size
+
+
+class TreeDerivatives:
+    """Room at fixed addresses for the derivatives of one tree, and the entry point on it."""
+
+    def __init__(self, core: Core) -> None:
+        n = core.nu
+        self.core = core
+        self.q, self.u = np.zeros(core.nq), np.zeros(n)
+        self.tau, self.ud = np.zeros(n), np.zeros(n)
+        self.J, self.A = np.zeros((n, 2 * n)), np.zeros((n, n))
+        self.inverse, self.out = np.zeros((n, n)), np.zeros((n, 2 * n))
+        self.factors, self.room = np.zeros(2 * n * n + 1), np.zeros(room_size(core.rows, n))
+        arrays = (
+            self.q, self.u, self.tau, self.ud, self.J, self.A, self.inverse, self.out, self.factors, self.room,
+        )  # fmt: skip
+        self.addresses = tuple(data(x) for x in arrays)
+        self.table = np.array([core.context_address, *self.addresses[3:]], dtype=np.int64)
+        # what the last call left there: of bodies, speeds, and hinges by their own coordinates
+        split = core.rows * N_DERIVATIVE_BODY
+        self.bodies = self.room[:split].reshape(core.rows, N_DERIVATIVE_BODY)
+        self.speeds = self.room[split : split + N_COMPONENTS * n].reshape(N_COMPONENTS, n)
+        self.own = self.room[len(self.room) - core.rows * 6 * N_OWN :].reshape(core.rows, 6, N_OWN)
+        self.roots = np.arange(core.rows)  # body whose origin is the reference point
+        for i in range(1, core.rows):
+            if core.tree.parent[i] > 0:
+                self.roots[i] = self.roots[core.tree.parent[i]]
+        order = np.argsort(core.layout.plan.dof[:, PUBLIC])
+        self.order = None if np.array_equal(order, np.arange(n)) else order
+
+    def _call(self, t: float, forward: int, q: Floats, u: Floats) -> None:
+        self.q[:] = q
+        self.u[:] = u
+        with self.core.guard() as failure:
+            status = native.entry("derivatives")(t, forward, *self.addresses, self.core.context_address)
+        if status != OK:
+            self.core.fail(status, t, failure)
+
+    def jacobian(self, t: float, y: Floats) -> Floats:
+        """d(y')/dy of the integrator's state y = (q, speeds) (dynamics.state_jacobian)."""
+        y, J = np.array(y, dtype=np.float64), np.zeros((len(y), len(y)))
+        with self.core.guard() as failure:
+            status = native.entry("jacobian")(t, data(y), data(J), data(self.table))
+        if status != OK:
+            self.core.fail(status, t, failure)
+        return J
+
+    def _public(self, matrix: Floats) -> Floats:
+        """Rows and columns in the public order; a copy."""
+        return matrix.copy() if self.order is None else matrix[np.ix_(self.order, self.order)]
+
+    def forward(
+        self, t: float, q: Floats, u: Floats, tau: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """(ud, and its derivatives by q, u and loads on the speeds)."""
+        self.tau[:] = 0.0 if tau is None else tau
+        self._call(t, 1, q, u)
+        n = self.core.nu
+        return (
+            self.ud.copy(),
+            self._public(self.out[:, :n]),
+            self._public(self.out[:, n:]),
+            self._public(self.inverse),
+        )
+
+    def inverse_dynamics(self, t: float, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats, Floats]:
+        """(derivatives of tau = A ud - Q by q and u, A)."""
+        self.ud[:] = ud
+        self._call(t, 0, q, u)
+        n = self.core.nu
+        A = self.A + self.A.T
+        A.reshape(-1)[:: n + 1] *= 0.5
+        return self._public(self.J[:, :n]), self._public(self.J[:, n:]), self._public(A)
