@@ -44,12 +44,11 @@ def derivatives(
     Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
     redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are.
     """
-    free = free_speeds(core)
-    holding = held is not None and bool(np.any(held & free))
     loops, none = core.loops, np.zeros((0, core.nu))
-    if loops is None and not holding:
+    if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
         return Derivatives(ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none)
+    free = free_speeds(core)
     load = np.zeros(core.nu) if tau is None else tau
     if loops is None:
         chosen, ud, multipliers = (
@@ -62,7 +61,7 @@ def derivatives(
         found = loops.solve(np.array([t]), q[None], u[None], near, load[None])
         chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
         ud, multipliers = found.ud[0], found.multipliers[0]
-    if held is not None and holding:
+    if held is not None:
         free = free & ~held
         chosen, ud, multipliers = _held(core, t, q, u, load, free, np.where(free | held, 0.0, ud), chosen)
     tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)

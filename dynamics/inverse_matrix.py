@@ -14,6 +14,30 @@ def _less_four(out, a, b, c, d, x0, x1, x2, x3):
 
 
 @kernel
+def _less_eight(out, rows, stride, x, step):
+    """out less eight rows, `stride` bytes apart from the address `rows` on, times their factors in x, `step` apart"""
+    n = out.shape[0]
+    r0, r1, r2, r3 = (
+        floats(rows, n),
+        floats(rows + stride, n),
+        floats(rows + 2 * stride, n),
+        floats(rows + 3 * stride, n),
+    )
+    at = rows + 4 * stride
+    r4, r5, r6, r7 = (
+        floats(at, n),
+        floats(at + stride, n),
+        floats(at + 2 * stride, n),
+        floats(at + 3 * stride, n),
+    )
+    x0, x1, x2, x3 = x[0], x[step], x[2 * step], x[3 * step]
+    x4, x5, x6, x7 = x[4 * step], x[5 * step], x[6 * step], x[7 * step]
+    for j in range(n):
+        a = x0 * r0[j] + x1 * r1[j] + x2 * r2[j] + x3 * r3[j]
+        out[j] -= a + (x4 * r4[j] + x5 * r5[j] + x6 * r6[j] + x7 * r7[j])
+
+
+@kernel
 def _less_one(out, a, x):
     n = out.shape[0]
     r = floats(a, n)
@@ -31,6 +55,11 @@ def _scale(out, x):
 def _less_rows(out, rows, stride, factors, step, first, last):
     """out less the rows first .. last - 1 (at `rows`, `stride` doubles apart), each times its factor (`step` apart)."""
     k = first
+    while k + 8 <= last:
+        _less_eight(
+            out, rows + 8 * stride * k, 8 * stride, floats(factors + 8 * step * k, 7 * step + 1), step
+        )
+        k += 8
     while k + 4 <= last:
         x = floats(factors + 8 * step * k, 3 * step + 1)
         at, s = rows + 8 * stride * k, 8 * stride

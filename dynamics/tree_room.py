@@ -1,5 +1,7 @@
 """Derivatives of a tree's equations of motion: room at fixed addresses, arrays in, arrays out."""
 
+from typing import Any
+
 import numpy as np
 
 from treemech.kinematics.plan import PUBLIC
@@ -16,6 +18,7 @@ class TreeDerivatives:
     def __init__(self, core: Core) -> None:
         n = core.nu
         self.core = core
+        self._entry: Any = None
         self.q, self.u = np.zeros(core.nq), np.zeros(n)
         self.tau, self.ud = np.zeros(n), np.zeros(n)
         self.J, self.A = np.zeros((n, 2 * n)), np.zeros((n, n))
@@ -41,8 +44,10 @@ class TreeDerivatives:
     def _call(self, t: float, forward: int, q: Floats, u: Floats) -> None:
         self.q[:] = q
         self.u[:] = u
+        if self._entry is None:
+            self._entry = native.entry("derivatives")
         with self.core.guard() as failure:
-            status = native.entry("derivatives")(t, forward, *self.addresses, self.core.context_address)
+            status = self._entry(t, forward, *self.addresses, self.core.context_address)
         if status != OK:
             self.core.fail(status, t, failure)
 

@@ -52,7 +52,7 @@ class Analyses:
         mech = cast("Mechanism", self)
         acting = None if inputs is None else _numbers(mech, inputs)
         seen = None if outputs is None else _numbers(mech, outputs)
-        held = ~mech._free(dict.fromkeys(hold), driven=False)
+        held = ~mech._free(dict.fromkeys(hold), driven=False) if hold else None
         t, q, u = _ready(mech, state, "linearize")
         return linearize(mech.core, _room(mech), t, q, u, held, acting, seen, mech._loads(loads))
 
@@ -88,7 +88,7 @@ class Analyses:
         found = balance(mech.core, _room(mech), t, q, motion, close)
         there = mech._state(t, found.q, found.u)
         _ready(mech, there, "equilibrium")
-        held = ~motion.balanced & mech._free({})
+        held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
         small = linearize(mech.core, _room(mech), t, found.q, found.u, held)
         loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
         return Equilibrium(there, loads, found.multipliers, small, found.iterations)
@@ -102,11 +102,13 @@ def _room(mech: "Mechanism") -> TreeDerivatives:
 
 def _ready(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
     """t, q, u of a state, its independent rows chosen and its cut hinges in place."""
-    t, q, u = mech._rows(state, what)
-    if mech.core.loops is not None:
-        mech.core.loops.choose(float(t[0]), q[0])
-        mech._unpack(state, what)
-    return float(t[0]), q[0], u[0]
+    if mech.core.loops is None:
+        t, q, u = mech._unpack(state, what)
+        return float(t), q, u
+    times, qs, us = mech._rows(state, what)
+    mech.core.loops.choose(float(times[0]), qs[0])
+    mech._unpack(state, what)
+    return float(times[0]), qs[0], us[0]
 
 
 def _motion(
