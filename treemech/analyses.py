@@ -1,6 +1,6 @@
 """Analyses that stand on exact derivatives: linearization and equilibrium, by the user's names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -52,7 +52,10 @@ class Analyses:
         mech = cast("Mechanism", self)
         acting = None if inputs is None else _numbers(mech, inputs)
         seen = None if outputs is None else _numbers(mech, outputs)
-        held = ~mech._free(dict.fromkeys(hold), driven=False) if hold else None
+        held = None
+        if hold:
+            held = np.zeros(mech.nu, dtype=bool)
+            held[_numbers(mech, hold)] = True
         t, q, u = _ready(mech, state, "linearize")
         return linearize(mech.core, _room(mech), t, q, u, held, acting, seen, mech._loads(loads))
 
@@ -71,6 +74,7 @@ class Analyses:
         """
         mech = cast("Mechanism", self)
         start, given, speeds = state, dict(fix or {}), dict(rates or {})
+        _not_cut(mech, [*given, *speeds])
         if start is None or given:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
             start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
@@ -125,6 +129,17 @@ def _motion(
     return Motion(loose & ~fixed, balanced, speeds, ~loose, sought)
 
 
+def _not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
+    cut = {c.name for c in mech.info.chords}
+    for name in names:
+        if str(name).partition("[")[0] in cut:
+            raise ElementError(
+                f"{name!r} is cut: its coordinates follow from those of the tree. Name one of those, or connect it with "
+                "role='branch'."
+            )
+
+
 def _numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
     """Numbers of the speeds with these names, in their order; a hinge means all of its speeds."""
+    _not_cut(mech, names)
     return [int(k) for name in names for k in np.flatnonzero(~mech._free({name: None}, driven=False))]

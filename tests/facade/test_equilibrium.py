@@ -105,6 +105,31 @@ def test_h3_the_governor_finds_its_rate():
     assert np.max(np.abs(mech.forward_dynamics(found.state).ud)) < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("stiffness", "gain", "settling", "swinging"),
+    [(1000, 12500, -1.135, 0.091), (2000, 12500, -0.657, None), (3000, 12500, -0.461, None)]
+    + [(1000, 7500, None, -0.133), (1000, 17500, None, 0.304)],
+)
+def test_h3_small_motions_with_the_engine_governed(stiffness, gain, settling, swinging):
+    """Spring, damper and the torque gain x spring deformation close the loop around the linear system."""
+    mech = governor()
+    start = mech.assemble(fix={"slide": -0.15}, guess=NEAR)
+    steady = mech.equilibrium(start, fix={"slide": -0.15}, rates={"spin": 5.0}, free=["spin"]).state
+    small = mech.linearize(steady, inputs=["slide", "spin"], outputs=["slide"])
+    place, rate = small.C[0], (small.C @ small.A)[0]
+    feedback = np.array([-stiffness * place - 30.0 * rate, -gain * place])
+    values = np.linalg.eigvals(small.A + small.B @ feedback)
+    real = sorted(v.real for v in values if abs(v.imag) < 1e-9)
+    pair = [v for v in values if v.imag > 1.0]
+    assert len(real) == 2 and len(pair) == 1
+    assert real[1] == pytest.approx(0.0, abs=1e-9)  # the angle of the spindle
+    if settling is not None:
+        assert real[0] == pytest.approx(settling, abs=6e-4)
+    if swinging is not None:
+        assert pair[0].real == pytest.approx(swinging, abs=6e-4)
+        assert pair[0].imag == pytest.approx(6.6, abs=0.1)
+
+
 def test_h3_the_governor_finds_its_place_at_a_given_rate():
     mech = governor()
     start = mech.assemble(fix={"slide": -0.15}, guess=NEAR)
@@ -172,3 +197,12 @@ def test_a_free_rate_needs_a_start():
     mech = governor()
     with pytest.raises(tm.ElementError, match="'spin' is free"):
         mech.equilibrium(mech.assemble(guess=NEAR), free=["spin"])
+
+
+def test_a_cut_hinge_cannot_be_held():
+    mech = quick_return()
+    near = mech.assemble(guess={"A": 0.72, "B": -0.8, "C": 1.5, "D": -1.5, "E": 0.8, "line": 1.6})
+    cut = mech.tree.chords[0].name
+    for call in (lambda: mech.linearize(near, hold=[cut]), lambda: mech.equilibrium(near, fix={cut: 0.1})):
+        with pytest.raises(tm.ElementError, match=f"{cut!r} is cut"):
+            call()

@@ -82,7 +82,11 @@ def test_state_space_answers_a_load_as_the_simulation_does():
     np.testing.assert_allclose(pushed.ud, small.B[3:, 0][np.argsort(small.states[:3])], atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(16))
+# seeds whose independent coordinates have rotations of a ball among them, which cannot be fixed by name
+ROTATIONS = {11, 13}
+
+
+@pytest.mark.parametrize("seed", sorted(set(range(18)) - ROTATIONS))
 def test_closed_chains_agree_with_differences_of_their_independent_motion(seed):
     """x' as a function of the independent coordinates and rates, chains closed anew, also far from an equilibrium."""
     mechanism = random_mechanism(seed, seed % 2 == 0, 1 + (seed // 2) % 3)
@@ -92,8 +96,9 @@ def test_closed_chains_agree_with_differences_of_their_independent_motion(seed):
     n = len(small.states) // 2
     names = small.states[:n]
     assert small.states[n:] == [name + "'" for name in names]
-    if any(mech.lagrange.hinges[i].hinge.euler_parameters is not None for i in _owners(mech, names)):
-        pytest.skip("rotations of a ball cannot be fixed by name")
+    assert set(names) <= set(
+        mech.coordinates
+    )  # no rotation of a ball among them, which could not be fixed by name
     numbers = [mech.speeds.index(name) for name in names]
     places = [mech.coordinates.index(name) for name in names]
     guess = {c.name: state.q[c.q_slice] for c in mech.lagrange.hinges}
@@ -109,12 +114,6 @@ def test_closed_chains_agree_with_differences_of_their_independent_motion(seed):
         [differences(lambda h, e=e: rates(h * e), (2 * n,), orders=1).first for e in np.eye(2 * n)]
     ).T
     assert np.max(np.abs(small.A - want)) < 1e-7 * np.max(np.abs(want))  # assembled to 1e-12
-
-
-def _owners(mech, names):
-    return [
-        i for i, c in enumerate(mech.lagrange.hinges) if any(n.partition("[")[0] == c.name for n in names)
-    ]
 
 
 def test_rotations_of_a_turning_ball_follow_the_angular_velocity():
