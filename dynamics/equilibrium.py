@@ -2,7 +2,7 @@
 
 Balance of loads on all displacements the constraints allow: N^T (A ud - Q) = 0 with ud = 0, by Newton's method in
 independent coordinates with exact derivatives, the chains closed after every step, steps limited and shortened until
-the residual falls.
+the residual falls, or, downhill, until the loads have done work.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.assembly import move, null_space
+from treemech.kinematics.assembly import move, null_space, worst_row
 from treemech.kinematics.plan import FORCE, MOMENT
 from treemech.topology import ConvergenceError
 
@@ -99,17 +99,60 @@ def balance(
     q: Floats,
     motion: Motion,
     close: Callable[[Floats], Floats],
+    downhill: bool = False,
 ) -> Balance:
-    """Newton's method from q, a closed position; `close`: the nearest closed position next to one."""
-    rates, names = motion.rates.copy(), core.coordinates.u_names
+    """Newton's method from q, a closed position; `close`: the nearest closed position next to one.
+
+    Steps must bring the residual down. Where that leads nowhere, or `downhill` from the start, they go against the loads
+    instead, stiffness taken as positive, as long as the loads do work; so an unstable balance is left again.
+    """
+    here, rates, iteration = _descend(core, tree, t, q, motion, close, downhill)
+    if not _found(here) and not downhill and not motion.sought:
+        here, rates, iteration = _descend(core, tree, t, q, motion, close, True)
+    if not _found(here):
+        unbalanced, names = here.N @ here.residual, core.coordinates.u_names
+        worst = int(np.argmax(np.abs(unbalanced)))
+        raise ConvergenceError(
+            f"no equilibrium found: {names[worst]!r} is out of balance by {abs(unbalanced[worst]):.3g} (N, N m). Start "
+            "nearer to it, fix what has no place of its own, or give the rates it turns with."
+        )
+    if core.loops is not None:
+        bias = core.constraints(t, here.q, here.u).bias
+        if _size(bias) > 1e-8 * (1.0 + _size(here.u) ** 2):
+            name, gap = worst_row(core.layout.chords.rows, bias)
+            raise ConvergenceError(
+                f"no relative equilibrium at these rates: for {name!r} to stay closed coordinates must accelerate "
+                f"({gap:.3g} m/s2, rad/s2). Give rates of coordinates that turn the mechanism as a whole."
+            )
+    chosen = motion.balanced
+    multipliers = _least(here.partials[:, chosen].T, here.loads[chosen])
+    return Balance(here.q, here.u, here.loads - here.partials.T @ multipliers, multipliers, iteration)
+
+
+def _found(here: _Point) -> bool:
+    return here.size <= 1e3 * _BALANCED * here.scale
+
+
+def _descend(
+    core: Core,
+    tree: TreeDerivatives,
+    t: float,
+    q: Floats,
+    motion: Motion,
+    close: Callable[[Floats], Floats],
+    downhill: bool,
+) -> tuple[_Point, Floats, int]:
+    """(the last point, its rates, number of steps)"""
+    rates = motion.rates.copy()
     here = _evaluate(core, t, q, rates, motion)
     for iteration in range(_STEPS):
-        if here.size <= _BALANCED * here.scale:
-            break
-        step, change = _newton(core, tree, t, here, motion)
-        largest = max(_size(step), 1e-300)
-        factor = min(1.0, _LONGEST / largest)
-        there = here
+        balanced = here.size <= _BALANCED * here.scale
+        if balanced and not downhill:
+            return here, rates, iteration
+        step, change, falls = _newton(core, tree, t, here, motion, downhill, balanced)
+        if balanced and not falls:
+            return here, rates, iteration
+        factor = min(1.0, _LONGEST / max(_size(step), 1e-300))
         for _ in range(30):
             more = rates.copy()
             more[motion.sought] += factor * change
@@ -117,22 +160,19 @@ def balance(
                 there = _evaluate(core, t, close(move(core.coordinates, here.q, factor * step)), more, motion)
             except ConvergenceError:
                 there = here._replace(size=np.inf)
-            if there.size < here.size * (1.0 - 1e-4 * factor):
+            if downhill and np.isfinite(there.size):
+                before = float(factor * (here.N @ here.residual) @ step)
+                work = 0.5 * (before + float(factor * (there.N @ there.residual) @ step))
+                better = work <= min(0.1 * before, 0.0) or there.size < 0.1 * here.size
+            else:
+                better = there.size < here.size * (1.0 - 1e-4 * factor)
+            if better:
                 break
             factor *= 0.5
-        if not there.size < here.size:
-            break
+        if not better:
+            return here, rates, iteration
         here, rates = there, more
-    if not here.size <= 1e3 * _BALANCED * here.scale:
-        unbalanced = here.N @ here.residual
-        worst = int(np.argmax(np.abs(unbalanced)))
-        raise ConvergenceError(
-            f"no equilibrium found: {names[worst]!r} is out of balance by {abs(unbalanced[worst]):.3g} (N, N m). Start "
-            "nearer to it, fix what has no place of its own, or give the rates it turns with."
-        )
-    chosen = motion.balanced
-    multipliers = _least(here.partials[:, chosen].T, here.loads[chosen])
-    return Balance(here.q, here.u, here.loads - here.partials.T @ multipliers, multipliers, iteration)
+    return here, rates, _STEPS
 
 
 def _size(x: Floats) -> float:
@@ -175,9 +215,16 @@ def _speeds(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) -> F
 
 
 def _newton(
-    core: Core, tree: TreeDerivatives, t: float, here: _Point, motion: Motion
-) -> tuple[Floats, Floats]:
-    """(displacement, change of the rates sought) that would balance the loads, were they linear."""
+    core: Core,
+    tree: TreeDerivatives,
+    t: float,
+    here: _Point,
+    motion: Motion,
+    downhill: bool = False,
+    balanced: bool = False,
+) -> tuple[Floats, Floats, bool]:
+    """(displacement, change of the rates sought, whether a balance is unstable) that would balance the loads, were they
+    linear; `downhill`: with every stiffness taken as positive, and away from a balance that has a negative one."""
     n, zero = core.nu, np.zeros(core.nu)
     tau_q, tau_u, _ = tree.inverse_dynamics(t, here.q, here.u, zero)
     speeds_q, P = np.zeros((n, n)), here.partials
@@ -188,6 +235,16 @@ def _newton(
         rows = row_derivatives(core, tree, t, here.q, here.u, zero, multipliers)
         tau_q = tau_q - rows.loads_q
         speeds_q[others] = -_least(P[:, others], rows.velocity_q)
+    by_q = tau_q + tau_u @ speeds_q
+    if downhill:
+        K = here.N.T @ by_q @ here.N
+        values, V = np.linalg.eigh(0.5 * (K + K.T))
+        largest = _size(values)
+        if balanced:
+            falls = bool(len(values) and values[0] < -1e-6 * largest)
+            return here.N @ V[:, 0] if falls else zero, np.zeros(0), falls
+        stiffness = np.maximum(np.abs(values), 1e-3 * largest + 1e-300)
+        return here.N @ (V @ (-(V.T @ here.residual) / stiffness)), np.zeros(0), False
     moves = np.zeros((n, 0))
     if np.any(motion.movable):
         holonomic = ~core.layout.chords.nonholonomic
@@ -197,7 +254,6 @@ def _newton(
     unit = np.eye(n)[:, motion.sought]
     if core.loops is not None and motion.sought:
         unit[others] -= _least(P[:, others], P @ unit)
-    J = here.N.T @ np.hstack(((tau_q + tau_u @ speeds_q) @ moves, tau_u @ unit))
-    x = _least(J, -here.residual)
+    x = _least(here.N.T @ np.hstack((by_q @ moves, tau_u @ unit)), -here.residual)
     k = moves.shape[1]
-    return moves @ x[:k], x[k:]
+    return moves @ x[:k], x[k:], False

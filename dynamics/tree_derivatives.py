@@ -23,6 +23,8 @@ q are those of the speeds, q' = N(q) u: for Euler parameters rotations as the an
 
 from treemech.kinematics.kernel import floats, floats2, kernel, load3, load6, load9, store
 from treemech.kinematics.plan import (
+    APPLIED_F,
+    APPLIED_N,
     BALL,
     COLUMN,
     COM,
@@ -270,7 +272,7 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, room):
     store(Y, 0, VELOCITY + 3, _NIL)
     store(Y, 0, ACCELERATION, _NIL)
     store(Y, 0, ACCELERATION + 3, (-g[0], -g[1], -g[2]))
-    origin = _NIL
+    origin, loaded = _NIL, n_loads(plan) > 0
     for i in range(1, body.shape[0]):
         p, kind, first, n = body[i, PARENT], body[i, KIND], body[i, DOF], body[i, NU]
         if p == 0:
@@ -314,6 +316,12 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, room):
                 return HINGE_FAILED + 16 * i
             _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * N_OWN * i, wp, vp, w, v)
         _own_body(plan, W, Y, i, origin)
+        if loaded:  # as if they turned with the body
+            force = load3(W, i, APPLIED_F)
+            moment = add(load3(W, i, APPLIED_N), cross(pos, force))
+            for k in range(3):
+                Y[i, MOMENT + k] -= moment[k]
+                Y[i, FORCE + k] -= force[k]
     return OK
 
 
@@ -374,7 +382,7 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
 
 @kernel
 def _loads(plan, W, Y, Z, t, J, G, room):
-    """External loads: -d(load on the speeds) / d (q, u); OK, or a status. `G`, `room`: scratch."""
+    """External loads: -d(load on the speeds) / d (q, u), less what turning with their bodies makes of it; OK, or a status."""
     body, table = bodies(plan), load_table(plan)
     rows, nq, nu = counts(plan)
     effort, part = floats(G, 6), floats2(G + 48, 12, 6)
@@ -430,26 +438,6 @@ def _loads(plan, W, Y, Z, t, J, G, room):
 
 
 @kernel
-def _carry_loads(plan, W, Y, G, t):
-    """The external loads into the loads of their bodies, as if they turned with them."""
-    body, table, effort = bodies(plan), load_table(plan), floats(G, 6)
-    for l in range(table.shape[0]):
-        if not effort_partials(plan, l, t, G):
-            return LOAD_FAILED + 16 * l
-        i, base, x, velocity, omega = load_end(plan, l)
-        root = i
-        while root > 0 and body[root, PARENT] > 0:
-            root = body[root, PARENT]
-        arm = sub(x, load3(W, root, P))
-        force = (effort[0], effort[1], effort[2])
-        moment = add(cross(arm, force), (effort[3], effort[4], effort[5]))
-        for k in range(3):
-            Y[i, MOMENT + k] -= moment[k]
-            Y[i, FORCE + k] -= force[k]
-    return OK
-
-
-@kernel
 def tree_derivatives(plan, W, S, t, ud, J, A, room):
     """d tau / d (q, u) (nu, 2 nu) and the lower triangle of A, regular order, at the addresses J and A.
 
@@ -473,8 +461,6 @@ def tree_derivatives(plan, W, S, t, ud, J, A, room):
     for k in range(nu * nu):
         lower[k] = 0.0
     status = _outwards(plan, W, S, Y, Z, t, ud, table, more)
-    if status == OK and loaded:
-        status = _carry_loads(plan, W, Y, G, t)
     if status != OK:
         return status
     _inwards(plan, W, S, Y, Z, z, T, table, J, A)

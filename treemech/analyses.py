@@ -65,12 +65,14 @@ class Analyses:
         fix: Mapping[str, Any] | None = None,
         rates: Mapping[str, Any] | None = None,
         free: Sequence[str] = (),
+        downhill: bool = False,
     ) -> Equilibrium:
         """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
         `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
         rates, which stay where the state has them (relative equilibrium). `free`: of those, rates that are sought
         themselves, from the given ones on; as there are no loads then, what is fixed must balance as well.
+        What is found is the balance near the state, stable or not; `downhill` ends in a stable one if there is any.
         """
         mech = cast("Mechanism", self)
         start, given, speeds = state, dict(fix or {}), dict(rates or {})
@@ -89,7 +91,7 @@ class Analyses:
                 mech.lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale()
             )
 
-        found = balance(mech.core, _room(mech), t, q, motion, close)
+        found = balance(mech.core, _room(mech), t, q, motion, close, downhill and not motion.sought)
         there = mech._state(t, found.q, found.u)
         _ready(mech, there, "equilibrium")
         held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None

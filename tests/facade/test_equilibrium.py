@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import treemech as tm
+from tests.mechanisms import random_mechanism
+from tests.models import random_state, random_system
+from treemech.elements.differences import differences
 
 
 def equal(x):
@@ -182,6 +185,51 @@ def test_upside_down_is_an_equilibrium_that_is_not_stable():
     found = mech.equilibrium(mech.state(q={"A": np.pi / 2 + 0.05, "B": 0.02}))
     assert found.state["A"][0][0] == pytest.approx(np.pi / 2, abs=1e-9)
     assert not found.stable
+
+
+def test_downhill_leaves_what_is_not_stable():
+    mech = two_bars()
+    found = mech.equilibrium(mech.state(q={"A": np.pi / 2, "B": 0.0}), downhill=True)
+    assert np.cos(found.state["A"][0][0] + np.pi / 2) == pytest.approx(1.0, abs=1e-12)
+    assert found.stable
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_trees_find_a_balance_and_downhill_a_stable_one_of_lower_energy(seed):
+    mech = random_system(seed, n=4, kinds=("Revolute", "Ball", "Universal"), loads=False).build()
+    start = random_state(mech, seed, speed=0.0)
+    found = mech.equilibrium(start)
+    assert np.max(np.abs(mech.forward_dynamics(found.state).ud)) < 1e-8
+    hanging = mech.equilibrium(start, downhill=True)
+    assert hanging.stable
+    assert mech.energy(hanging.state).potential < mech.energy(start).potential
+    assert np.max(np.abs(mech.forward_dynamics(hanging.state).ud)) < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(0, 12, 2))
+def test_a_chain_held_by_its_freedoms_needs_the_derivative_of_its_energy(seed):
+    mechanism = random_mechanism(seed, True, 1)
+    mech = mechanism.system.build()
+    start = mech.assemble(guess=mechanism.q)
+    names = mech.mobility(start).suitable
+    at = {name: float(start[name][0][0]) for name in names}
+    found = mech.equilibrium(start, fix=at)
+    assert found.linearization.states == [] and found.stable
+
+    def potential(name, h):
+        guess = {n: q for n, q in mechanism.q.items() if n not in at}
+        return np.array([mech.energy(mech.assemble(fix=at | {name: at[name] + h}, guess=guess)).potential])
+
+    for name in names:
+        want = differences(lambda h, name=name: potential(name, h), (1,), orders=1).first[0]
+        assert found.loads[name] == pytest.approx(want, abs=1e-7 * (1.0 + abs(want)))
+
+
+def test_a_loop_driven_at_a_constant_rate_is_no_relative_equilibrium():
+    mech = quick_return()
+    near = mech.assemble(guess={"A": 0.72, "B": -0.8, "C": 1.5, "D": -1.5, "E": 0.8, "line": 1.6})
+    with pytest.raises(tm.ConvergenceError, match="no relative equilibrium"):
+        mech.equilibrium(near, rates={"B": 2.0})
 
 
 def test_what_falls_is_named():
