@@ -48,7 +48,7 @@ from treemech.kinematics.plan import (
 )
 from treemech.kinematics.plan import MASS as BODY_MASS
 from treemech.kinematics.record_partials import record_partials
-from treemech.kinematics.status import HINGE_FAILED, LOAD_FAILED, OK
+from treemech.kinematics.status import HINGE_FAILED, OK
 from treemech.kinematics.sweep import columns, origin_velocities
 from treemech.kinematics.vector import (
     add,
@@ -59,7 +59,6 @@ from treemech.kinematics.vector import (
     rotate_symmetric,
     scale,
     sub,
-    symmetric,
     unrotate,
 )
 from treemech.kinematics.views import (
@@ -69,7 +68,6 @@ from treemech.kinematics.views import (
     counts,
     dofs,
     gravity,
-    load_table,
     n_loads,
     own_u,
     run_starts,
@@ -95,38 +93,15 @@ from .derivative_plan import (
     SPEED_Z,
     VELOCITY,
 )
-from .effort_partials import effort_partials, load_end
+from .effort_partials import load_derivatives
+from .spatial import column, inertia_times, motion_cross, put_column
 
 _NIL = (0.0, 0.0, 0.0)
 
 
 @kernel
-def _put(Z, k, d, a, b):
-    for j in range(3):
-        Z[k + j, d] = a[j]
-        Z[k + 3 + j, d] = b[j]
-
-
-@kernel
-def _three(Z, k, d):
-    return (Z[k, d], Z[k + 1, d], Z[k + 2, d])
-
-
-@kernel
 def _of(record, o):
     return (record[o], record[o + 1], record[o + 2])
-
-
-@kernel
-def _motion_cross(w, v, a, b):
-    """(w, v) x (a, b) of two motions"""
-    return cross(w, a), add(cross(w, b), cross(v, a))
-
-
-@kernel
-def _inertia(m, h, J, w, v):
-    """(moment, force) = I (w, v)"""
-    return add(symmetric(J, w), cross(h, v)), sub(scale(m, v), cross(h, w))
 
 
 @kernel
@@ -142,8 +117,8 @@ def _own_body(plan, W, Y, i, origin):
         J[3] + cc - h[1] * c[1], J[4] - h[1] * c[2], J[5] + cc - h[2] * c[2],
     )  # fmt: skip
     w, v = load3(Y, i, VELOCITY), load3(Y, i, VELOCITY + 3)
-    L, p = _inertia(m, h, J, w, v)
-    n, f = _inertia(m, h, J, load3(Y, i, ACCELERATION), load3(Y, i, ACCELERATION + 3))
+    L, p = inertia_times(m, h, J, w, v)
+    n, f = inertia_times(m, h, J, load3(Y, i, ACCELERATION), load3(Y, i, ACCELERATION + 3))
     half = 0.5 * (J[0] + J[3] + J[5])
     g0 = cross(w, (half - J[0], -J[1], -J[2]))
     g1 = cross(w, (-J[1], half - J[3], -J[4]))
@@ -187,7 +162,7 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
     spatial_v, spatial_a = add(vJ, cross(pos, wJ)), add(add(av, cross(pos, aw)), cross(vJ, wJ))
     for d in range(first, first + n):
         wj, vj = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
-        sw, sv = _three(Z, SPEED_S, d), _three(Z, SPEED_S + 3, d)
+        sw, sv = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d)
         own = floats(D + 8 * N_OWN * dof[d, COLUMN], N_OWN)
         dw, dv = _NIL, _NIL  # of the hinge velocity and acceleration at the origin, by coordinate d
         daw, dav = _NIL, _NIL
@@ -206,11 +181,11 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
         # to the reference point, of which the origin is `pos` away, moving with vj
         ev = add(add(dv, cross(pos, dw)), cross(vj, wJ))
         ea = add(add(dav, cross(pos, daw)), add(cross(vj, aw), add(cross(dv, wJ), cross(vJ, dw))))
-        xw, xv = _motion_cross(sw, sv, wJ, spatial_v)
+        xw, xv = motion_cross(sw, sv, wJ, spatial_v)
         ew, ev = sub(dw, xw), sub(ev, xv)
-        xw, xv = _motion_cross(sw, sv, aw, spatial_a)
+        xw, xv = motion_cross(sw, sv, aw, spatial_a)
         zw, zv = sub(daw, xw), sub(ea, xv)
-        xw, xv = _motion_cross(add(wp, w), add(vp, v), ew, ev)
+        xw, xv = motion_cross(add(wp, w), add(vp, v), ew, ev)
         zw, zv = add(zw, xw), add(zv, xv)
         bv = add(add(bv, cross(pos, bw)), add(cross(vj, wJ), cross(vJ, wj)))
         for k in range(3):
@@ -233,14 +208,14 @@ def _own_loads(plan, W, S, Z, i, origin, D, N, F, J):
     for j in range(first, first + n):
         own = floats(D + 8 * N_OWN * dof[j, COLUMN], N_OWN)
         vj = load3(S, j, PARTIAL_V)
-        sw, sv = _three(Z, SPEED_S, j), _three(Z, SPEED_S + 3, j)
+        sw, sv = column(Z, SPEED_S, j), column(Z, SPEED_S + 3, j)
         for k in range(first, first + n):
             x = dot(cross(vj, load3(S, k, PARTIAL_W)), F)
             if table:
                 c = dof[k, COLUMN]
                 x += dot(rotate(T, _of(own, 12 + 3 * n + 3 * c)), at_origin)
                 x += dot(rotate(T, _of(own, 12 + 3 * c)), F)
-            a, b = _motion_cross(sw, sv, _three(Z, SPEED_S, k), _three(Z, SPEED_S + 3, k))
+            a, b = motion_cross(sw, sv, column(Z, SPEED_S, k), column(Z, SPEED_S + 3, k))
             floats(J + 8 * (2 * dof.shape[0] * k + j), 1)[0] += x - dot(a, N) - dot(b, F)
 
 
@@ -294,22 +269,22 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, room):
             sv = add(sv, cross(pos, sw))
             rw, rv = add(rw, scale(x, sw)), add(rv, scale(x, sv))
             dw, a = add(dw, scale(y, sw)), add(a, scale(y, sv))
-            yw, yv = _motion_cross(wp, vp, sw, sv)
-            zw, zv = _motion_cross(dwp, ap, sw, sv)
-            xw, xv = _motion_cross(wp, vp, yw, yv)
-            _put(Z, SPEED_S, d, sw, sv)
-            _put(Z, SPEED_Y, d, yw, yv)
-            _put(Z, SPEED_Z, d, add(zw, xw), add(zv, xv))
+            yw, yv = motion_cross(wp, vp, sw, sv)
+            zw, zv = motion_cross(dwp, ap, sw, sv)
+            xw, xv = motion_cross(wp, vp, yw, yv)
+            put_column(Z, SPEED_S, d, sw, sv)
+            put_column(Z, SPEED_Y, d, yw, yv)
+            put_column(Z, SPEED_Z, d, add(zw, xw), add(zv, xv))
         w, v = add(wp, rw), add(vp, rv)
-        xw, xv = _motion_cross(wp, vp, rw, rv)
+        xw, xv = motion_cross(wp, vp, rw, rv)
         store(Y, i, VELOCITY, w)
         store(Y, i, VELOCITY + 3, v)
         store(Y, i, ACCELERATION, add(dw, xw))
         store(Y, i, ACCELERATION + 3, add(add(a, xv), cross(rate, rw)))
         for d in range(first, first + n):
-            xw, xv = _motion_cross(w, v, _three(Z, SPEED_S, d), _three(Z, SPEED_S + 3, d))
-            _put(
-                Z, SPEED_E, d, add(xw, _three(Z, SPEED_Y, d)), add(xv, _three(Z, SPEED_Y + 3, d))
+            xw, xv = motion_cross(w, v, column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d))
+            put_column(
+                Z, SPEED_E, d, add(xw, column(Z, SPEED_Y, d)), add(xv, column(Z, SPEED_Y + 3, d))
             )  # V_p x s is still all there is in y
         if kind == BALL or kind == FREE or kind == TABLE:
             if kind == TABLE and not record_partials(plan, i, t, table + 8 * 6 * N_OWN * i, N_OWN, room):
@@ -342,14 +317,14 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
         N, F = load3(Y, i, MOMENT), load3(Y, i, FORCE)
         trace = G[0] + G[4] + G[8]
         for d in range(first, first + n):
-            sw, sv, yw = _three(Z, SPEED_S, d), _three(Z, SPEED_S + 3, d), _three(Z, SPEED_Y, d)
-            a, f = _inertia(m, h, I, sw, sv)
+            sw, sv, yw = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d), column(Z, SPEED_Y, d)
+            a, f = inertia_times(m, h, I, sw, sv)
             b = scale(2.0, add(sub(scale(trace, sw), unrotate(G, sw)), cross(p0, sv)))  # 2 B^T s
-            kn, kf = _inertia(m, h, I, _three(Z, SPEED_Z, d), _three(Z, SPEED_Z + 3, d))
+            kn, kf = inertia_times(m, h, I, column(Z, SPEED_Z, d), column(Z, SPEED_Z + 3, d))
             kn = add(kn, scale(2.0, sub(scale(trace, yw), rotate(G, yw))))
             kf = add(kf, scale(2.0, cross(yw, p0)))
             kn, kf = add(kn, add(cross(sw, N), cross(sv, F))), add(kf, cross(sw, F))
-            en, ef = _inertia(m, h, I, _three(Z, SPEED_E, d), _three(Z, SPEED_E + 3, d))
+            en, ef = inertia_times(m, h, I, column(Z, SPEED_E, d), column(Z, SPEED_E + 3, d))
             en = add(en, scale(2.0, sub(scale(trace, sw), rotate(G, sw))))
             ef = add(ef, scale(2.0, cross(sw, p0)))
             for r in range(run_start[d], run_start[d + 1]):
@@ -368,73 +343,16 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
                     cq, cu = floats(T, before - start), floats(T + stride, before - start)
                     _six(cq, z + 8 * start, stride, kn, kf)
                     _six(cu, z + 8 * start, stride, en, ef)
-                    column = floats(J + 8 * (2 * nu * start + d), 2 * nu * (before - start - 1) + nu + 1)
+                    below = floats(J + 8 * (2 * nu * start + d), 2 * nu * (before - start - 1) + nu + 1)
                     for j in range(before - start):
-                        column[2 * nu * j] = cq[j]
-                        column[2 * nu * j + nu] = cu[j]
+                        below[2 * nu * j] = cq[j]
+                        below[2 * nu * j + nu] = cu[j]
         if kind == BALL or kind == FREE or kind == TABLE:
             # the reference point is the origin of the first body of the branch
             root = i
             while body[root, PARENT] > 0:
                 root = body[root, PARENT]
             _own_loads(plan, W, S, Z, i, load3(W, root, P), table + 8 * 6 * N_OWN * i, N, F, J)
-
-
-@kernel
-def _loads(plan, W, Y, Z, t, J, G, room):
-    """External loads: -d(load on the speeds) / d (q, u), less what turning with their bodies makes of it; OK, or a status."""
-    body, table = bodies(plan), load_table(plan)
-    rows, nq, nu = counts(plan)
-    effort, part = floats(G, 6), floats2(G + 48, 12, 6)
-    jac, by_q, by_u = floats2(room, nu, 6), floats2(room + 48 * nu, nu, 6), floats2(room + 96 * nu, nu, 6)
-    for l in range(table.shape[0]):
-        if not effort_partials(plan, l, t, G):
-            return LOAD_FAILED + 16 * l
-        i, base, x, velocity, omega = load_end(plan, l)
-        root = i
-        while root > 0 and body[root, PARENT] > 0:
-            root = body[root, PARENT]
-        arm = sub(x, load3(W, root, P))
-        w, v = load3(Y, i, VELOCITY), load3(Y, i, VELOCITY + 3)
-        force, moment = (effort[0], effort[1], effort[2]), (effort[3], effort[4], effort[5])
-        b = i
-        while b > 0:
-            for d in range(body[b, DOF], body[b, DOF] + body[b, NU]):
-                sw, sv = _three(Z, SPEED_S, d), _three(Z, SPEED_S + 3, d)
-                dx = add(sv, cross(sw, arm))
-                dw, dv = _motion_cross(sw, sv, w, v)
-                dw, dv = add(dw, _three(Z, SPEED_Y, d)), add(dv, _three(Z, SPEED_Y + 3, d))
-                dv = add(dv, add(cross(dw, arm), cross(w, dx)))
-                turned_f, turned_m = cross(sw, force), cross(sw, moment)
-                for k in range(3):
-                    jac[d, k] = dx[k]
-                    jac[d, 3 + k] = sw[k]
-                for k in range(6):
-                    q_part, u_part = 0.0, 0.0
-                    for c in range(3):
-                        q_part += part[c, k] * dx[c] + part[3 + c, k] * sw[c]
-                        q_part += part[6 + c, k] * dv[c] + part[9 + c, k] * dw[c]
-                        u_part += part[6 + c, k] * dx[c] + part[9 + c, k] * sw[c]
-                    # as part of F the load was turned with its body
-                    by_q[d, k] = q_part - (turned_f[k] if k < 3 else turned_m[k - 3])
-                    by_u[d, k] = u_part
-            b = body[b, PARENT]
-        b = i
-        while b > 0:
-            for d in range(body[b, DOF], body[b, DOF] + body[b, NU]):
-                row = floats(J + 16 * nu * d, 2 * nu)
-                c = i
-                while c > 0:
-                    for j in range(body[c, DOF], body[c, DOF] + body[c, NU]):
-                        s, r = 0.0, 0.0
-                        for k in range(6):
-                            s += jac[d, k] * by_q[j, k]
-                            r += jac[d, k] * by_u[j, k]
-                        row[j] -= s
-                        row[nu + j] -= r
-                    c = body[c, PARENT]
-            b = body[b, PARENT]
-    return OK
 
 
 @kernel
@@ -464,4 +382,4 @@ def tree_derivatives(plan, W, S, t, ud, J, A, room):
     if status != OK:
         return status
     _inwards(plan, W, S, Y, Z, z, T, table, J, A)
-    return _loads(plan, W, Y, Z, t, J, G, more) if loaded else OK
+    return load_derivatives(plan, W, Y, Z, t, J, G, more) if loaded else OK

@@ -37,7 +37,7 @@ NOT_CORE = (
 )
 CORE_FILES = (
     "applied_loads", "articulated", "closed_steps", "derivative_plan", "effort_partials", "entries", "inverse_matrix",
-    "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta", "stages", "state_jacobian", "step_memory",
+    "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta", "spatial", "stages", "state_jacobian", "step_memory",
     "tableau", "tree_derivatives", "virtual_work",
 )  # fmt: skip
 

@@ -92,14 +92,15 @@ def record_partials(plan, i, t, own, stride, room):
         for k in range(size):
             out[k] = coarse[k]
         _displace(body, i, q, base, rates, 0.0)
+        speed = u[first_u + j]
         for side in range(2):
             sign = 1.0 - 2.0 * side
-            u[first_u + j] += sign
+            u[first_u + j] = speed + sign
             worked = worked and evaluate_record(body, record, parameters(plan), i, t, q, u)
-            u[first_u + j] -= sign
             for k in range(6):
                 half = 0.5 * sign * record[o + size - 6 + k]
                 out[size + k] = half if side == 0 else out[size + k] + half
+        u[first_u + j] = speed
     for k in range(nq):
         q[first_q + k] = base[k]
     for k in range(size):
