@@ -8,6 +8,7 @@ from importlib import import_module
 RUNS = {
     "core": ("core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
     "loops": ("loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
+    "stiff": ("stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
     "reference": ("reference_runs", "problems with known answers: error and time"),
 }
 

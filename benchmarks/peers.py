@@ -110,7 +110,7 @@ class Peer(ABC):
     name = ""
 
     def __init__(self, mech: tm.Mechanism) -> None:
-        if mech.tree.chords or mech.prescriptions or mech.core.layout.loads:
+        if mech.tree.chords or mech.prescriptions or mech.core.layout.efforts.applied:
             raise NoSuchJoint(f"{self.name}: only trees without prescribed motion and loads are mapped.")
         self.mech = mech
         self.places: list[tuple[Coordinates, Joint, int, int]] = []

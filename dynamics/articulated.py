@@ -65,7 +65,7 @@ from treemech.kinematics.views import (
     bodies,
     constants,
     dofs,
-    n_loads,
+    n_efforts,
     n_prescribed,
     prescriptions,
     signal_values,
@@ -78,7 +78,7 @@ from .virtual_work import body_inertia, ground
 def _initialise(plan, W):
     """Every body alone: its inertia about its origin and the loads that do not depend on ud."""
     C = constants(plan)
-    loaded = n_loads(plan) > 0
+    loaded = n_efforts(plan) > 0
     for i in range(1, W.shape[0]):
         d, h, J, about = body_inertia(C, W, i)
         m = C[i, MASS]

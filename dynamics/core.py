@@ -1,7 +1,7 @@
 """One model in the compiled core: arrays in, arrays out. The last Python before the addresses."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,24 +29,45 @@ from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout
 from treemech.kinematics.plan import (
     APPLIED_LOADS,
+    AUDIT,
     COLUMN,
     COM,
+    COMPOSITE,
     D_INV,
     DOF,
     KIND,
+    N_AUDIT,
     N_FREE,
     PIVOT,
     PLACE_P,
+    POINT_P,
+    POINT_R,
+    POINT_S,
     PRESCRIBED_U,
     PRISMATIC,
     PUBLIC,
+    REACTION,
+    REACTIONS,
+    REMEMBER,
     REVOLUTE,
+    SIZES,
     TABLE,
     TABLE_HINGE,
+    Z_ROWS,
     make_context,
     make_work,
 )
-from treemech.kinematics.status import CHORD_FAILED, HINGE_FAILED, LOAD_FAILED, OK, SIGNAL_FAILED, split
+from treemech.kinematics.status import (
+    CHORD_FAILED,
+    EFFORT_NOT_FINITE,
+    HINGE_FAILED,
+    LOAD_FAILED,
+    OK,
+    POINT_LOST,
+    REACTION_LOST,
+    SIGNAL_FAILED,
+    split,
+)
 from treemech.topology import ElementError, Tree, TreemechError
 
 from . import native
@@ -55,6 +76,11 @@ from .loop_core import Loops
 Floats = NDArray[np.float64]
 N_TRACE = 30
 _NONE = np.zeros(0)
+_WHAT = {
+    EFFORT_NOT_FINITE: "gives a load or a rate that is not a finite number",
+    REACTION_LOST: "and the load it depends on have no common solution",
+    POINT_LOST: "has no internal equilibrium near the last one: look at the stiffness behind its points,",
+}
 # Columns of a trace, world components
 ROTATION, POSITION, OMEGA = slice(0, 9), slice(9, 12), slice(12, 15)
 VELOCITY, ALPHA, ACCELERATION = slice(15, 18), slice(18, 21), slice(21, 24)
@@ -77,19 +103,35 @@ class Constraints(NamedTuple):
     loads: Floats  # A ud - Q (nu,)
 
 
+class Rest(NamedTuple):
+    """What the integrator carries besides q and u: states of elements with their memory, cut hinges, energy audit."""
+
+    z: Floats
+    cut: Floats
+    audit: Floats
+
+
 class Core:
     """Plan, Work and context of one model, and the entry points on them. Not for two threads at once."""
 
     def __init__(self, tree: Tree, coordinates: Lagrange, layout: Layout) -> None:
         self.tree, self.coordinates, self.layout = tree, coordinates, layout
         self.nq, self.nu, self.rows = coordinates.nq, coordinates.nu, len(tree.bodies)
-        self.work = make_work(layout.plan, self.nq, layout.parameters)
-        self.context = make_context(layout.plan, self.work, self.nq)
+        efforts = layout.efforts
+        self.nz, self.nx, self.n_cut, self.n_audit = efforts.nz, efforts.nx, len(layout.chords.start), 0
+        self.work = make_work(layout.plan, self.nq, layout.parameters, efforts.room, self.nz)
+        self.work.z[: self.nz] = efforts.start
+        self.forget_points()
+        self.context = make_context(layout.plan, self.work, self.nq, self.nz, self.nx)
         self.context_address = data(self.context)
         if np.any(layout.plan.body[:, KIND] == TABLE):
             self.context[TABLE_HINGE] = native.address("table_hinge")
-        if layout.loads:
+        if len(layout.plan.efforts):
             self.context[APPLIED_LOADS] = native.address("applied_loads")
+        if len(layout.plan.composites):
+            self.context[COMPOSITE] = native.address("composite")
+        if np.any(layout.plan.efforts[:, REACTION] >= 0):
+            self.context[REACTIONS] = native.address("reactions")
         self.chord_work = make_chord_work(layout.chords)
         self.chord_context = make_chord_context(self.context_address, layout.chords, self.chord_work)
         if any(by_address(element) for element in layout.chords.elements):
@@ -102,6 +144,55 @@ class Core:
         order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
         self.loops: Loops | None = Loops(self) if layout.chords.rows else None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether an element writes something down after every step."""
+        return bool(np.any(self.layout.plan.efforts[:, REMEMBER]))
+
+    @property
+    def state_names(self) -> list[str]:
+        """Of the integrator's y."""
+        c = self.coordinates
+        return [
+            *(f"{n}.q" for n in c.q_names),
+            *(f"{n}.u" for n in c.u_names),
+            *self.layout.efforts.z_names,
+            *(f"cut coordinate {k}" for k in range(self.n_cut)),
+            *(f"audit {k}" for k in range(self.n_audit)),
+        ]
+
+    def audit(self, wanted: bool) -> None:
+        """Whether the energy audit is integrated along."""
+        self.n_audit = N_AUDIT * len(self.layout.plan.efforts) if wanted else 0
+        self.context[AUDIT] = int(wanted)
+
+    def forget_points(self) -> None:
+        """Internal points of composites start anew: where the user says, or in the middle of their ends."""
+        for row, name in zip(self.work.point, self.layout.efforts.point_names, strict=True):
+            composite = next(c for c in self.layout.efforts.composites if c.name == name.composite)
+            start = composite.start.get(name.name, np.array([np.nan]))
+            row[:] = 0.0
+            row[POINT_P : POINT_P + 3] = start
+            row[POINT_S] = start[0]
+            row[[POINT_R, POINT_R + 4, POINT_R + 8]] = 1.0
+
+    @contextmanager
+    def seeing(self, z: Floats | None) -> Iterator[None]:
+        """Elements have these states: z of one state, or of the many states (rows) of the calls inside."""
+        if z is None or not self.nz:
+            yield
+            return
+        if z.ndim == 1:
+            self.work.z[:] = z
+            yield
+            return
+        rows = np.ascontiguousarray(z)
+        self.context[Z_ROWS] = data(rows)
+        try:
+            yield
+        finally:
+            self.context[Z_ROWS] = 0
 
     def guard(self) -> AbstractContextManager[Any]:
         """Catches what a foreign element raises; free for models without one."""
@@ -122,7 +213,9 @@ class Core:
             if status != OK:
                 self.fail(status, float(self._t[0]), failure)
         else:
-            self._forward(1, a, b, c, d, e, self.context_address)
+            status = self._forward(1, a, b, c, d, e, self.context_address)
+            if status != OK:
+                self.fail(status, t, None)
         return self._ud.copy()
 
     def many(self, name: str, t: Floats, *arrays: Floats) -> None:
@@ -156,18 +249,31 @@ class Core:
         A.reshape(-1)[:: self.nu + 1] *= 0.5
         return A if self._regular is None else A[self._regular]
 
-    def pack(self, q: Floats, u: Floats, cut: Floats = _NONE) -> Floats:
-        """The integrator's y of one state: q, speeds, coordinates of cut hinges.
+    def pack(self, q: Floats, u: Floats, z: Floats = _NONE, cut: Floats = _NONE) -> Floats:
+        """The integrator's y of one state: q, speeds, z of the elements, coordinates of cut hinges, audit.
 
         Angular speeds that go with Euler parameters are in the base of the outer body.
         """
-        y = np.concatenate((q, u, cut))
+        y = np.concatenate((q, u, z, cut, np.zeros(self.n_audit)))
         for c in self.coordinates.hinges:
             k = c.hinge.euler_parameters
             if k is not None and c.forward:
                 at = slice(self.nq + c.u + k, self.nq + c.u + k + 3)
                 y[at] = c.hinge.motion(q[c.q_slice]).rotation.T @ y[at]
         return y
+
+    def unpack(self, y: Floats) -> "Rest":
+        """What stands behind q and u in integrator states."""
+        a = self.nq + self.nu
+        b, c = a + self.nz, a + self.nz + self.n_cut
+        return Rest(y[..., a:b], y[..., b:c], y[..., c:])
+
+    def elements(self, t: Floats, q: Floats, u: Floats, z: Floats | None) -> Floats:
+        """Records of all elements at every state (rows)."""
+        out = np.zeros((len(t), len(self.work.room)))
+        with self.seeing(z):
+            self.many("elements", t, np.ascontiguousarray(q), np.ascontiguousarray(u), out)
+        return out
 
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """(q, u) of integrator states (rows)."""
@@ -177,6 +283,21 @@ class Core:
         q, u = np.zeros((len(t), self.nq)), np.zeros((len(t), self.nu))
         self.many("states", t, np.ascontiguousarray(y), q, u)
         return q, u
+
+    @contextmanager
+    def unloaded(self) -> Iterator[None]:
+        """Without elements and loads."""
+        at = SIZES.index("efforts")
+        count, self.context[at] = int(self.context[at]), 0
+        try:
+            yield
+        finally:
+            self.context[at] = count
+
+    def state_rates(self, t: float, q: Floats, u: Floats, z: Floats) -> Floats:
+        """Rates of z at one state."""
+        self.elements(np.array([t]), q[None], u[None], z[None])
+        return self.work.zd.copy()
 
     def trace(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats]:
         """(trace, tau): motion and hinge load of every body (count, nb+1, 30), loads on the speeds (count, nu).
@@ -229,8 +350,9 @@ class Core:
 
     def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:
         """(body, column) of a free speed that meets no inertia at q, or None."""
-        y, dy = np.concatenate((q, self._zero)), np.zeros(self.nq + self.nu)
-        with self.guard() as failure:  # the entry a simulation needs anyway
+        y = np.concatenate((q, self._zero, self.layout.efforts.start))
+        dy = np.zeros(len(y))
+        with self.unloaded(), self.guard() as failure:  # the entry a simulation needs anyway
             status = native.entry("rhs")(0.0, data(y), data(dy), self.context_address)
         if status != OK:
             self.fail(status, 0.0, failure)
@@ -283,7 +405,7 @@ class Core:
                 P = now.partials[:, free]
                 step = np.linalg.solve(A, P.T)
                 v[free] -= step @ np.linalg.lstsq(P @ step, now.velocity, rcond=1e-10)[0]
-        return self.pack(q, v, y[self.nq + self.nu :])
+        return np.concatenate((self.pack(q, v)[: self.nq + self.nu], y[self.nq + self.nu :]))
 
     def driven_momenta(self, t: float, q: Floats) -> Floats:
         """Momenta of the free speeds while all of them are zero: what prescribed and moving hinges cause."""
@@ -301,8 +423,10 @@ class Core:
 
     def fail(self, status: int, t: float, failure: Any, partial: Any = None) -> None:
         """Raise for the element a status names."""
-        error = ElementError(f"{self.culprit(status)} failed at t = {t:.6g} s.")
-        cause = getattr(failure, "exception", None)
+        error = ElementError(
+            f"{self.culprit(status)} {_WHAT.get(split(status)[0], 'failed')} at t = {t:.6g} s."
+        )
+        cause = getattr(failure, "exception", None) if split(status)[0] not in _WHAT else None
         if cause is not None:
             error = ElementError(
                 f"{self.culprit(status)} failed at t = {t:.6g} s: {type(cause).__name__}: {cause}"
@@ -319,9 +443,11 @@ class Core:
         if code == CHORD_FAILED:
             element = self.layout.chords.elements[index]
             return f"{role_of(element)} {self.layout.chords.names[index]!r} ({element.kind})"
-        if code == LOAD_FAILED:
-            load = self.layout.loads[index]
-            return f"load {load.name!r} ({load.element.kind})"
+        if code in (LOAD_FAILED, EFFORT_NOT_FINITE, REACTION_LOST):
+            applied = self.layout.efforts.applied[index]
+            return f"{'load' if role_of(applied.element) == 'load' else 'element'} {applied.name!r} ({applied.element.kind})"
+        if code == POINT_LOST:
+            return f"composite {self.layout.efforts.composites[index].name!r}"
         if code == SIGNAL_FAILED:
             return f"signal {self.layout.signals[index]!r}"
         return f"the core (status {status})"

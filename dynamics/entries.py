@@ -22,6 +22,7 @@ from treemech.kinematics.plan import (
     ALPHA,
     FORCE,
     MOMENT,
+    N_AUDIT,
     N_CONTEXT,
     OMEGA,
     PRESCRIBED_DOF,
@@ -29,10 +30,11 @@ from treemech.kinematics.plan import (
     PRESCRIBED_SIGNAL,
     PRESCRIBED_U,
     VELOCITY,
+    Z_ROWS,
     P,
     R,
 )
-from treemech.kinematics.status import CHORD_FAILED, HINGE_FAILED, LOAD_FAILED, OK, SIGNAL_FAILED
+from treemech.kinematics.status import CHORD_FAILED, HINGE_FAILED, OK, SIGNAL_FAILED
 from treemech.kinematics.sweep import (
     columns,
     coordinate_rates,
@@ -46,22 +48,33 @@ from treemech.kinematics.sweep import positions as place
 from treemech.kinematics.table_hinge import place_hinge
 from treemech.kinematics.vector import add, cross, multiply, rotate
 from treemech.kinematics.views import (
+    audited,
     body_work,
     counts,
     frames,
     gravity,
+    n_efforts,
+    n_states,
+    own_effort,
     own_q,
     own_tau,
     own_u,
     own_ud,
+    own_z,
+    own_zd,
     prescriptions,
+    room_work,
     signal_values,
     speed_work,
 )
 
-from .applied_loads import apply_loads
+from .adams import adams_integrate
+from .applied_loads import apply_efforts
 from .articulated import forward_dynamics as solve_tree
 from .inverse_matrix import invert, less_product
+from .composites import settle_points
+from .efforts import audit
+from .efforts import remember as write_down
 from .loop_plan import FRESH, PARTITIONED, STAGED
 from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
 from .loops import (
@@ -79,6 +92,8 @@ from .loops import (
     tangential,
 )
 from .loops import evaluate as evaluate_loops
+from .radau import radau_integrate
+from .reaction_loads import solve_reactions
 from .runge_kutta import integrate, loop_integrate
 from .state_jacobian import state_jacobian
 from .tree_derivatives import tree_derivatives
@@ -101,24 +116,75 @@ def _begin(plan, t, q, u):
     return OK
 
 
+@inlined
+def _begin_row(plan, t, q, u, k):
+    """As `_begin` for state k of many, with its own z if there are any."""
+    if plan[Z_ROWS] != 0:
+        nz, nx = n_states(plan)
+        z, given = own_z(plan), floats(plan[Z_ROWS] + 8 * nz * k, nz)
+        for j in range(nz):
+            z[j] = given[j]
+    rows, nq, nu = counts(plan)
+    return _begin(plan, t, q + 8 * nq * k, u + 8 * nu * k)
+
+
+@inlined
+def _begin_states(plan, t, y):
+    """As `_begin` for an integrator state (q, speeds, z, ...): speeds turned to the public base."""
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    status = _begin(plan, t, y, y + 8 * nq)
+    if status != OK:
+        return status
+    turn_speeds(plan, own_q(plan), own_u(plan), -1.0)
+    z, given = own_z(plan), floats(y + 8 * (nq + nu), nz)
+    for k in range(nz):
+        z[k] = given[k]
+    return OK
+
+
+@inlined
+def _state_rates(plan, dy, more):
+    """Rates of z, and of the audit that stands `more` numbers behind it."""
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    zd, rates = own_zd(plan), floats(dy + 8 * (nq + nu), nz)
+    for k in range(nz):
+        rates[k] = zd[k] if k < nx else 0.0
+    if audited(plan):
+        audit(plan, floats(dy + 8 * (nq + nu + nz + more), N_AUDIT * n_efforts(plan)))
+
+
+@inlined
+def _loads_on_speeds(plan, tau):
+    """tau and the loads of elements."""
+    if n_efforts(plan) == 0:
+        return tau
+    effort = own_effort(plan)
+    for k in range(effort.shape[0]):
+        effort[k] += tau[k]
+    return effort
+
+
 def rhs(t, y, dy, context):
-    """y' of y = (q, speeds): the equations of motion as the integrator sees them.
+    """y' of y = (q, speeds, z, audit): the equations of motion as the integrator sees them.
 
     Angular speeds of Euler parameters are in the base of the outer body; prescribed entries stand still.
     """
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
-    status = _begin(plan, t, y, y + 8 * nq)
+    status = _begin_states(plan, t, y)
     if status != OK:
         return np.int32(status)
     q, u = own_q(plan), own_u(plan)
-    turn_speeds(plan, q, u, -1.0)
     ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
     W, S = body_work(plan), speed_work(plan)
     status = evaluate_motion(plan, W, S, t, q, u)
     if status != OK:
         return np.int32(status)
-    solve_tree(plan, W, S, own_tau(plan), ud)
+    solve_tree(plan, W, S, own_effort(plan), ud)
+    if n_efforts(plan) > 0:
+        _state_rates(plan, dy, 0)
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
@@ -134,9 +200,19 @@ def table_hinge(i, t, context):
 
 
 def applied_loads(i, t, context):
-    """All external loads of the state in the work arrays; called from within the equations of motion."""
-    failed = apply_loads(ints(context, N_CONTEXT), t)
-    return np.int32(OK if failed < 0 else LOAD_FAILED + 16 * failed)
+    """Elements and external loads at the state in the work arrays; called from within the equations of motion."""
+    return np.int32(apply_efforts(ints(context, N_CONTEXT), t))
+
+
+def composite(c, t, context):
+    """Internal points of composite c in equilibrium, and its loads; called from within the applied loads."""
+    return np.int32(settle_points(ints(context, N_CONTEXT), c, t))
+
+
+def reactions(i, t, loops):
+    """Elements that depend on loads of chords, with the multipliers; called from within the equations of motion."""
+    chords = ints(loops, N_LOOP_CONTEXT)
+    return np.int32(solve_reactions(ints(chords[0], N_CONTEXT), chords, t))
 
 
 def chord_element(c, t, loops):
@@ -173,13 +249,15 @@ def forward_dynamics(count, t, q, u, tau, ud, context):
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
     state_q, state_u = own_q(plan), own_u(plan)
     for k in range(count):
-        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        status = _begin_row(plan, times[k], q, u, k)
         if status == OK:
             status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
         if status != OK:
             times[0] = times[k]
             return np.int32(status)
-        solve_tree(plan, W, S, floats(tau + 8 * nu * k, nu), floats(ud + 8 * nu * k, nu))
+        solve_tree(
+            plan, W, S, _loads_on_speeds(plan, floats(tau + 8 * nu * k, nu)), floats(ud + 8 * nu * k, nu)
+        )
     return np.int32(OK)
 
 
@@ -190,7 +268,7 @@ def inverse_dynamics(count, t, q, u, ud, tau, context):
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
     state_q, state_u = own_q(plan), own_u(plan)
     for k in range(count):
-        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        status = _begin_row(plan, times[k], q, u, k)
         if status == OK:
             status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
         if status != OK:
@@ -238,24 +316,25 @@ def constraints(t, q, u, ud, tau, loops):
 
 @inlined
 def _begin_loops(plan, chords, t, y):
-    """As `_begin` for an integrator state (q, speeds, coordinates of cut hinges)."""
+    """As `_begin_states` for an integrator state (q, speeds, z, coordinates of cut hinges)."""
     rows, nq, nu = counts(plan)
-    status = _begin(plan, t, y, y + 8 * nq)
+    nz, nx = n_states(plan)
+    status = _begin_states(plan, t, y)
     if status != OK:
         return status
-    turn_speeds(plan, own_q(plan), own_u(plan), -1.0)
     cut = chord_q(chords)
-    given = floats(y + 8 * (nq + nu), cut.shape[0])
+    given = floats(y + 8 * (nq + nu + nz), cut.shape[0])
     for k in range(cut.shape[0]):
         cut[k] = given[k]
     return OK
 
 
 def loop_rhs(t, y, dy, loops):
-    """As `rhs`, with chords: y = (q, speeds, coordinates of the cut hinges), projected first if so told."""
+    """As `rhs`, with chords: y = (q, speeds, z, coordinates of the cut hinges, audit), projected first if so told."""
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
     status = _begin_loops(plan, chords, t, y)
     if status != OK:
         return np.int32(status)
@@ -268,14 +347,19 @@ def loop_rhs(t, y, dy, loops):
     if status != OK:
         return np.int32(status)
     ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
-    accelerate(plan, chords, own_tau(plan), ud)
+    status = accelerate(plan, chords, t, own_tau(plan), ud)
+    if status != OK:
+        return np.int32(status)
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
         rates[prescribed[k, PRESCRIBED_Q]] = 0.0
         ud[prescribed[k, PRESCRIBED_U]] = 0.0
-    chord_rates(chords, floats(dy + 8 * (nq + nu), chord_q(chords).shape[0]))
+    n_cut = chord_q(chords).shape[0]
+    if n_efforts(plan) > 0:
+        _state_rates(plan, dy, n_cut)
+    chord_rates(chords, floats(dy + 8 * (nq + nu + nz), n_cut))
     return np.int32(OK)
 
 
@@ -306,7 +390,8 @@ def loop_project(t, y, rank, loops):
         if monitors(chords)[PARTITIONED] > 0.0:
             select_speeds(chords)
     turn_speeds(plan, q, u, 1.0)
-    to_q, to_u, to_cut = floats(y, nq), floats(y + 8 * nq, nu), floats(y + 8 * (nq + nu), cut.shape[0])
+    nz, nx = n_states(plan)
+    to_q, to_u, to_cut = floats(y, nq), floats(y + 8 * nq, nu), floats(y + 8 * (nq + nu + nz), cut.shape[0])
     for k in range(nq):
         to_q[k] = q[k]
     for k in range(nu):
@@ -339,13 +424,13 @@ def loop_tangent(t, y, e, loops):
 
 
 def loop_dynamics(
-    count, t, q, u, cut, tau, rank, ud, multipliers, residual, cut_u, cut_ud, loads, required, loops
+    count, t, q, u, cut, tau, rank, ud, multipliers, residual, cut_u, cut_ud, loads, required, elements, loops
 ):
     """ud and multipliers of each state under the loads tau on the speeds (6.3.6), and what else follows for its chords.
 
     `cut`: coordinates of cut hinges, nearly right before and exact afterwards; cut_u, cut_ud: their speeds; residual: the
     largest of the three levels; loads: force and moment of every chord on the body of its end b, there; required:
-    loads on the speeds beyond what acts, those of the drives. With a rank, that many independent rows are chosen.
+    loads on the speeds beyond what acts, those of the drives; elements: their records (Work.room). With a rank, that many independent rows are chosen.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -354,7 +439,7 @@ def loop_dynamics(
     kept, x, near, speeds = kept_rows(chords), solutions(chords), chord_q(chords), chord_u(chords)
     m, nc = kept.shape[0], chord_table(chords).shape[0]
     for k in range(count):
-        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        status = _begin_row(plan, times[k], q, u, k)
         if status == OK:
             given = floats(cut + 8 * near.shape[0] * k, near.shape[0])
             for j in range(near.shape[0]):
@@ -367,7 +452,10 @@ def loop_dynamics(
         if rank > 0:
             select_rows(chords, rank)
         accelerations, out = floats(ud + 8 * nu * k, nu), floats(multipliers + 8 * m * k, m)
-        accelerate(plan, chords, floats(tau + 8 * nu * k, nu), accelerations)
+        status = accelerate(plan, chords, times[k], floats(tau + 8 * nu * k, nu), accelerations)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
         for r in range(m):
             out[r] = -x[nu + kept[r]] if kept[r] >= 0 else 0.0
         needed, level = floats(required + 8 * nu * k, nu), floats(residual + 24 * k, 3)
@@ -381,6 +469,10 @@ def loop_dynamics(
         level[1] = largest(chords, VELOCITY_LEVEL)
         level[2] = largest(chords, BIAS)
         chord_loads(chords, out, floats2(loads + 48 * nc * k, nc, 6))
+        room = room_work(plan)
+        record = floats(elements + 8 * room.shape[0] * k, room.shape[0])
+        for j in range(room.shape[0]):
+            record[j] = room[j]
         settle(chords)
         chord_speeds(chords)
         rates = floats(cut_u + 8 * speeds.shape[0] * k, speeds.shape[0])
@@ -458,6 +550,37 @@ def jacobian(t, y, J, room):
     return np.int32(status)
 
 
+def elements(count, t, q, u, out, context):
+    """Records of all elements (Work.room) at each state."""
+    plan = ints(context, N_CONTEXT)
+    W, S, times, room = body_work(plan), speed_work(plan), floats(t, count), room_work(plan)
+    n = room.shape[0]
+    for k in range(count):
+        status = _begin_row(plan, times[k], q, u, k)
+        if status == OK:
+            status = evaluate_motion(plan, W, S, times[k], own_q(plan), own_u(plan))
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        to = floats(out + 8 * n * k, n)
+        for j in range(n):
+            to[j] = room[j]
+    return np.int32(OK)
+
+
+def remember(t, y, dy, context):
+    """After an accepted step: what elements write down, into the z of the state y; dy is not used."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    status = _begin_states(plan, t, y)
+    if status == OK:
+        status = evaluate_motion(plan, body_work(plan), speed_work(plan), t, own_q(plan), own_u(plan))
+    if status == OK:
+        status = write_down(plan, t, floats(y + 8 * (nq + nu), nz))
+    return np.int32(status)
+
+
 def mass_matrix(count, t, q, u, A, context):
     """Lower triangle of A of each state, in the regular order of the speeds; A arrives zeroed."""
     plan = ints(context, N_CONTEXT)
@@ -498,7 +621,7 @@ def trace(count, t, q, u, ud, tau, out, context):
     prescribed, values, frame, g = prescriptions(plan), signal_values(plan), frames(plan), gravity(plan)
     for k in range(count):
         given = floats(ud + 8 * nu * k, nu)
-        status = _begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        status = _begin_row(plan, times[k], q, u, k)
         if status == OK:
             given_q, given_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
             for j in range(prescribed.shape[0]):
@@ -538,6 +661,8 @@ ENTRIES = {
     "rhs": (rhs, _status(_f, _n, _n, _n)),
     "table_hinge": (table_hinge, _status(_n, _f, _n)),
     "applied_loads": (applied_loads, _status(_n, _f, _n)),
+    "composite": (composite, _status(_n, _f, _n)),
+    "reactions": (reactions, _status(_n, _f, _n)),
     "chord_element": (chord_element, _status(_n, _f, _n)),
     "states": (states, _status(*[_n] * 6)),
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
@@ -547,7 +672,9 @@ ENTRIES = {
     "loop_project": (loop_project, _status(_f, _n, _n, _n)),
     "loop_switch": (loop_switch, _status(_f, _n, _n, _n)),
     "loop_tangent": (loop_tangent, _status(_f, _n, _n, _n)),
-    "loop_dynamics": (loop_dynamics, _status(*[_n] * 15)),
+    "loop_dynamics": (loop_dynamics, _status(*[_n] * 16)),
+    "elements": (elements, _status(*[_n] * 6)),
+    "remember": (remember, _status(_f, _n, _n, _n)),
     "derivatives": (derivatives, _status(_f, *[_n] * 12)),
     "jacobian": (jacobian, _status(_f, _n, _n, _n)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
@@ -555,4 +682,6 @@ ENTRIES = {
     "trace": (trace, _status(*[_n] * 8)),
     "integrate": (integrate, _status(*[_n] * 20)),
     "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
+    "adams_integrate": (adams_integrate, _status(*[_n] * 20)),
+    "radau_integrate": (radau_integrate, _status(*[_n] * 20)),
 }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import pivoted, worst_row
 from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, POSITION, SKIP, VELOCITY
-from treemech.kinematics.plan import PRESCRIBED_U
+from treemech.kinematics.plan import PRESCRIBED_U, REACTION
 from treemech.kinematics.status import OK
 from treemech.topology import TreemechError
 
@@ -51,6 +51,7 @@ class ClosedMotion(NamedTuple):
     cut_ud: Floats
     loads: Floats  # (n, nc, 6) of every chord, on the body of end b, at that end
     tau: Floats  # loads on the speeds beyond what acts: those of the drives
+    elements: Floats  # (n, .) records of all elements
 
 
 class Loops:
@@ -73,7 +74,9 @@ class Loops:
             row[SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
         core.chord_work.partials[:] = 0.0
         self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
-        self.work = make_loop_work(self.plan, core.nq)
+        self.work = make_loop_work(
+            self.plan, core.nq, int(np.sum(core.layout.plan.efforts[:, REACTION] >= 0))
+        )
         self.kept = np.flatnonzero(~self.vanishing)
         self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)
         self.work.scale[: self.n_kept] = scale[self.kept]
@@ -167,13 +170,14 @@ class Loops:
             np.zeros((n, len(work.u))),
             np.zeros((n, nc, 6)),
             np.zeros((n, core.nu)),
+            np.zeros((n, len(core.work.room))),
         )
         load = np.zeros((n, core.nu)) if tau is None else np.ascontiguousarray(tau)
         with core.guard() as failure:
             status = native.entry("loop_dynamics")(
                 n, _data(times), _data(q), _data(u), _data(found.cut_q), _data(load), self.selected,
                 _data(found.ud), _data(found.multipliers), _data(found.residual), _data(found.cut_u), _data(found.cut_ud),
-                _data(found.loads), _data(found.tau), _data(self.context),
+                _data(found.loads), _data(found.tau), _data(found.elements), _data(self.context),
             )  # fmt: skip
         self.work.monitor[LARGEST_PIVOT] = largest
         if status != OK:

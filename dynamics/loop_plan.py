@@ -70,6 +70,8 @@ class LoopWork(NamedTuple):
     room_q: Floats  # (nq,)
     room_u: Floats  # (nu,)
     room_rows: Floats  # (kept, nu), where rows are selected
+    reaction: Floats  # (n, n + 1) Newton's matrix for the n components of load elements depend on
+    base: Floats  # right side without those elements
     masked: Ints  # (kept,) 1 for rows taken out as redundant
     held: Ints  # (nu,) 1 for speeds that do not move: the prescribed, and while positions are corrected the independent
     off: Ints  # (m,) 1 for rows of chords that have let go
@@ -122,7 +124,7 @@ def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]
     return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
 
 
-def make_loop_work(plan: LoopPlan, nq: int) -> LoopWork:
+def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
     size, m = len(plan.perm), int(np.sum(plan.kept >= 0))
     zeros, ints = np.zeros, lambda n: np.zeros(max(n, 1), dtype=np.int64)
     nnz = int(plan.Lp[-1])
@@ -131,6 +133,7 @@ def make_loop_work(plan: LoopPlan, nq: int) -> LoopWork:
         Y=zeros(size),
         right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
         room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(m * len(plan.fixed) + 1),
+        reaction=zeros(6 * n_reactions * (6 * n_reactions + 1) + 1), base=zeros(size),
         masked=ints(m),
         off=ints(len(plan.kept)), held=plan.fixed.copy(), independent=ints(len(plan.fixed)),
     )  # fmt: skip

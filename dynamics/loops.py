@@ -9,8 +9,8 @@ from treemech.kinematics.chord_coordinates import settle
 from treemech.kinematics.chord_motion import constraint_rows
 from treemech.kinematics.chord_plan import BIAS, FIRST_ROW, N_ROWS, POSITION, ROW_F, VELOCITY
 from treemech.kinematics.chord_views import chord_pivots, chords, partials, rows
-from treemech.kinematics.kernel import address_of, floats2, inlined, kernel, load3
-from treemech.kinematics.plan import OMEGA, PARENT, PRESCRIBED_SIGNAL, PRESCRIBED_U, PUBLIC
+from treemech.kinematics.kernel import address_of, call_part, floats2, inlined, kernel, load3
+from treemech.kinematics.plan import OMEGA, PARENT, PRESCRIBED_SIGNAL, PRESCRIBED_U, PUBLIC, REACTIONS
 from treemech.kinematics.status import CHAIN_OPEN, CHORD_FAILED, HINGE_FAILED, OK
 from treemech.kinematics.sweep import (
     columns,
@@ -77,6 +77,7 @@ from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 _OPEN = 1e-7  # a gap [m, rad] the projection may not leave, in any row
 _EPSILON = 1e-14  # regularisation relative to P A^-1 P^T, removed again by one refinement
 _SOUND = 0.1  # part of the largest pivot above which it is below rounding
+_TOUCH = 1e-12  # [m] a gap less open by this still is no contact: at lift-off it opens with the third power of time, out of rounding
 
 
 @inlined
@@ -173,7 +174,8 @@ def factorise(loops):
     monitor[LAST_PIVOT] = smallest
     if smallest < monitor[STEP_PIVOT]:
         monitor[STEP_PIVOT], monitor[STEP_ROW] = smallest, weakest
-    monitor[LARGEST_PIVOT] = max(monitor[LARGEST_PIVOT], smallest)
+    if smallest < 1e300:  # any row counts now
+        monitor[LARGEST_PIVOT] = max(monitor[LARGEST_PIVOT], smallest)
 
 
 @kernel
@@ -206,8 +208,8 @@ def solve(loops):
 
 
 @kernel
-def accelerate(plan, loops, tau, ud):
-    """ud and the multipliers (left in `solutions`, negative) after `evaluate`; tau are loads on the speeds."""
+def accelerate(plan, loops, t, tau, ud):
+    """ud and the multipliers (left in `solutions`, negative) after `evaluate`; tau are loads on the speeds. A status."""
     right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
     masked, fixed, dof, own = masks(loops), fixed_speeds(loops), dofs(plan), own_required(plan)
     n, gain = fixed.shape[0], monitors(loops)[GAIN]
@@ -220,10 +222,15 @@ def accelerate(plan, loops, tau, ud):
             drift = Y[r, BIAS] + gain * (2.0 * Y[r, VELOCITY] + gain * Y[r, POSITION])
             right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -drift
     solve(loops)
+    if plan[REACTIONS] != 0:
+        status = call_part(plan[REACTIONS], 0, t, loops)
+        if status != OK:
+            return status
     given = own_ud(plan)
     for d in range(n):
         public = dof[d, PUBLIC]
         ud[public] = given[public] + x[d]
+    return OK
 
 
 @kernel
@@ -252,7 +259,7 @@ def switching(loops):
     n, worst, which = fixed_speeds(loops).shape[0], 0.0, -1
     for k in range(pairs.shape[0] // 2):
         r = pairs[2 * k]
-        value = Y[r, POSITION] if off[r] == 1 else -x[n + kept[r]]
+        value = Y[r, POSITION] + _TOUCH if off[r] == 1 else -x[n + kept[r]]
         if value < worst:
             worst, which = value, k
     return worst, which

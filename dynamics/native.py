@@ -17,6 +17,8 @@ PROTOTYPES: dict[str, list[Any]] = {
     "rhs": [_F, _N, _N, _N],
     "table_hinge": [_N, _F, _N],
     "applied_loads": [_N, _F, _N],
+    "composite": [_N, _F, _N],
+    "reactions": [_N, _F, _N],
     "chord_element": [_N, _F, _N],
     "states": [_N] * 6,
     "forward_dynamics": [_N] * 7,
@@ -26,7 +28,9 @@ PROTOTYPES: dict[str, list[Any]] = {
     "loop_project": [_F, *[_N] * 3],
     "loop_switch": [_F, *[_N] * 3],
     "loop_tangent": [_F, *[_N] * 3],
-    "loop_dynamics": [_N] * 15,
+    "loop_dynamics": [_N] * 16,
+    "elements": [_N] * 6,
+    "remember": [_F, *[_N] * 3],
     "derivatives": [_F, *[_N] * 12],
     "jacobian": [_F, *[_N] * 3],
     "mass_matrix": [_N] * 6,
@@ -34,6 +38,8 @@ PROTOTYPES: dict[str, list[Any]] = {
     "trace": [_N] * 8,
     "integrate": [_N] * 20,
     "loop_integrate": [_N] * 20,
+    "adams_integrate": [_N] * 20,
+    "radau_integrate": [_N] * 20,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

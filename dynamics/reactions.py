@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.effort_plan import InnerPoint
+from treemech.kinematics.plan import LOAD_ROOM, REACTION
 
 from .core import FORCE, MOMENT, POSITION, ROTATION, Core, Floats
 from .loop_core import ClosedMotion
@@ -40,12 +42,17 @@ def smallest_multipliers(core: Core, t: Floats, q: Floats, found: ClosedMotion) 
             loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
 
 
-def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
-    """Hinge loads of a trace with those of the chords (8.5.6): what a chord carries, the hinges before it do not."""
+def _origins(core: Core, trace: Floats) -> tuple[Floats, Floats]:
+    """Rotations of the bodies, and the end points of their hinges, over a trace."""
     frames = core.layout.plan.frames
     inner = -np.einsum("bji,bj->bi", frames[:, :9].reshape(-1, 3, 3), frames[:, 9:])
     R = trace[:, :, ROTATION].reshape(*trace.shape[:2], 3, 3)
-    origins = trace[:, :, POSITION] + np.einsum("nbij,bj->nbi", R, inner)
+    return R, trace[:, :, POSITION] + np.einsum("nbij,bj->nbi", R, inner)
+
+
+def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
+    """Hinge loads of a trace with those of the chords (8.5.6): what a chord carries, the hinges before it do not."""
+    R, origins = _origins(core, trace)
     for c, connection in enumerate(core.tree.chords):
         numbers = [core.tree.numbers[end.body.name] for end in connection.ends]
         points = trace[:, numbers[1], POSITION] + R[:, numbers[1]] @ connection.ends[1].offset
@@ -54,6 +61,22 @@ def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
             for i in core.tree.path(number):
                 trace[:, i, FORCE] += sign * force
                 trace[:, i, MOMENT] += sign * (moment + np.cross(points - origins[:, i], force))
+
+
+def add_element_loads(core: Core, trace: Floats, records: Floats) -> None:
+    """Hinge loads of a trace with those of elements that depend on a chord's load: the trace knows none of them."""
+    R, origins = _origins(core, trace)
+    for a, row in zip(core.layout.efforts.applied, core.layout.plan.efforts, strict=True):
+        for k, end in enumerate(a.ends if row[REACTION] >= 0 else ()):
+            if isinstance(end, InnerPoint):
+                continue
+            number = core.tree.numbers[end.body.name]
+            point = trace[:, number, POSITION] + R[:, number] @ end.offset
+            f, m = row[LOAD_ROOM] + 3 * k, row[LOAD_ROOM] + 3 * (len(a.ends) + k)
+            force, moment = records[:, f : f + 3], records[:, m : m + 3]
+            for i in core.tree.path(number):
+                trace[:, i, FORCE] -= force
+                trace[:, i, MOMENT] -= moment + np.cross(point - origins[:, i], force)
 
 
 def unique_loads(core: Core, t: float, q: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

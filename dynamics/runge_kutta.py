@@ -36,7 +36,21 @@ from .loop_plan import (
     STEP_PIVOT,
     STEP_ROW,
 )
-from .stages import DOP853, copy, dense, errors, interpolate, norm, retract, run_stages, square_norm
+from .stages import (
+    DOP853,
+    DP5,
+    RK4,
+    copy,
+    dense,
+    errors,
+    interpolate,
+    lost,
+    norm,
+    remember,
+    retract,
+    run_stages,
+    square_norm,
+)
 from .step_memory import (
     ACCEPTED_ERROR,
     CONTROLLED,
@@ -57,6 +71,7 @@ from .step_memory import (
     PROJECT,
     RANK,
     REJECTED,
+    REMEMBER,
     RTOL,
     SINGULAR,
     STAGE_TIME,
@@ -76,7 +91,7 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 
 
 @kernel
-def _first_step(n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context):
+def first_step(n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context):
     """Starting step size (Hairer, Norsett, Wanner II.4), as scipy chooses it; one evaluation."""
     span = abs(end - t)
     direction = 1.0 if end >= t else -1.0
@@ -122,11 +137,11 @@ def make_integrate(closed):
         euler = ints(euler_, n_euler)
         t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
         rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
-        stages, order = (12, 8) if method == DOP853 else (6, 5)
+        stages, order = (12, 8) if method == DOP853 else (6, 5) if method == DP5 else (4, 4)
         K, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * NEW, n)
         e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
         m = count[CONTROLLED]
-        hooks = ints(hooks_, N_HOOKS if closed else 0)
+        hooks = ints(hooks_, N_HOOKS)
         project = hooks[PROJECT] if closed else 0
         tangent = hooks[TANGENT] if closed else 0
         rank = hooks[RANK] if closed else 0
@@ -145,10 +160,12 @@ def make_integrate(closed):
                     control[LAST_ERROR] = K[i]
                     return np.int32(NOT_FINITE + 16 * i)
             if control[STEP] == 0.0 and end != t:
-                status, control[STEP] = _first_step(
+                status, control[STEP] = first_step(
                     n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context
                 )
-                if status != OK:
+                if lost(status):
+                    control[STEP] *= 1e-3
+                elif status != OK:
                     return status
             count[STARTED] = 1
             if control[USUAL_STEP] == 0.0:
@@ -164,7 +181,7 @@ def make_integrate(closed):
                 count[PENDING] = stored
                 return np.int32(PAUSED)
             tried += 1
-            rejected = False
+            rejected, status = False, np.int32(OK)
             hops, hits = 0, 0
             staged = closed and (
                 monitor[PARTITIONED] > 0.0 or monitor[START_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
@@ -186,14 +203,14 @@ def make_integrate(closed):
                     if rejected:
                         control[STEP] = h
                         count[PENDING] = stored
-                        return np.int32(STEP_TOO_SMALL)
+                        return status if lost(status) else np.int32(STEP_TOO_SMALL)
                     h = direction * smallest
                 t_new = t + h
-                if (t_new - end) * direction > 0.0:
+                if (t_new - end) * direction > 0.0 or (method == RK4 and abs(t_new - end) < 1e-6 * abs(h)):
                     t_new = end
                 h = t_new - t
                 status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
-                if status != OK and status != CHAIN_OPEN:
+                if status != OK and status != CHAIN_OPEN and not lost(status):
                     control[TIME] = t
                     control[STEP] = h
                     count[PENDING] = stored
@@ -218,7 +235,7 @@ def make_integrate(closed):
                 if not normal <= error:
                     error = normal
                 control[LAST_ERROR] = error
-                if status == CHAIN_OPEN:
+                if status != OK:
                     error = 1e30
                 if singular and not staged and not error < 1.0:
                     staged = True
@@ -330,6 +347,11 @@ def make_integrate(closed):
             t = t_new
             control[TIME] = t
             control[STEP] = h * factor
+            if hooks[REMEMBER] != 0:
+                status = remember(hooks, t, y_, work, rhs, context)
+                if status != OK:
+                    count[PENDING] = stored
+                    return status
             while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
                 copy(y_out_, count[WRITTEN], n, y)
                 count[WRITTEN] += 1

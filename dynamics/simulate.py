@@ -18,6 +18,7 @@ from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
 from treemech.kinematics.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
+    NOT_CONVERGED,
     NOT_FINITE,
     OK,
     PAUSED,
@@ -27,12 +28,18 @@ from treemech.kinematics.status import (
 )
 from treemech.topology import TreemechError
 
-from . import native
+from . import foreign_methods, native
 from . import step_memory as m
+from .automatic import Automatic
 from .core import Core, data
 
 Floats = NDArray[np.float64]
-METHODS = {"DOP853": 0, "DP5": 1}
+# name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
+METHODS = {
+    "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
+    "Adams": ("adams_integrate", 0),
+}  # fmt: skip
+NAMES = (*METHODS, "auto", *foreign_methods.NAMES)
 _BUFFER = 64  # accepted steps per visit to Python at the start
 
 
@@ -65,6 +72,9 @@ class Integration:
     n_evaluations: int = 0
     n_steps: int = 0
     n_rejected: int = 0
+    n_jacobians: int = 0
+    n_factorisations: int = 0
+    methods: list[tuple[float, str]] = field(default_factory=list)  # time from which on another one was used
     dense: Floats | None = None
     singular: list[tuple[float, str]] = field(default_factory=list)  # time, connection
     switched: list[Switch] = field(default_factory=list)
@@ -74,30 +84,38 @@ class _Integrator:
     """Memory of one run of the compiled integrator."""
 
     def __init__(
-        self, core: Core, method: int, t0: float, y: Floats, rtol: float, atol: Floats, max_step: float,
+        self, core: Core, method: str, t0: float, y: Floats, rtol: float, atol: Floats, max_step: float,
         closure: "Closure",
     ) -> None:  # fmt: skip
         n = len(y)
-        self.core, self.method, self.n = core, method, n
+        self.core, self.n = core, n
         self.control, self.count = np.zeros(m.N_CONTROL), np.zeros(m.N_COUNT, dtype=np.int64)
         self.y, self.atol = y, atol
-        self.work = np.zeros((m.N_WORK_ROWS if core.loops is None else m.N_LOOP_WORK_ROWS) * n)
+        self.work = np.zeros(m.work_rows(n, core.loops is not None, method in ("Radau", "auto")) * n)
         self.euler = np.array([*core.coordinates.euler_parameters, 0], dtype=np.int64)
         self.control[m.TIME], self.control[m.RTOL], self.control[m.MAX_STEP] = t0, rtol, max_step
         self.count[m.CONTROLLED] = len(atol)
         loops = core.loops
         self.context = core.context_address if loops is None else data(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
-        self.hooks: NDArray[np.int64] | None = (
-            None  # dynamics.runge_kutta: project, tangent, monitor, rank, stop, switch
-        )
-        if loops is not None and loops.stabilise(closure.stabilisation):
-            self.hooks = np.array([
+        self.hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
+        self.projects = loops is not None and loops.stabilise(closure.stabilisation)
+        if loops is not None and self.projects:
+            self.hooks[: m.SWITCH + 1] = (
                 native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
-            ], dtype=np.int64)  # fmt: skip
-        self.integrate = native.entry("integrate" if self.hooks is None else "loop_integrate")
+            )  # fmt: skip
+        if core.remembers:
+            self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
+        self.use("DOP853" if method == "auto" else method)
+
+    def use(self, method: str) -> None:
+        """Go on with this method from the state reached."""
+        self.loop, self.method = METHODS[method]
+        closed = self.loop == "integrate" and self.projects
+        self.integrate = native.entry("loop_integrate" if closed else self.loop)
+        self.count[m.HAS_JACOBIAN] = -1
 
     @property
     def t(self) -> float:
@@ -106,11 +124,11 @@ class _Integrator:
     def choose_rows(self) -> int:
         """Rank and independent rows at the state reached."""
         loops = self.core.loops
-        if loops is None or self.hooks is None:
+        if loops is None or not self.projects:
             return 0
         q, _ = self.core.states(np.array([self.t]), self.y[None])
         kept = loops.work.monitor.copy()
-        self.core.chord_work.q[:] = self.y[self.core.nq + self.core.nu :]
+        self.core.chord_work.q[:] = self.core.unpack(self.y).cut
         rank = loops.choose(self.t, q[0])
         loops.work.monitor[:] = kept
         self.hooks[m.RANK] = loops.selected
@@ -118,7 +136,7 @@ class _Integrator:
 
     def raise_rank(self) -> bool:
         """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
-        before = int(self.hooks[m.RANK]) if self.hooks is not None else 0
+        before = int(self.hooks[m.RANK])
         return before > 0 and self.choose_rows() > before
 
     def switch(self, chord: int) -> Switch:
@@ -144,7 +162,7 @@ class _Integrator:
             self.method, self.rhs, self.context, self.n, data(self.control), data(self.count),
             data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
             len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
-            0 if dense is None else data(dense), budget, 0 if self.hooks is None else data(self.hooks),
+            0 if dense is None else data(dense), budget, data(self.hooks),
         )  # fmt: skip
         return status
 
@@ -163,21 +181,40 @@ def integrate(
     dense: bool = False,
     progress: Callable[[float], None] | None = None,
     closure: "Closure | None" = None,
+    sample: Callable[[float, Floats], None] | None = None,
 ) -> Integration:
-    """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`."""
+    """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`.
+
+    `sample(t, y)` may change y at the start and at every break.
+    """
     t0, t1 = t_span
     direction = 1.0 if t1 >= t0 else -1.0
-    run = _Integrator(core, METHODS[method], t0, np.array(y0), rtol, atol, max_step, closure or Closure())
+    if method in foreign_methods.NAMES:
+        result = Integration(np.zeros(0), np.zeros((0, len(y0))))
+        options = {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step}
+        legs = _legs(t0, t1, breaks)
+        foreign_methods.integrate(
+            core, method, t_span, legs, y0, options, t_eval, dense, progress, result, sample
+        )
+        return result
+    if method == "RK4":
+        max_step = first_step = _fixed_step(max_step, first_step)
+    run = _Integrator(core, method, t0, np.array(y0), rtol, atol, max_step, closure or Closure())
     t_out = np.zeros(0) if t_eval is None else t_eval
     y_out = np.zeros((max(len(t_out), 1), run.n))
     ts, ys, coefficients = [np.array([t0])], [run.y.copy()[None]], []
     capacity, budget, status, interrupted = _BUFFER, _BUFFER, OK, False
     switched: list[Switch] = []
+    automatic = Automatic(run) if method == "auto" else None
+    advance = run.advance if automatic is None else automatic.advance
     with core.guard() as failure:
         try:
+            before = t0
             for leg, (start, end, mark) in enumerate(_legs(t0, t1, breaks)):
                 if leg and core.layout.kinematic:
                     run.y[:] = core.strike(run.t, start, run.y)
+                if sample is not None:
+                    sample(before, run.y)
                 run.aim(start, end)
                 if leg == 0 and first_step is not None:
                     run.control[m.STEP] = direction * first_step
@@ -185,7 +222,7 @@ def integrate(
                     t_step, y_step = np.zeros(capacity), np.zeros((capacity, run.n))
                     table = np.zeros((capacity, 8 * run.n)) if dense else None
                     started = time.perf_counter()
-                    status = run.advance(t_out, y_out, t_step, y_step, table, budget)
+                    status = advance(t_out, y_out, t_step, y_step, table, budget)
                     elapsed = time.perf_counter() - started
                     pending = int(run.count[m.PENDING]) if t_eval is None else 0
                     if pending:
@@ -211,6 +248,7 @@ def integrate(
                     break
                 if end != mark and t_eval is None:
                     ts[-1][-1] = mark
+                before = mark
         except KeyboardInterrupt:
             interrupted = True
     written = int(run.count[m.WRITTEN])
@@ -223,6 +261,9 @@ def integrate(
         n_evaluations=int(run.count[m.EVALUATIONS]),
         n_steps=int(run.count[m.STEPS]),
         n_rejected=int(run.count[m.REJECTED]),
+        n_jacobians=int(run.count[m.JACOBIANS]),
+        n_factorisations=int(run.count[m.FACTORISATIONS]),
+        methods=[] if automatic is None else automatic.switched,
     )
     if dense:
         result.dense = np.concatenate(coefficients) if coefficients else np.zeros((0, 8 * run.n))
@@ -230,7 +271,17 @@ def integrate(
     if core.loops is not None:
         result.singular, result.switched = core.loops.passed(), switched
     result.message = _message(core, run, status, interrupted, t1)
+    if result.methods:
+        result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
     return result
+
+
+def _fixed_step(max_step: float, first_step: float | None) -> float:
+    """The step of a method without error control."""
+    step = max_step if np.isfinite(max_step) else first_step
+    if step is None:
+        raise TreemechError("RK4 has no error control: give its step as max_step=... [s].")
+    return step
 
 
 def _legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:
@@ -268,8 +319,8 @@ def interpolate(method: str, t: Floats, table: Floats, times: Floats, euler: lis
     n = table.shape[1] // 8
     rows = table[k].reshape(*np.shape(times), 8, n)
     y = np.zeros((*np.shape(times), n))
-    for r in range(6 if method == "DOP853" else 3, -1, -1):
-        y = (y + rows[..., 1 + r, :]) * (1.0 - x if method == "DOP853" and r % 2 else x)
+    for r in range(3 if method == "DP5" else 6, -1, -1):
+        y = (y + rows[..., 1 + r, :]) * (1.0 - x if method != "DP5" and r % 2 else x)
     y += rows[..., 0, :]
     for a in euler:
         y[..., a : a + 4] /= np.linalg.norm(y[..., a : a + 4], axis=-1, keepdims=True)
@@ -284,20 +335,27 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         return (
             f"reached t = {end:.6g} s in {run.count[m.STEPS]} steps, {run.count[m.EVALUATIONS]} evaluations."
         )
-    names = [f"{n}.q" for n in core.coordinates.q_names] + [f"{n}.u" for n in core.coordinates.u_names]
+    names = core.state_names
     code, index = split(status)
     if code == NOT_FINITE:
         return (
             f"the equations of motion give {run.control[m.LAST_ERROR]} for the rate of {names[index]} at the start, "
             f"t = {run.t:.6g} s. Look at the initial state and at the inertia behind that hinge."
         )
-    if code == STEP_TOO_SMALL:
-        n = run.n
-        error = np.abs(run.work[m.E5 * n : (m.E5 + 1) * n])
-        error = error / (run.atol + run.control[m.RTOL] * np.abs(run.y))
+    if code in (STEP_TOO_SMALL, NOT_CONVERGED):
+        n, controlled = run.n, len(run.atol)
+        error = np.abs(run.work[m.E5 * n : m.E5 * n + controlled])
+        error = error / (run.atol + run.control[m.RTOL] * np.abs(run.y[:controlled]))
         worst = (
             int(np.nanargmax(error)) if np.any(np.isfinite(error)) else int(np.argmax(~np.isfinite(error)))
         )
+        if code == NOT_CONVERGED:
+            return (
+                f"Newton's iteration does not converge at t = {run.t:.6g} s even with a step of "
+                f"{abs(run.control[m.STEP]):.2g} s, after {run.count[m.STEPS]} steps ({run.count[m.REJECTED]} "
+                f"rejected). {names[worst]} = {run.y[worst]:.6g} moves most. Look for a load that jumps or is "
+                "unbounded there; else try another rtol, or an explicit method."
+            )
         return (
             f"the step size fell to {abs(run.control[m.STEP]):.2g} s at t = {run.t:.6g} s after "
             f"{run.count[m.STEPS]} steps ({run.count[m.REJECTED]} rejected). The error is dominated by "
@@ -316,7 +374,8 @@ def _message(core: Core, run: _Integrator, status: int, interrupted: bool, end: 
         time_ = passed[-1][0] if passed and passed[-1][0] > run.t else run.t
         return (
             f"the constraints lose rank at t = {time_:.6g} s: the position is singular, look at {name!r}. "
-            + ("on_singular='pass' goes through it." if run.hooks is not None and run.hooks[m.STOP] else
+            + ("on_singular='pass' goes through it." if run.hooks[m.STOP] else
+               "This method does not pass it: 'DOP853', the default, does." if run.loop != "integrate" else
                "No step leads through it: start elsewhere, or try another rtol.")
         )  # fmt: skip
     return f"{core.culprit(status)} failed at t = {run.t:.6g} s."

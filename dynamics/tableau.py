@@ -1,4 +1,4 @@
-"""Coefficients of the explicit Runge-Kutta pairs: DOP853 (order 8) and DP5 (Dormand and Prince, order 5).
+"""Coefficients of the Runge-Kutta methods: DOP853 (order 8), DP5 (Dormand and Prince, order 5), RK4, Radau IIA (order 5).
 
 Numbers as published by E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Equations I
 (2nd ed., 1993), II.5 and II.6. One row of A per stage; the last row of the propagating stages holds the
@@ -53,4 +53,27 @@ DP5_P = (
     (0.0, 2.5548038301849423, -6.399112377351017, 3.5219323679207912),
     (0.0, -1.3744241142186024, 3.272657752246729, -1.7672812570757455),
     (0.0, 1.3824689317781436, -3.764937863556287, 2.382468931778144),
+)
+
+RK4_C = (0.0, 0.5, 0.5, 1.0, 1.0)
+RK4_A = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6))
+
+# Radau IIA, order 5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8): nodes; eigenvalues of A^-1; the
+# transformation T to its real and complex eigenvectors, whose last components are 1, and its inverse; slopes of the
+# collocation polynomial at both ends from the stages less the start.
+RADAU_C = (0.15505102572168217, 0.6449489742783178, 1.0)
+RADAU_REAL, RADAU_RE, RADAU_IM = 3.637834252744496, 2.6810828736277523, 3.0504301992474105
+RADAU_T = (
+    (0.09443876248897524, -0.1412552950209542, -0.030029194105147424),
+    (0.2502131229653333, 0.20412935229379994, 0.3829421127572619),
+    (1.0, 1.0, 0.0),
+)
+RADAU_T_INVERSE = (
+    (4.178718591551905, 0.32768282076106237, 0.5233764454994495),
+    (-4.178718591551905, -0.32768282076106237, 0.47662355450055044),
+    (-0.5028726349457868, 2.571926949855605, -0.5960392048282249),
+)
+RADAU_SLOPES = (
+    (10.048809399827416, -1.382142733160749, 0.3333333333333333),
+    (5.531972647421808, -7.531972647421808, 5.0),
 )

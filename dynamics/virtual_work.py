@@ -64,7 +64,8 @@ from treemech.kinematics.views import (
     constants,
     dofs,
     gravity,
-    n_loads,
+    n_efforts,
+    own_effort,
     run_starts,
     soa_address,
     soa_work,
@@ -87,7 +88,7 @@ def inverse_dynamics(plan, W, S, ud, tau):
     """
     body, C, dof = bodies(plan), constants(plan), dofs(plan)
     rows = body.shape[0]
-    loaded = n_loads(plan) > 0
+    loaded = n_efforts(plan) > 0
     ground(plan, W)
     for i in range(1, rows):
         p = body[i, PARENT]
@@ -139,6 +140,10 @@ def inverse_dynamics(plan, W, S, ud, tau):
         if p > 0:
             accumulate(W, p, FORCE, force)
             accumulate(W, p, MOMENT, add(moment, cross(load3(W, i, ARM), force)))
+    if loaded:
+        effort = own_effort(plan)
+        for k in range(effort.shape[0]):
+            tau[k] -= effort[k]
 
 
 @inlined
@@ -148,7 +153,7 @@ def evaluate_motion(plan, W, S, t, q, u):
     if failed >= 0:
         return HINGE_FAILED + 16 * failed
     velocities(plan, W, S, u)
-    if n_loads(plan) > 0:
+    if n_efforts(plan) > 0:
         return call_part(plan[APPLIED_LOADS], 0, t, plan)
     return OK
 

@@ -13,6 +13,7 @@ from .differential_gear import Differential
 from .directions import AtRotation, Parallel, Perpendicular
 from .drivers import RelativeAngle, RelativeDistance, RelativeOffset
 from .element import Element, SignalValue, structure
+from .energetic import Deformed, Effort, EndsLoad, EndsMotion, Energetic
 from .free import Free
 from .gear import Gear
 from .haug_composites import (
@@ -48,6 +49,7 @@ from .rolling import RollingBall, RollingDisk
 from .rolling_wheel import RollingWheel
 from .screw import Screw
 from .signal import Constant, Function, Harmonic, Polynomial, Signal, Spline, as_signal
+from .spring import Spring
 from .translation import Translation
 from .universal import Universal
 
@@ -64,10 +66,12 @@ CONSTRAINTS = (
     RollingDisk, RollingBall, RollingWheel,
 )  # fmt: skip
 COUPLINGS = (Gear, RackAndPinion, Belt, Differential, Mimic)
+ENERGETIC = (Spring,)
 
 __all__ = [
     "CONSTRAINTS",
     "COUPLINGS",
+    "ENERGETIC",
     "HINGES",
     "LOADS",
     "SIGNALS",
@@ -85,11 +89,16 @@ __all__ = [
     "Curve",
     "CurveOnCurve",
     "Cylindrical",
+    "Deformed",
     "Differential",
     "Distance",
+    "Effort",
     "Element",
     "EndLoad",
     "EndMotion",
+    "EndsLoad",
+    "EndsMotion",
+    "Energetic",
     "Force",
     "Free",
     "Function",
@@ -138,6 +147,7 @@ __all__ = [
     "SignalValue",
     "SphericalSpherical",
     "Spline",
+    "Spring",
     "Strut",
     "Translation",
     "Universal",

@@ -13,7 +13,9 @@ from .constraint import Constraint, RelativeMotion, Rows
 from .coupling import Coupling, CouplingRows
 from .differential import jet_signal
 from .element import SignalValue, parameters
+from .energetic import EndsLoad, EndsMotion, Energetic
 from .hinge import Motion
+from .jet_effort import compile_effort, compile_reaction, effort_width
 from .jet_motion import (
     JIT_OPTIONS,
     compile_constraint,
@@ -86,6 +88,16 @@ def scope(element, methods):
             plain = method
             method = njit(**JIT_OPTIONS)(lambda self, t: plain(t))
         method = compile_signal(method, JIT_OPTIONS)
+    elif isinstance(element, Energetic):
+        n = element.n
+        if "remember" in methods:
+            method = methods["remember"]
+        elif n.reactions:
+            method = compile_reaction(method, n, JIT_OPTIONS)
+        elif method is None:
+            width, lanes = effort_width(n.ends), 6 * n.ends
+            parts = (methods.get(name) for name in ("deformation", "effort", "law", "balance"))
+            method = compile_effort(*parts, n, JIT_OPTIONS)
     elif method is None:
         both = methods.get("residual"), methods.get("slip")
         n_velocity = element.n_nonholonomic
@@ -103,7 +115,8 @@ def scope(element, methods):
         "carray": carray,
         "shift": shift,
         "method": method,
-        "Motion": Motion,
+        "Motion": EndsMotion if isinstance(element, Energetic) else Motion,
+        "Load": EndsLoad,
         "SignalValue": SignalValue,
         "EndMotion": EndMotion,
         "EndLoad": EndLoad,

@@ -449,11 +449,12 @@ def array_on(context, builder, array_type, data, shape, meminfo=None, parent=Non
 
 @intrinsic(prefer_literal=True)
 def stack_array(typingctx, kind, K, shape):
-    """Array of ``'dual'`` or ``'jet'`` numbers on the stack, zero filled; the shape is a constant.
+    """Array of ``'dual'``, ``'jet'`` or ``'float'`` numbers on the stack, zero filled; the shape is a constant.
 
     It lives as long as the function that makes it: pass it down, never return it.
     """
-    number = KINDS[literal("kind", kind)](literal("K", K))
+    name = literal("kind", kind)
+    number = types.float64 if name == "float" else KINDS[name](literal("K", K))
     extents = [literal("shape", n) for n in (shape if isinstance(shape, types.BaseTuple) else (shape,))]
     array_type = types.Array(number, len(extents), "C")
 

@@ -5,7 +5,7 @@ Every element is one C function::
     int32 element(double *a, double *b, double t, double *parameters, double *out)      1 = ok
 
 a, b and out mean q, u, motion record (hinge); -, -, value record (signal); end motion, end load (load); relative
-motion, s and s', rows (constraint); q, u, rows (coupling). Three ways lead there: the built library (built-in
+motion, s and s', rows (constraint); q, u, rows (coupling); motion of the ends, -, loads (energetic). Three ways lead there: the built library (built-in
 elements, no numba), numba (the method compiled as it stands, `self` a record of its parameters), or, for what
 cannot be compiled, a Python callback with one warning.
 """
@@ -34,6 +34,9 @@ from .cache import cache_folder, log, numba_cache
 from .constraint import Constraint, RelativeMotion, rows_layout, rows_size, rows_views
 from .coupling import Coupling, coupling_layout, coupling_size, coupling_views
 from .element import Element, Floats, kinds, parameters, record
+from .energetic import Deformed, Effort, Energetic
+from .energetic import load_views as ends_load_views
+from .energetic import motion_views as ends_motion_views
 from .hinge import Hinge, has_pose, motion_layout, motion_views
 from .load import EndLoad, EndMotion
 from .signal import Function, Signal
@@ -61,45 +64,46 @@ class Failure:
     exception: BaseException | None = None
 
 
-ROLES = ("hinge", "constraint", "coupling", "signal", "load")
+ROLES = ("hinge", "constraint", "coupling", "energetic", "signal", "load")
 _SIZES = ("n_holonomic", "n_nonholonomic", "n_auxiliary", "n_arguments")
+_COUNTS = ("n_ends", "n_coordinates", "n_states", "input_names", "n_memory", "n_reactions", "n_deformations")
 _failure = Failure()
 _compiled: dict[tuple[Any, ...], Any] = {}
 _warned: set[type] = set()
 
 
 def role_of(element: Element) -> str:
-    """ "hinge", "constraint", "coupling", "signal" or "load"."""
+    """ "hinge", "constraint", "coupling", "energetic", "signal" or "load"."""
     for role in ROLES:
         if getattr(element, "is_" + role, False):
             return role
     raise ElementError(f"{element.kind} is no {', '.join(ROLES[:-1])} or {ROLES[-1]}: subclass one of them.")
 
 
-def make_entry(element: Element) -> Entry:
-    """The element as an address, by the fastest way there is."""
+def make_entry(element: Element, part: str = "") -> Entry:
+    """The element, or its `remember`, as an address, by the fastest way there is."""
     check_methods(element)
-    address = library_address(element)
+    address = library_address(element, part)
     if address is not None:
         return Entry(address, "library", None)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0"):
         try:
-            compiled = compile_entry(element)
+            compiled = compile_entry(element, part)
             return Entry(compiled.address, "numba", compiled)
         except Exception as error:  # numba raises many kinds
-            _cannot_compile(element, error)
-    return python_entry(element)
+            _cannot_compile(element, error, part)
+    return python_entry(element, part)
 
 
-def library_name(cls: type) -> str:
-    return f"element_{cls.__name__}"
+def library_name(cls: type, part: str = "") -> str:
+    return f"element_{cls.__name__}" + (f"_{part}" if part else "")
 
 
-def library_address(element: Element) -> int | None:
+def library_address(element: Element, part: str = "") -> int | None:
     """Address of a built-in element in the built library, if its parameters are of the kinds built in."""
     cls = type(element)
     built = library.manifest().get("elements", {})
-    name = library_name(cls)
+    name = library_name(cls, part)
     if not cls.__module__.startswith("treemech.elements.") or not isinstance(built, dict):
         return None
     if sizes(element) != sizes(cls):  # it was built for the sizes of the class
@@ -110,16 +114,23 @@ def library_address(element: Element) -> int | None:
 
 
 def sizes(element: Any) -> tuple[Any, ...]:
-    """What shapes the compiled form beside class and kinds: numbers of rows, auxiliary unknowns, arguments."""
-    return tuple(getattr(element, name, None) for name in _SIZES)
+    """What shapes the compiled form beside class and kinds: numbers of rows, auxiliary unknowns, arguments, ends, ..."""
+    names = _COUNTS if getattr(element, "is_energetic", False) else _SIZES
+    return tuple(getattr(element, name, None) for name in names)
 
 
 # ---------------------------------------------------------------- the author's method
-def methods_of(element: Element) -> dict[str, Callable[..., Any]]:
-    """What the author wrote, by name: evaluate, or pose / value alone, or residual and slip."""
+def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]]:
+    """What the author wrote, by name: evaluate, or pose / value alone, or residual and slip, or deformation and effort."""
     cls: Any = type(element)
+    if part:
+        return {part: getattr(cls, part)}
     if isinstance(element, Function):
         return {"value": element.function}
+    if isinstance(element, Energetic) and cls.evaluate is Energetic.evaluate:
+        names = ("deformation", "effort") if hasattr(cls, "effort") else ("deformation", "law", "balance")
+        found = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
+        return found or {"evaluate": cls.evaluate}
     if isinstance(element, Hinge) and has_pose(element):
         return {"pose": cls.pose}
     if isinstance(element, Signal) and cls.evaluate is Signal.evaluate and hasattr(cls, "value"):
@@ -137,6 +148,12 @@ _ARGUMENTS = {
     ("signal", "evaluate"): ("self", "t", "out"),
     ("signal", "value"): ("self", "t"),
     ("load", "evaluate"): ("self", "end", "t", "load"),
+    ("energetic", "evaluate"): ("self", "motion", "t", "out"),
+    ("energetic", "deformation"): ("self", "position", "rotation", "t", "eps"),
+    ("energetic", "effort"): ("self", "now", "t", "out"),
+    ("energetic", "law"): ("self", "now", "effort", "t", "f"),
+    ("energetic", "balance"): ("self", "now", "t", "out"),
+    ("energetic", "remember"): ("self", "motion", "t", "memory"),
     ("constraint", "evaluate"): ("self", "motion", "t", "rows"),
     ("constraint", "residual"): ("self", "offset", "rotation", "s", "t", "f"),
     ("constraint", "slip"): ("self", *_SLIP),
@@ -157,8 +174,10 @@ def place_of(element: Element, function: Callable[..., Any]) -> str:
 def check_methods(element: Element) -> None:
     """Refuse an element that lacks a method, or whose method takes other arguments, naming class and line."""
     role, methods = role_of(element), methods_of(element)
-    other = {"hinge": "pose", "signal": "value", "constraint": "residual", "coupling": "residual"}.get(role)
-    base: Any = {"hinge": Hinge, "signal": Signal, "constraint": Constraint, "coupling": Coupling}.get(role)
+    other = {"hinge": "pose", "signal": "value", "constraint": "residual", "coupling": "residual",
+             "energetic": "effort"}.get(role)  # fmt: skip
+    base: Any = {"hinge": Hinge, "signal": Signal, "constraint": Constraint, "coupling": Coupling,
+                 "energetic": Energetic}.get(role)  # fmt: skip
     if base is not None and methods.get("evaluate") is base.evaluate:
         raise ElementError(
             f"{element.kind} has neither evaluate() nor {other}({', '.join(_ARGUMENTS[role, str(other)])}): "
@@ -166,7 +185,12 @@ def check_methods(element: Element) -> None:
         )
     if isinstance(element, Function):
         return
-    for name, function in methods.items():
+    if isinstance(element, Energetic):
+        check_counts(element, methods)
+    for name, function in (
+        *methods.items(),
+        *(methods_of(element, "remember").items() if remembers(element) else ()),
+    ):
         wanted = _ARGUMENTS[role, name]
         try:
             count = len(inspect.signature(function).parameters)
@@ -192,6 +216,49 @@ def check_methods(element: Element) -> None:
             raise ElementError(
                 f"{element.kind}.euler_parameters is {k}: q[{k}:{k + 4}] does not fit {n} coordinates."
             )
+
+
+def remembers(element: Element) -> bool:
+    """Whether it writes down something after every accepted step."""
+    return bool(getattr(element, "n_memory", 0)) and hasattr(type(element), "remember")
+
+
+def check_counts(element: Energetic, methods: Mapping[str, Callable[..., Any]]) -> None:
+    """Refuse counts that are none, and methods that do not go with them."""
+    kind = element.kind
+    for name, n in zip(_COUNTS, sizes(element), strict=True):
+        if name == "input_names":
+            if not isinstance(n, tuple) or not all(isinstance(x, str) for x in n):
+                raise ElementError(f"{kind}.input_names is {n!r}; wanted a tuple of names.")
+        elif not (n is None and name == "n_ends") and (
+            not isinstance(n, int) or isinstance(n, bool) or n < 0
+        ):
+            raise ElementError(f"{kind}.{name} is {n!r}; wanted an integer of at least 0.")
+    for name, given, wanted in (
+        ("initial", element.initial(), element.n_states),
+        ("memory", element.memory(), element.n_memory),
+    ):
+        if np.shape(given) != (wanted,) or not np.all(np.isfinite(np.asarray(given, dtype=np.float64))):
+            raise ElementError(f"{kind}.{name}() is {given!r}; wanted {wanted} finite numbers.")
+    if any(k not in range(element.n_states) for k in element.settled):
+        raise ElementError(
+            f"{kind}.settled is {element.settled!r}; it has {element.n_states} states, from 0."
+        )
+    if "evaluate" in methods:
+        return
+    if element.n_deformations < 1:
+        raise ElementError(
+            f"{kind}.n_deformations is {element.n_deformations}: say how many deformations it has."
+        )
+    if element.n_reactions:
+        raise ElementError(f"{kind} depends on a reaction: write evaluate(self, motion, t, out).")
+    if "effort" not in methods and "law" not in methods:
+        raise ElementError(f"{kind} has deformation() and neither effort() nor law(): write one of them.")
+    if "deformation" not in methods and (element.n_ends or element.n_coordinates != element.n_deformations):
+        raise ElementError(
+            f"{kind} has no deformation(self, position, rotation, t, eps): write it, or set n_ends = 0 and n_coordinates = "
+            "n_deformations to deform with hinge coordinates."
+        )
 
 
 def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[..., Any]]) -> None:
@@ -225,11 +292,11 @@ def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[.
 
 
 # ---------------------------------------------------------------- compiled by numba
-def entry_source(element: Element) -> str:
+def entry_source(element: Element, part: str = "") -> str:
     """Source of the C function around the author's method."""
-    role, names = role_of(element), "/".join(methods_of(element))
-    lines, items, start, arrays = [], [], 0, []
-    jet = names not in ("evaluate", "value")
+    role, names = role_of(element), "/".join(methods_of(element, part))
+    lines, items, jets, start, arrays = [], [], [], 0, []
+    jet = names not in ("evaluate", "value") and role != "energetic"
     for p in parameters(element):
         if p.kind == "scalar":
             items.append(f"par_[{start}]")
@@ -237,6 +304,7 @@ def entry_source(element: Element) -> str:
         elif p.kind == "signal":
             three = ", ".join(f"par_[{start + j}]" for j in range(3))
             items.append(f"jet_signal(WIDTH, {three}, N)" if jet else f"SignalValue({three})")
+            jets.append((len(items) - 1, f"jet_signal(WIDTH, {three}, N)"))
             start += 3
         else:
             arrays.append((p.name, int(p.kind[5:])))
@@ -250,7 +318,9 @@ def entry_source(element: Element) -> str:
         lines.append(f"at = at + {ndim} + {size}")
         items.append(f"array{k}")
     lines.append(f"self = Self({', '.join(items)})" if items else "self = 0")
-    if isinstance(element, Hinge):
+    if isinstance(element, Energetic):
+        lines += _energetic_lines(element, part, items, dict(jets))
+    elif isinstance(element, Hinge):
         n, m = element.n_coordinates, element.n_speeds
         views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in motion_layout(m))
         lines.append(f"q = carray(a_, ({n},))")
@@ -291,26 +361,49 @@ def entry_source(element: Element) -> str:
     return f"{head}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
 
 
-def entry_globals(element: Element) -> tuple[dict[str, Any], set[Callable[..., Any]]]:
+def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict[int, str]) -> list[str]:
+    """The call of an energetic element: views on its two records, then the method."""
+    n, methods = element.n, methods_of(element, part)
+
+    def views(name: str, at: str, places: list[tuple[str, tuple[int, ...], int]]) -> str:
+        return f"{name} = {name.title()}({', '.join(f'carray(shift({at}, {k}), {s})' for _, s, k in places)})"
+
+    lines = [views("motion", "a_", n.motion)]
+    if part:
+        return [*lines, f"method(self, motion, t, carray(out_, ({n.memory},)))"]
+    lines.append(views("load", "out_", n.load))
+    if "law" not in methods:
+        lines += [f"for k in range({n.deformations}):", "    load.effort[k] = 0.0"]
+    if n.reactions:
+        slopes = f"carray(shift(out_, {n.load_size}), ({6 * n.ends + n.coordinates}, 6))"
+        return [*lines, f"method(self, motion, t, load, {slopes})"]
+    if "evaluate" in methods:
+        return [*lines, "method(self, motion, t, load)"]
+    with_jets = ", ".join(jets.get(k, item) for k, item in enumerate(items))
+    lines.append(f"jets = Self({with_jets})" if jets else "jets = self")
+    return [*lines, "method(self, jets, motion, t, load)"]
+
+
+def entry_globals(element: Element, part: str = "") -> tuple[dict[str, Any], set[Callable[..., Any]]]:
     """Names the entry source uses, and the author's functions among them. Imports numba."""
     from . import compiling
 
     seen: dict[Callable[..., Any], Any] = {}
-    methods = {name: compiling.with_helpers(f, seen) for name, f in methods_of(element).items()}
+    methods = {name: compiling.with_helpers(f, seen) for name, f in methods_of(element, part).items()}
     return compiling.scope(element, methods), set(seen)
 
 
-def compile_entry(element: Element) -> Any:
+def compile_entry(element: Element, part: str = "") -> Any:
     """A numba cfunc of the element's method, from the disk cache if its source has not changed."""
-    key = (type(element), *methods_of(element).values(), kinds(element), sizes(element))
+    key = (type(element), *methods_of(element, part).values(), kinds(element), sizes(element))
     if key in _compiled:
         return _compiled[key]
     with numba_cache():
         from . import compiling
 
         started = time.process_time()
-        scope, functions = entry_globals(element)
-        source = entry_source(element)
+        scope, functions = entry_globals(element, part)
+        source = entry_source(element, part)
         if keepable(functions):
             digest = hashlib.sha256(
                 "\n".join(
@@ -389,9 +482,9 @@ def load_entry(name: str, source: str, scope: dict[str, Any]) -> Any:
     return module.entry
 
 
-def _cannot_compile(element: Element, error: Exception) -> None:
+def _cannot_compile(element: Element, error: Exception, part: str = "") -> None:
     """Warn once that the element runs as Python; raise where that is no way out."""
-    for name, function in methods_of(element).items():  # noqa: B007
+    for name, function in methods_of(element, part).items():  # noqa: B007
         line, cause = explain(function, error)
         if line is not None:
             break
@@ -400,7 +493,7 @@ def _cannot_compile(element: Element, error: Exception) -> None:
     file = Path(inspect.getsourcefile(function) or "?")
     text = linecache.getline(str(file), line).strip()
     message = f"{element.kind}.{name} cannot be compiled: {file.name}, line {line}: `{text}`: {cause}"
-    if name != "evaluate":
+    if not by_python(element, part):
         raise ElementError(
             f"{message}. A {name} needs numba for its derivatives: write evaluate() with partials instead, "
             "or use plain scalar Python here."
@@ -478,10 +571,18 @@ def _doubles(address: int | None, n: int) -> Floats:
     return np.ctypeslib.as_array((ctypes.c_double * n).from_address(address or 0)) if n else np.zeros(0)
 
 
-def python_entry(element: Element) -> Entry:
+def by_python(element: Element, part: str = "") -> bool:
+    """Whether the element can run as Python: nothing in it needs derivatives."""
+    names = set(methods_of(element, part))
+    return bool(names <= {"evaluate", "value", "effort", "remember"}) and not getattr(
+        element, "n_reactions", 0
+    )
+
+
+def python_entry(element: Element, part: str = "") -> Entry:
     """The element's method behind a ctypes callback; exceptions are kept for the driver."""
-    role, (name, function) = role_of(element), next(iter(methods_of(element).items()))
-    if name in ("pose", "residual", "slip"):
+    role, (name, function) = role_of(element), next(iter(methods_of(element, part).items()))
+    if not by_python(element, part):
         raise ElementError(
             f"{element.kind}.{name} needs numba for its derivatives: unset NUMBA_DISABLE_JIT, or write evaluate()."
         )
@@ -502,6 +603,15 @@ def python_entry(element: Element) -> Entry:
         if isinstance(element, Coupling):
             n, k = element.n_rows, element.n_arguments or 0
             return _doubles(a, k), _doubles(b, k), coupling_views(_doubles(out, coupling_size(n, k)), n, k)
+        if isinstance(element, Energetic):
+            motion_ = ends_motion_views(_doubles(a, element.n.motion_size), element.n)
+            if part:
+                return motion_, _doubles(out, element.n_memory)
+            load = ends_load_views(_doubles(out, element.n.load_size), element.n)
+            if name == "effort":
+                now = Deformed(load.deformation, motion_.u, motion_.x, motion_.inputs, motion_.memory)
+                return motion_, load, now, Effort(load.effort, *load[3:7])
+            return motion_, load
         if role == "signal":
             return (_doubles(out, 3),)
         end = EndMotion(
@@ -521,6 +631,12 @@ def python_entry(element: Element) -> Entry:
                 raise ElementError(f"{element.kind}: rates of a plain Python function need numba.")
             elif role == "signal":
                 function(element, t, views[key][0])
+            elif name == "effort":
+                motion, load, now, effort = views[key]
+                load.deformation[:] = motion.q
+                load.effort[:] = 0.0
+                function(python_self(element, t), now, t, effort)
+                load.load[:] = -load.effort
             else:
                 function(python_self(element, t), views[key][0], t, views[key][1])
             return 1

@@ -25,6 +25,7 @@ NOT_CORE = (
     "check",
     "check_constraint",
     "check_coupling",
+    "check_energetic",
     "check_equations",
     "check_hinge",
     "check_load",
@@ -36,9 +37,10 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "applied_loads", "articulated", "closed_steps", "derivative_plan", "effort_partials", "entries", "inverse_matrix",
-    "kkt", "loop_plan", "loop_views", "loops", "ordering", "runge_kutta", "spatial", "stages", "state_jacobian", "step_memory",
-    "tableau", "tree_derivatives", "virtual_work",
+    "adams", "applied_loads", "articulated", "closed_steps", "collocation", "composites", "derivative_plan",
+    "effort_partials", "efforts", "entries", "inverse_matrix", "kkt", "loop_plan", "loop_views", "loops", "lu", "ordering",
+    "radau", "reaction_loads", "runge_kutta", "spatial", "stages", "state_jacobian", "step_memory", "tableau",
+    "tree_derivatives", "virtual_work",
 )  # fmt: skip
 
 

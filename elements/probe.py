@@ -15,8 +15,10 @@ from treemech.topology.errors import ElementError, unknown
 from .constraint import Constraint, RelativeMotion
 from .coupling import Coupling
 from .element import Element, Floats, parameters
-from .entry import _ARGUMENTS, _WithSignals, check_methods, methods_of, place_of, role_of
+from .energetic import Deformed, Effort, Energetic, load_views, motion_views
+from .entry import _ARGUMENTS, _WithSignals, check_methods, methods_of, place_of, python_self, role_of
 from .hinge import Hinge, has_pose
+from .load import EndLoad, EndMotion, Load
 from .report import locked, shown
 
 MISTAKES = (IndexError, ValueError, AttributeError, TypeError, NameError)  # of a program, not of physics
@@ -51,16 +53,25 @@ MEANING_IN_ROWS = {
 }
 
 
-def probe(element: Hinge | Constraint | Coupling) -> None:
+def probe(element: Hinge | Constraint | Coupling | Energetic | Load) -> None:
     """Run the author's methods once in Python at one position; refuse what is a mistake of programming.
 
     Compiled code checks no bounds, so an index out of range is found here or never. What the author raises
     with `raise` is left for run time: the position may lie outside the element's physics.
     """
     check_methods(element)
-    place = () if isinstance(element, Hinge) else sampled(element, np.random.default_rng(0), 0.0)
+    rng = np.random.default_rng(0)
+    place: tuple[Floats, ...] = ()
+    if isinstance(element, (Constraint, Coupling)):
+        place = sampled(element, rng, 0.0)
     try:
-        if isinstance(element, Hinge):
+        if isinstance(element, Energetic):
+            python_load(element, sampled_motion(element, rng, 0.0), 0.0)
+        elif isinstance(element, Load):
+            type(element).evaluate(
+                python_self(element, 0.0), resting_end(), 0.0, EndLoad(np.zeros(3), np.zeros(3))
+            )  # type: ignore[arg-type]
+        elif isinstance(element, Hinge):
             q = element.reference()
             if has_pose(element):
                 python_pose(element, q, 0.0)
@@ -104,6 +115,50 @@ def sampled(element: Constraint | Coupling, rng: np.random.Generator, t: float) 
     if [x.shape for x in place] != shapes or not all(np.all(np.isfinite(x)) for x in place):
         raise ElementError(f"{element.kind}.sample(rng, t) gives {given!r}; wanted shapes {shapes}.")
     return place
+
+
+def resting_end() -> EndMotion:
+    """An end at the origin, at rest."""
+    return EndMotion(*(locked(x) for x in (np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3))))
+
+
+def sampled_motion(element: Energetic, rng: np.random.Generator, t: float) -> Floats:
+    """A random motion record from the element's own sample(); read only."""
+    given, size = element.sample(rng, t), element.n.motion_size
+    record = locked(np.array(given, dtype=np.float64))
+    if record.shape != (size,) or not np.all(np.isfinite(record)):
+        raise ElementError(f"{element.kind}.sample(rng, t) gives {given!r}; wanted {size} finite numbers.")
+    return record
+
+
+def python_load(element: Energetic, record: Floats, t: float, rate: Floats | None = None) -> Floats:
+    """The load record by plain Python; without `evaluate` only what effort fills in (with the rate of eps given or 0)."""
+    n, methods = element.n, methods_of(element)
+    out = np.zeros(n.load_size)
+    motion, load = motion_views(record, n), load_views(out, n)
+    me = python_self(element, t)
+    if "evaluate" in methods:
+        methods["evaluate"](me, motion, t, load)
+        return out
+    if "deformation" in methods:
+        values = {p.name: p.value.at(t).value for p in parameters(element) if p.kind == "signal"}
+        methods["deformation"](
+            _WithSignals(element, values) if values else element,
+            motion.position,
+            motion.rotation,
+            t,
+            load.deformation,
+        )
+        rate = np.zeros(n.deformations) if rate is None else rate
+    else:
+        load.deformation[:], rate = motion.q, motion.u
+    now = Deformed(locked(load.deformation), locked(rate), motion.x, motion.inputs, motion.memory)
+    to = Effort(load.effort, load.rates, load.energy, load.dissipated, load.supplied)
+    if "effort" in methods:
+        methods["effort"](me, now, t, to)
+    else:
+        methods["law"](me, now, np.zeros(n.deformations), t, np.zeros(n.deformations))
+    return out
 
 
 def n_rates(element: Constraint | Coupling) -> int:

@@ -1,19 +1,20 @@
 """From the tree and its elements to the Plan: geometry, inertia, coordinates, addresses, parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.elements import Ball, Free, Hinge, Load, Prismatic, Revolute, Rigid, Signal
+from treemech.elements import Ball, Free, Hinge, Prismatic, Revolute, Rigid, Signal
 from treemech.elements.element import Element, record
 from treemech.elements.entry import Entry, make_entry
-from treemech.topology import Attachment, Connection, Tree
+from treemech.topology import Connection, Tree
 
 from . import plan as p
 from .chord_plan import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
+from .effort_plan import Applied, Assembled, EffortLayout, make_effort_layout
 from .lagrange import Coordinates, Lagrange
 from .plan import Floats, Ints, Plan
 
@@ -26,14 +27,6 @@ class Prescription(NamedTuple):
     signal: Signal
 
 
-class AppliedLoad(NamedTuple):
-    """An external load on one end."""
-
-    name: str
-    element: Load
-    end: Attachment
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
     """The Plan with what keeps it alive and says who is who in it."""
@@ -42,9 +35,9 @@ class Layout:
     parameters: Floats
     entries: tuple[Entry, ...]
     signals: tuple[Signal, ...]
-    loads: tuple[AppliedLoad, ...]
     kinematic: frozenset[int]  # signals that move something, not only load it
     chords: ChordLayout
+    efforts: EffortLayout
 
     @property
     def foreign(self) -> bool:
@@ -65,10 +58,12 @@ class _Records:
         self.known: dict[int, int] = {}
         self.kinematic: set[int] = set()
 
-    def add(self, element: Element, kinematic: bool = False) -> tuple[int, int]:
+    def add(self, element: Element, kinematic: bool = False, part: str = "") -> tuple[int, int]:
         """(address, start of its record)"""
-        entry = make_entry(element)
+        entry = make_entry(element, part)
         self.entries.append(entry)
+        if part:
+            return entry.address, -1
         numbers, signals = record(element)
         start = self.size
         self.numbers.append(numbers)
@@ -153,9 +148,11 @@ def make_layout(
     coordinates: Lagrange,
     gravity: ArrayLike,
     prescriptions: Sequence[Prescription] = (),
-    loads: Sequence[AppliedLoad] = (),
+    applied: Sequence[Applied] = (),
     inline: bool = True,
     couplings: Sequence[Coupled] = (),
+    composites: Sequence[Assembled] = (),
+    held: Mapping[str, float] | None = None,
 ) -> Layout:
     """The Plan of a tree. With inline=False every hinge is called through its address, built-ins too."""
     rows = len(tree.bodies)
@@ -197,13 +194,18 @@ def make_layout(
             if hinge.euler_parameters is None or k < hinge.euler_parameters:
                 places[c.name, k] = Coordinate(c.q + k, len(dof))
             dof.append((c.u + k, k, number, signal))
-    load_rows, load_points = [], np.zeros((len(loads), 12))
-    for j, load in enumerate(loads):
-        number = tree.numbers[load.end.body.name]
-        F, f = points[number]
-        load_rows.append((number, *records.add(load.element)))
-        load_points[j, :9] = (F.T @ load.end.rotation).ravel()
-        load_points[j, 9:] = F.T @ (load.end.offset - f)
+    acted = {key: (c.q, int(dof[c.speed][0])) for key, c in places.items()}
+    efforts = make_effort_layout(
+        applied,
+        composites,
+        held or {},
+        lambda element, part: records.add(element, part=part),
+        lambda signal: records.signal(signal, False),
+        tree.numbers,
+        points,
+        acted,
+        [c.name for c in tree.chords],
+    )
     described: list[Connection | Coupled] = [*tree.chords, *couplings]
     cut = {c.name: records.add(c.element, kinematic=True) for c in described if by_address(c.element)}
     start, runs = _ancestor_runs(tree, body)
@@ -218,8 +220,13 @@ def make_layout(
         prescribed=_rows(prescribed, 4),
         signals=_rows(records.signal_rows, 2),
         links=_rows(records.links, 2),
-        loads=_rows(load_rows, 3),
-        load_points=load_points,
+        efforts=efforts.rows,
+        ends=efforts.ends,
+        end_points=efforts.end_points,
+        acted=efforts.acted,
+        sources=efforts.sources,
+        composites=efforts.composite_rows,
+        points=efforts.point_rows,
     )
     parameters = np.concatenate(records.numbers) if records.numbers else np.zeros(0)
     return Layout(
@@ -227,7 +234,7 @@ def make_layout(
         parameters if len(parameters) else np.zeros(1),
         tuple(records.entries),
         tuple(records.signals),
-        tuple(loads),
         frozenset(records.kinematic),
         make_chord_layout(tree, plan, points, cut, couplings, places),
+        efforts,
     )

@@ -6,7 +6,7 @@ own hinge end (origin in the end point): one constant placement per hinge is the
 is. `frames` leads back to the base the user wrote.
 
 Structure and constants stand apart: a new parameter value refills `constants`, `frames`, `parameters` and
-`load_points` and needs neither a new tree nor any compilation.
+`end_points` and needs neither a new tree nor any compilation.
 """
 
 from typing import NamedTuple
@@ -32,11 +32,33 @@ N_CONSTANTS = 23
 PUBLIC, COLUMN, OWNER, SIGNAL = range(4)
 N_DOF = 4
 
-# Columns of Plan.prescribed, Plan.signals, Plan.links, Plan.loads
+# Columns of Plan.prescribed, Plan.signals, Plan.links
 PRESCRIBED_Q, PRESCRIBED_U, PRESCRIBED_DOF, PRESCRIBED_SIGNAL = range(4)
 SIGNAL_ADDRESS, SIGNAL_PARAMETER = range(2)
 LINK_SIGNAL, LINK_PARAMETER = range(2)
-LOAD_BODY, LOAD_ADDRESS, LOAD_PARAMETER = range(3)
+
+# Columns of Plan.efforts: energetic elements and external loads. FIRST_STATE and FIRST_MEMORY count in z; ROOM is where
+# its motion record stands in Work.room, LOAD_ROOM that of its load (the last N_KEPT of N_LOAD numbers are kept from call
+# to call); REACTION is the chord whose load it needs, or -1
+(
+    EFFORT_ADDRESS, EFFORT_PARAMETER, REMEMBER, FIRST_END, N_ENDS, FIRST_ACTED, N_ACTED, FIRST_STATE, N_STATES,
+    FIRST_INPUT, N_INPUTS, FIRST_MEMORY, N_MEMORY, ROOM, LOAD_ROOM, N_LOAD, N_KEPT, REACTION, EXTERNAL,
+) = range(19)  # fmt: skip
+N_EFFORT = 19
+# Columns of Plan.acted, Plan.sources (where an input comes from)
+ACTED_Q, ACTED_U = range(2)
+SOURCE_KIND, SOURCE_INDEX = range(2)
+FROM_SIGNAL, FROM_MEMORY, FROM_Q, FROM_U = range(4)
+# Columns of Plan.composites: consecutive efforts and points, its first two ends among all ends; of Plan.points:
+# coordinates (1: along the line between those ends, 3 or 6), its place in z or -1
+FIRST_PART, N_PARTS, FIRST_POINT, N_POINTS, N_UNKNOWNS, POINT_ROOM, LINE_A, LINE_B = range(8)
+N_COMPOSITE = 8
+POINT_COORDINATES, POINT_STATE = range(2)
+# Columns of Work.point: pose and motion of an internal point, load on it; distance along the line and its rate
+POINT_P, POINT_R, POINT_V, POINT_W, POINT_F, POINT_N, POINT_S, POINT_RATE = 0, 3, 12, 15, 18, 21, 24, 25
+N_POINT = 26
+# Numbers of the energy audit for each effort: work on the bodies, dissipated, supplied
+N_AUDIT = 3
 
 # A hinge record: offset 3, rotation 9, partials 2 x 3 nu, drifts 6, biases 6 (elements.hinge.motion_layout)
 FRAME = 12
@@ -75,8 +97,13 @@ class Plan(NamedTuple):
     prescribed: Ints  # (ns, 4)
     signals: Ints  # (nsig, 2)
     links: Ints  # (nlink, 2) signals that stand in an element's record
-    loads: Ints  # (nload, 3)
-    load_points: Floats  # (nload, 12) the loaded end in the core's body base
+    efforts: Ints  # (ne, N_EFFORT) those in composites last
+    ends: Ints  # (nend, 1) body, or -1 - number of an internal point
+    end_points: Floats  # (nend, 12) the end in the core's body base
+    acted: Ints  # (nacted, 2) coordinates elements act on
+    sources: Ints  # (ninput, 2)
+    composites: Ints  # (nc, N_COMPOSITE)
+    points: Ints  # (np, 2) internal points of composites
 
 
 class Work(NamedTuple):
@@ -93,19 +120,28 @@ class Work(NamedTuple):
     ud: Floats
     tau: Floats  # loads on the speeds, zero unless given
     required: Floats  # loads the accelerations in ud ask for
-    load: Floats  # (18 + 6,) motion of a loaded end, its force and moment
+    effort: Floats  # (nu,) loads of elements on the speeds
+    room: Floats  # motion and load records of all efforts
+    z: Floats  # states of elements, then what they remember
+    zd: Floats  # rates of the states
+    point: Floats  # (np, N_POINT)
 
 
-# The context handed to the compiled core: sizes, two entry points only some models need (and only they compile), then
+# The context handed to the compiled core: sizes, four entry points only some models need (and only they compile), then
 # the address of every array of Plan and Work.
-SIZES = ("bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "loads", "record", "parameters")
-TABLE_HINGE, APPLIED_LOADS = len(SIZES), len(SIZES) + 1
-N_SIZES = len(SIZES) + 2
+SIZES = (
+    "bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "record", "parameters", "efforts", "ends", "acted",
+    "sources", "composites", "points", "room", "nz", "nx",
+)  # fmt: skip
+TABLE_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS = (
+    len(SIZES) + k for k in range(6)
+)  # Z_ROWS: z of many states, or 0
+N_SIZES = len(SIZES) + 6
 FIRST_WORK = N_SIZES + len(Plan._fields)
 N_CONTEXT = FIRST_WORK + len(Work._fields)
 
 
-def make_work(plan: Plan, nq: int, parameters: Floats) -> Work:
+def make_work(plan: Plan, nq: int, parameters: Floats, room: int = 0, nz: int = 0) -> Work:
     """Room for one evaluation at a time; use one Work per thread."""
     nu = len(plan.dof)
     rows = len(plan.body)
@@ -126,16 +162,21 @@ def make_work(plan: Plan, nq: int, parameters: Floats) -> Work:
         ud=zeros(max(nu, 1)),
         tau=zeros(max(nu, 1)),
         required=zeros(max(nu, 1)),
-        load=zeros(24),
+        effort=zeros(max(nu, 1)),
+        room=zeros(max(room, 1)),
+        z=zeros(max(nz, 1)),
+        zd=zeros(max(nz, 1)),
+        point=zeros((len(plan.points), N_POINT)),
     )
 
 
-def make_context(plan: Plan, work: Work, nq: int) -> Ints:
+def make_context(plan: Plan, work: Work, nq: int, nz: int = 0, nx: int = 0) -> Ints:
     """The int64 table by which the compiled core finds Plan and Work; keep both alive beside it."""
     context = np.zeros(N_CONTEXT, dtype=np.int64)
     context[: len(SIZES)] = (
         len(plan.body), nq, len(plan.dof), len(plan.runs), len(plan.prescribed), len(plan.signals),
-        len(plan.links), len(plan.loads), len(work.record), len(work.parameters),
+        len(plan.links), len(work.record), len(work.parameters), len(plan.efforts), len(plan.ends), len(plan.acted),
+        len(plan.sources), len(plan.composites), len(plan.points), len(work.room), nz, nx,
     )  # fmt: skip
     for k, array in enumerate((*plan, *work)):
         if not array.flags.c_contiguous:

@@ -132,11 +132,12 @@ def dense(mech, t, q, u, loads=()):
         kinetic += 0.5 * (body.mass * v @ v + w @ J @ w)
         potential -= body.mass * g @ (r[k] + d)
     for load in loads:
-        k = tree.numbers[load.end.body.name]
+        place = load.ends[0]
+        k = tree.numbers[place.body.name]
         s = slice(3 * (k - 1), 3 * k)
-        arm = R[k] @ load.end.offset
+        arm = R[k] @ place.offset
         end = EndMotion(
-            r[k] + arm, R[k] @ load.end.rotation, full_rdot[k] + np.cross(full_omega[k], arm), full_omega[k]
+            r[k] + arm, R[k] @ place.rotation, full_rdot[k] + np.cross(full_omega[k], arm), full_omega[k]
         )
         out = EndLoad(np.zeros(3), np.zeros(3))
         type(load.element).evaluate(python_self(load.element, t), end, t, out)

@@ -17,8 +17,8 @@ from treemech.dynamics.inverse_loops import (
     driven_results,
 )
 from treemech.dynamics.loop_core import ClosedMotion
-from treemech.dynamics.reactions import add_chord_loads, smallest_multipliers, unique_loads
-from treemech.dynamics.simulate import METHODS, Closure, ProgressBar, Switch, integrate
+from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
+from treemech.dynamics.simulate import NAMES, Closure, ProgressBar, Switch, integrate
 from treemech.kinematics.assembly import (
     Mobility,
     close_positions,
@@ -28,6 +28,7 @@ from treemech.kinematics.assembly import (
 )
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout, Prescription
+from treemech.kinematics.status import ELEMENT_FAILURES
 from treemech.kinematics.trajectory import Drive, Kinematics
 from treemech.topology import (
     Attachment,
@@ -48,9 +49,13 @@ from treemech.topology.body import as_pose
 
 from .analyses import Analyses
 from .assembly import Assembly, cut_numbers, split
+from .control import Sampling
+from .element_motion import stored_energy
+from .element_states import element_states, settle_states
 from .model_info import energies, model_info
 from .run import Energy, Results, Run
 from .state import State, fill, find, reference_state
+from .wiring import Wiring
 
 Floats = NDArray[np.float64]
 Released = tuple[tuple[float, tuple[str, ...]], ...]  # time, connections that have let go from then on
@@ -108,10 +113,12 @@ class Mechanism(Analyses):
         coordinates: Lagrange,
         layout: Layout,
         prescriptions: tuple[Prescription, ...] = (),
+        wiring: Wiring | None = None,
     ) -> None:
+        self.wiring = wiring or Wiring()
         self.name, self.tree, self.lagrange, self.prescriptions = name, tree, coordinates, prescriptions
         self.core = Core(tree, coordinates, layout)
-        self.info = model_info(name, tree, coordinates, layout, prescriptions)
+        self.info = model_info(name, tree, coordinates, layout, prescriptions, self.wiring.seen())
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._check_inertia()
 
@@ -156,7 +163,7 @@ class Mechanism(Analyses):
         return draw(self.tree)
 
     # ------------------------------------------------------------ states
-    def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: ArrayLike | None = None) -> State:
+    def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:
         """A state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
         What is not given is the reference position, at rest; prescribed coordinates follow their signals.
@@ -168,20 +175,22 @@ class Mechanism(Analyses):
             near = cut_numbers(self, cut, "q")
         full_q = fill(self.lagrange, start.q, q, "q")
         full_u = fill(self.lagrange, start.u, u, "u")
-        if x is not None and np.size(x):
-            raise ElementError(f"x has {np.size(x)} numbers; wanted 0: no element has states of its own.")
+        z = element_states(self.core.layout.efforts, x)
         time = float(t)
         if not np.isfinite(time):
             raise ElementError(f"t is {t}; wanted a finite time.")
         for p in self.prescriptions:
             c, now = find(self.lagrange, p.hinge), p.signal.at(time)
             full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
-        return self._state(time, full_q, full_u, near)
+        return self._state(time, full_q, full_u, z, near)
 
-    def _state(self, t: float, q: Floats, u: Floats, near: Mapping[str, Any] | None = None) -> State:
+    def _state(
+        self, t: float, q: Floats, u: Floats, z: Floats, near: Mapping[str, Any] | None = None
+    ) -> State:
         """A state with the coordinates of cut hinges next to given ones, else where they were last."""
+        x, memory = z[: self.core.nx], z[self.core.nx :]
         if not self.info.chords:
-            return State(t, q, u, coordinates=self.lagrange)
+            return State(t, q, u, x, memory, coordinates=self.lagrange)
         work = self.core.chord_work
         if near is not None:
             self._fit_chords(t, q, near)
@@ -190,7 +199,7 @@ class Mechanism(Analyses):
             c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
             for c in self.info.chords
         }
-        return State(t, q, u, coordinates=self.lagrange, cut=cut)
+        return State(t, q, u, x, memory, coordinates=self.lagrange, cut=cut)
 
     def _fit_chords(self, t: float, q: Floats, near: Mapping[str, Any]) -> None:
         """Coordinates of cut hinges that fit the pose, next to given ones; where they do not, from other starts."""
@@ -226,10 +235,9 @@ class Mechanism(Analyses):
         In a tree every position is consistent, so `fix` and `guess` are taken as they are; `poses` of bodies,
         by name, become hinge coordinates where both bodies of a hinge are given (the ground always is). With
         closed chains `fix` and `rates` hold (cut hinges too), the rest is found next to `guess`. A rate may also be
-        that of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, None for what is free.
+        that of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, None for what is free. `states` gives states of elements
+        by name; of those not given, the ones an element calls ``settled`` start in equilibrium.
         """
-        if states:
-            raise ElementError(f"states of {sorted(states)} are given, but no element has states of its own.")
         search = Assembly(self, float(t), fix, rates)
         q, near = split(self, guess)
         if poses:
@@ -240,10 +248,10 @@ class Mechanism(Analyses):
                 raise ElementError(
                     f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal."
                 )
-        start = self.state(t, {**q, **near, **split(self, fix)[1]}, search.rates)
-        if not self.info.chords and not search.points:
-            return start
-        return self._state(float(t), *search.close(start))
+        start = self.state(t, {**q, **near, **split(self, fix)[1]}, search.rates, states)
+        if self.info.chords or search.points:
+            start = self._state(float(t), *search.close(start), start.z)
+        return settle_states(self.core, start, states or {})
 
     def _free(self, given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
         """Which speeds are neither prescribed (if `driven` counts) nor among the given names."""
@@ -322,6 +330,10 @@ class Mechanism(Analyses):
             self.core.reset_chords({name: q for name, (q, _) in state.cut.items()})
 
     def _unpack(self, state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
+        start = self.core.layout.efforts.start
+        self.core.work.z[: self.core.nz] = (
+            state.z if isinstance(state, State) and len(state.x) + len(state.memory) else start
+        )
         if isinstance(state, State):
             self._near(state)
             return state.t, state.q, state.u
@@ -398,7 +410,8 @@ class Mechanism(Analyses):
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
         """Kinetic and potential energy; heights count from the world origin."""
         trace, _ = self._trace(state, None)
-        return Energy(*(float(e[0]) for e in energies(trace, self.info)))
+        stored = stored_energy(self.core.work.room[None], self.info) if self.info.elements else np.zeros(1)
+        return Energy(*(float(e[0]) for e in (*energies(trace, self.info), stored)))
 
     def momentum(self, state: State | tuple[Any, ...]) -> Momentum:
         """Momentum and angular momentum about the world origin."""
@@ -466,12 +479,14 @@ class Mechanism(Analyses):
         q: Floats,
         u: Floats,
         cut: Floats | None = None,
+        z: Floats | None = None,
         released: Released = ((-np.inf, ()),),
     ) -> Results:
         """Everything that follows from many states; `released`: from which time which unilateral chords let go."""
         if self.core.loops is None:
-            ud = self.core.accelerations(t, q, u)
-            return self._tree_results(t, q, u, ud)
+            with self.core.seeing(z):
+                ud = self.core.accelerations(t, q, u)
+            return self._tree_results(t, q, u, ud, z)
         parts, edges = [], [*(time for time, _ in released[1:]), np.inf]
         for (start, names), stop in zip(released, edges, strict=True):
             own = (t >= start) & (t < stop)
@@ -480,23 +495,32 @@ class Mechanism(Analyses):
                 if cut is not None:
                     self.core.chord_work.q[:] = cut[own][0]
                 self.core.loops.choose(float(t[own][0]), q[own][0])
-                parts.append(self._closed(t[own], q[own], u[own], None, None if cut is None else cut[own]))
+                with self.core.seeing(None if z is None else z[own]):
+                    parts.append(
+                        self._closed(t[own], q[own], u[own], None, None if cut is None else cut[own])
+                    )
         self.core.loops.release(())
         found = (
             ClosedMotion(*map(np.concatenate, zip(*parts, strict=True))) if parts else self._closed(t, q, u)
         )
-        trace, _ = self.core.trace(t, q, u, found.ud)
+        with self.core.seeing(z):
+            trace, _ = self.core.trace(t, q, u, found.ud)
         add_chord_loads(self.core, trace, found.loads)
+        add_element_loads(self.core, trace, found.elements)
         return Results(
             found.ud, trace, found.tau, found.multipliers, found.loads, found.residual, found.cut_q, found.cut_u,
-            found.cut_ud, self._unique(t, q, found.cut_q),
+            found.cut_ud, self._unique(t, q, found.cut_q), found.elements,
         )  # fmt: skip
 
-    def _tree_results(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> Results:
+    def _tree_results(self, t: Floats, q: Floats, u: Floats, ud: Floats, z: Floats | None = None) -> Results:
         n = len(t)
         none, unique = np.zeros((n, 0)), np.ones(len(self.info.hinges))
-        trace, tau = self.core.trace(t, q, u, ud)
-        return Results(ud, trace, tau, none, np.zeros((n, 0, 6)), np.zeros((n, 3)), none, none, none, unique)
+        with self.core.seeing(z):
+            trace, tau = self.core.trace(t, q, u, ud)
+        elements = self.core.elements(t, q, u, z) if self.info.elements else none
+        return Results(
+            ud, trace, tau, none, np.zeros((n, 0, 6)), np.zeros((n, 3)), none, none, none, unique, elements
+        )
 
     def _closed(
         self, t: Floats, q: Floats, u: Floats, loads: Floats | None = None, cut: Floats | None = None
@@ -587,7 +611,8 @@ class Mechanism(Analyses):
             )
         return Run(
             self.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
-            {"points": found.n_points}, lambda t, q, u, _: self._driven_results(t, q, u, found.ud, near),
+            {"points": found.n_points}, lambda t, q, u, *_: self._driven_results(t, q, u, found.ud, near),
+            measures=self.wiring.measures,
         )  # fmt: skip
 
     def _drives(self) -> list[Drive]:
@@ -616,7 +641,7 @@ class Mechanism(Analyses):
         trace, tau, multipliers, loads = driven_results(self.core, t, q, u, ud, ~self._free({}))
         return Results(
             ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
-            self._unique(t, q, found.cut_q),
+            self._unique(t, q, found.cut_q), found.elements,
         )  # fmt: skip
 
     # ------------------------------------------------------------ simulation
@@ -635,6 +660,7 @@ class Mechanism(Analyses):
         progress: bool | Callable[[float], None] = False,
         stabilisation: str | tuple[str, float] = "default",
         on_singular: str = "pass",
+        audit: bool = False,
     ) -> Run:
         """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
 
@@ -643,7 +669,11 @@ class Mechanism(Analyses):
         state : State
             Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
             next to it.
-        method : "DOP853" or "DP5"
+        method : str
+            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
+            max_step). Stiff: "Radau" (order 5, implicit). "auto": DOP853 or Radau, whichever gets further. Of other
+            libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA",
+            "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed by DOP853, DP5 and auto.
         rtol : float
         atol : float, array (nq + nu,) or dict by name
             Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
@@ -659,6 +689,8 @@ class Mechanism(Analyses):
             gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
         on_singular : "pass", "warn" or "stop"
             What happens where the constraints lose rank. Passed positions are in ``run.singular``.
+        audit : bool
+            Integrate work, dissipation and supply of every element along: ``run.audit``.
 
         Returns
         -------
@@ -668,8 +700,8 @@ class Mechanism(Analyses):
         """
         if events is not None:
             raise TreemechError("events are not part of this version: run on and look at the run.")
-        if method not in METHODS:
-            raise TreemechError(unknown("method", method, METHODS))
+        if method not in NAMES:
+            raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
         t0, t1 = _span(t_span)
         state = self.assemble(t0) if state is None else state
         _, q, u = self._rows(state, "simulate")
@@ -693,27 +725,45 @@ class Mechanism(Analyses):
             )
         bar = ProgressBar(self.name) if progress is True else None
         breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
+        sampling = self._sampling()
+        self.core.audit(audit)
+        self.core.forget_points()
         try:
             result = integrate(
-                self.core, (t0, t1), self.core.pack(q[0], u[0], self.core.chord_work.q), method, rtol, self._atol(atol, rtol), times,
-                max_step, first_step, breaks, dense_output, bar or (progress if callable(progress) else None),
-                Closure(stabilisation, on_singular),
+                self.core, (t0, t1), self.core.pack(q[0], u[0], self.core.work.z[: self.core.nz], self.core.chord_work.q),
+                method, rtol, self._atol(atol, rtol), times, max_step, first_step,
+                (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
+                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling,
             )  # fmt: skip
         finally:
             if bar is not None:
                 bar.close()
         released = _released(result.switched)
 
-        def results(t: Floats, q: Floats, u: Floats, cut: Floats) -> Results:
-            return self._results(t, q, u, cut, released)
+        def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
+            return self._results(t, q, u, cut, z, released)
 
-        run = Run.of_integration(self.info, result, method, self.core.states, results)
+        run = Run.of_integration(self.info, result, method, self.core, results, self.wiring.measures)
         if on_singular == "warn" and run.singular:
             where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
             warnings.warn(f"{self.name!r} passed singular positions at t = {where}.", stacklevel=2)
-        if result.status % 16 in (2, 3, 4, 8):
+        if result.status % 16 in ELEMENT_FAILURES:
             self.core.fail(result.status, result.failed_at, result.failure, partial=run)
         return run
+
+    def _sampling(self) -> Sampling | None:
+        """The controllers, if there are any."""
+        if not self.wiring.controllers:
+            return None
+        first = self.nq + self.nu
+
+        def look(t: float, y: Floats) -> Run:
+            q, u = self.core.states(np.array([t]), y[None])
+            rest = self.core.unpack(y[None])
+            return Run(self.info, np.array([t]), q, u, True, "", tracer=self._results, cut=rest.cut, z=rest.z)
+
+        places = {name: first + at for name, at in self.core.layout.efforts.held.items()}
+        return Sampling(self.wiring.controllers, self.wiring.measures, look, places)
 
     def _check_start(self, t: float, q: Floats, u: Floats) -> None:
         """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
@@ -729,13 +779,20 @@ class Mechanism(Analyses):
 
     def _atol(self, atol: Any, rtol: float) -> Floats:
         # stages of closed chains carry the noise of the constraint solve: a tighter atol would chase it
-        values = np.full(self.nq + self.nu, rtol if self.core.loops is not None else rtol * 1e-3)
+        values = np.full(
+            self.nq + self.nu + self.core.nx, rtol if self.core.loops is not None else rtol * 1e-3
+        )
         if atol is None:
             return values
         if isinstance(atol, Mapping):
             for key, value in atol.items():
                 name, dot, which = str(key).rpartition(".")
-                name, which = (name, which) if dot and which in ("q", "u") else (str(key), "")
+                name, which = (name, which) if dot and which in ("q", "u", "x") else (str(key), "")
+                element = next((e for e in self.info.elements if e.name == name), None)
+                if element is not None and which in ("", "x"):
+                    first = self.nq + self.nu + element.state
+                    values[first : first + element.sizes[2]] = value
+                    continue
                 c = find(self.lagrange, name)
                 if which in ("", "q"):
                     values[c.q_slice] = value
@@ -745,7 +802,7 @@ class Mechanism(Analyses):
             given = np.asarray(atol, dtype=np.float64)
             if given.ndim and given.shape != values.shape:
                 raise TreemechError(
-                    f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, then u."
+                    f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, u, then states of elements."
                 )
             values[:] = given
         if not np.all(values >= 0.0) or (rtol == 0.0 and not np.all(values > 0.0)):

@@ -10,6 +10,7 @@ from treemech.dynamics import core as columns
 from treemech.kinematics.chord_plan import FIRST_Q, FIRST_U, NQ, NU
 from treemech.kinematics.lagrange import Coordinates, Lagrange
 from treemech.kinematics.layout import Layout, Prescription
+from treemech.kinematics.plan import FIRST_STATE, LOAD_ROOM, ROOM
 from treemech.topology import Tree
 
 Floats = NDArray[np.float64]
@@ -70,6 +71,18 @@ class ChordInfo:
 
 
 @dataclass(frozen=True)
+class ElementInfo:
+    """An energetic element or a load: where its records and states stand."""
+
+    name: str
+    kind: str
+    sizes: list[int]  # elements.energetic.Sizes
+    motion: int  # start of its motion record among those of all elements
+    load: int
+    state: int  # of its first state in z
+
+
+@dataclass(frozen=True)
 class ModelInfo:
     """Names and constants of a model."""
 
@@ -79,6 +92,8 @@ class ModelInfo:
     hinges: list[HingeInfo]
     prescribed: list[tuple[str, int, int]]  # hinge, coordinate, place in u
     chords: list[ChordInfo]
+    elements: list[ElementInfo]
+    inputs: list[tuple[str, str, int]]  # name, element, number among its inputs
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -92,6 +107,8 @@ class ModelInfo:
             [HingeInfo(**hinge) for hinge in content["hinges"]],
             [(str(n), int(k), int(u)) for n, k, u in content["prescribed"]],
             [ChordInfo(**chord) for chord in content["chords"]],
+            [ElementInfo(**element) for element in content["elements"]],
+            [(str(n), str(e), int(k)) for n, e, k in content["inputs"]],
         )
 
 
@@ -105,7 +122,12 @@ def hinge_info(tree: Tree, c: Coordinates) -> HingeInfo:
 
 
 def model_info(
-    name: str, tree: Tree, lagrange: Lagrange, layout: Layout, prescriptions: tuple[Prescription, ...]
+    name: str,
+    tree: Tree,
+    lagrange: Lagrange,
+    layout: Layout,
+    prescriptions: tuple[Prescription, ...],
+    inputs: list[tuple[str, str, int]],
 ) -> ModelInfo:
     """The description of a built system."""
     places = {c.name: c.u for c in lagrange.hinges}
@@ -122,6 +144,13 @@ def model_info(
             ChordInfo(name, *(int(row[k]) for k in (FIRST_Q, NQ, FIRST_U, NU)))
             for name, row in zip(layout.chords.names, layout.chords.plan.chord, strict=True)
         ],
+        [
+            ElementInfo(
+                a.name, a.element.kind, list(a.sizes), *(int(row[k]) for k in (ROOM, LOAD_ROOM, FIRST_STATE))
+            )
+            for a, row in zip(layout.efforts.applied, layout.efforts.rows, strict=True)
+        ],
+        inputs,
     )
 
 

@@ -1,6 +1,6 @@
 """Run: the results of a simulation, by the names the user gave."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics import core as columns
+from treemech.dynamics.core import Core
 from treemech.dynamics.simulate import Integration, Switch, interpolate
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 
+from .element_motion import Audit, ElementMotion, element_motion, stored_energy
+from .measures import Measure, find_measure
 from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
 
 Floats = NDArray[np.float64]
@@ -30,23 +33,26 @@ class Results(NamedTuple):
     cut_u: Floats
     cut_ud: Floats
     unique: Floats  # 1 for every hinge, then every chord, whose load the model decides
+    elements: Floats  # (n, .) records of all energetic elements and loads
 
 
-Tracer = Callable[[Floats, Floats, Floats, Floats], Results]
+# t, q, u, coordinates of cut hinges, states of elements -> results
+Tracer = Callable[[Floats, Floats, Floats, Floats, Floats], Results]
 # t, integrator states -> q, u
 Unpack = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """Energies [J]; heights count from the world origin."""
+    """Energies [J]; heights count from the world origin; `stored` in elements."""
 
     kinetic: Any
     potential: Any
+    stored: Any = 0.0
 
     @property
     def total(self) -> Any:
-        return self.kinetic + self.potential
+        return self.kinetic + self.potential + self.stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +128,7 @@ class Run:
     success : bool
         Whether the end was reached; if not, `message` says what happened and what to try.
     statistics : dict
-        Steps, rejected steps, evaluations.
+        Steps, rejected steps, evaluations; Jacobians and factorisations of implicit methods, switches of "auto".
     singular : list of (time, connection)
         Singular positions that were passed, and where to look.
     switched : list of (time, connection, holds)
@@ -142,8 +148,11 @@ class Run:
         tracer: Tracer | None = None,
         computed: Results | None = None,
         cut: Floats | None = None,
+        z: Floats | None = None,
+        audit: Floats | None = None,
         singular: list[tuple[float, str]] | None = None,
         switched: list[Switch] | None = None,
+        measures: Mapping[str, Measure] | None = None,
     ) -> None:
         self.info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
@@ -151,27 +160,38 @@ class Run:
         self.singular, self.switched = singular or [], switched or []
         self._tracer, self._computed = tracer, computed
         self._cut = np.zeros((len(t), 0)) if cut is None else cut
+        self.z = np.zeros((len(t), 0)) if z is None else z
+        self._audit = np.zeros((len(t), 0)) if audit is None else audit
+        self._measures = dict(measures or {})
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
 
     @classmethod
     def of_integration(
-        cls, info: ModelInfo, result: Integration, method: str, unpack: Unpack, tracer: Tracer
+        cls,
+        info: ModelInfo,
+        result: Integration,
+        method: str,
+        core: Core,
+        tracer: Tracer,
+        measures: Mapping[str, Measure],
     ) -> "Run":
-        """A run from what the integrator left; `unpack` turns its states into q and u."""
+        """A run from what the integrator left."""
         statistics = {
             "steps": result.n_steps,
             "rejected": result.n_rejected,
             "evaluations": result.n_evaluations,
+            "jacobians": result.n_jacobians,
+            "factorisations": result.n_factorisations,
+            "switches": len(result.methods),
         }
         success = result.status == 1 and not result.interrupted
-        q, u = unpack(result.t, result.y)
-        cut = result.y[:, q.shape[1] + u.shape[1] :]
+        (q, u), rest = core.states(result.t, result.y), core.unpack(result.y)
         run = cls(
-            info, result.t, q, u, success, result.message, method, statistics, tracer, None, cut, result.singular,
-            result.switched,
+            info, result.t, q, u, success, result.message, method, statistics, tracer, None, rest.cut, rest.z, rest.audit,
+            result.singular, result.switched, measures,
         )  # fmt: skip
         if result.dense is not None:
-            run._dense = (result.t, result.dense, method, unpack)
+            run._dense = (result.t, result.dense, method, core.states)
         return run
 
     def __repr__(self) -> str:
@@ -234,7 +254,31 @@ class Run:
     @property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
-        return Energy(*energies(self._results()[1], self.info))
+        results = self._results()
+        return Energy(*energies(results.trace, self.info), stored_energy(results.elements, self.info))
+
+    def element(self, name: str) -> ElementMotion:
+        """What an energetic element or a load sees and does."""
+        return element_motion(self.info, self._results().elements, name)
+
+    @property
+    def audit(self) -> dict[str, Audit]:
+        """By element: work done on the bodies, energy dissipated and supplied since the start; ``simulate(audit=True)``."""
+        if not self._audit.shape[1]:
+            raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")
+        parts = self._audit.reshape(len(self.t), -1, 3)
+        return {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self.info.elements)}
+
+    def input(self, name: str) -> Floats:
+        """An input over time, as its element sees it: of `system.input` or of a controller."""
+        for known, element, k in self.info.inputs:
+            if known == name:
+                return self.element(element).inputs[:, k]
+        raise TopologyError(unknown("input", name, [n for n, _, _ in self.info.inputs]))
+
+    def measure(self, name: str) -> Floats:
+        """A measure over time, by the name it has in the system, or as 'A.q[0]'."""
+        return find_measure(self._measures, name).of(self)
 
     @property
     def residual(self) -> Residual:
@@ -300,7 +344,7 @@ class Run:
         if self._computed is None:
             if self._tracer is None:
                 raise TreemechError("this run holds no results beyond t, q, u.")
-            self._computed = self._tracer(self.t, self.q, self.u, self._cut)
+            self._computed = self._tracer(self.t, self.q, self.u, self._cut, self.z)
         return self._computed
 
     def _number(self, name: str) -> int:

@@ -1,4 +1,4 @@
-"""State: time, coordinates, speeds (and later element states), as numbers and by name."""
+"""State: time, coordinates, speeds, states of elements, as numbers and by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 class State:
     """A state of a mechanism: t, q, u in the public order, element states x, memory, active rows.
 
-    Memory (sampled history) and the mask of active rows change only at accepted steps; both are empty for plain
+    Memory (histories, held inputs) and the mask of active rows change only at accepted steps; both are empty for plain
     hinges. `cut`: coordinates and speeds of cut hinges, by name; they follow from q and u but for whole turns.
     """
 
@@ -25,10 +25,15 @@ class State:
     q: Floats
     u: Floats
     x: Floats = field(default_factory=lambda: np.zeros(0))
-    memory: Mapping[str, Any] = field(default_factory=dict)
+    memory: Floats = field(default_factory=lambda: np.zeros(0))
     active: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     cut: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
     coordinates: Lagrange | None = field(default=None, repr=False)
+
+    @property
+    def z(self) -> Floats:
+        """States of elements and what they remember, as the core has them."""
+        return np.concatenate((self.x, self.memory))
 
     def __getitem__(self, name: str) -> tuple[Floats, Floats]:
         """(q, u) of a hinge."""

@@ -1,17 +1,19 @@
 """System: bodies and connections as the user writes them, and the way from there to a Mechanism."""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.elements import Constraint, Coupling, Free, Hinge, Load, Signal, as_signal
+from treemech.elements import Constraint, Coupling, Energetic, Free, Hinge, Load, Signal, as_signal
 from treemech.elements.hinge import AxialHinge, axis_base
 from treemech.elements.prescribed_pose import PrescribedPose
 from treemech.kinematics.chord_plan import Coupled
 from treemech.kinematics.lagrange import lagrange
-from treemech.kinematics.layout import AppliedLoad, Prescription, make_layout
+from treemech.kinematics.layout import Prescription, make_layout
 from treemech.topology import (
     Attachment,
     Body,
@@ -25,7 +27,10 @@ from treemech.topology import (
 )
 from treemech.topology.body import as_rotation
 
+from .composite import Composite
+from .measures import Measure, as_measure
 from .mechanism import Mechanism
+from .wiring import Controller, ElementHandle, Wiring
 
 
 class System:
@@ -55,7 +60,7 @@ class System:
         self.bodies: list[Body] = [self.ground]
         self.connections: dict[str, Connection] = {}
         self.couplings: dict[str, Coupled] = {}
-        self.loads: dict[str, AppliedLoad] = {}
+        self.wiring = Wiring()
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
     def __repr__(self) -> str:
@@ -86,23 +91,35 @@ class System:
         self,
         name: str,
         element: Any,
-        *ends: Body | Attachment,
+        *ends: Any,
         at: ArrayLike | None = None,
         axis: Any = None,
         role: Any = None,
-    ) -> Connection:
-        """Connect two bodies by a hinge or a constraint; either measures the second end relative to the first.
+        inputs: Mapping[str, Any] | None = None,
+        reaction_of: Any = None,
+    ) -> Any:
+        """Connect bodies by a hinge, a constraint, an energetic or active element, or a composite.
 
-        With reference poses, `at` (a point) and `axis` (a direction) in world coordinates place both ends.
+        A hinge or constraint measures the second end relative to the first. With reference poses, `at` (a point) and
+        `axis` (a direction) in world coordinates place both ends. An energetic element takes as many ends as it has:
+        bodies, attachments, points of composites, or a hinge, on whose coordinate it acts. `inputs` gives its inputs by
+        name: a number, a signal, a function of t, the name of a `system.input`, or a coordinate, "A.q", "A.u".
+        `reaction_of` names the hinge whose load it depends on; that hinge becomes a chord.
         """
         self._refuse_taken(name, _joined(ends))
         self._refuse_class("connection", name, element)
+        if isinstance(element, Composite):
+            return self.wiring.connect_composite(self, name, element, ends)
+        if isinstance(element, Energetic):
+            return self.wiring.connect(self, name, element, ends, inputs, reaction_of)
         if not isinstance(element, (Hinge, Constraint)):
             raise ElementError(
-                f"connection {name!r}: {type(element).__name__} is not a hinge and not a constraint. Subclass "
-                "tm.Hinge for a joint, tm.Constraint for equations; couplings go to system.couple(), external forces to "
-                "system.load()."
+                f"connection {name!r}: {type(element).__name__} is no element of a connection. Subclass tm.Hinge for a joint, "
+                "tm.Constraint for equations, tm.Energetic for a spring or an actuator; couplings go to system.couple(), "
+                "external forces to system.load()."
             )
+        if inputs or reaction_of is not None:
+            raise ElementError(f"connection {name!r}: {element.kind} takes no inputs and no reaction_of.")
         hinge = isinstance(element, Hinge)
         what = f"{'hinge' if hinge else 'constraint'} {name!r}"
         attachments = tuple(self._attachment(end, f"connection {name!r}") for end in ends)
@@ -177,21 +194,75 @@ class System:
         (axis, angle). What is None stays free.
         """
         element = PrescribedPose(x=x, y=y, z=z, rotation=rotation)
-        return self.connect(name, element, self.ground if relative_to is None else relative_to, end)
+        ends = (self.ground if relative_to is None else relative_to, end)
+        connection: Connection = self.connect(name, element, *ends)
+        return connection
 
-    def load(self, name: str, element: Load, end: Body | Attachment) -> AppliedLoad:
-        """Apply an external force or moment to a body, at an attachment."""
-        if name in self.loads:
+    def load(
+        self, name: str, element: Load | Energetic, *ends: Any, inputs: Mapping[str, Any] | None = None
+    ) -> ElementHandle:
+        """Apply an external force or moment to a body, at an attachment, or to a point of a composite."""
+        if name in self.wiring.elements:
             raise TopologyError(f"two loads are named {name!r}: give every load a name of its own.")
-        if not isinstance(element, Load):
+        self._refuse_class("load", name, element)
+        if not isinstance(element, (Load, Energetic)):
             raise ElementError(
                 f"load {name!r}: {element!r} is not a load; wanted tm.Force, tm.Moment or a tm.Load."
             )
-        attachment = self._attachment(end, f"load {name!r}")
-        if attachment.body is self.ground:
-            raise TopologyError(f"load {name!r} acts on the ground, which does not move: load a body.")
-        self.loads[name] = AppliedLoad(name, element, attachment)
-        return self.loads[name]
+        for end in ends:
+            if getattr(end, "body", end) is self.ground and len(ends) == 1:
+                raise TopologyError(f"load {name!r} acts on the ground, which does not move: load a body.")
+        return self.wiring.connect(self, name, element, ends, inputs)
+
+    # ------------------------------------------------------------ inputs and measures
+    def input(self, name: str, signal: Signal | float | Any) -> Signal:
+        """Name an external input i(t): a signal, a number or a function of t; elements take it by its name."""
+        if name in self.wiring.inputs or name in self.wiring.held():
+            raise TopologyError(f"two inputs are named {name!r}: give every input a name of its own.")
+        self.wiring.inputs[name] = as_signal(signal, f"input {name!r}")
+        return self.wiring.inputs[name]
+
+    def measure(self, name: str, what: Any) -> Measure:
+        """Name a scalar of the motion: "A.q", "A.u[1]", "rod.position[2]", "spring.effort", or a function of a Run.
+
+        It is known to controllers, and in results as ``run.measure(name)``.
+        """
+        if name in self.wiring.measures:
+            raise TopologyError(f"two measures are named {name!r}: give every measure a name of its own.")
+        self.wiring.measures[name] = as_measure(name, what)
+        measure: Measure = self.wiring.measures[name]
+        return measure
+
+    def controller(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        period: float,
+        measures: Sequence[str] = (),
+        inputs: Sequence[str] = (),
+    ) -> Controller:
+        """Call ``function(t, *measures)`` every `period` [s], exactly then; what it returns are the values of `inputs`.
+
+        The inputs stand still in between; elements take them by name. Measures are names of `system.measure` or what one
+        is made of, "A.q".
+        """
+        if name in self.wiring.controllers:
+            raise TopologyError(
+                f"two controllers are named {name!r}: give every controller a name of its own."
+            )
+        if not callable(function):
+            raise ElementError(
+                f"controller {name!r}: {function!r} is not callable; wanted a function of t and measures."
+            )
+        if not (np.isfinite(period) and period > 0.0):
+            raise ElementError(f"controller {name!r}: period is {period}; wanted a positive time [s].")
+        outputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+        for output in outputs:
+            if output in self.wiring.inputs or output in self.wiring.held():
+                raise TopologyError(f"controller {name!r}: the input {output!r} is set elsewhere already.")
+        wanted = (measures,) if isinstance(measures, str) else tuple(measures)
+        self.wiring.controllers[name] = Controller(name, function, float(period), wanted, outputs)
+        return self.wiring.controllers[name]
 
     def prescribe(
         self, name: str | Connection, motion: Signal | float | Any, coordinate: int = 0
@@ -215,7 +286,13 @@ class System:
         False. inline=False calls built-in hinges through the address table too (for tests).
         """
         coupled = [a for c in self.couplings.values() for a in c.arguments]
-        kept = {name for name, _ in (*self.prescriptions, *coupled)}
+        kept = {name for name, _ in (*self.prescriptions, *coupled)} | self.wiring.acted()
+        cut = self.wiring.reactions()
+        for name in sorted(kept & cut):
+            raise TopologyError(
+                f"hinge {name!r} is to be cut, as an element depends on its load, but is prescribed, coupled or acted on, "
+                "which keeps it a branch: use another hinge for one of them."
+            )
         connections = [
             Connection(
                 c.name,
@@ -224,12 +301,15 @@ class System:
                 c.n_coordinates,
                 c.is_hinge,
                 c.is_constraint,
-                c.role,
+                "chord" if c.name in cut else c.role,
                 c.name in kept,
             )
             for c in self.connections.values()
         ]
-        elements = [c.element for c in connections] + [c.element for c in self.couplings.values()]
+        connections += self._freed(connections, cut)
+        applied, composites = self.wiring.build(self)
+        parts = [a.element for a in (*applied, *(part for c in composites for part in c.parts))]
+        elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
         for element in elements:
             if not type(element).__module__.startswith("treemech."):
                 from treemech.elements.check import probe  # only where somebody else's element is met
@@ -237,10 +317,33 @@ class System:
                 probe(element)
         tree = build_tree(self.bodies, connections, self._free_hinge if free_isolated else None)
         coordinates = lagrange(tree, connections)
-        prescriptions, loads = tuple(self.prescriptions.values()), tuple(self.loads.values())
-        couplings = tuple(self.couplings.values())
-        layout = make_layout(tree, coordinates, self.gravity, prescriptions, loads, inline, couplings)
-        return Mechanism(self.name, tree, coordinates, layout, prescriptions)
+        prescriptions, couplings = tuple(self.prescriptions.values()), tuple(self.couplings.values())
+        layout = make_layout(
+            tree,
+            coordinates,
+            self.gravity,
+            prescriptions,
+            applied,
+            inline,
+            couplings,
+            composites,
+            self.wiring.held(),
+        )
+        return Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
+
+    def _freed(self, connections: list[Connection], cut: set[str]) -> list[Connection]:
+        """Free hinges for parts that only hinges cut for their loads join to the rest."""
+        graph: nx.Graph[int] = nx.Graph()
+        graph.add_nodes_from(range(len(self.bodies)))
+        graph.add_edges_from(
+            (c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.name not in cut
+        )
+        free = []
+        for part in nx.connected_components(graph):
+            ends = [e.body for c in connections if c.name in cut for e in c.ends if e.body.number in part]
+            if 0 not in part and ends:
+                free.append(self._free_hinge(ends[-1]))
+        return free
 
     def _free_hinge(self, body: Body) -> Connection:
         name = f"free {body.name}"
@@ -257,6 +360,8 @@ class System:
             )
         if name in self.couplings:
             raise TopologyError(f"a coupling is named {name!r} already: {what} needs another name.")
+        if name in self.wiring.elements or name in self.wiring.composites:
+            raise TopologyError(f"an element is named {name!r} already: {what} needs another name.")
 
     def _refuse_class(self, kind: str, name: str, element: Any) -> None:
         if isinstance(element, type):

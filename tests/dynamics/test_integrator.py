@@ -196,12 +196,13 @@ def test_work_of_loads_is_the_change_of_energy(seed):
     run = mech.simulate((0, 0.5), state, rtol=1e-11, t_eval=[0.0, *nodes, 0.5])
     assert run.success
     power = np.zeros(len(run.t))
-    for load in system.loads.values():
-        body, element = run.body(load.end.body.name), load.element
+    for load in system.wiring.elements.values():
+        (end,), element = load.ends, load.element
+        body = run.body(end.body.name)
         vector = np.array([[s.at(t).value for s in (element.x, element.y, element.z)] for t in run.t])
         if element.frame == "body":
-            vector = np.einsum("nij,nj->ni", body.rotation @ load.end.rotation, vector)
-        along = body.point(load.end.offset).velocity if element.kind == "Force" else body.angular_velocity
+            vector = np.einsum("nij,nj->ni", body.rotation @ end.rotation, vector)
+        along = body.point(end.offset).velocity if element.kind == "Force" else body.angular_velocity
         power += np.sum(vector * along, axis=1)
     energy = run.energy.total
     assert abs(energy[-1] - energy[0] - weights @ power[1:-1]) < 1e-9 * np.max(np.abs(run.energy.kinetic))

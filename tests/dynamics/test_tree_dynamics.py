@@ -21,7 +21,7 @@ def case(request):
     seed = request.param
     mech = random_system(seed, n=16).build()
     state = random_state(mech, seed + 100)
-    return mech, state, dense(mech, state.t, state.q, state.u, mech.core.layout.loads)
+    return mech, state, dense(mech, state.t, state.q, state.u, mech.core.layout.efforts.applied)
 
 
 def test_random_trees_hold_every_hinge_kind_in_both_directions():

@@ -1,0 +1,239 @@
+"""Energetic and active elements (3.4, 3.5): loads between ends, with energy, states and inputs of their own."""
+
+from copy import copy
+from math import prod
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology.errors import ElementError
+
+from .element import Element
+
+Floats = NDArray[np.float64]
+
+
+class EndsMotion(NamedTuple):
+    """What an element sees: its ends and how they move, world components; coordinates; what is its own."""
+
+    position: Floats  # (n, 3) of the end points
+    rotation: Floats  # (n, 3, 3) the end bases in the world
+    velocity: Floats  # (n, 3)
+    angular_velocity: Floats  # (n, 3)
+    q: Floats  # (nc,) hinge coordinates it acts on
+    u: Floats  # (nc,) their speeds
+    x: Floats  # (ns,) its states
+    inputs: Floats  # (ni,)
+    memory: Floats  # (nm,) what it remembered at the last accepted step
+    reaction: Floats  # (nr, 6) force, moment of the hinge it depends on, on the body of its end b, there
+
+
+class EndsLoad(NamedTuple):
+    """What the element does to the bodies, world components, and its own state. Arrives zeroed.
+
+    Power balance (3.2.20): power to the bodies + energy' + dissipated - supplied = 0.
+    """
+
+    force: Floats  # (n, 3) on the body, through the end point
+    moment: Floats  # (n, 3)
+    load: Floats  # (nc,) on the hinge coordinates
+    rates: Floats  # (ns,) x'
+    energy: Floats  # (1,) stored
+    dissipated: Floats  # (1,) power lost
+    supplied: Floats  # (1,) power from outside (battery, pump, metabolism)
+    deformation: Floats  # (nd,) eps
+    effort: Floats  # (nd,) F, on the element: its opposite acts on the bodies
+
+
+class Deformed(NamedTuple):
+    """What an effort depends on."""
+
+    deformation: Floats  # (nd,) eps
+    rate: Floats  # (nd,) eps'
+    x: Floats
+    inputs: Floats
+    memory: Floats
+
+
+class Effort(NamedTuple):
+    """The effort F on the element, and its own state. Arrives zeroed; the rest as in EndsLoad."""
+
+    effort: Floats  # (nd,)
+    rates: Floats  # (ns,)
+    energy: Floats  # (1,)
+    dissipated: Floats  # (1,)
+    supplied: Floats  # (1,)
+
+
+class Sizes(NamedTuple):
+    """How many of everything an element has."""
+
+    ends: int
+    coordinates: int
+    states: int
+    inputs: int
+    memory: int
+    reactions: int
+    deformations: int
+
+    @property
+    def motion(self) -> list[tuple[str, tuple[int, ...], int]]:
+        """(name, shape, start) of EndsMotion in its flat record."""
+        n, c, s, i, m, r, _ = self
+        shapes: list[tuple[int, ...]] = [
+            (n, 3),
+            (n, 3, 3),
+            (n, 3),
+            (n, 3),
+            (c,),
+            (c,),
+            (s,),
+            (i,),
+            (m,),
+            (r, 6),
+        ]
+        return _places(EndsMotion._fields, shapes)
+
+    @property
+    def load(self) -> list[tuple[str, tuple[int, ...], int]]:
+        """(name, shape, start) of EndsLoad in its flat record."""
+        n, c, s, _, _, _, d = self
+        shapes: list[tuple[int, ...]] = [(n, 3), (n, 3), (c,), (s,), (1,), (1,), (1,), (d,), (d,)]
+        return _places(EndsLoad._fields, shapes)
+
+    @property
+    def motion_size(self) -> int:
+        return (
+            18 * self.ends
+            + 2 * self.coordinates
+            + self.states
+            + self.inputs
+            + self.memory
+            + 6 * self.reactions
+        )
+
+    @property
+    def load_size(self) -> int:
+        return 6 * self.ends + self.coordinates + self.states + 3 + 2 * self.deformations
+
+
+def _places(names: tuple[str, ...], shapes: list[tuple[int, ...]]) -> list[tuple[str, tuple[int, ...], int]]:
+    places, start = [], 0
+    for name, shape in zip(names, shapes, strict=True):
+        places.append((name, shape, start))
+        start += prod(shape)
+    return places
+
+
+def motion_views(record: Floats, sizes: Sizes) -> EndsMotion:
+    """The flat record seen as EndsMotion."""
+    return EndsMotion(*(record[at : at + prod(s)].reshape(s) for _, s, at in sizes.motion))
+
+
+def load_views(record: Floats, sizes: Sizes) -> EndsLoad:
+    """The flat record seen as EndsLoad."""
+    return EndsLoad(*(record[at : at + prod(s)].reshape(s) for _, s, at in sizes.load))
+
+
+class Energetic(Element):
+    """The contract of an energetic or active element. A subclass is a frozen dataclass; its fields are its parameters.
+
+    1. ``n_ends`` counts its ends (bodies or attachments), None: as many as `system.connect` gives; ``n_coordinates``
+       the hinge coordinates it acts on; ``n_deformations`` its deformations eps; ``n_states`` its own states x;
+       ``input_names`` its inputs; ``n_memory`` what it remembers. Class attributes, or properties.
+    2. Write ``deformation(self, position, rotation, t, eps)`` from the positions (n, 3) and bases (n, 3, 3) of its ends,
+       and ``effort(self, now, t, out)``: from ``now.deformation``, ``now.rate``, ``now.x``, ``now.inputs`` it fills in
+       ``out.effort`` (positive: the effort on the element does work when the deformation grows; a spring: k eps) and
+       ``out.rates`` (x'). The partials G, the rate of eps and the loads on the bodies, -G^T F, follow exactly from the same
+       source compiled for jet numbers. Without ends, eps are the hinge coordinates: write ``effort`` alone.
+    3. In place of effort an implicit law (3.4.5): ``law(self, now, effort, t, f)``, n_deformations equations f = 0, solved
+       by Newton's method from the effort last found. ``balance(self, now, t, out)``, if it is there, then fills in
+       energy, powers and x'.
+    4. Or write ``evaluate(self, motion, t, out)`` with everything: from the EndsMotion it fills in EndsLoad, the loads
+       on the bodies in world components.
+    5. ``out.energy[0]``, ``out.dissipated[0]``, ``out.supplied[0]``: stored energy and powers, where it has them. Power to
+       the bodies + energy' + dissipated - supplied = 0 decides every sign.
+    6. Loads follow a rigid motion of all ends and have no resultant (3.2.23); an element that acts against something else
+       (air, a field) says so: ``world = True``.
+    7. Plain scalar Python is enough and best. It must depend on its arguments and fields only. What it must remember
+       (a history) it writes in ``remember(self, motion, t, memory)``, called after every accepted step; ``memory()`` at the start.
+    8. Optional: ``initial()`` (start values of x); ``settled``, numbers of the states that start in equilibrium, x' = 0;
+       ``n_reactions = 1``: it depends on the load of a hinge (`reaction_of=`), in ``motion.reaction[0]``;
+       ``sample(rng, t)`` (a place where the check may look).
+
+    `tm.check(element)` holds it to all of this.
+    """
+
+    n_ends: int | None = 2
+    n_coordinates: int = 0
+    n_deformations: int = 0
+    n_states: int = 0
+    n_memory: int = 0
+    n_reactions: int = 0
+    input_names: tuple[str, ...] = ()
+    settled: tuple[int, ...] = ()
+    world: bool = False
+    is_energetic: ClassVar[bool] = True
+
+    @property
+    def n(self) -> Sizes:
+        """All counts at once."""
+        if self.n_ends is None:
+            raise ElementError(
+                f"{self.kind}.n_ends is None: say how many ends it has, {self.kind}(...).joining(3)."
+            )
+        return Sizes(
+            self.n_ends,
+            self.n_coordinates,
+            self.n_states,
+            len(self.input_names),
+            self.n_memory,
+            self.n_reactions,
+            self.n_deformations,
+        )
+
+    def joining(self, n_ends: int) -> Self:
+        """This element for so many ends: itself, or a copy that knows the number."""
+        if self.n_ends == n_ends:
+            return self
+        if self.n_ends is not None:
+            raise ElementError(f"{self.kind} has {self.n_ends} ends, got {n_ends}.")
+        other = copy(self)
+        object.__setattr__(other, "n_ends", n_ends)
+        return other
+
+    def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
+        raise ElementError(f"{self.kind} has neither evaluate() nor effort() or law(): write one of them.")
+
+    def initial(self) -> Any:
+        """Start values of the states x."""
+        return np.zeros(self.n_states)
+
+    def memory(self) -> Any:
+        """What it remembers at the start."""
+        return np.zeros(self.n_memory)
+
+    def sample(self, rng: np.random.Generator, t: float) -> Floats:
+        """A random record of EndsMotion for `tm.check`."""
+        record = rng.uniform(-1.0, 1.0, self.n.motion_size)
+        motion = motion_views(record, self.n)
+        for k in range(self.n.ends):
+            turn, r = np.linalg.qr(rng.normal(size=(3, 3)))
+            turn = turn * np.sign(np.diag(r))
+            turn[:, 0] *= np.sign(np.linalg.det(turn))
+            motion.rotation[k] = turn
+        motion.x[:] = np.asarray(self.initial(), dtype=np.float64) + 0.1 * rng.uniform(
+            -1.0, 1.0, self.n_states
+        )
+        motion.memory[:] = self.memory()
+        return record
+
+    def at(self, motion: EndsMotion, t: float = 0.0) -> EndsLoad:
+        """Loads and states at one motion, evaluated once through its address."""
+        from .entry import call
+
+        record = np.concatenate([np.ravel(x) for x in motion]).astype(np.float64)
+        out = np.zeros(self.n.load_size)
+        call(self, "energetic", record, record, t, out)
+        return load_views(out, self.n)

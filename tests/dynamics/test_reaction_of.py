@@ -1,0 +1,167 @@
+"""Elements that depend on the load of a hinge: solved together with the multipliers."""
+
+from dataclasses import dataclass
+from math import sqrt, tanh
+
+import numpy as np
+import pytest
+
+import treemech as tm
+
+
+@dataclass(frozen=True)
+class Sliding(tm.Energetic):
+    """Coulomb friction along the z axis of a prismatic hinge, smooth around zero speed."""
+
+    coefficient: float
+    speed: float
+    n_reactions = 1
+
+    def evaluate(self, motion, t, out):
+        R = motion.rotation
+        axis = (R[0, 0, 2], R[0, 1, 2], R[0, 2, 2])
+        rate, along, square = 0.0, 0.0, 0.0
+        for k in range(3):
+            rate += axis[k] * (motion.velocity[1, k] - motion.velocity[0, k])
+            along += axis[k] * motion.reaction[0, k]
+            square += motion.reaction[0, k] * motion.reaction[0, k]
+        force = -self.coefficient * sqrt(square - along * along + 1e-20) * tanh(rate / self.speed)
+        for k in range(3):
+            out.force[1, k] = force * axis[k]
+            out.force[0, k] = -force * axis[k]
+        out.dissipated[0] = -force * rate
+
+
+@dataclass(frozen=True)
+class Pin(tm.Energetic):
+    """Friction moment of a pin: coefficient, radius and the size of the force through it."""
+
+    coefficient: float
+    radius: float
+    speed: float
+    n_reactions = 1
+
+    def evaluate(self, motion, t, out):
+        R, w = motion.rotation, motion.angular_velocity
+        rate, square = 0.0, 0.0
+        for k in range(3):
+            rate += R[0, k, 2] * (w[1, k] - w[0, k])
+            square += motion.reaction[0, k] * motion.reaction[0, k]
+        moment = -self.coefficient * self.radius * sqrt(square + 1e-20) * tanh(rate / self.speed)
+        for k in range(3):
+            out.moment[1, k] = moment * R[0, k, 2]
+            out.moment[0, k] = -moment * R[0, k, 2]
+        out.dissipated[0] = -moment * rate
+
+
+def incline(slope, coefficient):
+    system = tm.System("incline", gravity=(0, 0, -9.81))
+    block = system.body("block", mass=3.0, inertia=(1, 1, 1))
+    way = system.connect("way", tm.Prismatic((np.cos(slope), 0, -np.sin(slope))), system.ground, block)
+    system.connect("friction", Sliding(coefficient, 1e-3), way)
+    return system.build()
+
+
+def test_block_slides_down_an_incline_as_coulomb_says():
+    slope, coefficient = 0.7, 0.3
+    mech = incline(slope, coefficient)
+    run = mech.simulate((0, 1), mech.assemble(rates={"way": 1.0}), rtol=1e-10)
+    a = 9.81 * (np.sin(slope) - coefficient * np.cos(slope))
+    np.testing.assert_allclose(run.connection("way").u, 1.0 + a * run.t, rtol=1e-9)
+    normal = 3.0 * 9.81 * np.cos(slope)
+    np.testing.assert_allclose(np.linalg.norm(run.connection("way").force, axis=1), normal, rtol=1e-9)
+    audit_run = mech.simulate((0, 1), mech.assemble(rates={"way": 1.0}), rtol=1e-10, audit=True)
+    energy, lost = audit_run.energy.total, audit_run.audit["friction"].dissipated
+    np.testing.assert_allclose(energy + lost, energy[0], atol=1e-8)
+
+
+def pendulum(coefficient, tip=1.0):
+    system = tm.System("pendulum", gravity=(0, 0, -9.81))
+    rod = system.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
+    bob = system.body("bob", mass=tip, inertia=(0.05, 0.05, 0.05), com=(0.4, 0, 0.1))
+    pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
+    system.connect("elbow", tm.Revolute("y"), rod.at((1, 0, 0)), bob)
+    system.connect("friction", Pin(coefficient, 0.05, 1e-2), pin)
+    return system.build()
+
+
+def test_friction_of_a_pin_is_what_its_reaction_says():
+    mech = pendulum(0.4)
+    state = mech.assemble(fix={"pin": 0.3, "elbow": -0.5}, rates={"pin": 2.0, "elbow": -1.0})
+    run = mech.simulate((0, 2), state, rtol=1e-9)
+    assert run.success, run.message
+    pin, friction = run.connection("pin"), run.element("friction")
+    want = -0.4 * 0.05 * np.linalg.norm(pin.force, axis=1) * np.tanh(pin.u / 1e-2)
+    np.testing.assert_allclose(friction.moment[:, 1] @ [0, 1, 0], want, atol=1e-9)
+    # free body: all forces on both bodies make their momentum change
+    total = np.zeros((len(run.t), 3))
+    for name, mass, com in (("rod", 2.0, (0.5, 0, 0)), ("bob", 1.0, (0.4, 0, 0.1))):
+        total += mass * (run.point(name, com).acceleration - np.array([0, 0, -9.81]))
+    np.testing.assert_allclose(pin.force, total, atol=1e-8 * np.abs(total).max())
+
+
+def test_hinge_loads_beyond_the_friction_balance_a_body():
+    mech = pendulum(0.4)
+    state = mech.assemble(fix={"pin": 0.3, "elbow": -0.5}, rates={"pin": 2.0, "elbow": -1.0})
+    run = mech.simulate((0, 0.5), state, rtol=1e-9)
+    elbow = run.connection("elbow")
+    force = 1.0 * (run.point("bob", (0.4, 0, 0.1)).acceleration - np.array([0, 0, -9.81]))
+    np.testing.assert_allclose(elbow.force, force, atol=1e-8 * np.abs(force).max())
+
+
+def test_without_friction_the_cut_pin_moves_like_the_branch():
+    mech = pendulum(0.0)
+    state = mech.assemble(fix={"pin": 0.3}, rates={"pin": 2.0})
+    plain = tm.System("pendulum", gravity=(0, 0, -9.81))
+    rod = plain.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
+    bob = plain.body("bob", mass=1.0, inertia=(0.05, 0.05, 0.05), com=(0.4, 0, 0.1))
+    plain.connect("pin", tm.Revolute("y"), plain.ground, rod)
+    plain.connect("elbow", tm.Revolute("y"), rod.at((1, 0, 0)), bob)
+    tree = plain.build()
+    end = mech.simulate((0, 2), state, rtol=1e-10).connection("pin").q[-1]
+    want = (
+        tree.simulate((0, 2), tree.state(q={"pin": 0.3}, u={"pin": 2.0}), rtol=1e-10).connection("pin").q[-1]
+    )
+    assert end == pytest.approx(want, abs=1e-8)
+
+
+def test_two_elements_on_two_hinges_of_a_loop():
+    system = tm.System("four-bar", gravity=(0, 0, -9.81))
+    crank = system.body("crank", mass=1.0, inertia=(0.01, 1 / 12, 1 / 12), com=(0.5, 0, 0))
+    coupler = system.body("coupler", mass=3.0, inertia=(0.01, 9 / 4, 9 / 4), com=(1.5, 0, 0))
+    rocker = system.body("rocker", mass=2.5, inertia=(0.01, 1.3, 1.3), com=(1.25, 0, 0))
+    system.connect("A", tm.Revolute("y"), system.ground, crank)
+    system.connect("B", tm.Ball(), crank.at((1, 0, 0)), coupler)
+    C = system.connect("C", tm.Ball(), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
+    D = system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
+    system.connect("friction C", Pin(0.3, 0.02, 1e-2), C)
+    system.connect("friction D", Pin(0.3, 0.04, 1e-2), D)
+    mech = system.build()
+    state = mech.assemble(guess={"A": -0.6}, rates={"A": 3.0})
+    run = mech.simulate((0, 1), state, rtol=1e-8, audit=True)
+    assert run.success, run.message
+    energy = run.energy.total + sum(a.dissipated for a in run.audit.values())
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-6)
+    for name, radius in (("C", 0.02), ("D", 0.04)):
+        moment = np.linalg.norm(run.element(f"friction {name}").moment[:, 1], axis=1)
+        assert np.all(
+            moment <= 0.3 * radius * np.linalg.norm(run.connection(name).force, axis=1) * (1 + 1e-9)
+        )
+
+
+def test_a_prescribed_hinge_cannot_be_cut():
+    system = tm.System("driven")
+    rod = system.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
+    pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
+    system.connect("friction", Pin(0.1, 0.05, 1e-2), pin)
+    system.prescribe(pin, lambda t: t)
+    with pytest.raises(tm.TopologyError, match="'pin' is to be cut"):
+        system.build()
+
+
+def test_the_hinge_must_be_named():
+    system = tm.System("free")
+    rod = system.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
+    system.connect("pin", tm.Revolute("y"), system.ground, rod)
+    with pytest.raises(tm.ElementError, match="reaction_of="):
+        system.connect("friction", Pin(0.1, 0.05, 1e-2), system.ground, rod)

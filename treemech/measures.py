@@ -1,0 +1,68 @@
+"""Named scalars of the motion, for controllers and results."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology import ElementError, TopologyError, unknown
+
+if TYPE_CHECKING:
+    from .run import Run
+
+Floats = NDArray[np.float64]
+_FORM = re.compile(r"(.+)\.(\w+)((?:\[\d+\])*)")
+
+
+class Measure(NamedTuple):
+    """A scalar of the motion: how it follows from a run, one number for every time."""
+
+    name: str
+    of: Callable[["Run"], Floats]
+
+
+def as_measure(name: str, what: Any) -> Measure:
+    """A measure from a text, "A.q[1]" (connection, body, element or input; quantity; place), or a function of a Run."""
+    if callable(what):
+        return Measure(name, what)
+    match = _FORM.fullmatch(what) if isinstance(what, str) else None
+    if match is None:
+        raise ElementError(f"measure {name!r} is {what!r}; wanted 'name.quantity[0]' or a function of a Run.")
+    owner, quantity = match[1], match[2]
+    places = tuple(int(k) for k in re.findall(r"\d+", match[3]))
+
+    def of(run: "Run") -> Floats:
+        values = getattr(_owner(run, owner, name), quantity, None)
+        if values is None:
+            raise ElementError(f"measure {name!r}: {owner!r} has no {quantity!r}.")
+        numbers: Any = np.asarray(values, dtype=np.float64)
+        try:
+            for place in places:
+                numbers = numbers[:, place]
+        except IndexError:
+            raise ElementError(f"measure {name!r} = {what!r}: there is no place {list(places)}.") from None
+        if numbers.ndim != 1:
+            raise ElementError(f"measure {name!r} = {what!r} is not one number: add its place, {what}[0].")
+        column: Floats = numbers
+        return column
+
+    return Measure(name, of)
+
+
+def _owner(run: "Run", name: str, measure: str) -> Any:
+    info = run.info
+    if name in [h.name for h in info.hinges] + [c.name for c in info.chords]:
+        return run.connection(name)
+    if name in [b.name for b in info.bodies]:
+        return run.body(name)
+    if name in [e.name for e in info.elements]:
+        return run.element(name)
+    known = [x.name for kind in (info.hinges, info.chords, info.bodies, info.elements) for x in kind]  # type: ignore[attr-defined]
+    raise TopologyError(f"measure {measure!r}: {unknown('connection, body or element', name, known)}")
+
+
+def find_measure(measures: Mapping[str, Measure], what: str) -> Measure:
+    """A measure by its name, or made of a text."""
+    return measures[what] if what in measures else as_measure(what, what)
