@@ -55,8 +55,8 @@ class Ours:
         """An analysis of all states in one compiled loop; derivatives of the first alone."""
         if name == "derivatives":
             self.room.forward(0.0, self.q[0], self.u[0])
-            entry, own, to = native.entry(name), self.room.addresses, self.mech.core.context_address
-            return lambda: entry(0.0, 1, *own, to)
+            entry, table = native.entry(name), self.room.address
+            return lambda: entry(0.0, 1, table)
         t, q, u, ud, tau, out, A = map(data, (self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
         arguments = {
             "positions": (t, q, u),

@@ -28,6 +28,12 @@ class Derivatives(NamedTuple):
     multipliers_q: Floats
     multipliers_u: Floats
     multipliers_load: Floats
+    ud_x: Floats  # (nu, nx) by states of elements
+    multipliers_x: Floats
+    x_rates: Floats  # (nx,) x' of the states of elements
+    x_rates_q: Floats  # (nx, nu)
+    x_rates_u: Floats
+    x_rates_x: Floats  # (nx, nx)
 
 
 def derivatives(
@@ -47,7 +53,11 @@ def derivatives(
     loops, none = core.loops, np.zeros((0, core.nu))
     if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
-        return Derivatives(ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none)
+        x_rates = core.work.zd[: core.nx].copy()
+        no_x = np.zeros((0, core.nx))
+        return Derivatives(
+            ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none, tree.accelerations_x(), no_x, x_rates, *tree.states()
+        )  # fmt: skip
     free = free_speeds(core)
     load = np.zeros(core.nu) if tau is None else tau
     if loops is None:
@@ -64,21 +74,26 @@ def derivatives(
     if held is not None:
         free = free & ~held
         chosen, ud, multipliers = _held(core, t, q, u, load, free, np.where(free | held, 0.0, ud), chosen)
+    nx = core.nx
     tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
+    tau_x, states, x_rates = tree.loads_x(), tree.states(), core.work.zd[:nx].copy()
     rows = RowDerivatives(none, 0.0 * tau_q, none, none, none)
     if loops is not None:
         rows = row_derivatives(core, tree, t, q, u, ud, multipliers)
     n, nf = core.nu, int(np.sum(free))
     P = rows.partials[np.ix_(chosen, free)]
-    right = np.zeros((nf + len(P), 3 * n))
+    right = np.zeros((nf + len(P), 3 * n + nx))
     right[:nf, :n] = (rows.loads_q - tau_q)[free]
     right[:nf, n : 2 * n] = -tau_u[free]
-    right[:nf, 2 * n :] = np.eye(n)[free]
+    right[:nf, 2 * n : 3 * n] = np.eye(n)[free]
+    right[:nf, 3 * n :] = -tau_x[free]
     right[nf:, :n], right[nf:, n : 2 * n] = -rows.bias_q[chosen], -rows.bias_u[chosen]
     x = np.linalg.solve(_matrix(A[np.ix_(free, free)], P), right)
-    by, of_multipliers = np.zeros((n, 3 * n)), np.zeros((len(multipliers), 3 * n))
+    by, of_multipliers = np.zeros((n, 3 * n + nx)), np.zeros((len(multipliers), 3 * n + nx))
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
-    return Derivatives(ud, multipliers, *np.split(by, 3, axis=1), *np.split(of_multipliers, 3, axis=1))
+    ends = [n, 2 * n, 3 * n]
+    (ud_q, ud_u, ud_load, ud_x), of = np.split(by, ends, axis=1), np.split(of_multipliers, ends, axis=1)
+    return Derivatives(ud, multipliers, ud_q, ud_u, ud_load, *of[:3], ud_x, of[3], x_rates, *states)
 
 
 def _matrix(A: Floats, P: Floats) -> Floats:

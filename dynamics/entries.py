@@ -20,6 +20,7 @@ from treemech.kinematics.kernel import floats, floats2, inlined, ints, load3, lo
 from treemech.kinematics.plan import (
     ACC,
     ALPHA,
+    DERIVATIVES,
     FORCE,
     MOMENT,
     N_AUDIT,
@@ -71,10 +72,25 @@ from treemech.kinematics.views import (
 from .adams import adams_integrate
 from .applied_loads import apply_efforts
 from .articulated import forward_dynamics as solve_tree
-from .inverse_matrix import invert, less_product
 from .composites import settle_points
+from .derivative_plan import (
+    BY,
+    CONTEXT,
+    FACTORS,
+    GIVEN_Q,
+    GIVEN_TAU,
+    GIVEN_U,
+    INVERSE,
+    MASSES,
+    N_TABLE,
+    OUT,
+    TAU_X,
+    UD,
+    UD_X,
+)
 from .efforts import audit
 from .efforts import remember as write_down
+from .inverse_matrix import invert, less_product
 from .loop_plan import FRESH, PARTITIONED, STAGED
 from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
 from .loops import (
@@ -485,68 +501,71 @@ def loop_dynamics(
 
 
 @inlined
-def _forward_derivatives(plan, W, S, t, tau, ud, J, A, inverse, out, factors, room):
-    """ud, and d(ud)/d(q, u), d(ud)/d(tau) at the addresses out and inverse, after `evaluate_motion`; a status."""
+def _forward_derivatives(plan, W, S, t, tau, rough, table):
+    """ud, d(ud)/d(q, u), d(ud)/d(tau), d(ud)/dx, after `evaluate_motion`; a status."""
     rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    ud, A, inverse, factors = floats(table[UD], nu), table[MASSES], table[INVERSE], table[FACTORS]
     solve_tree(plan, W, S, tau, ud)
-    status = tree_derivatives(plan, W, S, t, ud, J, A, room)
+    status = tree_derivatives(plan, W, S, t, ud, rough, table)
     if status != OK:
         return status
-    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(J, 2 * nu * nu)
+    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[BY], 2 * nu * nu)
+    by_x = floats(table[TAU_X], nu * nx)
     for k in range(prescribed.shape[0]):
         d = prescribed[k, PRESCRIBED_DOF]
         for j in range(nu):
             lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
             by[2 * nu * d + j] = 0.0
             by[2 * nu * d + nu + j] = 0.0
+        for j in range(nx):
+            by_x[nx * d + j] = 0.0
     invert(nu, A, factors, factors + 8 * nu * nu, inverse)
-    less_product(nu, 2 * nu, inverse, J, out)
+    less_product(nu, 2 * nu, inverse, table[BY], table[OUT])
+    if nx > 0:
+        less_product(nu, nx, inverse, table[TAU_X], table[UD_X])
     for k in range(prescribed.shape[0]):
         d = prescribed[k, PRESCRIBED_DOF]
         floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
     return OK
 
 
-def derivatives(t, forward, q, u, tau, ud, J, A, inverse, out, factors, room, context):
+def derivatives(t, forward, table_):
     """Derivatives at one state, regular order of the speeds, rows (by q, by u) of 2 nu numbers.
 
-    J: of tau = A ud - Q, and A, its lower triangle. With `forward` ud follows from the loads tau first, and from J
-    `out`: of ud, and `inverse`: of ud by tau (both zero in the rows of prescribed speeds); J, A are used up. `room`:
-    derivative_plan.room_size doubles, `factors`: 2 nu^2.
+    The table (derivative_plan): BY of tau = A ud - Q, and MASSES, the lower triangle of A. With `forward` ud follows from
+    the loads tau first, and from BY then OUT: of ud, and INVERSE: of ud by tau (both zero in the rows of prescribed
+    speeds); BY, MASSES are used up. Likewise TAU_X and UD_X by states of elements, and RATES, RATES_X of those.
     """
-    plan = ints(context, N_CONTEXT)
+    table = ints(table_, N_TABLE)
+    plan = ints(table[CONTEXT], N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S = body_work(plan), speed_work(plan)
-    status = _begin(plan, t, q, u)
+    status = _begin(plan, t, table[GIVEN_Q], table[GIVEN_U])
     if status == OK:
         status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
     if status != OK:
         return np.int32(status)
     if forward == 1:
-        status = _forward_derivatives(
-            plan, W, S, t, floats(tau, nu), floats(ud, nu), J, A, inverse, out, factors, room
-        )
+        tau = _loads_on_speeds(plan, floats(table[GIVEN_TAU], nu))
+        status = _forward_derivatives(plan, W, S, t, tau, 0, table)
     else:
-        status = tree_derivatives(plan, W, S, t, floats(ud, nu), J, A, room)
+        status = tree_derivatives(plan, W, S, t, floats(table[UD], nu), 0, table)
     return np.int32(status)
 
 
-def jacobian(t, y, J, room):
-    """d(y')/dy (n, n), row by row, of `rhs`; `room`: the table derivatives.TreeDerivatives.table."""
-    table = ints(room, 8)
-    plan = ints(table[0], N_CONTEXT)
-    rows, nq, nu = counts(plan)
-    W, S, ud = body_work(plan), speed_work(plan), floats(table[1], nu)
-    status = _begin(plan, t, y, y + 8 * nq)
+def jacobian(t, y, J, context):
+    """d(y')/dy of `rhs`, column by column: J[n j + i] = d y'_i / d y_j; the context holds the table of derivatives."""
+    plan = ints(context, N_CONTEXT)
+    table = ints(plan[DERIVATIVES], N_TABLE)
+    W, S = body_work(plan), speed_work(plan)
+    status = _begin_states(plan, t, y)
     if status == OK:
-        turn_speeds(plan, own_q(plan), own_u(plan), -1.0)
         status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
     if status == OK:
-        status = _forward_derivatives(
-            plan, W, S, t, own_tau(plan), ud, table[2], table[3], table[4], table[5], table[6], table[7]
-        )
+        status = _forward_derivatives(plan, W, S, t, own_effort(plan), 1, table)
     if status == OK:
-        state_jacobian(plan, ud, table[5], J)
+        state_jacobian(plan, table, J)
     return np.int32(status)
 
 
@@ -675,7 +694,7 @@ ENTRIES = {
     "loop_dynamics": (loop_dynamics, _status(*[_n] * 16)),
     "elements": (elements, _status(*[_n] * 6)),
     "remember": (remember, _status(_f, _n, _n, _n)),
-    "derivatives": (derivatives, _status(_f, *[_n] * 12)),
+    "derivatives": (derivatives, _status(_f, _n, _n)),
     "jacobian": (jacobian, _status(_f, _n, _n, _n)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),

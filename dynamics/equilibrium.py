@@ -1,7 +1,7 @@
 """Equilibrium: positions in which nothing accelerates, at rest or at constant rates (relative equilibrium).
 
 Balance of loads on all displacements the constraints allow: N^T (A ud - Q) = 0 with ud = 0, by Newton's method in
-independent coordinates with exact derivatives, the chains closed after every step, steps limited and shortened until
+independent coordinates with exact derivatives, together with the rates of element states, x' = 0, the chains closed after every step, steps limited and shortened until
 the residual falls, or, downhill, until the loads have done work.
 """
 
@@ -64,6 +64,7 @@ class Balance(NamedTuple):
 
     q: Floats
     u: Floats
+    z: Floats
     loads: Floats  # A ud - Q - P^T lambda (nu,): what holds every coordinate
     multipliers: Floats
     iterations: int
@@ -84,10 +85,12 @@ class _Point(NamedTuple):
 
     q: Floats
     u: Floats
+    z: Floats  # states of elements and what they remember
     loads: Floats  # A 0 - Q
     partials: Floats
     N: Floats  # displacements in balance
     residual: Floats
+    x_rates: Floats  # rates of element states, each divided by its size
     size: float
     scale: float
 
@@ -111,6 +114,11 @@ def balance(
         here, rates, iteration = _descend(core, tree, t, q, motion, close, True)
     if not _found(here):
         unbalanced, names = here.N @ here.residual, core.coordinates.u_names
+        if _size(here.x_rates) * here.scale > _size(unbalanced):
+            name = core.layout.efforts.z_names[int(np.argmax(np.abs(here.x_rates)))]
+            raise ConvergenceError(
+                f"no equilibrium found: the state {name!r} does not come to rest. Start nearer to it, or fix what drives it."
+            )
         worst = int(np.argmax(np.abs(unbalanced)))
         raise ConvergenceError(
             f"no equilibrium found: {names[worst]!r} is out of balance by {abs(unbalanced[worst]):.3g} (N, N m). Start "
@@ -126,7 +134,7 @@ def balance(
             )
     chosen = motion.balanced
     multipliers = _least(here.partials[:, chosen].T, here.loads[chosen])
-    return Balance(here.q, here.u, here.loads - here.partials.T @ multipliers, multipliers, iteration)
+    return Balance(here.q, here.u, here.z, here.loads - here.partials.T @ multipliers, multipliers, iteration)
 
 
 def _found(here: _Point) -> bool:
@@ -143,21 +151,26 @@ def _descend(
     downhill: bool,
 ) -> tuple[_Point, Floats, int]:
     """(the last point, its rates, number of steps)"""
-    rates = motion.rates.copy()
-    here = _evaluate(core, t, q, rates, motion)
+    rates, z = motion.rates.copy(), core.work.z[: core.nz].copy()
+    sizes = _rate_sizes(core, tree, t, q, z, rates)
+    here = _evaluate(core, t, q, z, rates, motion, sizes)
     for iteration in range(_STEPS):
         balanced = here.size <= _BALANCED * here.scale
         if balanced and not downhill:
             return here, rates, iteration
-        step, change, falls = _newton(core, tree, t, here, motion, downhill, balanced)
+        step, change, change_x, falls = _newton(core, tree, t, here, motion, sizes, downhill, balanced)
         if balanced and not falls:
             return here, rates, iteration
         factor = min(1.0, _LONGEST / max(_size(step), 1e-300))
         for _ in range(30):
             more = rates.copy()
             more[motion.sought] += factor * change
+            z = here.z.copy()
+            z[: core.nx] += factor * change_x
             try:
-                there = _evaluate(core, t, close(move(core.coordinates, here.q, factor * step)), more, motion)
+                core.work.z[: core.nz] = z
+                nearest = close(move(core.coordinates, here.q, factor * step))
+                there = _evaluate(core, t, nearest, z, more, motion, sizes)
             except ConvergenceError:
                 there = here._replace(size=np.inf)
             if downhill and np.isfinite(there.size):
@@ -186,7 +199,23 @@ def _least(M: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(M, right, rcond=1e-10)[0])
 
 
-def _evaluate(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) -> _Point:
+def _rate_sizes(core: Core, tree: TreeDerivatives, t: float, q: Floats, z: Floats, rates: Floats) -> Floats:
+    """(nx,) how much the rates of element states change with all states and coordinates of their usual size."""
+    if not core.nx:
+        return np.zeros(0)
+    tree.inverse_dynamics(t, q, rates, np.zeros(core.nu))
+    by_q, _, by_x = (np.abs(x) for x in tree.states())
+    return np.asarray(np.maximum(by_q.sum(axis=1) + by_x @ _state_sizes(core, z), 1e-300))
+
+
+def _state_sizes(core: Core, z: Floats) -> Floats:
+    return np.asarray(np.maximum(1.0, np.abs(z[: core.nx])))
+
+
+def _evaluate(
+    core: Core, t: float, q: Floats, z: Floats, rates: Floats, motion: Motion, sizes: Floats
+) -> _Point:
+    core.work.z[: core.nz] = z
     u = _speeds(core, t, q, rates, motion)
     if core.loops is None:
         loads = core.inverse_dynamics(np.array([t]), q[None], u[None], np.zeros((1, core.nu)))[0]
@@ -201,7 +230,9 @@ def _evaluate(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) ->
         N[motion.balanced] = own
     residual = N.T @ loads
     carried = core.work.body[:, MOMENT : FORCE + 3]
-    return _Point(q, u, loads, P, N, residual, float(np.linalg.norm(residual)), _size(carried))
+    scale, x_rates = _size(carried), core.work.zd[: core.nx] / sizes
+    size = float(np.hypot(np.linalg.norm(residual), scale * np.linalg.norm(x_rates)))
+    return _Point(q, u, z, loads, P, N, residual, x_rates, size, scale)
 
 
 def _speeds(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) -> Floats:
@@ -220,13 +251,17 @@ def _newton(
     t: float,
     here: _Point,
     motion: Motion,
+    sizes: Floats,
     downhill: bool = False,
     balanced: bool = False,
-) -> tuple[Floats, Floats, bool]:
-    """(displacement, change of the rates sought, whether a balance is unstable) that would balance the loads, were they
+) -> tuple[Floats, Floats, Floats, bool]:
+    """(displacement, change of the rates sought, of element states, whether a balance is unstable) that would balance the loads, were they
     linear; `downhill`: with every stiffness taken as positive, and away from a balance that has a negative one."""
     n, zero = core.nu, np.zeros(core.nu)
+    core.work.z[: core.nz] = here.z
     tau_q, tau_u, _ = tree.inverse_dynamics(t, here.q, here.u, zero)
+    tau_x, (x_q, x_u, x_x), usual = tree.loads_x(), tree.states(), _state_sizes(core, here.z)
+    tau_x, x_x = tau_x * usual, x_x / sizes[:, None] * usual
     speeds_q, P = np.zeros((n, n)), here.partials
     others = ~motion.driven
     if core.loops is not None:
@@ -235,16 +270,19 @@ def _newton(
         rows = row_derivatives(core, tree, t, here.q, here.u, zero, multipliers)
         tau_q = tau_q - rows.loads_q
         speeds_q[others] = -_least(P[:, others], rows.velocity_q)
-    by_q = tau_q + tau_u @ speeds_q
+    by_q, x_q = tau_q + tau_u @ speeds_q, (x_q + x_u @ speeds_q) / sizes[:, None]
     if downhill:
-        K = here.N.T @ by_q @ here.N
+        follow = -_least(x_x, x_q)  # states at rest
+        K = here.N.T @ (by_q + tau_x @ follow) @ here.N
         values, V = np.linalg.eigh(0.5 * (K + K.T))
         largest = _size(values)
         if balanced:
             falls = bool(len(values) and values[0] < -1e-6 * largest)
-            return here.N @ V[:, 0] if falls else zero, np.zeros(0), falls
+            step = here.N @ V[:, 0] if falls else zero
+            return step, np.zeros(0), usual * (follow @ step), falls
         stiffness = np.maximum(np.abs(values), 1e-3 * largest + 1e-300)
-        return here.N @ (V @ (-(V.T @ here.residual) / stiffness)), np.zeros(0), False
+        step = here.N @ (V @ (-(V.T @ here.residual) / stiffness))
+        return step, np.zeros(0), usual * (follow @ step - _least(x_x, here.x_rates)), False
     moves = np.zeros((n, 0))
     if np.any(motion.movable):
         holonomic = ~core.layout.chords.nonholonomic
@@ -254,6 +292,8 @@ def _newton(
     unit = np.eye(n)[:, motion.sought]
     if core.loops is not None and motion.sought:
         unit[others] -= _least(P[:, others], P @ unit)
-    x = _least(here.N.T @ np.hstack((by_q @ moves, tau_u @ unit)), -here.residual)
-    k = moves.shape[1]
-    return moves @ x[:k], x[k:], False
+    of_loads = here.N.T @ np.hstack((by_q @ moves, tau_u @ unit, tau_x))
+    of_rates = here.scale * np.hstack((x_q @ moves, x_u @ unit / sizes[:, None], x_x))
+    x = _least(np.vstack((of_loads, of_rates)), -np.concatenate((here.residual, here.scale * here.x_rates)))
+    k, s = moves.shape[1], moves.shape[1] + len(motion.sought)
+    return moves @ x[:k], x[k:s], usual * x[s:], False

@@ -6,7 +6,7 @@ x, y are displacements and rates of the chosen coordinates themselves, so that s
 
     x' = (M + H N) x + K y      y' = d ud / dq N x + d ud / du (M x + K y) + d ud / d load . load
 
-H is zero but for Euler parameters, whose displacements are rotations: theta' = d omega + omega x theta.
+and the states s of elements, with s' by q, u, s, behind them. H is zero but for Euler parameters, whose displacements are rotations: theta' = d omega + omega x theta.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Linearization:
     Attributes
     ----------
     A, B, C, D : arrays
-        The state is (independent displacements, independent rates), named in `states`; inputs are loads on speeds, outputs
+        The state is (independent displacements, independent rates, states of elements), named in `states`; inputs are loads on speeds, outputs
         displacements of coordinates, by the names of their speeds.
     ud : (nu,) array
         Accelerations at the state itself: zero in an equilibrium.
@@ -158,22 +158,27 @@ def linearize(
     r = reduce(P, core.layout.chords.nonholonomic, velocity_q, free)
     x, y = len(r.positions), len(r.speeds)
     by_x = found.ud_q @ r.N + found.ud_u @ r.M
+    x_rates = found.x_rates_q @ r.N + found.x_rates_u @ r.M
     A = np.block(
         [
-            [(r.M + turning(core, u) @ r.N)[r.positions], r.K[r.positions]],
-            [by_x[r.speeds], (found.ud_u @ r.K)[r.speeds]],
+            [(r.M + turning(core, u) @ r.N)[r.positions], r.K[r.positions], np.zeros((x, core.nx))],
+            [by_x[r.speeds], (found.ud_u @ r.K)[r.speeds], found.ud_x[r.speeds]],
+            [x_rates, found.x_rates_u @ r.K, found.x_rates_x],
         ]
     )
     chosen = np.flatnonzero(free).tolist() if inputs is None else list(inputs)
     seen = list(range(n)) if outputs is None else list(outputs)
-    B = np.vstack((np.zeros((x, len(chosen))), found.ud_load[np.ix_(r.speeds, chosen)]))
-    displacements = np.hstack((r.N, np.zeros((n, y))))
+    none = np.zeros((core.nx, len(chosen)))
+    B = np.vstack((np.zeros((x, len(chosen))), found.ud_load[np.ix_(r.speeds, chosen)], none))
+    displacements = np.hstack((r.N, np.zeros((n, y + core.nx))))
     return Linearization(
         A,
         B,
         displacements[seen],
         np.zeros((len(seen), len(chosen))),
-        [names[k] for k in r.positions] + [names[k] + "'" for k in r.speeds],
+        [names[k] for k in r.positions]
+        + [names[k] + "'" for k in r.speeds]
+        + core.layout.efforts.z_names[: core.nx],
         [names[k] for k in chosen],
         [names[k] for k in seen],
         found.ud,

@@ -68,32 +68,37 @@ from treemech.kinematics.views import (
     counts,
     dofs,
     gravity,
-    n_loads,
+    n_efforts,
     own_u,
     run_starts,
 )
 
 from .derivative_plan import (
     ACCELERATION,
+    BY,
     FIRST,
     FLUX,
     FORCE,
     LONGEST_RECORD,
     MASS,
+    MASSES,
     MOMENT,
     MOMENTUM,
     N_COMPONENTS,
     N_DERIVATIVE_BODY,
-    N_EFFORT,
     N_OWN,
+    RATES,
+    RATES_X,
+    ROOM_OF_ALL,
     SECOND,
     SPEED_E,
     SPEED_S,
     SPEED_Y,
     SPEED_Z,
+    TAU_X,
     VELOCITY,
 )
-from .effort_partials import load_derivatives
+from .effort_derivatives import effort_derivatives
 from .spatial import column, inertia_times, motion_cross, put_column
 
 _NIL = (0.0, 0.0, 0.0)
@@ -247,7 +252,7 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, room):
     store(Y, 0, VELOCITY + 3, _NIL)
     store(Y, 0, ACCELERATION, _NIL)
     store(Y, 0, ACCELERATION + 3, (-g[0], -g[1], -g[2]))
-    origin, loaded = _NIL, n_loads(plan) > 0
+    origin, loaded = _NIL, n_efforts(plan) > 0
     for i in range(1, body.shape[0]):
         p, kind, first, n = body[i, PARENT], body[i, KIND], body[i, DOF], body[i, NU]
         if p == 0:
@@ -356,30 +361,34 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
 
 
 @kernel
-def tree_derivatives(plan, W, S, t, ud, J, A, room):
-    """d tau / d (q, u) (nu, 2 nu) and the lower triangle of A, regular order, at the addresses J and A.
+def tree_derivatives(plan, W, S, t, ud, rough, table):
+    """d tau / d (q, u) (nu, 2 nu) and the lower triangle of A, regular order, at the addresses BY and MASSES of the table;
+    of elements with states the rest (effort_derivatives). `rough`: as an integrator needs it.
 
     After `evaluate_motion` of the state in the work arrays; tau of the accelerations ud. A status.
     """
     rows, nq, nu = counts(plan)
+    J, A, room = table[BY], table[MASSES], table[ROOM_OF_ALL]
     columns(plan, W, S)
-    loaded = n_loads(plan) > 0
+    loaded = n_efforts(plan) > 0
     if loaded:
         origin_velocities(plan, W, S, own_u(plan))
     Y = floats2(room, rows, N_DERIVATIVE_BODY)
     z = room + 8 * rows * N_DERIVATIVE_BODY
     Z = floats2(z, N_COMPONENTS, nu)
     T = z + 8 * N_COMPONENTS * nu
-    G = T + 16 * nu
-    more = G + 8 * N_EFFORT
-    table = more + 8 * max(4 * LONGEST_RECORD, 18 * nu)
+    more = T + 16 * nu
+    own = more + 8 * 4 * LONGEST_RECORD
     out, lower = floats(J, 2 * nu * nu), floats(A, nu * nu)
     for k in range(2 * nu * nu):
         out[k] = 0.0
     for k in range(nu * nu):
         lower[k] = 0.0
-    status = _outwards(plan, W, S, Y, Z, t, ud, table, more)
+    status = _outwards(plan, W, S, Y, Z, t, ud, own, more)
     if status != OK:
         return status
-    _inwards(plan, W, S, Y, Z, z, T, table, J, A)
-    return load_derivatives(plan, W, Y, Z, t, J, G, more) if loaded else OK
+    _inwards(plan, W, S, Y, Z, z, T, own, J, A)
+    if not loaded:
+        return OK
+    G = own + 8 * 6 * N_OWN * rows
+    return effort_derivatives(plan, W, Y, Z, t, rough, J, table[TAU_X], table[RATES], table[RATES_X], G)

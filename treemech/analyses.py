@@ -27,14 +27,15 @@ class Analyses:
     _tree_derivatives: TreeDerivatives | None = None
 
     def derivatives(self, state: State | tuple[Any, ...], loads: Any = None) -> Derivatives:
-        """ud, multipliers and their derivatives by q, u and loads on the speeds, all in the public order.
+        """ud, multipliers and their derivatives by q, u, loads on the speeds and states of elements; x' and its own.
 
         Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
         relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
         """
         mech = cast("Mechanism", self)
+        room = _room(mech)
         t, q, u = _ready(mech, state, "derivatives")
-        return derivatives(mech.core, _room(mech), t, q, u, mech._loads(loads))
+        return derivatives(mech.core, room, t, q, u, mech._loads(loads))
 
     def linearize(
         self,
@@ -44,7 +45,7 @@ class Analyses:
         hold: Sequence[str] = (),
         loads: Any = None,
     ) -> Linearization:
-        """A, B, C, D of small motions about a state, in independent coordinates; eigenvalues, modes, state space.
+        """A, B, C, D of small motions about a state, in independent coordinates and states of elements; eigenvalues, modes.
 
         `inputs`: speeds that carry a load, `outputs`: speeds whose displacement is seen, by name; default: all. `hold`:
         coordinates that keep to their motion; `loads` on the speeds act on all states alike.
@@ -56,8 +57,9 @@ class Analyses:
         if hold:
             held = np.zeros(mech.nu, dtype=bool)
             held[_numbers(mech, hold)] = True
+        room = _room(mech)
         t, q, u = _ready(mech, state, "linearize")
-        return linearize(mech.core, _room(mech), t, q, u, held, acting, seen, mech._loads(loads))
+        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads))
 
     def equilibrium(
         self,
@@ -67,7 +69,7 @@ class Analyses:
         free: Sequence[str] = (),
         downhill: bool = False,
     ) -> Equilibrium:
-        """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
+        """A position in which nothing accelerates and states of elements rest, next to `state` (default: the reference position, closed).
 
         `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
         rates, which stay where the state has them (relative equilibrium). `free`: of those, rates that are sought
@@ -75,7 +77,7 @@ class Analyses:
         What is found is the balance near the state, stable or not; `downhill` ends in a stable one if there is any.
         """
         mech = cast("Mechanism", self)
-        start, given, speeds = state, dict(fix or {}), dict(rates or {})
+        room, start, given, speeds = _room(mech), state, dict(fix or {}), dict(rates or {})
         _not_cut(mech, [*given, *speeds])
         if start is None or given:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
@@ -91,11 +93,11 @@ class Analyses:
                 mech.lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale()
             )
 
-        found = balance(mech.core, _room(mech), t, q, motion, close, downhill and not motion.sought)
-        there = mech._state(t, found.q, found.u)
+        found = balance(mech.core, room, t, q, motion, close, downhill and not motion.sought)
+        there = mech._state(t, found.q, found.u, found.z)
         _ready(mech, there, "equilibrium")
         held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
-        small = linearize(mech.core, _room(mech), t, found.q, found.u, held)
+        small = linearize(mech.core, room, t, found.q, found.u, held)
         loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
         return Equilibrium(there, loads, found.multipliers, small, found.iterations)
 
