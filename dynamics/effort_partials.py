@@ -7,7 +7,7 @@ is below 1e-12 of the loads (of each rate by itself), the best are kept. Rough, 
 forward differences, one call each.
 """
 
-from treemech.kinematics.kernel import floats, floats2, kernel
+from treemech.kinematics.kernel import floats, kernel
 from treemech.kinematics.plan import (
     FIRST_END,
     LOAD_ROOM,
@@ -127,7 +127,7 @@ def effort_partials(plan, e, t, rough, G):
     m, table, ends = room_work(plan), effort_table(plan), end_table(plan)
     n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
     at, load, seen = table[e, ROOM], table[e, LOAD_ROOM], directions + 6 * n
-    base, part = floats(G, outputs), floats2(G + 8 * outputs, directions, outputs)
+    base = floats(G, outputs)
     more = G + 8 * outputs * (directions + 1)
     coarse, fine, gap = (
         floats(more, outputs),

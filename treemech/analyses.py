@@ -69,12 +69,12 @@ class Analyses:
         free: Sequence[str] = (),
         downhill: bool = False,
     ) -> Equilibrium:
-        """A position in which nothing accelerates and states of elements rest, next to `state` (default: the reference position, closed).
+        """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
         `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
         rates, which stay where the state has them (relative equilibrium). `free`: of those, rates that are sought
         themselves, from the given ones on; as there are no loads then, what is fixed must balance as well.
-        What is found is the balance near the state, stable or not; `downhill` ends in a stable one if there is any.
+        States of elements are at rest there, x' = 0. What is found is the balance near the state, stable or not; `downhill` ends in a stable one if there is any.
         """
         mech = cast("Mechanism", self)
         room, start, given, speeds = _room(mech), state, dict(fix or {}), dict(rates or {})
@@ -83,6 +83,8 @@ class Analyses:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
             start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
         t, q, u = _ready(mech, start, "equilibrium")
+        if state is not None and mech.core.nx:
+            mech.core.work.z[:] = state.z
         motion = _motion(mech, u, given, speeds, _numbers(mech, free))
 
         def close(near: Floats) -> Floats:
