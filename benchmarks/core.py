@@ -1,6 +1,7 @@
 """Speed of the compiled core, against Pinocchio, MuJoCo and scipy in the same run.
 
-Four analyses on the model families: positions, inverse dynamics, mass matrix, forward dynamics. Ours is timed
+Five analyses on the model families: positions, inverse dynamics, mass matrix, forward dynamics, and the derivatives of
+the latter by q, u and loads (Pinocchio's computeABADerivatives; MuJoCo has only differences). Ours is timed
 twice: per state inside the compiled loop, and as a call from Python. The peers are called from Python (about
 0.5 us of a call). Before timing, everybody must give the same numbers. Of the mass matrix our core and MuJoCo
 make one triangle, which is all a solver needs; our Python call and Pinocchio's fill in the other one.
@@ -18,13 +19,14 @@ import treemech as tm
 from treemech.dynamics import core as columns
 from treemech.dynamics import native
 from treemech.dynamics.core import data
+from treemech.dynamics.tree_room import TreeDerivatives
 
 from . import foreign, integration, start
 from .families import FAMILIES, random_states
 from .peers import MujocoModel, NoSuchJoint, Peer, PinModel
 from .timing import Work, least_times, machine, say, table
 
-ANALYSES = ("positions", "inverse_dynamics", "mass_matrix", "forward_dynamics")
+ANALYSES = ("positions", "inverse_dynamics", "mass_matrix", "forward_dynamics", "derivatives")
 AGREE = 1e-9  # relative to the largest entry
 CACHE = 200_000  # bytes of matrices that stay near the processor
 
@@ -43,13 +45,18 @@ class Ours:
         self.t, self.tau = np.zeros(count), np.zeros((count, mech.nu))
         self.out = np.zeros((count, mech.nu))
         self.A = np.zeros((self.matrices, mech.nu, mech.nu))
+        self.room = TreeDerivatives(mech.core)
 
     def states(self, name: str) -> int:
         """How many states one work of an analysis takes."""
-        return self.matrices if name == "mass_matrix" else self.count
+        return {"mass_matrix": self.matrices, "derivatives": 1}.get(name, self.count)
 
     def work(self, name: str) -> Work:
-        """An analysis of all states in one compiled loop."""
+        """An analysis of all states in one compiled loop; derivatives of the first alone."""
+        if name == "derivatives":
+            self.room.forward(0.0, self.q[0], self.u[0])
+            entry, table = native.entry(name), self.room.address
+            return lambda: entry(0.0, 1, table)
         t, q, u, ud, tau, out, A = map(data, (self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
         arguments = {
             "positions": (t, q, u),
@@ -69,6 +76,7 @@ class Ours:
             "inverse_dynamics": lambda: mech.inverse_dynamics(state, ud),
             "mass_matrix": lambda: mech.mass_matrix(state),
             "forward_dynamics": lambda: mech.forward_dynamics(state),
+            "derivatives": lambda: mech.derivatives(state),
         }[name]
 
 
@@ -97,6 +105,7 @@ def pin_works(peer: PinModel, ours: Ours) -> dict[str, dict[str, Work]]:
             "world": over(lambda q, u, ud: pin.crba(model, d, q, WORLD)),
         },
         "forward_dynamics": {"": over(lambda q, u, ud: pin.aba(model, d, q, u, zero))},
+        "derivatives": {"": over(lambda q, u, ud: pin.computeABADerivatives(model, d, q, u, zero))},
     }
 
 
@@ -129,7 +138,7 @@ def disagreements(ours: Ours, peer: Peer) -> dict[str, float]:
     """Largest difference between us and a peer at the first state, relative to the largest entry.
 
     Of forward dynamics A (ud - ud_peer) is compared, relative to its terms: what the condition of A hides is
-    no error of either.
+    no error of either; of the derivatives likewise the peer's A times ours by loads.
     """
     mech, q, u, ud = ours.mech, ours.q[0], ours.u[0], ours.ud[0]
     A, own = mech.mass_matrix((q, u)), mech.forward_dynamics((q, u)).ud
@@ -142,7 +151,13 @@ def disagreements(ours: Ours, peer: Peer) -> dict[str, float]:
     }
     found = {name: float(np.max(np.abs(a - b)) / np.max(np.abs(b))) for name, (a, b) in pairs.items()}
     terms = np.max(np.abs(A) @ np.abs(own))
-    return {**found, "forward_dynamics": float(np.max(np.abs(A @ (own - theirs))) / terms)}
+    B, inverse = peer.mass_matrix(q), mech.derivatives((q, u)).ud_load
+    unit = float(np.max(np.abs(B @ inverse - np.eye(mech.nu))) / np.max(np.abs(B) @ np.abs(inverse)))
+    return {
+        **found,
+        "forward_dynamics": float(np.max(np.abs(A @ (own - theirs))) / terms),
+        "derivatives": unit,
+    }
 
 
 def measure_family(name: str, states: int, blocks: int) -> list[dict[str, Any]]:

@@ -20,11 +20,13 @@ from treemech.kinematics.kernel import floats, floats2, inlined, ints, load3, lo
 from treemech.kinematics.plan import (
     ACC,
     ALPHA,
+    DERIVATIVES,
     FORCE,
     MOMENT,
     N_AUDIT,
     N_CONTEXT,
     OMEGA,
+    PRESCRIBED_DOF,
     PRESCRIBED_Q,
     PRESCRIBED_SIGNAL,
     PRESCRIBED_U,
@@ -71,8 +73,24 @@ from .adams import adams_integrate
 from .applied_loads import apply_efforts
 from .articulated import forward_dynamics as solve_tree
 from .composites import settle_points
+from .derivative_plan import (
+    BY,
+    CONTEXT,
+    FACTORS,
+    GIVEN_Q,
+    GIVEN_TAU,
+    GIVEN_U,
+    INVERSE,
+    MASSES,
+    N_TABLE,
+    OUT,
+    TAU_X,
+    UD,
+    UD_X,
+)
 from .efforts import audit
 from .efforts import remember as write_down
+from .inverse_matrix import invert, less_product
 from .loop_plan import FRESH, PARTITIONED, STAGED
 from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
 from .loops import (
@@ -93,6 +111,8 @@ from .loops import evaluate as evaluate_loops
 from .radau import radau_integrate
 from .reaction_loads import solve_reactions
 from .runge_kutta import integrate, loop_integrate
+from .state_jacobian import state_jacobian
+from .tree_derivatives import tree_derivatives
 from .virtual_work import evaluate_motion
 from .virtual_work import inverse_dynamics as load_tree
 from .virtual_work import mass_matrix as assemble_mass_matrix
@@ -480,6 +500,75 @@ def loop_dynamics(
     return np.int32(OK)
 
 
+@inlined
+def _forward_derivatives(plan, W, S, t, tau, rough, table):
+    """ud, d(ud)/d(q, u), d(ud)/d(tau), d(ud)/dx, after `evaluate_motion`; a status."""
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    ud, A, inverse, factors = floats(table[UD], nu), table[MASSES], table[INVERSE], table[FACTORS]
+    solve_tree(plan, W, S, tau, ud)
+    status = tree_derivatives(plan, W, S, t, ud, rough, table)
+    if status != OK:
+        return status
+    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[BY], 2 * nu * nu)
+    by_x = floats(table[TAU_X], nu * nx)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        for j in range(nu):
+            lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
+            by[2 * nu * d + j] = 0.0
+            by[2 * nu * d + nu + j] = 0.0
+        for j in range(nx):
+            by_x[nx * d + j] = 0.0
+    invert(nu, A, factors, factors + 8 * nu * nu, inverse)
+    less_product(nu, 2 * nu, inverse, table[BY], table[OUT])
+    if nx > 0:
+        less_product(nu, nx, inverse, table[TAU_X], table[UD_X])
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
+    return OK
+
+
+def derivatives(t, forward, table_):
+    """Derivatives at one state, regular order of the speeds, rows (by q, by u) of 2 nu numbers.
+
+    The table (derivative_plan): BY of tau = A ud - Q, and MASSES, the lower triangle of A. With `forward` ud follows from
+    the loads tau first, and from BY then OUT: of ud, and INVERSE: of ud by tau (both zero in the rows of prescribed
+    speeds); BY, MASSES are used up. Likewise TAU_X and UD_X by states of elements, and RATES, RATES_X of those.
+    """
+    table = ints(table_, N_TABLE)
+    plan = ints(table[CONTEXT], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S = body_work(plan), speed_work(plan)
+    status = _begin(plan, t, table[GIVEN_Q], table[GIVEN_U])
+    if status == OK:
+        status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
+    if status != OK:
+        return np.int32(status)
+    if forward == 1:
+        tau = _loads_on_speeds(plan, floats(table[GIVEN_TAU], nu))
+        status = _forward_derivatives(plan, W, S, t, tau, 0, table)
+    else:
+        status = tree_derivatives(plan, W, S, t, floats(table[UD], nu), 0, table)
+    return np.int32(status)
+
+
+def jacobian(t, y, J, context):
+    """d(y')/dy of `rhs`, column by column: J[n j + i] = d y'_i / d y_j; the context holds the table of derivatives."""
+    plan = ints(context, N_CONTEXT)
+    table = ints(plan[DERIVATIVES], N_TABLE)
+    W, S = body_work(plan), speed_work(plan)
+    status = _begin_states(plan, t, y)
+    if status == OK:
+        status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
+    if status == OK:
+        status = _forward_derivatives(plan, W, S, t, own_effort(plan), 1, table)
+    if status == OK:
+        state_jacobian(plan, table, J)
+    return np.int32(status)
+
+
 def elements(count, t, q, u, out, context):
     """Records of all elements (Work.room) at each state."""
     plan = ints(context, N_CONTEXT)
@@ -605,6 +694,8 @@ ENTRIES = {
     "loop_dynamics": (loop_dynamics, _status(*[_n] * 16)),
     "elements": (elements, _status(*[_n] * 6)),
     "remember": (remember, _status(_f, _n, _n, _n)),
+    "derivatives": (derivatives, _status(_f, _n, _n)),
+    "jacobian": (jacobian, _status(_f, _n, _n, _n)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),

@@ -31,6 +31,8 @@ PROTOTYPES: dict[str, list[Any]] = {
     "loop_dynamics": [_N] * 16,
     "elements": [_N] * 6,
     "remember": [_F, *[_N] * 3],
+    "derivatives": [_F, _N, _N],
+    "jacobian": [_F, *[_N] * 3],
     "mass_matrix": [_N] * 6,
     "positions": [_N] * 5,
     "trace": [_N] * 8,

@@ -32,6 +32,7 @@ from . import foreign_methods, native
 from . import step_memory as m
 from .automatic import Automatic
 from .core import Core, data
+from .tree_room import TreeDerivatives, not_differentiated
 
 Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
@@ -106,6 +107,10 @@ class _Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
+        self.derivatives: TreeDerivatives | None = None
+        if method in ("Radau", "auto") and loops is None and not not_differentiated(core):
+            self.derivatives = TreeDerivatives(core)
+            self.hooks[m.JACOBIAN] = self.derivatives.serve()
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
         self.use("DOP853" if method == "auto" else method)

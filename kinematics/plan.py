@@ -133,10 +133,10 @@ SIZES = (
     "bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "record", "parameters", "efforts", "ends", "acted",
     "sources", "composites", "points", "room", "nz", "nx",
 )  # fmt: skip
-TABLE_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS = (
-    len(SIZES) + k for k in range(6)
-)  # Z_ROWS: z of many states, or 0
-N_SIZES = len(SIZES) + 6
+TABLE_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS, DERIVATIVES = (
+    len(SIZES) + k for k in range(7)
+)  # Z_ROWS: z of many states, or 0; DERIVATIVES: the table of dynamics.derivative_plan, or 0
+N_SIZES = len(SIZES) + 7
 FIRST_WORK = N_SIZES + len(Plan._fields)
 N_CONTEXT = FIRST_WORK + len(Work._fields)
 

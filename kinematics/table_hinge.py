@@ -37,7 +37,7 @@ from .views import bodies, body_work, constants, dofs, own_q, own_u, parameters,
 def place_hinge(plan, i, t):
     """Pose of body i and the partials, drifts and biases of its hinge, in world components; whether it worked."""
     body, record, W = bodies(plan), records(plan), body_work(plan)
-    if not _table_hinge(body, record, parameters(plan), i, t, own_q(plan), own_u(plan)):
+    if not evaluate_record(body, record, parameters(plan), i, t, own_q(plan), own_u(plan)):
         return False
     C, p = constants(plan), body[i, PARENT]
     Rp = load9(W, p, R)
@@ -65,7 +65,7 @@ def clear_record(record, o, n):
 
 
 @kernel
-def _table_hinge(body, record, parameter, i, t, q, u):
+def evaluate_record(body, record, parameter, i, t, q, u):
     """Motion record of hinge i by its address, turned round if the tree runs from end b to end a."""
     o, n = body[i, RECORD], body[i, NU]
     clear_record(record, o, n)

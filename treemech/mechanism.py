@@ -47,6 +47,7 @@ from treemech.topology import (
 )
 from treemech.topology.body import as_pose
 
+from .analyses import Analyses
 from .assembly import Assembly, cut_numbers, split
 from .control import Sampling
 from .element_motion import stored_energy
@@ -102,7 +103,7 @@ class Momentum(NamedTuple):
     angular: Floats
 
 
-class Mechanism:
+class Mechanism(Analyses):
     """What `System.build` returns: the tree, its coordinates, and every analysis."""
 
     def __init__(

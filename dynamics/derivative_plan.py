@@ -1,0 +1,41 @@
+"""Room for the derivatives of the equations of motion: what stands where in one block of doubles."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.plan import N_ACTED, N_ENDS, N_INPUTS, N_STATES
+
+Ints = NDArray[np.int64]
+
+# Per body, components about the first body's origin of its branch from the ground: spatial velocity 6, acceleration 6,
+# then, of the body and later of all bodies it carries, mass, first moment 3, inertia 6, sum of m v 3, of m v r^T 9,
+# moment 3 and force 3
+VELOCITY, ACCELERATION, MASS, FIRST, SECOND, MOMENTUM, FLUX, MOMENT, FORCE = 0, 6, 12, 13, 16, 22, 25, 34, 37
+N_DERIVATIVE_BODY = 40
+# Per speed, one row per component: the speed's motion s; what a displacement along s adds to the velocity (y) and to
+# the acceleration (z) of all bodies beyond, seen from there; what a change of the speed adds to the acceleration (e)
+SPEED_S, SPEED_Y, SPEED_Z, SPEED_E, N_COMPONENTS = 0, 6, 12, 18, 24
+# Differences of a record; the largest is that of a hinge with six speeds
+LONGEST_RECORD = 60
+# A hinge's derivatives by one coordinate of its own: those of the record, then of the biases by the speed
+N_OWN = LONGEST_RECORD + 6
+# The table of addresses the entry points take: the core's context, the state and loads, ud, d tau/d(q, u) and A, A^-1,
+# d ud/d(q, u), room for factors and for everything else; then of elements with states d tau/dx, d ud/dx, dx'/d(q, u), dx'/dx
+(
+    CONTEXT, GIVEN_Q, GIVEN_U, GIVEN_TAU, UD, BY, MASSES, INVERSE, OUT, FACTORS, ROOM_OF_ALL, TAU_X, UD_X, RATES, RATES_X,
+) = range(15)  # fmt: skip
+N_TABLE = 15
+
+
+def room_size(rows: int, nu: int, efforts: Ints) -> int:
+    """Doubles `tree_derivatives` needs for so many bodies (ground too) and speeds, and these elements (Plan.efforts)."""
+    scratch = 4 * LONGEST_RECORD
+    largest = max((_effort_room(row, nu) for row in efforts), default=0)
+    return rows * (N_DERIVATIVE_BODY + 6 * N_OWN) + (N_COMPONENTS + 2) * nu + scratch + largest
+
+
+def _effort_room(row: Ints, nu: int) -> int:
+    """Of one element: effort_partials, then effort_derivatives."""
+    n, nc, ns, ni = (int(row[k]) for k in (N_ENDS, N_ACTED, N_STATES, N_INPUTS))
+    loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
+    return outputs * (directions + 4) + directions + 6 * n + nu * (2 + loads + 2 * outputs)

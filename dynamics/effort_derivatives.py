@@ -1,0 +1,195 @@
+# mypy: ignore-errors
+"""What elements add to the derivatives of a tree: loads on the speeds and rates of their states by q, u and states.
+
+Every load of an element depends on the motion of all its ends, on its coordinates, states and inputs; the motion of an
+end follows from s and y of the speeds between it and the ground (dynamics.tree_derivatives).
+"""
+
+from treemech.kinematics.kernel import floats, floats2, ints, kernel, load3
+from treemech.kinematics.plan import (
+    ACTED_U,
+    DOF,
+    EULER,
+    FIRST_ACTED,
+    FIRST_END,
+    FIRST_INPUT,
+    FIRST_STATE,
+    FROM_Q,
+    FROM_U,
+    N_INPUTS,
+    NQ,
+    NU,
+    PARENT,
+    PUBLIC,
+    ROOM,
+    SOURCE_INDEX,
+    SOURCE_KIND,
+    P,
+    Q,
+    U,
+)
+from treemech.kinematics.status import OK
+from treemech.kinematics.vector import add, cross, sub
+from treemech.kinematics.views import (
+    acted_table,
+    bodies,
+    counts,
+    dofs,
+    effort_table,
+    end_table,
+    n_states,
+    room_work,
+    source_table,
+)
+
+from .derivative_plan import SPEED_S, SPEED_Y
+from .derivative_plan import VELOCITY as SPATIAL
+from .effort_partials import effort_partials, effort_sizes
+from .spatial import column, motion_cross
+
+
+@kernel
+def _speed(dof, public):
+    """Regular number of a speed."""
+    d = 0
+    while dof[d, PUBLIC] != public:
+        d += 1
+    return d
+
+
+@kernel
+def _speed_of_coordinate(body, dof, at):
+    """Regular number of the speed that is the rate of coordinate `at` of q."""
+    i = 1
+    while at < body[i, Q] or at >= body[i, Q] + body[i, NQ]:
+        i += 1
+    k, euler = at - body[i, Q], body[i, EULER]
+    return _speed(dof, body[i, U] + (k - 1 if euler >= 0 and k > euler else k))
+
+
+@kernel
+def _take(slot, speeds, count, d, jac, by_q, by_u):
+    """(row of speed d among those the element meets, their number)"""
+    if slot[d] < 0:
+        slot[d], speeds[count] = count, d
+        for k in range(jac.shape[1]):
+            jac[count, k] = 0.0
+        for k in range(by_q.shape[1]):
+            by_q[count, k] = 0.0
+            by_u[count, k] = 0.0
+        count += 1
+    return slot[d], count
+
+
+@kernel
+def _row(m, at):
+    return (m[at], m[at + 1], m[at + 2])
+
+
+@kernel
+def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
+    """-d(load on the speeds) / d(q, u), added to J, less what turning with their bodies makes of it; a status.
+
+    At the addresses by_x (nu, nx): -d(load)/dx, rates (nx, 2 nu): dx'/d(q, u), rates_x (nx, nx): dx'/dx. G: room.
+    """
+    body, dof, m = bodies(plan), dofs(plan), room_work(plan)
+    table, ends, acted, sources = effort_table(plan), end_table(plan), acted_table(plan), source_table(plan)
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    X, D, DX = floats2(by_x, nu, nx), floats2(rates, nx, 2 * nu), floats2(rates_x, nx, nx)
+    for x in range(nx):
+        for d in range(nu):
+            X[d, x] = 0.0
+            D[x, d] = 0.0
+            D[x, nu + d] = 0.0
+        for y in range(nx):
+            DX[x, y] = 0.0
+    for e in range(table.shape[0]):
+        status = effort_partials(plan, e, t, rough, G)
+        if status != OK:
+            return status
+        n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
+        base, part = floats(G, outputs), floats2(G + 8 * outputs, directions, outputs)
+        more = G + 8 * outputs * (directions + 4) + 8 * (directions + 6 * n)
+        slot, speeds = ints(more, nu), ints(more + 8 * nu, nu)
+        jac, by_q = floats2(more + 16 * nu, nu, loads), floats2(more + 8 * nu * (2 + loads), nu, outputs)
+        by_u = floats2(more + 8 * nu * (2 + loads + outputs), nu, outputs)
+        count = 0
+        for d in range(nu):
+            slot[d] = -1
+        for k in range(n):
+            i = ends[table[e, FIRST_END] + k, 0]
+            root = i
+            while root > 0 and body[root, PARENT] > 0:
+                root = body[root, PARENT]
+            arm = sub(_row(m, table[e, ROOM] + 3 * k), load3(W, root, P))
+            w, v = load3(Y, i, SPATIAL), load3(Y, i, SPATIAL + 3)
+            force, moment = _row(base, 3 * k), _row(base, 3 * n + 3 * k)
+            p = 12 * k
+            while i > 0:
+                for d in range(body[i, DOF], body[i, DOF] + body[i, NU]):
+                    s, count = _take(slot, speeds, count, d, jac, by_q, by_u)
+                    sw, sv = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d)
+                    dx = add(sv, cross(sw, arm))
+                    dw, dv = motion_cross(sw, sv, w, v)
+                    dw, dv = add(dw, column(Z, SPEED_Y, d)), add(dv, column(Z, SPEED_Y + 3, d))
+                    dv = add(dv, add(cross(dw, arm), cross(w, dx)))
+                    for o in range(outputs):
+                        q_part, u_part = 0.0, 0.0
+                        for c in range(3):
+                            q_part += part[p + c, o] * dx[c] + part[p + 3 + c, o] * sw[c]
+                            q_part += part[p + 6 + c, o] * dv[c] + part[p + 9 + c, o] * dw[c]
+                            u_part += part[p + 6 + c, o] * dx[c] + part[p + 9 + c, o] * sw[c]
+                        by_q[s, o] += q_part
+                        by_u[s, o] += u_part
+                    # as part of F the load was turned with its body
+                    turned_f, turned_m = cross(sw, force), cross(sw, moment)
+                    for c in range(3):
+                        jac[s, 3 * k + c] = dx[c]
+                        jac[s, 3 * n + 3 * k + c] = sw[c]
+                        by_q[s, 3 * k + c] -= turned_f[c]
+                        by_q[s, 3 * n + 3 * k + c] -= turned_m[c]
+                i = body[i, PARENT]
+        for k in range(nc):
+            d = _speed(dof, acted[table[e, FIRST_ACTED] + k, ACTED_U])
+            s, count = _take(slot, speeds, count, d, jac, by_q, by_u)
+            jac[s, 6 * n + k] = 1.0
+            for o in range(outputs):
+                by_q[s, o] += part[12 * n + k, o]
+                by_u[s, o] += part[12 * n + nc + k, o]
+        for k in range(table[e, N_INPUTS]):
+            source = table[e, FIRST_INPUT] + k
+            kind, index, p = (
+                sources[source, SOURCE_KIND],
+                sources[source, SOURCE_INDEX],
+                12 * n + 2 * nc + ns + k,
+            )
+            if kind == FROM_Q:
+                s, count = _take(slot, speeds, count, _speed_of_coordinate(body, dof, index), jac, by_q, by_u)
+                for o in range(outputs):
+                    by_q[s, o] += part[p, o]
+            elif kind == FROM_U:
+                s, count = _take(slot, speeds, count, _speed(dof, index), jac, by_q, by_u)
+                for o in range(outputs):
+                    by_u[s, o] += part[p, o]
+        first = table[e, FIRST_STATE]
+        for a in range(count):
+            row = floats(J + 16 * nu * speeds[a], 2 * nu)
+            for b in range(count):
+                by, rate = 0.0, 0.0
+                for l in range(loads):
+                    by += jac[a, l] * by_q[b, l]
+                    rate += jac[a, l] * by_u[b, l]
+                row[speeds[b]] -= by
+                row[nu + speeds[b]] -= rate
+            for x in range(ns):
+                by = 0.0
+                for l in range(loads):
+                    by += jac[a, l] * part[12 * n + 2 * nc + x, l]
+                X[speeds[a], first + x] = -by
+                D[first + x, speeds[a]] = by_q[a, loads + x]
+                D[first + x, nu + speeds[a]] = by_u[a, loads + x]
+        for x in range(ns):
+            for y in range(ns):
+                DX[first + y, first + x] = part[12 * n + 2 * nc + x, loads + y]
+    return OK

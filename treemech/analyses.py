@@ -1,0 +1,151 @@
+"""Analyses that stand on exact derivatives: linearization and equilibrium, by the user's names."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.dynamics.derivatives import Derivatives, derivatives
+from treemech.dynamics.equilibrium import Equilibrium, Motion, balance
+from treemech.dynamics.linearization import Linearization, linearize
+from treemech.dynamics.tree_room import TreeDerivatives
+from treemech.kinematics.assembly import close_positions
+from treemech.topology import ElementError
+
+from .state import State, fill
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+
+
+class Analyses:
+    """Methods of a Mechanism."""
+
+    _tree_derivatives: TreeDerivatives | None = None
+
+    def derivatives(self, state: State | tuple[Any, ...], loads: Any = None) -> Derivatives:
+        """ud, multipliers and their derivatives by q, u, loads on the speeds and states of elements; x' and its own.
+
+        Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
+        relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
+        """
+        mech = cast("Mechanism", self)
+        room = _room(mech)
+        t, q, u = _ready(mech, state, "derivatives")
+        return derivatives(mech.core, room, t, q, u, mech._loads(loads))
+
+    def linearize(
+        self,
+        state: State | tuple[Any, ...],
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        hold: Sequence[str] = (),
+        loads: Any = None,
+    ) -> Linearization:
+        """A, B, C, D of small motions about a state, in independent coordinates and states of elements; eigenvalues, modes.
+
+        `inputs`: speeds that carry a load, `outputs`: speeds whose displacement is seen, by name; default: all. `hold`:
+        coordinates that keep to their motion; `loads` on the speeds act on all states alike.
+        """
+        mech = cast("Mechanism", self)
+        acting = None if inputs is None else _numbers(mech, inputs)
+        seen = None if outputs is None else _numbers(mech, outputs)
+        held = None
+        if hold:
+            held = np.zeros(mech.nu, dtype=bool)
+            held[_numbers(mech, hold)] = True
+        room = _room(mech)
+        t, q, u = _ready(mech, state, "linearize")
+        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads))
+
+    def equilibrium(
+        self,
+        state: State | None = None,
+        fix: Mapping[str, Any] | None = None,
+        rates: Mapping[str, Any] | None = None,
+        free: Sequence[str] = (),
+        downhill: bool = False,
+    ) -> Equilibrium:
+        """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
+
+        `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
+        rates, which stay where the state has them (relative equilibrium). `free`: of those, rates that are sought
+        themselves, from the given ones on; as there are no loads then, what is fixed must balance as well.
+        States of elements are at rest there, x' = 0. What is found is the balance near the state, stable or not; `downhill` ends in a stable one if there is any.
+        """
+        mech = cast("Mechanism", self)
+        room, start, given, speeds = _room(mech), state, dict(fix or {}), dict(rates or {})
+        _not_cut(mech, [*given, *speeds])
+        if start is None or given:
+            guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
+            start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
+        t, q, u = _ready(mech, start, "equilibrium")
+        if state is not None and mech.core.nx:
+            mech.core.work.z[:] = state.z
+        motion = _motion(mech, u, given, speeds, _numbers(mech, free))
+
+        def close(near: Floats) -> Floats:
+            if mech.core.loops is None:
+                return near
+            rows = mech.core.layout.chords.rows
+            return close_positions(
+                mech.lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale()
+            )
+
+        found = balance(mech.core, room, t, q, motion, close, downhill and not motion.sought)
+        there = mech._state(t, found.q, found.u, found.z)
+        _ready(mech, there, "equilibrium")
+        held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
+        small = linearize(mech.core, room, t, found.q, found.u, held)
+        loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
+        return Equilibrium(there, loads, found.multipliers, small, found.iterations)
+
+
+def _room(mech: "Mechanism") -> TreeDerivatives:
+    if mech._tree_derivatives is None:
+        mech._tree_derivatives = TreeDerivatives(mech.core)
+    return mech._tree_derivatives
+
+
+def _ready(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
+    """t, q, u of a state, its independent rows chosen and its cut hinges in place."""
+    if mech.core.loops is None:
+        t, q, u = mech._unpack(state, what)
+        return float(t), q, u
+    times, qs, us = mech._rows(state, what)
+    mech.core.loops.choose(float(times[0]), qs[0])
+    mech._unpack(state, what)
+    return float(times[0]), qs[0], us[0]
+
+
+def _motion(
+    mech: "Mechanism", u: Floats, fix: dict[str, Any], rates: dict[str, Any], sought: list[int]
+) -> Motion:
+    """What moves, what balances, what is driven (prescribed coordinates, and those with given rates)."""
+    loose, fixed = mech._free(rates), ~mech._free(fix, driven=False)
+    for k in sought:
+        if loose[k]:
+            raise ElementError(f"equilibrium: {mech.speeds[k]!r} is free; give a start for it in rates=.")
+    balanced = loose & ~fixed if not sought else loose.copy()
+    balanced[sought] = True
+    speeds = fill(mech.lagrange, np.where(mech._free({}), 0.0, u), rates, "u")
+    return Motion(loose & ~fixed, balanced, speeds, ~loose, sought)
+
+
+def _not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
+    cut = {c.name for c in mech.info.chords}
+    for name in names:
+        if str(name).partition("[")[0] in cut:
+            raise ElementError(
+                f"{name!r} is cut: its coordinates follow from those of the tree. Name one of those, or connect it with "
+                "role='branch'."
+            )
+
+
+def _numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
+    """Numbers of the speeds with these names, in their order; a hinge means all of its speeds."""
+    _not_cut(mech, names)
+    return [int(k) for name in names for k in np.flatnonzero(~mech._free({name: None}, driven=False))]
