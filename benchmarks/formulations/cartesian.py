@@ -124,7 +124,7 @@ class Cartesian(Formulation):
             "load_ints": load_ints, "load_points": load_points, "end": np.zeros(24), "turn": turn, "state": state,
             "applied": np.zeros((self.nb + 1, 6)), "jacobian": np.zeros((len(row_ints), 12)),
             "level": np.zeros((len(row_ints), 3)), "multipliers": np.zeros(len(row_ints)), "whole": np.zeros(8, np.int64),
-            "monitor": np.zeros(N_MONITOR), "factors": np.zeros(8),
+            "monitor": np.zeros(N_MONITOR), "factors": np.zeros(8), "start": np.zeros((self.nb + 1, 9)), "frame": np.zeros(9),
         }  # fmt: skip
         self.arrays["factors"][0] = self.gain
         self.context = np.zeros(k.N_CARTESIAN, dtype=np.int64)
@@ -312,7 +312,7 @@ class Cartesian(Formulation):
         )  # fmt: skip
 
     def work(self, state: tm.State) -> dict[str, float]:
-        y, context, A = self.initial(state), data(self.context), self.arrays
+        y, context = self.initial(state), data(self.context)
 
         def least(what: int) -> float:
             evaluate(state.t, data(y), what, context)
@@ -324,7 +324,6 @@ class Cartesian(Formulation):
                 best = min(best, (time.perf_counter() - began) / 10)
             return best
 
-        del A
         return {"assembly": least(1), "factorization": least(3)}
 
     # ------------------------------------------------------------ results
