@@ -21,6 +21,7 @@ from .integrator import integrate
 from .joint_rows import EDGE, rows_of
 
 _RANK = 1e-9  # rows whose pivot is smaller depend on the others
+_WEAK = 1e-2  # part of the smallest pivot below which other rows are chosen
 
 
 @c_function(RHS)
@@ -87,7 +88,8 @@ class Cartesian(Formulation):
     """A formulation in Cartesian coordinates; kind and way of factorisation are those of the subclass.
 
     kind 1: q = (r, p), q' (14 b); unknowns q'', sigma, lambda. kind 2: the same; q'', lambda. kind 3: q, (r', w)
-    (13 b); r'', w', lambda. Of redundant rows an independent set is chosen at the start (by Householder's QR with pivoting).
+    (13 b); r'', w', lambda. Of redundant rows an independent set is chosen at the start (the rows of
+    the hinges of the tree, and of the others what QR with pivoting finds), and anew where they nearly become dependent.
     """
 
     kind: ClassVar[int] = 3
@@ -270,15 +272,13 @@ class Cartesian(Formulation):
         return J
 
     def _select(self, t: float, y: Floats) -> None:
-        """An independent set of rows at a state."""
+        """An independent set of rows at a state. Where all are independent, it stays whatever the pivots."""
+        self.arrays["factors"][k.LEAST] = 0.0
         if len(self.rows):
             self._activate(np.arange(len(self.rows)))
-            J = self.jacobian(t, y)
-            _, R, order = qr(J.T, mode="economic", pivoting=True)
-            pivots = np.abs(np.diag(R))
-            rank = int(np.sum(pivots > _RANK * max(float(pivots.max(initial=0.0)), 1e-300)))
-            if rank < len(self.rows):
-                self._activate(np.sort(order[:rank]))
+            chosen = self._independent(self.jacobian(t, y), range(len(self.rows)))
+            if len(chosen) < len(self.rows):
+                self._activate(chosen)
         while True:
             status = self._call(evaluate, t, y, 2, fail=False)
             if status == OK:
@@ -288,6 +288,27 @@ class Cartesian(Formulation):
                 raise tm.SingularError(f"{self.name}: the matrix is singular at t = {t:.6g} s.")
             self._make_room(2 * len(self.arrays["Li"]))
             self._address()
+        if len(self.active) < len(self.rows):
+            self.arrays["factors"][k.LEAST] = _WEAK * self.arrays["factors"][k.SMALLEST]
+
+    def _independent(self, J: Floats, numbers: Any) -> list[int]:
+        """Independent ones of rows J with these numbers: all of the branches of the tree, and as many of the others as add to them."""
+        chords = {c.name for c in self.mech.tree.chords}
+        cut = np.array([self.rows[r].connection in chords for r in numbers], dtype=bool)
+        Q, _ = np.linalg.qr(J[~cut].T)
+        rest = J[cut] - (J[cut] @ Q) @ Q.T
+        chosen = [r for r, c in zip(numbers, cut, strict=True) if not c]
+        if cut.any():
+            _, R, order = qr(rest.T, mode="economic", pivoting=True)
+            rank = int(np.sum(np.abs(np.diag(R)) > _RANK))
+            others = [r for r, c in zip(numbers, cut, strict=True) if c]
+            chosen += [others[n] for n in order[:rank]]
+        return sorted(chosen)
+
+    def _reselect(self, t: float, y: Floats) -> bool:
+        """Other rows, where those in use have nearly become dependent."""
+        self._select(t, y)
+        return True
 
     def _call(self, function: Any, t: float, y: Floats, what: int, fail: bool = True) -> int:
         state = np.ascontiguousarray(y, dtype=np.float64)
@@ -308,7 +329,7 @@ class Cartesian(Formulation):
         return integrate(
             rhs.address, data(self.context), t_span, y0, setting, t_eval, allowed,
             project.address if self.projects and len(self.active) else 0, self.arrays["monitor"],
-            tuple(7 * i + 3 for i in range(self.nb)),
+            tuple(7 * i + 3 for i in range(self.nb)), reselect=self._reselect,
         )  # fmt: skip
 
     def work(self, state: tm.State) -> dict[str, float]:

@@ -101,7 +101,10 @@ monitor_, factors_, scratch_, start_, frame_ = (
     _view[n] for n in ("monitor", "factors", "scratch", "start", "frame")
 )
 
-SINGULAR = 12  # a status of this folder: the matrix is singular
+# statuses of this folder: the matrix is singular; other rows should be chosen
+SINGULAR, RESELECT = 12, 14
+# places in `factors`: Baumgarte's gain; pivot below which rows are chosen anew; smallest pivot of the last factors
+BAUMGARTE, LEAST, SMALLEST = 0, 4, 5
 
 
 # ---------------------------------------------------------------- LAPACK by address
@@ -376,7 +379,25 @@ def fill(C):
 
 @kernel
 def factorise(C):
-    """Factors of the matrix; a status."""
+    """Factors of the matrix; a status: RESELECT where the smallest pivot has become small."""
+    status = factors(C)
+    if status != OK:
+        return status
+    n, M, smallest = C[SIZE], matrix_(C), 1e300
+    if C[SPARSE] == 1:
+        Up, Ux = Up_(C), Ux_(C)
+        for j in range(n):
+            smallest = min(smallest, abs(Ux[Up[j + 1] - 1]))
+    else:
+        for j in range(n):
+            smallest = min(smallest, abs(M[n * j + j]))
+    f = factors_(C)
+    f[SMALLEST] = smallest
+    return OK if smallest >= f[LEAST] else RESELECT
+
+
+@kernel
+def factors(C):
     n, M = C[SIZE], matrix_(C)
     if C[SPARSE] == 1:
         if C[FACTORED] == 1:
@@ -425,7 +446,7 @@ def inner_torque(C, i):
 def loads(C):
     """The right side: loads on the bodies, normalisation, gamma#."""
     kind, nb, B, S, F, b = C[KIND], C[BODIES], body_(C), state_(C), applied_(C), right_(C)
-    V, active, gain = level_(C), active_(C), factors_(C)[0]
+    V, active, gain = level_(C), active_(C), factors_(C)[BAUMGARTE]
     for i in range(1, nb + 1):
         force = load3(F, i, 0)
         if kind == 1:
@@ -488,7 +509,7 @@ def motion(C, t, y, dy):
     fill(C)
     status = factorise(C)
     if status != OK:
-        return status
+        return CHAIN_OPEN if status == SINGULAR else status  # a shorter step may help
     loads(C)
     back(C)
     rates(C, dy)

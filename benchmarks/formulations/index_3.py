@@ -19,9 +19,11 @@ from . import cartesian_kernels as k
 from .cartesian import Cartesian
 from .compiled import c_function, data
 from .formulation import Floats, Integration, TooSlow
+from .joint_rows import EDGE
 
 NOT_CONVERGED = 13
 _ITERATIONS = 25
+_NOISE = 1e-11  # of positions: an iteration that stands still there has converged
 SIGNATURE = "int32(int64, int64, int64, int64, int64, int64)"
 
 
@@ -69,8 +71,8 @@ def hermite(n, x, h, y0, d0, y1, d1, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def rates(C, y, a, dy):  # type: ignore[no-untyped-def]
-    """y' with given accelerations (of `place`d bodies)."""
+def rates(C, a, dy):  # type: ignore[no-untyped-def]
+    """y' at an address, with given accelerations of bodies in their places."""
     b = k.right_(C)
     for i in range(C[k.NV]):
         b[i] = a[i]
@@ -86,7 +88,7 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
     beta = 0.25 * (gamma + 0.5) ** 2
     mass, rate = (1.0 - am) / (beta * h * h * (1.0 - af)), gamma / (beta * h)
     v, b, V, active = address_of(y) + 8 * nq, k.right_(C), k.level_(C), k.active_(C)
-    old = floats(v, nv)
+    old, kinds = floats(v, nv), k.row_ints(C)
     move = floats(address_of(room), nv)  # displacement of the step
     out = floats(address_of(new) + 8 * nq, nv)
     for i in range(nv):
@@ -103,15 +105,17 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
                 new[7 * i + j] = y[7 * i + j] + move[6 * i + j]
             turned(y, 7 * i + 3, move[6 * i + 3], move[6 * i + 4], move[6 * i + 5], new)
         status = k.evaluate(C, t + h, address_of(new))
-        if status == OK and iteration == 0:
+        if status == OK and iteration % 4 == 0:
             k.assemble(C)
             k.fill(C)
-            status = k.factorise(C)
+            status = k.factors(C)
         if status != OK:
             return status
         unbalance(C, vd, mu, b)
         for r in range(m):
             b[first + r] = -mass * V[active[r], k.PHI]
+            if kinds[active[r], 0] == EDGE:
+                b[first + r] = -mass / rate * V[active[r], k.PHI_RATE]
         k.back(C)
         change, size = 0.0, 1e-300
         for i in range(nv):
@@ -121,7 +125,7 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
             change, size = max(change, abs(b[i])), max(size, abs(vd[i]))
         for r in range(m):
             mu[r] += b[first + r]
-        if change <= 1e-11 * size or (change <= 1e-6 * size and not change < 0.5 * before):
+        if change <= 1e-11 * size or (change <= _NOISE * mass and not change < 0.5 * before):
             for i in range(nv):
                 a[i] += (1.0 - af) / (1.0 - am) * vd[i]
             for i in range(nb):
@@ -142,6 +146,15 @@ def outputs(C, n, t, h, y, dy, new, dnew, times, out, written):  # type: ignore[
     return written
 
 
+@kernel
+def weak(C):  # type: ignore[no-untyped-def]
+    """Whether other rows should be chosen before the next step."""
+    f, Up, Ux, smallest = k.factors_(C), k.Up_(C), k.Ux_(C), 1e300
+    for j in range(C[k.SIZE]):
+        smallest = min(smallest, abs(Ux[Up[j + 1] - 1]))
+    return smallest < f[k.LEAST]
+
+
 @c_function(SIGNATURE)
 def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-untyped-def]
     """Steps until the budget is used or the end is reached.
@@ -159,18 +172,20 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
         if not control[2] > 0.5:
             return np.int32(OK)
         k.place(C, work)
-        rates(C, y, vd, dy)
+        rates(C, vd, work + 6 * row)
         status = alpha_step(C, control[0], h, y, a, vd, mu, new, room, control[6])
         if status != OK:
             return np.int32(status)
         k.place(C, work + 4 * row)
-        rates(C, new, vd, dnew)
+        rates(C, vd, work + 7 * row)
         control[4] = outputs(C, n, control[0], h, y, dy, new, dnew, times, out, int(control[4]))
         for i in range(n):
             y[i] = new[i]
         control[0] += h
         control[2] -= 1.0
         control[5] += 1.0
+        if weak(C):
+            return np.int32(k.RESELECT)
     return np.int32(7)  # paused
 
 
@@ -181,6 +196,15 @@ class _Stepping(Cartesian):
     sparse = True
     order: ClassVar[int] = 2
 
+    def _forget(self, work: Floats) -> Floats:
+        """The memory of a run without the multipliers, whose number may have changed."""
+        size, n = work.shape[1], self.nq + self.nv
+        if n + self.size != size:
+            work = np.hstack((work[:, :n], np.zeros((len(work), self.size))))
+        row = 3 if self.kind == 3 else 4
+        work[row, 0 if self.kind == 3 else self.nq :] = 0.0
+        return np.ascontiguousarray(work)
+
     def _run(self, function, t, y0, h, steps, t_eval, allowed, work, control):  # type: ignore[no-untyped-def]
         times = np.ascontiguousarray(t_eval, dtype=np.float64)
         out = np.zeros((max(len(times), 1), len(y0)))
@@ -189,7 +213,10 @@ class _Stepping(Cartesian):
             out[int(control[4])] = y0
             control[4] += 1
         until, status = time.process_time() + allowed, 7
-        while status == 7:
+        while status in (7, k.RESELECT):
+            if status == k.RESELECT:
+                self._reselect(float(control[0]), work[0, : len(y0)].copy())
+                work = self._forget(work)
             began = time.process_time()
             status = function(
                 data(self.context), data(control), data(work), len(times), data(times), data(out)
@@ -282,16 +309,16 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
         for p in range(4):
             s += _BACK[p] * floats(history + row * p, 2 * nq)[i]
         room[i] = s
-    c, before = _BETA * h, 1e300
+    c, before, kinds = _BETA * h, 1e300, k.row_ints(C)
     for iteration in range(_ITERATIONS):
         for i in range(nq):
             new[nq + i] = room[nq + i] + c * x[i]
             new[i] = room[i] + c * new[nq + i]
         status = k.evaluate(C, t + h, address_of(new))
-        if status == OK and iteration == 0:
+        if status == OK and iteration % 4 == 0:
             k.assemble(C)
             k.fill(C)
-            status = k.factorise(C)
+            status = k.factors(C)
         if status != OK:
             return status
         unbalance_euler(C, x, b)
@@ -302,13 +329,15 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
             b[7 * nb + i] = -0.5 * s / (c * c)
         for r in range(m):
             b[first + r] = -V[active[r], k.PHI] / (c * c)
+            if kinds[active[r], 0] == EDGE:
+                b[first + r] = -V[active[r], k.PHI_RATE] / c
         k.back(C)
         change, size = 0.0, 1e-300
         for i in range(C[k.SIZE]):
             x[i] += b[i]
         for i in range(nq):
             change, size = max(change, abs(b[i])), max(size, abs(x[i]))
-        if change <= 1e-11 * size or (change <= 1e-6 * size and not change < 0.5 * before):
+        if change <= 1e-11 * size or (change * c * c <= _NOISE and not change < 0.5 * before):
             for i in range(nq):
                 new[nq + i] = room[nq + i] + c * x[i]
                 new[i] = room[i] + c * new[nq + i]
@@ -345,6 +374,8 @@ def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-unty
         control[0] += h
         control[2] -= 1.0
         control[5] += 1.0
+        if weak(C):
+            return np.int32(k.RESELECT)
     return np.int32(7)
 
 
