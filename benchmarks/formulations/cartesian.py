@@ -1,7 +1,6 @@
 """Cartesian coordinates with Euler parameters: what the formulations in them share, around the compiled kernels."""
 
 import math
-import time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from treemech.kinematics.status import OK, split
 from . import cartesian_kernels as k
 from . import sparse_lu
 from .compiled import RHS, c_function, data, lapack
+from .cost import seconds
 from .formulation import Bodies, Floats, Formulation, Inexpressible, Integration
 from .integrator import integrate
 from .joint_rows import EDGE, rows_of
@@ -127,6 +127,7 @@ class Cartesian(Formulation):
             "applied": np.zeros((self.nb + 1, 6)), "jacobian": np.zeros((len(row_ints), 12)),
             "level": np.zeros((len(row_ints), 3)), "multipliers": np.zeros(len(row_ints)), "whole": np.zeros(8, np.int64),
             "monitor": np.zeros(N_MONITOR), "factors": np.zeros(8), "start": np.zeros((self.nb + 1, 9)), "frame": np.zeros(9),
+            "independent": np.zeros(max(7 * self.nb, 1), np.int64),
         }  # fmt: skip
         self.arrays["factors"][0] = self.gain
         self.context = np.zeros(k.N_CARTESIAN, dtype=np.int64)
@@ -334,18 +335,12 @@ class Cartesian(Formulation):
 
     def work(self, state: tm.State) -> dict[str, float]:
         y, context = self.initial(state), data(self.context)
-
-        def least(what: int) -> float:
-            evaluate(state.t, data(y), what, context)
-            call, best = evaluate.made.ctypes, math.inf
-            for _ in range(20):
-                began = time.perf_counter()
-                for _ in range(10):
-                    call(state.t, data(y), what, context)
-                best = min(best, (time.perf_counter() - began) / 10)
-            return best
-
-        return {"assembly": least(1), "factorization": least(3)}
+        dy = np.zeros(len(y))
+        return {
+            "evaluation": seconds(type(self).RHS.address, state.t, y, data(dy), context),
+            "assembly": seconds(evaluate.address, state.t, y, 1, context),
+            "factorization": seconds(evaluate.address, state.t, y, 3, context),
+        }
 
     # ------------------------------------------------------------ results
     def bodies(self, t: Floats, y: Floats) -> Bodies:

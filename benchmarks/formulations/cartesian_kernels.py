@@ -86,6 +86,7 @@ _FIELDS = (
     ("scratch", _F, ((FULL, 0),)),
     ("start", _F, ((BODIES, 1), 9)),  # planar: rotations at the start
     ("frame", _F, (9,)),  # planar: e1, e2 and the normal
+    ("independent", _I, ((NQ, 0),)),  # planar: 1 for independent coordinates
 )
 NAMES = [name for name, _, _ in _FIELDS]
 N_CARTESIAN = SIZES + len(_FIELDS)
@@ -97,8 +98,8 @@ level_, multipliers_, values_, slot_ = (_view[n] for n in ("level", "multipliers
 matrix_, right_, room_, whole_, pivots_ = (_view[n] for n in ("matrix", "right", "room", "whole", "pivots"))
 order_, Ap_, Ai_, Lp_, Li_, Lx_ = (_view[n] for n in ("order", "Ap", "Ai", "Lp", "Li", "Lx"))
 Up_, Ui_, Ux_, pinv_, stack_, mark_ = (_view[n] for n in ("Up", "Ui", "Ux", "pinv", "stack", "mark"))
-monitor_, factors_, scratch_, start_, frame_ = (
-    _view[n] for n in ("monitor", "factors", "scratch", "start", "frame")
+monitor_, factors_, scratch_, start_, frame_, independent_ = (
+    _view[n] for n in ("monitor", "factors", "scratch", "start", "frame", "independent")
 )
 
 # statuses of this folder: the matrix is singular; other rows should be chosen

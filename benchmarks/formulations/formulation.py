@@ -9,7 +9,7 @@ A formulation is a class in a file of this folder. It
    ``reactions(t, y)``, the loads of the connections; ``residuals(t, y)``, how well its constraints are met.
 4. answers ``integrate(...)`` with an `Integration`. Explicit formulations all run through the same compiled integrator
    (`integrator`), which is the one of the engine.
-5. answers ``work(state)``, CPU seconds of one assembly and of one factorisation of its matrix.
+5. answers ``work(state)``, CPU seconds of one evaluation, of one assembly and of one factorisation of its matrix.
 
 Nothing is registered: `formulations()` finds the classes that have a name.
 """
@@ -163,7 +163,8 @@ class Formulation(ABC):
         """From y0 over t_span; `TooSlow` after `allowed` seconds of CPU time."""
 
     def work(self, state: tm.State) -> dict[str, float]:
-        """CPU seconds of one "assembly", and of one "factorization" of the matrix; empty without a matrix."""
+        """CPU seconds of one "evaluation" of the right-hand side, and of its parts where there is a matrix: "assembly"
+        (kinematics and entries) and "factorization"."""
         return {}
 
     def positions(self, t: float, y: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """Planar Cartesian coordinates: x, y, phi of every body (Haug, chapters 3, 6 and 7)."""
 
 import math
-import time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from . import joint_rows as spatial
 from . import planar_kernels as p
 from .cartesian import Cartesian
 from .compiled import RHS, c_function, data
+from .cost import seconds
 from .formulation import Bodies, Floats, Inexpressible, Integration
 from .integrator import integrate
 from .joint_rows import Row
@@ -186,7 +186,6 @@ class Planar(Cartesian):
         room = max(len(self.arrays["Lx"]), (3 * self.nb) * max(len(self.active), 1) + 1)
         self._make_room(room)
         self.arrays["scratch"] = np.zeros(3 * self.size + 18 * (self.nb + 4))
-        self.arrays["mark"] = np.zeros(self.size + 3 * self.nb, np.int64)
         self.arrays["pivots"] = np.zeros(self.size + 1, np.int64)
         self.arrays["factors"][p.PARTITIONED] = self.partitioned
         self.arrays["factors"][p.STABILISED] = self.stabilised
@@ -222,18 +221,13 @@ class Planar(Cartesian):
         )  # fmt: skip
 
     def work(self, state: tm.State) -> dict[str, float]:
-        y, context, call = self.initial(state), data(self.context), part.made.ctypes
-
-        def least(what: int) -> float:
-            best = math.inf
-            for _ in range(20):
-                began = time.perf_counter()
-                for _ in range(10):
-                    call(state.t, data(y), what, context)
-                best = min(best, (time.perf_counter() - began) / 10)
-            return best
-
-        return {"assembly": least(1), "factorization": least(3)}
+        y, context = self.initial(state), data(self.context)
+        dy = np.zeros(len(y))
+        return {
+            "evaluation": seconds(type(self).RHS.address, state.t, y, data(dy), context),
+            "assembly": seconds(part.address, state.t, y, 1, context),
+            "factorization": seconds(part.address, state.t, y, 3, context),
+        }
 
     def bodies(self, t: Floats, y: Floats) -> Bodies:
         n, nb, E = len(t), self.nb, self.E

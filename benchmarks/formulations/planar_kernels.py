@@ -198,8 +198,8 @@ def dense_rows(C, G, n):
 
 @kernel
 def choose(C):
-    """Independent coordinates: those left over by Gaussian elimination with full pivoting (Haug 4.4); `mark` has 1 for them."""
-    n, m, mark, G = 3 * C[k.BODIES], C[k.ACTIVE], k.mark_(C), k.Lx_(C)
+    """Independent coordinates: those left over by Gaussian elimination with full pivoting (Haug 4.4); `independent` has 1 for them."""
+    n, m, mark, G = 3 * C[k.BODIES], C[k.ACTIVE], k.independent_(C), k.Lx_(C)
     dense_rows(C, G, n)
     for i in range(n):
         mark[i] = 1
@@ -229,7 +229,7 @@ def choose(C):
 def follow(C, t, q, v):
     """Dependent coordinates and velocities from the independent ones (7.2); q, v are changed. A status."""
     n, m, mark, G, b, V, active = (
-        3 * C[k.BODIES], C[k.ACTIVE], k.mark_(C), k.Lx_(C), k.Ux_(C), k.level_(C), k.active_(C),
+        3 * C[k.BODIES], C[k.ACTIVE], k.independent_(C), k.Lx_(C), k.Ux_(C), k.level_(C), k.active_(C),
     )  # fmt: skip
     status = evaluate(C, t, q, v)
     if status != OK:

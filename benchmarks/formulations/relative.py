@@ -19,6 +19,7 @@ from treemech.kinematics.status import OK, split
 
 from . import relative_kernels as k
 from .compiled import RHS, c_function, data, lapack
+from .cost import seconds
 from .formulation import Bodies, Floats, Formulation, Inexpressible, Integration, TooSlow
 from .integrator import integrate
 
@@ -82,6 +83,15 @@ class Relative(Formulation):
             found.t, found.y, found.n_evaluations, found.n_steps, found.n_rejected, found.status == OK, found.message
         )  # fmt: skip
 
+    def work(self, state: tm.State) -> dict[str, float]:
+        y, loops = self.initial(state), self.core.loops
+        if loops is not None:
+            loops.stabilise(self.stabilisation)
+        name, context = (
+            ("rhs", self.core.context_address) if loops is None else ("loop_rhs", data(loops.context))
+        )
+        return {"evaluation": seconds(native.address(name), state.t, y, data(np.zeros(len(y))), context)}
+
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """q, u in the public conventions."""
         return self.core.states(np.asarray(t, dtype=np.float64), np.ascontiguousarray(y))
@@ -133,22 +143,19 @@ def project(t, y, rank, context):  # type: ignore[no-untyped-def]
 
 @c_function(RHS)
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
-    """For timing: 0 kinematics, 1 also the terms or entries of the matrix, 2 the solution alone."""
+    """For timing: 1 kinematics and the terms or entries of the matrix, 2 also the solution."""
     D = ints(context, k.N_RELATIVE)
-    status = k.evaluate(D, t, y) if what < 2 else OK
+    status = k.evaluate(D, t, y)
     m = k.choose(D)
-    if what == 1:
-        if D[k.MODE] == k.NEWTON_EULER:
+    if D[k.MODE] == k.NEWTON_EULER:
+        if what == 1:
             k.newton_euler(D, m)
         else:
-            k.terms(D, m)
-    elif what == 2:
-        if D[k.MODE] == k.NEWTON_EULER:
             status = k.tableau(D, m)
-        elif D[k.MODE] == k.SCHUR or m == 0:
-            status = k.schur(D, m)
-        else:
-            status = k.null_space(D, m)
+        return np.int32(status)
+    k.terms(D, m)
+    if what == 2:
+        status = k.schur(D, m) if D[k.MODE] == k.SCHUR or m == 0 else k.null_space(D, m)
     return np.int32(status)
 
 
@@ -232,22 +239,11 @@ class OwnSolution(Relative):
 
     def work(self, state: tm.State) -> dict[str, float]:
         y, context = self.initial(state), data(self.context)
-        call = part.made.ctypes
-
-        def least(what: int) -> float:
-            best = math.inf
-            for _ in range(20):
-                spent = 0.0
-                for _ in range(10):
-                    if what == 2:
-                        call(state.t, data(y), 1, context)
-                    began = time.perf_counter()
-                    call(state.t, data(y), what, context)
-                    spent += time.perf_counter() - began
-                best = min(best, spent / 10)
-            return best
-
-        return {"assembly": least(1), "factorization": least(2)}
+        dy = np.zeros(len(y))
+        assembly = seconds(part.address, state.t, y, 1, context)
+        whole = seconds(motion.address, state.t, y, data(dy), context)
+        solution = max(seconds(part.address, state.t, y, 2, context) - assembly, 0.0)
+        return {"evaluation": whole, "assembly": assembly, "factorization": solution}
 
     def _ud(self, t: float, y: Floats) -> tuple[Floats, Floats, Floats]:
         """q, u, ud in the public conventions."""
@@ -259,26 +255,28 @@ class OwnSolution(Relative):
         return q, u, ud
 
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
-        """Multipliers from what the accelerations ask for; then hinge by hinge (8.5)."""
         q, u, ud = self._ud(t, y)
-        trace, _ = self.core.trace(np.array([t]), q[None].copy(), u[None].copy(), ud[None].copy())
-        found: dict[str, tuple[Floats, Floats]] = {}
-        loops = self.core.loops
-        if loops is not None:
-            self.core.chord_work.q[:] = y[self.mech.nq + self.mech.nu :]
-            now = self.core.constraints(t, q, u, ud)
-            chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
-            free = self.mech._free({})
-            lam = np.zeros(len(now.residual))
-            lam[chosen] = np.linalg.lstsq(now.partials[chosen][:, free].T, now.loads[free], rcond=None)[0]
-            wrench = self.core.chord_work.row[:, ROW_F : ROW_F + 6] * lam[:, None]
-            chords = self.core.layout.chords.plan.chord
-            loads = np.array([wrench[c[FIRST_ROW] : c[FIRST_ROW] + c[N_ROWS]].sum(axis=0) for c in chords])
-            add_chord_loads(self.core, trace, loads[None])
-            found = {
-                c.name: (loads[n, :3], loads[n, 3:]) for n, c in enumerate(self.mech.info.chords)
-            }
-        for h in self.mech.info.hinges:
-            force, moment = h.load(trace)
-            found[h.name] = force[0], moment[0]
-        return found
+        return loads_of(self.mech, t, q, u, ud, y[self.mech.nq + self.mech.nu :])
+
+
+def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut: Floats) -> dict[str, Any]:
+    """Loads of the connections for given accelerations: multipliers from what these ask for, then hinge by hinge (8.5)."""
+    core, loops = mech.core, mech.core.loops
+    trace, _ = core.trace(np.array([t]), q[None].copy(), u[None].copy(), ud[None].copy())
+    found: dict[str, tuple[Floats, Floats]] = {}
+    if loops is not None:
+        core.chord_work.q[:] = cut
+        now = core.constraints(t, q, u, ud)
+        chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
+        free = mech._free({})
+        lam = np.zeros(len(now.residual))
+        lam[chosen] = np.linalg.lstsq(now.partials[chosen][:, free].T, now.loads[free], rcond=None)[0]
+        wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * lam[:, None]
+        chords = core.layout.chords.plan.chord
+        loads = np.array([wrench[c[FIRST_ROW] : c[FIRST_ROW] + c[N_ROWS]].sum(axis=0) for c in chords])
+        add_chord_loads(core, trace, loads[None])
+        found = {c.name: (loads[n, :3], loads[n, 3:]) for n, c in enumerate(mech.info.chords)}
+    for h in mech.info.hinges:
+        force, moment = h.load(trace)
+        found[h.name] = force[0], moment[0]
+    return found
