@@ -8,6 +8,7 @@ from importlib import import_module
 RUNS = {
     "core": ("core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
     "loops": ("loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
+    "compare": ("compare", "formulations of the equations of motion side by side"),
     "reference": ("reference_runs", "problems with known answers: error and time"),
 }
 
