@@ -24,7 +24,14 @@ _PENALTY = 1  # place in `factors`
 @kernel
 def assemble(C):  # type: ignore[no-untyped-def]
     """Values of M + alpha B^T B, lower half: bodies, then rows."""
-    B, J, n, v, at, alpha = k.body_(C), k.jacobian_(C), k.row_ints(C), k.values_(C), 0, k.factors_(C)[_PENALTY]
+    B, J, n, v, at, alpha = (
+        k.body_(C),
+        k.jacobian_(C),
+        k.row_ints(C),
+        k.values_(C),
+        0,
+        k.factors_(C)[_PENALTY],
+    )
     for i in range(1, C[k.BODIES] + 1):
         for _ in range(3):
             v[at] = B[i, 0]
@@ -166,7 +173,9 @@ def step(C, y, column):  # type: ignore[no-untyped-def]
         L = k.lmatrix(S[i + 1, k.EULER], S[i + 1, k.EULER + 1], S[i + 1, k.EULER + 2], S[i + 1, k.EULER + 3])
         s = 0.0
         for j in range(4):
-            q[7 * i + 3 + j] += 0.5 * (L[j] * b[6 * i + 3] + L[4 + j] * b[6 * i + 4] + L[8 + j] * b[6 * i + 5])
+            q[7 * i + 3 + j] += 0.5 * (
+                L[j] * b[6 * i + 3] + L[4 + j] * b[6 * i + 4] + L[8 + j] * b[6 * i + 5]
+            )
             s += q[7 * i + 3 + j] ** 2
         for j in range(4):
             q[7 * i + 3 + j] /= s**0.5

@@ -195,7 +195,11 @@ class Cartesian(Formulation):
             np.zeros(3 * n + 16, np.int64),
             np.zeros(n, np.int64),
         )
-        A["pivots"], A["pinv"], A["order"] = np.zeros(n, np.int64), np.zeros(2 * n, np.int64), np.zeros(n, np.int64)
+        A["pivots"], A["pinv"], A["order"] = (
+            np.zeros(n, np.int64),
+            np.zeros(2 * n, np.int64),
+            np.zeros(n, np.int64),
+        )
         A["Ap"], A["Lp"], A["Up"] = (np.zeros(n + 1, np.int64) for _ in range(3))
         self.nonzeros = len(set(zip(rows, cols, strict=True)))
         if self.sparse:
@@ -259,7 +263,8 @@ class Cartesian(Formulation):
         """Motion of the bodies as the engine has it."""
         core = self.mech.core
         one = [np.array([state.t]), state.q[None].copy(), state.u[None].copy(), np.zeros((1, self.mech.nu))]
-        return core.trace(*one)[0][0]
+        found: Floats = core.trace(*one)[0][0]
+        return found
 
     def jacobian(self, t: float, y: Floats) -> Floats:
         """Active rows on the velocities (r', w) of all bodies."""
@@ -324,7 +329,12 @@ class Cartesian(Formulation):
         return dy
 
     def integrate(
-        self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float = math.inf
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
     ) -> Integration:
         rhs, project = type(self).RHS, type(self).PROJECT
         return integrate(
@@ -360,7 +370,9 @@ class Cartesian(Formulation):
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
         self.rhs(t, y)
         A = self.arrays
-        loads: dict[str, tuple[Floats, Floats]] = {n: (np.zeros(3), np.zeros(3)) for n in self.system.connections}
+        loads: dict[str, tuple[Floats, Floats]] = {
+            n: (np.zeros(3), np.zeros(3)) for n in self.system.connections
+        }
         for number in self.active:
             row = self.rows[number]
             turn = A["turn"][row.j].reshape(3, 3)
@@ -405,5 +417,3 @@ def rotations(p: Floats) -> Floats:
     rows = [[-e1, e0, -e3, e2], [-e2, e3, e0, -e1], [-e3, -e2, e1, e0]]
     G = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
     return G @ np.swapaxes(lmatrices(p), -1, -2)
-
-

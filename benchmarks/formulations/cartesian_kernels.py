@@ -91,7 +91,9 @@ _FIELDS = (
 NAMES = [name for name, _, _ in _FIELDS]
 N_CARTESIAN = SIZES + len(_FIELDS)
 _view = {name: member(dtype, SIZES + k, *shape) for k, (name, dtype, shape) in enumerate(_FIELDS)}
-body_, gravity_, row_ints, row_constants = (_view[n] for n in ("body", "gravity", "row_ints", "row_constants"))
+body_, gravity_, row_ints, row_constants = (
+    _view[n] for n in ("body", "gravity", "row_ints", "row_constants")
+)
 active_, load_ints, load_points, end_ = (_view[n] for n in ("active", "load_ints", "load_points", "end"))
 turn_, state_, applied_, jacobian_ = (_view[n] for n in ("turn", "state", "applied", "jacobian"))
 level_, multipliers_, values_, slot_ = (_view[n] for n in ("level", "multipliers", "values", "slot"))
@@ -309,7 +311,7 @@ def assemble(C):
     kind, B, S, J, n, active = C[KIND], body_(C), state_(C), jacobian_(C), row_ints(C), active_(C)
     v, scratch, at = values_(C), scratch_(C), 0
     for i in range(1, C[BODIES] + 1):
-        for k in range(3):
+        for _ in range(3):
             v[at] = B[i, 0]
             at += 1
         if kind == 3:
@@ -462,9 +464,9 @@ def loads(C):
             )  # fmt: skip
             moment, h = load3(F, i, 3), rotate(load9(B, i, 1), w)
             for j in range(4):
-                b[k + 3 + j] = 2.0 * (L[j] * moment[0] + L[4 + j] * moment[1] + L[8 + j] * moment[2]) - 4.0 * (
-                    D[j] * h[0] + D[4 + j] * h[1] + D[8 + j] * h[2]
-                )
+                b[k + 3 + j] = 2.0 * (
+                    L[j] * moment[0] + L[4 + j] * moment[1] + L[8 + j] * moment[2]
+                ) - 4.0 * (D[j] * h[0] + D[4 + j] * h[1] + D[8 + j] * h[2])
             b[7 * nb + i - 1] = -0.25 * dot(w, w)
         else:
             k = 6 * (i - 1)
@@ -485,7 +487,7 @@ def loads(C):
 @kernel
 def rates(C, dy):
     """y' from the solution of the equations of motion."""
-    kind, nb, S, x = C[KIND], C[BODIES], state_(C), right_(C)
+    nb, S, x = C[BODIES], state_(C), right_(C)
     q, v = floats(dy, C[NQ]), floats(dy + 8 * C[NQ], C[NV])
     for i in range(1, nb + 1):
         k = 7 * (i - 1)
@@ -493,9 +495,7 @@ def rates(C, dy):
             q[k + j] = S[i, VELOCITY + j]
         L = lmatrix(S[i, EULER], S[i, EULER + 1], S[i, EULER + 2], S[i, EULER + 3])
         for j in range(4):
-            q[k + 3 + j] = 0.5 * (
-                L[j] * S[i, SPIN] + L[4 + j] * S[i, SPIN + 1] + L[8 + j] * S[i, SPIN + 2]
-            )
+            q[k + 3 + j] = 0.5 * (L[j] * S[i, SPIN] + L[4 + j] * S[i, SPIN + 1] + L[8 + j] * S[i, SPIN + 2])
     for k in range(C[NV]):
         v[k] = x[k]
 

@@ -118,9 +118,7 @@ def signals_of(element: Any) -> list[Any]:
     from treemech.elements.element import parameters
     from treemech.elements.signal import Constant
 
-    return [
-        p.value for p in parameters(element) if p.kind == "signal" and not isinstance(p.value, Constant)
-    ]
+    return [p.value for p in parameters(element) if p.kind == "signal" and not isinstance(p.value, Constant)]
 
 
 class Formulation(ABC):
@@ -169,7 +167,8 @@ class Formulation(ABC):
 
     def positions(self, t: float, y: Floats) -> Floats:
         """(nb, 3) origins of the bodies."""
-        return self.bodies(np.array([t]), y[None]).position[0]
+        found: Floats = self.bodies(np.array([t]), y[None]).position[0]
+        return found
 
     def simulate(
         self,

@@ -7,7 +7,7 @@ else the derivatives hold is smaller by the square of the step.
 import math
 import time
 from math import cos, sin, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def turned(q, at, x, y, z, out):  # type: ignore[no-untyped-def]
 @kernel
 def unbalance(C, a, mu, b):  # type: ignore[no-untyped-def]
     """b <- load - M a - B^T mu, in (r'', w') of kind 3."""
-    B, S, F, J, n = k.body_(C), k.state_(C), k.applied_(C), k.jacobian_(C), k.row_ints(C)
+    B, F, J, n = k.body_(C), k.applied_(C), k.jacobian_(C), k.row_ints(C)
     active, nb = k.active_(C), C[k.BODIES]
     for i in range(1, nb + 1):
         at = 6 * (i - 1)
@@ -163,7 +163,12 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
     """
     C, control = ints(context, k.N_CARTESIAN), floats(control_, 8)
     n, row = C[k.NQ] + C[k.NV], 8 * (C[k.NQ] + C[k.NV] + C[k.SIZE])
-    y, a, vd, mu = floats(work, n), floats(work + row, n), floats(work + 2 * row, n), floats(work + 3 * row, n)
+    y, a, vd, mu = (
+        floats(work, n),
+        floats(work + row, n),
+        floats(work + 2 * row, n),
+        floats(work + 3 * row, n),
+    )
     new, room, dy, dnew = (
         floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n), floats(work + 7 * row, n),
     )  # fmt: skip
@@ -205,7 +210,18 @@ class _Stepping(Cartesian):
         work[row, 0 if self.kind == 3 else self.nq :] = 0.0
         return np.ascontiguousarray(work)
 
-    def _run(self, function, t, y0, h, steps, t_eval, allowed, work, control):  # type: ignore[no-untyped-def]
+    def _run(
+        self,
+        function: Any,
+        t: float,
+        y0: Floats,
+        h: float,
+        steps: int,
+        t_eval: Floats,
+        allowed: float,
+        work: Floats,
+        control: Floats,
+    ) -> Integration:
         times = np.ascontiguousarray(t_eval, dtype=np.float64)
         out = np.zeros((max(len(times), 1), len(y0)))
         control[:4] = t, h, steps, 64
@@ -245,7 +261,12 @@ class GeneralizedAlpha(_Stepping):
     rho = 0.9
 
     def integrate(
-        self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float = math.inf
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
     ) -> Integration:
         steps = max(1, math.ceil((t_span[1] - t_span[0]) / setting))
         h = (t_span[1] - t_span[0]) / steps
@@ -294,8 +315,10 @@ def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
             for j in range(3):
                 b[at + j] -= mu * J[number, c + j]
             for j in range(4):
-                b[at + 3 + j] -= 2.0 * mu * (
-                    L[j] * J[number, c + 3] + L[4 + j] * J[number, c + 4] + L[8 + j] * J[number, c + 5]
+                b[at + 3 + j] -= (
+                    2.0
+                    * mu
+                    * (L[j] * J[number, c + 3] + L[4 + j] * J[number, c + 4] + L[8 + j] * J[number, c + 5])
                 )
 
 
@@ -388,7 +411,12 @@ class BDF(_Stepping):
     order = 4
 
     def integrate(
-        self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float = math.inf
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
     ) -> Integration:
         (t0, t1), times = t_span, np.asarray(t_eval, dtype=np.float64)
         steps = max(4, math.ceil((t1 - t0) / setting))
@@ -406,9 +434,12 @@ class BDF(_Stepping):
         work[4, : self.size] = self.arrays["right"]
         late = times[times > t0 + 3 * h]
         found = self._run(bdf_run, t0 + 3 * h, states[3], h, steps - 3, late, allowed, work, control)
-        head = [y0 if time_ <= t0 else begin.y[int(np.searchsorted(wanted, time_))] for time_ in times if time_ <= t0 + 3 * h]
+        head = [
+            y0 if time_ <= t0 else begin.y[int(np.searchsorted(wanted, time_))]
+            for time_ in times
+            if time_ <= t0 + 3 * h
+        ]
         y = np.concatenate((np.array(head).reshape(len(head), len(y0)), found.y))
         return Integration(
             times[: len(y)], y, begin.evaluations + found.evaluations, found.steps + 3, 0, found.success, found.message
         )  # fmt: skip
-

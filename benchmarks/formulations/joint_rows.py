@@ -86,9 +86,7 @@ _HINGES: dict[type, Callable[[_Ends, Any], list[Row]]] = {
     tm.Revolute: lambda e, h: e.points() + _parallel(e),
     tm.Prismatic: lambda e, h: e.line(_X, _Y) + _no_turn(e),
     tm.Cylindrical: lambda e, h: e.line(_X, _Y) + _parallel(e),
-    tm.Screw: lambda e, h: (
-        e.line(_X, _Y) + _parallel(e) + [e.row(SCREW, e.A[:, _Z], number=float(h.pitch))]
-    ),
+    tm.Screw: lambda e, h: e.line(_X, _Y) + _parallel(e) + [e.row(SCREW, e.A[:, _Z], number=float(h.pitch))],
     tm.Universal: lambda e, h: e.points() + e.normal((_X, _Y)),
     tm.Planar: lambda e, h: e.line(_Z) + _parallel(e),
     tm.Polar: lambda e, h: e.line(_Z) + _parallel(e),
@@ -116,7 +114,9 @@ _DRIVERS: dict[tuple[type, int], Callable[[_Ends, Any], list[Row]]] = {
 def rows_of(system: tm.System) -> list[Row]:
     """All rows, connection by connection; the driver of a prescribed coordinate is a row of its hinge."""
     for name, coupled in system.couplings.items():
-        raise Inexpressible(f"coupling {name!r} ({coupled.element.kind}) joins coordinates that are not there.")
+        raise Inexpressible(
+            f"coupling {name!r} ({coupled.element.kind}) joins coordinates that are not there."
+        )
     rows: list[Row] = []
     for name, connection in system.connections.items():
         element = connection.element

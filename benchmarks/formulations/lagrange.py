@@ -27,7 +27,7 @@ from .integrator import integrate
 from .joint_rows import EDGE, LENGTH, N1, N2, POINT, Row, rows_of
 from .relative import Relative, loads_of
 
-MOST = 5  # coordinates
+MOST = 4  # coordinates
 
 
 def _turn(sp: Any, axis: int, angle: Any) -> Any:
@@ -231,9 +231,14 @@ class Lagrange(Relative):
         lines = [repr(np.asarray(self.system.gravity).tolist())]
         for b in self.system.bodies:
             lines.append(repr((b.name, b.mass, b.inertia.tolist(), b.com.tolist())))
-        for c in (*self.system.connections.values(), *self.system.loads.values()):
+        described: list[Any] = [*self.system.connections.values(), *self.system.loads.values()]
+        for c in described:
             ends = c.ends if hasattr(c, "ends") else (c.end,)
-            lines.append(repr((c.name, c.element, [(e.body.name, e.offset.tolist(), e.rotation.tolist()) for e in ends])))
+            lines.append(
+                repr(
+                    (c.name, c.element, [(e.body.name, e.offset.tolist(), e.rotation.tolist()) for e in ends])
+                )
+            )
         lines.append(repr([(c.name, c.forward) for c in self.mech.lagrange.hinges]))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:20]
 
@@ -262,7 +267,12 @@ class Lagrange(Relative):
         return dy
 
     def integrate(
-        self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float = math.inf
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
     ) -> Integration:
         return integrate(
             self._rhs.address, data(self.context), t_span, y0, setting, t_eval, allowed,
@@ -275,7 +285,9 @@ class Lagrange(Relative):
         return {"evaluation": seconds(self._rhs.address, state.t, y, data(dy), data(self.context))}
 
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
-        return self.core.states(np.asarray(t, dtype=np.float64), np.ascontiguousarray(y[:, : 2 * self.mech.nu]))
+        return self.core.states(
+            np.asarray(t, dtype=np.float64), np.ascontiguousarray(y[:, : 2 * self.mech.nu])
+        )
 
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
         self.rhs(t, y)
@@ -351,12 +363,10 @@ def derive(system: tm.System, mech: tm.Mechanism, rows: list[Row]) -> str:
             P[k, :] = (Rj * _column(sp, row.b)).T * d.jacobian(list(q))
             continue
         a = _column(sp, row.a) if row.kind == POINT else Ri * _column(sp, row.a)
-        phi[k] = {
-            POINT: lambda a=a, d=d: (a.T * d)[0],
-            N1: lambda a=a, b=Rj * _column(sp, row.b): (a.T * b)[0],
-            N2: lambda a=a, d=d: (a.T * d)[0],
-            LENGTH: lambda d=d, row=row: ((d.T * d)[0] - row.number**2) / (2 * row.number),
-        }[row.kind]()
+        if row.kind == LENGTH:
+            phi[k] = ((d.T * d)[0] - row.number**2) / (2 * row.number)
+        else:
+            phi[k] = (a.T * (Rj * _column(sp, row.b) if row.kind == N1 else d))[0]
         P[k, :] = phi[k : k + 1, :].jacobian(list(q))
     rate = P * speed
     bias = rate.jacobian(list(q)) * speed if m else sp.zeros(0, 1)
@@ -416,5 +426,3 @@ def _load(sp: Any, load: Any, pose: Any, partial: Any, q: Any) -> Any:
     if isinstance(element, tm.Force):
         return (r + R * _column(sp, load.end.offset)).jacobian(list(q)).T * given
     return (R * partial[body.number][1]).T * given
-
-

@@ -12,9 +12,10 @@ from treemech.kinematics.status import split
 
 from . import relative_kernels as k
 from . import sparse_lu
+from .cartesian_kernels import SINGULAR
+from .compiled import data
 from .formulation import Floats, Inexpressible
 from .relative import OwnSolution, motion
-from .compiled import data
 
 _CROSS = list(permutations(range(3), 2))  # entries of a x off the diagonal, by rows
 SOURCE = "Sol (6.1.1); J. J. Uicker, T. Andrews and H. K. Kesavan, VECNET (1975), for the tableau"
@@ -47,7 +48,7 @@ class Dense(OwnSolution):
         while True:
             dy = np.zeros(len(y))
             code, why = split(motion(state.t, data(y), data(dy), data(self.context)))
-            if code != k.SINGULAR or why != 1:
+            if code != SINGULAR or why != 1:
                 return y
             self._rooms(self.size, 2 * len(self.arrays["Li"]))
 

@@ -112,7 +112,9 @@ class Planar(Cartesian):
                 continue
             for end in connection.ends:
                 z = self.R0[end.body.number] @ (end.rotation @ connection.element.base())[:, 2]
-                off = z @ n if isinstance(connection.element, tm.Prismatic) else np.linalg.norm(np.cross(z, n))
+                off = (
+                    z @ n if isinstance(connection.element, tm.Prismatic) else np.linalg.norm(np.cross(z, n))
+                )
                 if abs(off) > _FLAT:
                     raise Inexpressible(f"hinge {name!r} ({connection.element.kind}) leads out of the plane.")
 
@@ -211,7 +213,12 @@ class Planar(Cartesian):
 
     # ------------------------------------------------------------ as the others
     def integrate(
-        self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float = math.inf
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
     ) -> Integration:
         self.arrays["factors"][p.TOLERANCE] = 10.0 * setting
         projects = (self.partitioned or self.stabilised) and len(self.active) > 0
@@ -247,7 +254,9 @@ class Planar(Cartesian):
         """Forces in the plane and moments about its normal; what it takes to stay in it is not known here."""
         self.rhs(t, y)
         A = self.arrays
-        found: dict[str, tuple[Floats, Floats]] = {name: (np.zeros(3), np.zeros(3)) for name in self.system.connections}
+        found: dict[str, tuple[Floats, Floats]] = {
+            name: (np.zeros(3), np.zeros(3)) for name in self.system.connections
+        }
         for number in self.active:
             row = self.rows[number]
             lam, J = A["multipliers"][number], A["jacobian"][number]
@@ -260,7 +269,10 @@ class Planar(Cartesian):
         return found
 
     def residuals(self, t: Floats, y: Floats) -> Floats:
-        found, holonomic = np.zeros((len(t), 2)), [r for r in self.active if self.rows[r].kind != spatial.EDGE]
+        found, holonomic = (
+            np.zeros((len(t), 2)),
+            [r for r in self.active if self.rows[r].kind != spatial.EDGE],
+        )
         for n, (time_, state) in enumerate(zip(t, y, strict=True)):
             self._call(part, time_, state, 0)
             level = np.abs(self.arrays["level"])

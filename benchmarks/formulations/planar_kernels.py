@@ -57,10 +57,14 @@ def apply(C, t):
         # turn by phi about n, in the base E: E^T Rz E
         base = (x[0], x[1], x[2], y[0], y[1], y[2], n[0], n[1], n[2])
         turned = multiply((c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0), base)
-        R = multiply(multiply((x[0], y[0], n[0], x[1], y[1], n[1], x[2], y[2], n[2]), turned), load9(T0, i, 0))
+        R = multiply(
+            multiply((x[0], y[0], n[0], x[1], y[1], n[1], x[2], y[2], n[2]), turned), load9(T0, i, 0)
+        )
         store(T, i, 0, R)
         w = scale(flat[6 * i + 5], n)
-        store(S, i, PLACE, add(add(scale(flat[6 * i], x), scale(flat[6 * i + 1], y)), scale(B[i, _HEIGHT], n)))
+        store(
+            S, i, PLACE, add(add(scale(flat[6 * i], x), scale(flat[6 * i + 1], y)), scale(B[i, _HEIGHT], n))
+        )
         store(S, i, VELOCITY, add(scale(flat[6 * i + 3], x), scale(flat[6 * i + 4], y)))
         store(S, i, SPIN, unrotate(R, w))
         store(S, i, OMEGA, w)
@@ -165,7 +169,14 @@ def accelerate(C, t, dy):
     status = k.factorise(C)
     if status != OK:
         return status
-    nb, F, b, V, active, lam = C[k.BODIES], k.applied_(C), k.right_(C), k.level_(C), k.active_(C), k.multipliers_(C)
+    nb, F, b, V, active, lam = (
+        C[k.BODIES],
+        k.applied_(C),
+        k.right_(C),
+        k.level_(C),
+        k.active_(C),
+        k.multipliers_(C),
+    )
     gain, first = k.factors_(C)[GAIN], 3 * C[k.BODIES]
     for i in range(nb):
         for j in range(3):
@@ -269,7 +280,16 @@ def follow(C, t, q, v):
             for r in range(m):
                 b[r] = -V[active[r], column]
             k.call9(
-                C[k.GETRS], at + 16, at, at + 8, address_of(G), at, address_of(k.pivots_(C)), address_of(b), at, at + 24
+                C[k.GETRS],
+                at + 16,
+                at,
+                at + 8,
+                address_of(G),
+                at,
+                address_of(k.pivots_(C)),
+                address_of(b),
+                at,
+                at + 24,
             )
             for i in range(n):
                 if mark[i] == 0:

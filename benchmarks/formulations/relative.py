@@ -66,7 +66,12 @@ class Relative(Formulation):
         return dy
 
     def integrate(
-        self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float = math.inf
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
     ) -> Integration:
         until = time.process_time() + allowed
 
@@ -177,7 +182,13 @@ class OwnSolution(Relative):
         for name in ("load", "z", "tau"):
             self.arrays[name] = np.zeros(max(nu, kept, 1))
         dense = self.mode != k.NEWTON_EULER
-        for name, size in (("A", nu * nu), ("B", nu * nu), ("P", kept * nu), ("X", kept * nu), ("S", kept * kept)):
+        for name, size in (
+            ("A", nu * nu),
+            ("B", nu * nu),
+            ("P", kept * nu),
+            ("X", kept * nu),
+            ("S", kept * kept),
+        ):
             self.arrays[name] = np.zeros(max(size, 1) if dense else 1)
         self.m = self.size - nu if loops is not None else 0
         self._pattern(kept)
@@ -193,9 +204,7 @@ class OwnSolution(Relative):
         A = self.arrays
         for name in ("right", "room"):
             A[name] = np.zeros(n)
-        A["pivots"], A["mark"], A["pinv"], A["stack"] = (
-            np.zeros(c * n + 1, np.int64) for c in (1, 1, 2, 3)
-        )
+        A["pivots"], A["mark"], A["pinv"], A["stack"] = (np.zeros(c * n + 1, np.int64) for c in (1, 1, 2, 3))
         for name in ("Lp", "Up"):
             A[name] = np.zeros(n + 1, np.int64)
         for name in ("Li", "Ui"):
@@ -216,7 +225,12 @@ class OwnSolution(Relative):
             len(A["S"]), len(A["A"]), len(A["P"]),
         )  # fmt: skip
         D[k.BODIES] = len(self.system.bodies) - 1
-        for place, name in ((k.POTRF, "dpotrf"), (k.POTRS, "dpotrs"), (k.GETRF, "dgetrf"), (k.GETRS, "dgetrs")):
+        for place, name in (
+            (k.POTRF, "dpotrf"),
+            (k.POTRS, "dpotrs"),
+            (k.GETRF, "dgetrf"),
+            (k.GETRS, "dgetrs"),
+        ):
             D[place] = lapack(name)
         for number, name in enumerate(k.NAMES):
             D[k.SIZES + number] = data(A[name])
@@ -229,7 +243,12 @@ class OwnSolution(Relative):
         return dy
 
     def integrate(
-        self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float = math.inf
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
     ) -> Integration:
         return integrate(
             motion.address, data(self.context), t_span, y0, setting, t_eval, allowed,

@@ -10,6 +10,8 @@ from math import sqrt
 import numpy as np
 from numba import types
 
+from treemech.dynamics.loop_views import N_LOOP_CONTEXT, kept_rows, masks
+from treemech.dynamics.virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 from treemech.kinematics.chord_coordinates import chord_rates
 from treemech.kinematics.chord_motion import constraint_rows
 from treemech.kinematics.chord_plan import (
@@ -39,7 +41,6 @@ from treemech.kinematics.plan import (
     MASS,
     N_CONTEXT,
     OMEGA,
-    OWNER,
     PARENT,
     PARTIAL_V,
     PARTIAL_W,
@@ -51,7 +52,14 @@ from treemech.kinematics.plan import (
     R,
 )
 from treemech.kinematics.status import CHORD_FAILED, OK, SIGNAL_FAILED
-from treemech.kinematics.sweep import columns, coordinate_rates, origin_velocities, prescribe, signals, turn_speeds
+from treemech.kinematics.sweep import (
+    columns,
+    coordinate_rates,
+    origin_velocities,
+    prescribe,
+    signals,
+    turn_speeds,
+)
 from treemech.kinematics.vector import add, cross, rotate, rotate_symmetric, scale, sub, symmetric
 from treemech.kinematics.views import (
     bodies,
@@ -68,8 +76,6 @@ from treemech.kinematics.views import (
     signal_values,
     speed_work,
 )
-from treemech.dynamics.loop_views import N_LOOP_CONTEXT, kept_rows, masks
-from treemech.dynamics.virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
 from . import sparse_lu
 from .cartesian_kernels import SINGULAR, call5, call6, call8, call9
@@ -128,7 +134,7 @@ pinv_, stack_, mark_ = (_view[n] for n in ("pinv", "stack", "mark"))
 def evaluate(D, t, y):
     """Motion and constraint rows of the integrator state at the address y, as the engine does; a status."""
     plan = ints(D[CORE], N_CONTEXT)
-    n, nq, nu = counts(plan)
+    _, nq, nu = counts(plan)
     failed = signals(plan, t)
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
@@ -366,7 +372,7 @@ def put_cross(v, at, a, s):
 def newton_euler(D, m):
     """Entries and right side of (6.1.1) for every body, with what joins them (`newton_euler.entries`)."""
     plan = ints(D[CORE], N_CONTEXT)
-    W, S, C, body, dof = body_work(plan), speed_work(plan), constants(plan), bodies(plan), dofs(plan)
+    W, S, C, body = body_work(plan), speed_work(plan), constants(plan), bodies(plan)
     nb, nu, fixed, v, b, at = D[BODIES], D[SPEEDS], fixed_(D), values_(D), right_(D), 0
     loaded = n_loads(plan) > 0
     for k in range(D[SIZE]):
@@ -453,7 +459,14 @@ def newton_euler(D, m):
                 at = put(v, at, f)
                 at = put(v, at, n)
                 a, alpha = load3(W, i, ACC), load3(W, i, ALPHA)
-                bias -= f[0] * a[0] + f[1] * a[1] + f[2] * a[2] + n[0] * alpha[0] + n[1] * alpha[1] + n[2] * alpha[2]
+                bias -= (
+                    f[0] * a[0]
+                    + f[1] * a[1]
+                    + f[2] * a[2]
+                    + n[0] * alpha[0]
+                    + n[1] * alpha[1]
+                    + n[2] * alpha[2]
+                )
             b[first + r] = -bias
 
 
@@ -481,7 +494,19 @@ def solve_tableau(D, n, M, b):
         good = False
         if D[FACTORED] == 1:
             good = sparse_lu.refactor(
-                n, Ap_(D), Ai_(D), M, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D), room_(D)
+                n,
+                Ap_(D),
+                Ai_(D),
+                M,
+                order_(D),
+                Lp_(D),
+                Li_(D),
+                Lx_(D),
+                Up_(D),
+                Ui_(D),
+                Ux_(D),
+                pinv_(D),
+                room_(D),
             )
         if not good:
             failed = sparse_lu.factor(
@@ -499,7 +524,9 @@ def solve_tableau(D, n, M, b):
     call6(D[GETRF], at, at, address_of(M), at, address_of(pivots_(D)), at + 24)
     if w[3] != 0:
         return SINGULAR
-    call9(D[GETRS], at + 16, at, at + 8, address_of(M), at, address_of(pivots_(D)), address_of(b), at, at + 24)
+    call9(
+        D[GETRS], at + 16, at, at + 8, address_of(M), at, address_of(pivots_(D)), address_of(b), at, at + 24
+    )
     return OK
 
 
@@ -518,7 +545,7 @@ def motion(D, t, y, dy):
     if status != OK:
         return status
     plan = ints(D[CORE], N_CONTEXT)
-    count, nq, nu = counts(plan)
+    _, nq, nu = counts(plan)
     ud, rates, dof, z = floats(dy + 8 * nq, nu), floats(dy, nq), dofs(plan), z_(D)
     q, u, own = own_q(plan), own_u(plan), own_ud(plan)
     for d in range(nu):

@@ -7,9 +7,8 @@ from numpy.testing import assert_allclose
 import treemech as tm
 from tests.tolerances import DIFF, ROUND
 from treemech.benchmarks.families import chain
-from treemech.benchmarks.formulations import Bodies, Inexpressible, formulations
+from treemech.benchmarks.formulations import Bodies, Inexpressible, formulations, sparse_lu
 from treemech.benchmarks.formulations import joint_rows as rows
-from treemech.benchmarks.formulations import sparse_lu
 from treemech.benchmarks.formulations.cartesian import Cartesian, evaluate
 from treemech.benchmarks.formulations.nikravesh_3 import Dense
 from treemech.benchmarks.problems import problems
@@ -78,7 +77,10 @@ class Reference:
         assert run.success, run.message
         motion = [run.body(b.name) for b in self.make().bodies[1:]]
         self.bodies = Bodies(
-            *(np.stack([getattr(m, k) for m in motion], 1) for k in ("position", "rotation", "velocity", "angular_velocity"))
+            *(
+                np.stack([getattr(m, k) for m in motion], 1)
+                for k in ("position", "rotation", "velocity", "angular_velocity")
+            )
         )
         cut = {
             c.name: (np.atleast_1d(run.connection(c.name).q[-1]), np.atleast_1d(run.connection(c.name).u[-1]))
@@ -267,7 +269,11 @@ def test_rows_are_the_derivatives_of_what_they_restrict():
     made._call(evaluate, t, made.state(t), 0)
     J = made.jacobian(t, made.state(t))
     v = made.state(t)[made.nq :]
-    assert_allclose((J @ v)[sound & (kinds != rows.LENGTH)], _without_drive(made, now, t)[sound & (kinds != rows.LENGTH)], atol=1e-9)
+    assert_allclose(
+        (J @ v)[sound & (kinds != rows.LENGTH)],
+        _without_drive(made, now, t)[sound & (kinds != rows.LENGTH)],
+        atol=1e-9,
+    )
 
 
 def _without_drive(made, now, t):
@@ -343,7 +349,9 @@ def test_a_singular_matrix_is_reported():
     floats = [np.zeros(40) for _ in range(3)]
     Lp, Li, Up, Ui, pinv, stack, mark = ints
     Lx, Ux, x = floats
-    status = sparse_lu.factor.py_func(3, Ap, Ai, np.ones(9), order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark)
+    status = sparse_lu.factor.py_func(
+        3, Ap, Ai, np.ones(9), order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark
+    )
     assert status == 2
 
 
