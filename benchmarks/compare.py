@@ -28,6 +28,7 @@ import treemech as tm
 from treemech.topology import TreemechError, unknown
 
 from .formulations import Bodies, Formulation, Inexpressible, TooSlow, conservative, formulations
+from .page import fill_page
 from .timing import machine, say, table
 
 RTOLS = (1e-4, 1e-6, 1e-8, 1e-10)
@@ -358,25 +359,73 @@ def report(result: dict[str, Any]) -> str:
         f"# Formulations side by side\n\n{where['cpu']}, {where['cores']} cores; {versions}. CPU times of the integration alone, "
         f"at most {result['allowed_s']:g} s each; the whole took {result['wall_s']:.0f} s."
     ]
-    names = list(dict.fromkeys(row["formulation"] for p in result["problems"] for row in p["rows"]))
     if result["problems"]:
-        lines = []
-        for name in names:
-            line: list[Any] = [name]
-            for p in result["problems"]:
-                row = next((r for r in p["rows"] if r["formulation"] == name), None)
-                seconds = None if row is None or row["failure"] else to_target(row)
-                line.append(None if seconds is None else 1e3 * seconds)
-            lines.append(line)
-        parts.append(
-            f"## CPU ms to an error of {TARGET:g}\n\n"
-            + table(["formulation", *(p["problem"] for p in result["problems"])], lines)
-        )
+        parts.append(f"## CPU ms to an error of {TARGET:g}\n\n{target_table(result)}")
+        parts.append(f"## One evaluation, us\n\n{cost_table(result)}")
     for p in result["problems"]:
         parts.append(_problem_report(p))
     for g in result["growth"]:
         parts.append(_growth_report(g))
     return "\n\n".join(parts) + "\n"
+
+
+def _by_problem(result: dict[str, Any], number: Callable[[dict[str, Any]], Any]) -> str:
+    """A number of every formulation on every problem; problems go down, formulations across."""
+    names = list(dict.fromkeys(row["formulation"] for p in result["problems"] for row in p["rows"]))
+    lines = []
+    for p in result["problems"]:
+        rows = {row["formulation"]: row for row in p["rows"]}
+        lines.append(
+            [p["problem"], *(None if n not in rows or rows[n]["failure"] else number(rows[n]) for n in names)]
+        )
+    return table(["problem", *names], lines)
+
+
+def target_table(result: dict[str, Any]) -> str:
+    """CPU ms to the error wanted."""
+
+    def number(row: dict[str, Any]) -> float | None:
+        seconds = to_target(row)
+        return None if seconds is None else 1e3 * seconds
+
+    return _by_problem(result, number)
+
+
+def cost_table(result: dict[str, Any]) -> str:
+    """us of an evaluation, with the size of the matrix."""
+    return _by_problem(
+        result,
+        lambda row: (
+            f"{1e6 * row['work']['evaluation']:.3g} ({row['cells'][0]['size']})"
+            if row["work"] and row["cells"]
+            else None
+        ),
+    )
+
+
+def growth_table(result: dict[str, Any]) -> str:
+    """Exponents of all families."""
+    names = list(dict.fromkeys(n for g in result["growth"] for n in g["curves"]))
+    lines = [
+        [n, *(g["curves"][n]["exponent"] if n in g["curves"] else None for g in result["growth"])]
+        for n in names
+    ]
+    return table(["formulation", *(g["family"] for g in result["growth"])], lines)
+
+
+def page_tables(result: dict[str, Any]) -> dict[str, str]:
+    """What docs/formulations.md shows."""
+    where = result["machine"]
+    versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items() if v != "absent")
+    tables = {"machine": f"{where['cpu']}, {where['cores']} cores; {versions}."}
+    if result["problems"]:
+        tables |= {"target": target_table(result), "cost": cost_table(result)}
+    if result["growth"]:
+        tables |= {
+            "exponents": growth_table(result),
+            "growth": "\n\n".join(map(_growth_report, result["growth"])).replace("## ", "### "),
+        }
+    return tables
 
 
 def _problem_report(p: dict[str, Any]) -> str:
@@ -518,6 +567,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="CPU time allowed for one integration")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes")
     parser.add_argument("--out", type=Path, default=Path("out/compare"), help="folder of the results")
+    parser.add_argument("--page", type=Path, help="put the tables into this page (docs/formulations.md)")
     parser.add_argument("--no-plots", action="store_true")
     parser.add_argument("--list", action="store_true", help="names of problems and formulations, and leave")
     given = parser.parse_args(argv)
@@ -540,6 +590,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         problems = []
     result = measure(problems, kinds, given.rtol, given.seconds, growth, given.jobs)
     files = write(result, given.out, not given.no_plots)
+    if given.page:
+        fill_page(given.page, page_tables(result))
     print(report(result))
     print("written:", *files, sep="\n  ")
     return 0

@@ -25,6 +25,7 @@ import treemech as tm
 
 from .families import hanging_chain, raised
 from .loops import reached
+from .page import fill_page
 from .peers import MujocoModel, NoSuchJoint, PinModel, Pose
 from .peers_loops import DAMPING, PROXIMAL, TOLERANCES, TooSlow
 from .problems.a02_double_four_bar import exact_angle, four_bars
@@ -465,5 +466,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     given.out.with_suffix(".md").write_text(report(result), encoding="utf-8")
+    if given.page:
+        fill_page(given.page, {"peers": report(result).partition("\n\n")[2].strip()})
     print(report(result))
     return 0
