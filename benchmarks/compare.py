@@ -263,7 +263,7 @@ def run_growth(family: str, kinds: Sequence[str], largest: int) -> dict[str, Any
 
 def _next(point: dict[str, Any], size: int) -> float:
     """Rows of the matrix at the next size, about."""
-    return float(point["matrix"]) * size / point["size"]
+    return float(point["matrix"] * size / point["size"])
 
 
 def exponent(curve: Sequence[dict[str, Any]]) -> float | None:

@@ -1,6 +1,5 @@
 """Tables of a run put into a page of the documentation, between marks: ``<!-- name -->`` and ``<!-- end -->``."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,10 +14,8 @@ def filled(text: str, tables: Mapping[str, str]) -> str:
         mark = f"<!-- {name} -->"
         if mark not in text:
             raise ValueError(f"the page has no place for {name!r}: wanted {mark} and <!-- end -->.")
-        pattern = re.escape(mark) + ".*?" + re.escape("<!-- end -->")
-        text = re.sub(
-            pattern, lambda _, t=table, m=mark: f"{m}\n\n{t}\n\n<!-- end -->", text, count=1, flags=re.S
-        )
+        before, _, rest = text.partition(mark)
+        text = f"{before}{mark}\n\n{table}\n\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
     return text
 
 
