@@ -108,9 +108,11 @@ class Peer(ABC):
     """
 
     name = ""
+    closes = False  # whether a subclass adds the chords
 
     def __init__(self, mech: tm.Mechanism) -> None:
-        if mech.tree.chords or mech.prescriptions or mech.core.layout.efforts.applied:
+        closed = mech.core.loops is not None and not self.closes
+        if closed or mech.prescriptions or mech.core.layout.efforts.applied:
             raise NoSuchJoint(f"{self.name}: only trees without prescribed motion and loads are mapped.")
         self.mech = mech
         self.places: list[tuple[Coordinates, Joint, int, int]] = []
@@ -354,6 +356,7 @@ class MujocoModel(Peer):
                 names.append((c, part, f"joint{k}.{j}"))
                 self._elementary(c, body, part, names[-1][2])
             bodies.append(body)
+        self._finish(spec)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # at q = 0 a Polar hinge is singular, which is no concern of ours
             self.model = spec.compile()
@@ -363,6 +366,9 @@ class MujocoModel(Peer):
             self.places.append((c, part, int(at.qposadr[0]), int(at.dofadr[0])))
         self.rows = [self.model.body(f"body{k}").id for k in range(1, len(bodies))]
         self.nq, self.nu = self.model.nq, self.model.nv
+
+    def _finish(self, spec: Any) -> None:
+        """What a subclass adds before the model is compiled."""
 
     def _elementary(self, c: Coordinates, body: Any, joint: Joint, name: str) -> None:
         kinds = self.mujoco.mjtJoint

@@ -100,7 +100,7 @@ def test_built_in_hinges_through_their_address_give_the_same(seed):
     from treemech.kinematics.layout import make_layout
 
     layout = make_layout(
-        table.tree, table.lagrange, system.gravity, (), table.core.layout.loads, inline=False
+        table.tree, table.lagrange, system.gravity, (), table.core.layout.efforts.applied, inline=False
     )
     state = random_state(mech, seed)
     one, other = (TreeDerivatives(c) for c in (mech.core, Core(table.tree, table.lagrange, layout)))

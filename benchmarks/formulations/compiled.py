@@ -1,0 +1,95 @@
+"""Compiled functions of this folder: C functions by address, kept on disk under a hash of their sources."""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.elements.cache import cache_root, numba_cache
+from treemech.elements.library import core_hash
+
+Ints = NDArray[np.int64]
+
+
+@cache
+def folder() -> Path:
+    """Where compiled code is kept: a folder for the present sources, of the core and of this folder."""
+    h = hashlib.sha256(core_hash().encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        h.update(path.read_bytes())
+    place = cache_root() / f"formulations-{h.hexdigest()[:16]}"
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+@contextmanager
+def own_cache() -> Any:
+    """Compile with numba's cache in our folder."""
+    with numba_cache():
+        from numba.core import config
+
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder())
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before
+
+
+class Compiled:
+    """A function of numbers and addresses as a C function; compiled when its address is first asked for."""
+
+    def __init__(self, function: Callable[..., Any], signature: str) -> None:
+        self.function, self.signature = function, signature
+        self._made: Any = None
+
+    @property
+    def made(self) -> Any:
+        if self._made is None:
+            with own_cache():
+                from numba import cfunc
+
+                self._made = cfunc(self.signature, cache=True, error_model="numpy")(self.function)
+        return self._made
+
+    @property
+    def address(self) -> int:
+        return int(self.made.address)
+
+    def __call__(self, *args: Any) -> int:
+        return int(self.made.ctypes(*args))
+
+
+def c_function(signature: str) -> Callable[[Callable[..., Any]], Compiled]:
+    """Decorator: ``@c_function("int32(float64, int64, int64, int64)")``."""
+    return lambda function: Compiled(function, signature)
+
+
+RHS = "int32(float64, int64, int64, int64)"
+
+
+def data(array: NDArray[Any]) -> int:
+    """Address of a contiguous array that stays alive."""
+    if not array.flags.c_contiguous:
+        raise AssertionError("compiled code takes contiguous arrays only")
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+@cache
+def lapack(name: str) -> int:
+    """Address of a LAPACK function, as scipy has it."""
+    import ctypes
+
+    from scipy.linalg import cython_lapack
+
+    capsule = cython_lapack.__pyx_capi__[name]
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    return int(api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule)))
