@@ -104,8 +104,8 @@ monitor_, factors_, scratch_, start_, frame_, independent_ = (
     _view[n] for n in ("monitor", "factors", "scratch", "start", "frame", "independent")
 )
 
-# statuses of this folder: the matrix is singular; other rows should be chosen
-SINGULAR, RESELECT = 12, 14
+# statuses of this folder, by codes of the core that mean something alike: the matrix is singular; other rows should be chosen
+SINGULAR, RESELECT = SINGULAR_POSITION, CHORD_SWITCHED
 # places in `factors`: Baumgarte's gain; pivot below which rows are chosen anew; smallest pivot of the last factors
 BAUMGARTE, LEAST, SMALLEST = 0, 4, 5
 
