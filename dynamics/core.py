@@ -159,15 +159,16 @@ class Core:
         return [
             *(f"{n}.q" for n in c.q_names),
             *(f"{n}.u" for n in c.u_names),
-            *self.layout.efforts.z_names,
-            *(f"cut coordinate {k}" for k in range(self.n_cut)),
+            *self.layout.efforts.z_names[: self.nx],
             *(f"audit {k}" for k in range(self.n_audit)),
+            *self.layout.efforts.z_names[self.nx :],
+            *(f"cut coordinate {k}" for k in range(self.n_cut)),
         ]
 
     def audit(self, wanted: bool) -> None:
         """Whether the energy audit is integrated along."""
         self.n_audit = N_AUDIT * len(self.layout.plan.efforts) if wanted else 0
-        self.context[AUDIT] = int(wanted)
+        self.context[AUDIT] = self.n_audit
 
     def forget_points(self) -> None:
         """Internal points of composites start anew: where the user says, or in the middle of their ends."""
@@ -252,11 +253,11 @@ class Core:
         return A if self._regular is None else A[self._regular]
 
     def pack(self, q: Floats, u: Floats, z: Floats = _NONE, cut: Floats = _NONE) -> Floats:
-        """The integrator's y of one state: q, speeds, z of the elements, coordinates of cut hinges, audit.
+        """The integrator's y of one state: q, speeds, states of elements, audit, what they remember, cut hinges.
 
         Angular speeds that go with Euler parameters are in the base of the outer body.
         """
-        y = np.concatenate((q, u, z, cut, np.zeros(self.n_audit)))
+        y = np.concatenate((q, u, z[: self.nx], np.zeros(self.n_audit), z[self.nx :], cut))
         for c in self.coordinates.hinges:
             k = c.hinge.euler_parameters
             if k is not None and c.forward:
@@ -267,8 +268,9 @@ class Core:
     def unpack(self, y: Floats) -> "Rest":
         """What stands behind q and u in integrator states."""
         a = self.nq + self.nu
-        b, c = a + self.nz, a + self.nz + self.n_cut
-        return Rest(y[..., a:b], y[..., b:c], y[..., c:])
+        b = a + self.nx
+        c, d = b + self.n_audit, b + self.n_audit + self.nz - self.nx
+        return Rest(np.concatenate((y[..., a:b], y[..., c:d]), axis=-1), y[..., d:], y[..., b:c])
 
     def elements(self, t: Floats, q: Floats, u: Floats, z: Floats | None) -> Floats:
         """Records of all elements at every state (rows)."""

@@ -23,7 +23,6 @@ from treemech.kinematics.plan import (
     DERIVATIVES,
     FORCE,
     MOMENT,
-    N_AUDIT,
     N_CONTEXT,
     OMEGA,
     PRESCRIBED_DOF,
@@ -49,11 +48,11 @@ from treemech.kinematics.sweep import positions as place
 from treemech.kinematics.table_hinge import place_hinge
 from treemech.kinematics.vector import add, cross, multiply, rotate
 from treemech.kinematics.views import (
-    audited,
     body_work,
     counts,
     frames,
     gravity,
+    n_audit,
     n_efforts,
     n_states,
     own_effort,
@@ -146,29 +145,39 @@ def _begin_row(plan, t, q, u, k):
 
 @inlined
 def _begin_states(plan, t, y):
-    """As `_begin` for an integrator state (q, speeds, z, ...): speeds turned to the public base."""
+    """As `_begin` for an integrator state (q, speeds, x, audit, memory): speeds turned to the public base."""
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     status = _begin(plan, t, y, y + 8 * nq)
     if status != OK:
         return status
     turn_speeds(plan, own_q(plan), own_u(plan), -1.0)
-    z, given = own_z(plan), floats(y + 8 * (nq + nu), nz)
+    z, given, remembered = (
+        own_z(plan),
+        floats(y + 8 * (nq + nu), nx),
+        floats(y + 8 * (nq + nu + n_audit(plan)), nz),
+    )
     for k in range(nz):
-        z[k] = given[k]
+        z[k] = given[k] if k < nx else remembered[k]
     return OK
 
 
 @inlined
-def _state_rates(plan, dy, more):
-    """Rates of z, and of the audit that stands `more` numbers behind it."""
+def _state_rates(plan, dy):
+    """Rates of the states of elements and of the audit; what elements remember stands still."""
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    zd, rates = own_zd(plan), floats(dy + 8 * (nq + nu), nz)
-    for k in range(nz):
-        rates[k] = zd[k] if k < nx else 0.0
-    if audited(plan):
-        audit(plan, floats(dy + 8 * (nq + nu + nz + more), N_AUDIT * n_efforts(plan)))
+    zd, rates, remembered = (
+        own_zd(plan),
+        floats(dy + 8 * (nq + nu), nx),
+        floats(dy + 8 * (nq + nu + n_audit(plan)), nz),
+    )
+    for k in range(nx):
+        rates[k] = zd[k]
+    for k in range(nx, nz):
+        remembered[k] = 0.0
+    if n_audit(plan) > 0:
+        audit(plan, floats(dy + 8 * (nq + nu + nx), n_audit(plan)))
 
 
 @inlined
@@ -183,7 +192,7 @@ def _loads_on_speeds(plan, tau):
 
 
 def rhs(t, y, dy, context):
-    """y' of y = (q, speeds, z, audit): the equations of motion as the integrator sees them.
+    """y' of y = (q, speeds, states of elements, audit, what they remember): the equations of motion as the integrator sees them.
 
     Angular speeds of Euler parameters are in the base of the outer body; prescribed entries stand still.
     """
@@ -200,7 +209,7 @@ def rhs(t, y, dy, context):
         return np.int32(status)
     solve_tree(plan, W, S, own_effort(plan), ud)
     if n_efforts(plan) > 0:
-        _state_rates(plan, dy, 0)
+        _state_rates(plan, dy)
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
@@ -332,21 +341,21 @@ def constraints(t, q, u, ud, tau, loops):
 
 @inlined
 def _begin_loops(plan, chords, t, y):
-    """As `_begin_states` for an integrator state (q, speeds, z, coordinates of cut hinges)."""
+    """As `_begin_states` for an integrator state with the coordinates of cut hinges behind it."""
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     status = _begin_states(plan, t, y)
     if status != OK:
         return status
     cut = chord_q(chords)
-    given = floats(y + 8 * (nq + nu + nz), cut.shape[0])
+    given = floats(y + 8 * (nq + nu + nz + n_audit(plan)), cut.shape[0])
     for k in range(cut.shape[0]):
         cut[k] = given[k]
     return OK
 
 
 def loop_rhs(t, y, dy, loops):
-    """As `rhs`, with chords: y = (q, speeds, z, coordinates of the cut hinges, audit), projected first if so told."""
+    """As `rhs`, with chords: y = (q, speeds, ..., coordinates of the cut hinges), projected first if so told."""
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
@@ -374,8 +383,8 @@ def loop_rhs(t, y, dy, loops):
         ud[prescribed[k, PRESCRIBED_U]] = 0.0
     n_cut = chord_q(chords).shape[0]
     if n_efforts(plan) > 0:
-        _state_rates(plan, dy, n_cut)
-    chord_rates(chords, floats(dy + 8 * (nq + nu + nz), n_cut))
+        _state_rates(plan, dy)
+    chord_rates(chords, floats(dy + 8 * (nq + nu + nz + n_audit(plan)), n_cut))
     return np.int32(OK)
 
 
@@ -407,7 +416,8 @@ def loop_project(t, y, rank, loops):
             select_speeds(chords)
     turn_speeds(plan, q, u, 1.0)
     nz, nx = n_states(plan)
-    to_q, to_u, to_cut = floats(y, nq), floats(y + 8 * nq, nu), floats(y + 8 * (nq + nu + nz), cut.shape[0])
+    to_q, to_u = floats(y, nq), floats(y + 8 * nq, nu)
+    to_cut = floats(y + 8 * (nq + nu + nz + n_audit(plan)), cut.shape[0])
     for k in range(nq):
         to_q[k] = q[k]
     for k in range(nu):
@@ -596,7 +606,7 @@ def remember(t, y, dy, context):
     if status == OK:
         status = evaluate_motion(plan, body_work(plan), speed_work(plan), t, own_q(plan), own_u(plan))
     if status == OK:
-        status = write_down(plan, t, floats(y + 8 * (nq + nu), nz))
+        status = write_down(plan, t, floats(y + 8 * (nq + nu + n_audit(plan)), nz))
     return np.int32(status)
 
 

@@ -12,7 +12,6 @@ from treemech.kinematics.plan import (
     COLUMN,
     DOF,
     EULER,
-    N_AUDIT,
     NU,
     PRESCRIBED_Q,
     PRESCRIBED_U,
@@ -23,11 +22,10 @@ from treemech.kinematics.plan import (
 )
 from treemech.kinematics.vector import cross, euler_rotation, rotate, sub, unrotate
 from treemech.kinematics.views import (
-    audited,
     bodies,
     counts,
     dofs,
-    n_efforts,
+    n_audit,
     n_states,
     own_q,
     own_u,
@@ -127,9 +125,7 @@ def state_jacobian(plan, table, J):
     body, dof, q = bodies(plan), dofs(plan), own_q(plan)
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    n = nq + nu + nz
-    if audited(plan):
-        n += N_AUDIT * n_efforts(plan)
+    n = nq + nu + nz + n_audit(plan)
     to, by, ud = floats2(J, n, n), floats2(table[OUT], nu, 2 * nu), floats(table[UD], nu)
     by_x, rates, rates_x = (
         floats2(table[UD_X], nu, nx),

@@ -53,9 +53,9 @@ def n_states(plan):
 
 
 @kernel
-def audited(plan):
-    """Whether the energy audit is integrated along."""
-    return plan[_AUDIT] != 0
+def n_audit(plan):
+    """How many numbers of the energy audit are integrated along."""
+    return plan[_AUDIT]
 
 
 @kernel

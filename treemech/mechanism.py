@@ -731,13 +731,13 @@ class Mechanism(Analyses):
             )
         bar = ProgressBar(self.name) if progress is True else None
         breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
-        sampling = self._sampling()
         self.core.audit(audit)
+        sampling = self._sampling()
         self.core.forget_points()
         try:
             result = integrate(
                 self.core, (t0, t1), self.core.pack(q[0], u[0], self.core.work.z[: self.core.nz], self.core.chord_work.q),
-                method, rtol, self._atol(atol, rtol), times, max_step, first_step,
+                method, rtol, np.concatenate((self._atol(atol, rtol), np.full(self.core.n_audit, rtol))), times, max_step, first_step,
                 (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
                 bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling,
             )  # fmt: skip
@@ -761,7 +761,7 @@ class Mechanism(Analyses):
         """The controllers, if there are any."""
         if not self.wiring.controllers:
             return None
-        first = self.nq + self.nu
+        first = self.nq + self.nu + self.core.n_audit
 
         def look(t: float, y: Floats) -> Run:
             q, u = self.core.states(np.array([t]), y[None])

@@ -28,7 +28,7 @@ from treemech.kinematics.kernel import (
     store,
 )
 from treemech.kinematics.plan import N_CONTEXT
-from treemech.kinematics.status import CHAIN_OPEN, OK, SIGNAL_FAILED
+from treemech.kinematics.status import CHAIN_OPEN, CHORD_SWITCHED, OK, SIGNAL_FAILED, SINGULAR_POSITION
 from treemech.kinematics.sweep import signals
 from treemech.kinematics.vector import add, cross, dot, euler_rotation, multiply, rotate, scale, sub, unrotate
 from treemech.kinematics.views import parameters, signal_values
