@@ -696,7 +696,7 @@ class Mechanism(Analyses):
         on_singular : "pass", "warn" or "stop"
             What happens where the constraints lose rank. Passed positions are in ``run.singular``.
         audit : bool
-            Integrate work, dissipation and supply of every element along: ``run.audit``.
+            Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
 
         Returns
         -------

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -348,17 +347,15 @@ class System:
 
     def _freed(self, connections: list[Connection], cut: set[str]) -> list[Connection]:
         """Free hinges for parts that only hinges cut for their loads join to the rest."""
-        graph: nx.Graph[int] = nx.Graph()
-        graph.add_nodes_from(range(len(self.bodies)))
-        graph.add_edges_from(
-            (c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.name not in cut
-        )
-        free = []
-        for part in nx.connected_components(graph):
-            ends = [e.body for c in connections if c.name in cut for e in c.ends if e.body.number in part]
-            if 0 not in part and ends:
-                free.append(self._free_hinge(ends[-1]))
-        return free
+        if not cut:
+            return []
+        part = list(range(len(self.bodies)))  # of every body: the smallest number joined to it
+        kept = [(c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.name not in cut]
+        for _ in self.bodies:
+            for a, b in kept:
+                part[a] = part[b] = min(part[a], part[b])
+        lost = {part[e.body.number]: e.body for c in connections if c.name in cut for e in c.ends}
+        return [self._free_hinge(body) for number, body in lost.items() if number]
 
     def _free_hinge(self, body: Body) -> Connection:
         name = f"free {body.name}"
