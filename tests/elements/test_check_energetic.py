@@ -226,6 +226,7 @@ RIGHT = [
 FULL = Spring(40.0, 0.5, 0.3, Harmonic(2.0, 3.0))  # of which nothing is zero
 
 
+@jit
 @pytest.mark.parametrize("element", [*(sample(cls) for cls in ENERGETIC), FULL], ids=lambda e: e.kind)
 def test_built_in_elements_keep_their_contract(element):
     check(element)
@@ -541,6 +542,7 @@ def test_a_class_is_no_element():
         check(Rich)
 
 
+@jit
 def test_python_elements_warn_once_when_checked():
     with pytest.warns(ElementCompileWarning, match="runs as a Python callback"):
 
