@@ -8,6 +8,7 @@ from .belt import Belt
 from .bushing import Bushing
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, RelativeMotion, Rows
+from .contact import SpherePlane, SphereSphere, hertz_stiffness, restitution_damping
 from .contractile import ContractileElement
 from .coupling import Coupling, CouplingRows
 from .curve import Curve
@@ -17,9 +18,12 @@ from .differential_gear import Differential
 from .directions import AtRotation, Parallel, Perpendicular
 from .drag import Drag
 from .drivers import RelativeAngle, RelativeDistance, RelativeOffset
+from .ehd_traction import EhdTraction
 from .element import Element, SignalValue, structure
 from .energetic import Deformed, Effort, EndsLoad, EndsMotion, Energetic
 from .free import Free
+from .friction import BristleFriction, Friction
+from .fung import Fung, FungHistory
 from .gear import Gear
 from .haug_composites import (
     RevoluteCylindrical,
@@ -35,6 +39,7 @@ from .hinge import AxialHinge, Hinge, Motion, axis_field
 from .hinge_stop import HingeStop
 from .implicit_surface import PointOnImplicitSurface
 from .in_plane import InLine, InPlane
+from .journal_bearing import JournalBearing
 from .knife_edge import KnifeEdge
 from .load import EndLoad, EndMotion, Force, Load, Moment
 from .load_function import ForceFunction, MomentFunction
@@ -53,6 +58,7 @@ from .prescribed_pose import PrescribedPose
 from .prismatic import Prismatic
 from .profile import Profile
 from .rack import RackAndPinion
+from .ramberg_osgood import RambergOsgood
 from .relation import Relation, VelocityRelation
 from .revolute import Revolute
 from .rigid import Rigid
@@ -68,8 +74,10 @@ from .signal import Constant, Function, Harmonic, Polynomial, Signal, Spline, as
 from .spring import Spring
 from .table_spring import TableSpring
 from .tendon import Tendon
+from .tire import Tire
 from .translation import Translation
 from .universal import Universal
+from .viscoelastic import Viscoelastic
 from .wrapping import WrapCylinder, WrapSphere
 
 HINGES = (
@@ -88,6 +96,8 @@ COUPLINGS = (Gear, RackAndPinion, Belt, Differential, Mimic)
 ENERGETIC = (
     Spring, TableSpring, RotationalSpring, HingeStop, Bushing, Beam, CorotationalBeam, PlaneElement, Drag,
     HydraulicActuator, ElectricMotor, PositionServo, Pid, Tendon, ContractileElement, Muscle,
+    Viscoelastic, Fung, FungHistory, Friction, BristleFriction, SpherePlane, SphereSphere, EhdTraction, JournalBearing,
+    Tire, RambergOsgood,
 )  # fmt: skip
 ASSEMBLED = (Series, SeriesRows)
 
@@ -105,6 +115,7 @@ __all__ = [
     "BallBryant",
     "Beam",
     "Belt",
+    "BristleFriction",
     "Bushing",
     "CamFollower",
     "Constant",
@@ -122,6 +133,7 @@ __all__ = [
     "Distance",
     "Drag",
     "Effort",
+    "EhdTraction",
     "ElectricMotor",
     "Element",
     "EndLoad",
@@ -132,7 +144,10 @@ __all__ = [
     "Force",
     "ForceFunction",
     "Free",
+    "Friction",
     "Function",
+    "Fung",
+    "FungHistory",
     "Gear",
     "Harmonic",
     "Hinge",
@@ -140,6 +155,7 @@ __all__ = [
     "HydraulicActuator",
     "InLine",
     "InPlane",
+    "JournalBearing",
     "KnifeEdge",
     "Load",
     "Member",
@@ -167,6 +183,7 @@ __all__ = [
     "Prismatic",
     "Profile",
     "RackAndPinion",
+    "RambergOsgood",
     "Relation",
     "RelativeAngle",
     "RelativeDistance",
@@ -189,18 +206,24 @@ __all__ = [
     "SeriesRows",
     "Signal",
     "SignalValue",
+    "SpherePlane",
+    "SphereSphere",
     "SphericalSpherical",
     "Spline",
     "Spring",
     "Strut",
     "TableSpring",
     "Tendon",
+    "Tire",
     "Translation",
     "Universal",
     "VelocityRelation",
+    "Viscoelastic",
     "WrapCylinder",
     "WrapSphere",
     "as_signal",
     "axis_field",
+    "hertz_stiffness",
+    "restitution_damping",
     "structure",
 ]
