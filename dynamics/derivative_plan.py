@@ -20,11 +20,13 @@ LONGEST_RECORD = 60
 # A hinge's derivatives by one coordinate of its own: those of the record, then of the biases by the speed
 N_OWN = LONGEST_RECORD + 6
 # The table of addresses the entry points take: the core's context, the state and loads, ud, d tau/d(q, u) and A, A^-1,
-# d ud/d(q, u), room for factors and for everything else; then of elements with states d tau/dx, d ud/dx, dx'/d(q, u), dx'/dx
+# d ud/d(q, u), room for factors and for everything else; then of elements with states d tau/dx, d ud/dx, dx'/d(q, u), dx'/dx;
+# last, a number: 1 if one forward difference of every element is enough (dynamics.effort_partials)
 (
     CONTEXT, GIVEN_Q, GIVEN_U, GIVEN_TAU, UD, BY, MASSES, INVERSE, OUT, FACTORS, ROOM_OF_ALL, TAU_X, UD_X, RATES, RATES_X,
-) = range(15)  # fmt: skip
-N_TABLE = 15
+    ROUGH,
+) = range(16)  # fmt: skip
+N_TABLE = 16
 
 
 def room_size(rows: int, nu: int, efforts: Ints) -> int:

@@ -511,13 +511,13 @@ def loop_dynamics(
 
 
 @inlined
-def _forward_derivatives(plan, W, S, t, tau, rough, table):
+def _forward_derivatives(plan, W, S, t, tau, table):
     """ud, d(ud)/d(q, u), d(ud)/d(tau), d(ud)/dx, after `evaluate_motion`; a status."""
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     ud, A, inverse, factors = floats(table[UD], nu), table[MASSES], table[INVERSE], table[FACTORS]
     solve_tree(plan, W, S, tau, ud)
-    status = tree_derivatives(plan, W, S, t, ud, rough, table)
+    status = tree_derivatives(plan, W, S, t, ud, table)
     if status != OK:
         return status
     prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[BY], 2 * nu * nu)
@@ -558,9 +558,9 @@ def derivatives(t, forward, table_):
         return np.int32(status)
     if forward == 1:
         tau = _loads_on_speeds(plan, floats(table[GIVEN_TAU], nu))
-        status = _forward_derivatives(plan, W, S, t, tau, 0, table)
+        status = _forward_derivatives(plan, W, S, t, tau, table)
     else:
-        status = tree_derivatives(plan, W, S, t, floats(table[UD], nu), 0, table)
+        status = tree_derivatives(plan, W, S, t, floats(table[UD], nu), table)
     return np.int32(status)
 
 
@@ -573,7 +573,7 @@ def jacobian(t, y, J, context):
     if status == OK:
         status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
     if status == OK:
-        status = _forward_derivatives(plan, W, S, t, own_effort(plan), 1, table)
+        status = _forward_derivatives(plan, W, S, t, own_effort(plan), table)
     if status == OK:
         state_jacobian(plan, table, J)
     return np.int32(status)

@@ -109,7 +109,7 @@ class _Integrator:
             )  # fmt: skip
         self.derivatives: TreeDerivatives | None = None
         if method in ("Radau", "auto") and loops is None and not not_differentiated(core):
-            self.derivatives = TreeDerivatives(core)
+            self.derivatives = TreeDerivatives(core, rough=True)
             self.hooks[m.JACOBIAN] = self.derivatives.serve()
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address

@@ -90,6 +90,7 @@ from .derivative_plan import (
     RATES,
     RATES_X,
     ROOM_OF_ALL,
+    ROUGH,
     SECOND,
     SPEED_E,
     SPEED_S,
@@ -361,9 +362,9 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
 
 
 @kernel
-def tree_derivatives(plan, W, S, t, ud, rough, table):
+def tree_derivatives(plan, W, S, t, ud, table):
     """d tau / d (q, u) (nu, 2 nu) and the lower triangle of A, regular order, at the addresses BY and MASSES of the table;
-    of elements with states the rest (effort_derivatives). `rough`: as an integrator needs it.
+    of elements with states the rest (effort_derivatives).
 
     After `evaluate_motion` of the state in the work arrays; tau of the accelerations ud. A status.
     """
@@ -391,4 +392,6 @@ def tree_derivatives(plan, W, S, t, ud, rough, table):
     if not loaded:
         return OK
     G = own + 8 * 6 * N_OWN * rows
-    return effort_derivatives(plan, W, Y, Z, t, rough, J, table[TAU_X], table[RATES], table[RATES_X], G)
+    return effort_derivatives(
+        plan, W, Y, Z, t, table[ROUGH], J, table[TAU_X], table[RATES], table[RATES_X], G
+    )

@@ -35,9 +35,12 @@ def refuse_what_is_not_differentiated(core: Core) -> None:
 
 
 class TreeDerivatives:
-    """Room at fixed addresses for the derivatives of one tree, and the entry point on it."""
+    """Room at fixed addresses for the derivatives of one tree, and the entry point on it.
 
-    def __init__(self, core: Core) -> None:
+    `rough`: elements by one forward difference, as an integrator needs them.
+    """
+
+    def __init__(self, core: Core, rough: bool = False) -> None:
         refuse_what_is_not_differentiated(core)
         n, x = core.nu, core.nx
         self.core = core
@@ -56,7 +59,9 @@ class TreeDerivatives:
             self.q, self.u, self.tau, self.ud, self.J, self.A, self.inverse, self.out, self.factors, self.room, self.tau_x,
             self.ud_x, self.rates, self.rates_x,
         )  # fmt: skip
-        self.table = np.array([core.context_address, *(data(array) for array in arrays)], dtype=np.int64)
+        self.table = np.array(
+            [core.context_address, *(data(array) for array in arrays), int(rough)], dtype=np.int64
+        )
         self.address = data(self.table)
         # what the last call left there: of bodies, speeds, and hinges by their own coordinates
         split = core.rows * N_DERIVATIVE_BODY

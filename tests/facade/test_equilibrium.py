@@ -80,8 +80,8 @@ def test_h17_double_pendulum_with_a_horizontal_force():
     assert np.tan(second) == pytest.approx(-weight / (2 * force), rel=1e-10)
 
 
-def governor():
-    """H3 (12.6) without its spring, which is not stretched in the steady state."""
+def governor(spring=None):
+    """H3 (12.6); its spring is not stretched in the steady state."""
     system = tm.System("governor", gravity=(0, -9.80, 0))
     spindle = system.body("spindle", 200.0, (25, 50, 25))
     one = system.body("one", 1.0, equal(0.1))
@@ -93,6 +93,8 @@ def governor():
     system.connect("slide", tm.Prismatic("y"), spindle, collar)
     system.connect("rod 1", tm.Distance(0.10922), one.at((-0.08, 0, 0)), collar)
     system.connect("rod 2", tm.Distance(0.10922), two.at((0.08, 0, 0)), collar)
+    if spring is not None:
+        system.connect("spring", spring, spindle, collar)
     return system.build()
 
 
@@ -106,6 +108,37 @@ def test_h3_the_governor_finds_its_rate():
     assert found.state["spin"][1][0] == pytest.approx(11.01746, abs=6e-6)
     assert found.loads == {}
     assert np.max(np.abs(mech.forward_dynamics(found.state).ud)) < 1e-9
+
+
+@pytest.mark.parametrize("length", [0.15, 0.16])
+def test_h3_the_governor_with_its_spring(length):
+    """The collar's place is given by the spring, or the rate by the collar's place."""
+    mech = governor(tm.Spring(stiffness=1000.0, damping=30.0, length=length))
+    start = mech.assemble(fix={"slide": -0.15}, guess=NEAR)
+    found = mech.equilibrium(start, fix={"slide": -0.15}, rates={"spin": 5.0}, free=["spin"])
+    rate = found.state["spin"][1][0]
+    if length == 0.15:
+        assert rate == pytest.approx(11.01746, abs=6e-6)
+    low = mech.assemble(fix={"slide": -0.16}, guess=NEAR | {"slide": -0.16})
+    again = mech.equilibrium(low, rates={"spin": rate})
+    assert again.state["slide"][0] == pytest.approx(-0.15, abs=1e-10)
+    assert again.loads["spin"] == pytest.approx(0.0, abs=1e-9)
+    assert again.stable and again.eigenvalues.real.max() < -1e-3
+
+
+def test_h3_small_motions_with_the_spring_as_an_element():
+    """The same eigenvalues as with its loads fed back by hand."""
+    sprung, plain = governor(tm.Spring(stiffness=1000.0, damping=30.0, length=0.15)), governor()
+    start = plain.assemble(fix={"slide": -0.15}, guess=NEAR)
+    steady = plain.equilibrium(start, fix={"slide": -0.15}, rates={"spin": 5.0}, free=["spin"]).state
+    small = plain.linearize(steady, inputs=["slide"], outputs=["slide"])
+    feedback = -1000.0 * small.C[0] - 30.0 * (small.C @ small.A)[0]
+    want = np.linalg.eigvals(small.A + np.outer(small.B[:, 0], feedback))
+    got = sprung.linearize(
+        sprung.assemble(fix={"slide": -0.15}, guess=NEAR, rates={"spin": steady["spin"][1]})
+    ).eigenvalues
+    assert len(got) == len(want)
+    assert max(np.min(np.abs(got - w)) for w in want) < 1e-6 * np.max(np.abs(want))
 
 
 @pytest.mark.parametrize(
