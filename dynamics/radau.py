@@ -273,9 +273,8 @@ def radau_integrate(
         for i in range(n):
             y[i] = new[i]
             K[i] = last[i]
-        control[STAGE_TIME] = t
         t = t_new
-        control[TIME] = t
+        control[TIME] = control[STAGE_TIME] = t
         control[STEP] = h * factor
         if hooks[REMEMBER] != 0:
             status = remember(hooks, t, y_, work, rhs, context)
