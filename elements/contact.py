@@ -61,9 +61,10 @@ class SpherePlane(Energetic):
         out.deformation[0] = height - self.radius
         if height < self.radius:
             x, y, z = p[1, 0] - height * nx, p[1, 1] - height * ny, p[1, 2] - height * nz
-            touch(
+            N, fx, fy, fz = touch(
                 motion, out, x, y, z, nx, ny, nz, self.stiffness, self.exponent, self.damping, self.friction, self.slip_speed
             )  # fmt: skip
+            push(motion, out, x, y, z, N * nx + fx, N * ny + fy, N * nz + fz)
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,14 @@ class SphereSphere(Energetic):
             nx, ny, nz = nx / size, ny / size, nz / size
             arm = self.radius_a + 0.5 * out.deformation[0]
             x, y, z = p[0, 0] + arm * nx, p[0, 1] + arm * ny, p[0, 2] + arm * nz
-            touch(
+            N, fx, fy, fz = touch(
                 motion, out, x, y, z, nx, ny, nz, self.stiffness, self.exponent, self.damping, self.friction, self.slip_speed
             )  # fmt: skip
+            push(motion, out, x, y, z, fx, fy, fz)
+            for e in range(2):  # through both centres
+                out.force[e, 0] += (2.0 * e - 1.0) * N * nx
+                out.force[e, 1] += (2.0 * e - 1.0) * N * ny
+                out.force[e, 2] += (2.0 * e - 1.0) * N * nz
 
 
 def check_contact(element: Any, *radii: str) -> None:
@@ -127,8 +133,8 @@ def check_contact(element: Any, *radii: str) -> None:
 def touch(
     motion: Any, out: Any, x: float, y: float, z: float, nx: float, ny: float, nz: float,
     stiffness: float, exponent: float, damping: float, friction: float, slip_speed: float,
-) -> None:  # fmt: skip
-    """Loads of a contact at (x, y, z), n from a to b; the gap, negative, stands in out.deformation."""
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """Normal load and friction on b of a contact at (x, y, z), n from a to b; the gap, negative, stands in out.deformation."""
     depth = -out.deformation[0]
     vx, vy, vz = velocity_between(motion, x, y, z)
     parting = vx * nx + vy * ny + vz * nz
@@ -136,10 +142,10 @@ def touch(
     elastic = stiffness * depth**exponent
     N = max(elastic * (1.0 - damping * parting), 0.0)
     c = friction * N / sqrt(vx * vx + vy * vy + vz * vz + slip_speed * slip_speed)
-    push(motion, out, x, y, z, N * nx - c * vx, N * ny - c * vy, N * nz - c * vz)
     out.energy[0] = elastic * depth / (exponent + 1.0)
     out.dissipated[0] = (elastic - N) * parting + c * (vx * vx + vy * vy + vz * vz)
     out.effort[0] = -N
+    return N, -c * vx, -c * vy, -c * vz
 
 
 def hertz_stiffness(
