@@ -93,7 +93,9 @@ def derivatives(
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
     ends = [n, 2 * n, 3 * n]
     (ud_q, ud_u, ud_load, ud_x), of = np.split(by, ends, axis=1), np.split(of_multipliers, ends, axis=1)
-    return Derivatives(ud, multipliers, ud_q, ud_u, ud_load, *of[:3], ud_x, of[3], x_rates, *states)
+    return Derivatives(
+        ud, multipliers, ud_q, ud_u, ud_load, of[0], of[1], of[2], ud_x, of[3], x_rates, *states
+    )  # fmt: skip
 
 
 def _matrix(A: Floats, P: Floats) -> Floats:
