@@ -92,11 +92,10 @@ def derivatives(
     by, of_multipliers = np.zeros((n, 3 * n + nx)), np.zeros((len(multipliers), 3 * n + nx))
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
     ends = [n, 2 * n, 3 * n]
-    ud_q, ud_u, ud_load, ud_x = np.split(by, ends, axis=1)
-    of_q, of_u, of_load, of_x = np.split(of_multipliers, ends, axis=1)
+    (ud_q, ud_u, ud_load, ud_x), of = np.split(by, ends, axis=1), np.split(of_multipliers, ends, axis=1)
     return Derivatives(
-        ud, multipliers, ud_q, ud_u, ud_load, of_q, of_u, of_load, ud_x, of_x, x_rates, *states
-    )
+        ud, multipliers, ud_q, ud_u, ud_load, of[0], of[1], of[2], ud_x, of[3], x_rates, *states
+    )  # fmt: skip
 
 
 def _matrix(A: Floats, P: Floats) -> Floats:

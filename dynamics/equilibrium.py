@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import move, null_space, worst_row
-from treemech.kinematics.plan import FORCE, MOMENT
+from treemech.kinematics.plan import APPLIED_F, APPLIED_N, FORCE, MOMENT
 from treemech.topology import ConvergenceError
 
 from .core import Core, Floats
@@ -22,7 +22,7 @@ from .row_derivatives import row_derivatives
 from .tree_room import TreeDerivatives
 
 _STEPS, _LONGEST = 100, 0.3
-_BALANCED = 1e-11  # residual relative to the largest load a hinge of the tree carries
+_BALANCED = 1e-11  # residual relative to the largest load a hinge of the tree carries or an element exerts
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +229,10 @@ def _evaluate(
         N = np.zeros((core.nu, own.shape[1]))
         N[motion.balanced] = own
     residual = N.T @ loads
-    carried = core.work.body[:, MOMENT : FORCE + 3]
-    scale, x_rates = _size(carried), core.work.zd[: core.nx] / sizes
+    carried = [_size(core.work.body[:, MOMENT : FORCE + 3])]
+    if len(core.layout.plan.efforts):
+        carried += [_size(core.work.body[:, APPLIED_N : APPLIED_F + 3]), _size(core.work.effort)]
+    scale, x_rates = max(carried), core.work.zd[: core.nx] / sizes
     size = float(np.hypot(np.linalg.norm(residual), scale * np.linalg.norm(x_rates)))
     return _Point(q, u, z, loads, P, N, residual, x_rates, size, scale)
 
