@@ -38,7 +38,7 @@ class SpherePlane(Energetic):
     --------
     >>> ball = SpherePlane(0.1, stiffness=1e7, damping=restitution_damping(0.8, 2.0))
     >>> round(ball.damping, 4)
-    0.1642
+    0.1866
     """
 
     radius: float
