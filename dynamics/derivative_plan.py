@@ -40,4 +40,4 @@ def _effort_room(row: Ints, nu: int) -> int:
     """Of one element: effort_partials, then effort_derivatives."""
     n, nc, ns, ni = (int(row[k]) for k in (N_ENDS, N_ACTED, N_STATES, N_INPUTS))
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
-    return outputs * (directions + 4) + directions + 6 * n + nu * (2 + loads + 2 * outputs)
+    return outputs * (directions + 4) + directions + 6 * n + loads + nu * (4 + loads + 2 * outputs)

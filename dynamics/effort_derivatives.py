@@ -74,9 +74,9 @@ def _take(slot, speeds, count, d, jac, by_q, by_u):
         slot[d], speeds[count] = count, d
         for k in range(jac.shape[1]):
             jac[count, k] = 0.0
-        for k in range(by_q.shape[1]):
-            by_q[count, k] = 0.0
-            by_u[count, k] = 0.0
+        for k in range(by_q.shape[0]):
+            by_q[k, count] = 0.0
+            by_u[k, count] = 0.0
         count += 1
     return slot[d], count
 
@@ -111,9 +111,11 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
         n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
         base, part = floats(G, outputs), floats2(G + 8 * outputs, directions, outputs)
         more = G + 8 * outputs * (directions + 4) + 8 * (directions + 6 * n)
-        slot, speeds = ints(more, nu), ints(more + 8 * nu, nu)
-        jac, by_q = floats2(more + 16 * nu, nu, loads), floats2(more + 8 * nu * (2 + loads), nu, outputs)
-        by_u = floats2(more + 8 * nu * (2 + loads + outputs), nu, outputs)
+        slot, speeds, used = ints(more, nu), ints(more + 8 * nu, nu), ints(more + 16 * nu, loads)
+        more += 8 * (2 * nu + loads)
+        jac, by_q = floats2(more, nu, loads), floats2(more + 8 * nu * loads, outputs, nu)
+        more += 8 * nu * (loads + outputs)
+        by_u, sums = floats2(more, outputs, nu), floats2(more + 8 * nu * outputs, 2, nu)
         count = 0
         for d in range(nu):
             slot[d] = -1
@@ -140,23 +142,23 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
                             q_part += part[p + c, o] * dx[c] + part[p + 3 + c, o] * sw[c]
                             q_part += part[p + 6 + c, o] * dv[c] + part[p + 9 + c, o] * dw[c]
                             u_part += part[p + 6 + c, o] * dx[c] + part[p + 9 + c, o] * sw[c]
-                        by_q[s, o] += q_part
-                        by_u[s, o] += u_part
+                        by_q[o, s] += q_part
+                        by_u[o, s] += u_part
                     # as part of F the load was turned with its body
                     turned_f, turned_m = cross(sw, force), cross(sw, moment)
                     for c in range(3):
                         jac[s, 3 * k + c] = dx[c]
                         jac[s, 3 * n + 3 * k + c] = sw[c]
-                        by_q[s, 3 * k + c] -= turned_f[c]
-                        by_q[s, 3 * n + 3 * k + c] -= turned_m[c]
+                        by_q[3 * k + c, s] -= turned_f[c]
+                        by_q[3 * n + 3 * k + c, s] -= turned_m[c]
                 i = body[i, PARENT]
         for k in range(nc):
             d = _speed(dof, acted[table[e, FIRST_ACTED] + k, ACTED_U])
             s, count = _take(slot, speeds, count, d, jac, by_q, by_u)
             jac[s, 6 * n + k] = 1.0
             for o in range(outputs):
-                by_q[s, o] += part[12 * n + k, o]
-                by_u[s, o] += part[12 * n + nc + k, o]
+                by_q[o, s] += part[12 * n + k, o]
+                by_u[o, s] += part[12 * n + nc + k, o]
         for k in range(table[e, N_INPUTS]):
             source = table[e, FIRST_INPUT] + k
             kind, index, p = (
@@ -167,28 +169,38 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
             if kind == FROM_Q:
                 s, count = _take(slot, speeds, count, _speed_of_coordinate(body, dof, index), jac, by_q, by_u)
                 for o in range(outputs):
-                    by_q[s, o] += part[p, o]
+                    by_q[o, s] += part[p, o]
             elif kind == FROM_U:
                 s, count = _take(slot, speeds, count, _speed(dof, index), jac, by_q, by_u)
                 for o in range(outputs):
-                    by_u[s, o] += part[p, o]
+                    by_u[o, s] += part[p, o]
         first = table[e, FIRST_STATE]
+        for l in range(loads):
+            used[l] = 0
+            for b in range(count):
+                if by_q[l, b] != 0.0 or by_u[l, b] != 0.0:
+                    used[l] = 1
         for a in range(count):
+            for b in range(count):
+                sums[0, b] = 0.0
+                sums[1, b] = 0.0
+            for l in range(loads):
+                share = jac[a, l]
+                if used[l] == 1 and share != 0.0:
+                    for b in range(count):
+                        sums[0, b] += share * by_q[l, b]
+                        sums[1, b] += share * by_u[l, b]
             row = floats(J + 16 * nu * speeds[a], 2 * nu)
             for b in range(count):
-                by, rate = 0.0, 0.0
-                for l in range(loads):
-                    by += jac[a, l] * by_q[b, l]
-                    rate += jac[a, l] * by_u[b, l]
-                row[speeds[b]] -= by
-                row[nu + speeds[b]] -= rate
+                row[speeds[b]] -= sums[0, b]
+                row[nu + speeds[b]] -= sums[1, b]
             for x in range(ns):
                 by = 0.0
                 for l in range(loads):
                     by += jac[a, l] * part[12 * n + 2 * nc + x, l]
                 X[speeds[a], first + x] = -by
-                D[first + x, speeds[a]] = by_q[a, loads + x]
-                D[first + x, nu + speeds[a]] = by_u[a, loads + x]
+                D[first + x, speeds[a]] = by_q[loads + x, a]
+                D[first + x, nu + speeds[a]] = by_u[loads + x, a]
         for x in range(ns):
             for y in range(ns):
                 DX[first + y, first + x] = part[12 * n + 2 * nc + x, loads + y]
