@@ -338,7 +338,7 @@ class Cartesian(Formulation):
         rhs, project = type(self).RHS, type(self).PROJECT
         return integrate(
             rhs.address, data(self.context), t_span, y0, setting, t_eval, allowed,
-            project.address if self.projects and len(self.active) else 0, self.arrays["monitor"],
+            project.address if self.projects and (len(self.active) or self.kind <= 2) else 0, self.arrays["monitor"],
             tuple(7 * i + 3 for i in range(self.nb)), reselect=self._reselect,
         )  # fmt: skip
 

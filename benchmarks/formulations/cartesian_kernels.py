@@ -604,4 +604,19 @@ def onto(C, t, y, fresh):
         before = gap
         correct(C, y, PHI_RATE)
         evaluate(C, t, y)
+    if C[KIND] <= 2:
+        normalise_rates(C, y)
     return OK
+
+
+@kernel
+def normalise_rates(C, y):
+    """Take from p' what is along p: with the normalisation p . p' = 0, which nothing else keeps."""
+    q, v = floats(y, C[NQ]), floats(y + 8 * C[NQ], C[NV])
+    for i in range(C[BODIES]):
+        at, s, n = 7 * i + 3, 0.0, 0.0
+        for j in range(at, at + 4):
+            s += q[j] * v[j]
+            n += q[j] * q[j]
+        for j in range(at, at + 4):
+            v[j] -= s / n * q[j]

@@ -141,6 +141,7 @@ class Formulation(ABC):
     order: ClassVar[int] = 8  # of the method, for the step that goes with a tolerance
     size: int = 0
     nonzeros: int = 0
+    mech: tm.Mechanism  # the engine's model of the same system: for states by name
 
     def __init__(self, system: tm.System) -> None:
         self.system = system

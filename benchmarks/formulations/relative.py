@@ -95,7 +95,8 @@ class Relative(Formulation):
         name, context = (
             ("rhs", self.core.context_address) if loops is None else ("loop_rhs", data(loops.context))
         )
-        return {"evaluation": seconds(native.address(name), state.t, y, data(np.zeros(len(y))), context)}
+        dy = np.zeros(len(y))  # must stay alive while it is written to
+        return {"evaluation": seconds(native.address(name), state.t, y, data(dy), context)}
 
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """q, u in the public conventions."""
