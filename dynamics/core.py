@@ -279,6 +279,17 @@ class Core:
             self.many("elements", t, np.ascontiguousarray(q), np.ascontiguousarray(u), out)
         return out
 
+    def remember_start(self, t: float, y: Floats) -> None:
+        """Elements write down the start, unless they remember something already: the state goes on from a run before."""
+        if not self.remembers or not np.array_equal(
+            self.unpack(y).z[self.nx :], self.layout.efforts.start[self.nx :]
+        ):
+            return
+        with self.guard() as failure:
+            status = native.entry("remember")(t, data(y), data(y), self.context_address)
+        if status != OK:
+            self.fail(status, t, failure)
+
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """(q, u) of integrator states (rows)."""
         y = y[:, : self.nq + self.nu]

@@ -15,24 +15,34 @@ import pytest
 
 from treemech.dynamics import build, native
 from treemech.elements import (
+    ASSEMBLED,
     CONSTRAINTS,
     COUPLINGS,
+    ENERGETIC,
     HINGES,
     LOADS,
     SIGNALS,
+    BristleFriction,
     Constraint,
     Coupling,
+    EhdTraction,
+    Energetic,
+    Friction,
+    Fung,
+    FungHistory,
     Hinge,
     PrescribedPose,
     RollingBall,
+    Viscoelastic,
     library,
 )
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import kinds, record
-from treemech.elements.entry import C_ELEMENT, compile_entry, library_name, python_self
+from treemech.elements.entry import C_ELEMENT, compile_entry, library_name, methods_of, python_self
 from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
+from treemech.elements.probe import python_load
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("topology", "elements", "kinematics", "dynamics")  # imports point to the left
@@ -155,10 +165,20 @@ def test_hash_covers_every_source_of_the_core():
 # ---------------------------------------------------------------- the built library
 def test_every_builtin_element_has_a_sample_to_build_from():
     elements = build.builtin_elements()
-    fixed = [
-        c for c in (*CONSTRAINTS, *COUPLINGS) if c not in (PrescribedPose, RollingBall)
-    ]  # rows as many as asked for
-    assert [type(e) for e in elements] == [*HINGES, *SIGNALS, *LOADS, *fixed]
+    varying = (
+        PrescribedPose,
+        RollingBall,
+        Viscoelastic,
+        Fung,
+        FungHistory,
+        Friction,
+        BristleFriction,
+        EhdTraction,
+    )
+    classes = (*HINGES, *SIGNALS, *LOADS, *CONSTRAINTS, *COUPLINGS, *ASSEMBLED, *ENERGETIC)
+    assert [type(e) for e in elements] == [
+        c for c in classes if c not in varying
+    ]  # as many rows, states as asked for
 
 
 def test_prototypes_are_those_of_the_entries():
@@ -236,10 +256,16 @@ def python_call(element, t, rng):
         out = np.zeros(24 + 6 * element.n_speeds)
         motion_views(out, element.n_speeds).rotation[:] = np.eye(3)
         return q, u, out, np.concatenate([x.ravel() for x in element.motion(q, u, t)])
+    if isinstance(element, Energetic) and "evaluate" in methods_of(element):
+        a = element.sample(rng, t)
+        return a, a, np.zeros(element.n.load_size), python_load(element, a, t)
     if isinstance(
-        element, (Constraint, Coupling)
+        element, (Constraint, Coupling, Energetic)
     ):  # their rows need numba in any case: as it compiles them here
-        if isinstance(element, Constraint):
+        if isinstance(element, Energetic):
+            a = b = element.sample(rng, t)
+            size = element.n.load_size
+        elif isinstance(element, Constraint):
             offset, rotation, s = element.sample(rng, t)
             a = np.concatenate((offset, rotation.ravel(), rng.normal(size=6)))
             b = np.concatenate((s, rng.normal(size=len(s)), [0.0]))

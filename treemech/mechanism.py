@@ -734,10 +734,12 @@ class Mechanism(Analyses):
         self.core.audit(audit)
         sampling = self._sampling()
         self.core.forget_points()
+        y = self.core.pack(q[0], u[0], self.core.work.z[: self.core.nz], self.core.chord_work.q)
+        self.core.remember_start(t0, y)
         try:
             result = integrate(
-                self.core, (t0, t1), self.core.pack(q[0], u[0], self.core.work.z[: self.core.nz], self.core.chord_work.q),
-                method, rtol, np.concatenate((self._atol(atol, rtol), np.full(self.core.n_audit, rtol))), times, max_step, first_step,
+                self.core, (t0, t1), y, method, rtol,
+                np.concatenate((self._atol(atol, rtol), np.full(self.core.n_audit, rtol))), times, max_step, first_step,
                 (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
                 bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling,
             )  # fmt: skip
