@@ -146,6 +146,7 @@ class Core:
         order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
         self.loops: Loops | None = Loops(self) if layout.chords.rows else None
+        self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
 
     @property
     def remembers(self) -> bool:

@@ -107,10 +107,9 @@ class _Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
-        self.derivatives: TreeDerivatives | None = None
         if method in ("Radau", "auto") and loops is None and not not_differentiated(core):
-            self.derivatives = TreeDerivatives(core, rough=True)
-            self.hooks[m.JACOBIAN] = self.derivatives.serve()
+            core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
+            self.hooks[m.JACOBIAN] = core.jacobian_room.serve()
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
         self.use("DOP853" if method == "auto" else method)
