@@ -146,19 +146,20 @@ class Cartesian(Formulation):
             rows.append(r)
             cols.append(c)
 
-        normal = {1: 7 * nb, 2: 6 * nb, 3: 0}[kind]
+        # II: the seven equations of a body stand together, six of motion and its normalisation
         first = {1: 8 * nb, 2: 7 * nb, 3: 6 * nb}[kind]
         for i in range(nb):
-            at, load = n * i, (6 if kind == 2 else n) * i
+            at = load = n * i
+            normal = 7 * i + 6 if kind == 2 else 7 * nb + i
             for j in range(3):
                 put(load + j, at + j)
             for a in range(4 if kind == 1 else 3):
                 for b in range(3 if kind == 3 else 4):
                     put(load + 3 + a, at + 3 + b)
             for j in range(4 if kind <= 2 else 0):
-                put(normal + i, at + 3 + j)
+                put(normal, at + 3 + j)
                 if kind == 1:
-                    put(at + 3 + j, normal + i)
+                    put(at + 3 + j, normal)
         for r, number in enumerate(self.active):
             row = self.rows[number]
             for i in (row.i - 1, row.j - 1):
@@ -168,9 +169,9 @@ class Cartesian(Formulation):
                 if kind == 2:
                     for j in range(3):
                         put(first + r, at + j)
-                        put(6 * i + j, first + r)
+                        put(7 * i + j, first + r)
                     for j in range(3):
-                        put(6 * i + 3 + j, first + r)
+                        put(7 * i + 3 + j, first + r)
                     for j in range(4):
                         put(first + r, at + 3 + j)
                 else:

@@ -469,13 +469,13 @@ def loads(C):
                 ) - 4.0 * (D[j] * h[0] + D[4 + j] * h[1] + D[8 + j] * h[2])
             b[7 * nb + i - 1] = -0.25 * dot(w, w)
         else:
-            k = 6 * (i - 1)
+            k = (7 if kind == 2 else 6) * (i - 1)
             moment = inner_torque(C, i)
             for j in range(3):
                 b[k + 3 + j] = moment[j]
             if kind == 2:
                 w = load3(S, i, SPIN)
-                b[6 * nb + i - 1] = -0.25 * dot(w, w)
+                b[k + 6] = -0.25 * dot(w, w)
         for j in range(3):
             b[k + j] = force[j]
     first = C[SIZE] - C[ACTIVE]
@@ -542,12 +542,11 @@ def correct(C, y, column):
     q = floats(y, C[NQ])
     v = floats(y + 8 * C[NQ], C[NV])
     if kind <= 2:
-        at = 7 * nb if kind == 1 else 6 * nb
         for i in range(nb):
             s = 0.0
             for j in range(4):
                 s += q[7 * i + 3 + j] * (v[7 * i + 3 + j] if column == PHI_RATE else 0.0)
-            b[at + i] = -s
+            b[7 * nb + i if kind == 1 else 7 * i + 6] = -s
     back(C)
     if column == PHI_RATE:
         for k in range(C[NV]):
