@@ -119,6 +119,7 @@ class Core:
     def __init__(self, tree: Tree, coordinates: Lagrange, layout: Layout) -> None:
         self.tree, self.coordinates, self.layout = tree, coordinates, layout
         self.nq, self.nu, self.rows = coordinates.nq, coordinates.nu, len(tree.bodies)
+        self.foreign = self._may_raise()
         efforts = layout.efforts
         self.nz, self.nx, self.n_cut, self.n_audit = efforts.nz, efforts.nx, len(layout.chords.start), 0
         self.work = make_work(layout.plan, self.nq, layout.parameters, efforts.room, self.nz)
@@ -198,9 +199,20 @@ class Core:
         finally:
             self.context[Z_ROWS] = 0
 
+    def _may_raise(self) -> bool:
+        """Whether an element may raise: one that does not come from the built library, or has such a member."""
+        joining = [*(b.connection.element for b in self.tree.branches), *self.layout.chords.elements]
+        members = [
+            entry
+            for x in joining
+            for entry in (*getattr(x, "_entries", ()), getattr(x, "_entry", None))
+            if entry
+        ]
+        return self.layout.foreign or any(entry.way != "library" for entry in members)
+
     def guard(self) -> AbstractContextManager[Any]:
         """Catches what a foreign element raises; free for models without one."""
-        return catching() if self.layout.foreign else nullcontext()
+        return catching() if self.foreign else nullcontext()
 
     def forward_dynamics(self, t: float, q: Floats, u: Floats, tau: Floats | None = None) -> Floats:
         """ud of one state."""
@@ -211,7 +223,7 @@ class Core:
         self._u[:] = u
         self._tau[:] = self._zero if tau is None else tau
         a, b, c, d, e = self._at
-        if self.layout.foreign:
+        if self.foreign:
             with self.guard() as failure:
                 status = self._forward(1, a, b, c, d, e, self.context_address)
             if status != OK:

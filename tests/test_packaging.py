@@ -49,6 +49,7 @@ FOLDERS = ("topology", "elements", "kinematics", "dynamics")  # imports point to
 RANK = {name: rank for rank, name in enumerate((*FOLDERS, "treemech", "benchmarks"))}
 MAY_RUN_BENCHMARKS = ("command.py", "__main__.py")
 FUSED = 1e-14  # same arithmetic, except that v3 fuses products and sums
+AMPLIFIED = {"JournalBearing": 1e-12}  # rounding goes through Ritz' equations and thin films
 
 
 # ---------------------------------------------------------------- packages
@@ -242,7 +243,8 @@ def test_library_elements_equal_their_python(built, target, element):
         for at, signal in signals:
             numbers[at : at + 3] = signal.at(t)
         assert function(*(address(x) for x in (a, b)), t, address(numbers), address(out)) == 1
-        np.testing.assert_allclose(out, wanted, rtol=FUSED, atol=FUSED * (1.0 + np.abs(wanted).max()))
+        allowed = AMPLIFIED.get(element.kind, FUSED)
+        np.testing.assert_allclose(out, wanted, rtol=allowed, atol=allowed * (1.0 + np.abs(wanted).max()))
 
 
 def address(array):

@@ -116,8 +116,8 @@ class System:
             return self.wiring.connect(self, name, element, ends, inputs, reaction_of)
         if not isinstance(element, (Hinge, Constraint)):
             raise ElementError(
-                f"connection {name!r}: {type(element).__name__} is no element of a connection. Subclass tm.Hinge for a joint, "
-                "tm.Constraint for equations, tm.Energetic for a spring or an actuator; couplings go to system.couple(), "
+                f"connection {name!r}: {type(element).__name__} is not a hinge, a constraint or an energetic element. Subclass "
+                "tm.Hinge for a joint, tm.Constraint for equations, tm.Energetic for a spring or an actuator; couplings go to system.couple(), "
                 "external forces to system.load()."
             )
         if inputs or reaction_of is not None:

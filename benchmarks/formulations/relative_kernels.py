@@ -67,7 +67,7 @@ from treemech.kinematics.views import (
     constants,
     counts,
     dofs,
-    n_loads,
+    n_efforts,
     own_q,
     own_required,
     own_u,
@@ -374,7 +374,7 @@ def newton_euler(D, m):
     plan = ints(D[CORE], N_CONTEXT)
     W, S, C, body = body_work(plan), speed_work(plan), constants(plan), bodies(plan)
     nb, nu, fixed, v, b, at = D[BODIES], D[SPEEDS], fixed_(D), values_(D), right_(D), 0
-    loaded = n_loads(plan) > 0
+    loaded = n_efforts(plan) > 0
     for k in range(D[SIZE]):
         b[k] = 0.0
     ones = (1.0, 1.0, 1.0)

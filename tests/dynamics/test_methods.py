@@ -470,20 +470,32 @@ def test_a_solution_that_blows_up_is_reported_with_coordinate_and_time(method):
 
 @dataclass(frozen=True)
 class Wall(tm.Load):
-    """No number beyond x = 1."""
+    """No number beyond x = edge; or, where it is stubborn, a force that Newton's method cannot meet."""
 
     edge: float
+    stubborn: float = 0.0
 
     def evaluate(self, end, t, load):
-        load.force[0] = np.nan if end.position[0] > self.edge else 0.0
+        if end.position[0] > self.edge:
+            load.force[0] = (
+                1e300 * self.stubborn * np.sin(1e12 * end.position[0]) if self.stubborn else np.nan
+            )
 
 
 def test_newton_that_does_not_converge_is_reported_with_coordinate_time_and_step():
-    mech = cart(Wall(1.0))
+    mech = cart(Wall(1.0, 1.0))
     run = mech.simulate((0, 3), mech.state(u={"rail": 1.0}), "Radau")
     assert not run.success and "Newton" in run.message
-    assert "rail" in run.message and "t = 1 s" in run.message and "step of" in run.message, run.message
+    assert "swing.u" in run.message and "t = 1 s" in run.message and "step of" in run.message, run.message
     assert run.t[-1] == pytest.approx(1.0, abs=2e-8)  # differences for the Jacobian reach 1.5e-8 ahead
+
+
+@pytest.mark.parametrize("method", ["Radau", "Adams", "DOP853"])
+def test_a_load_that_is_no_number_is_named_with_its_time(method):
+    mech = cart(Wall(1.0))
+    with pytest.raises(tm.ElementError, match=r"'push' \(Wall\).*not a finite number at t = 1 s") as caught:
+        mech.simulate((0, 3), mech.state(u={"rail": 1.0}), method)
+    assert caught.value.partial.t[-1] == pytest.approx(1.0, abs=2e-8)
 
 
 @dataclass(frozen=True)
