@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from itertools import count
 from math import nan, sqrt
+from pathlib import Path as Path_
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,18 @@ import pytest
 from numba import config
 
 from treemech.dynamics.build import sample
-from treemech.elements import ENERGETIC, Energetic, Harmonic, Spring, as_signal
+from treemech.elements import (
+    ENERGETIC,
+    Energetic,
+    ForceFunction,
+    Harmonic,
+    MomentFunction,
+    MusclePath,
+    Path,
+    RotationalSpring,
+    Spring,
+    as_signal,
+)
 from treemech.elements.check import check
 from treemech.elements.energetic import motion_views
 from treemech.elements.entry import ElementCompileWarning
@@ -226,10 +238,27 @@ RIGHT = [
 FULL = Spring(40.0, 0.5, 0.3, Harmonic(2.0, 3.0))  # of which nothing is zero
 
 
+FURTHER = [  # whose ends, coordinates or laws are as many as they are given
+    FULL,
+    Path(stiffness=30.0, damping=0.5, length=0.2).joining(3),
+    MusclePath(max_force=50.0, optimal_length=0.5, tendon_length=0.4).joining(2),
+    ForceFunction(lambda t, q, u: (q[0], 0.1 * u[0], 1.0)).reading(1),
+    MomentFunction(lambda t, q, u: (0.0, t, 1.0), frame="body"),
+    Spring(stiffness=30.0, damping=0.5, length=0.2, only="tension"),
+    RotationalSpring(stiffness=2.0, damping=0.1, angle=0.5),
+]
+
+
 @jit
-@pytest.mark.parametrize("element", [*(sample(cls) for cls in ENERGETIC), FULL], ids=lambda e: e.kind)
+@pytest.mark.parametrize("element", [*(sample(cls) for cls in ENERGETIC), *FURTHER], ids=lambda e: e.kind)
 def test_built_in_elements_keep_their_contract(element):
-    check(element)
+    check(element, samples=8)
+
+
+def test_the_elements_of_the_page_take_less_than_forty_lines():
+    page = (Path_(__file__).parents[2] / "docs" / "own-element.md").read_text(encoding="utf-8")
+    classes = re.findall(r"^class .*?(?=^(?:class |[^ \n]))", page, flags=re.S | re.M)
+    assert len(classes) >= 3 and all(len(c.splitlines()) < 40 for c in classes)
 
 
 @jit
