@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -36,7 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         "warmup": _warmup,
         "clear-cache": _clear,
     }
-    return run[arguments.command](arguments)
+    try:
+        code = run[arguments.command](arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough: `treemech elements | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    return code
 
 
 def _demo(arguments: argparse.Namespace) -> int:
