@@ -453,9 +453,9 @@ def keepable(functions: set[Callable[..., Any]]) -> bool:
 
 
 def sources_of(functions: set[Callable[..., Any]]) -> str:
-    """The whole files of the functions, and which of their lines are meant."""
+    """The whole files of the functions, and which of their lines are meant; compiled code also knows their modules by name."""
     files = sorted({inspect.getsourcefile(f) or "" for f in functions})
-    lines = sorted((f.__qualname__, f.__code__.co_firstlineno) for f in functions)
+    lines = sorted((f.__module__, f.__qualname__, f.__code__.co_firstlineno) for f in functions)
     return "\n".join([*(Path(f).read_text() for f in files), repr(lines)])
 
 

@@ -195,6 +195,30 @@ class Chatty(Hinge):
 
 
 @jit
+def test_the_same_source_in_a_module_of_another_name_is_compiled_anew(author):
+    source = (
+        HEAD
+        + """
+@dataclass(frozen=True)
+class Rail(Hinge):
+    n_coordinates = 1
+
+    def evaluate(self, q, u, t, motion):
+        if q[0] > 1.0:
+            raise ArithmeticError("beyond the rail")
+        motion.offset[0] = q[0]
+        motion.translation_partials[0, 0] = 1.0
+"""
+    )
+    first = author(source, "first")
+    assert make_entry(first.Rail()).way == "numba"
+    del sys.modules[first.__name__]  # as in another process, after the file was renamed
+    second = author(source, "second")
+    assert make_entry(second.Rail()).way == "numba"
+    np.testing.assert_allclose(through_address(second.Rail(), [0.5], [1.0])[:1], 0.5)
+
+
+@jit
 @pytest.mark.parametrize("talks", [False, True], ids=["compiled", "python"])
 @pytest.mark.filterwarnings("ignore::treemech.elements.entry.ElementCompileWarning")
 def test_exception_of_a_method_is_carried_out(author, talks):
