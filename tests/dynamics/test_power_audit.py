@@ -181,3 +181,27 @@ def test_balance_of_one_sided_elements_closes():
         terms = np.array([audit.work, run.element(name).energy, audit.dissipated])
         assert np.abs(terms).max() > 0.1, name
         assert np.abs(terms.sum(axis=0) - terms[:, 0].sum()).max() < 1e-6 * np.abs(terms).max()
+
+
+def test_balance_of_bristles_bearing_and_colliding_balls_closes():
+    system = tm.System("more corners", gravity=(0, 0, -9.81))
+    rod = system.body("rod", mass=1.0, inertia=(0.01, 0.1, 0.1), com=(0.5, 0, 0))
+    pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
+    system.connect("bristles", tm.BristleFriction(0.3, radius=0.05, load=20.0), pin)
+    shaft = system.body("shaft", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    system.connect("float", tm.Planar("z"), system.ground.at((0, 5, 0)), shaft)
+    system.connect("bearing", tm.JournalBearing(0.02, 0.02, 2e-4, 0.05), system.ground.at((0, 5, 0)), shaft)
+    balls = [system.body(f"ball {k}", mass=1.0, inertia=(0.004, 0.004, 0.004)) for k in range(2)]
+    for k, ball in enumerate(balls):
+        system.connect(f"flight {k}", tm.Free(), system.ground.at((0.25 * k, -5, 0)), ball)
+    touch = tm.SphereSphere(0.1, 0.1, stiffness=1e5, damping=0.1, friction=0.2, slip_speed=1e-2)
+    system.connect("clash", touch, *balls)
+    mech = system.build()
+    rates = {"pin": 3.0, "float": (0, 0, 30.0), "flight 0": (1.0, 0.05, 0, 0, 0, 2.0)}
+    run = mech.simulate((0, 0.5), mech.assemble(rates=rates), rtol=1e-9, audit=True)
+    assert run.success, run.message
+    for name, audit in run.audit.items():
+        stored = run.element(name).energy - run.element(name).energy[0]
+        terms = np.array([audit.work, stored, audit.dissipated, -audit.supplied])
+        assert np.abs(terms).max() > 1e-2, name
+        assert np.abs(terms.sum(axis=0)).max() < 1e-6 * max(np.abs(terms).max(), 1.0), name
