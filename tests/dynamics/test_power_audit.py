@@ -183,7 +183,7 @@ def test_balance_of_one_sided_elements_closes():
         assert np.abs(terms.sum(axis=0) - terms[:, 0].sum()).max() < 1e-6 * np.abs(terms).max()
 
 
-def test_balance_of_bristles_bearing_and_colliding_balls_closes():
+def test_balance_of_bristles_oil_films_and_colliding_balls_closes():
     system = tm.System("more corners", gravity=(0, 0, -9.81))
     rod = system.body("rod", mass=1.0, inertia=(0.01, 0.1, 0.1), com=(0.5, 0, 0))
     pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
@@ -196,8 +196,12 @@ def test_balance_of_bristles_bearing_and_colliding_balls_closes():
         system.connect(f"flight {k}", tm.Free(), system.ground.at((0.25 * k, -5, 0)), ball)
     touch = tm.SphereSphere(0.1, 0.1, stiffness=1e5, damping=0.1, friction=0.2, slip_speed=1e-2)
     system.connect("clash", touch, *balls)
+    disks = [system.body(f"disk {k}", mass=1.0, inertia=(0.01, 0.01, 0.01)) for k in range(2)]
+    for k, disk in enumerate(disks):
+        system.connect(f"axle {k}", tm.Revolute("z"), system.ground.at((0.03 * k, 8, 0)), disk)
+    system.connect("film", tm.EhdTraction(radius=0.012, width=0.014, curvature=1 / 0.018, load=200.0), *disks)
     mech = system.build()
-    rates = {"pin": 3.0, "float": (0, 0, 30.0), "flight 0": (1.0, 0.05, 0, 0, 0, 2.0)}
+    rates = {"axle 0": 20.0, "pin": 3.0, "float": (0, 0, 30.0), "flight 0": (1.0, 0.05, 0, 0, 0, 2.0)}
     run = mech.simulate((0, 0.5), mech.assemble(rates=rates), rtol=1e-9, audit=True)
     assert run.success, run.message
     for name, audit in run.audit.items():
