@@ -63,7 +63,8 @@ class Loops:
         for _ in range(3):  # a row that is zero at three random positions is zero everywhere
             q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
             core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
-            P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
+            with core.unloaded():  # a random position is none an element has to serve
+                P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
             scale = np.fmax(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
         scale = np.where(
             np.isfinite(scale), scale, 1.0

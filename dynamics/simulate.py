@@ -32,7 +32,7 @@ from . import foreign_methods, native
 from . import step_memory as m
 from .automatic import Automatic
 from .core import Core, data
-from .tree_room import TreeDerivatives, not_differentiated
+from .tree_room import TreeDerivatives, has_jacobian
 
 Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
@@ -107,7 +107,7 @@ class _Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
-        if method in ("Radau", "auto") and loops is None and not not_differentiated(core):
+        if method in ("Radau", "auto") and has_jacobian(core):
             core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
             self.hooks[m.JACOBIAN] = core.jacobian_room.serve()
         if core.remembers:

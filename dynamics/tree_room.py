@@ -4,34 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from treemech.kinematics.plan import DERIVATIVES, PUBLIC, REACTION
+from treemech.kinematics.plan import DERIVATIVES, PUBLIC
 from treemech.kinematics.status import OK
-from treemech.topology import TreemechError
 
 from . import native
+from .composite_derivatives import through_points
 from .core import Core, Floats, data
 from .derivative_plan import LONGEST_RECORD, N_COMPONENTS, N_DERIVATIVE_BODY, N_OWN, room_size
 
 
-def not_differentiated(core: Core) -> list[str]:
-    """Composites and elements that depend on a reaction, by what the user calls them."""
-    efforts = core.layout.efforts
-    return [
-        *(f"composite {c.name!r} (its internal points)" for c in efforts.composites),
-        *(
-            f"element {a.name!r} (it depends on the load of {a.reaction_of!r})"
-            for a, row in zip(efforts.applied, efforts.rows, strict=True)
-            if row[REACTION] >= 0
-        ),
-    ]
-
-
-def refuse_what_is_not_differentiated(core: Core) -> None:
-    found = not_differentiated(core)
-    if found:
-        raise TreemechError(
-            f"not differentiated: {', '.join(found)}. Leave it out of the model for this analysis."
-        )
+def has_jacobian(core: Core) -> bool:
+    """Whether the core itself has the derivatives integrators ask for: of trees without internal points."""
+    return core.loops is None and not core.layout.efforts.composites
 
 
 class TreeDerivatives:
@@ -41,7 +25,6 @@ class TreeDerivatives:
     """
 
     def __init__(self, core: Core, rough: bool = False) -> None:
-        refuse_what_is_not_differentiated(core)
         n, x = core.nu, core.nx
         self.core = core
         self._entry: Any = None
@@ -67,7 +50,7 @@ class TreeDerivatives:
         split = core.rows * N_DERIVATIVE_BODY
         self.bodies = self.room[:split].reshape(core.rows, N_DERIVATIVE_BODY)
         self.speeds = self.room[split : split + N_COMPONENTS * n].reshape(N_COMPONENTS, n)
-        own = split + (N_COMPONENTS + 2) * n + 4 * LONGEST_RECORD
+        own = self.first_own = split + (N_COMPONENTS + 2) * n + 4 * LONGEST_RECORD
         self.own = self.room[own : own + core.rows * 6 * N_OWN].reshape(core.rows, 6, N_OWN)
         self.roots = np.arange(core.rows)  # body whose origin is the reference point
         for i in range(1, core.rows):
@@ -122,6 +105,17 @@ class TreeDerivatives:
         """d tau/dx (nu, nx), of the last call of `inverse_dynamics`."""
         return self._public_rows(self.tau_x)
 
+    def _through_points(self, t: float) -> Floats:
+        """Derivatives of tau by (q, u, x) through internal points, after a call; those of rates are added."""
+        n, left = self.core.nu, (self.J, self.tau_x, self.rates, self.rates_x)
+        kept = [array.copy() for array in left]
+        change = through_points(self, t)
+        for array, before in zip(left, kept, strict=True):
+            array[:] = before
+        self.rates += change.rates[:, : 2 * n]
+        self.rates_x += change.rates[:, 2 * n :]
+        return change.tau
+
     def forward(
         self, t: float, q: Floats, u: Floats, tau: Floats | None = None
     ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -129,6 +123,10 @@ class TreeDerivatives:
         self.tau[:] = 0.0 if tau is None else tau
         self._call(t, 1, q, u)
         n = self.core.nu
+        if self.core.layout.efforts.composites:
+            by = self._through_points(t)
+            self.out -= self.inverse @ by[:, : 2 * n]
+            self.ud_x -= self.inverse @ by[:, 2 * n :]
         return (
             self.ud.copy(),
             self._public(self.out[:, :n]),
@@ -141,6 +139,10 @@ class TreeDerivatives:
         self.ud[:] = ud
         self._call(t, 0, q, u)
         n = self.core.nu
+        if self.core.layout.efforts.composites:
+            by = self._through_points(t)
+            self.J += by[:, : 2 * n]
+            self.tau_x += by[:, 2 * n :]
         A = self.A + self.A.T
         A.reshape(-1)[:: n + 1] *= 0.5
         return self._public(self.J[:, :n]), self._public(self.J[:, n:]), self._public(A)

@@ -192,9 +192,10 @@ class Mechanism(Analyses):
         if not self.info.chords:
             return State(t, q, u, x, memory, coordinates=self.lagrange)
         work = self.core.chord_work
-        if near is not None:
-            self._fit_chords(t, q, near)
-        self.core.constraints(t, q, u)
+        with self.core.unloaded():  # positions only, also where states of elements are not known yet
+            if near is not None:
+                self._fit_chords(t, q, near)
+            self.core.constraints(t, q, u)
         cut = {
             c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
             for c in self.info.chords
@@ -256,7 +257,9 @@ class Mechanism(Analyses):
                 )
         start = self.state(t, {**q, **near, **split(self, fix)[1]}, search.rates, states)
         if self.info.chords or search.points:
-            start = self._state(float(t), *search.close(start), start.z)
+            with self.core.unloaded():
+                q, u = search.close(start)
+            start = self._state(float(t), q, u, start.z)
         return settle_states(self.core, start, states or {})
 
     def _free(self, given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
@@ -289,7 +292,8 @@ class Mechanism(Analyses):
         holonomic = ~self._nonholonomic()
 
         def evaluate(q: Floats, u: Floats) -> Constraints:
-            now = self.constraints(State(t, q, u))
+            with self.core.unloaded():
+                now = self.constraints(State(t, q, u))
             return now._replace(residual=now.residual * holonomic, partials=now.partials * holonomic[:, None])
 
         return evaluate

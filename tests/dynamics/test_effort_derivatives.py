@@ -16,7 +16,6 @@ from treemech.kinematics.assembly import move
 
 from .test_derivatives import agrees, along
 from .test_random_loops import moving
-from .test_reaction_of import incline
 
 
 @dataclass(frozen=True)
@@ -193,23 +192,6 @@ def test_springs_in_closed_chains(seed):
     assert agrees(got[:n], want[:n])
     assert agrees(got[n : n + m], want[n : n + m])
     assert agrees(got[n + m :], want[n + m :])
-
-
-def test_composites_are_refused_by_name():
-    composite = tm.Composite(ends=("a", "b"), points={"knot": 3})
-    composite.connect("upper", tm.Spring(stiffness=10.0, length=0.2), "a", "knot")
-    composite.connect("lower", tm.Spring(stiffness=20.0, length=0.2), "knot", "b")
-    mech = hung(composite)
-    for analysis in (mech.derivatives, mech.linearize, mech.equilibrium):
-        with pytest.raises(tm.TreemechError, match="not differentiated: composite 'e0'"):
-            analysis(mech.state())
-
-
-def test_what_depends_on_a_reaction_is_refused_by_name():
-    mech = incline(0.7, 0.3)
-    for analysis in (mech.derivatives, mech.linearize, mech.equilibrium):
-        with pytest.raises(tm.TreemechError, match="not differentiated: element 'friction'.*'way'"):
-            analysis(mech.state())
 
 
 def chain(n=6, mass=1.5, stiffness=240.0, damping=3.0):
