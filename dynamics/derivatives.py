@@ -4,6 +4,7 @@ Directions in q are those of the speeds, q' = N(q) u: for hinges with u = q' pla
 the derivative along a rotation as the relative angular velocity measures it (base of end a). So all are (nu, nu).
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from treemech.kinematics.assembly import pivoted, rank
 from treemech.kinematics.plan import PRESCRIBED_U
 
+from .composite_derivatives import Input
 from .core import Core, Floats
 from .row_derivatives import RowDerivatives, row_derivatives
 from .tree_room import TreeDerivatives
+from .waiting_elements import Waiting
 
 
 class Derivatives(NamedTuple):
@@ -34,6 +37,11 @@ class Derivatives(NamedTuple):
     x_rates_q: Floats  # (nx, nu)
     x_rates_u: Floats
     x_rates_x: Floats  # (nx, nx)
+    x_rates_load: Floats  # (nx, nu): of elements that depend on a reaction
+    inputs: tuple[str, ...]  # names of inputs of elements
+    ud_input: Floats  # (nu, ni) by them
+    multipliers_input: Floats
+    x_rates_input: Floats  # (nx, ni)
 
 
 def derivatives(
@@ -44,19 +52,23 @@ def derivatives(
     u: Floats,
     tau: Floats | None = None,
     held: NDArray[np.bool_] | None = None,
+    inputs: Mapping[str, Input] | None = None,
 ) -> Derivatives:
     """Derivatives of ud and multipliers at a state; with chords after `core.loops.choose`.
 
     Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
-    redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are.
+    redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are. `inputs`: by
+    name, which inputs of which elements it is.
     """
-    loops, none = core.loops, np.zeros((0, core.nu))
+    loops, waiting, none = core.loops, Waiting(core), np.zeros((0, core.nu))
+    named = inputs or {}
     if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
-        x_rates = core.work.zd[: core.nx].copy()
-        no_x = np.zeros((0, core.nx))
+        x_rates, ud_x, states = core.work.zd[: core.nx].copy(), tree.accelerations_x(), tree.states()
+        tau_i, rates_i = tree.inputs(t, tuple(named.values()))
         return Derivatives(
-            ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none, tree.accelerations_x(), no_x, x_rates, *tree.states()
+            ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none, ud_x, np.zeros((0, core.nx)), x_rates, *states,
+            np.zeros((core.nx, core.nu)), tuple(named), -ud_load @ tau_i, np.zeros((0, len(named))), rates_i,
         )  # fmt: skip
     free = free_speeds(core)
     load = np.zeros(core.nu) if tau is None else tau
@@ -73,28 +85,40 @@ def derivatives(
         ud, multipliers = found.ud[0], found.multipliers[0]
     if held is not None:
         free = free & ~held
-        chosen, ud, multipliers = _held(core, t, q, u, load, free, np.where(free | held, 0.0, ud), chosen)
-    nx = core.nx
-    tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
-    tau_x, states, x_rates = tree.loads_x(), tree.states(), core.work.zd[:nx].copy()
-    rows = RowDerivatives(none, 0.0 * tau_q, none, none, none)
-    if loops is not None:
-        rows = row_derivatives(core, tree, t, q, u, ud, multipliers)
+        given = np.where(free | held, 0.0, ud)
+        chosen, ud, multipliers = _held(core, waiting, t, q, u, load, free, given, chosen)
+    with waiting.held():
+        tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
+        tau_x, states, x_rates = tree.loads_x(), tree.states(), core.work.zd[: core.nx].copy()
+        tau_i, rates_i = tree.inputs(t, tuple(named.values()))
+        rows = RowDerivatives(none, 0.0 * tau_q, none, none, none, np.zeros((0, 6, core.nu)))
+        if loops is not None:
+            rows = row_derivatives(core, tree, t, q, u, ud, multipliers)
     n, nf = core.nu, int(np.sum(free))
     P = rows.partials[np.ix_(chosen, free)]
-    right = np.zeros((nf + len(P), 3 * n + nx))
-    right[:nf, :n] = (rows.loads_q - tau_q)[free]
-    right[:nf, n : 2 * n] = -tau_u[free]
-    right[:nf, 2 * n : 3 * n] = np.eye(n)[free]
-    right[:nf, 3 * n :] = -tau_x[free]
+    # what waiting elements see, s = F^T lambda: loads B ds on the speeds
+    B, F = waiting.slopes(), waiting.wrenches()[chosen]
+    seen_q = rows.chord_loads_q[waiting.chords].reshape(-1, n)
+    ends = np.cumsum([n, n, n, core.nx, len(named)])
+    right = np.zeros((nf + len(P), ends[-1]))
+    right[:nf] = np.hstack((rows.loads_q - tau_q + B @ seen_q, -tau_u, np.eye(n), -tau_x, -tau_i))[free]
     right[nf:, :n], right[nf:, n : 2 * n] = -rows.bias_q[chosen], -rows.bias_u[chosen]
-    x = np.linalg.solve(_matrix(A[np.ix_(free, free)], P), right)
-    by, of_multipliers = np.zeros((n, 3 * n + nx)), np.zeros((len(multipliers), 3 * n + nx))
+    K = _matrix(A[np.ix_(free, free)], P)
+    K[:nf, nf:] += B[free] @ F.T
+    x = np.linalg.solve(K, right)
+    by, of_multipliers = np.zeros((n, ends[-1])), np.zeros((len(multipliers), ends[-1]))
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
-    ends = [n, 2 * n, 3 * n]
-    (ud_q, ud_u, ud_load, ud_x), of = np.split(by, ends, axis=1), np.split(of_multipliers, ends, axis=1)
+    of_rates = np.hstack((states[0], states[1], np.zeros((core.nx, n)), states[2], rates_i))
+    if waiting:
+        seen = F.T @ of_multipliers[chosen]
+        seen[:, :n] += seen_q
+        of_rates += waiting.rate_slopes(t, q, u) @ seen
+    ud_q, ud_u, ud_load, ud_x, ud_i = np.split(by, ends[:-1], axis=1)
+    of_q, of_u, of_load, of_x, of_i = np.split(of_multipliers, ends[:-1], axis=1)
+    x_q, x_u, x_load, x_x, x_i = np.split(of_rates, ends[:-1], axis=1)
     return Derivatives(
-        ud, multipliers, ud_q, ud_u, ud_load, of[0], of[1], of[2], ud_x, of[3], x_rates, *states
+        ud, multipliers, ud_q, ud_u, ud_load, of_q, of_u, of_load, ud_x, of_x, x_rates, x_q, x_u, x_x, x_load,
+        tuple(named), ud_i, of_i, x_i,
     )  # fmt: skip
 
 
@@ -105,6 +129,7 @@ def _matrix(A: Floats, P: Floats) -> Floats:
 
 def _held(
     core: Core,
+    waiting: Waiting,
     t: float,
     q: Floats,
     u: Floats,
@@ -114,18 +139,27 @@ def _held(
     chosen: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
     """(rows that are independent then, ud, multipliers) where only some speeds are free, the others as given."""
-    P, bias, multipliers = np.zeros((0, core.nu)), np.zeros(0), np.zeros(0)
-    loads = core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0]
+    P, bias, ud = np.zeros((0, core.nu)), np.zeros(0), given.copy()
     if core.loops is not None:
         now = core.constraints(t, q, u, given)
-        P, bias, multipliers = now.partials, now.bias, np.zeros(len(now.bias))
+        P, bias = now.partials, now.bias
         F = P[np.ix_(chosen, free)]
         chosen = chosen[sorted(pivoted(F)[: rank(F)])]
     nf = int(np.sum(free))
     K = _matrix(core.mass_matrix(t, q)[np.ix_(free, free)], P[np.ix_(chosen, free)])
-    x = np.linalg.solve(K, np.concatenate(((tau - loads)[free], -bias[chosen])))
-    ud = given.copy()
-    ud[free], multipliers[chosen] = x[:nf], -x[nf:]
+
+    def loads() -> Floats:
+        if core.loops is not None:
+            return core.constraints(t, q, u, given).loads
+        return np.asarray(core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0])
+
+    def respond(required: Floats) -> Floats:
+        x = np.linalg.solve(K, np.concatenate(((tau - required)[free], -bias[chosen])))
+        multipliers = np.zeros(len(bias))
+        ud[free], multipliers[chosen] = x[:nf], -x[nf:]
+        return multipliers
+
+    multipliers = respond(waiting.settle(loads, respond).required if waiting else loads())
     return chosen, ud, multipliers
 
 

@@ -20,6 +20,7 @@ from .core import Core, Floats
 from .linearization import Linearization
 from .row_derivatives import row_derivatives
 from .tree_room import TreeDerivatives
+from .waiting_elements import Waiting
 
 _STEPS, _LONGEST = 100, 0.3
 _BALANCED = 1e-11  # residual relative to the largest load a hinge of the tree carries or an element exerts
@@ -221,8 +222,12 @@ def _evaluate(
         loads = core.inverse_dynamics(np.array([t]), q[None], u[None], np.zeros((1, core.nu)))[0]
         P = np.zeros((0, core.nu))
     else:
-        now = core.constraints(t, q, u)
-        loads, P = now.loads, now.partials
+        now, waiting = core.constraints(t, q, u), Waiting(core)
+        loads, P, chosen = now.loads, now.partials, motion.balanced
+        if waiting:
+            loads = waiting.settle(
+                lambda: core.constraints(t, q, u).loads, lambda x: _least(P[:, chosen].T, x[chosen])
+            ).required
     N = np.zeros((core.nu, 0))
     if np.any(motion.balanced):
         own = null_space(P[:, motion.balanced])
@@ -261,17 +266,26 @@ def _newton(
     linear; `downhill`: with every stiffness taken as positive, and away from a balance that has a negative one."""
     n, zero = core.nu, np.zeros(core.nu)
     core.work.z[: core.nz] = here.z
-    tau_q, tau_u, _ = tree.inverse_dynamics(t, here.q, here.u, zero)
+    waiting = Waiting(core)
+    with waiting.held():
+        tau_q, tau_u, _ = tree.inverse_dynamics(t, here.q, here.u, zero)
     tau_x, (x_q, x_u, x_x), usual = tree.loads_x(), tree.states(), _state_sizes(core, here.z)
-    tau_x, x_x = tau_x * usual, x_x / sizes[:, None] * usual
     speeds_q, P = np.zeros((n, n)), here.partials
     others = ~motion.driven
     if core.loops is not None:
         chosen = motion.balanced
         multipliers = _least(P[:, chosen].T, here.loads[chosen])
-        rows = row_derivatives(core, tree, t, here.q, here.u, zero, multipliers)
+        with waiting.held():
+            rows = row_derivatives(core, tree, t, here.q, here.u, zero, multipliers)
         tau_q = tau_q - rows.loads_q
+        if waiting:
+            by = np.hstack((tau_q, tau_u, tau_x))
+            seen = waiting.follow(by, rows.chord_loads_q, P, chosen)
+            tau_q, tau_u, tau_x = np.split(by - waiting.slopes() @ seen, [n, 2 * n], axis=1)
+            by = np.hstack((x_q, x_u, x_x)) + waiting.rate_slopes(t, here.q, here.u) @ seen
+            x_q, x_u, x_x = np.split(by, [n, 2 * n], axis=1)
         speeds_q[others] = -_least(P[:, others], rows.velocity_q)
+    tau_x, x_x = tau_x * usual, x_x / sizes[:, None] * usual
     by_q, x_q = tau_q + tau_u @ speeds_q, (x_q + x_u @ speeds_q) / sizes[:, None]
     if downhill:
         follow = -_least(x_x, x_q)  # states at rest

@@ -10,7 +10,8 @@ from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
 from treemech.topology import SingularError
 
 from .core import Core, Floats
-from .reactions import add_chord_loads
+from .reactions import add_chord_loads, add_element_loads
+from .waiting_elements import Waiting
 
 
 def _largest(x: Floats) -> float:
@@ -23,17 +24,44 @@ class DriveLoads(NamedTuple):
     loads: Floats  # (nu,)
     multipliers: Floats  # (m,)
     left: float  # largest part of A ud - Q that neither can carry
+    size: float  # largest of A ud - Q
 
 
-def drive_loads(required: Floats, P: Floats, actuated: NDArray[np.bool_]) -> DriveLoads:
+def drive_loads(
+    required: Floats, P: Floats, actuated: NDArray[np.bool_], weights: Floats | None = None
+) -> DriveLoads:
     """Loads and multipliers, each the smallest there are, that make up `required` = A ud - Q.
 
-    On the rates the constraints allow, only the loads do work: N^T required = N^T loads.
+    On the rates the constraints allow, only the loads do work: N^T required = N^T loads. Smallest is the sum of their
+    squares, times `weights` (nu,).
     """
     N, loads = null_space(P), np.zeros(len(required))
-    loads[actuated] = np.linalg.pinv(N.T[:, actuated], rcond=1e-9) @ (N.T @ required)
+    root = np.ones(int(np.sum(actuated))) if weights is None else 1.0 / np.sqrt(weights[actuated])
+    loads[actuated] = root * (np.linalg.pinv(N.T[:, actuated] * root, rcond=1e-9) @ (N.T @ required))
     multipliers = np.linalg.pinv(P.T, rcond=1e-9) @ (required - loads) if P.size else np.zeros(len(P))
-    return DriveLoads(loads, multipliers, _largest(required - loads - P.T @ multipliers))
+    left = required - loads - P.T @ multipliers
+    return DriveLoads(loads, multipliers, _largest(left), _largest(required))
+
+
+def inverse_dynamics(
+    core: Core,
+    t: float,
+    q: Floats,
+    u: Floats,
+    ud: Floats,
+    actuated: NDArray[np.bool_],
+    weights: Floats | None = None,
+) -> DriveLoads:
+    """Of one state with known accelerations, elements that wait for a reaction included."""
+    now, waiting = core.constraints(t, q, u, ud), Waiting(core)
+    required = now.loads
+    if waiting:
+
+        def respond(x: Floats) -> Floats:
+            return drive_loads(x, now.partials, actuated, weights).multipliers
+
+        required = waiting.settle(lambda: core.constraints(t, q, u, ud).loads, respond).required
+    return drive_loads(required, now.partials, actuated, weights)
 
 
 def check_actuated(P: Floats, actuated: NDArray[np.bool_], names: list[str]) -> None:
@@ -80,18 +108,19 @@ def complete_accelerations(
 
 def driven_results(
     core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, actuated: NDArray[np.bool_]
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """(trace, loads on the speeds, multipliers, chord loads) of many states with known accelerations.
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(trace, loads on the speeds, multipliers, chord loads, records of elements) of many states with known accelerations.
 
     In a singular position the loads may have no finite value; they are nan there.
     """
     n, chords = len(t), core.layout.chords.plan.chord
     trace, tau = core.trace(t, q, u, ud)
     multipliers, loads = np.zeros((n, len(core.layout.chords.rows))), np.zeros((n, len(chords), 6))
+    records = np.zeros((n, len(core.work.room)))
     for k in range(n):
-        now = core.constraints(float(t[k]), q[k], u[k], ud[k])
-        found = drive_loads(now.loads, now.partials, actuated)
-        scale = _largest(core.mass_matrix(float(t[k]), q[k])) * _largest(u[k]) ** 2 + _largest(now.loads)
+        found = inverse_dynamics(core, float(t[k]), q[k], u[k], ud[k], actuated)
+        records[k] = core.work.room
+        scale = _largest(core.mass_matrix(float(t[k]), q[k])) * _largest(u[k]) ** 2 + found.size
         if found.left > 1e-6 * scale:
             found = found._replace(loads=found.loads + np.nan, multipliers=found.multipliers + np.nan)
         tau[k], multipliers[k] = found.loads, found.multipliers
@@ -99,4 +128,5 @@ def driven_results(
         for c, row in enumerate(chords):
             loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
     add_chord_loads(core, trace, loads)
-    return trace, tau, multipliers, loads
+    add_element_loads(core, trace, records)
+    return trace, tau, multipliers, loads, records

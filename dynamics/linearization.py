@@ -9,7 +9,7 @@ x, y are displacements and rates of the chosen coordinates themselves, so that s
 and the states s of elements, with s' by q, u, s, behind them. H is zero but for Euler parameters, whose displacements are rotations: theta' = d omega + omega x theta.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import complete, null_space
 
+from .composite_derivatives import Input
 from .core import Core, Floats
 from .derivatives import derivatives, free_speeds
 from .row_derivatives import row_derivatives
@@ -140,13 +141,17 @@ def linearize(
     q: Floats,
     u: Floats,
     held: NDArray[np.bool_] | None = None,
-    inputs: Sequence[int] | None = None,
+    inputs: Sequence[int | str] | None = None,
     outputs: Sequence[int] | None = None,
     tau: Floats | None = None,
+    named: Mapping[str, Input] | None = None,
 ) -> Linearization:
-    """Small motions about a state under the loads tau; `held` coordinates keep to their motion, as prescribed ones do."""
+    """Small motions about a state under the loads tau; `held` coordinates keep to their motion, as prescribed ones do.
+
+    `inputs`: numbers of the speeds that carry loads, and of `named` inputs of elements the names.
+    """
     near = core.chord_work.q.copy()
-    found = derivatives(core, tree, t, q, u, tau, held)
+    found = derivatives(core, tree, t, q, u, tau, held, named)
     n, names = core.nu, core.coordinates.u_names
     free = free_speeds(core) if held is None else free_speeds(core) & ~held
     P, velocity_q = np.zeros((0, n)), np.zeros((0, n))
@@ -166,10 +171,14 @@ def linearize(
             [x_rates, found.x_rates_u @ r.K, found.x_rates_x],
         ]
     )
-    chosen = np.flatnonzero(free).tolist() if inputs is None else list(inputs)
+    chosen: list[int | str] = [*(np.flatnonzero(free).tolist() if inputs is None else inputs)]
     seen = list(range(n)) if outputs is None else list(outputs)
-    none = np.zeros((core.nx, len(chosen)))
-    B = np.vstack((np.zeros((x, len(chosen))), found.ud_load[np.ix_(r.speeds, chosen)], none))
+    acting = [k if isinstance(k, int) else n + found.inputs.index(k) for k in chosen]
+    of_ud, of_rates = (
+        np.hstack((found.ud_load, found.ud_input)),
+        np.hstack((found.x_rates_load, found.x_rates_input)),
+    )
+    B = np.vstack((np.zeros((x, len(chosen))), of_ud[np.ix_(r.speeds, acting)], of_rates[:, acting]))
     displacements = np.hstack((r.N, np.zeros((n, y + core.nx))))
     return Linearization(
         A,
@@ -179,7 +188,7 @@ def linearize(
         [names[k] for k in r.positions]
         + [names[k] + "'" for k in r.speeds]
         + core.layout.efforts.z_names[: core.nx],
-        [names[k] for k in chosen],
+        [names[k] if isinstance(k, int) else k for k in chosen],
         [names[k] for k in seen],
         found.ud,
         names,

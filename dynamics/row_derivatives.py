@@ -42,6 +42,7 @@ from treemech.kinematics.chord_plan import (
 from treemech.kinematics.plan import (
     BALL,
     COLUMN,
+    DOF,
     OWNER,
     PARENT,
     PARTIAL_V,
@@ -86,6 +87,7 @@ class RowDerivatives(NamedTuple):
     velocity_q: Floats  # d(P u + P0)/dq (m, nu)
     bias_q: Floats  # d(P ud + P00)/dq (m, nu)
     bias_u: Floats  # d(P ud + P00)/du (m, nu)
+    chord_loads_q: Floats  # (nc, 6, nu) of the load of every chord on end b, world, multipliers given
 
 
 class _Local(NamedTuple):
@@ -140,6 +142,7 @@ def row_derivatives(
         np.zeros((m, nu)),
         np.zeros((m, nu)),
         np.zeros((m, nu)),
+        np.zeros((len(chords.plan.chord), 6, nu)),
     )
     for c, row in enumerate(chords.plan.chord):
         rows = slice(row[FIRST_ROW], row[FIRST_ROW] + row[N_ROWS])
@@ -158,10 +161,27 @@ def row_derivatives(
             turned = relative.displacement @ np.einsum("r,rkd->dk", multipliers[rows], local.wrench_pose)
             loads = relative.motion_q @ (multipliers[rows] @ local.wrench) + turned @ relative.motion.T
             loads *= side
+            found.chord_loads_q[c][:, at] = turned.T
+            _turn_loads(core, tree, c, multipliers[rows] @ local.wrench, found.chord_loads_q[c])
         found.loads_q[np.ix_(at, at)] += loads.T
         found.velocity_q[rows, at], found.bias_q[rows, at] = velocity_q.T, bias_q.T
         found.bias_u[rows, at] = bias_u.T
     return found
+
+
+def _turn_loads(core: Core, tree: TreeDerivatives, c: int, load: Floats, by: Floats) -> None:
+    """Derivatives of the load of chord c from the base of end a to world axes, which turns with its body."""
+    body, place = core.layout.plan.body, core.layout.chords.plan.place[c]
+    i = int(core.layout.chords.plan.chord[c, BODY_A])
+    Ra = core.work.body[i, R : R + 9].reshape(3, 3) @ place[PLACE_A : PLACE_A + 9].reshape(3, 3)
+    by[:3], by[3:] = Ra @ by[:3], Ra @ by[3:]
+    force, moment = Ra @ load[:3], Ra @ load[3:]
+    while i > 0:
+        for d in range(body[i, DOF], body[i, DOF] + body[i, HINGE_NU]):
+            turn, public = tree.speeds[SPEED_S : SPEED_S + 3, d], core.layout.plan.dof[d, PUBLIC]
+            by[:3, public] += np.cross(turn, force)
+            by[3:, public] += np.cross(turn, moment)
+        i = int(body[i, PARENT])
 
 
 # ---------------------------------------------------------------- exact: the motion of b seen from a

@@ -1,16 +1,18 @@
 """Derivatives of a tree's equations of motion: room at fixed addresses, arrays in, arrays out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from treemech.kinematics.plan import DERIVATIVES, PUBLIC
+from treemech.kinematics.plan import DERIVATIVES, FIRST_STATE, PUBLIC
 from treemech.kinematics.status import OK
 
 from . import native
-from .composite_derivatives import through_points
+from .composite_derivatives import Input, through_points
 from .core import Core, Floats, data
 from .derivative_plan import LONGEST_RECORD, N_COMPONENTS, N_DERIVATIVE_BODY, N_OWN, room_size
+from .element_slopes import element_slopes
 
 
 def has_jacobian(core: Core) -> bool:
@@ -133,6 +135,22 @@ class TreeDerivatives:
             self._public(self.out[:, n:]),
             self._public(self.inverse),
         )
+
+    def inputs(self, t: float, given: Sequence[Input]) -> tuple[Floats, Floats]:
+        """d tau (nu, ni) and d x' (nx, ni) by inputs of elements; uses up what the last call left of elements."""
+        n, x, table = self.core.nu, self.core.nx, self.core.layout.plan.efforts
+        tau, rates = np.zeros((n, len(given))), np.zeros((x, len(given)))
+        for k, pairs in enumerate(given):
+            for e, number in pairs:
+                slopes = element_slopes(self, t, e)
+                by, loads = slopes.partials[slopes.first_input + number], slopes.motion.shape[1]
+                tau[:, k] -= slopes.motion @ by[:loads]
+                rates[table[e, FIRST_STATE] : table[e, FIRST_STATE] + len(by) - loads, k] += by[loads:]
+        if given and self.core.layout.efforts.composites:
+            change = through_points(self, t, given)
+            tau += change.tau[:, 2 * n + x :]
+            rates += change.rates[:, 2 * n + x :]
+        return self._public_rows(tau), rates
 
     def inverse_dynamics(self, t: float, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats, Floats]:
         """(derivatives of tau = A ud - Q by q and u, A)."""

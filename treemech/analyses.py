@@ -27,15 +27,16 @@ class Analyses:
     _tree_derivatives: TreeDerivatives | None = None
 
     def derivatives(self, state: State | tuple[Any, ...], loads: Any = None) -> Derivatives:
-        """ud, multipliers and their derivatives by q, u, loads on the speeds and states of elements; x' and its own.
+        """ud, multipliers and their derivatives by q, u, loads on the speeds, states and inputs of elements; x' and its own.
 
+        Inputs are known by the names `system.input` and controllers gave them; one given as it stands is "element.input".
         Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
         relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
         """
         mech = cast("Mechanism", self)
         room = _room(mech)
         t, q, u = _ready(mech, state, "derivatives")
-        return derivatives(mech.core, room, t, q, u, mech._loads(loads))
+        return derivatives(mech.core, room, t, q, u, mech._loads(loads), inputs=element_inputs(mech))
 
     def linearize(
         self,
@@ -47,11 +48,15 @@ class Analyses:
     ) -> Linearization:
         """A, B, C, D of small motions about a state, in independent coordinates and states of elements; eigenvalues, modes.
 
-        `inputs`: speeds that carry a load, `outputs`: speeds whose displacement is seen, by name; default: all. `hold`:
+        `inputs`: speeds that carry a load, and inputs of elements, `outputs`: speeds whose displacement is seen, by name;
+        default: all speeds. `hold`:
         coordinates that keep to their motion; `loads` on the speeds act on all states alike.
         """
         mech = cast("Mechanism", self)
-        acting = None if inputs is None else _numbers(mech, inputs)
+        known = element_inputs(mech)
+        acting: list[int | str] | None = None if inputs is None else []
+        for name in inputs or ():
+            cast("list[int | str]", acting).extend([name] if name in known else _numbers(mech, [name]))
         seen = None if outputs is None else _numbers(mech, outputs)
         held = None
         if hold:
@@ -59,7 +64,7 @@ class Analyses:
             held[_numbers(mech, hold)] = True
         room = _room(mech)
         t, q, u = _ready(mech, state, "linearize")
-        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads))
+        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads), known)
 
     def equilibrium(
         self,
@@ -102,6 +107,26 @@ class Analyses:
         small = linearize(mech.core, room, t, found.q, found.u, held)
         loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
         return Equilibrium(there, loads, found.multipliers, small, found.iterations)
+
+
+def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
+    """Of every input by name the elements that take it: (number of the element, number of its input)."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    wiring, find = mech.wiring, mech.core.layout.efforts.find
+    known = {*wiring.inputs, *wiring.held()}
+    takers = [(e.name, e.element, e.inputs) for e in wiring.elements.values()]
+    takers += [
+        (f"{c.name}.{part.name}", part.element, part.inputs)
+        for c in wiring.composites.values()
+        for part in c.composite.parts
+    ]
+    for name, element, given in takers:
+        for k, own in enumerate(getattr(element, "input_names", ())):
+            if not isinstance(given[own], str):
+                found.setdefault(f"{name}.{own}", []).append((find(name), k))
+            elif given[own] in known:
+                found.setdefault(given[own], []).append((find(name), k))
+    return found
 
 
 def _room(mech: "Mechanism") -> TreeDerivatives:

@@ -13,12 +13,13 @@ from treemech.dynamics.core import Constraints, Core
 from treemech.dynamics.inverse_loops import (
     check_actuated,
     complete_accelerations,
-    drive_loads,
     driven_results,
+    inverse_dynamics,
 )
 from treemech.dynamics.loop_core import ClosedMotion
 from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
 from treemech.dynamics.simulate import NAMES, Closure, ProgressBar, Switch, integrate
+from treemech.dynamics.waiting_elements import Waiting
 from treemech.kinematics.assembly import (
     Mobility,
     close_positions,
@@ -258,8 +259,8 @@ class Mechanism(Analyses):
         start = self.state(t, {**q, **near, **split(self, fix)[1]}, search.rates, states)
         if self.info.chords or search.points:
             with self.core.unloaded():
-                q, u = search.close(start)
-            start = self._state(float(t), q, u, start.z)
+                closed = search.close(start)
+            start = self._state(float(t), *closed, start.z)
         return settle_states(self.core, start, states or {})
 
     def _free(self, given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
@@ -303,7 +304,7 @@ class Mechanism(Analyses):
         return 1.0 + float(np.max(np.abs(self.core.layout.plan.constants[:, 9:12]), initial=0.0))
 
     def constraints(self, state: State) -> Constraints:
-        """f, P, P u + P0, P00 of all chords (5.3.17), and -Q."""
+        """f, P, P u + P0, P00 of all chords (5.3.17), and -Q without elements that depend on a reaction."""
         t, q, u = self._unpack(state, "constraints")
         if self.core.loops is None:
             return Constraints(
@@ -380,20 +381,25 @@ class Mechanism(Analyses):
         return ForwardDynamics(self.core.forward_dynamics(t, q, u, self._loads(loads)), _NONE)
 
     def inverse_dynamics(
-        self, state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None = None
+        self,
+        state: State | tuple[Any, ...],
+        ud: Any,
+        actuated: Sequence[str] | None = None,
+        weights: Any = None,
     ) -> Floats:
         """Loads on the speeds that make the accelerations ud (nu,): A ud - Q, with closed chains A ud - Q - P^T lambda.
 
         In a tree every speed carries its load. With closed chains only `actuated` speeds do, by name; default: the
-        prescribed ones. More of them than freedoms share the smallest loads there are. Accelerations given by name
-        are completed by those that follow from the chains; prescribed ones follow their signals.
+        prescribed ones. More of them than freedoms share the smallest loads there are: the least sum of squares, times
+        `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations given by name are completed
+        by those that follow from the chains; prescribed ones follow their signals.
         """
         t, q, u = self._rows(state, "inverse_dynamics")
         full = fill(self.lagrange, np.zeros(self.nu), ud, "u")
         if self.core.loops is None:
-            if actuated is not None:
+            if actuated is not None or weights is not None:
                 raise ElementError(
-                    "inverse_dynamics: actuated= is for closed chains; in a tree every speed carries a load."
+                    "inverse_dynamics: actuated= and weights= are for closed chains; in a tree every speed carries a load."
                 )
             loads: Floats = self.core.inverse_dynamics(t, q, u, full[None])[0]
             return loads
@@ -404,7 +410,10 @@ class Mechanism(Analyses):
         P = self.core.constraints(float(t[0]), q[0], u[0]).partials
         check_actuated(P, chosen, self.speeds)
         full = complete_accelerations(self.core, float(t[0]), q[0], u[0], full, self._free(dict(given)))
-        return drive_loads(self.core.constraints(float(t[0]), q[0], u[0], full).loads, P, chosen).loads
+        share = None if weights is None else fill(self.lagrange, np.ones(self.nu), weights, "u")
+        if share is not None and not np.all(share[chosen] > 0.0):
+            raise ElementError(f"inverse_dynamics: weights are {weights!r}; wanted positive numbers.")
+        return inverse_dynamics(self.core, float(t[0]), q[0], u[0], full, chosen, share).loads
 
     def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
         """A (nu, nu) of (6.2.12)."""
@@ -414,7 +423,11 @@ class Mechanism(Analyses):
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
         """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
         t, q, u = self._rows(state, "load_column")
-        Q: Floats = -self.core.inverse_dynamics(t, q, u, np.zeros((1, self.nu)))[0]
+        waiting = Waiting(self.core)
+        if waiting:  # they see the reactions of this state's own motion
+            self.forward_dynamics(state)
+        with waiting.held():
+            Q: Floats = -self.core.inverse_dynamics(t, q, u, np.zeros((1, self.nu)))[0]
         return Q
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
@@ -648,10 +661,10 @@ class Mechanism(Analyses):
         self.core.reset_chords(near)
         found = self._closed(t, q, u)  # for what does not depend on accelerations
         self.core.reset_chords(near)
-        trace, tau, multipliers, loads = driven_results(self.core, t, q, u, ud, ~self._free({}))
+        trace, tau, multipliers, loads, elements = driven_results(self.core, t, q, u, ud, ~self._free({}))
         return Results(
             ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
-            self._unique(t, q, found.cut_q), found.elements,
+            self._unique(t, q, found.cut_q), elements,
         )  # fmt: skip
 
     # ------------------------------------------------------------ simulation

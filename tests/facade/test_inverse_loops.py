@@ -57,6 +57,80 @@ def test_more_actuators_than_freedoms_share_the_smallest_loads(actuated):
     assert np.max(np.abs(loads - want)) < 1e-9
 
 
+def least_loads(mech, state, ud, chosen, weights):
+    """Loads on the chosen speeds with the least sum of weighted squares, by the conditions of Karush, Kuhn and Tucker."""
+    P = mech.constraints(state).partials
+    n, m = mech.nu, len(P)
+    S = np.eye(n)[:, chosen]
+    # unknowns: loads, multipliers, and those of the equations of motion S tau + P^T lambda = A ud - Q
+    K = np.block([
+        [np.diag(weights[chosen]), np.zeros((len(S.T), m)), S.T],
+        [np.zeros((m, len(S.T) + m)), P],
+        [S, P.T, np.zeros((n, n))],
+    ])  # fmt: skip
+    required = mech.mass_matrix(state) @ ud - mech.load_column(state)
+    x = np.linalg.lstsq(K, np.concatenate((np.zeros(len(S.T) + m), required)), rcond=1e-11)[0]
+    return S @ x[: len(S.T)]
+
+
+@pytest.mark.parametrize("actuated", [["A"], ["A", "D"], ["A", "B", "D"]])
+@pytest.mark.parametrize("weights", [{}, {"A": 2.0}, {"A": 0.1, "D": 30.0}])
+def test_weighted_loads_of_a_four_bar_meet_the_conditions_of_optimality(actuated, weights):
+    mech = four_bar()
+    state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6}, rates={"A": 2.0})
+    loads = mech.inverse_dynamics(state, {"A": 3.0}, actuated=actuated, weights=weights)
+    ud = mech.forward_dynamics(state, loads).ud
+    assert abs(ud[0] - 3.0) < 1e-10
+    chosen = [k for k, name in enumerate(mech.speeds) if name in actuated]
+    numbers = np.array([weights.get(name, 1.0) for name in mech.speeds])
+    want = least_loads(mech, state, ud, chosen, numbers)
+    assert np.max(np.abs(loads - want)) < 1e-9 * np.max(np.abs(want))
+    again = mech.inverse_dynamics(state, {"A": 3.0}, actuated=actuated, weights=numbers)
+    assert np.array_equal(again, loads)
+
+
+def five_bar():
+    """Two freedoms, five hinges."""
+    system = tm.System("five-bar", gravity=(0, 0, -9.81))
+    links = [
+        system.body(f"link {k}", mass=1.0 + 0.2 * k, inertia=(0.01, 0.05, 0.05), com=(0.3, 0, 0.05))
+        for k in range(4)
+    ]
+    system.connect("A", tm.Revolute("y"), system.ground, links[0])
+    system.connect("B", tm.Revolute("y"), links[0].at((0.6, 0, 0)), links[1])
+    system.connect("E", tm.Revolute("y"), system.ground.at((0.8, 0, 0)), links[3])
+    system.connect("D", tm.Revolute("y"), links[3].at((0.6, 0, 0)), links[2])
+    system.connect("C", tm.Revolute("y"), links[1].at((0.7, 0, 0)), links[2].at((0.7, 0, 0)))
+    return system.build()
+
+
+@pytest.mark.parametrize("actuated", [["A", "E"], ["A", "B", "E"], ["A", "B", "D", "E"]])
+def test_weighted_loads_of_a_redundantly_actuated_five_bar(actuated):
+    mech = five_bar()
+    state = mech.assemble(
+        fix={"A": -2.0, "E": -1.1}, guess={"B": 1.2, "D": -1.0}, rates={"A": 1.0, "E": -0.6}
+    )
+    weights = {"A": 1.0, "B": 5.0, "D": 0.5, "E": 2.0}
+    loads = mech.inverse_dynamics(state, {"A": 2.0, "E": -1.0}, actuated=actuated, weights=weights)
+    ud = mech.forward_dynamics(state, loads).ud
+    assert abs(ud[mech.speeds.index("A")] - 2.0) + abs(ud[mech.speeds.index("E")] + 1.0) < 1e-9
+    chosen = [k for k, name in enumerate(mech.speeds) if name in actuated]
+    numbers = np.array([weights[name] for name in mech.speeds])
+    want = least_loads(mech, state, ud, chosen, numbers)
+    assert np.max(np.abs(loads - want)) < 1e-9 * np.max(np.abs(want))
+    if len(actuated) > 2:
+        plain = mech.inverse_dynamics(state, {"A": 2.0, "E": -1.0}, actuated=actuated)
+        assert numbers @ plain**2 > (1.0 + 1e-6) * numbers @ loads**2
+        assert plain @ plain < loads @ loads
+
+
+def test_weights_must_be_positive():
+    mech = four_bar()
+    state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6})
+    with pytest.raises(tm.ElementError, match="wanted positive"):
+        mech.inverse_dynamics(state, {"A": 1.0}, actuated=["A", "D"], weights={"D": 0.0})
+
+
 def test_the_load_of_a_slider_crank_is_that_of_virtual_work():
     """A slow chain: the torque holds the weights, whatever is cut."""
     for roles in ({"C": "chord"}, {"B": "chord"}, {"D": "chord"}):
