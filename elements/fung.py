@@ -116,7 +116,8 @@ class FungHistory(Energetic):
     stiffness : float [N/m]
         Of the elastic response E as in `Fung`, at eps = 0.
     times, relaxation : (n,)
-        Table of G, times from 0 [s], G positive and falling; monotone cubics between, constant after its end.
+        Table of G, times from 0 [s], G positive and falling; between them a cubic spline, or, where that would rise anywhere,
+        monotone cubics (their slopes bend at every time: work and dissipation then balance less closely); constant after its end.
     span : float [s]
         How far back it remembers.
     length, stiffening, relaxed
@@ -155,10 +156,8 @@ class FungHistory(Energetic):
             )
         if not np.all(np.isfinite(G)) or not np.all(np.diff(G) <= 0.0) or G[-1] < 0.0:
             raise ElementError("FungHistory.relaxation must fall with time and not become negative.")
-        from scipy.interpolate import PchipInterpolator
-
         object.__setattr__(self, "knots", s)
-        object.__setattr__(self, "table", np.ascontiguousarray(PchipInterpolator(s, G).c.T[:, ::-1]))
+        object.__setattr__(self, "table", _falling(s, G))
         object.__setattr__(self, "stood", float(self.relaxed))
 
     @classmethod
@@ -256,6 +255,18 @@ def response_energy(k: float, b: float, eps: float) -> float:
     if abs(x) < 1e-2:
         return 0.5 * k * eps * eps * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0))))
     return k * (expm1(x) - x) / (b * b)
+
+
+def _falling(s: Floats, G: Floats) -> Floats:
+    """Coefficients (n - 1, 4), constant first, of a spline through G that falls everywhere; else of monotone cubics."""
+    from scipy.interpolate import CubicSpline, PchipInterpolator
+
+    spline = CubicSpline(s, G) if len(s) > 2 else PchipInterpolator(s, G)
+    slope = spline.derivative()
+    where = np.concatenate((s, slope.derivative().roots(extrapolate=False)))
+    if np.any(slope(where[np.isfinite(where)]) > 0.0):
+        spline = PchipInterpolator(s, G)
+    return np.ascontiguousarray(spline.c.T[:, ::-1])
 
 
 def relaxation(knots: Floats, table: Floats, age: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics.simulate import Switch
+from treemech.dynamics.integrator import Switch
 from treemech.topology import TreemechError
 
 from .measures import Measure

@@ -1,36 +1,31 @@
 """Mechanism: a built system, and the analyses on it."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from treemech.dynamics import core as columns
 from treemech.dynamics.core import Constraints, Core
+from treemech.dynamics.integrator import Released
 from treemech.dynamics.inverse_loops import (
     check_actuated,
     complete_accelerations,
-    driven_results,
     inverse_dynamics,
 )
 from treemech.dynamics.loop_core import ClosedMotion
 from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
-from treemech.dynamics.simulate import NAMES, Closure, ProgressBar, Switch, integrate
 from treemech.dynamics.waiting_elements import Waiting
 from treemech.kinematics.assembly import (
     Mobility,
-    close_positions,
     mobility,
-    quoted,
     regular_rank,
 )
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout, Prescription
-from treemech.kinematics.status import ELEMENT_FAILURES
-from treemech.kinematics.trajectory import Drive, Kinematics
+from treemech.kinematics.trajectory import Drive
 from treemech.topology import (
     Attachment,
     Body,
@@ -50,16 +45,15 @@ from treemech.topology.body import as_pose
 
 from .analyses import Analyses
 from .assembly import Assembly, cut_numbers, split
-from .control import Sampling
 from .element_motion import stored_energy
 from .element_states import element_states, settle_states
 from .model_info import energies, model_info
-from .run import Energy, Results, Run
+from .run import Energy, Results
+from .simulation import Simulation
 from .state import State, fill, find, reference_state
 from .wiring import Wiring
 
 Floats = NDArray[np.float64]
-Released = tuple[tuple[float, tuple[str, ...]], ...]  # time, connections that have let go from then on
 
 
 class ForwardDynamics(NamedTuple):
@@ -104,7 +98,7 @@ class Momentum(NamedTuple):
     angular: Floats
 
 
-class Mechanism(Analyses):
+class Mechanism(Simulation, Analyses):
     """What `System.build` returns: the tree, its coordinates, and every analysis."""
 
     def __init__(
@@ -590,54 +584,7 @@ class Mechanism(Analyses):
             "coordinate, or use a hinge without it."
         )
 
-    # ------------------------------------------------------------ kinematic simulation
-    def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
-        """Positions, velocities and accelerations over a time grid of a mechanism whose motion is prescribed (KSP, 8.3).
-
-        Starts where the chains close next to `state`, or to the reference position, and stays on that branch,
-        through singular positions too. Speeds that only nonholonomic rows decide are integrated. Loads of the run,
-        and `run.drive(name)`, are those that make this motion.
-
-        Returns
-        -------
-        Run
-            With ``success`` False if the mechanism locks on the way: ``message`` says when and where.
-        """
-        times = np.array(t_eval, dtype=np.float64).ravel()
-        if not len(times):
-            raise TreemechError("kinematics: t_eval is empty; wanted times.")
-        _output_times(times, float(times[0]), float(times[-1]))
-        t, rows = float(times[0]), self.core.layout.chords.rows
-        near = {n: q for n, (q, _) in state.cut.items()} if isinstance(state, State) else {}
-        start = self.state(t, None if state is None else self._rows(state, "kinematics")[1][0]).q
-        if near:
-            self.core.reset_chords(near)
-        if rows:
-            start = close_positions(
-                self.lagrange, self._holonomic(t), rows, start, self._free({}), self._scale()
-            )
-        signals = self.core.layout.signals
-        breaks = [b for k in self.core.layout.kinematic for b in signals[k].breaks]
-        found = Kinematics(
-            self.lagrange,
-            self._constraints,
-            rows,
-            self._nonholonomic(),
-            self._drives(),
-            breaks,
-            self._scale(),
-        ).trajectory(times, start)
-        reached = "the end was reached."
-        if found.singular:
-            reached += (
-                f" Singular positions were passed at t = {', '.join(f'{x:.6g}' for x in found.singular)} s."
-            )
-        return Run(
-            self.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
-            {"points": found.n_points}, lambda t, q, u, *_: self._driven_results(t, q, u, found.ud, near),
-            measures=self.wiring.measures,
-        )  # fmt: skip
-
+    # ------------------------------------------------------------ drives
     def _drives(self) -> list[Drive]:
         """The prescribed coordinates."""
         hinges = {c.name: c for c in self.lagrange.hinges}
@@ -646,222 +593,5 @@ class Mechanism(Analyses):
             for p in self.prescriptions
         ]
 
-    def _constraints(self, t: float, q: Floats, u: Floats, ud: Floats) -> Constraints:
-        if self.core.loops is None:
-            none = np.zeros(0)
-            return Constraints(none, np.zeros((0, self.nu)), none, none, none)
-        return self.core.constraints(t, q, u, ud)
-
-    def _driven_results(
-        self, t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
-    ) -> Results:
-        """Everything that follows from many states with known accelerations."""
-        if not self.info.chords:
-            return self._tree_results(t, q, u, ud)
-        self.core.reset_chords(near)
-        found = self._closed(t, q, u)  # for what does not depend on accelerations
-        self.core.reset_chords(near)
-        trace, tau, multipliers, loads, elements = driven_results(self.core, t, q, u, ud, ~self._free({}))
-        return Results(
-            ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
-            self._unique(t, q, found.cut_q), elements,
-        )  # fmt: skip
-
-    # ------------------------------------------------------------ simulation
-    def simulate(
-        self,
-        t_span: tuple[float, float],
-        state: State | None = None,
-        method: str = "DOP853",
-        rtol: float = 1e-6,
-        atol: Any = None,
-        t_eval: ArrayLike | None = None,
-        events: Any = None,
-        max_step: float = np.inf,
-        first_step: float | None = None,
-        dense_output: bool = False,
-        progress: bool | Callable[[float], None] = False,
-        stabilisation: str | tuple[str, float] = "default",
-        on_singular: str = "pass",
-        audit: bool = False,
-    ) -> Run:
-        """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
-
-        Parameters
-        ----------
-        state : State
-            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
-            next to it.
-        method : str
-            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
-            max_step). Stiff: "Radau" (order 5, implicit). "auto": DOP853 or Radau, whichever gets further. Of other
-            libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA",
-            "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed by DOP853, DP5 and auto.
-        rtol : float
-        atol : float, array (nq + nu,) or dict by name
-            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
-        t_eval : array
-            Output times; default every step.
-        dense_output : bool
-            Makes ``run.sol(t)`` available.
-        progress : bool or callable
-            A bar on stderr, or a function of the fraction done.
-        stabilisation : str
-            How closed chains are kept closed. "default": every step is projected onto the constraints, near
-            singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or ("baumgarte",
-            gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
-        on_singular : "pass", "warn" or "stop"
-            What happens where the constraints lose rank. Passed positions are in ``run.singular``.
-        audit : bool
-            Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
-
-        Returns
-        -------
-        Run
-            With ``success`` False and a report in ``message`` if the end was not reached. An element that raises
-            becomes an `ElementError` with what was computed in its ``partial``.
-        """
-        if events is not None:
-            raise TreemechError("events are not part of this version: run on and look at the run.")
-        if method not in NAMES:
-            raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
-        t0, t1 = _span(t_span)
-        state = self.assemble(t0) if state is None else state
-        _, q, u = self._rows(state, "simulate")
-        if on_singular not in ("pass", "warn", "stop"):
-            raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
-        if self.core.loops is not None:
-            self.core.loops.release(())
-            self.core.reset_chords(
-                {n: x[0] for n, x in state.cut.items()} if isinstance(state, State) else None
-            )
-            self._check_start(t0, q[0], u[0])
-        if not 0.0 < rtol < 1.0:
-            raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
-        if not max_step > 0.0 or (first_step is not None and not first_step > 0.0):
-            raise TreemechError(f"max_step is {max_step}, first_step {first_step}; wanted positive numbers.")
-        rtol = max(rtol, 100 * np.finfo(float).eps)
-        times = None if t_eval is None else _output_times(t_eval, t0, t1)
-        if dense_output and times is not None:
-            raise TreemechError(
-                "dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both."
-            )
-        bar = ProgressBar(self.name) if progress is True else None
-        breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
-        self.core.audit(audit)
-        sampling = self._sampling()
-        self.core.forget_points()
-        y = self.core.pack(q[0], u[0], self.core.work.z[: self.core.nz], self.core.chord_work.q)
-        self.core.remember_start(t0, y)
-        try:
-            result = integrate(
-                self.core, (t0, t1), y, method, rtol,
-                np.concatenate((self._atol(atol, rtol), np.full(self.core.n_audit, rtol))), times, max_step, first_step,
-                (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
-                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling,
-            )  # fmt: skip
-        finally:
-            if bar is not None:
-                bar.close()
-        released = _released(result.switched)
-
-        def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
-            return self._results(t, q, u, cut, z, released)
-
-        run = Run.of_integration(self.info, result, method, self.core, results, self.wiring.measures)
-        if on_singular == "warn" and run.singular:
-            where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
-            warnings.warn(f"{self.name!r} passed singular positions at t = {where}.", stacklevel=2)
-        if result.status % 16 in ELEMENT_FAILURES:
-            self.core.fail(result.status, result.failed_at, result.failure, partial=run)
-        return run
-
-    def _sampling(self) -> Sampling | None:
-        """The controllers, if there are any."""
-        if not self.wiring.controllers:
-            return None
-        first = self.nq + self.nu + self.core.n_audit
-
-        def look(t: float, y: Floats) -> Run:
-            q, u = self.core.states(np.array([t]), y[None])
-            rest = self.core.unpack(y[None])
-            return Run(self.info, np.array([t]), q, u, True, "", tracer=self._results, cut=rest.cut, z=rest.z)
-
-        places = {name: first + at for name, at in self.core.layout.efforts.held.items()}
-        return Sampling(self.wiring.controllers, self.wiring.measures, look, places)
-
-    def _check_start(self, t: float, q: Floats, u: Floats) -> None:
-        """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
-        loops = self.core.loops
-        if loops is not None and loops.choose(t, q, u) < loops.n_kept:
-            found = self.mobility(State(t, q, u))
-            if found.singular:
-                raise SingularError(
-                    f"the start at t = {t:.6g} s is a singular position: it can be left on more than one branch, by "
-                    f"{quoted(found.singular)} too. Start a little before or after it."
-                )
-            loops.choose(t, q)
-
-    def _atol(self, atol: Any, rtol: float) -> Floats:
-        # stages of closed chains carry the noise of the constraint solve: a tighter atol would chase it
-        values = np.full(
-            self.nq + self.nu + self.core.nx, rtol if self.core.loops is not None else rtol * 1e-3
-        )
-        if atol is None:
-            return values
-        if isinstance(atol, Mapping):
-            for key, value in atol.items():
-                name, dot, which = str(key).rpartition(".")
-                name, which = (name, which) if dot and which in ("q", "u", "x") else (str(key), "")
-                element = next((e for e in self.info.elements if e.name == name), None)
-                if element is not None and which in ("", "x"):
-                    first = self.nq + self.nu + element.state
-                    values[first : first + element.sizes[2]] = value
-                    continue
-                c = find(self.lagrange, name)
-                if which in ("", "q"):
-                    values[c.q_slice] = value
-                if which in ("", "u"):
-                    values[self.nq + c.u : self.nq + c.u + c.hinge.n_speeds] = value
-        else:
-            given = np.asarray(atol, dtype=np.float64)
-            if given.ndim and given.shape != values.shape:
-                raise TreemechError(
-                    f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, u, then states of elements."
-                )
-            values[:] = given
-        if not np.all(values >= 0.0) or (rtol == 0.0 and not np.all(values > 0.0)):
-            raise TreemechError("atol must not be negative.")
-        return values
-
 
 _NONE = np.zeros(0)
-
-
-def _released(switched: Sequence[Switch]) -> Released:
-    """From which time on which unilateral chords have let go."""
-    steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, ())]
-    for t, name, holds in switched:
-        before = steps[-1][1]
-        steps.append((t, tuple(n for n in before if n != name) if holds else (*before, name)))
-    return tuple(steps)
-
-
-def _span(t_span: Any) -> tuple[float, float]:
-    try:
-        t0, t1 = (float(x) for x in t_span)
-    except (TypeError, ValueError):
-        raise TreemechError(f"t_span is {t_span!r}; wanted two times (start, end).") from None
-    if not (np.isfinite(t0) and np.isfinite(t1)):
-        raise TreemechError(f"t_span is {t_span!r}; wanted finite times.")
-    return t0, t1
-
-
-def _output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
-    times = np.array(t_eval, dtype=np.float64).ravel()
-    steps = np.diff(times) * (1.0 if t1 >= t0 else -1.0)
-    if not np.all(np.isfinite(times)) or np.any(times < min(t0, t1)) or np.any(times > max(t0, t1)):
-        raise TreemechError(f"t_eval reaches outside t_span ({t0}, {t1}).")
-    if np.any(steps <= 0.0):
-        raise TreemechError("t_eval must run in the direction of t_span without repetition.")
-    return times

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics import core as columns
 from treemech.dynamics.core import Core
-from treemech.dynamics.simulate import Integration, Switch, interpolate
+from treemech.dynamics.integrator import Switch
+from treemech.dynamics.simulate import Integration, interpolate
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 
 from .element_motion import Audit, ElementMotion, element_motion, stored_energy

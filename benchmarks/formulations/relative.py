@@ -9,13 +9,14 @@ import numpy as np
 import treemech as tm
 from treemech.dynamics import core as columns
 from treemech.dynamics import native
+from treemech.dynamics.integrator import Closure
 from treemech.dynamics.reactions import add_chord_loads
-from treemech.dynamics.simulate import Closure
 from treemech.dynamics.simulate import integrate as integrate_engine
 from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
 from treemech.kinematics.kernel import call_rhs, ints
 from treemech.kinematics.plan import PRESCRIBED_DOF, PUBLIC
 from treemech.kinematics.status import OK, split
+from treemech.simulation import check_start
 
 from . import relative_kernels as k
 from .compiled import RHS, c_function, data, lapack
@@ -53,7 +54,7 @@ class Relative(Formulation):
         if self.core.loops is not None:
             self.core.loops.release(())
             self.core.reset_chords({name: q for name, (q, _) in state.cut.items()})
-            self.mech._check_start(state.t, state.q, state.u)
+            check_start(self.mech, state.t, state.q, state.u)
         return self.core.pack(state.q, state.u, self.core.chord_work.q)
 
     def rhs(self, t: float, y: Floats) -> Floats:

@@ -8,6 +8,7 @@ import pytest
 
 import treemech as tm
 from tests.models import KINDS, any_hinge, inertia, random_state, random_system, rotation
+from treemech.simulation import tolerances
 
 SCLERONOMIC = tuple(kind for kind in KINDS if kind != "Moving")
 FLAT = tuple(
@@ -323,7 +324,7 @@ def test_states_of_wrong_shape_are_refused():
 
 def test_tolerances_by_name_reach_their_coordinates(chain):
     mech, state = chain
-    values = mech._atol({"Ball": 1e-2, "Free.u": 1e-3}, 1e-6)
+    values = tolerances(mech, {"Ball": 1e-2, "Free.u": 1e-3}, 1e-6)
     names = [f"{n}.q" for n in mech.coordinates] + [f"{n}.u" for n in mech.speeds]
     for name, value in zip(names, values, strict=True):
         want = (

@@ -16,7 +16,7 @@ from treemech.benchmarks.families import double_pendulum
 from treemech.benchmarks.stiff import Direct, Governor, governor_tree, measure
 from treemech.dynamics import lu
 from treemech.dynamics import step_memory as m
-from treemech.dynamics.simulate import NAMES
+from treemech.dynamics.integrator import NAMES
 from treemech.kinematics.status import OK
 
 OWN = ("Radau", "Adams", "auto")

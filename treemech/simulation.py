@@ -1,0 +1,300 @@
+"""Kinematic and dynamic simulation of a Mechanism: from the user's arguments to a Run."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.dynamics.core import Constraints
+from treemech.dynamics.integrator import NAMES, Closure, Released, Switch
+from treemech.dynamics.inverse_loops import driven_results
+from treemech.dynamics.simulate import integrate
+from treemech.kinematics.assembly import close_positions, quoted
+from treemech.kinematics.status import ELEMENT_FAILURES
+from treemech.kinematics.trajectory import Kinematics
+from treemech.topology import SingularError, TreemechError
+
+from .control import Sampling
+from .progress import ProgressBar
+from .run import Results, Run
+from .state import State, find
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+
+
+class Simulation:
+    """Methods of a Mechanism."""
+
+    def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
+        """Positions, velocities and accelerations over a time grid of a mechanism whose motion is prescribed (KSP, 8.3).
+
+        Starts where the chains close next to `state`, or to the reference position, and stays on that branch,
+        through singular positions too. Speeds that only nonholonomic rows decide are integrated. Loads of the run,
+        and `run.drive(name)`, are those that make this motion.
+
+        Returns
+        -------
+        Run
+            With ``success`` False if the mechanism locks on the way: ``message`` says when and where.
+        """
+        mech = cast("Mechanism", self)
+        times = np.array(t_eval, dtype=np.float64).ravel()
+        if not len(times):
+            raise TreemechError("kinematics: t_eval is empty; wanted times.")
+        _output_times(times, float(times[0]), float(times[-1]))
+        t, rows = float(times[0]), mech.core.layout.chords.rows
+        near = {n: q for n, (q, _) in state.cut.items()} if isinstance(state, State) else {}
+        start = mech.state(t, None if state is None else mech._rows(state, "kinematics")[1][0]).q
+        if near:
+            mech.core.reset_chords(near)
+        if rows:
+            start = close_positions(
+                mech.lagrange, mech._holonomic(t), rows, start, mech._free({}), mech._scale()
+            )
+        signals = mech.core.layout.signals
+        breaks = [b for k in mech.core.layout.kinematic for b in signals[k].breaks]
+        found = Kinematics(
+            mech.lagrange,
+            partial(_constraints, mech),
+            rows,
+            mech._nonholonomic(),
+            mech._drives(),
+            breaks,
+            mech._scale(),
+        ).trajectory(times, start)
+        reached = "the end was reached."
+        if found.singular:
+            reached += (
+                f" Singular positions were passed at t = {', '.join(f'{x:.6g}' for x in found.singular)} s."
+            )
+        return Run(
+            mech.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
+            {"points": found.n_points}, lambda t, q, u, *_: _driven_results(mech, t, q, u, found.ud, near),
+            measures=mech.wiring.measures,
+        )  # fmt: skip
+
+    def simulate(
+        self,
+        t_span: tuple[float, float],
+        state: State | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-6,
+        atol: Any = None,
+        t_eval: ArrayLike | None = None,
+        events: Any = None,
+        max_step: float = np.inf,
+        first_step: float | None = None,
+        dense_output: bool = False,
+        progress: bool | Callable[[float], None] = False,
+        stabilisation: str | tuple[str, float] = "default",
+        on_singular: str = "pass",
+        audit: bool = False,
+    ) -> Run:
+        """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
+
+        Parameters
+        ----------
+        state : State
+            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
+            next to it.
+        method : str
+            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
+            max_step). Stiff: "Radau" (order 5, implicit). "auto": DOP853 or Radau, whichever gets further. Of other
+            libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA",
+            "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed by DOP853, DP5 and auto.
+        rtol : float
+        atol : float, array (nq + nu,) or dict by name
+            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
+        t_eval : array
+            Output times; default every step.
+        dense_output : bool
+            Makes ``run.sol(t)`` available.
+        progress : bool or callable
+            A bar on stderr, or a function of the fraction done.
+        stabilisation : str
+            How closed chains are kept closed. "default": every step is projected onto the constraints, near
+            singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or ("baumgarte",
+            gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
+        on_singular : "pass", "warn" or "stop"
+            What happens where the constraints lose rank. Passed positions are in ``run.singular``.
+        audit : bool
+            Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
+
+        Returns
+        -------
+        Run
+            With ``success`` False and a report in ``message`` if the end was not reached. An element that raises
+            becomes an `ElementError` with what was computed in its ``partial``.
+        """
+        mech = cast("Mechanism", self)
+        if events is not None:
+            raise TreemechError("events are not part of this version: run on and look at the run.")
+        if method not in NAMES:
+            raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
+        t0, t1 = _span(t_span)
+        state = mech.assemble(t0) if state is None else state
+        _, q, u = mech._rows(state, "simulate")
+        if on_singular not in ("pass", "warn", "stop"):
+            raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
+        if mech.core.loops is not None:
+            mech.core.loops.release(())
+            mech.core.reset_chords(
+                {n: x[0] for n, x in state.cut.items()} if isinstance(state, State) else None
+            )
+            check_start(mech, t0, q[0], u[0])
+        if not 0.0 < rtol < 1.0:
+            raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
+        if not max_step > 0.0 or (first_step is not None and not first_step > 0.0):
+            raise TreemechError(f"max_step is {max_step}, first_step {first_step}; wanted positive numbers.")
+        rtol = max(rtol, 100 * np.finfo(float).eps)
+        times = None if t_eval is None else _output_times(t_eval, t0, t1)
+        if dense_output and times is not None:
+            raise TreemechError(
+                "dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both."
+            )
+        bar = ProgressBar(mech.name) if progress is True else None
+        breaks = tuple(b for signal in mech.core.layout.signals for b in signal.breaks)
+        mech.core.audit(audit)
+        sampling = _sampling(mech)
+        mech.core.forget_points()
+        y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
+        mech.core.remember_start(t0, y)
+        try:
+            result = integrate(
+                mech.core, (t0, t1), y, method, rtol,
+                np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol))), times, max_step, first_step,
+                (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
+                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling,
+            )  # fmt: skip
+        finally:
+            if bar is not None:
+                bar.close()
+        released = _released(result.switched)
+
+        def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
+            return mech._results(t, q, u, cut, z, released)
+
+        run = Run.of_integration(mech.info, result, method, mech.core, results, mech.wiring.measures)
+        if on_singular == "warn" and run.singular:
+            where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
+            warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=2)
+        if result.status % 16 in ELEMENT_FAILURES:
+            mech.core.fail(result.status, result.failed_at, result.failure, partial=run)
+        return run
+
+
+def _constraints(mech: "Mechanism", t: float, q: Floats, u: Floats, ud: Floats) -> Constraints:
+    if mech.core.loops is None:
+        none = np.zeros(0)
+        return Constraints(none, np.zeros((0, mech.nu)), none, none, none)
+    return mech.core.constraints(t, q, u, ud)
+
+
+def _driven_results(
+    mech: "Mechanism", t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
+) -> Results:
+    """Everything that follows from many states with known accelerations."""
+    if not mech.info.chords:
+        return mech._tree_results(t, q, u, ud)
+    mech.core.reset_chords(near)
+    found = mech._closed(t, q, u)  # for what does not depend on accelerations
+    mech.core.reset_chords(near)
+    trace, tau, multipliers, loads, elements = driven_results(mech.core, t, q, u, ud, ~mech._free({}))
+    return Results(
+        ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
+        mech._unique(t, q, found.cut_q), elements,
+    )  # fmt: skip
+
+
+def _sampling(mech: "Mechanism") -> Sampling | None:
+    """The controllers, if there are any."""
+    if not mech.wiring.controllers:
+        return None
+    first = mech.nq + mech.nu + mech.core.n_audit
+
+    def look(t: float, y: Floats) -> Run:
+        q, u = mech.core.states(np.array([t]), y[None])
+        rest = mech.core.unpack(y[None])
+        return Run(mech.info, np.array([t]), q, u, True, "", tracer=mech._results, cut=rest.cut, z=rest.z)
+
+    places = {name: first + at for name, at in mech.core.layout.efforts.held.items()}
+    return Sampling(mech.wiring.controllers, mech.wiring.measures, look, places)
+
+
+def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
+    """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
+    loops = mech.core.loops
+    if loops is not None and loops.choose(t, q, u) < loops.n_kept:
+        found = mech.mobility(State(t, q, u))
+        if found.singular:
+            raise SingularError(
+                f"the start at t = {t:.6g} s is a singular position: it can be left on more than one branch, by "
+                f"{quoted(found.singular)} too. Start a little before or after it."
+            )
+        loops.choose(t, q)
+
+
+def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
+    # stages of closed chains carry the noise of the constraint solve: a tighter atol would chase it
+    values = np.full(mech.nq + mech.nu + mech.core.nx, rtol if mech.core.loops is not None else rtol * 1e-3)
+    if atol is None:
+        return values
+    if isinstance(atol, Mapping):
+        for key, value in atol.items():
+            name, dot, which = str(key).rpartition(".")
+            name, which = (name, which) if dot and which in ("q", "u", "x") else (str(key), "")
+            element = next((e for e in mech.info.elements if e.name == name), None)
+            if element is not None and which in ("", "x"):
+                first = mech.nq + mech.nu + element.state
+                values[first : first + element.sizes[2]] = value
+                continue
+            c = find(mech.lagrange, name)
+            if which in ("", "q"):
+                values[c.q_slice] = value
+            if which in ("", "u"):
+                values[mech.nq + c.u : mech.nq + c.u + c.hinge.n_speeds] = value
+    else:
+        given = np.asarray(atol, dtype=np.float64)
+        if given.ndim and given.shape != values.shape:
+            raise TreemechError(
+                f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, u, then states of elements."
+            )
+        values[:] = given
+    if not np.all(values >= 0.0) or (rtol == 0.0 and not np.all(values > 0.0)):
+        raise TreemechError("atol must not be negative.")
+    return values
+
+
+def _released(switched: Sequence[Switch]) -> Released:
+    """From which time on which unilateral chords have let go."""
+    steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, ())]
+    for t, name, holds in switched:
+        before = steps[-1][1]
+        steps.append((t, tuple(n for n in before if n != name) if holds else (*before, name)))
+    return tuple(steps)
+
+
+def _span(t_span: Any) -> tuple[float, float]:
+    try:
+        t0, t1 = (float(x) for x in t_span)
+    except (TypeError, ValueError):
+        raise TreemechError(f"t_span is {t_span!r}; wanted two times (start, end).") from None
+    if not (np.isfinite(t0) and np.isfinite(t1)):
+        raise TreemechError(f"t_span is {t_span!r}; wanted finite times.")
+    return t0, t1
+
+
+def _output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
+    times = np.array(t_eval, dtype=np.float64).ravel()
+    steps = np.diff(times) * (1.0 if t1 >= t0 else -1.0)
+    if not np.all(np.isfinite(times)) or np.any(times < min(t0, t1)) or np.any(times > max(t0, t1)):
+        raise TreemechError(f"t_eval reaches outside t_span ({t0}, {t1}).")
+    if np.any(steps <= 0.0):
+        raise TreemechError("t_eval must run in the direction of t_span without repetition.")
+    return times
