@@ -35,7 +35,7 @@ from treemech.kinematics.plan import (
     R,
 )
 from treemech.kinematics.status import OK, POINT_LOST
-from treemech.kinematics.vector import add, cross, dot, rotate, scale, sub
+from treemech.kinematics.vector import add, cross, dot, euler_rotation, multiply, rotate, scale, sub
 from treemech.kinematics.views import (
     body_work,
     composite_table,
@@ -121,16 +121,11 @@ def _move(plan, c, p, k, step):
     elif k < 3:
         inner[p, POINT_P + k] += step
     else:
-        axis = (step if k == 3 else 0.0, step if k == 4 else 0.0, step if k == 5 else 0.0)
-        Rp = load9(inner, p, POINT_R)
-        for j in range(3):
-            # a turn by `step` to second order, brought back to length 1
-            column = (Rp[j], Rp[3 + j], Rp[6 + j])
-            once = cross(axis, column)
-            turned = add(add(column, once), scale(0.5, cross(axis, once)))
-            turned = scale(1.0 / sqrt(dot(turned, turned)), turned)
-            for i in range(3):
-                inner[p, POINT_R + 3 * i + j] = turned[i]
+        half = 0.5 * step
+        turn = euler_rotation(1.0, half if k == 3 else 0.0, half if k == 4 else 0.0, half if k == 5 else 0.0)
+        Rp = multiply(turn, load9(inner, p, POINT_R))
+        for j in range(9):
+            inner[p, POINT_R + j] = Rp[j]
 
 
 @kernel

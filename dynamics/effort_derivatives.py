@@ -120,7 +120,7 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
         for d in range(nu):
             slot[d] = -1
         for k in range(n):
-            i = ends[table[e, FIRST_END] + k, 0]
+            i = max(ends[table[e, FIRST_END] + k, 0], 0)  # internal points do not move with the speeds
             root = i
             while root > 0 and body[root, PARENT] > 0:
                 root = body[root, PARENT]

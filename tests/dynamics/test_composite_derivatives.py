@@ -40,6 +40,14 @@ def slow_net():
     return composite
 
 
+def framed():
+    """A frame of six coordinates between two bushings."""
+    composite = tm.Composite(ends=("a", "b"), points={"frame": 6})
+    composite.connect("one", tm.Bushing((30.0, 40.0, 50.0, 6.0, 7.0, 8.0)), "a", "frame")
+    composite.connect("two", tm.Bushing((35.0, 45.0, 25.0, 9.0, 5.0, 4.0)), "frame", "b")
+    return composite
+
+
 def join(system, rng):
     """Composites of all kinds between random bodies and the ground."""
     bodies = [system.bodies[k] for k in rng.permutation(len(system.bodies))]
@@ -50,6 +58,7 @@ def join(system, rng):
     high = system.ground.at((0.3, 0.2, 1.5))
     fast = system.connect("net", net(), end(0), end(1), high, end(2))
     system.load("weight", tm.Force(x=0.5, y=0.3, z=-0.8), fast.point("knot"))
+    system.connect("framed", framed(), high, end(4))
     system.connect("slow net", slow_net(), high, end(3), end(1), system.ground.at((-1.0, 0.4, -0.7)))
 
 
