@@ -13,6 +13,7 @@ from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
+from .settling import settle
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -72,21 +73,33 @@ class Analyses:
         fix: Mapping[str, Any] | None = None,
         rates: Mapping[str, Any] | None = None,
         free: Sequence[str] = (),
-        downhill: bool = False,
+        method: str = "Newton",
     ) -> Equilibrium:
         """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
         `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
         rates, which stay where the state has them (relative equilibrium). `free`: of those, rates that are sought
         themselves, from the given ones on; as there are no loads then, what is fixed must balance as well.
-        States of elements are at rest there, x' = 0. What is found is the balance near the state, stable or not; `downhill` ends in a stable one if there is any.
+        States of elements are at rest there, x' = 0.
+
+        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps; "energy" goes against the
+        loads, to a place of least energy, a stable balance if there is any; "settling" lets the mechanism go, simulates it,
+        and stops it at every peak of its kinetic energy until it stays.
         """
         mech = cast("Mechanism", self)
+        if method not in ("Newton", "energy", "settling"):
+            raise ElementError(f"equilibrium: method is {method!r}; wanted 'Newton', 'energy' or 'settling'.")
+        if method == "settling" and (fix or rates or free):
+            raise ElementError(
+                "equilibrium: settling lets everything go; with fix=, rates= or free= use method='Newton' or 'energy'."
+            )
         room, start, given, speeds = _room(mech), state, dict(fix or {}), dict(rates or {})
         _not_cut(mech, [*given, *speeds])
         if start is None or given:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
             start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
+        if method == "settling":
+            start = state = settle(mech, start)
         t, q, u = _ready(mech, start, "equilibrium")
         if state is not None and mech.core.nx:
             mech.core.work.z[:] = state.z
@@ -100,7 +113,7 @@ class Analyses:
                 mech.lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale()
             )
 
-        found = balance(mech.core, room, t, q, motion, close, downhill and not motion.sought)
+        found = balance(mech.core, room, t, q, motion, close, method == "energy" and not motion.sought)
         there = mech._state(t, found.q, found.u, found.z)
         _ready(mech, there, "equilibrium")
         held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None

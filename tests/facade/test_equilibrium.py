@@ -220,20 +220,64 @@ def test_upside_down_is_an_equilibrium_that_is_not_stable():
     assert not found.stable
 
 
-def test_downhill_leaves_what_is_not_stable():
+def test_least_energy_leaves_what_is_not_stable():
     mech = two_bars()
-    found = mech.equilibrium(mech.state(q={"A": np.pi / 2, "B": 0.0}), downhill=True)
+    found = mech.equilibrium(mech.state(q={"A": np.pi / 2, "B": 0.0}), method="energy")
     assert np.cos(found.state["A"][0][0] + np.pi / 2) == pytest.approx(1.0, abs=1e-12)
     assert found.stable
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_random_trees_settle_where_they_fall(seed):
+    mech = random_system(seed, n=4, kinds=("Revolute", "Ball", "Universal"), loads=False).build()
+    start = random_state(mech, seed, speed=0.0)
+    found = mech.equilibrium(start, method="settling")
+    assert found.stable
+    assert mech.energy(found.state).potential < mech.energy(start).potential
+    assert np.max(np.abs(mech.forward_dynamics(found.state).ud)) < 1e-8
+
+
+def test_every_method_finds_the_quick_return():
+    mech = quick_return()
+    near = mech.assemble(guess={"A": 0.72, "B": -0.8, "C": 1.5, "D": -1.5, "E": 0.8, "line": 1.6})
+    for method in ("Newton", "energy", "settling"):
+        found = mech.equilibrium(near, method=method)
+        assert found.state["B"][0] == pytest.approx(-0.869179, abs=1e-6) and found.stable
+
+
+def test_settling_stays_on_its_side_of_a_ridge():
+    """A bead on a spring that snaps through: the balance on the side where it was let go."""
+    system = tm.System("snap", gravity=(0, 0, 0))
+    bead = system.body("bead", 1.0, equal(0.1))
+    system.connect("slide", tm.Prismatic("z"), system.ground, bead)
+    system.connect("spring", tm.Spring(100.0, 0.0, 1.0), system.ground.at((0.8, 0, 0)), bead)
+    mech = system.build()
+    for side in (1.0, -1.0):
+        found = mech.equilibrium(mech.state(q={"slide": 0.05 * side}), method="settling")
+        assert found.state["slide"][0] == pytest.approx(0.6 * side, abs=1e-9) and found.stable
+    ridge = mech.equilibrium(mech.state(q={"slide": 0.05}))
+    assert ridge.state["slide"][0] == pytest.approx(0.0, abs=1e-9) and not ridge.stable
+
+
+def test_what_settling_cannot_do_is_said():
+    system = tm.System("falling")
+    system.connect("drop", tm.Prismatic("z"), system.ground, system.body("stone", 1.0, equal(1.0)))
+    mech = system.build()
+    with pytest.raises(tm.ConvergenceError, match="still gains speed"):
+        mech.equilibrium(method="settling")
+    with pytest.raises(tm.ElementError, match="settling lets everything go"):
+        mech.equilibrium(fix={"drop": 0.0}, method="settling")
+    with pytest.raises(tm.ElementError, match="wanted 'Newton'"):
+        mech.equilibrium(method="guess")
+
+
 @pytest.mark.parametrize("seed", range(10))
-def test_random_trees_find_a_balance_and_downhill_a_stable_one_of_lower_energy(seed):
+def test_random_trees_find_a_balance_and_by_energy_a_stable_one_of_lower_energy(seed):
     mech = random_system(seed, n=4, kinds=("Revolute", "Ball", "Universal"), loads=False).build()
     start = random_state(mech, seed, speed=0.0)
     found = mech.equilibrium(start)
     assert np.max(np.abs(mech.forward_dynamics(found.state).ud)) < 1e-8
-    hanging = mech.equilibrium(start, downhill=True)
+    hanging = mech.equilibrium(start, method="energy")
     assert hanging.stable
     assert mech.energy(hanging.state).potential < mech.energy(start).potential
     assert np.max(np.abs(mech.forward_dynamics(hanging.state).ud)) < 1e-8
