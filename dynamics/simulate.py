@@ -25,7 +25,7 @@ from . import step_memory as m
 from .automatic import Automatic
 from .core import Core
 from .integrator import Closure, Integrator, Switch
-from .report import report
+from .report import Report, report
 
 Floats = NDArray[np.float64]
 _BUFFER = 64  # accepted steps per visit to Python at the start
@@ -39,6 +39,7 @@ class Integration:
     y: Floats
     status: int = OK
     message: str = ""
+    report: Report | None = None
     failure: object = None
     failed_at: float = 0.0
     interrupted: bool = False
@@ -156,7 +157,8 @@ def integrate(
     result.failed_at = float(run.control[m.STAGE_TIME]) if run.count[m.STARTED] else run.t
     if core.loops is not None:
         result.singular, result.switched = core.loops.passed(), switched
-    result.message = report(core, run, status, interrupted, t1)
+    result.report = report(core, run, status, interrupted, t1)
+    result.message = result.report.message
     if result.methods:
         result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
     return result

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from treemech.dynamics import core as columns
 from treemech.dynamics.core import Core
 from treemech.dynamics.integrator import Switch
+from treemech.dynamics.report import Report
 from treemech.dynamics.simulate import Integration, interpolate
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 
@@ -128,6 +129,9 @@ class Run:
         In the public order; by name through `connection`.
     success : bool
         Whether the end was reached; if not, `message` says what happened and what to try.
+    report : Report
+        The same as numbers and names: time, steps, the coordinate that dominates the error, the worst constraint,
+        conditioning, advice. None for runs that were read from a file or made by another library's method.
     statistics : dict
         Steps, rejected steps, evaluations; Jacobians and factorisations of implicit methods, switches of "auto".
     singular : list of (time, connection)
@@ -164,6 +168,7 @@ class Run:
         self.z = np.zeros((len(t), 0)) if z is None else z
         self._audit = np.zeros((len(t), 0)) if audit is None else audit
         self._measures = dict(measures or {})
+        self.report: Report | None = None
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
 
     @classmethod
@@ -191,6 +196,7 @@ class Run:
             info, result.t, q, u, success, result.message, method, statistics, tracer, None, rest.cut, rest.z, rest.audit,
             result.singular, result.switched, measures,
         )  # fmt: skip
+        run.report = result.report
         if result.dense is not None:
             run._dense = (result.t, result.dense, method, core.states)
         return run
