@@ -268,7 +268,7 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
         values[:] = given
     if not np.all(values >= 0.0) or (rtol == 0.0 and not np.all(values > 0.0)):
         raise TreemechError("atol must not be negative.")
-    return np.maximum(values, 1e-300)  # 0 / 0 is no error
+    return np.asarray(np.maximum(values, 1e-300))  # 0 / 0 is no error
 
 
 def _released(switched: Sequence[Switch]) -> Released:
