@@ -19,38 +19,31 @@ def _largest(x: Floats) -> float:
 
 
 class DriveLoads(NamedTuple):
-    """A ud = Q + P^T multipliers + loads, with loads on the actuated speeds only."""
+    """A ud = Q + P^T multipliers + loads, with loads = S actuated."""
 
     loads: Floats  # (nu,)
+    actuated: Floats  # (k,)
     multipliers: Floats  # (m,)
     left: float  # largest part of A ud - Q that neither can carry
     size: float  # largest of A ud - Q
 
 
-def drive_loads(
-    required: Floats, P: Floats, actuated: NDArray[np.bool_], weights: Floats | None = None
-) -> DriveLoads:
+def drive_loads(required: Floats, P: Floats, S: Floats, weights: Floats) -> DriveLoads:
     """Loads and multipliers, each the smallest there are, that make up `required` = A ud - Q.
 
-    On the rates the constraints allow, only the loads do work: N^T required = N^T loads. Smallest is the sum of their
-    squares, times `weights` (nu,).
+    S (nu, k): what every drive does to the speeds. On the rates the constraints allow, only the drives do work:
+    N^T required = N^T S actuated. Smallest is the sum of their squares, times `weights` (k,).
     """
-    N, loads = null_space(P), np.zeros(len(required))
-    root = np.ones(int(np.sum(actuated))) if weights is None else 1.0 / np.sqrt(weights[actuated])
-    loads[actuated] = root * (np.linalg.pinv(N.T[:, actuated] * root, rcond=1e-9) @ (N.T @ required))
+    N, root = null_space(P), 1.0 / np.sqrt(weights)
+    actuated = root * (np.linalg.pinv(N.T @ S * root, rcond=1e-9) @ (N.T @ required))
+    loads = S @ actuated
     multipliers = np.linalg.pinv(P.T, rcond=1e-9) @ (required - loads) if P.size else np.zeros(len(P))
     left = required - loads - P.T @ multipliers
-    return DriveLoads(loads, multipliers, _largest(left), _largest(required))
+    return DriveLoads(loads, actuated, multipliers, _largest(left), _largest(required))
 
 
 def inverse_dynamics(
-    core: Core,
-    t: float,
-    q: Floats,
-    u: Floats,
-    ud: Floats,
-    actuated: NDArray[np.bool_],
-    weights: Floats | None = None,
+    core: Core, t: float, q: Floats, u: Floats, ud: Floats, S: Floats, weights: Floats
 ) -> DriveLoads:
     """Of one state with known accelerations, elements that wait for a reaction included."""
     now, waiting = core.constraints(t, q, u, ud), Waiting(core)
@@ -58,19 +51,20 @@ def inverse_dynamics(
     if waiting:
 
         def respond(x: Floats) -> Floats:
-            return drive_loads(x, now.partials, actuated, weights).multipliers
+            return drive_loads(x, now.partials, S, weights).multipliers
 
         required = waiting.settle(lambda: core.constraints(t, q, u, ud).loads, respond).required
-    return drive_loads(required, now.partials, actuated, weights)
+    return drive_loads(required, now.partials, S, weights)
 
 
-def check_actuated(P: Floats, actuated: NDArray[np.bool_], names: list[str]) -> None:
-    """As many independent actuated speeds as there are freedoms, or an error that names suitable ones."""
-    N, chosen = null_space(P), np.flatnonzero(actuated).tolist()
-    missing = N.shape[1] - rank(N[chosen], 1.0)
+def check_actuated(P: Floats, S: Floats, chosen: list[str], names: list[str]) -> None:
+    """As many independent drives as there are freedoms, or an error that names suitable speeds."""
+    N = null_space(P)
+    missing = N.shape[1] - rank(S.T @ N, 1.0)
     if missing:
-        more, all_names = complete(N, chosen), np.array(names)
-        have = f"{quoted(all_names[chosen])} as actuated" if chosen else "nothing actuated"
+        k, all_names = S.shape[1], np.array(names)
+        more = [j - k for j in complete(np.vstack((S.T @ N, N)), list(range(k)))]
+        have = f"{quoted(np.array(chosen))} as actuated" if chosen else "nothing actuated"
         raise SingularError(
             f"inverse_dynamics: under-actuated, with {have}, {freedoms(missing)} of {N.shape[1]} cannot be driven. "
             f"Actuate {quoted(all_names[more])} as well (actuated=[...], or system.prescribe)."
@@ -78,11 +72,19 @@ def check_actuated(P: Floats, actuated: NDArray[np.bool_], names: list[str]) -> 
 
 
 def complete_accelerations(
-    core: Core, t: float, q: Floats, u: Floats, ud: Floats, free: NDArray[np.bool_]
+    core: Core,
+    t: float,
+    q: Floats,
+    u: Floats,
+    ud: Floats,
+    free: NDArray[np.bool_],
+    more: Floats,
+    wanted: Floats,
 ) -> Floats:
-    """ud with P ud + P00 = 0 (6.3.5): the free entries follow from the others."""
+    """ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`: the free entries follow from the others."""
     now, ud = core.constraints(t, q, u, ud), ud.copy()
-    rows, F = core.layout.chords.rows, now.partials[:, free]
+    rows, all_rows = core.layout.chords.rows, np.vstack((now.partials, more))
+    F = all_rows[:, free]
     if _largest(now.velocity) > 1e-6 * (1.0 + _largest(u)):
         name, gap = worst_row(rows, now.velocity)
         raise SingularError(
@@ -90,15 +92,15 @@ def complete_accelerations(
         )
     dof = F.shape[1] - rank(F, float(np.linalg.norm(now.partials, 2)))
     if dof:
-        N, names = null_space(now.partials), np.array(core.coordinates.u_names)
-        more = quoted(names[complete(N, np.flatnonzero(~free).tolist())])
-        raise SingularError(f"the accelerations leave {freedoms(dof)} open: give those of {more} as well.")
+        N, names = null_space(all_rows), np.array(core.coordinates.u_names)
+        open_ = quoted(names[complete(N, np.flatnonzero(~free).tolist())])
+        raise SingularError(f"the accelerations leave {freedoms(dof)} open: give those of {open_} as well.")
     if F.size:
-        ud[free] -= np.linalg.lstsq(F, now.bias, rcond=1e-10)[0]
-    left = core.constraints(t, q, u, ud).bias
+        ud[free] -= np.linalg.lstsq(F, np.concatenate((now.bias, more @ ud - wanted)), rcond=1e-10)[0]
+    left = np.concatenate((core.constraints(t, q, u, ud).bias, more @ ud - wanted))
     scale = 1.0 + _largest(ud) + _largest(now.bias)
     if _largest(left) > 1e-8 * scale:
-        name, gap = worst_row(rows, left)
+        name, gap = worst_row([*rows, *(("a cut hinge", 0) for _ in wanted)], left)
         raise SingularError(
             f"the accelerations do not fit together: {name!r} would open with {gap:.3g} (m/s2, rad/s2). Give fewer by "
             "name, and the others follow."
@@ -113,12 +115,12 @@ def driven_results(
 
     In a singular position the loads may have no finite value; they are nan there.
     """
-    n, chords = len(t), core.layout.chords.plan.chord
+    n, chords, S = len(t), core.layout.chords.plan.chord, np.eye(core.nu)[:, actuated]
     trace, tau = core.trace(t, q, u, ud)
     multipliers, loads = np.zeros((n, len(core.layout.chords.rows))), np.zeros((n, len(chords), 6))
     records = np.zeros((n, len(core.work.room)))
     for k in range(n):
-        found = inverse_dynamics(core, float(t[k]), q[k], u[k], ud[k], actuated)
+        found = inverse_dynamics(core, float(t[k]), q[k], u[k], ud[k], S, np.ones(S.shape[1]))
         records[k] = core.work.room
         scale = _largest(core.mass_matrix(float(t[k]), q[k])) * _largest(u[k]) ** 2 + found.size
         if found.left > 1e-6 * scale:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics.core import VELOCITY, Constraints
+from treemech.dynamics.core import VELOCITY, Constraints, Core
 from treemech.kinematics.assembly import (
     close_positions,
     close_velocities,
@@ -53,6 +53,20 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
                 f"{what} of {key!r} is {value!r}; {name!r} has {n} numbers in {what}."
             ) from None
     return found
+
+
+def cut_partials(core: Core, t: float, q: Floats) -> Floats:
+    """Speeds of the cut hinges per unit of each speed."""
+    near, work = core.chord_work.q.copy(), core.chord_work
+
+    def speeds(u: Floats) -> Floats:
+        work.q[:] = near
+        core.constraints(t, q, u)
+        return work.u.copy()
+
+    rest = speeds(np.zeros(core.nu))
+    by_speed = [speeds(e) - rest for e in np.eye(core.nu)]
+    return np.asarray(np.array(by_speed).T.reshape(len(rest), core.nu))
 
 
 class Assembly:
@@ -220,16 +234,7 @@ class Assembly:
         return now._replace(velocity=np.concatenate(gaps), partials=np.vstack(partials))
 
     def _cut_partials(self, q: Floats) -> Floats:
-        """Speeds of the cut hinges per unit of each speed."""
-        near, work = self.core.chord_work.q.copy(), self.core.chord_work
-
-        def speeds(u: Floats) -> Floats:
-            work.q[:] = near
-            self.core.constraints(self.t, q, u)
-            return work.u.copy()
-
-        rest = speeds(np.zeros(self.core.nu))
-        return np.array([speeds(e) - rest for e in np.eye(self.core.nu)]).T.reshape(len(rest), self.core.nu)
+        return cut_partials(self.core, self.t, q)
 
     def _hinge(self, name: str) -> Any:
         return next(c.element for c in self.mechanism.tree.chords if c.name == name)

@@ -10,11 +10,6 @@ from numpy.typing import NDArray
 from treemech.dynamics import core as columns
 from treemech.dynamics.core import Constraints, Core
 from treemech.dynamics.integrator import Released
-from treemech.dynamics.inverse_loops import (
-    check_actuated,
-    complete_accelerations,
-    inverse_dynamics,
-)
 from treemech.dynamics.loop_core import ClosedMotion
 from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
 from treemech.dynamics.waiting_elements import Waiting
@@ -45,6 +40,7 @@ from treemech.topology.body import as_pose
 
 from .analyses import Analyses
 from .assembly import Assembly, cut_numbers, split
+from .drives import drives
 from .element_motion import stored_energy
 from .element_states import element_states, settle_states
 from .model_info import energies, model_info
@@ -384,30 +380,35 @@ class Mechanism(Simulation, Analyses):
         """Loads on the speeds that make the accelerations ud (nu,): A ud - Q, with closed chains A ud - Q - P^T lambda.
 
         In a tree every speed carries its load. With closed chains only `actuated` speeds do, by name; default: the
-        prescribed ones. More of them than freedoms share the smallest loads there are: the least sum of squares, times
+        prescribed ones. A cut hinge may be actuated too; what its load comes to on the speeds of the tree is returned then,
+        and `drive_loads` gives it by name. More of them than freedoms share the smallest loads there are: the least sum of squares, times
         `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations given by name are completed
         by those that follow from the chains; prescribed ones follow their signals.
         """
+        if self.core.loops is not None:
+            return drives(self, state, ud, actuated, weights).loads
+        if actuated is not None or weights is not None:
+            raise ElementError(
+                "inverse_dynamics: actuated= and weights= are for closed chains; in a tree every speed carries a load."
+            )
         t, q, u = self._rows(state, "inverse_dynamics")
         full = fill(self.lagrange, np.zeros(self.nu), ud, "u")
-        if self.core.loops is None:
-            if actuated is not None or weights is not None:
-                raise ElementError(
-                    "inverse_dynamics: actuated= and weights= are for closed chains; in a tree every speed carries a load."
-                )
-            loads: Floats = self.core.inverse_dynamics(t, q, u, full[None])[0]
-            return loads
-        given = ud if isinstance(ud, Mapping) else dict.fromkeys(c.name for c in self.lagrange.hinges)
-        for d in self._drives():
-            full[d.u] = d.signal.at(float(t[0])).acceleration
-        chosen = ~self._free({}) if actuated is None else ~self._free(dict.fromkeys(actuated), driven=False)
-        P = self.core.constraints(float(t[0]), q[0], u[0]).partials
-        check_actuated(P, chosen, self.speeds)
-        full = complete_accelerations(self.core, float(t[0]), q[0], u[0], full, self._free(dict(given)))
-        share = None if weights is None else fill(self.lagrange, np.ones(self.nu), weights, "u")
-        if share is not None and not np.all(share[chosen] > 0.0):
-            raise ElementError(f"inverse_dynamics: weights are {weights!r}; wanted positive numbers.")
-        return inverse_dynamics(self.core, float(t[0]), q[0], u[0], full, chosen, share).loads
+        loads: Floats = self.core.inverse_dynamics(t, q, u, full[None])[0]
+        return loads
+
+    def drive_loads(
+        self,
+        state: State | tuple[Any, ...],
+        ud: Any,
+        actuated: Sequence[str] | None = None,
+        weights: Any = None,
+    ) -> dict[str, float]:
+        """As `inverse_dynamics`, by name: the load of every drive, on the coordinate of its hinge, cut or not."""
+        if self.core.loops is not None:
+            return drives(self, state, ud, actuated, weights).by_name
+        loads = self.inverse_dynamics(state, ud)
+        chosen = self.speeds if actuated is None else actuated
+        return {name: float(loads[self.speeds.index(name)]) for name in chosen}
 
     def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
         """A (nu, nu) of (6.2.12)."""

@@ -180,6 +180,8 @@ def test_inverse_dynamics_sees_what_depends_on_a_reaction():
     want = inertia * ud - MASS * G * LENGTH * np.cos(q) + ARM * np.linalg.norm(pin_force(q, u, ud))
     assert loads[mech.speeds.index(speed)] == pytest.approx(want, rel=1e-10)
     assert mech.forward_dynamics(state, loads).ud[mech.speeds.index(speed)] == pytest.approx(ud, rel=1e-9)
+    # the pin was cut for its load, and is driven by its name
+    assert mech.drive_loads(state, {"pin": ud}, actuated=["pin"])["pin"] == pytest.approx(want, rel=1e-10)
 
 
 def test_the_load_column_has_what_depends_on_a_reaction():

@@ -124,6 +124,34 @@ def test_weighted_loads_of_a_redundantly_actuated_five_bar(actuated):
         assert plain @ plain < loads @ loads
 
 
+def test_a_cut_hinge_may_be_driven_too():
+    mech = four_bar()
+    cut = mech.tree.chords[0].name
+    state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6}, rates={"A": 2.0})
+    rates = dict(zip(mech.speeds, state.u / 2.0, strict=True)) | {cut: float(state.cut[cut][1][0]) / 2.0}
+    single = mech.drive_loads(state, {"A": 3.0}, actuated=["A"])["A"]
+    alone = mech.drive_loads(state, {"A": 3.0}, actuated=[cut])
+    assert list(alone) == [cut] and alone[cut] * rates[cut] == pytest.approx(single, rel=1e-9)
+    ud = mech.forward_dynamics(state, mech.inverse_dynamics(state, {"A": 3.0}, actuated=[cut])).ud
+    assert ud[mech.speeds.index("A")] == pytest.approx(3.0, rel=1e-10)
+    weights = {"A": 2.0, cut: 0.5}
+    shared = mech.drive_loads(state, {"A": 3.0}, actuated=["A", cut, "D"], weights=weights)
+    power = {n: rates[n] / weights.get(n, 1.0) for n in shared}  # the least loads go with these
+    total = sum(rates[n] * power[n] for n in shared)
+    for name, load in shared.items():
+        assert load == pytest.approx(single * power[name] / total, rel=1e-9)
+
+
+def test_the_acceleration_of_a_cut_hinge_may_be_given():
+    mech = four_bar()
+    cut = mech.tree.chords[0].name
+    state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6}, rates={"A": 2.0})
+    loads = mech.inverse_dynamics(state, {cut: 1.7}, actuated=["A"])
+    mech.core.loops.choose(state.t, state.q)
+    found = mech._closed(np.array([state.t]), state.q[None], state.u[None], loads)
+    assert found.cut_ud[0, 0] == pytest.approx(1.7, rel=1e-9)
+
+
 def test_weights_must_be_positive():
     mech = four_bar()
     state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6})
