@@ -17,7 +17,10 @@ from .derivatives import free_speeds
 from .integrator import Integrator
 from .loop_plan import LARGEST_PIVOT, LAST_PIVOT
 
-_LARGEST_MODEL = 200  # numbers in y up to which stiffness is looked for
+_LARGEST_MODEL, _MOST_SPEEDS = (
+    200,
+    1000,
+)  # numbers in y, speeds, up to which stiffness, conditioning are looked for
 _BAD, _SINGULAR = 1e12, 1e-6  # conditioning, and pivots next to the largest, that tell of a singular position
 
 
@@ -43,7 +46,8 @@ def diagnose(core: Core, run: Integrator, stiffness: bool) -> Diagnosis:
     t, y, found = run.t, run.y.copy(), Diagnosis()
     if not np.all(np.isfinite(y)):
         return found
-    with suppress(TreemechError, np.linalg.LinAlgError, FloatingPointError), np.errstate(all="ignore"):
+    unknown = suppress(TreemechError, np.linalg.LinAlgError)
+    with core.guard(), unknown, np.errstate(all="ignore"):
         q, u = (x[0] for x in core.states(np.array([t]), y[None]))
         rest = core.unpack(y)
         core.work.z[: core.nz] = rest.z
@@ -57,6 +61,8 @@ def diagnose(core: Core, run: Integrator, stiffness: bool) -> Diagnosis:
 
 def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -> Diagnosis:
     free = free_speeds(core)
+    if core.nu > _MOST_SPEEDS:
+        return found
     if core.loops is None:
         names = [name for name, own in zip(core.coordinates.u_names, free, strict=True) if own]
         A = core.mass_matrix(t, q)[np.ix_(free, free)]

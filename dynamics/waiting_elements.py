@@ -150,7 +150,10 @@ class Waiting:
                 return Settled(required, multipliers)
             base = respond(zero)
             answers = np.array([respond(-column) - base for column in self.slopes().T])
-            step = np.linalg.solve(np.eye(len(gap)) - (answers @ wrenches).T, gap)
+            try:
+                step = np.linalg.solve(np.eye(len(gap)) - (answers @ wrenches).T, gap)
+            except np.linalg.LinAlgError:
+                break
             room[self.places] += step.reshape(self.places.shape)
             last = size
         room[self.places] = 0.0

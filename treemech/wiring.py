@@ -131,6 +131,11 @@ class Wiring:
             if not needed:
                 raise ElementError(f"{what} does not depend on a reaction: leave out reaction_of.")
             system._hinge(hinge)
+            if any(isinstance(point, InnerPoint) for point in points):
+                raise ElementError(
+                    f"{what} depends on the load of {hinge!r} and acts on an internal point: give it ends on bodies, or a "
+                    "body with a little mass for the point."
+                )
         element = self._counted(what, element, points, coordinates)
         wanted = tuple(getattr(element, "input_names", ()))
         given = dict(inputs or {})

@@ -212,6 +212,17 @@ def test_the_drives_of_closed_chains_work_against_friction(seed):
     assert np.max(np.abs(got - tau)) < 1e-8 * (1.0 + np.max(np.abs(ud)))
 
 
+def test_a_reaction_and_an_internal_point_do_not_go_together():
+    system = tm.System("both")
+    rod = system.body("rod", 1.0, (1, 1, 1))
+    system.connect("pin", tm.Revolute("y"), system.ground, rod)
+    composite = tm.Composite(ends=("a", "b"), points={"knot": 3})
+    composite.connect("one", tm.Spring(stiffness=10.0, length=0.1), "a", "knot")
+    handle = system.connect("net", composite, system.ground, rod.at((1, 0, 0)))
+    with pytest.raises(tm.ElementError, match="'friction'.*'pin'.*internal point"):
+        system.connect("friction", Pin(0.1, 0.1, 0.1), rod, handle.point("knot"), reaction_of="pin")
+
+
 def test_a_driven_run_shows_friction_in_its_drive():
     system = tm.System("slider-crank", gravity=(0, 0, 0))
     crank = system.body("crank", mass=1.0, inertia=(0.01, 0.02, 0.01), com=(0, 0, 0))
