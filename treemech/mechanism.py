@@ -380,10 +380,10 @@ class Mechanism(Simulation, Analyses):
         """Loads on the speeds that make the accelerations ud (nu,): A ud - Q, with closed chains A ud - Q - P^T lambda.
 
         In a tree every speed carries its load. With closed chains only `actuated` speeds do, by name; default: the
-        prescribed ones. A cut hinge may be actuated too; what its load comes to on the speeds of the tree is returned then,
-        and `drive_loads` gives it by name. More of them than freedoms share the smallest loads there are: the least sum of squares, times
-        `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations given by name are completed
-        by those that follow from the chains; prescribed ones follow their signals.
+        prescribed ones. A cut hinge may be actuated too: what its load comes to on the speeds of the tree is returned
+        then, and `drive_loads` gives it by name. More of them than freedoms share the smallest loads there are: the least
+        sum of squares, times `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations
+        given by name are completed by those that follow from the chains; prescribed ones follow their signals.
         """
         if self.core.loops is not None:
             return drives(self, state, ud, actuated, weights).loads
