@@ -12,7 +12,11 @@ independent rows, the small e where they depend on each other; one refinement ag
 Matrix and columns b, x, r stand in the order of elimination (positions, not indices).
 """
 
-from treemech.kinematics.kernel import kernel
+import numpy as np
+
+from treemech.kinematics.kernel import COMPILED, kernel
+
+_ONE = np.uint64(1) if COMPILED else 1  # places are unsigned; a signed number would turn them into floats
 
 
 @kernel
@@ -24,7 +28,7 @@ def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
     for k in range(size):
         for p in range(Rp[k], Rp[k + 1]):
             Y[Ri[p]] = 0.0
-        end = Ap[k + 1] - 1
+        end = Ap[k + 1] - _ONE
         for p in range(Ap[k], end):
             Y[Ai[p]] = Ax[p]
         d = Ax[end]
@@ -63,7 +67,7 @@ def residual(size, n, Ap, Ai, Ax, perm, masked, b, x, r):
     for k in range(size):
         r[k] = b[k]
     for k in range(size):
-        end = Ap[k + 1] - 1
+        end = Ap[k + 1] - _ONE
         xk = x[k]
         rk = r[k]
         for p in range(Ap[k], end):
