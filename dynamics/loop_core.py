@@ -59,16 +59,19 @@ class Loops:
 
     def __init__(self, core: Core) -> None:
         rng, layout = np.random.default_rng(2), core.layout.chords
-        scale = np.full(len(layout.rows), np.nan)
+        scale, size = np.full(len(layout.rows), np.nan), 0.0
         for _ in range(3):  # a row that is zero at three random positions is zero everywhere
             q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
             core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
             P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
             scale = np.fmax(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
+            size = max(
+                size, float(np.max(1.0 / np.maximum(np.diag(A), 1e-300), initial=0.0))
+            )  # of a lever of 1 m
         scale = np.where(
             np.isfinite(scale), scale, 1.0
         )  # nothing is known of a row that cannot be found there
-        self.vanishing = scale < 1e-26 * max(float(scale.max(initial=0.0)), 1e-300)
+        self.vanishing = scale <= 1e-26 * max(float(scale.max(initial=0.0)), 1e-3 * size)
         for row in layout.plan.chord:
             own = self.vanishing[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]]
             row[SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
