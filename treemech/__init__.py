@@ -18,6 +18,7 @@ _NAMES = {
     "Run": "run",
     "Composite": "composite",
     "read": "files",
+    "Parameter": "topology.parameter",
     "check": "elements.check",
     "solids": "topology.solids",
     "TreemechError": "topology",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from .topology import TopologyError as TopologyError
     from .topology import TreemechError as TreemechError
     from .topology import solids as solids
+    from .topology.parameter import Parameter as Parameter
 
 
 def _elements() -> list[str]:

@@ -13,6 +13,7 @@ from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
+from .parameters import Parametric
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Analyses:
+class Analyses(Parametric):
     """Methods of a Mechanism."""
 
     _tree_derivatives: TreeDerivatives | None = None
