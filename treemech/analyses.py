@@ -27,16 +27,21 @@ class Analyses(Parametric):
 
     _tree_derivatives: TreeDerivatives | None = None
 
-    def derivatives(self, state: State | tuple[Any, ...], loads: Any = None) -> Derivatives:
+    def derivatives(
+        self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
+    ) -> Derivatives:
         """ud, multipliers and their derivatives by q, u, loads on the speeds and states of elements; x' and its own.
 
         Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
         relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
+        Derivatives by `parameters` are those at fixed q, u (dynamics.parameter_derivatives says how exact they are); prescribed
+        coordinates follow their signals.
         """
         mech = cast("Mechanism", self)
         room = _room(mech)
         t, q, u = _ready(mech, state, "derivatives")
-        return derivatives(mech.core, room, t, q, u, mech._loads(loads))
+        stencils = tuple(n.stencil for n in mech.neighbours(parameters))
+        return derivatives(mech.core, room, t, q, u, mech._loads(loads), stencils=stencils)
 
     def linearize(
         self,

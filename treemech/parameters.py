@@ -1,8 +1,10 @@
 """Other values for the parameters of a built mechanism, and what depends on them."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from treemech.dynamics.core import Core
+from treemech.dynamics.parameter_derivatives import AHEAD, CENTRAL, STEP, Stencil, weights
 from treemech.topology import Body, Connection, ElementError, TreemechError, unknown
 from treemech.topology.declared import remade
 from treemech.topology.parameter import Parameter, as_value
@@ -46,10 +48,18 @@ class Origin(NamedTuple):
         return system.build(**self.options, origin=origin)
 
 
+class Neighbours(NamedTuple):
+    """The same mechanism with some values of one parameter next to its own, and the weights of a difference."""
+
+    mechanisms: tuple["Mechanism", ...]
+    stencil: Stencil
+
+
 class Parametric:
     """Methods of a Mechanism."""
 
     origin: Origin | None = None
+    _neighbours: dict[str, Neighbours] | None = None
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -69,11 +79,47 @@ class Parametric:
         >>> mech.with_parameters(l=2.0).parameters, mech.parameters
         ({'l': 2.0}, {'l': 1.0})
         """
+        origin = self._known(values)
+        return origin.build({name: as_value(name, value) for name, value in values.items()})
+
+    def neighbours(self, names: Iterable[str]) -> list[Neighbours]:
+        """Mechanisms for differences by these parameters; made once. Next to a limit they lie on one side of it."""
+        origin, mech = self._known(names), cast("Mechanism", self)
+        if self._neighbours is None:
+            self._neighbours = {}
+        for name in names:
+            if name not in self._neighbours:
+                self._neighbours[name] = _neighbours(origin, name, mech)
+        return [self._neighbours[name] for name in names]
+
+    def _known(self, names: Iterable[str]) -> Origin:
         origin = _origin(self)
-        for name in values:
+        for name in names:
             if name not in origin.values:
                 raise ElementError(unknown("parameter", name, origin.values))
-        return origin.build({name: as_value(name, value) for name, value in values.items()})
+        return origin
+
+
+def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
+    value, refusal = origin.values[name], None
+    step = STEP * (abs(value) or 1.0)
+    for nodes in (CENTRAL, AHEAD, tuple(-k for k in AHEAD)):
+        try:
+            made = tuple(origin.build({name: value + k * step}, checked=False) for k in nodes)
+        except TreemechError as error:
+            refusal = refusal or error
+            continue
+        cores = tuple(m.core for m in made)
+        for core in cores:
+            follow(core, mech.core)
+        return Neighbours(made, Stencil(cores, weights(nodes) / step))
+    raise ElementError(f"no derivative by {name!r}: values next to {value:g} are refused. {refusal}")
+
+
+def follow(core: Core, leader: Core) -> None:
+    """Let a core choose its rows as another one of the same model does."""
+    if core.loops is not None and leader.loops is not None:
+        core.loops.follow(leader.loops)
 
 
 def _origin(mech: Any) -> Origin:
