@@ -13,7 +13,7 @@ from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
-from .parameters import Parametric
+from .sensitivities import Sensitive
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Analyses(Parametric):
+class Analyses(Sensitive):
     """Methods of a Mechanism."""
 
     _tree_derivatives: TreeDerivatives | None = None
