@@ -90,7 +90,9 @@ def prescribed_motion(core: Core, stencils: tuple[Stencil, ...], t: float) -> Fl
     for row in core.layout.plan.prescribed:
         for j, stencil in enumerate(stencils):
             signals = (c.layout.signals[row[PRESCRIBED_SIGNAL]] for c in stencil.cores)
-            found[:, row[PRESCRIBED_U], j] = sum_of(stencil.weights, tuple(np.array(s.at(t)) for s in signals))
+            found[:, row[PRESCRIBED_U], j] = sum_of(
+                stencil.weights, tuple(np.array(s.at(t)) for s in signals)
+            )
     return found
 
 

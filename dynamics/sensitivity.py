@@ -4,77 +4,170 @@ They obey the equations of motion differentiated along the motion::
 
     s_q' = s_u + H s_q      s_u' = d ud / d(q, u, x) s + d ud / dp      s_x' = d x' / d(q, u, x) s + d x' / dp
 
-with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise). Products of the Jacobian
-with s and derivatives by p are central differences of sixth order of the compiled equations along that direction: with steps of
-0.4 % of the size of the motion they are exact to about 1e-12, far below what the integration leaves. With closed chains s
-obeys the constraints differentiated in the same way, P s_q + df/dp = 0 and its rate.
+with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise): linear equations, solved
+by Gauss collocation of order 10 on the steps of the motion, which are halved until two solutions agree. The Jacobian is the
+exact one; with closed chains it is a central difference of sixth order of the compiled equations where that agrees
+with the exact one, which takes much longer. With closed chains s obeys the constraints as well, P s_q + df/dp = 0 and its
+rate.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.topology import ConvergenceError
+
 from .core import Core, Floats
-from .derivatives import free_speeds
+from .derivatives import derivatives, free_speeds
 from .linearization import turning
 from .parameter_derivatives import CENTRAL, STEP, Stencil, prescribed_motion, sum_of, weights
+from .tree_room import TreeDerivatives
 
 _CENTRAL = weights(CENTRAL)
 _RANK = 1e-9  # singular values of the constraints below this part of the largest are those of redundant rows
+_AGREE = 1e-9  # how well differences must meet the exact Jacobian
+_ROWS = 4096  # states evaluated at once
+_STAGES = 5
+_HALVINGS = 6
+
+
+class Motion(NamedTuple):
+    """States along a motion (rows); `cut`: coordinates of cut hinges."""
+
+    t: Floats
+    q: Floats
+    u: Floats
+    z: Floats
+    cut: Floats
+
+    def at(self, rows: object) -> "Motion":
+        return Motion(*(part[rows] for part in self))  # type: ignore[index]
 
 
 class Variation:
-    """Equations of s for some parameters; s is (nu + nu + nx, np): displacements, speeds, states of elements."""
+    """The equations of s for some parameters; s is (nu + nu + nx, np): displacements, speeds, states of elements."""
 
-    def __init__(self, core: Core, stencils: Sequence[Stencil]) -> None:
-        self.core, self.stencils = core, tuple(stencils)
+    def __init__(self, core: Core, room: TreeDerivatives, stencils: Sequence[Stencil]) -> None:
+        self.core, self.room, self.stencils = core, room, tuple(stencils)
         self.free: NDArray[np.bool_] = free_speeds(core)
+        self._step: float | None = None
 
-    def rates(self, t: float, q: Floats, u: Floats, z: Floats, near: Floats, s: Floats) -> Floats:
-        """s' at one state; `near`: its cut hinges."""
+    def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
+        """s at the edges (steps of the motion, and wherever it breaks): (edges, 2 nu + nx, np), to rtol."""
+        coarse = self._collocated(motion, edges, start, 1)
+        for halving in range(1, _HALVINGS):
+            fine = self._collocated(motion, edges, start, 2**halving)
+            sizes = np.max(np.abs(fine), axis=0, initial=0.0)
+            sizes = np.maximum(sizes, np.max(sizes, axis=0))
+            if np.all(np.abs(fine - coarse) <= rtol * sizes):
+                return fine
+            coarse = fine
+        raise ConvergenceError(
+            f"sensitivities do not settle to rtol = {rtol:g} on steps of the motion cut by {2**halving}: the motion is not "
+            "smooth, or so sensitive that its rounding shows. Ask for less, or a shorter time."
+        )
+
+    def _collocated(
+        self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, parts: int
+    ) -> Floats:
+        n = len(start)
+        fine = np.unique(
+            np.concatenate([edges, *((edges[:-1] + k / parts * np.diff(edges)) for k in range(parts))])
+        )
+        h = np.diff(fine)
+        nodes, a, b = _gauss(_STAGES)
+        J, f = self.linear(motion((fine[:-1, None] + h[:, None] * nodes).ravel()))
+        J, f = J.reshape(len(h), _STAGES, n, n), f.reshape(len(h), _STAGES, n, -1)
+        # K_i = J_i (s + h sum a_ij K_j) + f_i, for s = each unit vector and for f
+        system = np.eye(_STAGES * n) - np.einsum("m,ij,mikl->mikjl", h, a, J).reshape(len(h), _STAGES * n, -1)
+        right = np.concatenate((J, f), axis=3).reshape(len(h), _STAGES * n, -1)
+        K = np.linalg.solve(system, right).reshape(len(h), _STAGES, n, -1)
+        change = np.einsum("m,i,mikl->mkl", h, b, K)
+        s, found = start, [start]
+        for step in change:
+            s = s + step[:, :n] @ s + step[:, n:]
+            found.append(s)
+        return np.array(found)[np.searchsorted(fine, edges)]
+
+    def linear(self, y: Motion) -> tuple[Floats, Floats]:
+        """J, f of s' = J s + f at many states: (states, n, n) and (states, n, np)."""
         n, nx = self.core.nu, self.core.nx
-        rates = np.zeros_like(s)
-        rates[:n] = s[n : 2 * n] + turning(self.core, u) @ s[:n]
+        size = 2 * n + nx
+        J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, len(self.stencils)))
+        J[:, :n, n : 2 * n] = np.eye(n)
+        if self.core.coordinates.euler_parameters:
+            J[:, :n, :n] = [turning(self.core, u) for u in y.u]
+        J[:, n:] = self._jacobians(y)
+        J[:, n:, np.flatnonzero(np.tile(~self.free, 2))] = 0.0  # prescribed motions are in f already
         for j, stencil in enumerate(self.stencils):
-            step = STEP / _size(s[:, j], u, z[:nx], n)
-            moved = [self.moved(q, u, z, k * step * s[:, j]) for k in CENTRAL]
-            each = evaluate(self.core, t, *(np.array(part) for part in zip(*moved, strict=True)), near)
-            rates[n:, j] = sum_of(_CENTRAL, tuple(each)) / step
-            beside = [evaluate(c, t, q[None], u[None], z[None], near)[0] for c in stencil.cores]
-            rates[n:, j] += sum_of(stencil.weights, tuple(beside))
-        return rates
+            f[:, n:, j] = sum_of(stencil.weights, tuple(evaluate(core, y) for core in stencil.cores))
+        return J, f
 
-    def moved(self, q: Floats, u: Floats, z: Floats, step: Floats) -> tuple[Floats, Floats, Floats]:
-        """The state after a small step along the directions of s."""
+    def _jacobians(self, y: Motion) -> Floats:
+        """Of (ud, x') by displacements, speeds and states of elements."""
+        if self.core.loops is None:
+            return np.array([self.exact(y, k) for k in range(len(y.t))])
+        if self._step is None:
+            self._step = self._safe_step(y)
+        if not self._step:
+            return np.array([self.exact(y, k) for k in range(len(y.t))])
+        return self._differences(y, self._step)
+
+    def exact(self, y: Motion, k: int) -> Floats:
+        """At one of the states."""
+        core = self.core
+        core.work.z[: core.nz] = y.z[k]
+        if core.loops is not None:
+            core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[k], -1
+        d = derivatives(core, self.room, float(y.t[k]), y.q[k], y.u[k])
+        return np.block([[d.ud_q, d.ud_u, d.ud_x], [d.x_rates_q, d.x_rates_u, d.x_rates_x]])
+
+    def _safe_step(self, y: Motion) -> float:
+        """A step with which differences agree with the exact Jacobian at the start, middle and end, or 0."""
+        some = sorted({0, len(y.t) // 2, len(y.t) - 1})
+        exact = np.array([self.exact(y, k) for k in some])
+        size = np.max(np.abs(exact), axis=(1, 2), keepdims=True)
+        for step in (STEP, STEP / 8, STEP / 64):
+            if np.all(np.abs(self._differences(y.at(some), step) - exact) <= _AGREE * size):
+                return step
+        return 0.0
+
+    def _differences(self, y: Motion, step: float) -> Floats:
         n, nx = self.core.nu, self.core.nx
-        there = z.copy()
-        there[:nx] += step[2 * n :]
-        return displaced(self.core, q, step[:n]), u + step[n : 2 * n], there
+        size = 2 * n + nx
+        J = np.zeros((len(y.t), n + nx, size))
+        lengths = np.repeat((1.0, 1.0 + np.max(np.abs(y.u), initial=0.0), 1.0), (n, n, nx))
+        for column in range(size):
+            d = np.zeros(size)
+            d[column] = step * lengths[column]
+            each = [evaluate(self.core, moved(self.core, y, np.tile(k * d, (len(y.t), 1)))) for k in CENTRAL]
+            J[:, :, column] = sum_of(_CENTRAL, tuple(each)) / d[column]
+        return J
 
-    def closed(self, t: float, q: Floats, u: Floats, near: Floats, s: Floats) -> Floats:
-        """s with the least change that meets the differentiated constraints; prescribed entries follow their signals."""
-        core, n = self.core, self.core.nu
-        s = s.copy()
-        given = prescribed_motion(core, self.stencils, t)
-        s[:n][~self.free], s[n : 2 * n][~self.free] = given[0][~self.free], given[1][~self.free]
-        if core.loops is None:
-            return s
-        holonomic = ~core.layout.chords.nonholonomic
-        P = _constraints(core, t, q, u, near)[0]
-        by_p = [
-            sum_of(x.weights, tuple(_constraints(c, t, q, u, near)[1] for c in x.cores)) for x in self.stencils
-        ]
-        m = len(P)
-        for j, own in enumerate(by_p):
-            s[:n, j] -= self._least(P[holonomic], P[holonomic] @ s[:n, j] + own[:m][holonomic])
-            step = STEP / _size(s[:, j], u, np.zeros(0), n)
-            ways = (
-                (displaced(core, q, k * step * s[:n, j]), u + k * step * s[n : 2 * n, j]) for k in CENTRAL
-            )
-            turned = sum_of(_CENTRAL, tuple(_constraints(core, t, *way, near)[1][m:] for way in ways)) / step
-            s[n : 2 * n, j] -= self._least(P, turned + own[m:])
+    # ------------------------------------------------------------ constraints
+    def closed(self, y: Motion, s: Floats) -> Floats:
+        """s at many states with the least change that meets the constraints; prescribed entries follow their signals."""
+        core, n, s = self.core, self.core.nu, s.copy()
+        for k, t in enumerate(y.t):
+            given = prescribed_motion(core, self.stencils, float(t))
+            s[k, :n][~self.free], s[k, n : 2 * n][~self.free] = given[0][~self.free], given[1][~self.free]
+            if core.loops is not None:
+                self._close(y, k, s[k])
         return s
+
+    def _close(self, y: Motion, k: int, s: Floats) -> None:
+        core, n = self.core, self.core.nu
+        holonomic = ~core.layout.chords.nonholonomic
+        P, _ = _constraints(core, y, k)
+        own = [sum_of(x.weights, tuple(_constraints(c, y, k)[1] for c in x.cores)) for x in self.stencils]
+        for j, by_p in enumerate(own):
+            s[:n, j] -= self._least(P[holonomic], P[holonomic] @ s[:n, j] + by_p[: len(P)][holonomic])
+            step = STEP / magnitude(core, s[None, :, j], y.at([k]))
+            there = [moved(core, y.at([k]), i * step * s[None, :, j]) for i in CENTRAL]
+            rates = sum_of(_CENTRAL, tuple(_constraints(core, x, 0)[1][len(P) :] for x in there)) / step
+            s[n : 2 * n, j] -= self._least(P, rates + by_p[len(P) :])
 
     def _least(self, P: Floats, gap: Floats) -> Floats:
         """Least change of the free entries that closes a gap."""
@@ -83,13 +176,28 @@ class Variation:
         return change
 
 
+def moved(core: Core, y: Motion, step: Floats) -> Motion:
+    """States after small steps (rows) in the directions of s."""
+    n = core.nu
+    q, z = displaced(core, y.q, step[:, :n]), y.z.copy()
+    z[:, : core.nx] += step[:, 2 * n :]
+    return Motion(y.t, q, y.u + step[:, n : 2 * n], z, y.cut)
+
+
 def displaced(core: Core, q: Floats, step: Floats) -> Floats:
-    """Coordinates after a small motion in the directions of the speeds; rows of many, or one."""
-    if not core.coordinates.euler_parameters:
-        return np.asarray(q + step)
-    return np.concatenate(
-        [np.zeros(0), *(c.hinge.move(q[c.q_slice], step[c.u_slice]) for c in core.coordinates.hinges)]
-    )
+    """Coordinates after small motions (rows) in the directions of the speeds."""
+    there = np.zeros_like(q)
+    for c in core.coordinates.hinges:
+        x, d = q[:, c.q_slice], step[:, c.u_slice]
+        k = c.hinge.euler_parameters
+        if k is None:
+            there[:, c.q_slice] = x + d
+            continue
+        e0, e, half = x[:, k, None], x[:, k + 1 : k + 4], 0.5 * d[:, k : k + 3]
+        turned = np.hstack((e0 - np.sum(half * e, axis=1)[:, None], e + e0 * half + np.cross(half, e)))
+        turned /= np.linalg.norm(turned, axis=1)[:, None]
+        there[:, c.q_slice] = np.hstack((x[:, :k] + d[:, :k], turned, x[:, k + 4 :] + d[:, k + 3 :]))
+    return there
 
 
 def difference(core: Core, a: Floats, b: Floats) -> Floats:
@@ -108,35 +216,51 @@ def difference(core: Core, a: Floats, b: Floats) -> Floats:
     return step
 
 
-def evaluate(core: Core, t: float, q: Floats, u: Floats, z: Floats, near: Floats) -> Floats:
-    """(ud, x') of many states of one time (rows)."""
-    times = np.full(len(q), t)
-    q, u = np.ascontiguousarray(q), np.ascontiguousarray(u)
-    with core.seeing(z):
+def evaluate(core: Core, y: Motion) -> Floats:
+    """(ud, x') of many states (rows)."""
+    parts = [_evaluate(core, y.at(slice(k, k + _ROWS))) for k in range(0, len(y.t), _ROWS)]
+    return np.concatenate(parts)
+
+
+def _evaluate(core: Core, y: Motion) -> Floats:
+    q, u = np.ascontiguousarray(y.q), np.ascontiguousarray(y.u)
+    with core.seeing(y.z):
         if core.loops is None:
-            ud = core.accelerations(times, q, u)
+            ud = core.accelerations(y.t, q, u)
         else:
-            core.chord_work.q[:], core.chord_work.pivot[:] = near, -1
+            core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[0], -1
             if core.loops.leader is not None:
-                core.loops.choose(t, q[0])
-            ud = core.loops.solve(times, q, u, np.tile(near, (len(q), 1))).ud
+                core.loops.choose(float(y.t[0]), q[0])
+            ud = core.loops.solve(y.t, q, u, y.cut).ud
     if not core.nx:
         return ud
-    x_rates = [core.state_rates(t, *row)[: core.nx] for row in zip(q, u, z, strict=True)]
-    return np.hstack((ud, np.array(x_rates)))
+    rates = [core.state_rates(float(t), *row)[: core.nx] for t, *row in zip(y.t, q, u, y.z, strict=True)]
+    return np.hstack((ud, np.array(rates)))
 
 
-def _constraints(core: Core, t: float, q: Floats, u: Floats, near: Floats) -> tuple[Floats, Floats]:
-    """P, and f and P u + P0 in one column."""
-    core.chord_work.q[:], core.chord_work.pivot[:] = near, -1
-    now = core.constraints(t, q, u)
+def _constraints(core: Core, y: Motion, k: int) -> tuple[Floats, Floats]:
+    """P, and f and P u + P0 in one column, at one of the states."""
+    core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[k], -1
+    now = core.constraints(float(y.t[k]), y.q[k], y.u[k])
     return now.partials, np.concatenate((now.residual, now.velocity))
 
 
-def _size(s: Floats, u: Floats, x: Floats, n: int) -> float:
-    """How large a change s is, compared with 1 for coordinates and with 1 + size for the others."""
-    parts = ((s[:n], 0.0 * u), (s[n : 2 * n], u), (s[2 * n :], x))
-    sizes = [
-        np.max(np.abs(d), initial=0.0) / (1.0 + np.max(np.abs(size), initial=0.0)) for d, size in parts
-    ]
-    return max(*(float(size) for size in sizes), 1e-300)
+def magnitude(core: Core, s: Floats, y: Motion) -> float:
+    """How large changes s (rows) are, compared with 1 for coordinates and with 1 + size for speeds and states."""
+    n, x = core.nu, y.z[:, : core.nx]
+    parts = (
+        (s[:, :n], 0.0),
+        (s[:, n : 2 * n], np.max(np.abs(y.u), initial=0.0)),
+        (s[:, 2 * n :], np.max(np.abs(x), initial=0.0)),
+    )
+    return max(*(float(np.max(np.abs(d), initial=0.0)) / (1.0 + float(size)) for d, size in parts), 1e-300)
+
+
+def _gauss(stages: int) -> tuple[Floats, Floats, Floats]:
+    """Nodes in (0, 1), coefficients a and weights b of Gauss collocation, order 2 stages."""
+    x, w = np.polynomial.legendre.leggauss(stages)
+    c = 0.5 * (x + 1.0)
+    powers = np.arange(1, stages + 1)
+    # sum_j a_ij c_j^(k-1) = c_i^k / k
+    a = np.linalg.solve(np.vander(c, increasing=True).T, (c[:, None] ** powers / powers).T).T
+    return c, a, 0.5 * w

@@ -19,6 +19,9 @@ _NAMES = {
     "Composite": "composite",
     "read": "files",
     "Parameter": "topology.parameter",
+    "Experiment": "experiment",
+    "Objective": "objective",
+    "design_study": "design_study",
     "check": "elements.check",
     "solids": "topology.solids",
     "TreemechError": "topology",
@@ -30,11 +33,14 @@ _NAMES = {
 }
 if TYPE_CHECKING:
     from .composite import Composite as Composite
+    from .design_study import design_study as design_study
     from .elements import *  # noqa: F403
     from .elements.check import check as check
     from .elements.entry import ElementCompileWarning as ElementCompileWarning
+    from .experiment import Experiment as Experiment
     from .files import read as read
     from .mechanism import Mechanism as Mechanism
+    from .objective import Objective as Objective
     from .run import Run as Run
     from .state import State as State
     from .system import System as System

@@ -1,15 +1,16 @@
 """Sensitivities of a whole run: how its motion, and anything computed from it, changes with parameters of the model."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics.core import Core
 from treemech.dynamics.parameter_derivatives import CENTRAL, STEP, sum_of, weights
-from treemech.dynamics.sensitivity import Variation, difference
+from treemech.dynamics.sensitivity import Motion, Variation, difference, magnitude, moved
 from treemech.dynamics.simulate import interpolate
+from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.topology import TreemechError
 
 from .parameters import Neighbours, Parametric, follow
@@ -55,33 +56,16 @@ class Sensitivities:
         mech, run, columns = self._mech, self.run, []
         twin = mech.with_parameters()
         follow(twin.core, mech.core)
-        variation = Variation(mech.core, ())
+        motion = Motion(run.t, run.q, run.u, run.z, run._cut)
         for j, beside in enumerate(mech.neighbours(self.parameters)):
-            step, s = STEP / self._size(j), self._s[:, :, j]
-            along = []
-            for k in CENTRAL:
-                moved = [
-                    variation.moved(*y, k * step * d) for *y, d in zip(run.q, run.u, run.z, s, strict=True)
-                ]
-                q, u, z = (np.array(part) for part in zip(*moved, strict=True))
-                along.append(_value(function, self._retrace(twin, run.t, q, u, z)))
-            here = [
-                _value(function, self._retrace(m, run.t, run.q, run.u, run.z)) for m in beside.mechanisms
-            ]
+            s = self._s[:, :, j]
+            step = STEP / magnitude(mech.core, s, motion)
+            there = [moved(mech.core, motion, k * step * s) for k in CENTRAL]
+            along = [_value(function, self._retrace(twin, *y[:4])) for y in there]
+            here = [_value(function, self._retrace(m, run.t, run.q, run.u, run.z)) for m in beside.mechanisms]
             central = sum_of(weights(CENTRAL) / step, tuple(along))
             columns.append(central + sum_of(beside.stencil.weights, tuple(here)))
         return np.stack(columns, axis=-1)
-
-    def _size(self, j: int) -> float:
-        sizes = [
-            np.max(np.abs(d[..., j]), initial=0.0) / (1.0 + np.max(np.abs(y), initial=0.0))
-            for d, y in (
-                (self.q, 0.0 * self.run.u),
-                (self.u, self.run.u),
-                (self.x, self.run.z[:, : self._mech.core.nx]),
-            )
-        ]
-        return max(*(float(size) for size in sizes), 1e-300)
 
     def __repr__(self) -> str:
         return f"Sensitivities of {self.run!r} by {', '.join(self.parameters)}"
@@ -89,6 +73,8 @@ class Sensitivities:
 
 class Sensitive(Parametric):
     """Methods of a Mechanism."""
+
+    _tree_derivatives: TreeDerivatives | None = None
 
     def sensitivities(
         self,
@@ -102,12 +88,10 @@ class Sensitive(Parametric):
 
         `start`: a state that does not depend on the parameters, or a function of the mechanism that makes it,
         ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function says what stays when a parameter
-        changes. First the motion is integrated, then, along its interpolant, the differentiated equations of motion, each
-        with rtol. The motion must be smooth: no contact that switches, no singular position passed, no element that
+        changes. First the motion is integrated, then, along it, the differentiated equations of motion
+        (dynamics.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular position passed, no element that
         remembers. Output at `t_eval`, default the steps of the motion.
         """
-        from scipy.integrate import solve_ivp
-
         mech = cast("Mechanism", self)
         names = list(mech.parameters) if parameters is None else list(parameters)
         beside = mech.neighbours(names)
@@ -118,39 +102,36 @@ class Sensitive(Parametric):
         if not run.success or run.singular or run.switched or run._dense is None:
             reason = run.message if not run.success else "it passes singular positions or switches"
             raise TreemechError(f"no sensitivities of this motion: {reason}")
-        motion = _Motion(mech.core, run)
-        sizes = np.array([abs(mech.parameters[name]) or 1.0 for name in names])
-        variation = Variation(mech.core, [b.stencil for b in beside])
-
-        def rates(t: float, y: Floats) -> Floats:
-            made = variation.rates(t, *motion(t), y.reshape(s.shape) / sizes)
-            return np.asarray((made * sizes).ravel())
-
+        along = _Along(mech.core, run)
+        breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
         times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
-        breaks = sorted({b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1})
-        found = np.zeros((len(times), *s.shape))
-        y, edges = (s * sizes).ravel(), [t0, *breaks, t1]
-        for a, b in zip(edges, edges[1:], strict=False):
-            own = (times >= a) & (times <= b)
-            piece = solve_ivp(rates, (a, b), y, "DOP853", dense_output=True, rtol=rtol, atol=1e-2 * rtol)
-            if not piece.success:
-                raise TreemechError(f"sensitivities fail at t = {piece.t[-1]:.6g} s: {piece.message}")
-            y = piece.y[:, -1]
-            found[own] = piece.sol(times[own]).T.reshape(-1, *s.shape) / sizes
-        states = [motion(float(t)) for t in times]
-        found = np.array([variation.closed(t, *y[:2], y[3], d) for t, y, d in zip(times, states, found, strict=True)])
-        q, u, z, cut = (np.array(part) for part in zip(*states, strict=True))
+        edges = np.unique(np.concatenate((run.t, breaks, times)))
+        variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
+        motion = along(times)
+        found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
+        found, cut = variation.closed(motion, found), motion.cut
 
         def retrace(other: "Mechanism", t: Floats, q: Floats, u: Floats, z: Floats) -> Run:
             def results(t: Floats, q: Floats, u: Floats, _: Floats, z: Floats) -> Any:
                 other.core.chord_work.q[:] = cut[0]
                 return other._results(t, q, u, None, z)
 
-            return Run(other.info, t, q, u, True, run.message, run.method, tracer=results, z=z, measures=other.wiring.measures)
+            return Run(
+                other.info,
+                t,
+                q,
+                u,
+                True,
+                run.message,
+                run.method,
+                tracer=results,
+                z=z,
+                measures=other.wiring.measures,
+            )
 
         whole = Run(
-            mech.info, times, q, u, True, run.message, run.method, run.statistics, mech._results, None, cut, z,
-            measures=mech.wiring.measures,
+            mech.info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None, cut,
+            motion.z, measures=mech.wiring.measures,
         )  # fmt: skip
         return Sensitivities(mech, whole, names, found, retrace)
 
@@ -169,34 +150,44 @@ class Sensitive(Parametric):
         run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
         if not run.success:
             raise TreemechError(f"no sensitivities of this motion: {run.message}")
-        variation = Variation(mech.core, [b.stencil for b in beside])
-        none, cut = np.zeros((2 * mech.nu + mech.core.nx, len(names))), run._results().cut_q
-        found = [
-            variation.closed(t, q, u, near, none) for t, q, u, near in zip(run.t, run.q, run.u, cut, strict=True)
-        ]
+        variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
+        cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
+        z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
+        found = variation.closed(Motion(run.t, run.q, run.u, z, cut), none)
 
         def retrace(other: "Mechanism", t: Floats, q: Floats, u: Floats, z: Floats) -> Run:
             def results(t: Floats, q: Floats, u: Floats, *_: Any) -> Any:
                 q, u, ud = _driven(other, t, q, u, cut)
                 return other._driven_results(t, q, u, ud, _named(other, cut[0]))
 
-            return Run(other.info, t, q, u, True, run.message, "KSP", tracer=results, z=z, measures=other.wiring.measures)
+            return Run(
+                other.info,
+                t,
+                q,
+                u,
+                True,
+                run.message,
+                "KSP",
+                tracer=results,
+                z=z,
+                measures=other.wiring.measures,
+            )
 
-        return Sensitivities(mech, run, names, np.array(found), retrace)
+        return Sensitivities(mech, run, names, found, retrace)
 
 
-class _Motion:
-    """q, u, z and cut hinges of a run at any time."""
+class _Along:
+    """States of a run at any times."""
 
     def __init__(self, core: Core, run: Run) -> None:
         self.core, self.run, self.euler = core, run, core.coordinates.euler_parameters
 
-    def __call__(self, t: float) -> tuple[Floats, Floats, Floats, Floats]:
+    def __call__(self, t: Floats) -> Motion:
         dense: Any = self.run._dense
         times, table, method, _ = dense
-        y = interpolate(method, times, table, np.array([t]), self.euler)
-        (q, u), rest = self.core.states(np.array([t]), y), self.core.unpack(y)
-        return q[0], u[0], rest.z[0], rest.cut[0]
+        y = interpolate(method, times, table, t, self.euler)
+        (q, u), rest = self.core.states(t, y), self.core.unpack(y)
+        return Motion(t, q, u, rest.z, rest.cut)
 
 
 def _start(
@@ -217,7 +208,8 @@ def _start(
     for j, (name, b) in enumerate(zip(names, beside, strict=True)):
         states = [make(m) for m in b.mechanisms]
         steps = [
-            np.concatenate((difference(mech.core, state.q, x.q), x.u - state.u, x.x - state.x)) for x in states
+            np.concatenate((difference(mech.core, state.q, x.q), x.u - state.u, x.x - state.x))
+            for x in states
         ]
         if max(float(np.max(np.abs(step[:n]), initial=0.0)) for step in steps) > _JUMP:
             raise TreemechError(
@@ -237,9 +229,7 @@ def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str]) -> No
             raise TreemechError(f"no sensitivities by {name!r}: it moves a time at which a signal breaks.")
 
 
-def _driven(
-    mech: "Mechanism", t: Floats, q: Floats, u: Floats, cut: Floats
-) -> tuple[Floats, Floats, Floats]:
+def _driven(mech: "Mechanism", t: Floats, q: Floats, u: Floats, cut: Floats) -> tuple[Floats, Floats, Floats]:
     """q, u with prescribed entries of this mechanism, and accelerations that follow from the constraints."""
     q, u, ud, free = q.copy(), u.copy(), np.zeros_like(u), mech._free({})
     for k in range(len(t)):
@@ -250,6 +240,13 @@ def _driven(
             now = mech.core.constraints(float(t[k]), q[k], u[k], ud[k])
             ud[k, free] = -np.linalg.lstsq(now.partials[:, free], now.bias, rcond=1e-9)[0]
     return q, u, ud
+
+
+def derivative_room(mech: "Mechanism") -> TreeDerivatives:
+    """Room for exact derivatives, made once."""
+    if mech._tree_derivatives is None:
+        mech._tree_derivatives = TreeDerivatives(mech.core)
+    return mech._tree_derivatives
 
 
 def _named(mech: "Mechanism", cut: Floats) -> dict[str, Floats]:
