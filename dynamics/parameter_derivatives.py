@@ -98,7 +98,8 @@ def prescribed_motion(core: Core, stencils: tuple[Stencil, ...], t: float) -> Fl
 
 def prescribed_accelerations(core: Core, stencils: tuple[Stencil, ...], t: float) -> Floats:
     """(nu, np) of ud."""
-    return prescribed_motion(core, stencils, t)[2]
+    found: Floats = prescribed_motion(core, stencils, t)[2]
+    return found
 
 
 def sum_of(weights: Floats, values: tuple[Floats, ...]) -> Floats:

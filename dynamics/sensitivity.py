@@ -42,8 +42,8 @@ class Motion(NamedTuple):
     z: Floats
     cut: Floats
 
-    def at(self, rows: object) -> "Motion":
-        return Motion(*(part[rows] for part in self))  # type: ignore[index]
+    def at(self, rows: slice | list[int]) -> "Motion":
+        return Motion(*(part[rows] for part in self))
 
 
 class Variation:
@@ -263,4 +263,4 @@ def _gauss(stages: int) -> tuple[Floats, Floats, Floats]:
     powers = np.arange(1, stages + 1)
     # sum_j a_ij c_j^(k-1) = c_i^k / k
     a = np.linalg.solve(np.vander(c, increasing=True).T, (c[:, None] ** powers / powers).T).T
-    return c, a, 0.5 * w
+    return c, np.asarray(a, dtype=np.float64), 0.5 * w

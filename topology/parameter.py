@@ -120,7 +120,7 @@ class Expression:
         arrays = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in inputs))
         made = np.empty(arrays[0].shape, dtype=object)
         for k in np.ndindex(made.shape):
-            made[k] = Expression(op, *(a[k] for a in arrays))
+            made[k] = Expression(op, *(a[k] for a in arrays))  # type: ignore[arg-type]
         return made
 
     def __add__(self, other: Any) -> Any:

@@ -21,7 +21,7 @@ _NAMES = {
     "Parameter": "topology.parameter",
     "Experiment": "experiment",
     "Objective": "objective",
-    "design_study": "design_study",
+    "design_study": "designs",
     "check": "elements.check",
     "solids": "topology.solids",
     "TreemechError": "topology",
@@ -33,7 +33,7 @@ _NAMES = {
 }
 if TYPE_CHECKING:
     from .composite import Composite as Composite
-    from .design_study import design_study as design_study
+    from .designs import design_study as design_study
     from .elements import *  # noqa: F403
     from .elements.check import check as check
     from .elements.entry import ElementCompileWarning as ElementCompileWarning
