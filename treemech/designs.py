@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treemech.dynamics.simulate import ProgressBar
 from treemech.topology import ElementError, TreemechError, unknown
 
-from .experiment import Experiment, Scalar, gradient, scalar
+from .experiment import Experiment, Quantity, gradient, scalar
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -117,7 +117,7 @@ def design_study(
     mech: "Mechanism",
     experiment: Experiment,
     designs: Mapping[str, Any] | Sequence[Mapping[str, float]],
-    measures: Mapping[str, Scalar] | Sequence[str],
+    measures: Mapping[str, Quantity] | Sequence[str],
     derivatives: bool = False,
     progress: bool | Callable[[float], None] = False,
 ) -> DesignTable:
@@ -166,7 +166,7 @@ def _trial(
     experiment: Experiment,
     values: Mapping[str, float],
     names: list[str],
-    wanted: Mapping[str, Scalar],
+    wanted: Mapping[str, Quantity],
     derivatives: bool,
 ) -> Trial:
     own = {name: values[name] for name in names}

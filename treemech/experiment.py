@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 Floats = NDArray[np.float64]
-Scalar = str | Callable[[Run], float]  # "max A.q", or a function of a Run
+Quantity = str | Callable[[Run], Any]  # "max A.q", or a function of a Run
 _STATISTICS = ("final", "max", "min", "mean", "rms")
 
 
@@ -69,19 +69,25 @@ class Experiment:
         return mech.sensitivities(self.t_span, self.start, parameters, self.t_eval, self.rtol)
 
 
-def scalar(what: Scalar, run: Run) -> float:
-    """One number of a run: "final", "max", "min", "mean" or "rms" of a measure, "max A.q", or what a function says."""
+def value(what: Quantity, run: Run) -> Any:
+    """Of a run: "final", "max", "min", "mean" or "rms" of a measure, "max A.q", or what a function says."""
     if isinstance(what, str):
         statistic, measure = _parts(what)
         return _statistic(statistic, run.t, run.measure(measure))[0]
-    value = np.asarray(what(run), dtype=np.float64)
-    if value.shape != ():
-        raise ElementError(f"a function of the run gives shape {value.shape}; wanted one number.")
-    return float(value)
+    found = np.asarray(what(run), dtype=np.float64)
+    return found if found.ndim else float(found)
 
 
-def gradient(what: Scalar, found: Sensitivities) -> Floats:
-    """(np,) its derivatives by the parameters."""
+def scalar(what: Quantity, run: Run) -> float:
+    """The same, one number only."""
+    found = value(what, run)
+    if not isinstance(found, float):
+        raise ElementError(f"a function of the run gives shape {found.shape}; wanted one number.")
+    return found
+
+
+def gradient(what: Quantity, found: Sensitivities) -> Floats:
+    """(..., np) its derivatives by the parameters."""
     if callable(what):
         return found.of(what)
     statistic, measure = _parts(what)
