@@ -53,9 +53,11 @@ class Variation:
         self.core, self.room, self.stencils = core, room, tuple(stencils)
         self.free: NDArray[np.bool_] = free_speeds(core)
         self._step: float | None = None
+        self._agree = 0.0
 
     def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
         """s at the edges (steps of the motion, and wherever it breaks): (edges, 2 nu + nx, np), to rtol."""
+        self._agree, self._step = max(_AGREE, 0.1 * rtol), None
         coarse = self._collocated(motion, edges, start, 1)
         for halving in range(1, _HALVINGS):
             fine = self._collocated(motion, edges, start, 2**halving)
@@ -129,8 +131,8 @@ class Variation:
         some = sorted({0, len(y.t) // 2, len(y.t) - 1})
         exact = np.array([self.exact(y, k) for k in some])
         size = np.max(np.abs(exact), axis=(1, 2), keepdims=True)
-        for step in (STEP, STEP / 8, STEP / 64):
-            if np.all(np.abs(self._differences(y.at(some), step) - exact) <= _AGREE * size):
+        for step in (STEP, STEP / 4, STEP / 16, STEP / 64):
+            if np.all(np.abs(self._differences(y.at(some), step) - exact) <= self._agree * size):
                 return step
         return 0.0
 

@@ -4,11 +4,15 @@ So everything below sees numbers only, and every such thing can be made again wi
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .parameter import Expression, Parameter
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Declaration(NamedTuple):
@@ -70,6 +74,26 @@ def parameters_in(thing: Any) -> Iterator[Parameter]:
 def depends(thing: Any) -> bool:
     """Whether there is a parameter in it."""
     return next(parameters_in(thing), None) is not None
+
+
+class Property:
+    """A property of a thing that depends on parameters: looked up once they have values."""
+
+    def __init__(self, thing: Any, name: str) -> None:
+        self.declared = Declaration(getattr, (thing, name), {})
+
+
+def declarable(make: F) -> F:
+    """A function whose results (frozen dataclasses with a field `declared`) may be made with parameters for numbers."""
+
+    @wraps(make)
+    def call(*args: Any, **options: Any) -> Any:
+        if not depends((args, options)):
+            return make(*args, **options)
+        made = make(*remade(args, {}), **remade(options, {}))
+        return replace(made, declared=Declaration(call, args, options))
+
+    return call  # type: ignore[return-value]
 
 
 class Declarable(type):

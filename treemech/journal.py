@@ -5,8 +5,8 @@ from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
 from treemech.topology import Attachment, Body, Connection, ElementError, TreemechError
-from treemech.topology.declared import Declaration, mapped, parameters_in, remade
-from treemech.topology.parameter import Parameter
+from treemech.topology.declared import Property, mapped, parameters_in, remade
+from treemech.topology.parameter import Expression, Parameter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,7 +84,5 @@ def _lasting(x: Any) -> Any:
 
 
 def _numbers(thing: Any) -> Any:
-    """With the values the parameters were declared with; handles stay what they are, as they have their numbers already."""
-    return mapped(
-        thing, lambda x: x if isinstance(getattr(x, "declared", None), Declaration) else remade(x, {})
-    )
+    """With the values the parameters were declared with; elements and attachments have their numbers already."""
+    return mapped(thing, lambda x: remade(x, {}) if isinstance(x, (Expression, Property)) else x)
