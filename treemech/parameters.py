@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treemech.dynamics.core import Core
 from treemech.dynamics.parameter_derivatives import AHEAD, CENTRAL, STEP, Stencil, weights
-from treemech.topology import Body, Connection, ElementError, TreemechError, unknown
+from treemech.topology import Body, Connection, ElementError, TreemechError
 from treemech.topology.declared import remade
 from treemech.topology.parameter import Parameter, as_value
 
@@ -96,7 +96,8 @@ class Parametric:
         origin = _origin(self)
         for name in names:
             if name not in origin.values:
-                raise ElementError(unknown("parameter", name, origin.values))
+                known = ", ".join(map(repr, origin.values)) or "none"
+                raise ElementError(f"there is no parameter {name!r}: there are {known}.")
         return origin
 
 

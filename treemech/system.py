@@ -353,7 +353,7 @@ class System(Journal):
         parts = [a.element for a in (*applied, *(part for c in composites for part in c.parts))]
         elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
         for element in elements:
-            if not type(element).__module__.startswith("treemech."):
+            if origin is None and not type(element).__module__.startswith("treemech."):
                 from treemech.elements.check import probe  # only where somebody else's element is met
 
                 probe(element)
