@@ -165,7 +165,8 @@ class Variation:
         P, _ = _constraints(core, y, k)
         own = [sum_of(x.weights, tuple(_constraints(c, y, k)[1] for c in x.cores)) for x in self.stencils]
         for j, by_p in enumerate(own):
-            s[:n, j] -= self._least(P[holonomic], P[holonomic] @ s[:n, j] + by_p[: len(P)][holonomic])
+            gap = P[:, self.free] @ s[:n, j][self.free] + by_p[: len(P)]
+            s[:n, j] -= self._least(P[holonomic], gap[holonomic])
             step = STEP / magnitude(core, s[None, :, j], y.at([k]))
             there = [moved(core, y.at([k]), i * step * s[None, :, j]) for i in CENTRAL]
             rates = sum_of(_CENTRAL, tuple(_constraints(core, x, 0)[1][len(P) :] for x in there)) / step
