@@ -27,15 +27,17 @@ class Journal:
         self.parameters: dict[str, Parameter] = {}
         self._inside = False
 
-    def _known(self, thing: Any, where: str) -> None:
-        """Keep the parameters in a thing by name; one name has one value."""
-        for p in parameters_in(thing):
+    def _known(self, thing: Any, where: str) -> bool:
+        """Keep the parameters in a thing by name, one value each; whether there are any."""
+        found = list(parameters_in(thing))
+        for p in found:
             other = self.parameters.setdefault(p.name, p)
             if other.value != p.value:
                 raise ElementError(
                     f"{where}: two parameters are named {p.name!r}, with the values {other.value:g} and {p.value:g}: give "
                     "each a name of its own, or use the same one."
                 )
+        return bool(found)
 
 
 def recorded(method: F) -> F:
@@ -46,10 +48,12 @@ def recorded(method: F) -> F:
         if self._inside:
             return method(self, *args, **options)
         kept = Call(method.__name__, mapped(args, _lasting), mapped(options, _lasting))
-        self._known((kept.args, kept.options), f"{method.__name__} {args[0] if args else ''!r}")
+        given: tuple[Any, Any] = (kept.args, kept.options)
+        if self._known(given, f"{method.__name__} {args[0] if args else ''!r}"):
+            given = _numbers(given)
         self._inside = True
         try:
-            result = method(self, *_numbers(kept.args), **_numbers(kept.options))
+            result = method(self, *given[0], **given[1])
         finally:
             self._inside = False
         self.calls.append(kept)

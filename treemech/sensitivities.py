@@ -97,6 +97,8 @@ class Sensitive(Parametric):
         beside = mech.neighbours(names)
         _refuse(mech, beside, names)
         t0, t1 = (float(t) for t in t_span)
+        if not t1 > t0:
+            raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
         state, s = _start(mech, start, t0, beside, names)
         run = mech.simulate((t0, t1), state, rtol=rtol, dense_output=True)
         if not run.success or run.singular or run.switched or run._dense is None:
