@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Start = State | Callable[["Mechanism"], State] | None
-# mechanism, t, q, u, z -> the run through these states
-Retrace = Callable[["Mechanism", Floats, Floats, Floats, Floats], Run]
+Results = Callable[["Mechanism", Motion], Any]  # what follows from the states of a motion
 _JUMP = 0.5  # a start that moves so much with a step of a parameter is another branch
 
 
@@ -40,12 +39,12 @@ class Sensitivities:
     """
 
     def __init__(
-        self, mech: "Mechanism", run: Run, names: Sequence[str], s: Floats, retrace: Retrace
+        self, mech: "Mechanism", run: Run, names: Sequence[str], motion: Motion, s: Floats, results: Results
     ) -> None:
         n = mech.nu
         self.run, self.parameters = run, list(names)
         self.q, self.u, self.x = s[:, :n], s[:, n : 2 * n], s[:, 2 * n :]
-        self._mech, self._s, self._retrace = mech, s, retrace
+        self._mech, self._motion, self._s, self._results = mech, motion, s, results
 
     def of(self, what: str | Callable[[Run], Any]) -> Floats:
         """Derivatives of a measure over time (n, np), or of any smooth function of the run, (..., np).
@@ -53,19 +52,29 @@ class Sensitivities:
         The function is called for runs next to this one, on the same times: what it depends on may be anything a Run has.
         """
         function = (lambda run: run.measure(what)) if isinstance(what, str) else what
-        mech, run, columns = self._mech, self.run, []
+        mech, motion, columns = self._mech, self._motion, []
         twin = mech.with_parameters()
         follow(twin.core, mech.core)
-        motion = Motion(run.t, run.q, run.u, run.z, run._cut)
         for j, beside in enumerate(mech.neighbours(self.parameters)):
             s = self._s[:, :, j]
             step = STEP / magnitude(mech.core, s, motion)
             there = [moved(mech.core, motion, k * step * s) for k in CENTRAL]
-            along = [_value(function, self._retrace(twin, *y[:4])) for y in there]
-            here = [_value(function, self._retrace(m, run.t, run.q, run.u, run.z)) for m in beside.mechanisms]
+            along = [_value(function, self._retrace(twin, y)) for y in there]
+            here = [_value(function, self._retrace(m, motion)) for m in beside.mechanisms]
             central = sum_of(weights(CENTRAL) / step, tuple(along))
             columns.append(central + sum_of(beside.stencil.weights, tuple(here)))
         return np.stack(columns, axis=-1)
+
+    def _retrace(self, mech: "Mechanism", y: Motion) -> Run:
+        """A run of another mechanism through these states, which need not be its own motion."""
+
+        def tracer(t: Floats, q: Floats, u: Floats, _: Floats, z: Floats) -> Any:
+            mech.core.chord_work.q[:], mech.core.chord_work.pivot[:] = y.cut[0], -1
+            return self._results(mech, Motion(t, q, u, z, y.cut))
+
+        return Run(
+            mech.info, y.t, y.q, y.u, True, "", self.run.method, tracer=tracer, z=y.z, measures=mech.wiring.measures
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Sensitivities of {self.run!r} by {', '.join(self.parameters)}"
@@ -89,53 +98,37 @@ class Sensitive(Parametric):
         `start`: a state that does not depend on the parameters, or a function of the mechanism that makes it,
         ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function says what stays when a parameter
         changes. First the motion is integrated, then, along it, the differentiated equations of motion
-        (dynamics.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular position passed, no element that
-        remembers. Output at `t_eval`, default the steps of the motion.
+        (dynamics.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular position
+        passed, no prescribed rate that jumps, no element that remembers. Output at `t_eval`, default the steps of the motion.
         """
         mech = cast("Mechanism", self)
         names = list(mech.parameters) if parameters is None else list(parameters)
         beside = mech.neighbours(names)
-        _refuse(mech, beside, names)
         t0, t1 = (float(t) for t in t_span)
         if not t1 > t0:
             raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
+        breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
+        _refuse(mech, beside, names, breaks)
         state, s = _start(mech, start, t0, beside, names)
         run = mech.simulate((t0, t1), state, rtol=rtol, dense_output=True)
         if not run.success or run.singular or run.switched or run._dense is None:
             reason = run.message if not run.success else "it passes singular positions or switches"
             raise TreemechError(f"no sensitivities of this motion: {reason}")
         along = _Along(mech.core, run)
-        breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
         times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
         edges = np.unique(np.concatenate((run.t, breaks, times)))
         variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
         motion = along(times)
         found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
-        found, cut = variation.closed(motion, found), motion.cut
-
-        def retrace(other: "Mechanism", t: Floats, q: Floats, u: Floats, z: Floats) -> Run:
-            def results(t: Floats, q: Floats, u: Floats, _: Floats, z: Floats) -> Any:
-                other.core.chord_work.q[:] = cut[0]
-                return other._results(t, q, u, None, z)
-
-            return Run(
-                other.info,
-                t,
-                q,
-                u,
-                True,
-                run.message,
-                run.method,
-                tracer=results,
-                z=z,
-                measures=other.wiring.measures,
-            )
+        found = variation.closed(motion, found)
 
         whole = Run(
-            mech.info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None, cut,
-            motion.z, measures=mech.wiring.measures,
+            mech.info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None,
+            motion.cut, motion.z, measures=mech.wiring.measures,
         )  # fmt: skip
-        return Sensitivities(mech, whole, names, found, retrace)
+        return Sensitivities(
+            mech, whole, names, motion, found, lambda other, y: other._results(y.t, y.q, y.u, None, y.z)
+        )
 
     def kinematic_sensitivities(
         self, t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None
@@ -155,27 +148,13 @@ class Sensitive(Parametric):
         variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
         cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
         z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
-        found = variation.closed(Motion(run.t, run.q, run.u, z, cut), none)
+        motion = Motion(run.t, run.q, run.u, z, cut)
+        found = variation.closed(motion, none)
 
-        def retrace(other: "Mechanism", t: Floats, q: Floats, u: Floats, z: Floats) -> Run:
-            def results(t: Floats, q: Floats, u: Floats, *_: Any) -> Any:
-                q, u, ud = _driven(other, t, q, u, cut)
-                return other._driven_results(t, q, u, ud, _named(other, cut[0]))
+        def results(other: "Mechanism", y: Motion) -> Any:
+            return other._driven_results(*_driven(other, y), _named(other, y.cut[0]))
 
-            return Run(
-                other.info,
-                t,
-                q,
-                u,
-                True,
-                run.message,
-                "KSP",
-                tracer=results,
-                z=z,
-                measures=other.wiring.measures,
-            )
-
-        return Sensitivities(mech, run, names, found, retrace)
+        return Sensitivities(mech, run, names, motion, found, results)
 
 
 class _Along:
@@ -221,27 +200,35 @@ def _start(
     return state, s
 
 
-def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str]) -> None:
-    """Motions that are not smooth in their parameters."""
-    if mech.core.nz > mech.core.nx:
+def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], breaks: list[float]) -> None:
+    """Motions that are not smooth, in time or in their parameters."""
+    core = mech.core
+    if core.nz > core.nx:
         raise TreemechError("no sensitivities of this model: elements or controllers in it remember.")
-    own = [signal.breaks for signal in mech.core.layout.signals]
+    own = [signal.breaks for signal in core.layout.signals]
     for name, b in zip(names, beside, strict=True):
         if any([signal.breaks for signal in m.core.layout.signals] != own for m in b.mechanisms):
             raise TreemechError(f"no sensitivities by {name!r}: it moves a time at which a signal breaks.")
+    for signal in (core.layout.signals[k] for k in core.layout.kinematic):
+        for t in (t for t in breaks if t in signal.breaks):
+            before, after = (signal.at(t + side * 1e-9 * (1.0 + abs(t))).rate for side in (-1.0, 1.0))
+            if abs(after - before) > 1e-6 * (1.0 + abs(before)):
+                raise TreemechError(
+                    f"no sensitivities of this motion: a prescribed rate jumps at t = {t:g} s."
+                )
 
 
-def _driven(mech: "Mechanism", t: Floats, q: Floats, u: Floats, cut: Floats) -> tuple[Floats, Floats, Floats]:
-    """q, u with prescribed entries of this mechanism, and accelerations that follow from the constraints."""
-    q, u, ud, free = q.copy(), u.copy(), np.zeros_like(u), mech._free({})
-    for k in range(len(t)):
+def _driven(mech: "Mechanism", y: Motion) -> tuple[Floats, Floats, Floats, Floats]:
+    """t, q, u with prescribed entries of this mechanism, and accelerations that follow from the constraints."""
+    q, u, ud, free = y.q.copy(), y.u.copy(), np.zeros_like(y.u), mech._free({})
+    for k, t in enumerate(y.t.tolist()):
         for d in mech._drives():
-            q[k, d.q], u[k, d.u], ud[k, d.u] = d.signal.at(float(t[k]))
+            q[k, d.q], u[k, d.u], ud[k, d.u] = d.signal.at(t)
         if mech.core.loops is not None:
-            mech.core.chord_work.q[:], mech.core.chord_work.pivot[:] = cut[k], -1
-            now = mech.core.constraints(float(t[k]), q[k], u[k], ud[k])
+            mech.core.chord_work.q[:], mech.core.chord_work.pivot[:] = y.cut[k], -1
+            now = mech.core.constraints(t, q[k], u[k], ud[k])
             ud[k, free] = -np.linalg.lstsq(now.partials[:, free], now.bias, rcond=1e-9)[0]
-    return q, u, ud
+    return y.t, q, u, ud
 
 
 def derivative_room(mech: "Mechanism") -> TreeDerivatives:

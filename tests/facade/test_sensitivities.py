@@ -162,6 +162,15 @@ def test_what_has_no_sensitivities_says_why():
     assert np.max(np.abs(level.q[:, 0, 0] - want)) < RUN * np.max(want)
 
 
+def test_a_prescribed_rate_that_jumps_is_refused():
+    system = tm.System("jump")
+    bob = system.body("bob", tm.Parameter("m", 1.0), (1, 1, 1))
+    system.connect("pin", tm.Revolute("z"), system.ground, bob)
+    system.prescribe("pin", tm.Function(lambda t: t if t < 0.5 else 0.5, (0.5,)))
+    with pytest.raises(tm.TreemechError, match="a prescribed rate jumps at t = 0.5 s"):
+        system.build().sensitivities((0, 1))
+
+
 # ---------------------------------------------------------------- objectives
 @pytest.mark.parametrize(
     "what", ["final height", "max height", "min height", "mean coupler.velocity[2]", "rms A.q"]
