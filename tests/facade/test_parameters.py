@@ -104,13 +104,12 @@ def test_errors_name_parameters_bodies_and_elements():
         mech.with_parameters(m=-2.0)
     with pytest.raises(tm.ElementError, match="parameter 'l' is inf; wanted a finite number"):
         mech.with_parameters(l=np.inf)
-    system, r = tm.System("gears"), tm.Parameter("r", 0.2)
-    one, two = (system.body(n, 1.0, (1, 1, 1)) for n in ("one", "two"))
-    system.connect("A", tm.Revolute("z"), system.ground, one)
-    system.connect("B", tm.Revolute("z"), system.ground, two)
-    system.couple("mesh", tm.Gear(ratio=r), "A", "B")
-    with pytest.raises(tm.ElementError, match="couple 'mesh': .*Gear"):
-        system.build().with_parameters(r=0.0)
+    system, r = tm.System("ramp"), tm.Parameter("r", 0.2)
+    bob = system.body("bob", 1.0, (1, 1, 1))
+    system.connect("A", tm.Revolute("z"), system.ground, bob)
+    system.load("push", tm.Moment(z=tm.Spline([0, r], [0, 1])), bob)
+    with pytest.raises(tm.ElementError, match="load 'push': Spline: times .* increasing"):
+        system.build().with_parameters(r=-1.0)
     with pytest.raises(
         tm.ElementError, match="'third': two parameters are named 'r', with the values 0.2 and 0.3"
     ):
