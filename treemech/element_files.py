@@ -27,7 +27,7 @@ from .spots import FileFault, Spot, shown
 
 _PARTS = (Profile, WrapCylinder, WrapSphere)  # no elements, but in fields of some
 _MARKS: tuple[tuple[type, ...], ...] = ((), (np.ndarray,), (Constant,), (np.ndarray, Constant))
-_JOINED = ("n_ends", "n_arguments", "n_coordinates")  # known when it is connected
+_JOINED = ("n_ends", "n_arguments")  # known when it is connected
 _FUNCTION = (
     "a file holds no code. Write a signal as tm.Spline(times, values) or another kind of signal, an element as a class "
     f"of a package with an entry point in the group {GROUP!r}."
@@ -77,8 +77,10 @@ def class_of(spot: Spot) -> type:
         return built_in()[kind]
     for point in entry_points(group=GROUP, name=kind):
         if package_of(point) == package:
-            with spot["kind"].blamed():
+            try:
                 cls = point.load()
+            except Exception as error:  # whatever their module does
+                spot["kind"].fail(f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}")
             if isclass(cls) and issubclass(cls, Element):
                 return cls
             spot["kind"].fail(f"the entry point {kind!r} of {package!r} is no class of elements.")
@@ -204,6 +206,8 @@ def element_from(spot: Spot, *roles: type) -> Any:
         element = cls(**given)
         if isinstance(element, Element):
             parameters(element)  # refuses what is no number
+        if isinstance(element, elements.Hinge):
+            element.base()  # and what is no axis
         return element
 
 
@@ -221,17 +225,8 @@ def value_from(spot: Spot) -> Any:
             return np.array(value_from(spot["array"]))
     if set(value) == {"by number"}:
         with spot.blamed():
-            return {int(k): value_from(x) for k, x in spot.named("by number").items()}
+            return {int(k): value_from(x) for k, x in spot.entries("by number").items()}
     return {k: value_from(spot[k]) for k in value}
-
-
-def signal_from(spot: Spot) -> Any:
-    """A number, the name of an input or a signal."""
-    if isinstance(spot.value, dict):
-        return element_from(spot, elements.Signal)
-    if isinstance(spot.value, (list, bool)) or spot.value is None:
-        spot.fail(f"is {shown(spot.value)}; wanted a number or a signal.")
-    return spot.value
 
 
 def place_from(spot: Spot) -> tuple[Any, Any]:
@@ -300,11 +295,13 @@ def same(a: Any, b: Any, strict: bool = False) -> bool:
         return np.array_equal(a, b) and (a.dtype != b.dtype or a.tobytes() == b.tobytes())
     if isinstance(a, sequences) and isinstance(b, sequences):
         return len(a) == len(b) and all(same(x, y, strict) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return list(a) == list(b) and all(same(x, b[k], strict) for k, x in a.items())
     if isinstance(a, (Element, *_PARTS)):
         return type(a) is type(b) and same(_content(a), _content(b), strict)
-    return bool(np.all(a == b))
+    return bool(a == b)
 
 
 def _content(thing: Any) -> dict[str, Any]:

@@ -64,9 +64,11 @@ class Spot:
             self.fail(f"is {shown(self.value)}; wanted a list [...].")
         return [self[k] for k in range(len(self.value))]
 
-    def named(self, key: str) -> "dict[str, Spot]":
-        """The entries of the object in a field, by name; none if there is no such field."""
-        return {name: self[key][name] for name in self[key].object().value} if key in self else {}
+    def entries(self, key: str | None = None) -> "dict[str, Spot]":
+        """The entries of an object, or of the one in a field, by name; none if there is no such field."""
+        if key is not None:
+            return self[key].entries() if key in self else {}
+        return {name: self[name] for name in self.object().value}
 
     def text(self) -> str:
         if not isinstance(self.value, str):
