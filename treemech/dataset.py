@@ -99,7 +99,7 @@ def to_xarray(run: Run) -> Any:
         columns = _stacked([getattr(e, name) for e in elements.values()])
         put(f"element_{name}", {"element": list(elements)}, columns, units, f"{name} of elements")
     for name in ("deformation", "effort"):
-        found = {e: getattr(motion, name).reshape(n, -1).T for e, motion in elements.items()}
+        found = {e: np.atleast_2d(getattr(motion, name).T) for e, motion in elements.items()}
         rows = {f"{e}[{k}]" if len(x) > 1 else e: row for e, x in found.items() for k, row in enumerate(x)}
         put(name, {f"{name}_of": list(rows)}, _stacked(list(rows.values())), "", f"{name} of elements")
     inputs = {name: run.input(name) for name, _, _ in info.inputs}
@@ -121,7 +121,7 @@ def read_netcdf(path: Path) -> Any:
     """The data set of a NetCDF file, in memory."""
     try:
         return _xarray().load_dataset(path)
-    except (ValueError, OSError, TypeError) as error:
+    except Exception as error:  # what its backends raise is theirs to choose
         raise TreemechError(f"{path.name} cannot be read as NetCDF: {error}") from None
 
 
