@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 from copy import copy
 from dataclasses import dataclass
@@ -315,6 +316,19 @@ PENDULUM = """\
   ]
 }
 """
+
+
+def test_the_page_shows_what_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "files.md").read_text()
+    first, *rest = re.findall(r"```python\n(.*?)```", page, re.S)
+    scope = {}
+    exec(first, scope)
+    assert Path("pendulum.json").read_text() == re.search(r"```json\n(.*?)```", page, re.S)[1]
+    for code in rest:
+        exec(code, scope)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 2 and all(f"# {line}\n" in page for line in said)
 
 
 # ---------------------------------------------------------------- what cannot be written
