@@ -13,6 +13,7 @@ from treemech.kinematics.assembly import pivoted, rank
 from treemech.kinematics.plan import PRESCRIBED_U
 
 from .core import Core, Floats
+from .parameter_derivatives import Stencil, equations_by_parameters, prescribed_accelerations
 from .row_derivatives import RowDerivatives, row_derivatives
 from .tree_room import TreeDerivatives
 
@@ -34,6 +35,9 @@ class Derivatives(NamedTuple):
     x_rates_q: Floats  # (nx, nu)
     x_rates_u: Floats
     x_rates_x: Floats  # (nx, nx)
+    ud_p: Floats  # (nu, np) by parameters, at fixed q, u, x
+    multipliers_p: Floats
+    x_rates_p: Floats
 
 
 def derivatives(
@@ -44,19 +48,23 @@ def derivatives(
     u: Floats,
     tau: Floats | None = None,
     held: NDArray[np.bool_] | None = None,
+    stencils: tuple[Stencil, ...] = (),
 ) -> Derivatives:
     """Derivatives of ud and multipliers at a state; with chords after `core.loops.choose`.
 
     Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
-    redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are.
+    redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are. `stencils`: the
+    parameters.
     """
     loops, none = core.loops, np.zeros((0, core.nu))
     if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
         x_rates = core.work.zd[: core.nx].copy()
-        no_x = np.zeros((0, core.nx))
+        no_x, ud_x, states = np.zeros((0, core.nx)), tree.accelerations_x(), tree.states()
+        by_p = equations_by_parameters(core, stencils, t, q, u, ud, np.zeros(0))
         return Derivatives(
-            ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none, tree.accelerations_x(), no_x, x_rates, *tree.states()
+            ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none, ud_x, no_x, x_rates, *states,
+            prescribed_accelerations(core, stencils, t) - ud_load @ by_p.loads, np.zeros((0, len(stencils))), by_p.x_rates,
         )  # fmt: skip
     free = free_speeds(core)
     load = np.zeros(core.nu) if tau is None else tau
@@ -80,21 +88,24 @@ def derivatives(
     rows = RowDerivatives(none, 0.0 * tau_q, none, none, none)
     if loops is not None:
         rows = row_derivatives(core, tree, t, q, u, ud, multipliers)
-    n, nf = core.nu, int(np.sum(free))
+    by_p = equations_by_parameters(core, stencils, t, q, u, ud, multipliers)
+    n, nf, n_p = core.nu, int(np.sum(free)), len(stencils)
     P = rows.partials[np.ix_(chosen, free)]
-    right = np.zeros((nf + len(P), 3 * n + nx))
+    right = np.zeros((nf + len(P), 3 * n + nx + n_p))
     right[:nf, :n] = (rows.loads_q - tau_q)[free]
     right[:nf, n : 2 * n] = -tau_u[free]
     right[:nf, 2 * n : 3 * n] = np.eye(n)[free]
-    right[:nf, 3 * n :] = -tau_x[free]
+    right[:nf, 3 * n : 3 * n + nx] = -tau_x[free]
+    right[:nf, 3 * n + nx :], right[nf:, 3 * n + nx :] = -by_p.loads[free], -by_p.bias[chosen]
     right[nf:, :n], right[nf:, n : 2 * n] = -rows.bias_q[chosen], -rows.bias_u[chosen]
     x = np.linalg.solve(_matrix(A[np.ix_(free, free)], P), right)
-    by, of_multipliers = np.zeros((n, 3 * n + nx)), np.zeros((len(multipliers), 3 * n + nx))
+    by, of_multipliers = np.zeros((n, right.shape[1])), np.zeros((len(multipliers), right.shape[1]))
+    by[:, 3 * n + nx :] = prescribed_accelerations(core, stencils, t)
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
-    ends = [n, 2 * n, 3 * n]
-    (ud_q, ud_u, ud_load, ud_x), of = np.split(by, ends, axis=1), np.split(of_multipliers, ends, axis=1)
+    ends = [n, 2 * n, 3 * n, 3 * n + nx]
+    (ud_q, ud_u, ud_load, ud_x, ud_p), of = np.split(by, ends, axis=1), np.split(of_multipliers, ends, axis=1)
     return Derivatives(
-        ud, multipliers, ud_q, ud_u, ud_load, of[0], of[1], of[2], ud_x, of[3], x_rates, *states
+        ud, multipliers, ud_q, ud_u, ud_load, of[0], of[1], of[2], ud_x, of[3], x_rates, *states, ud_p, of[4], by_p.x_rates
     )  # fmt: skip
 
 

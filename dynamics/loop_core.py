@@ -82,7 +82,12 @@ class Loops:
         self.work.scale[: self.n_kept] = scale[self.kept]
         self.context = extend_context(core.chord_context, self.plan, self.work)
         self.rank = self.n_kept
+        self.leader: Loops | None = None
         core.reset_chords()
+
+    def follow(self, leader: Loops) -> None:
+        """Choose what another core of the same model chooses, at positions that may be open: steps of differences."""
+        self.leader = leader
 
     @property
     def selected(self) -> int:
@@ -95,6 +100,10 @@ class Loops:
         A position that is open is refused, and with u rates that open it.
         """
         core = self.core
+        if self.leader is not None:
+            self.work.masked[:] = self.leader.work.masked
+            self.rank = self.leader.rank
+            return self.rank
         masked, off = self.work.masked[: self.n_kept], self.work.off[self.kept]
         self.work.monitor[:] = 0.0
         masked[:] = off

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from treemech.dynamics.derivatives import Derivatives, derivatives
 from treemech.dynamics.equilibrium import Equilibrium, Motion, balance
 from treemech.dynamics.linearization import Linearization, linearize
-from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
+from .sensitivities import Sensitive, derivative_room
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -21,21 +21,24 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Analyses:
+class Analyses(Sensitive):
     """Methods of a Mechanism."""
 
-    _tree_derivatives: TreeDerivatives | None = None
-
-    def derivatives(self, state: State | tuple[Any, ...], loads: Any = None) -> Derivatives:
+    def derivatives(
+        self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
+    ) -> Derivatives:
         """ud, multipliers and their derivatives by q, u, loads on the speeds and states of elements; x' and its own.
 
         Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
         relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
+        Derivatives by `parameters` are those at fixed q, u (dynamics.parameter_derivatives says how exact they are); prescribed
+        coordinates follow their signals.
         """
         mech = cast("Mechanism", self)
-        room = _room(mech)
+        room = derivative_room(mech)
         t, q, u = _ready(mech, state, "derivatives")
-        return derivatives(mech.core, room, t, q, u, mech._loads(loads))
+        stencils = tuple(n.stencil for n in mech.neighbours(parameters))
+        return derivatives(mech.core, room, t, q, u, mech._loads(loads), stencils=stencils)
 
     def linearize(
         self,
@@ -57,7 +60,7 @@ class Analyses:
         if hold:
             held = np.zeros(mech.nu, dtype=bool)
             held[_numbers(mech, hold)] = True
-        room = _room(mech)
+        room = derivative_room(mech)
         t, q, u = _ready(mech, state, "linearize")
         return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads))
 
@@ -77,7 +80,7 @@ class Analyses:
         States of elements are at rest there, x' = 0. What is found is the balance near the state, stable or not; `downhill` ends in a stable one if there is any.
         """
         mech = cast("Mechanism", self)
-        room, start, given, speeds = _room(mech), state, dict(fix or {}), dict(rates or {})
+        room, start, given, speeds = derivative_room(mech), state, dict(fix or {}), dict(rates or {})
         _not_cut(mech, [*given, *speeds])
         if start is None or given:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
@@ -102,12 +105,6 @@ class Analyses:
         small = linearize(mech.core, room, t, found.q, found.u, held)
         loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
         return Equilibrium(there, loads, found.multipliers, small, found.iterations)
-
-
-def _room(mech: "Mechanism") -> TreeDerivatives:
-    if mech._tree_derivatives is None:
-        mech._tree_derivatives = TreeDerivatives(mech.core)
-    return mech._tree_derivatives
 
 
 def _ready(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
