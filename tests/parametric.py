@@ -68,7 +68,9 @@ def four_bar(plain=False, **values):
     system.connect("B", tm.Revolute("y"), crank.at((length, 0, 0)), coupler)
     system.connect("C", tm.Revolute("y"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
     system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
-    system.connect("spring", tm.Spring(k, c, length=a), crank.at((length, 0, 0)), system.ground.at((0.5, 0, 1)))
+    system.connect(
+        "spring", tm.Spring(k, c, length=a), crank.at((length, 0, 0)), system.ground.at((0.5, 0, 1))
+    )
     system.load("push", tm.Force(x=tm.Harmonic(amplitude=w, frequency=3.0)), rocker)
     system.measure("height", "rocker.position[2]")
     return system
@@ -89,8 +91,12 @@ def spatial(plain=False, **values):
     system.connect("B", tm.Ball(), crank.at((0, 0, a)), rod)
     system.connect("S", tm.Prismatic("x"), system.ground, slider)
     turn = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]  # about y and z
-    system.connect("U", tm.Universal(), rod.at((length, 0, 0), turn), slider.at((0, 0, 0), turn), role="chord")
-    system.connect("damper", tm.Spring(damping=c, stiffness=k, length=length / 2), slider, system.ground.at((w, 0, 0)))
+    system.connect(
+        "U", tm.Universal(), rod.at((length, 0, 0), turn), slider.at((0, 0, 0), turn), role="chord"
+    )
+    system.connect(
+        "damper", tm.Spring(damping=c, stiffness=k, length=length / 2), slider, system.ground.at((w, 0, 0))
+    )
     return system
 
 

@@ -168,8 +168,8 @@ class Composite(Journal):
 
     def copied(self) -> "Composite":
         """A copy that parts added later do not reach."""
-        other = Composite(self.ends, self.points, self.viscous, self.start, self.frames)
-        other.parts = list(self.parts)
+        other = Composite(*self._made_with)
+        other.parts, other.calls = list(self.parts), list(self.calls)
         return other
 
     def location_matrix(self) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from inspect import isclass
+from inspect import isclass, signature
 from itertools import combinations
 from typing import Any
 
@@ -19,15 +19,16 @@ from treemech.elements import Constant, Element, Member, Profile, Series, Series
 from treemech.elements.element import parameters
 from treemech.elements.profile import COLUMNS
 from treemech.elements.series_rows import END_A, END_B, SeriesEnd
-from treemech.topology import TreemechError, as_vector, unknown
+from treemech.topology import Expression, Parameter, TreemechError, as_vector, unknown
 from treemech.topology.body import as_rotation
+from treemech.topology.declared import parameters_in
 
 from .kit import CONTRACTS, GROUP
 from .spots import FileFault, Spot, shown
 
 _PARTS = (Profile, WrapCylinder, WrapSphere)  # no elements, but in fields of some
 _MARKS: tuple[tuple[type, ...], ...] = ((), (np.ndarray,), (Constant,), (np.ndarray, Constant))
-_JOINED = ("n_ends", "n_arguments")  # known when it is connected
+_SKIPPED = ("n_ends", "n_arguments", "declared")  # known when it is connected; how it was made
 _FUNCTION = (
     "a file holds no code. Write a signal as tm.Spline(times, values) or another kind of signal, an element as a class "
     f"of a package with an entry point in the group {GROUP!r}."
@@ -96,7 +97,7 @@ def element_data(element: Any, what: str) -> dict[str, Any]:
     It is written as a person would, or, where that makes a difference, with arrays and constant signals marked as such
     and without fields that were left out.
     """
-    kept = _names(element)
+    kept, known = _names(element), {p.name: p for p in parameters_in(element)}
     optional = (
         [f.name for f in fields(element) if f.default is None and f.init] if is_dataclass(element) else []
     )
@@ -106,7 +107,7 @@ def element_data(element: Any, what: str) -> dict[str, Any]:
             for left_out in combinations([name for name in optional if name in whole], n):
                 data = {name: x for name, x in whole.items() if name not in left_out}
                 try:
-                    if same(element_from(Spot(data, what)), element, strict="from" in data):
+                    if same(element_from(Spot(data, what, parameters=known)), element, strict="from" in data):
                         return data
                 except FileFault:
                     continue
@@ -128,9 +129,13 @@ def value_data(value: Any, what: str, marked: tuple[type, ...] = ()) -> Any:
         return value
     if type(value) is Constant and Constant not in marked:
         return value_data(value.level, what)
+    if isinstance(value, Expression):
+        return expression_data(value)
+    if hasattr(value, "as_matrix"):
+        value = value.as_matrix()
     if isinstance(value, np.ndarray):
         numbers = value_data(value.tolist(), what, marked)
-        return {"array": numbers} if np.ndarray in marked else numbers
+        return {"array": numbers} if np.ndarray in marked and value.dtype != object else numbers
     if isinstance(value, (list, tuple, range)):
         return [value_data(x, f"{what}[{k}]", marked) for k, x in enumerate(value)]
     if isinstance(value, Mapping):
@@ -152,6 +157,10 @@ def _thing_data(thing: Any, what: str, marked: tuple[type, ...]) -> dict[str, An
     if callable(getattr(thing, "function", None)):
         raise TreemechError(f"{what} is made of a function: {_FUNCTION}")
     data: dict[str, Any] = dict(kind_of(thing, what))
+    declared = getattr(thing, "declared", None)
+    if declared is not None:  # with parameters: as it was made
+        given = signature(declared.make).bind(*declared.args, **declared.options).arguments
+        return data | {n: value_data(x, f"{what}: {n}", marked) for n, x in given.items()}
     if isinstance(thing, Series):
         members = [_member_data(m, what) for m in thing.members]
         return data | {"members": members, "euler": thing.euler_parameters is not None}
@@ -167,6 +176,14 @@ def _thing_data(thing: Any, what: str, marked: tuple[type, ...]) -> dict[str, An
 
 def _names(thing: Any) -> list[str]:
     return [f.name for f in fields(thing) if f.init] if is_dataclass(thing) else []
+
+
+def expression_data(expression: Expression) -> dict[str, Any]:
+    """A parameter by its name, or an operation with its arguments."""
+    if isinstance(expression, Parameter):
+        return {"parameter": expression.name}
+    args = [expression_data(a) if isinstance(a, Expression) else a for a in expression.args]
+    return {"op": expression.op, "args": args}
 
 
 def _member_data(m: Member, what: str) -> dict[str, Any]:
@@ -220,6 +237,8 @@ def value_from(spot: Spot) -> Any:
         return value
     if "kind" in value:
         return element_from(spot)
+    if "parameter" in value or "op" in value:
+        return expression_from(spot)
     if set(value) == {"array"}:
         with spot["array"].blamed():
             return np.array(value_from(spot["array"]))
@@ -227,6 +246,19 @@ def value_from(spot: Spot) -> Any:
         with spot.blamed():
             return {int(k): value_from(x) for k, x in spot.entries("by number").items()}
     return {k: value_from(spot[k]) for k in value}
+
+
+def expression_from(spot: Spot) -> Expression:
+    """A parameter of the model, or an operation on parameters and numbers."""
+    if "parameter" in spot:
+        name = spot.object(("parameter",), ())["parameter"].text()
+        if name not in spot.parameters:
+            spot["parameter"].fail(unknown("parameter", name, spot.parameters))
+        known: Expression = spot.parameters[name]
+        return known
+    spot.object(("op", "args"), ())
+    with spot.blamed():
+        return Expression(spot["op"].text(), *(value_from(a) for a in spot.spots("args")))
 
 
 def place_from(spot: Spot) -> tuple[Any, Any]:
@@ -261,6 +293,11 @@ def _field_from(spot: Spot, field: Field) -> Any:
 
 
 def _series_from(spot: Spot) -> Series:
+    if "parts" in spot:
+        spot.object(("parts",), ("kind", "names"))
+        return Series(
+            *value_from(spot["parts"]), names=value_from(spot["names"]) if "names" in spot else None
+        )
     spot.object(("members", "euler"), ("kind",))
     members = []
     for m in spot.spots("members"):
@@ -306,4 +343,4 @@ def same(a: Any, b: Any, strict: bool = False) -> bool:
 
 def _content(thing: Any) -> dict[str, Any]:
     """Everything it holds, but for caches and what it gets to know when it is connected."""
-    return {n: x for n, x in sorted(vars(thing).items()) if not n.startswith("_") and n not in _JOINED}
+    return {n: x for n, x in sorted(vars(thing).items()) if not n.startswith("_") and n not in _SKIPPED}

@@ -5,20 +5,22 @@ method of System: {"body": name, "mass": ...}, {"connect": name, "element": {...
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from treemech import __version__
 from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Signal
 from treemech.kinematics.effort_plan import InnerPoint
-from treemech.topology import Attachment, Body, Connection, TreemechError, unknown
+from treemech.topology import Attachment, Body, Connection, Parameter, TreemechError, unknown
+from treemech.topology.declared import Property
 
 from .assembly_reduction import Place
 from .atomic import atomic, with_suffix
 from .composite import Composite
-from .element_files import element_data, element_from, place_data, place_from, value_data, value_from
+from .element_files import element_data, element_from, place_data, value_data, value_from
+from .solid_files import common_solid, solid_data, solid_from
 from .spots import Spot, layout, parse, shown
 from .statements import Statement, statements
 from .system import System
@@ -26,11 +28,12 @@ from .system import System
 _SCHEMA, _VERSION = "treemech-model-", 1
 # What a statement needs, and what it may have
 _METHODS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "body": (("mass", "inertia"), ("com", "shapes", "pose")),
-    "connect": (("ends",), ("element", "composite", "role", "inputs", "reaction_of")),
+    "body": ((), ("solid", "mass", "inertia", "com", "shapes", "pose")),
+    "connect": (("ends",), ("element", "composite", "at", "axis", "role", "inputs", "reaction_of")),
     "couple": (("element", "coordinates"), ()),
     "load": (("element", "ends"), ("inputs",)),
     "prescribe": (("motion",), ("coordinate",)),
+    "prescribe_pose": (("end",), ("relative_to", "x", "y", "z", "rotation")),
     "input": (("signal",), ()),
     "measure": (("what",), ()),
 }
@@ -42,10 +45,11 @@ def save_system(system: System, path: str | Path) -> Path:
     data = {
         "schema": f"{_SCHEMA}{_VERSION}",
         "name": system.name,
-        "gravity": system.gravity.tolist(),
+        "gravity": value_data(system.declared_gravity, "gravity"),
+        "parameters": {name: p.value for name, p in system.parameters.items()},
         "model": [statement_data(s) for s in statements(system)],
     }
-    text = layout(data) + "\n"
+    text = layout({key: x for key, x in data.items() if x or key != "parameters"}) + "\n"
     with atomic(target) as stream:
         stream.write(text.encode())
     return target
@@ -64,9 +68,10 @@ def read_system(text: str, file: str) -> System:
             f"is {schema!r}; treemech {__version__} reads '{_SCHEMA}{_VERSION}'."
             + (" A newer treemech wrote the file: install that." if newer else "")
         )
-    root.object(("schema", "name", "gravity", "model"), ())
+    root.object(("schema", "name", "gravity", "model"), ("parameters",))
+    root = replace(root, parameters={n: _parameter(n, x) for n, x in root.entries("parameters").items()})
     with root["gravity"].blamed():
-        system = System(root["name"].text(), root["gravity"].value)
+        system = System(root["name"].text(), value_from(root["gravity"]))
     reader = _Reader(system)
     for spot in root.spots("model"):
         reader.state(spot)
@@ -87,15 +92,23 @@ def statement_data(s: Statement) -> dict[str, Any]:
             "reading."
         )
     data: dict[str, Any] = {s.method: s.name}
-    for key, value in s.options.items():
+    options = dict(s.options)
+    if s.method == "body" and (solid := common_solid(options)) is not None:
+        data["solid"] = solid_data(solid, f"{what}: solid")
+        options = {key: x for key, x in options.items() if not isinstance(x, Property)}
+    for key, value in options.items():
         if isinstance(value, Composite):
             data["composite"] = _composite_data(value, s.name)
         elif key == "element":
             data[key] = element_data(value, what)
         elif key == "ends":
             data[key] = [_end_data(end) for end in value]
-        elif key == "inertia":
-            data[key] = _inertia_data(value)
+        elif key in ("end", "relative_to"):
+            data[key] = None if value is None else _end_data(value)
+        elif key == "coordinates":
+            data[key] = [getattr(c, "name", c) for c in value]
+        elif key == "reaction_of":
+            data[key] = getattr(value, "name", value)
         elif isinstance(value, Mapping):
             data[key] = {n: value_data(x, f"{what}: {key} {n!r}") for n, x in value.items()}
         else:
@@ -103,40 +116,44 @@ def statement_data(s: Statement) -> dict[str, Any]:
     return {key: x for key, x in data.items() if x not in (None, [], {}) or key in ("ends", "coordinates")}
 
 
-def _inertia_data(J: Any) -> Any:
-    """The diagonal, or xx, yy, zz, xy, xz, yz."""
-    diagonal = J.tobytes() == np.diag(J.diagonal()).tobytes()
-    return (J.diagonal() if diagonal else J[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]).tolist()
-
-
 def _end_data(end: Any) -> Any:
-    """A body by its name, or with where it is met; the name of a coordinate; a point of a composite."""
+    """A body by its name, or with where it is met; a hinge; the name of a coordinate; a point of a composite."""
+    if isinstance(end, (Body, Connection)):
+        return end.name if isinstance(end, Body) else {"hinge": end.name}
     if isinstance(end, InnerPoint):
         return {"point": end.name, "of": end.composite}
     if isinstance(end, str):
         return {"coordinate": end}
-    place = place_data(end.offset, end.rotation)
-    return {"body": end.body.name} | place if place else end.body.name
+    if end.declared is None:
+        return {"body": end.body.name} | place_data(end.offset, end.rotation)
+    start, offset, rotation = end.declared.args
+    first = {"body": start.name} if isinstance(start, Body) else {"at": _end_data(start)}
+    return first | _place_data(offset, rotation, end.body.name)
+
+
+def _place_data(offset: Any, rotation: Any, name: str) -> dict[str, Any]:
+    """Offset and rotation as they were given, with parameters."""
+    data = {"offset": value_data(offset, f"offset at {name!r}")}
+    return data | ({} if rotation is None else {"rotation": value_data(rotation, f"rotation at {name!r}")})
 
 
 def _composite_data(composite: Composite, name: str) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "ends": list(composite.ends),
-        "points": composite.points,
-        "viscous": list(composite.viscous),
-        "start": {n: x.tolist() for n, x in composite.start.items()},
-        "frames": list(composite.frames),
-        "parts": [],
-    }
-    for part in composite.parts:
-        what = f"element '{name}.{part.name}'"
-        own: dict[str, Any] = {"connect": part.name, "element": element_data(part.element, what)}
-        own["ends"] = list(part.ends)
-        for k, place in enumerate(part.places):
-            own["ends"][k] = {"frame": place.name} | place_data(place.offset, place.rotation)
-        inputs = {n: value_data(x, f"{what}: input {n!r}") for n, x in part.inputs.items()}
-        data["parts"].append(own | ({"inputs": inputs} if inputs else {}))
+    made = signature(Composite).bind(*composite._made_with).arguments
+    data = {key: value_data(x, f"composite {name!r}: {key}") for key, x in made.items()}
+    data |= {"parts": [_part_data(part, name) for part in statements(composite)]}
     return {key: x for key, x in data.items() if x}
+
+
+def _part_data(part: Statement, composite: str) -> dict[str, Any]:
+    what = f"element '{composite}.{part.name}'"
+    data: dict[str, Any] = {"connect": part.name, "element": element_data(part.options["element"], what)}
+    data["ends"] = [
+        {"frame": e.name} | _place_data(e.offset, e.rotation, e.name) if isinstance(e, Place) else e
+        for e in part.options["ends"]
+    ]
+    inputs = part.options.get("inputs") or {}
+    inputs = {n: value_data(x, f"{what}: input {n!r}") for n, x in inputs.items()}
+    return data | ({"inputs": inputs} if inputs else {})
 
 
 # ---------------------------------------------------------------- from data
@@ -161,12 +178,16 @@ class _Reader:
         name = spot[method].text()
         ends: list[Any] = []
         options: dict[str, Any] = {}
-        for key in (k for k in spot.value if k != method):
+        if "solid" in spot:
+            options = dict(solid_from(spot["solid"]).properties)
+        for key in (k for k in spot.value if k not in (method, "solid")):
             value = self._argument(method, key, spot[key])
             if key in ("ends", "coordinates"):
                 ends = value
             else:
                 options["element" if key == "composite" else key] = value
+        for missing in (k for k in ("mass", "inertia") if method == "body" and k not in options):
+            spot.fail(f"the field {missing!r} is missing.")
         with spot.blamed():
             if method in ("connect", "load", "couple"):
                 if "element" not in options:
@@ -182,6 +203,8 @@ class _Reader:
             "element": lambda: element_from(spot, *roles),
             "composite": lambda: self._composite(spot),
             "ends": lambda: [self._end(end) for end in spot.spots()],
+            "end": lambda: self._end(spot),
+            "relative_to": lambda: self._end(spot),
             "coordinates": lambda: [c.text() for c in spot.spots()],
             "inputs": lambda: {n: _input(x) for n, x in spot.entries().items()},
             "coordinate": spot.whole,
@@ -193,10 +216,10 @@ class _Reader:
         return readers[key]() if key in readers else value_from(spot)
 
     def _composite(self, spot: Spot) -> Composite:
-        spot.object(("ends", "parts"), ("points", "viscous", "start", "frames"))
+        spot.object(("parts",), ("ends", "points", "viscous", "start", "frames"))
         with spot.blamed():
             composite = Composite(
-                [e.text() for e in spot.spots("ends")],
+                [e.text() for e in spot.spots("ends")] if "ends" in spot else ("a", "b"),
                 {n: x.whole() for n, x in spot.entries("points").items()},
                 [e.text() for e in spot.spots("viscous")],
                 {n: value_from(x) for n, x in spot.entries("start").items()},
@@ -206,16 +229,17 @@ class _Reader:
             part.object(("connect", "element", "ends"), ("inputs",))
             element = element_from(part["element"], Hinge, Constraint, Energetic, Load)
             inputs = {n: _input(x) for n, x in part.entries("inputs").items()}
-            ends = [self._place(end) for end in part.spots("ends")]
             with part.blamed():
+                ends = [self._place(composite, end) for end in part.spots("ends")]
                 composite.connect(part["connect"].text(), element, *ends, inputs=inputs)
         return composite
 
-    def _place(self, spot: Spot) -> str | Place:
+    def _place(self, composite: Composite, spot: Spot) -> str | Place:
         if isinstance(spot.value, str):
             return spot.value
         spot.object(("frame",), ("offset", "rotation"))
-        return Place(spot["frame"].text(), *place_from(spot))
+        with spot.blamed():
+            return composite.at(spot["frame"].text(), **_placed(spot))
 
     def _end(self, spot: Spot) -> Body | Attachment | InnerPoint | Connection | str:
         if isinstance(spot.value, str):
@@ -235,8 +259,10 @@ class _Reader:
                 spot["of"].fail(unknown("composite", spot["of"].value, composites))
             with spot["point"].blamed():
                 return composites[spot["of"].value].point(spot["point"].text())
-        spot.object(("body",), ("offset", "rotation"))
-        return self._body(spot["body"]).at(*place_from(spot))
+        spot.object(("at",) if "at" in spot else ("body",), ("offset", "rotation"))
+        start: Any = self._end(spot["at"]) if "at" in spot else self._body(spot["body"])
+        with spot.blamed():
+            return start.at(**_placed(spot))  # type: ignore[no-any-return]
 
     def _body(self, spot: Spot) -> Body:
         for body in self.system.bodies:
@@ -245,10 +271,19 @@ class _Reader:
         spot.fail(unknown("body", spot.value, [body.name for body in self.system.bodies]))
 
 
+def _placed(spot: Spot) -> dict[str, Any]:
+    return {key: value_from(spot[key]) for key in ("offset", "rotation") if key in spot}
+
+
+def _parameter(name: str, spot: Spot) -> Parameter:
+    with spot.blamed():
+        return Parameter(name, spot.value)
+
+
 def _input(spot: Spot) -> Any:
     """A number, a signal, the name of an input or of a coordinate."""
     if isinstance(spot.value, dict):
-        return element_from(spot, Signal)
+        return element_from(spot, Signal) if "kind" in spot else value_from(spot)
     if isinstance(spot.value, bool) or not isinstance(spot.value, (int, float, str)):
         spot.fail(f"is {shown(spot.value)}; wanted a number, a signal or a name.")
     return spot.value

@@ -1,9 +1,9 @@
 """Spots: parts of a JSON text that know their place in the file, so that a mistake is told with it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from textwrap import fill
 from typing import Any, NoReturn
@@ -24,6 +24,7 @@ class Spot:
     value: Any
     file: str
     path: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the model, by name
 
     def fail(self, text: str) -> NoReturn:
         raise FileFault(f"{self.file}: {self.path or 'the file'}: {text}")
@@ -40,7 +41,7 @@ class Spot:
 
     def __getitem__(self, key: str | int) -> "Spot":
         place = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else key
-        return Spot(self.value[key], self.file, self.path + place)
+        return Spot(self.value[key], self.file, self.path + place, self.parameters)
 
     def __contains__(self, key: str) -> bool:
         return key in self.value

@@ -77,7 +77,13 @@ def test_parameters_reach_placed_ends_couplings_assemblies_composites_inputs_and
         pull.connect("two", tm.Spring(stiffness=2 * k, length=a), "n", "b")
         system.connect("pull", pull, system.ground.at((0, 0, 1)), foot)
         system.input("level", tm.Polynomial([0.0, k]))
-        system.connect("ram", tm.HydraulicActuator(area=1e-3 * a), system.ground.at((0, 1, 1)), arm, inputs={"pressure": "level"})
+        system.connect(
+            "ram",
+            tm.HydraulicActuator(area=1e-3 * a),
+            system.ground.at((0, 1, 1)),
+            arm,
+            inputs={"pressure": "level"},
+        )
         return system.build()
 
     mech = model(tm.Parameter).with_parameters(a=0.45, k=60.0)
@@ -90,7 +96,9 @@ def test_parameters_reach_placed_ends_couplings_assemblies_composites_inputs_and
 
 def test_errors_name_parameters_bodies_and_elements():
     mech = four_bar().build()
-    with pytest.raises(tm.ElementError, match="there is no parameter 'l1': there are 'a', 'c', 'g', 'k', 'l', 'm', 'w'"):
+    with pytest.raises(
+        tm.ElementError, match="there is no parameter 'l1': there are 'a', 'c', 'g', 'k', 'l', 'm', 'w'"
+    ):
         mech.with_parameters(l1=0.3)
     with pytest.raises(tm.ElementError, match="mass of body 'crank' is -2; wanted zero or more"):
         mech.with_parameters(m=-2.0)
@@ -103,7 +111,9 @@ def test_errors_name_parameters_bodies_and_elements():
     system.couple("mesh", tm.Gear(ratio=r), "A", "B")
     with pytest.raises(tm.ElementError, match="couple 'mesh': .*Gear"):
         system.build().with_parameters(r=0.0)
-    with pytest.raises(tm.ElementError, match="'third': two parameters are named 'r', with the values 0.2 and 0.3"):
+    with pytest.raises(
+        tm.ElementError, match="'third': two parameters are named 'r', with the values 0.2 and 0.3"
+    ):
         system.body("third", tm.Parameter("r", 0.3), (0, 0, 0))
     with pytest.raises(tm.ElementError, match="wanted a number"):
         system.body("fourth", "heavy", (0, 0, 0))
@@ -121,7 +131,9 @@ def test_a_sweep_compiles_nothing_with_an_element_of_somebody_else():
             assert changed.simulate((0, 0.05), tree_start(changed)).success
     assert not compiled.buffer
     plain = tree(plain=True, foreign=True, k=40.0, l=0.74).build()
-    assert same(changed.simulate((0, 0.05), tree_start(changed)), plain.simulate((0, 0.05), tree_start(plain)))
+    assert same(
+        changed.simulate((0, 0.05), tree_start(changed)), plain.simulate((0, 0.05), tree_start(plain))
+    )
 
 
 def test_new_values_cost_no_more_than_a_few_builds():
