@@ -159,8 +159,12 @@ def _thing_data(thing: Any, what: str, marked: tuple[type, ...]) -> dict[str, An
     data: dict[str, Any] = dict(kind_of(thing, what))
     declared = getattr(thing, "declared", None)
     if declared is not None:  # with parameters: as it was made
-        given = signature(declared.make).bind(*declared.args, **declared.options).arguments
-        return data | {n: value_data(x, f"{what}: {n}", marked) for n, x in given.items()}
+        _, *given = (
+            signature(declared.make.__init__)
+            .bind(thing, *declared.args, **declared.options)
+            .arguments.items()
+        )
+        return data | {n: value_data(x, f"{what}: {n}", marked) for n, x in given}
     if isinstance(thing, Series):
         members = [_member_data(m, what) for m in thing.members]
         return data | {"members": members, "euler": thing.euler_parameters is not None}

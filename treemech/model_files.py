@@ -46,7 +46,7 @@ def save_system(system: System, path: str | Path) -> Path:
         "schema": f"{_SCHEMA}{_VERSION}",
         "name": system.name,
         "gravity": value_data(system.declared_gravity, "gravity"),
-        "parameters": {name: p.value for name, p in system.parameters.items()},
+        "parameters": {name: p.value for name, p in sorted(system.parameters.items())},
         "model": [statement_data(s) for s in statements(system)],
     }
     text = layout({key: x for key, x in data.items() if x or key != "parameters"}) + "\n"
