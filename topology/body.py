@@ -17,6 +17,7 @@ Matrix = NDArray[np.float64]
 Pose = tuple[Vector, Matrix]
 
 INERTIA_TOLERANCE = 1e-9  # relative to the largest moment: six printed digits would be refused, nine pass
+UNIT_TOLERANCE = 1e-15  # of n.n - 1: what was made a unit vector is one, and stays as it is
 ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: what survives a file written in single precision does not
 
 
@@ -189,6 +190,8 @@ def as_axis(value: object, what: str) -> Vector:
             raise ElementError(f"{what} is {value!r}; wanted 'x', 'y', 'z' or 3 numbers.")
         return _frozen(np.eye(3)["xyz".index(value)])
     vector = as_vector(value, what)
+    if abs(vector @ vector - 1.0) < UNIT_TOLERANCE:
+        return vector
     largest = float(np.abs(vector).max())
     if largest == 0.0:
         raise ElementError(

@@ -166,6 +166,12 @@ class Composite(Journal):
         self.parts.append(part)
         return part
 
+    def copied(self) -> "Composite":
+        """A copy that parts added later do not reach."""
+        other = Composite(*self._made_with)
+        other.parts, other.calls = list(self.parts), list(self.calls)
+        return other
+
     def location_matrix(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Which element end lies where (7.1.2): rows are ends and points, columns the ends of all elements."""
         rows = (*self.ends, *self.points, *self.frames)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,9 @@ class System(Journal):
         self.bodies: list[Body] = [self.ground]
         self.connections: dict[str, Connection] = {}
         self.couplings: dict[str, Coupled] = {}
+        self.assemblies: dict[
+            str, Composite
+        ] = {}  # as they were connected; what they come to is in the above
         self.wiring = Wiring()
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
@@ -169,6 +173,7 @@ class System(Journal):
         composite.check(f"composite {name!r}")
         reduction = reduce_assembly(composite, f"composite {name!r}")
         connection: Connection = self.connect(name, reduction.hinge, *ends, role=role)
+        self.assemblies[name] = composite.copied()
         n = reduction.hinge.n_coordinates
         for part, rows in reduction.rows:
             self.couple(f"{name}.{part}", rows, *([name] if n == 1 else [f"{name}[{k}]" for k in range(n)]))
@@ -374,6 +379,17 @@ class System(Journal):
         mech = Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
         mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
         return mech
+
+    # ------------------------------------------------------------ files
+    def save(self, path: str | Path) -> Path:
+        """Write the system as JSON for people and programs; `treemech.read` brings it back, executing nothing.
+
+        Functions cannot be written: controllers, signals and measures made of them are refused by name, as are elements of
+        classes that no entry point names, before anything is written.
+        """
+        from .model_files import save_system
+
+        return save_system(self, path)
 
     def _freed(self, connections: list[Connection], cut: set[str]) -> list[Connection]:
         """Free hinges for parts that only hinges cut for their loads join to the rest."""
