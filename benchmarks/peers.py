@@ -13,6 +13,7 @@ a ball take its place).
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -76,7 +77,7 @@ def joints_of(c: Coordinates, free_joint: bool, peer: str) -> list[Joint]:
     def slides() -> list[Joint]:
         return [Joint("slide", unit[k], axis) for k, axis in enumerate((_X, _Y, _Z))]
 
-    makers = {
+    makers: dict[type, Callable[[], list[Joint]]] = {
         tm.Rigid: lambda: [],
         tm.Revolute: lambda: [Joint("turn", unit[0], _Z)],
         tm.Prismatic: lambda: [Joint("slide", unit[0], _Z)],

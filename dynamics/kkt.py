@@ -24,10 +24,10 @@ def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
     for k in range(size):
         for p in range(Rp[k], Rp[k + 1]):
             Y[Ri[p]] = 0.0
-        end = Ap[k + 1] - 1
-        for p in range(Ap[k], end):
-            Y[Ai[p]] = Ax[p]
-        d = Ax[end]
+        d = 0.0
+        for p in range(Ap[k], Ap[k + 1]):
+            d = Ax[p]  # in the end the diagonal, which comes last
+            Y[Ai[p]] = d
         for j in range(Rp[k], Rp[k + 1]):  # a triangular solve with the rows above
             i, slot = Ri[j], Rs[j]
             y = Y[i]
@@ -63,15 +63,13 @@ def residual(size, n, Ap, Ai, Ax, perm, masked, b, x, r):
     for k in range(size):
         r[k] = b[k]
     for k in range(size):
-        end = Ap[k + 1] - 1
-        xk = x[k]
-        rk = r[k]
-        for p in range(Ap[k], end):
+        xk, rk = x[k], r[k]
+        diagonal = perm[k] < n or masked[perm[k] - n] != 0
+        for p in range(Ap[k], Ap[k + 1]):
             i = Ai[p]
-            rk -= Ax[p] * x[i]
-            r[i] -= Ax[p] * xk
-        # The diagonal comes last in its column
-        index = perm[k]
-        if index < n or masked[index - n] != 0:
-            rk -= Ax[end] * xk
+            if i != k:
+                rk -= Ax[p] * x[i]
+                r[i] -= Ax[p] * xk
+            elif diagonal:
+                rk -= Ax[p] * xk
         r[k] = rk

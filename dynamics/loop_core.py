@@ -59,17 +59,20 @@ class Loops:
 
     def __init__(self, core: Core) -> None:
         rng, layout = np.random.default_rng(2), core.layout.chords
-        scale = np.full(len(layout.rows), np.nan)
+        scale, size = np.full(len(layout.rows), np.nan), 0.0
         for _ in range(3):  # a row that is zero at three random positions is zero everywhere
             q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
             core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
             with core.unloaded():  # a random position is none an element has to serve
                 P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
             scale = np.fmax(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
+            size = max(
+                size, float(np.max(1.0 / np.maximum(np.diag(A), 1e-300), initial=0.0))
+            )  # of a lever of 1 m
         scale = np.where(
             np.isfinite(scale), scale, 1.0
         )  # nothing is known of a row that cannot be found there
-        self.vanishing = scale < 1e-26 * max(float(scale.max(initial=0.0)), 1e-300)
+        self.vanishing = scale <= 1e-26 * max(float(scale.max(initial=0.0)), 1e-3 * size)
         for row in layout.plan.chord:
             own = self.vanishing[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]]
             row[SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
@@ -83,7 +86,12 @@ class Loops:
         self.work.scale[: self.n_kept] = scale[self.kept]
         self.context = extend_context(core.chord_context, self.plan, self.work)
         self.rank = self.n_kept
+        self.leader: Loops | None = None
         core.reset_chords()
+
+    def follow(self, leader: Loops) -> None:
+        """Choose what another core of the same model chooses, at positions that may be open: steps of differences."""
+        self.leader = leader
 
     @property
     def selected(self) -> int:
@@ -96,6 +104,10 @@ class Loops:
         A position that is open is refused, and with u rates that open it.
         """
         core = self.core
+        if self.leader is not None:
+            self.work.masked[:] = self.leader.work.masked
+            self.rank = self.leader.rank
+            return self.rank
         masked, off = self.work.masked[: self.n_kept], self.work.off[self.kept]
         self.work.monitor[:] = 0.0
         masked[:] = off

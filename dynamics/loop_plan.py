@@ -64,7 +64,6 @@ class LoopWork(NamedTuple):
     right: Floats
     x: Floats
     b: Floats
-    shift: Floats  # (kept,) regularisation
     scale: Floats  # (kept,) usual size of P A^-1 P^T: what a pivot is compared with
     monitor: Floats  # pivots
     room_q: Floats  # (nq,)
@@ -131,7 +130,7 @@ def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
     return LoopWork(
         A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), inverse=zeros(size),
         Y=zeros(size),
-        right=zeros(size), x=zeros(size), b=zeros(size), shift=zeros(max(m, 1)), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
+        right=zeros(size), x=zeros(size), b=zeros(size), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
         room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(m * len(plan.fixed) + 1),
         reaction=zeros(6 * n_reactions * (6 * n_reactions + 1) + 1), base=zeros(size),
         masked=ints(m),

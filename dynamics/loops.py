@@ -65,7 +65,6 @@ from .loop_views import (
     room_u,
     row_scales,
     scratch,
-    shifts,
     slots,
     solutions,
     speed_columns,
@@ -75,7 +74,7 @@ from .loop_views import (
 from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
 _OPEN = 1e-7  # a gap [m, rad] the projection may not leave, in any row
-_EPSILON = 1e-14  # regularisation relative to P A^-1 P^T, removed again by one refinement
+_EPSILON = 1e-14  # regularisation relative to the usual size of P A^-1 P^T, removed again by one refinement
 _SOUND = 0.1  # part of the largest pivot above which it is below rounding
 _TOUCH = 1e-12  # [m] a gap less open by this still is no contact: at lift-off it opens with the third power of time, out of rounding
 
@@ -131,7 +130,7 @@ def factorise(loops):
         kept_rows(loops),
         masks(loops),
     )
-    shift, perm, D = shifts(loops), perms(loops), pivots(loops)
+    scale, perm, D = row_scales(loops), perms(loops), pivots(loops)
     n, size = fixed.shape[0], perm.shape[0]
     m = size - n
     for k in range(Ax.shape[0]):
@@ -142,8 +141,6 @@ def factorise(loops):
     for d in range(n):
         if fixed[d] == 1:
             Ax[diagonal[d]] = 1.0
-    for r in range(m):
-        shift[r] = 0.0
     first = A.shape[0]
     for k in range(entry_row.shape[0]):
         r = kept[entry_row[k]]
@@ -151,25 +148,18 @@ def factorise(loops):
             d = entry_speed[k]
             if masked[r] == 0 and fixed[d] == 0:
                 Ax[slot[first + k]] += P[k]
-                shift[r] += P[k] * P[k] / Ax[diagonal[d]]
-    largest = 0.0
     for r in range(m):
-        largest = max(largest, shift[r])
-    for r in range(m):
-        # a floor for rows that happen to vanish here, else 0/0
-        Ax[diagonal[n + r]] = -1.0 if masked[r] == 1 else -_EPSILON * (shift[r] + 1e-3 * largest)
+        Ax[diagonal[n + r]] = -1.0 if masked[r] == 1 else -_EPSILON * scale[r]
     kkt.factorise(
         size, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), factor_rows(loops),
         factor_row_starts(loops), factor_columns(loops), factor_slots(loops), factor(loops), D, inverses(loops),
         scratch(loops),
     )  # fmt: skip
-    smallest, weakest, scale = 1e300, 0, row_scales(loops)
+    smallest, weakest = 1e300, 0
     for k in range(size):
         r = perm[k] - n
-        if r >= 0 and masked[r] == 0:
-            pivot = abs(D[k]) / scale[r]
-            if pivot < smallest:
-                smallest, weakest = pivot, r
+        if r >= 0 and masked[r] == 0 and abs(D[k]) < smallest * scale[r]:
+            smallest, weakest = abs(D[k]) / scale[r], r
     monitor = monitors(loops)
     monitor[LAST_PIVOT] = smallest
     if smallest < monitor[STEP_PIVOT]:

@@ -55,6 +55,7 @@ class Waiting:
         applied, names = core.layout.efforts.applied, core.layout.chords.names
         self.numbers = [k for k, a in enumerate(applied) if a.reaction_of is not None]
         self.chords = [names.index(str(applied[k].reaction_of)) for k in self.numbers]
+        self.names = [applied[k].name for k in self.numbers]
         rows = plan.efforts[self.numbers]
         before = (
             18 * rows[:, N_ENDS] + 2 * rows[:, N_ACTED] + rows[:, [N_STATES, N_INPUTS, N_MEMORY]].sum(axis=1)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.topology.declared import Declarable
 from treemech.topology.errors import ElementError
 
 Floats = NDArray[np.float64]
@@ -32,8 +33,8 @@ class Parameter(NamedTuple):
     value: Any
 
 
-class Element:
-    """Base of hinges, signals, loads: see the contract in each of these."""
+class Element(metaclass=Declarable):
+    """Base of hinges, signals, loads: see the contract in each of these. Parameters may stand for numbers in its fields."""
 
     @property
     def kind(self) -> str:

@@ -82,10 +82,13 @@ def _relative_motion(W, X, place, c, a, b):
 @kernel
 def _write(Y, X, c, r, Ra, k, residual):
     """Row r: unit direction k of (translation, rotation) in the base of end a."""
-    unit = (1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0)
-    zero = (0.0, 0.0, 0.0)
-    store(Y, r, ROW_F, rotate(Ra, unit) if k < 3 else zero)
-    store(Y, r, ROW_M, rotate(Ra, unit) if k >= 3 else zero)
+    zero, axis = (0.0, 0.0, 0.0), (Ra[0], Ra[3], Ra[6])
+    if k % 3 == 1:
+        axis = (Ra[1], Ra[4], Ra[7])
+    elif k % 3 == 2:
+        axis = (Ra[2], Ra[5], Ra[8])
+    store(Y, r, ROW_F, axis if k < 3 else zero)
+    store(Y, r, ROW_M, axis if k >= 3 else zero)
     Y[r, POSITION] = residual
     Y[r, VELOCITY] = X[c, RATE + k]  # RATE and TURN, ACCELERATION and TURN_RATE stand side by side
     Y[r, BIAS] = X[c, ACCELERATION + k]

@@ -289,7 +289,13 @@ def member(dtype, at, *shape):
         return [plan[n[0]] + n[1] if isinstance(n, tuple) else n for n in shape]
 
     if not COMPILED:
-        make = {("float64", 1): floats, ("float64", 2): floats2, ("int64", 1): ints, ("int64", 2): ints2}
+        make = {
+            ("float64", 1): floats,
+            ("float64", 2): floats2,
+            ("int64", 1): ints,
+            ("int64", 2): ints2,
+            ("uint64", 1): ints,
+        }
         view = make[str(dtype), len(shape)]
         return lambda plan: view(plan[at], *sizes(plan))
     result = types.Array(dtype, len(shape), "C")

@@ -24,6 +24,7 @@ from .errors import (
 )
 from .graph import closed_subgraphs, connection_graph, isolated_subgraphs
 from .location import chord_location_matrix, location_matrix, submatrices, tree_matrix
+from .parameter import Expression, Parameter
 from .tree import Branch, Tree, build_tree, draw
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "Connection",
     "ConvergenceError",
     "ElementError",
+    "Expression",
+    "Parameter",
     "Role",
     "SingularError",
     "TopologyError",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .declared import Declaration, depends, remade
 from .errors import ElementError
 
 Vector = NDArray[np.float64]
@@ -16,6 +17,7 @@ Matrix = NDArray[np.float64]
 Pose = tuple[Vector, Matrix]
 
 INERTIA_TOLERANCE = 1e-9  # relative to the largest moment: six printed digits would be refused, nine pass
+UNIT_TOLERANCE = 1e-15  # of n.n - 1: what was made a unit vector is one, and stays as it is
 ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: what survives a file written in single precision does not
 
 
@@ -63,7 +65,9 @@ class Body:
         Attachment('crank', offset=[1.0, 0.0, 0.0])
         """
         of = f"of an attachment of body {self.name!r}"
-        return Attachment(self, as_vector(offset, f"offset {of}"), as_rotation(rotation, f"rotation {of}"))
+        b, B = remade((offset, rotation), {})
+        declared = Declaration(_attach, (self, offset, rotation), {}) if depends((offset, rotation)) else None
+        return Attachment(self, as_vector(b, f"offset {of}"), as_rotation(B, f"rotation {of}"), declared)
 
     def __repr__(self) -> str:
         return f"Body({self.name!r}, mass={self.mass:g})"
@@ -79,15 +83,23 @@ class Attachment:
     body: Body
     offset: Vector
     rotation: Matrix
+    declared: Declaration | None = None  # with parameters: what it was made of
 
     def at(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Attachment:
         """Another attachment of the same body, placed relative to this one and in its base."""
         step = self.body.at(offset, rotation)
-        return self.body.at(self.offset + self.rotation @ step.offset, self.rotation @ step.rotation)
+        there = self.body.at(self.offset + self.rotation @ step.offset, self.rotation @ step.rotation)
+        if self.declared is None and step.declared is None:
+            return there
+        return replace(there, declared=Declaration(_attach, (self, offset, rotation), {}))
 
     def __repr__(self) -> str:
         turned = "" if np.array_equal(self.rotation, np.eye(3)) else f", rotation={self.rotation.tolist()}"
         return f"Attachment({self.body.name!r}, offset={self.offset.tolist()}{turned})"
+
+
+def _attach(start: Body | Attachment, offset: object, rotation: object) -> Attachment:
+    return start.at(offset, rotation)
 
 
 def make_body(
@@ -98,6 +110,7 @@ def make_body(
     shapes: Iterable[object] = (),
     pose: object = None,
     number: int = 0,
+    checked: bool = True,
 ) -> Body:
     """A body with every value checked; the ground is ``make_body("ground", 0, (0, 0, 0))``.
 
@@ -110,6 +123,8 @@ def make_body(
         matrix as they stand in it, so J_xy = - integral of x y dm; or the whole matrix.
     pose : (position, rotation) or position, optional
         Reference pose in the world.
+    checked : bool
+        False lets a negative mass and any symmetric inertia pass: steps of differences next to the limits.
 
     Examples
     --------
@@ -120,14 +135,14 @@ def make_body(
         raise ElementError(f"a body is named {_shown(name)}; wanted a string that is not empty.")
     of = f"of body {name!r}"
     m = as_number(mass, f"mass {of}")
-    if m < 0.0:
+    if checked and m < 0.0:
         raise ElementError(
             f"mass {of} is {m:g}; wanted zero or more. To take material away use tm.solids voids."
         )
     return Body(
         name=name,
         mass=m,
-        inertia=as_inertia(inertia, f"inertia {of}"),
+        inertia=as_inertia(inertia, f"inertia {of}", checked),
         com=as_vector(com, f"com {of}"),
         shapes=tuple(shapes),
         pose=None if pose is None else as_pose(pose, f"pose {of}"),
@@ -175,6 +190,8 @@ def as_axis(value: object, what: str) -> Vector:
             raise ElementError(f"{what} is {value!r}; wanted 'x', 'y', 'z' or 3 numbers.")
         return _frozen(np.eye(3)["xyz".index(value)])
     vector = as_vector(value, what)
+    if abs(vector @ vector - 1.0) < UNIT_TOLERANCE:
+        return vector
     largest = float(np.abs(vector).max())
     if largest == 0.0:
         raise ElementError(
@@ -228,8 +245,8 @@ def as_pose(value: object, what: str) -> Pose:
     return as_vector(parts[0], f"position in {what}"), as_rotation(parts[1], f"rotation in {what}")
 
 
-def as_inertia(value: object, what: str) -> Matrix:
-    """A 3x3 inertia matrix that some distribution of mass has, read-only.
+def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
+    """A 3x3 inertia matrix that some distribution of mass has, read-only; any symmetric one if not `checked`.
 
     Principal moments must not be negative and satisfy the triangle inequality, to 1e-9 of the largest one.
     The limits are legal: (0, a, a) is a rod, all zero a point.
@@ -254,6 +271,8 @@ def as_inertia(value: object, what: str) -> Matrix:
             "Give the 6 numbers (xx, yy, zz, xy, xz, yz) instead."
         )
     matrix = 0.5 * (matrix + matrix.T)
+    if not checked:
+        return _frozen(matrix)
     moments = np.sort(array) if array.shape == (3,) else np.linalg.eigvalsh(matrix)
     low, middle, high = moments.tolist()
     slack = INERTIA_TOLERANCE * largest

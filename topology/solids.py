@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot, pi
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
+from .declared import Declaration, Property, declarable
 from .errors import ElementError
 
 Array = NDArray[np.float64]
@@ -47,12 +48,16 @@ class Solid:
     inertia: Array
     com: Array
     shapes: tuple[Shape, ...] = ()
+    declared: Declaration | None = None  # with parameters: what it was made of
 
     @property
     def properties(self) -> Properties:
-        """mass, inertia, com and shapes, to be splatted into ``system.body``."""
+        """mass, inertia, com and shapes, to be splatted into ``system.body``; with parameters they follow them."""
+        if self.declared is not None:
+            return cast(Properties, {name: Property(self, name) for name in Properties.__annotations__})
         return {"mass": self.mass, "inertia": self.inertia, "com": self.com, "shapes": self.shapes}
 
+    @declarable
     def moved(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Solid:
         """The same solid, first turned about the origin, then shifted."""
         shift = as_vector(offset, "offset of a moved solid")
@@ -68,13 +73,16 @@ class Solid:
         """Inertia about another point, in the same axes: J + m (d.d 1 - d d^T) (parallel axes)."""
         return self.inertia + self.mass * _spread(self.com - as_vector(point, "point of inertia_about"))
 
+    @declarable
     def __add__(self, other: Solid) -> Solid:
         return composite(self, other)
 
+    @declarable
     def __sub__(self, void: Solid) -> Solid:
         return composite(self, voids=[void])
 
 
+@declarable
 def composite(*solids: Solid, voids: Sequence[Solid] = ()) -> Solid:
     """Several solids as one, less the voids; a void is a solid of the material that is missing.
 
@@ -108,12 +116,14 @@ def composite(*solids: Solid, voids: Sequence[Solid] = ()) -> Solid:
     return Solid(mass, inertia, com, tuple(shape for solid in solids for shape in solid.shapes))
 
 
+@declarable
 def point(mass: object, at: object = (0.0, 0.0, 0.0)) -> Solid:
     """A point mass."""
     m = _mass("point", 1.0, mass, None)
     return Solid(m, np.zeros((3, 3)), np.array(as_vector(at, "place of a point")), ())
 
 
+@declarable
 def rod(start: object, end: object, *, mass: object = None, density: object = None) -> Solid:
     """A thin straight rod between two points; density per length.
 
@@ -127,6 +137,7 @@ def rod(start: object, end: object, *, mass: object = None, density: object = No
     return Solid(m, m / 12.0 * _spread(b - a), 0.5 * (a + b), (shape,))
 
 
+@declarable
 def box(size: object, *, mass: object = None, density: object = None) -> Solid:
     """A solid box with edges (x, y, z).
 
@@ -140,6 +151,7 @@ def box(size: object, *, mass: object = None, density: object = None) -> Solid:
     return _centred(m, (yy + zz, xx + zz, xx + yy), _shape("box", size=[x, y, z]))
 
 
+@declarable
 def ellipsoid(semi_axes: object, *, mass: object = None, density: object = None) -> Solid:
     """A solid ellipsoid with semi-axes along (x, y, z)."""
     a, b, c = (
@@ -150,6 +162,7 @@ def ellipsoid(semi_axes: object, *, mass: object = None, density: object = None)
     return _centred(m, moments, _shape("ellipsoid", semi_axes=[a, b, c]))
 
 
+@declarable
 def sphere(
     radius: object, *, inner_radius: object = 0.0, mass: object = None, density: object = None
 ) -> Solid:
@@ -160,6 +173,7 @@ def sphere(
     return _centred(m, (j, j, j), _shape("sphere", radius=r))
 
 
+@declarable
 def spherical_shell(radius: object, *, mass: object = None, density: object = None) -> Solid:
     """A thin spherical shell; density per area."""
     r = _positive(radius, "radius of a spherical shell")
@@ -168,6 +182,7 @@ def spherical_shell(radius: object, *, mass: object = None, density: object = No
     return _centred(m, (j, j, j), _shape("sphere", radius=r))
 
 
+@declarable
 def hemisphere(radius: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
     """A solid half sphere on the origin, domed along the axis."""
     r = _positive(radius, "radius of a hemisphere")
@@ -176,6 +191,7 @@ def hemisphere(radius: object, *, axis: object = "z", mass: object = None, densi
     return _axial(m, lateral, 0.4 * r * r, 3 / 8 * r, axis, "hemisphere", _shape("hemisphere", radius=r))
 
 
+@declarable
 def cylinder(
     radius: object,
     length: object,
@@ -198,6 +214,7 @@ def cylinder(
     return _axial(m, 0.5 * polar + h * h / 12, polar, 0.0, axis, "cylinder", shape)
 
 
+@declarable
 def cylindrical_shell(
     radius: object, length: object, *, axis: object = "z", mass: object = None, density: object = None
 ) -> Solid:
@@ -211,6 +228,7 @@ def cylindrical_shell(
     return _axial(m, 0.5 * r * r + h * h / 12, r * r, 0.0, axis, "cylindrical shell", shape)
 
 
+@declarable
 def cone(
     radius: object,
     height: object,
@@ -231,6 +249,7 @@ def cone(
     return _axial(m, 0.5 * polar + along, polar, centre, axis, "cone", shape)
 
 
+@declarable
 def conical_shell(
     radius: object,
     height: object,
@@ -250,6 +269,7 @@ def conical_shell(
     return _axial(m, 0.5 * polar + along, polar, centre, axis, "conical shell", shape)
 
 
+@declarable
 def ring(radius: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
     """A thin circular ring; density per length."""
     r = _positive(radius, "radius of a ring")
@@ -257,6 +277,7 @@ def ring(radius: object, *, axis: object = "z", mass: object = None, density: ob
     return _axial(m, 0.5 * r * r, r * r, 0.0, axis, "ring", _shape("torus", radius=r, tube_radius=0.0))
 
 
+@declarable
 def torus(
     radius: object, tube_radius: object, *, axis: object = "z", mass: object = None, density: object = None
 ) -> Solid:
@@ -269,6 +290,7 @@ def torus(
     return _axial(m, 0.5 * r * r + 0.625 * a * a, r * r + 0.75 * a * a, 0.0, axis, "torus", shape)
 
 
+@declarable
 def disk(
     radius: object,
     *,
@@ -285,6 +307,7 @@ def disk(
     return _axial(m, 0.5 * polar, polar, 0.0, axis, "disk", shape)
 
 
+@declarable
 def plate(size: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
     """A thin rectangular plate with its normal along the axis; density per area.
 

@@ -18,6 +18,10 @@ _NAMES = {
     "Run": "run",
     "Composite": "composite",
     "read": "files",
+    "Parameter": "topology.parameter",
+    "Experiment": "experiment",
+    "Objective": "objective",
+    "design_study": "designs",
     "check": "elements.check",
     "solids": "topology.solids",
     "TreemechError": "topology",
@@ -29,11 +33,14 @@ _NAMES = {
 }
 if TYPE_CHECKING:
     from .composite import Composite as Composite
+    from .designs import design_study as design_study
     from .elements import *  # noqa: F403
     from .elements.check import check as check
     from .elements.entry import ElementCompileWarning as ElementCompileWarning
+    from .experiment import Experiment as Experiment
     from .files import read as read
     from .mechanism import Mechanism as Mechanism
+    from .objective import Objective as Objective
     from .run import Run as Run
     from .state import State as State
     from .system import System as System
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
     from .topology import TopologyError as TopologyError
     from .topology import TreemechError as TreemechError
     from .topology import solids as solids
+    from .topology.parameter import Parameter as Parameter
 
 
 def _elements() -> list[str]:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from treemech.dynamics.derivatives import Derivatives, derivatives
 from treemech.dynamics.equilibrium import Equilibrium, Motion, balance
 from treemech.dynamics.linearization import Linearization, linearize
-from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
+from .sensitivities import Sensitive, derivative_room
 from .settling import settle
 from .state import State, fill
 
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Analyses:
+class Analyses(Sensitive):
     """Methods of a Mechanism."""
 
-    _tree_derivatives: TreeDerivatives | None = None
-
-    def derivatives(self, state: State | tuple[Any, ...], loads: Any = None) -> Derivatives:
+    def derivatives(
+        self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
+    ) -> Derivatives:
         """ud, multipliers and their derivatives by q, u, loads on the speeds, states and inputs of elements; x' and its own.
 
         Inputs are known by the names `system.input` and controllers gave them; one given as it stands is "element.input".
         Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
         relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
+        Derivatives by `parameters` are those at fixed q, u (dynamics.parameter_derivatives says how exact they are); prescribed
+        coordinates follow their signals.
         """
         mech = cast("Mechanism", self)
-        room = _room(mech)
+        room = derivative_room(mech)
         t, q, u = _ready(mech, state, "derivatives")
-        return derivatives(mech.core, room, t, q, u, mech._loads(loads), inputs=element_inputs(mech))
+        stencils = tuple(n.stencil for n in mech.neighbours(parameters))
+        return derivatives(mech.core, room, t, q, u, mech._loads(loads), None, element_inputs(mech), stencils)
 
     def linearize(
         self,
@@ -63,7 +66,7 @@ class Analyses:
         if hold:
             held = np.zeros(mech.nu, dtype=bool)
             held[_numbers(mech, hold)] = True
-        room = _room(mech)
+        room = derivative_room(mech)
         t, q, u = _ready(mech, state, "linearize")
         return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads), known)
 
@@ -93,7 +96,7 @@ class Analyses:
             raise ElementError(
                 "equilibrium: settling lets everything go; with fix=, rates= or free= use method='Newton' or 'energy'."
             )
-        room, start, given, speeds = _room(mech), state, dict(fix or {}), dict(rates or {})
+        room, start, given, speeds = derivative_room(mech), state, dict(fix or {}), dict(rates or {})
         _not_cut(mech, [*given, *speeds])
         if start is None or given:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
@@ -140,12 +143,6 @@ def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
             elif given[own] in known:
                 found.setdefault(given[own], []).append((find(name), k))
     return found
-
-
-def _room(mech: "Mechanism") -> TreeDerivatives:
-    if mech._tree_derivatives is None:
-        mech._tree_derivatives = TreeDerivatives(mech.core)
-    return mech._tree_derivatives
 
 
 def _ready(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:

@@ -8,8 +8,10 @@ import numpy as np
 from treemech.elements import Constraint, Energetic, Hinge, Load
 from treemech.topology import ElementError, TopologyError, as_vector, unknown
 from treemech.topology.body import as_rotation
+from treemech.topology.declared import Declaration, depends, remade
 
 from .assembly_reduction import Place, Reduction, reduce_assembly
+from .journal import Call, Journal, recorded
 
 
 class Part(NamedTuple):
@@ -22,7 +24,7 @@ class Part(NamedTuple):
     places: tuple[Place, ...] = ()  # of a hinge or a constraint
 
 
-class Composite:
+class Composite(Journal):
     """Several elements as one connection (7.1): between named ends, through internal points or frames without mass.
 
     With points it holds energetic elements and loads (7.3); with frames it is a kinematic assembly (7.2): hinges lead from
@@ -64,6 +66,8 @@ class Composite:
         start: Mapping[str, Any] | None = None,
         frames: Sequence[str] = (),
     ) -> None:
+        super().__init__()
+        self._made_with = (ends, points, viscous, start, frames)
         self.ends, self.points, self.frames = tuple(ends), dict(points or {}), tuple(frames)
         self.viscous, self.parts = tuple(viscous), list[Part]()
         for name, n in self.points.items():
@@ -84,14 +88,26 @@ class Composite:
                 raise ElementError(f"Composite: the viscous point {name!r} has 6 coordinates; wanted 1 or 3.")
         self.start = {
             n: as_vector(v, f"Composite: start of point {n!r}", 1 if self.points[n] == 1 else 3)
-            for n, v in (start or {}).items()
+            for n, v in remade(dict(start or {}), {}).items()
         }
+
+    @property
+    def declared(self) -> Declaration | None:
+        """How it was made, if there are parameters in it."""
+        made = (self._made_with, self.calls)
+        return Declaration(_composite, made, {}) if depends(made) else None
 
     def at(self, name: str, offset: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Place:
         """A point and base of a frame (or end), for hinges and constraints."""
         self._refuse_unknown(name, "Composite: a place")
-        what = f"Composite: place of {name!r}"
-        return Place(name, as_vector(offset, what), as_rotation(rotation, what))
+        place = Place(name, offset, rotation)
+        numbers = self._place(remade(place, {}))
+        return place if depends((offset, rotation)) else numbers
+
+    def _place(self, place: Place) -> Place:
+        """With its numbers checked."""
+        what = f"Composite: place of {place.name!r}"
+        return Place(place.name, as_vector(place.offset, what), as_rotation(place.rotation, what))
 
     def _refuse_unknown(self, name: str, what: str) -> None:
         known = (*self.ends, *self.frames)
@@ -108,6 +124,7 @@ class Composite:
         self.check("Composite")
         return reduce_assembly(self, "Composite")
 
+    @recorded
     def connect(self, name: str, element: Any, *ends: Any, inputs: Mapping[str, Any] | None = None) -> Part:
         """Add an element between ends and points, by name; a hinge or a constraint between ends, frames and places of them."""
         if any(part.name == name for part in self.parts):
@@ -138,7 +155,7 @@ class Composite:
         """A hinge or constraint between two places."""
         places = []
         for end in ends:
-            place = end if isinstance(end, Place) else Place(end, np.zeros(3), np.eye(3))
+            place = self._place(end) if isinstance(end, Place) else Place(end, np.zeros(3), np.eye(3))
             self._refuse_unknown(place.name, f"Composite: element {name!r}")
             places.append(place)
         if len(places) != 2 or places[0].name == places[1].name:
@@ -148,6 +165,12 @@ class Composite:
         part = Part(name, element, tuple(p.name for p in places), {}, tuple(places))
         self.parts.append(part)
         return part
+
+    def copied(self) -> "Composite":
+        """A copy that parts added later do not reach."""
+        other = Composite(*self._made_with)
+        other.parts, other.calls = list(self.parts), list(self.calls)
+        return other
 
     def location_matrix(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Which element end lies where (7.1.2): rows are ends and points, columns the ends of all elements."""
@@ -169,3 +192,10 @@ class Composite:
                 raise TopologyError(
                     f"{what}: no element holds the {'frame' if name in self.frames else 'point'} {name!r}."
                 )
+
+
+def _composite(made_with: tuple[Any, ...], calls: list[Call]) -> Composite:
+    composite = Composite(*made_with)
+    for call in calls:
+        composite.connect(*call.args, **call.options)
+    return composite

@@ -1,9 +1,9 @@
-"""Runs as files: npz with numbers and one JSON text; nothing is executed on reading, writing is atomic."""
+"""Files: runs as npz with numbers and one JSON text, and the way to all that can be read; nothing is executed on reading."""
 
 import json
-import os
-import tempfile
 import zipfile
+import zlib
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treemech.dynamics.integrator import Switch
 from treemech.topology import TreemechError
 
+from .atomic import atomic, with_suffix
 from .measures import Measure
 from .model_info import ModelInfo
 from .run import Results, Run
@@ -23,10 +24,12 @@ _ARRAYS = ("t", "q", "u", "z", "audit", "measures", *Results._fields)
 
 
 def save_run(run: Run, path: str | Path) -> Path:
-    """Write a run; the file appears whole or not at all."""
-    target = Path(path)
-    if target.suffix != ".npz":
-        target = target.with_name(target.name + ".npz")
+    """Write a run, whole, as npz, or what it says by name as NetCDF; the file appears whole or not at all."""
+    if Path(path).suffix == ".nc":
+        from .dataset import save_netcdf
+
+        return save_netcdf(run, Path(path))
+    target = with_suffix(path, ".npz")
     results = run._results()
     measures = np.array([run.measure(name) for name in run._measures]).reshape(-1, len(run.t))
     header = json.dumps(
@@ -50,24 +53,36 @@ def save_run(run: Run, path: str | Path) -> Path:
         "audit": run._audit,
         "measures": measures,
     } | results._asdict()
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            np.savez_compressed(stream, header=np.array(header), **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # mkstemp makes files for the owner only
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic(target) as stream:
+        np.savez_compressed(stream, header=np.array(header), **arrays)
     return target
 
 
-def read(path: str | Path) -> Run:
-    """Read a run written by `Run.save`. Executes nothing: arrays and text only."""
+def read(path: str | Path) -> Any:
+    """Read what `Run.save` or `System.save` wrote: a run (npz), a system (JSON), an xarray data set (NetCDF).
+
+    The content decides, not the name. Executes nothing: numbers, texts and names of elements only.
+    """
+    with open(path, "rb") as stream:
+        start = stream.read(4096)
+    if start.startswith(b"PK"):
+        return read_run(path)
+    if start.startswith((b"CDF", b"\x89HDF")):
+        from .dataset import read_netcdf
+
+        return read_netcdf(Path(path))
+    if start.removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
+        from .model_files import read_system
+
+        try:
+            return read_system(Path(path).read_text(encoding="utf-8-sig"), Path(path).name)
+        except UnicodeDecodeError as error:
+            raise TreemechError(f"{Path(path).name} is no text in UTF-8: {error}") from None
+    raise TreemechError(f"{Path(path).name} is neither a treemech run (npz, nc) nor a treemech model (json).")
+
+
+def read_run(path: str | Path) -> Run:
+    """A run from an npz file."""
     name = Path(path).name
     try:
         with np.load(path, allow_pickle=False) as content:
@@ -77,9 +92,7 @@ def read(path: str | Path) -> Run:
                     f"{name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
                 )
             arrays = [np.asarray(content[array], dtype=np.float64) for array in _ARRAYS]
-    except FileNotFoundError:
-        raise
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise TreemechError(f"{name} is not a treemech run: {error}") from None
     t, q, u, z, audit, measures, *results = arrays
     return Run(

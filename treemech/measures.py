@@ -21,6 +21,7 @@ class Measure(NamedTuple):
 
     name: str
     of: Callable[["Run"], Floats]
+    text: str | None = None  # it is made of, unless of a function
 
 
 def as_measure(name: str, what: Any) -> Measure:
@@ -48,7 +49,7 @@ def as_measure(name: str, what: Any) -> Measure:
         column: Floats = numbers
         return column
 
-    return Measure(name, of)
+    return Measure(name, of, what)
 
 
 def _owner(run: "Run", name: str, measure: str) -> Any:

@@ -340,10 +340,19 @@ class Run:
         return plot_run(self, path)
 
     def save(self, path: str | Path) -> Path:
-        """Write the run, whole, as npz; `treemech.read` brings it back without the model."""
+        """Write the run, whole, as npz; `treemech.read` brings it back without the model.
+
+        A path that ends in .nc gets a NetCDF file of `to_xarray()` instead, for other programs.
+        """
         from .files import save_run
 
         return save_run(self, path)
+
+    def to_xarray(self) -> Any:
+        """An xarray data set of all that is asked for by name, labelled with those names (needs xarray)."""
+        from .dataset import to_xarray
+
+        return to_xarray(self)
 
     # ------------------------------------------------------------ inside
     def _results(self) -> Results:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from treemech.elements import Constraint, Coupling, Energetic, Free, Hinge, Load, Signal, as_signal
 from treemech.elements.hinge import AxialHinge, axis_base
@@ -25,15 +26,18 @@ from treemech.topology import (
     unknown,
 )
 from treemech.topology.body import as_rotation
+from treemech.topology.declared import mapped, remade
 
 from .assembly_reduction import reduce_assembly
 from .composite import Composite
+from .journal import Journal, recorded
 from .measures import Measure, as_measure
 from .mechanism import Mechanism
+from .parameters import Origin
 from .wiring import Controller, ElementHandle, Wiring
 
 
-class System:
+class System(Journal):
     """A multibody system: the ground, bodies, and what connects and loads them.
 
     Parameters
@@ -54,19 +58,37 @@ class System:
     """
 
     def __init__(self, name: str = "system", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        super().__init__()
         self.name = str(name)
-        self.gravity = as_vector(gravity, f"system {self.name!r}: gravity")
+        self.gravity = gravity  # type: ignore[assignment]
+        self.checked = True  # whether bodies must be such as can be made
         self.ground = make_body("ground", 0.0, (0.0, 0.0, 0.0), pose=np.zeros(3), number=0)
         self.bodies: list[Body] = [self.ground]
         self.connections: dict[str, Connection] = {}
         self.couplings: dict[str, Coupled] = {}
+        self.assemblies: dict[
+            str, Composite
+        ] = {}  # as they were connected; what they come to is in the above
         self.wiring = Wiring()
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
     def __repr__(self) -> str:
         return f"System({self.name!r}: {len(self.bodies) - 1} bodies, {len(self.connections)} connections)"
 
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        """Acceleration of gravity in the world [m/s2]."""
+        return as_vector(remade(self.declared_gravity, {}), f"system {self.name!r}: gravity")
+
+    @gravity.setter
+    def gravity(self, vector: ArrayLike) -> None:
+        where = f"system {self.name!r}: gravity"
+        as_vector(remade(vector, {}), where)
+        self._known(vector, where)
+        self.declared_gravity = mapped(vector, lambda x: x)
+
     # ------------------------------------------------------------ description
+    @recorded
     def body(
         self,
         name: str,
@@ -83,10 +105,11 @@ class System:
         """
         if any(body.name == name for body in self.bodies):
             raise TopologyError(f"two bodies are named {name!r}: give every body a name of its own.")
-        body = make_body(name, mass, inertia, com, shapes, pose, number=len(self.bodies))
+        body = make_body(name, mass, inertia, com, shapes, pose, len(self.bodies), self.checked)
         self.bodies.append(body)
         return body
 
+    @recorded
     def connect(
         self,
         name: str,
@@ -150,11 +173,13 @@ class System:
         composite.check(f"composite {name!r}")
         reduction = reduce_assembly(composite, f"composite {name!r}")
         connection: Connection = self.connect(name, reduction.hinge, *ends, role=role)
+        self.assemblies[name] = composite.copied()
         n = reduction.hinge.n_coordinates
         for part, rows in reduction.rows:
             self.couple(f"{name}.{part}", rows, *([name] if n == 1 else [f"{name}[{k}]" for k in range(n)]))
         return connection
 
+    @recorded
     def couple(self, name: str, element: Coupling, *coordinates: str | Connection) -> Coupled:
         """Join coordinates of hinges by equations: gear, rack and pinion, belt, any f(q, t) = 0.
 
@@ -192,6 +217,7 @@ class System:
         self.couplings[name] = Coupled(name, element.joining(len(arguments)), arguments)
         return self.couplings[name]
 
+    @recorded
     def prescribe_pose(
         self,
         name: str,
@@ -212,6 +238,7 @@ class System:
         connection: Connection = self.connect(name, element, *ends)
         return connection
 
+    @recorded
     def load(
         self, name: str, element: Load | Energetic, *ends: Any, inputs: Mapping[str, Any] | None = None
     ) -> ElementHandle:
@@ -229,6 +256,7 @@ class System:
         return self.wiring.connect(self, name, element, ends, inputs)
 
     # ------------------------------------------------------------ inputs and measures
+    @recorded
     def input(self, name: str, signal: Signal | float | Any) -> Signal:
         """Name an external input i(t): a signal, a number or a function of t; elements take it by its name."""
         if name in self.wiring.inputs or name in self.wiring.held():
@@ -236,6 +264,7 @@ class System:
         self.wiring.inputs[name] = as_signal(signal, f"input {name!r}")
         return self.wiring.inputs[name]
 
+    @recorded
     def measure(self, name: str, what: Any) -> Measure:
         """Name a scalar of the motion: "A.q", "A.u[1]", "rod.position[2]", "spring.effort", or a function of a Run.
 
@@ -247,6 +276,7 @@ class System:
         measure: Measure = self.wiring.measures[name]
         return measure
 
+    @recorded
     def controller(
         self,
         name: str,
@@ -278,6 +308,7 @@ class System:
         self.wiring.controllers[name] = Controller(name, function, float(period), wanted, outputs)
         return self.wiring.controllers[name]
 
+    @recorded
     def prescribe(
         self, name: str | Connection, motion: Signal | float | Any, coordinate: int = 0
     ) -> Prescription:
@@ -293,11 +324,13 @@ class System:
         return self.prescriptions[name, coordinate]
 
     # ------------------------------------------------------------ build
-    def build(self, free_isolated: bool = True, *, inline: bool = True) -> Mechanism:
+    def build(
+        self, free_isolated: bool = True, *, inline: bool = True, origin: Origin | None = None
+    ) -> Mechanism:
         """Graph, regular-numbered tree, Plan: what the analyses run on.
 
         Bodies nothing joins to the ground get a free hinge of their own, or an error when `free_isolated` is
-        False. inline=False calls built-in hinges through the address table too (for tests).
+        False. inline=False calls built-in hinges through the address table too (for tests); `origin` is for with_parameters.
         """
         coupled = [a for c in self.couplings.values() for a in c.arguments]
         kept = {name for name, _ in (*self.prescriptions, *coupled)} | self.wiring.acted()
@@ -325,7 +358,7 @@ class System:
         parts = [a.element for a in (*applied, *(part for c in composites for part in c.parts))]
         elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
         for element in elements:
-            if not type(element).__module__.startswith("treemech."):
+            if origin is None and not type(element).__module__.startswith("treemech."):
                 from treemech.elements.check import probe  # only where somebody else's element is met
 
                 probe(element)
@@ -343,7 +376,20 @@ class System:
             composites,
             self.wiring.held(),
         )
-        return Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
+        mech = Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
+        mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
+        return mech
+
+    # ------------------------------------------------------------ files
+    def save(self, path: str | Path) -> Path:
+        """Write the system as JSON for people and programs; `treemech.read` brings it back, executing nothing.
+
+        Functions cannot be written: controllers, signals and measures made of them are refused by name, as are elements of
+        classes that no entry point names, before anything is written.
+        """
+        from .model_files import save_system
+
+        return save_system(self, path)
 
     def _freed(self, connections: list[Connection], cut: set[str]) -> list[Connection]:
         """Free hinges for parts that only hinges cut for their loads join to the rest."""

@@ -241,3 +241,22 @@ def test_a_tree_has_all_its_speeds_as_degrees_of_freedom():
     state = random_state(mech, 1)
     assert mech.mobility(state).dof == mech.nu
     assert mech.constraints(state).partials.shape == (0, mech.nu)
+
+
+def test_a_chord_that_restricts_nothing_leaves_the_motion_of_the_tree():
+    """A Planar hinge closes a chain that moves in its plane anyway: all of its rows vanish."""
+    runs = []
+    for closed in (True, False):
+        system = tm.System("chain", gravity=(0, 0, -9.81))
+        previous = system.ground
+        for k in range(3):
+            rod = system.body(f"rod{k}", mass=1.0 + k, inertia=(0, 0.2, 0.2), com=(0.5, 0, 0))
+            system.connect(f"H{k}", tm.Revolute("y"), previous, rod)
+            previous = rod.at((1, 0, 0))
+        if closed:
+            system.connect("plane", tm.Planar("y"), system.ground.at((3.0, 0, 0)), previous)
+        mech = system.build()
+        runs.append(mech.simulate((0, 1), mech.assemble(fix={"H0": 0.3, "H1": 0.2}), rtol=1e-10))
+        assert mech.mobility(mech.assemble()).dof == 3
+    np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-8)
+    np.testing.assert_allclose(runs[0].connection("plane").force, 0.0, atol=1e-12)

@@ -1,0 +1,107 @@
+"""Things made with parameters among their arguments: of plain numbers, with the way they were declared beside them.
+
+So everything below sees numbers only, and every such thing can be made again with other values of the parameters.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from .parameter import Expression, Parameter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Declaration(NamedTuple):
+    """How a thing was made: ``make(*args, **options)``, with expressions among the arguments."""
+
+    make: Callable[..., Any]
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+
+
+def mapped(thing: Any, leaf: Callable[[Any], Any]) -> Any:
+    """A copy of nested tuples, lists, dicts and arrays, with every other thing in them replaced by leaf(thing)."""
+    if isinstance(thing, tuple):
+        parts = [mapped(x, leaf) for x in thing]
+        return type(thing)(*parts) if hasattr(thing, "_fields") else type(thing)(parts)
+    if isinstance(thing, list):
+        return [mapped(x, leaf) for x in thing]
+    if isinstance(thing, dict):
+        return {mapped(key, leaf): mapped(x, leaf) for key, x in thing.items()}
+    if isinstance(thing, np.ndarray):
+        return mapped(thing.tolist(), leaf) if thing.dtype == object else thing.copy()
+    return leaf(thing)
+
+
+def remade(thing: Any, values: Mapping[str, float]) -> Any:
+    """The thing with numbers for its expressions, and what was declared with expressions made again."""
+
+    def leaf(x: Any) -> Any:
+        if isinstance(x, Expression):
+            return x.at(values)
+        declared = getattr(x, "declared", None)
+        if isinstance(declared, Declaration):
+            return declared.make(*remade(declared.args, values), **remade(declared.options, values))
+        return x
+
+    return mapped(thing, leaf)
+
+
+def parameters_in(thing: Any) -> Iterator[Parameter]:
+    """The parameters a thing depends on, as often as they occur."""
+    if isinstance(thing, Expression):
+        yield from thing.parameters()
+    elif isinstance(thing, (tuple, list)):
+        for x in thing:
+            yield from parameters_in(x)
+    elif isinstance(thing, dict):
+        for key, x in thing.items():
+            yield from parameters_in(key)
+            yield from parameters_in(x)
+    elif isinstance(thing, np.ndarray):
+        if thing.dtype == object:
+            yield from parameters_in(thing.tolist())
+    else:
+        declared = getattr(thing, "declared", None)
+        if isinstance(declared, Declaration):
+            yield from parameters_in((*declared.args, *declared.options.values()))
+
+
+def depends(thing: Any) -> bool:
+    """Whether there is a parameter in it."""
+    return next(parameters_in(thing), None) is not None
+
+
+class Property:
+    """A property of a thing that depends on parameters: looked up once they have values."""
+
+    def __init__(self, thing: Any, name: str) -> None:
+        self.declared = Declaration(getattr, (thing, name), {})
+
+
+def declarable(make: F) -> F:
+    """A function whose results (frozen dataclasses with a field `declared`) may be made with parameters for numbers."""
+
+    @wraps(make)
+    def call(*args: Any, **options: Any) -> Any:
+        if not depends((args, options)):
+            return make(*args, **options)
+        made = make(*remade(args, {}), **remade(options, {}))
+        return replace(made, declared=Declaration(call, args, options))
+
+    return call  # type: ignore[return-value]
+
+
+class Declarable(type):
+    """Class of classes whose objects take parameters for numbers; `declared` then says how an object was made."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        if not depends((args, options)):
+            return super().__call__(*args, **options)
+        made = super().__call__(*remade(args, {}), **remade(options, {}))
+        object.__setattr__(made, "declared", Declaration(cls, args, options))
+        return made

@@ -1,0 +1,182 @@
+"""Design studies: the same experiment with many designs, as a table."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.dynamics.simulate import ProgressBar
+from treemech.topology import ElementError, TreemechError, unknown
+
+from .experiment import Experiment, Quantity, gradient, scalar
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One design: its values, what was measured, derivatives by measure and parameter; or why there is nothing."""
+
+    values: Mapping[str, float]
+    measures: Mapping[str, float] = field(default_factory=dict)
+    derivatives: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    message: str = ""
+
+
+class DesignTable:
+    """The trials of a design study, in their order; ``print(table)`` shows them."""
+
+    def __init__(self, parameters: Sequence[str], measures: Sequence[str], trials: Sequence[Trial]) -> None:
+        self.parameters, self.measures, self.trials = list(parameters), list(measures), list(trials)
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials)
+
+    def __getitem__(self, name: str) -> Floats:
+        """A column: of a parameter, of a measure, or "measure/parameter", a derivative; nan for trials that failed."""
+        return np.array([self._cell(trial, name) for trial in self.trials])
+
+    def _cell(self, trial: Trial, name: str) -> float:
+        if name in self.parameters:
+            return trial.values[name]
+        if name in self.measures:
+            return trial.measures.get(name, np.nan)
+        measure, _, parameter = name.rpartition("/")
+        if measure not in self.measures or parameter not in self.parameters:
+            raise ElementError(unknown("column", name, self.columns))
+        return trial.derivatives.get(measure, {}).get(parameter, np.nan)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns there are."""
+        known = any(trial.derivatives for trial in self.trials)
+        by = [f"{m}/{p}" for m in self.measures for p in self.parameters] if known else []
+        return [*self.parameters, *self.measures, *by]
+
+    @property
+    def failures(self) -> list[Trial]:
+        """Trials without results; each says why."""
+        return [trial for trial in self.trials if trial.message]
+
+    def differences(self, measure: str, parameter: str) -> Floats:
+        """Sensitivity from neighbouring trials, as in Kelem: over both neighbours, at the ends over one.
+
+        >>> trials = [Trial({"a": float(a)}, {"m": a**2.0}) for a in range(4)]
+        >>> DesignTable(["a"], ["m"], trials).differences("m", "a").tolist()
+        [1.0, 2.0, 4.0, 5.0]
+        """
+        x, y = self[parameter], self[measure]
+        low, high = np.maximum(np.arange(len(x)) - 1, 0), np.minimum(np.arange(len(x)) + 1, len(x) - 1)
+        return np.asarray((y[high] - y[low]) / (x[high] - x[low]))
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write all columns with all digits; the last one says why a trial failed."""
+        target = Path(path)
+        with target.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([*self.columns, "message"])
+            for trial in self.trials:
+                writer.writerow([*(repr(float(self._cell(trial, c))) for c in self.columns), trial.message])
+        return target
+
+    def markdown(self) -> str:
+        """The table in Markdown."""
+        return "\n".join("| " + " | ".join(row) + " |" for row in self._texts("---"))
+
+    def __str__(self) -> str:
+        rows = self._texts("")
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        lines = ["  ".join(text.rjust(w) for text, w in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join(line.rstrip() for line in lines if line.strip())
+
+    def __repr__(self) -> str:
+        return f"DesignTable({len(self)} trials, {len(self.failures)} failed; {', '.join(self.columns)})"
+
+    def _texts(self, rule: str) -> list[list[str]]:
+        said = ["failure"] if self.failures else []
+        head = [*self.columns, *said]
+        rows = [
+            [*(f"{self._cell(trial, c):.6g}" for c in self.columns), *(said and [trial.message])]
+            for trial in self.trials
+        ]
+        return [head, [rule] * len(head), *rows]
+
+
+def design_study(
+    mech: "Mechanism",
+    experiment: Experiment,
+    designs: Mapping[str, Any] | Sequence[Mapping[str, float]],
+    measures: Mapping[str, Quantity] | Sequence[str],
+    derivatives: bool = False,
+    progress: bool | Callable[[float], None] = False,
+) -> DesignTable:
+    """Run an experiment with every design and tabulate what it is judged by.
+
+    Parameters
+    ----------
+    designs : dict of values by parameter, or a list of dicts
+        ``{"l1": [0.3, 0.4], "l2": [1, 2, 3]}`` means all 6 combinations, the last parameter varying fastest.
+    measures : dict of scalars by name, or a list of texts
+        "max A.q" and the like, or functions of a Run that give one number.
+    derivatives : bool
+        Of all measures by all parameters varied, at every design.
+    progress : bool or callable
+        A bar on stderr, or a function of the fraction done.
+
+    Returns
+    -------
+    DesignTable
+        A design that cannot be built, assembled or run has a row that says why. Nothing is compiled for a new design.
+    """
+    if isinstance(designs, Mapping):
+        given = [np.atleast_1d(np.asarray(v, dtype=np.float64)).tolist() for v in designs.values()]
+        trials = [dict(zip(designs, values, strict=True)) for values in product(*given)]
+    else:
+        trials = [dict(design) for design in designs]
+    names = list(dict.fromkeys(name for design in trials for name in design))
+    mech._known(names)
+    wanted = dict(measures) if isinstance(measures, Mapping) else {text: text for text in measures}
+    bar = ProgressBar(mech.name) if progress is True else None
+    tell = bar or (progress if callable(progress) else None)
+    rows = []
+    try:
+        for k, design in enumerate(trials):
+            rows.append(_trial(mech, experiment, {**mech.parameters, **design}, names, wanted, derivatives))
+            if tell is not None:
+                tell((k + 1) / len(trials))
+    finally:
+        if bar is not None:
+            bar.close()
+    return DesignTable(names, list(wanted), rows)
+
+
+def _trial(
+    mech: "Mechanism",
+    experiment: Experiment,
+    values: Mapping[str, float],
+    names: list[str],
+    wanted: Mapping[str, Quantity],
+    derivatives: bool,
+) -> Trial:
+    own = {name: values[name] for name in names}
+    try:
+        design = mech.with_parameters(**own)
+        if not derivatives:
+            run = experiment.run(design)
+            return Trial(own, {name: scalar(what, run) for name, what in wanted.items()})
+        found = experiment.sensitivities(design, names)
+        by = {n: dict(zip(names, gradient(what, found).tolist(), strict=True)) for n, what in wanted.items()}
+        return Trial(own, {name: scalar(what, found.run) for name, what in wanted.items()}, by)
+    except TreemechError as error:
+        return Trial(own, message=str(error))

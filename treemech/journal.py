@@ -1,0 +1,92 @@
+"""The calls that describe a system, kept so that it can be made again with other values of its parameters."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+from treemech.topology import Attachment, Body, Connection, ElementError, TreemechError
+from treemech.topology.declared import Property, mapped, parameters_in, remade
+from treemech.topology.parameter import Expression, Parameter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Call(NamedTuple):
+    """A call of a method, its arguments as they were at that time."""
+
+    method: str
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+class Journal:
+    """Base of what keeps its calls: methods marked `recorded` take parameters for numbers."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.parameters: dict[str, Parameter] = {}
+        self._inside = False
+
+    def _known(self, thing: Any, where: str) -> bool:
+        """Keep the parameters in a thing by name, one value each; whether there are any."""
+        found = list(parameters_in(thing))
+        for p in found:
+            other = self.parameters.setdefault(p.name, p)
+            if other.value != p.value:
+                raise ElementError(
+                    f"{where}: two parameters are named {p.name!r}, with the values {other.value:g} and {p.value:g}: give "
+                    "each a name of its own, or use the same one."
+                )
+        return bool(found)
+
+
+def recorded(method: F) -> F:
+    """A method that gets numbers for parameters and is kept in the journal, unless another such method calls it."""
+
+    @wraps(method)
+    def call(self: Journal, *args: Any, **options: Any) -> Any:
+        if self._inside:
+            return method(self, *args, **options)
+        kept = Call(method.__name__, mapped(args, _lasting), mapped(options, _lasting))
+        given: tuple[Any, Any] = (kept.args, kept.options)
+        if self._known(given, f"{method.__name__} {args[0] if args else ''!r}"):
+            given = _numbers(given)
+        self._inside = True
+        try:
+            result = method(self, *given[0], **given[1])
+        finally:
+            self._inside = False
+        self.calls.append(kept)
+        return result
+
+    return call  # type: ignore[return-value]
+
+
+def replay(
+    calls: Iterable[Call], target: Journal, values: Mapping[str, float], of: Callable[[Any], Any]
+) -> None:
+    """Make the calls again on another object; of(handle) is what stands there for a body, a hinge, ... of the first."""
+
+    def leaf(x: Any) -> Any:
+        if isinstance(x, Attachment):
+            if x.declared is not None:
+                start, offset, rotation = x.declared.args
+                return leaf(start).at(remade(offset, values), remade(rotation, values))
+            return Attachment(of(x.body), x.offset, x.rotation)
+        return of(x) if isinstance(x, (Body, Connection)) else remade(of(x), values)
+
+    for call in calls:
+        try:
+            args, options = mapped(call.args, leaf), mapped(call.options, leaf)
+        except TreemechError as error:
+            raise type(error)(f"{call.method} {call.args[0]!r}: {error}") from None
+        getattr(target, call.method)(*args, **options)
+
+
+def _lasting(x: Any) -> Any:
+    return list(x) if isinstance(x, Iterator) else x
+
+
+def _numbers(thing: Any) -> Any:
+    """With the values the parameters were declared with; elements and attachments have their numbers already."""
+    return mapped(thing, lambda x: remade(x, {}) if isinstance(x, (Expression, Property)) else x)

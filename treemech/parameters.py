@@ -1,0 +1,130 @@
+"""Other values for the parameters of a built mechanism, and what depends on them."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from treemech.dynamics.core import Core
+from treemech.dynamics.parameter_derivatives import AHEAD, CENTRAL, STEP, Stencil, weights
+from treemech.topology import Body, Connection, ElementError, TreemechError
+from treemech.topology.declared import remade
+from treemech.topology.parameter import Parameter, as_value
+
+from .journal import Call, replay
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+    from .system import System
+
+__all__ = ["Origin", "Parameter", "Parametric"]
+
+
+class Origin(NamedTuple):
+    """Where a mechanism comes from: the calls that described its system, and the values of its parameters."""
+
+    kind: type["System"]
+    name: str
+    gravity: Any
+    calls: tuple[Call, ...]
+    options: Mapping[str, bool]  # of build
+    values: Mapping[str, float]
+
+    @classmethod
+    def of(cls, system: "System", options: Mapping[str, bool]) -> "Origin":
+        values = {name: p.value for name, p in sorted(system.parameters.items())}
+        return cls(type(system), system.name, system.declared_gravity, tuple(system.calls), options, values)
+
+    def build(self, values: Mapping[str, float], checked: bool = True) -> "Mechanism":
+        """The same mechanism with other values; `checked=False` lets bodies pass that nobody can make."""
+        origin = self._replace(values={**self.values, **values})
+        system = self.kind(self.name, remade(self.gravity, origin.values))
+        system.checked = checked
+
+        def of(handle: Any) -> Any:
+            if isinstance(handle, Body):
+                return system.bodies[handle.number]
+            return system.connections[handle.name] if isinstance(handle, Connection) else handle
+
+        replay(self.calls, system, origin.values, of)
+        return system.build(**self.options, origin=origin)
+
+
+class Neighbours(NamedTuple):
+    """The same mechanism with some values of one parameter next to its own, and the weights of a difference."""
+
+    mechanisms: tuple["Mechanism", ...]
+    stencil: Stencil
+
+
+class Parametric:
+    """Methods of a Mechanism."""
+
+    origin: Origin | None = None
+    _neighbours: dict[str, Neighbours] | None = None
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of the parameters by name."""
+        return dict(_origin(self).values)
+
+    def with_parameters(self, **values: Any) -> "Mechanism":
+        """The same mechanism with other values of some parameters: as if built with them, and nothing is compiled.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> l, system = tm.Parameter("l", 1.0), tm.System("pendulum")
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -l))
+        >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.with_parameters(l=2.0).parameters, mech.parameters
+        ({'l': 2.0}, {'l': 1.0})
+        """
+        origin = self._known(values)
+        return origin.build({name: as_value(name, value) for name, value in values.items()})
+
+    def neighbours(self, names: Iterable[str]) -> list[Neighbours]:
+        """Mechanisms for differences by these parameters; made once. Next to a limit they lie on one side of it."""
+        origin, mech = self._known(names), cast("Mechanism", self)
+        if self._neighbours is None:
+            self._neighbours = {}
+        for name in names:
+            if name not in self._neighbours:
+                self._neighbours[name] = _neighbours(origin, name, mech)
+        return [self._neighbours[name] for name in names]
+
+    def _known(self, names: Iterable[str]) -> Origin:
+        origin = _origin(self)
+        for name in names:
+            if name not in origin.values:
+                known = ", ".join(map(repr, origin.values)) or "none"
+                raise ElementError(f"there is no parameter {name!r}: there are {known}.")
+        return origin
+
+
+def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
+    value, refusal = origin.values[name], None
+    step = STEP * (abs(value) or 1.0)
+    for nodes in (CENTRAL, AHEAD, tuple(-k for k in AHEAD)):
+        try:
+            made = tuple(origin.build({name: value + k * step}, checked=False) for k in nodes)
+        except TreemechError as error:
+            refusal = refusal or error
+            continue
+        cores = tuple(m.core for m in made)
+        for core in cores:
+            follow(core, mech.core)
+        return Neighbours(made, Stencil(cores, weights(nodes) / step))
+    raise ElementError(f"no derivative by {name!r}: values next to {value:g} are refused. {refusal}")
+
+
+def follow(core: Core, leader: Core) -> None:
+    """Let a core choose its rows as another one of the same model does."""
+    if core.loops is not None and leader.loops is not None:
+        core.loops.follow(leader.loops)
+
+
+def _origin(mech: Any) -> Origin:
+    if mech.origin is None:
+        raise TreemechError("this mechanism was not built by a System: it has no parameters.")
+    origin: Origin = mech.origin
+    return origin
