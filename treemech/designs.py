@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics.simulate import ProgressBar
 from treemech.topology import ElementError, TreemechError, unknown
 
 from .experiment import Experiment, Quantity, gradient, scalar
+from .progress import ProgressBar
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism

@@ -15,6 +15,7 @@ from treemech.topology import TreemechError
 
 from .parameters import Neighbours, Parametric, follow
 from .run import Run
+from .simulation import results_of_motion
 from .state import State
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Sensitive(Parametric):
         found = variation.closed(motion, none)
 
         def results(other: "Mechanism", y: Motion) -> Any:
-            return other._driven_results(*_driven(other, y), _named(other, y.cut[0]))
+            return results_of_motion(other, *_driven(other, y), _named(other, y.cut[0]))
 
         return Sensitivities(mech, run, names, motion, found, results)
 

@@ -75,7 +75,7 @@ class Simulation:
             )
         return Run(
             mech.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
-            {"points": found.n_points}, lambda t, q, u, *_: _driven_results(mech, t, q, u, found.ud, near),
+            {"points": found.n_points}, lambda t, q, u, *_: results_of_motion(mech, t, q, u, found.ud, near),
             measures=mech.wiring.measures,
         )  # fmt: skip
 
@@ -196,7 +196,7 @@ def _constraints(mech: "Mechanism", t: float, q: Floats, u: Floats, ud: Floats) 
     return mech.core.constraints(t, q, u, ud)
 
 
-def _driven_results(
+def results_of_motion(
     mech: "Mechanism", t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
 ) -> Results:
     """Everything that follows from many states with known accelerations."""
