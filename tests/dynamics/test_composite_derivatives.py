@@ -113,3 +113,15 @@ def test_springs_in_series_swing_and_hang_like_one():
     got, want = two.equilibrium(two.state()), one.equilibrium(one.state())
     assert np.max(np.abs(got.state.q - want.state.q)) < 1e-10
     assert np.max(np.abs(got.eigenvalues - want.eigenvalues)) < 1e-8 * np.max(np.abs(want.eigenvalues))
+
+
+def test_parameters_act_through_internal_points():
+    """Springs in series: ud = -k1 k2 / (k1 + k2) stretch / m."""
+    stiffness = tm.Parameter("k", 300.0)
+    composite = tm.Composite(ends=("a", "b"), points={"knot": 1})
+    composite.connect("upper", tm.Spring(stiffness=stiffness, length=0.2), "a", "knot")
+    composite.connect("lower", tm.Spring(stiffness=600.0, length=0.2), "knot", "b")
+    mech = hung(composite)
+    found = mech.derivatives(mech.state(), parameters=["k"])
+    stretch = 1.0 - 0.4
+    assert found.ud_p[0, 0] == pytest.approx(600.0**2 / 900.0**2 * stretch / 2.0, rel=1e-9)

@@ -251,3 +251,14 @@ def test_a_driven_run_shows_friction_in_its_drive():
     np.testing.assert_allclose(
         run.drive("A").ravel() * 4.0, kinetic + taken, atol=1e-8 * np.max(np.abs(kinetic))
     )
+
+
+def test_parameters_beside_a_reaction_are_refused_by_name():
+    system = tm.System("pendulum")
+    rod = system.body("rod", mass=tm.Parameter("m", 2.0), inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
+    pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
+    system.connect("friction", Pin(0.4, 0.05, 1e-2), pin)
+    mech = system.build()
+    state = mech.assemble(fix={"pin": 0.3})
+    with pytest.raises(tm.TreemechError, match="by parameters: element 'friction'"):
+        mech.derivatives(state, parameters=["m"])
