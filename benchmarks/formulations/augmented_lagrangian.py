@@ -12,6 +12,7 @@ from treemech.kinematics.kernel import address_of, floats, ints, kernel
 from treemech.kinematics.status import CHAIN_OPEN, OK
 
 from . import cartesian_kernels as k
+from . import cartesian_views as views
 from .cartesian import Cartesian
 from .compiled import RHS, c_function, data
 from .cost import seconds
@@ -40,7 +41,7 @@ def assemble(C):  # type: ignore[no-untyped-def]
             for b in range(a + 1):
                 v[at] = B[i, 1 + 3 * a + b]
                 at += 1
-    for r in range(C[k.ROWS]):
+    for r in range(C[views.ROWS]):
         for a in range(12):
             if n[r, 1 + a // 6] == 0:
                 continue
@@ -64,7 +65,7 @@ def factorise(C):  # type: ignore[no-untyped-def]
     w = k.whole_(C)
     w[0], w[1], w[3], w[4] = n, 1, 0, 85
     at = address_of(w)
-    k.call5(C[k.POTRF], at + 32, at, address_of(M), at, at + 24)
+    k.call5(C[views.POTRF], at + 32, at, address_of(M), at, at + 24)
     return OK if w[3] == 0 else k.SINGULAR
 
 
@@ -84,7 +85,7 @@ def back(C):  # type: ignore[no-untyped-def]
     w = k.whole_(C)
     w[0], w[1], w[3], w[4] = n, 1, 0, 85
     at = address_of(w)
-    k.call8(C[k.POTRS], at + 32, at, at + 8, address_of(k.matrix_(C)), at, address_of(b), at, at + 24)
+    k.call8(C[views.POTRS], at + 32, at, at + 8, address_of(k.matrix_(C)), at, address_of(b), at, at + 24)
 
 
 @kernel
@@ -123,13 +124,13 @@ def prepare(C, t, y):  # type: ignore[no-untyped-def]
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
     """(M + alpha B^T B) a = Q + B^T (alpha gamma - lambda), lambda += alpha (B a - gamma), until B a = gamma."""
-    C = ints(context, k.N_CARTESIAN)
+    C = ints(context, views.N_CARTESIAN)
     status = prepare(C, t, y)
     if status != OK:
         return np.int32(status)
     nb, V, lam, b, F = C[k.BODIES], k.level_(C), k.multipliers_(C), k.right_(C), k.applied_(C)
     alpha, size = k.factors_(C)[_PENALTY], 1.0
-    for r in range(C[k.ROWS]):
+    for r in range(C[views.ROWS]):
         lam[r] = 0.0
         size = max(size, abs(V[r, k.GAMMA]))
     before = 1e300
@@ -138,11 +139,11 @@ def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
             moment = k.inner_torque(C, i)
             for j in range(3):
                 b[6 * (i - 1) + j], b[6 * (i - 1) + 3 + j] = F[i, j], moment[j]
-        for r in range(C[k.ROWS]):
+        for r in range(C[views.ROWS]):
             push(C, r, alpha * V[r, k.GAMMA] + lam[r])
         back(C)
         gap = 0.0
-        for r in range(C[k.ROWS]):
+        for r in range(C[views.ROWS]):
             rest = pull(C, r, b) - V[r, k.GAMMA]
             lam[r] -= alpha * rest
             gap = max(gap, abs(rest))
@@ -159,7 +160,7 @@ def step(C, y, column):  # type: ignore[no-untyped-def]
     nb, b, V, S, alpha = C[k.BODIES], k.right_(C), k.level_(C), k.state_(C), k.factors_(C)[_PENALTY]
     for i in range(C[k.SIZE]):
         b[i] = 0.0
-    for r in range(C[k.ROWS]):
+    for r in range(C[views.ROWS]):
         push(C, r, -alpha * V[r, column])
     back(C)
     q, v = floats(y, C[k.NQ]), floats(y + 8 * C[k.NQ], C[k.NV])
@@ -184,9 +185,9 @@ def step(C, y, column):  # type: ignore[no-untyped-def]
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
     """The state onto the constraints."""
-    C = ints(context, k.N_CARTESIAN)
+    C = ints(context, views.N_CARTESIAN)
     status = OK
-    if not k.monitor_(C)[FRESH] > 0.0:
+    if not views.monitor_(C)[FRESH] > 0.0:
         status = prepare(C, t, y)
     if status != OK:
         return np.int32(status)
@@ -205,7 +206,7 @@ def project(t, y, rank, context):  # type: ignore[no-untyped-def]
 @c_function(RHS)
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
     """For timing and at the start: 1 rows and values, 2 also factors, 3 fill and factors alone."""
-    C = ints(context, k.N_CARTESIAN)
+    C = ints(context, views.N_CARTESIAN)
     status = k.evaluate(C, t, y) if what < 3 else OK
     if status == OK and what < 3:
         assemble(C)

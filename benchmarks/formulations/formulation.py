@@ -107,14 +107,23 @@ class Solution:
         return total
 
 
-def external_loads(system: tm.System) -> list[Any]:
-    """The external loads of a system; an energetic element raises by name."""
+def refuse_composites(system: tm.System) -> None:
+    """For formulations that know no internal points."""
     for name in system.wiring.composites:
         raise Inexpressible(f"composite {name!r} has no form here.")
-    for load in system.wiring.elements.values():
-        if not isinstance(load.element, tm.Load):
-            raise Inexpressible(f"element {load.name!r} ({load.element.kind}) is no external load.")
-    return list(system.wiring.elements.values())
+
+
+def refuse_memory(system: tm.System) -> None:
+    """For formulations that do nothing between steps, and know no reactions while they evaluate loads."""
+    for e in system.wiring.elements.values():
+        if getattr(e.element, "n_memory", 0):
+            raise Inexpressible(f"element {e.name!r} ({e.element.kind}) remembers its history.")
+        if e.reaction_of is not None:
+            raise Inexpressible(
+                f"element {e.name!r} ({e.element.kind}) depends on the reaction of {e.reaction_of!r}."
+            )
+    for name in system.wiring.controllers:
+        raise Inexpressible(f"controller {name!r} acts between steps.")
 
 
 def conservative(system: tm.System) -> bool:

@@ -1,7 +1,7 @@
 """Index-3 integration in Cartesian coordinates: positions obey the constraints, nothing is differentiated.
 
-Both methods take steps of one size; their Newton iteration needs the matrices of formulations III and I, since what
-else the derivatives hold is smaller by the square of the step.
+Both methods take steps of one size; their Newton iteration needs the matrices of formulations III and I and the slopes of
+the loads of force elements (`force_slopes`); what else the derivatives hold is smaller by the square of the step.
 """
 
 import math
@@ -11,13 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+import treemech as tm
 from treemech.kinematics.kernel import address_of, floats, ints, kernel, load9
 from treemech.kinematics.status import OK, split
 from treemech.kinematics.vector import rotate
 
 from . import cartesian_kernels as k
+from . import cartesian_views as views
 from .cartesian import Cartesian
 from .compiled import c_function, data
+from .force_slopes import forget_slopes, slopes
 from .formulation import Floats, Integration, TooSlow
 from .joint_rows import EDGE
 
@@ -107,8 +110,11 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
         status = k.evaluate(C, t + h, address_of(new))
         if status == OK and iteration % 4 == 0:
             k.assemble(C)
+            status = slopes(C, t + h, address_of(new), 1.0 / mass, rate)
             k.fill(C)
-            status = k.factors(C)
+            forget_slopes(C)
+            if status == OK:
+                status = k.factors(C)
         if status != OK:
             return status
         unbalance(C, vd, mu, b)
@@ -161,7 +167,7 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
 
     control: time, step, steps to go, budget, written, done steps, rho, iterations. work: rows of 20 b numbers.
     """
-    C, control = ints(context, k.N_CARTESIAN), floats(control_, 8)
+    C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
     n, row = C[k.NQ] + C[k.NV], 8 * (C[k.NQ] + C[k.NV] + C[k.SIZE])
     y, a, vd, mu = (
         floats(work, n),
@@ -200,6 +206,13 @@ class _Stepping(Cartesian):
     setting = "step"
     sparse = True
     order: ClassVar[int] = 2
+
+    def __init__(self, system: tm.System) -> None:
+        super().__init__(system)
+        self.forces.refuse_states(self.name)
+
+    def slope_entries(self) -> tuple[list[int], list[int]]:
+        return self.forces.slope_entries(7 if self.kind == 1 else 6)
 
     def _forget(self, work: Floats) -> Floats:
         """The memory of a run without the multipliers, whose number may have changed."""
@@ -340,8 +353,11 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
         status = k.evaluate(C, t + h, address_of(new))
         if status == OK and iteration % 4 == 0:
             k.assemble(C)
+            status = slopes(C, t + h, address_of(new), c * c, 1.0 / c)
             k.fill(C)
-            status = k.factors(C)
+            forget_slopes(C)
+            if status == OK:
+                status = k.factors(C)
         if status != OK:
             return status
         unbalance_euler(C, x, b)
@@ -372,7 +388,7 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
 @c_function(SIGNATURE)
 def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-untyped-def]
     """Steps until the budget is used or the end is reached; work: four states, x, new state, room, rates."""
-    C, control = ints(context, k.N_CARTESIAN), floats(control_, 8)
+    C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
     n, row = 2 * C[k.NQ], 8 * (2 * C[k.NQ] + C[k.SIZE])
     x, new, room = floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n)
     dy, dnew, y = floats(work + 7 * row, n), floats(work + 8 * row, n), floats(work, n)

@@ -15,7 +15,9 @@ from treemech.kinematics.vector import add, multiply, rotate, scale, unrotate
 from treemech.kinematics.views import signal_values
 
 from . import cartesian_kernels as k
-from .cartesian_kernels import GAMMA, OMEGA, PHI, PHI_RATE, PLACE, SPIN, VELOCITY
+from . import cartesian_views as views
+from .cartesian_views import GAMMA, OMEGA, PHI, PHI_RATE, PLACE, SPIN, VELOCITY
+from .force_kernels import apply as apply_in_space
 
 # rows: a component of d, a fixed in i on d less f(t), phi_j - phi_i less f(t), a distance, the knife edge
 POINT, LINE, TURN, LENGTH, EDGE = range(5)
@@ -39,15 +41,15 @@ def place(C, q, v):
 
 @kernel
 def apply(C, t):
-    """Applied loads in the plane: gravity, and external loads through the spatial kernel, on bodies placed in space."""
-    B, S, F, g, E = k.body_(C), k.state_(C), k.applied_(C), k.gravity_(C), k.frame_(C)
-    if C[k.LOADS] == 0:
+    """Applied loads in the plane: gravity, and those of elements by the spatial kernel on bodies placed in space; a status."""
+    B, S, F, g, E = k.body_(C), k.state_(C), k.applied_(C), views.gravity_(C), views.frame_(C)
+    if C[views.LOADS] == 0:
         for i in range(1, C[k.BODIES] + 1):
             F[i, 0] = B[i, 0] * (g[0] * E[0] + g[1] * E[1] + g[2] * E[2])
             F[i, 1] = B[i, 0] * (g[0] * E[3] + g[1] * E[4] + g[2] * E[5])
             F[i, 2] = 0.0
-        return
-    T, T0, nb = k.turn_(C), k.start_(C), C[k.BODIES]
+        return OK
+    T, T0, nb = k.turn_(C), views.start_(C), C[k.BODIES]
     x, y, n = (E[0], E[1], E[2]), (E[3], E[4], E[5]), (E[6], E[7], E[8])
     flat = k.scratch_(C)
     for i in range(1, nb + 1):
@@ -68,7 +70,7 @@ def apply(C, t):
         store(S, i, VELOCITY, add(scale(flat[6 * i + 3], x), scale(flat[6 * i + 4], y)))
         store(S, i, SPIN, unrotate(R, w))
         store(S, i, OMEGA, w)
-    k.apply(C, t)
+    status = apply_in_space(C, t)
     for i in range(1, nb + 1):
         force, moment = load3(F, i, 0), rotate(load9(T, i, 0), load3(F, i, 3))
         F[i, 0] = force[0] * x[0] + force[1] * x[1] + force[2] * x[2]
@@ -77,12 +79,13 @@ def apply(C, t):
         for j in range(3):
             S[i, PLACE + j], S[i, VELOCITY + j] = flat[6 * i + j], flat[6 * i + 3 + j]
         S[i, COS], S[i, SIN] = cos(S[i, ANGLE]), sin(S[i, ANGLE])
+    return status
 
 
 @kernel
 def row(C, r, given):
     """One row: on the velocities of its bodies, residual, its rate, gamma (6.3, Table of chapter 3)."""
-    n, c, S, J, V = k.row_ints(C), k.row_constants(C), k.state_(C), k.jacobian_(C), k.level_(C)
+    n, c, S, J, V = k.row_ints(C), views.row_constants(C), k.state_(C), k.jacobian_(C), k.level_(C)
     kind, i, j, signal = n[r, 0], n[r, 1], n[r, 2], n[r, 3]
     f, fd, fdd = 0.0, 0.0, 0.0
     if signal >= 0:
@@ -163,7 +166,9 @@ def assemble(C):
 @kernel
 def accelerate(C, t, dy):
     """Accelerations and multipliers of what was evaluated last; a status."""
-    apply(C, t)
+    status = apply(C, t)
+    if status != OK:
+        return status
     assemble(C)
     k.fill(C)
     status = k.factorise(C)
@@ -210,7 +215,7 @@ def dense_rows(C, G, n):
 @kernel
 def choose(C):
     """Independent coordinates: those left over by Gaussian elimination with full pivoting (Haug 4.4); `independent` has 1 for them."""
-    n, m, mark, G = 3 * C[k.BODIES], C[k.ACTIVE], k.independent_(C), k.Lx_(C)
+    n, m, mark, G = 3 * C[k.BODIES], C[k.ACTIVE], views.independent_(C), k.Lx_(C)
     dense_rows(C, G, n)
     for i in range(n):
         mark[i] = 1
@@ -240,7 +245,7 @@ def choose(C):
 def follow(C, t, q, v):
     """Dependent coordinates and velocities from the independent ones (7.2); q, v are changed. A status."""
     n, m, mark, G, b, V, active = (
-        3 * C[k.BODIES], C[k.ACTIVE], k.independent_(C), k.Lx_(C), k.Ux_(C), k.level_(C), k.active_(C),
+        3 * C[k.BODIES], C[k.ACTIVE], views.independent_(C), k.Lx_(C), k.Ux_(C), k.level_(C), k.active_(C),
     )  # fmt: skip
     status = evaluate(C, t, q, v)
     if status != OK:
@@ -323,7 +328,10 @@ def motion(C, t, y, dy):
         return status
     for i in range(n):
         dq[i] = v[i]
-    return accelerate(C, t, dv)
+    k.take_states(C, y + 16 * n)
+    status = accelerate(C, t, dv)
+    k.give_rates(C, dy + 16 * n)
+    return status
 
 
 @kernel
