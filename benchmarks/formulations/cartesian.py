@@ -20,7 +20,7 @@ from .cost import seconds
 from .force_elements import ForceElements
 from .formulation import Bodies, Floats, Formulation, Integration
 from .integrator import integrate
-from .joint_rows import EDGE, rows_of
+from .joint_rows import EDGE, Row, rows_of
 
 _RANK = 1e-9  # rows whose pivot is smaller depend on the others
 _WEAK = 1e-2  # part of the smallest pivot below which other rows are chosen
@@ -372,18 +372,29 @@ class Cartesian(Formulation):
         }
         for number in self.active:
             row = self.rows[number]
-            turn = A["turn"][row.j].reshape(3, 3)
-            force = A["multipliers"][number] * A["jacobian"][number, 6:9]
-            moment = A["multipliers"][number] * turn @ A["jacobian"][number, 9:12]
-            arm = turn @ (row.point_j - self.system.bodies[row.j].com)
-            if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
-                force = -A["multipliers"][number] * A["jacobian"][number, 0:3]
-                Ri = A["turn"][row.i].reshape(3, 3)
-                moment = -A["multipliers"][number] * Ri @ A["jacobian"][number, 3:6]
-                arm = row.point_j - A["state"][row.i, k.PLACE : k.PLACE + 3]
+            force, moment = self._of_row(number, row, A["multipliers"][number])
             loads[row.connection][0][:] += force
-            loads[row.connection][1][:] += moment - np.cross(arm, force)
+            loads[row.connection][1][:] += moment
+        return self._with_elements(loads)
+
+    def _with_elements(self, loads: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
+        """With what elements on hinge coordinates do to the body of end b."""
+        for number, row, load in self.forces.on_coordinates(self.mech):
+            force, moment = self._of_row(number, row, load)
+            loads[row.connection][0][:] += force
+            loads[row.connection][1][:] += moment
         return loads
+
+    def _of_row(self, number: int, row: Row, size: float) -> tuple[Floats, Floats]:
+        """(force, moment) of a row on the body of end b, at that end, where the row carries so much."""
+        J, turn = size * self.arrays["jacobian"][number], self.arrays["turn"].reshape(-1, 3, 3)
+        if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
+            force, moment = -J[0:3], -turn[row.i] @ J[3:6]
+            arm = row.point_j - self.arrays["state"][row.i, k.PLACE : k.PLACE + 3]
+        else:
+            force, moment = J[6:9], turn[row.j] @ J[9:12]
+            arm = turn[row.j] @ (row.point_j - self.system.bodies[row.j].com)
+        return force, moment - np.cross(arm, force)
 
     def residuals(self, t: Floats, y: Floats) -> Floats:
         """Of all rows, redundant ones too; positions are not asked of nonholonomic ones."""

@@ -6,6 +6,7 @@ import numpy as np
 
 import treemech as tm
 from treemech.kinematics.effort_plan import FromHinge
+from treemech.kinematics.plan import FIRST_ACTED, LOAD_ROOM, N_ACTED, N_ENDS
 from treemech.state import find
 
 from .formulation import Floats, Inexpressible, refuse_composites, refuse_memory
@@ -22,6 +23,7 @@ class ForceElements:
     def __init__(self, system: tm.System, mech: tm.Mechanism, n_rows: int) -> None:
         refuse_composites(system)
         refuse_memory(system)
+        self.n_rows = n_rows
         self.layout = mech.core.layout.efforts
         self.coordinates: dict[tuple[str, int], int] = {}  # (hinge, number) -> row
         self.rows: list[Row] = []
@@ -81,6 +83,16 @@ class ForceElements:
         for (hinge, number), row in self.coordinates.items():
             self.arrays["turns"][row] = state.q[find(mech.lagrange, hinge).q + number]
         return np.asarray(state.x)
+
+    def on_coordinates(self, mech: tm.Mechanism) -> list[tuple[int, Row, float]]:
+        """(row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
+        room, found = mech.core.work.room, []
+        for line in self.layout.rows:
+            for n in range(line[N_ACTED]):
+                number = int(self.arrays["acted_rows"][line[FIRST_ACTED] + n])
+                load = float(room[line[LOAD_ROOM] + 6 * line[N_ENDS] + n])
+                found.append((number, self.rows[number - self.n_rows], load))
+        return found
 
     def slope_entries(self, n: int) -> tuple[list[int], list[int]]:
         """Places of the slopes of loads in a matrix with n unknowns a body, as `force_slopes` gives them."""

@@ -53,7 +53,8 @@ def moved(C, v, i, j, dx, dv):
         place_body(C, i, p0 + h * L[n], p1 + h * L[n + 1], p2 + h * L[n + 2], p3 + h * L[n + 3], (a, b, c))
         return
     at = 7 * (i - 1) + 3
-    e0, e1, e2, e3 = float(j == 3), float(j == 4), float(j == 5), float(j == 6)
+    e0, e1 = 1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0
+    e2, e3 = 1.0 if j == 5 else 0.0, 1.0 if j == 6 else 0.0
     p0, p1, p2, p3 = p0 + dx * e0, p1 + dx * e1, p2 + dx * e2, p3 + dx * e3
     w = spin(p0, p1, p2, p3, v[at] + dv * e0, v[at + 1] + dv * e1, v[at + 2] + dv * e2, v[at + 3] + dv * e3)
     place_body(C, i, p0, p1, p2, p3, w)

@@ -268,7 +268,7 @@ class Planar(Cartesian):
             about = moment - ((c * x - s * y_) * force[1] - (s * x + c * y_) * force[0])
             found[row.connection][0][:] += force @ self.E[:2]
             found[row.connection][1][:] += about * self.E[2]
-        return found
+        return self._with_elements(found)
 
     def residuals(self, t: Floats, y: Floats) -> Floats:
         found, holonomic = (

@@ -52,6 +52,7 @@ def apply(C, t):
     T, T0, nb = k.turn_(C), views.start_(C), C[k.BODIES]
     x, y, n = (E[0], E[1], E[2]), (E[3], E[4], E[5]), (E[6], E[7], E[8])
     flat = k.scratch_(C)
+    store(S, 0, OMEGA, (0.0, 0.0, 0.0))  # where the cosine of the ground stands
     for i in range(1, nb + 1):
         for j in range(3):
             flat[6 * i + j], flat[6 * i + 3 + j] = S[i, PLACE + j], S[i, VELOCITY + j]
@@ -79,6 +80,7 @@ def apply(C, t):
         for j in range(3):
             S[i, PLACE + j], S[i, VELOCITY + j] = flat[6 * i + j], flat[6 * i + 3 + j]
         S[i, COS], S[i, SIN] = cos(S[i, ANGLE]), sin(S[i, ANGLE])
+    S[0, COS] = 1.0
     return status
 
 

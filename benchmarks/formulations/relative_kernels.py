@@ -69,6 +69,7 @@ from treemech.kinematics.views import (
     dofs,
     n_efforts,
     n_states,
+    own_effort,
     own_q,
     own_required,
     own_u,
@@ -431,12 +432,15 @@ def newton_euler(D, m):
             bias, turn = load3(W, i, ACC), load3(W, i, ALPHA)
         for k in range(3):
             b[row + k], b[row + 3 + k] = bias[k], turn[k]
+    effort, dof = own_effort(plan), dofs(plan)
     for d in range(nu):
         pv, pw = load3(S, d, PARTIAL_V), load3(S, d, PARTIAL_W)
+        if loaded:
+            b[12 * nb + d] = (1.0 - fixed[d]) * effort[dof[d, PUBLIC]]
         at = put(v, at, scale(-1.0, pv))
         at = put(v, at, scale(-1.0, pw))
         free = 1.0 - fixed[d]
-        at = put(v, at, scale(free, pv))  # the hinge does no work
+        at = put(v, at, scale(free, pv))  # the hinge does the work of elements on its coordinates
         at = put(v, at, scale(free, pw))
         v[at] = 1.0 - free
         at += 1
