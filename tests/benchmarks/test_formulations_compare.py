@@ -118,7 +118,7 @@ def test_drake_moves_a_tree_alike_and_a_closed_chain_to_first_order():
     tree = peers_compare.run_one("Drake", "double pendulum", 1.0, repeats=1)
     assert tree["kind"] == "rtol" and min(r["error"] for r in tree["ladder"]) < 1e-8
     loop = peers_compare.run_one("Drake", "A02 N = 2", 0.3, repeats=1)
-    errors = [r["error"] for r in loop["ladder"]]
+    errors = [r["error"] for r in loop["ladder"] if r["error"] is not None]
     assert loop["kind"] == "step" and errors[-1] < 0.5 * errors[0] < 0.01
     assert loop["cpu_s"] is None and "first order" in loop["note"]
     text = peers_compare.report({
