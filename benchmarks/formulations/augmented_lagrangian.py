@@ -285,4 +285,7 @@ class Sparse(Dense):
     """The same matrix by LDL^T on its pattern."""
 
     name = "augmented-lagrangian-sparse"
+    assembly_note = (
+        "six rows a body whatever joins them; bodies joined to the ground only are blocks of their own"
+    )
     sparse = True

@@ -9,7 +9,8 @@ A formulation is a class in a file of this folder. It
    ``reactions(t, y)``, the loads of the connections; ``residuals(t, y)``, how well its constraints are met.
 4. answers ``integrate(...)`` with an `Integration`. Explicit formulations all run through the same compiled integrator
    (`integrator`), which is the one of the engine.
-5. answers ``work(state)``, CPU seconds of one evaluation, of one assembly and of one factorisation of its matrix.
+5. answers ``work(state)``, CPU seconds of one evaluation, of one assembly and of one factorisation of its matrix. Assembly costs
+   at most two factorisations, or ``assembly_note`` says why.
 
 Nothing is registered: `formulations()` finds the classes that have a name.
 """
@@ -148,6 +149,7 @@ class Formulation(ABC):
     source: ClassVar[str] = ""
     setting: ClassVar[str] = "rtol"  # or "step": what `integrate` is told
     order: ClassVar[int] = 8  # of the method, for the step that goes with a tolerance
+    assembly_note: ClassVar[str] = ""  # why assembly may cost more than two factorisations, if it may
     size: int = 0
     nonzeros: int = 0
     mech: tm.Mechanism  # the engine's model of the same system: for states by name

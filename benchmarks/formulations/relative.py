@@ -175,6 +175,7 @@ class OwnSolution(Relative):
     """The engine's terms, another solution of the equations, the engine's projection after every step."""
 
     mode: ClassVar[int] = k.SCHUR
+    assembly_note = "all bodies and elements are swept for a matrix with a row for each coordinate only"
     sparse: ClassVar[bool] = False
 
     def __init__(self, system: tm.System) -> None:

@@ -74,6 +74,14 @@ def test_growth_is_measured_and_reported(tmp_path):
     assert "exponent" in text and "relative-recursion" in text
 
 
+def test_assembly_above_two_factorisations_is_reported_with_its_reason():
+    rows = [
+        {"formulation": name, "work": {"assembly": ratio, "factorization": 1.0}} for name, ratio in (("a", 1.9), ("b", 2.5))
+    ]  # fmt: skip
+    result = {"problems": [{"problem": "p", "rows": rows}], "assembly_notes": {"b": "small matrix"}}
+    assert compare.assembly_lines(result) == "- b (small matrix): p 2.5"
+
+
 def test_the_time_to_an_error_counts_only_what_finer_runs_confirm():
     def row(*pairs):
         return {"cells": [{"error": e, "cpu_s": c, "failure": ""} for e, c in pairs]}
