@@ -267,7 +267,7 @@ class Dense(Cartesian):
             self._address()
         self.arrays["factors"][_PENALTY] = PENALTY * max(b.mass for b in self.system.bodies)
 
-    def _select(self, t: float, y: Floats) -> None:
+    def _select(self, t: float, y: Floats, state: tm.State | None = None) -> None:
         if self._call(part, t, y, 2, fail=False) != OK:
             raise tm.SingularError(f"{self.name}: the matrix is singular at t = {t:.6g} s.")
 

@@ -118,6 +118,7 @@ class Cartesian(Formulation):
         self.context = np.zeros(views.N_CARTESIAN, dtype=np.int64)
         self.nq = 7 * self.nb
         self.nv = (7 if self.kind <= 2 else 6) * self.nb
+        self._chosen: dict[Any, list[int]] = {}  # rows of the start asked for last
         self._activate(np.arange(len(self.rows)))
 
     # ------------------------------------------------------------ the matrix
@@ -253,7 +254,7 @@ class Cartesian(Formulation):
                 y[at + 3 : at + 7] = 0.5 * L.T @ inner
             else:
                 y[at + 3 : at + 6] = inner
-        self._select(state.t, y)
+        self._select(state.t, y, state)
         return y
 
     def _trace(self, state: tm.State) -> Floats:
@@ -274,14 +275,26 @@ class Cartesian(Formulation):
                     J[r, 6 * i : 6 * i + 6] += self.arrays["jacobian"][number, 6 * side : 6 * side + 6]
         return J
 
-    def _select(self, t: float, y: Floats) -> None:
-        """An independent set of rows at a state. Where all are independent, it stays whatever the pivots."""
+    def _select(self, t: float, y: Floats, state: tm.State | None = None) -> None:
+        """An independent set of rows at a state. Where all are independent, it stays whatever the pivots.
+
+        A start that was asked for before keeps its rows.
+        """
         self.arrays["factors"][k.LEAST] = 0.0
-        if len(self.rows):
-            self._activate(np.arange(len(self.rows)))
-            chosen = self._independent(self.jacobian(t, y), range(len(self.rows)))
-            if len(chosen) < len(self.rows):
-                self._activate(chosen)
+        key = None if state is None else (state.t, state.q.tobytes(), state.u.tobytes())
+        if key is None or key not in self._chosen:
+            self._use(self._candidates())
+            found = self._independent(self.jacobian(t, y), self._candidates())
+            if key is not None:
+                self._chosen = {key: found}
+        else:
+            found = self._chosen[key]
+        self._use(found)
+        self.context[k.FACTORED] = 0  # no pivots of a run before
+        self._factorise_start(t, y)
+
+    def _factorise_start(self, t: float, y: Floats) -> None:
+        """First factors, in as much room as they need, and the pivot below which other rows are asked for."""
         while True:
             status = self._call(evaluate, t, y, 2, fail=False)
             if status == OK:
@@ -294,18 +307,28 @@ class Cartesian(Formulation):
         if len(self.active) < len(self.rows):
             self.arrays["factors"][k.LEAST] = _WEAK * self.arrays["factors"][k.SMALLEST]
 
+    def _candidates(self) -> list[int]:
+        """Rows to choose from."""
+        return list(range(len(self.rows)))
+
+    def _use(self, rows: list[int]) -> None:
+        """Activate these rows, unless they are."""
+        if not np.array_equal(self.active, rows):
+            self._activate(rows)
+
     def _independent(self, J: Floats, numbers: Any) -> list[int]:
         """Independent ones of rows J with these numbers: all of the branches of the tree, and as many of the others as add to them."""
         chords = {c.name for c in self.mech.tree.chords}
         cut = np.array([self.rows[r].connection in chords for r in numbers], dtype=bool)
+        if not cut.any():
+            return list(numbers)
         Q, _ = np.linalg.qr(J[~cut].T)
         rest = J[cut] - (J[cut] @ Q) @ Q.T
         chosen = [r for r, c in zip(numbers, cut, strict=True) if not c]
-        if cut.any():
-            _, R, order = qr(rest.T, mode="economic", pivoting=True)
-            rank = int(np.sum(np.abs(np.diag(R)) > _RANK))
-            others = [r for r, c in zip(numbers, cut, strict=True) if c]
-            chosen += [others[n] for n in order[:rank]]
+        _, R, order = qr(rest.T, mode="economic", pivoting=True)
+        rank = int(np.sum(np.abs(np.diag(R)) > _RANK))
+        others = [r for r, c in zip(numbers, cut, strict=True) if c]
+        chosen += [others[n] for n in order[:rank]]
         return sorted(chosen)
 
     def _reselect(self, t: float, y: Floats) -> bool:

@@ -72,6 +72,7 @@ class Planar(Cartesian):
         super().__init__(system)
         self.normal = _normal(system, self.rows)
         self.nq = self.nv = 3 * self.nb
+        self._address()
 
     # ------------------------------------------------------------ rows in the plane
     def initial(self, state: tm.State) -> Floats:
@@ -102,7 +103,7 @@ class Planar(Cartesian):
             y[self.nq + 3 * i + 2] = w[2]
             A["body"][i + 1, 10], A["body"][i + 1, 11] = n @ R @ b.inertia @ R.T @ n, x[2]
         self._flatten(state)
-        self._select(state.t, y)
+        self._select(state.t, y, state)
         if self.partitioned or self.stabilised:
             self._call(part, state.t, y, 4)
         return y
@@ -205,12 +206,10 @@ class Planar(Cartesian):
                     J[r, 3 * i : 3 * i + 3] += self.arrays["jacobian"][number, 6 * side : 6 * side + 3]
         return J
 
-    def _select(self, t: float, y: Floats) -> None:
-        self.arrays["factors"][k.LEAST] = 0.0
-        every = sorted(self.kinds)
-        self._activate(every)
-        if every:
-            self._activate(self._independent(self.jacobian(t, y), every))
+    def _candidates(self) -> list[int]:
+        return sorted(self.kinds)
+
+    def _factorise_start(self, t: float, y: Floats) -> None:
         self._call(part, t, y, 2)
 
     # ------------------------------------------------------------ as the others
