@@ -105,7 +105,7 @@ class Cartesian(Formulation):
             )
             row_constants[r, 18] = row.number
         turn, state = np.zeros((self.nb + 1, 9)), np.zeros((self.nb + 1, 16))
-        turn[0, [0, 4, 8]], state[0, k.EULER] = 1.0, 1.0
+        turn[0, [0, 4, 8]], state[0, views.EULER] = 1.0, 1.0
         self.arrays: dict[str, Any] = {
             "body": body, "gravity": np.array(system.gravity), "row_ints": row_ints, "row_constants": row_constants,
             **self.forces.arrays, "turn": turn, "state": state,
@@ -215,20 +215,20 @@ class Cartesian(Formulation):
 
     def _address(self) -> None:
         A, C = self.arrays, self.context
-        C[[k.BODIES, views.ROWS, k.ACTIVE, k.KIND, k.SPARSE, k.SIZE]] = (
+        C[[views.BODIES, views.ROWS, views.ACTIVE, views.KIND, views.SPARSE, views.SIZE]] = (
             self.nb, len(self.rows), len(self.active), self.kind, self.sparse, self.size,
         )  # fmt: skip
-        C[[views.MEASURED, views.ENDS, views.ACTED, views.SOURCES, k.STATES, views.TOUCHED, views.BASE]] = (
+        C[[views.MEASURED, views.ENDS, views.ACTED, views.SOURCES, views.STATES, views.TOUCHED, views.BASE]] = (
             len(self.rows) + len(self.forces.rows), len(A["end_bodies"]), len(A["acted_rows"]), len(A["source_rows"]),
             self.forces.nx, len(A["touched"]), self.base,
         )  # fmt: skip
-        C[[views.ENTRIES, k.CORE, views.LOADS, views.MATRIX, views.ROOM, k.FACTORED, k.NQ, k.NV, views.FULL]] = (
+        C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.ROOM, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
             len(A["slot"]), self.mech.core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
             self.nv, 3 * self.size,
         )  # fmt: skip
         for place, name in (
-            (k.GETRF, "dgetrf"),
-            (k.GETRS, "dgetrs"),
+            (views.GETRF, "dgetrf"),
+            (views.GETRS, "dgetrs"),
             (views.POTRF, "dpotrf"),
             (views.POTRS, "dpotrs"),
         ):
@@ -290,7 +290,7 @@ class Cartesian(Formulation):
         else:
             found = self._chosen[key]
         self._use(found)
-        self.context[k.FACTORED] = 0  # no pivots of a run before
+        self.context[views.FACTORED] = 0  # no pivots of a run before
         self._factorise_start(t, y)
 
     def _factorise_start(self, t: float, y: Floats) -> None:
@@ -413,7 +413,7 @@ class Cartesian(Formulation):
         J, turn = size * self.arrays["jacobian"][number], self.arrays["turn"].reshape(-1, 3, 3)
         if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
             force, moment = -J[0:3], -turn[row.i] @ J[3:6]
-            arm = row.point_j - self.arrays["state"][row.i, k.PLACE : k.PLACE + 3]
+            arm = row.point_j - self.arrays["state"][row.i, views.PLACE : views.PLACE + 3]
         else:
             force, moment = J[6:9], turn[row.j] @ J[9:12]
             arm = turn[row.j] @ (row.point_j - self.system.bodies[row.j].com)
@@ -422,16 +422,16 @@ class Cartesian(Formulation):
     def residuals(self, t: Floats, y: Floats) -> Floats:
         """Of all rows, redundant ones too; positions are not asked of nonholonomic ones."""
         found = np.zeros((len(t), 2))
-        keep = self.context[k.ACTIVE], self.arrays["active"].copy()
+        keep = self.context[views.ACTIVE], self.arrays["active"].copy()
         if self.rows:
-            self.context[k.ACTIVE] = len(self.rows)
+            self.context[views.ACTIVE] = len(self.rows)
             self.arrays["active"][:] = np.arange(len(self.rows))
             holonomic = np.array([row.kind != EDGE for row in self.rows])
             for n, (time_, state) in enumerate(zip(t, y, strict=True)):
                 self._call(evaluate, time_, state, 0)
                 level = np.abs(self.arrays["level"][: len(self.rows)])
-                found[n] = np.max(level[:, k.PHI] * holonomic), np.max(level[:, k.PHI_RATE])
-            self.context[k.ACTIVE], self.arrays["active"][:] = keep
+                found[n] = np.max(level[:, views.PHI] * holonomic), np.max(level[:, views.PHI_RATE])
+            self.context[views.ACTIVE], self.arrays["active"][:] = keep
         return found
 
 

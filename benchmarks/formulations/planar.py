@@ -41,7 +41,7 @@ def project(t, y, rank, context):  # type: ignore[no-untyped-def]
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
     """0 rows, 1 also the values of the matrix, 2 also its factors, 3 fill and factors alone, 4 rows and the partition."""
     C = ints(context, views.N_CARTESIAN)
-    n, status = 3 * C[k.BODIES], OK
+    n, status = 3 * C[views.BODIES], OK
     if what != 3:
         status = p.evaluate(C, t, floats(y, n), floats(y + 8 * n, n))
         k.take_states(C, y + 16 * n)
@@ -278,8 +278,8 @@ class Planar(Cartesian):
             self._call(part, time_, state, 0)
             level = np.abs(self.arrays["level"])
             found[n] = (
-                np.max(level[holonomic, k.PHI], initial=0.0),
-                np.max(level[self.active, k.PHI_RATE], initial=0.0),
+                np.max(level[holonomic, views.PHI], initial=0.0),
+                np.max(level[self.active, views.PHI_RATE], initial=0.0),
             )
         return found
 
