@@ -41,7 +41,7 @@ SPANS = {
 # what the page of the documentation shows
 PAGE = (
     "double_pendulum", "spherical_triple_pendulum", "chain_10", "binary_tree_15", "a02_double_four_bar",
-    "a03_andrews_squeezer", "a04_bricard", "slider_crank_singular", "spatial_slider_crank_iftomm", "haug_quick_return",
+    "a03_andrews_squeezer", "a04_bricard", "a05_flyball_governor", "slider_crank_singular", "spatial_slider_crank_iftomm", "haug_quick_return",
     "ladder_4", "stewart_1",
 )  # fmt: skip
 LARGEST = 1200  # rows of a matrix that growth still tries
