@@ -155,6 +155,9 @@ class Loops:
         monitor[NEAR] = _NEAR if name == "default" else 0.0
         monitor[GAIN] = gain if name == "baumgarte" else 0.0
         monitor[PARTITIONED] = float(name == "partitioning")
+        self.work.independent[:] = (
+            0  # chosen after the first step; those of another run may not determine the others here
+        )
         projects = name in ("default", "projection", "partitioning")
         if len(self.plan.unilateral) and not projects:
             first = self.core.layout.chords.rows[self.plan.unilateral[0]][0]

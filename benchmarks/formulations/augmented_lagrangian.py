@@ -12,6 +12,7 @@ from treemech.kinematics.kernel import address_of, floats, ints, kernel
 from treemech.kinematics.status import CHAIN_OPEN, OK
 
 from . import cartesian_kernels as k
+from . import cartesian_views as views
 from .cartesian import Cartesian
 from .compiled import RHS, c_function, data
 from .cost import seconds
@@ -25,14 +26,14 @@ _PENALTY = 1  # place in `factors`
 def assemble(C):  # type: ignore[no-untyped-def]
     """Values of M + alpha B^T B, lower half: bodies, then rows."""
     B, J, n, v, at, alpha = (
-        k.body_(C),
-        k.jacobian_(C),
-        k.row_ints(C),
-        k.values_(C),
+        views.body_(C),
+        views.jacobian_(C),
+        views.row_ints(C),
+        views.values_(C),
         0,
-        k.factors_(C)[_PENALTY],
+        views.factors_(C)[_PENALTY],
     )
-    for i in range(1, C[k.BODIES] + 1):
+    for i in range(1, C[views.BODIES] + 1):
         for _ in range(3):
             v[at] = B[i, 0]
             at += 1
@@ -40,7 +41,7 @@ def assemble(C):  # type: ignore[no-untyped-def]
             for b in range(a + 1):
                 v[at] = B[i, 1 + 3 * a + b]
                 at += 1
-    for r in range(C[k.ROWS]):
+    for r in range(C[views.ROWS]):
         for a in range(12):
             if n[r, 1 + a // 6] == 0:
                 continue
@@ -53,44 +54,44 @@ def assemble(C):  # type: ignore[no-untyped-def]
 
 @kernel
 def factorise(C):  # type: ignore[no-untyped-def]
-    n, M = C[k.SIZE], k.matrix_(C)
-    if C[k.SPARSE] == 1:
-        x = address_of(k.scratch_(C))
+    n, M = C[views.SIZE], views.matrix_(C)
+    if C[views.SPARSE] == 1:
+        x = address_of(views.scratch_(C))
         kkt.factorise(
-            n, k.Ap_(C), k.Ai_(C), M, k.Lp_(C), k.Li_(C), k.Up_(C), k.Ui_(C), k.stack_(C), k.Lx_(C), floats(x, n),
+            n, views.Ap_(C), views.Ai_(C), M, views.Lp_(C), views.Li_(C), views.Up_(C), views.Ui_(C), views.stack_(C), views.Lx_(C), floats(x, n),
             floats(x + 8 * n, n), floats(x + 16 * n, n),
         )  # fmt: skip
         return OK
-    w = k.whole_(C)
+    w = views.whole_(C)
     w[0], w[1], w[3], w[4] = n, 1, 0, 85
     at = address_of(w)
-    k.call5(C[k.POTRF], at + 32, at, address_of(M), at, at + 24)
+    k.call5(C[views.POTRF], at + 32, at, address_of(M), at, at + 24)
     return OK if w[3] == 0 else k.SINGULAR
 
 
 @kernel
 def back(C):  # type: ignore[no-untyped-def]
     """right <- matrix^-1 right"""
-    n, b = C[k.SIZE], k.right_(C)
-    if C[k.SPARSE] == 1:
-        order, x = k.order_(C), address_of(k.scratch_(C))
+    n, b = C[views.SIZE], views.right_(C)
+    if C[views.SPARSE] == 1:
+        order, x = views.order_(C), address_of(views.scratch_(C))
         y = floats(x + 16 * n, n)
         for i in range(n):
             y[i] = b[order[i]]
-        kkt.solve(n, k.Lp_(C), k.Li_(C), k.Lx_(C), floats(x + 8 * n, n), y)
+        kkt.solve(n, views.Lp_(C), views.Li_(C), views.Lx_(C), floats(x + 8 * n, n), y)
         for i in range(n):
             b[order[i]] = y[i]
         return
-    w = k.whole_(C)
+    w = views.whole_(C)
     w[0], w[1], w[3], w[4] = n, 1, 0, 85
     at = address_of(w)
-    k.call8(C[k.POTRS], at + 32, at, at + 8, address_of(k.matrix_(C)), at, address_of(b), at, at + 24)
+    k.call8(C[views.POTRS], at + 32, at, at + 8, address_of(views.matrix_(C)), at, address_of(b), at, at + 24)
 
 
 @kernel
 def push(C, r, s):  # type: ignore[no-untyped-def]
     """right += s B_r^T"""
-    n, J, b = k.row_ints(C), k.jacobian_(C), k.right_(C)
+    n, J, b = views.row_ints(C), views.jacobian_(C), views.right_(C)
     for side in range(2):
         i = n[r, 1 + side]
         if i > 0:
@@ -101,7 +102,7 @@ def push(C, r, s):  # type: ignore[no-untyped-def]
 @kernel
 def pull(C, r, x):  # type: ignore[no-untyped-def]
     """B_r x"""
-    n, J, total = k.row_ints(C), k.jacobian_(C), 0.0
+    n, J, total = views.row_ints(C), views.jacobian_(C), 0.0
     for side in range(2):
         i = n[r, 1 + side]
         if i > 0:
@@ -123,27 +124,33 @@ def prepare(C, t, y):  # type: ignore[no-untyped-def]
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
     """(M + alpha B^T B) a = Q + B^T (alpha gamma - lambda), lambda += alpha (B a - gamma), until B a = gamma."""
-    C = ints(context, k.N_CARTESIAN)
+    C = ints(context, views.N_CARTESIAN)
     status = prepare(C, t, y)
     if status != OK:
         return np.int32(status)
-    nb, V, lam, b, F = C[k.BODIES], k.level_(C), k.multipliers_(C), k.right_(C), k.applied_(C)
-    alpha, size = k.factors_(C)[_PENALTY], 1.0
-    for r in range(C[k.ROWS]):
+    nb, V, lam, b, F = (
+        C[views.BODIES],
+        views.level_(C),
+        views.multipliers_(C),
+        views.right_(C),
+        views.applied_(C),
+    )
+    alpha, size = views.factors_(C)[_PENALTY], 1.0
+    for r in range(C[views.ROWS]):
         lam[r] = 0.0
-        size = max(size, abs(V[r, k.GAMMA]))
+        size = max(size, abs(V[r, views.GAMMA]))
     before = 1e300
     for _ in range(12):
         for i in range(1, nb + 1):
             moment = k.inner_torque(C, i)
             for j in range(3):
                 b[6 * (i - 1) + j], b[6 * (i - 1) + 3 + j] = F[i, j], moment[j]
-        for r in range(C[k.ROWS]):
-            push(C, r, alpha * V[r, k.GAMMA] + lam[r])
+        for r in range(C[views.ROWS]):
+            push(C, r, alpha * V[r, views.GAMMA] + lam[r])
         back(C)
         gap = 0.0
-        for r in range(C[k.ROWS]):
-            rest = pull(C, r, b) - V[r, k.GAMMA]
+        for r in range(C[views.ROWS]):
+            rest = pull(C, r, b) - V[r, views.GAMMA]
             lam[r] -= alpha * rest
             gap = max(gap, abs(rest))
         if gap <= 1e-13 * size or not gap < 0.5 * before:
@@ -156,21 +163,32 @@ def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
 @kernel
 def step(C, y, column):  # type: ignore[no-untyped-def]
     """One correction of positions or velocities with the factors there are (mass-orthogonal projection)."""
-    nb, b, V, S, alpha = C[k.BODIES], k.right_(C), k.level_(C), k.state_(C), k.factors_(C)[_PENALTY]
-    for i in range(C[k.SIZE]):
+    nb, b, V, S, alpha = (
+        C[views.BODIES],
+        views.right_(C),
+        views.level_(C),
+        views.state_(C),
+        views.factors_(C)[_PENALTY],
+    )
+    for i in range(C[views.SIZE]):
         b[i] = 0.0
-    for r in range(C[k.ROWS]):
+    for r in range(C[views.ROWS]):
         push(C, r, -alpha * V[r, column])
     back(C)
-    q, v = floats(y, C[k.NQ]), floats(y + 8 * C[k.NQ], C[k.NV])
-    if column == k.PHI_RATE:
-        for i in range(C[k.NV]):
+    q, v = floats(y, C[views.NQ]), floats(y + 8 * C[views.NQ], C[views.NV])
+    if column == views.PHI_RATE:
+        for i in range(C[views.NV]):
             v[i] += b[i]
         return
     for i in range(nb):
         for j in range(3):
             q[7 * i + j] += b[6 * i + j]
-        L = k.lmatrix(S[i + 1, k.EULER], S[i + 1, k.EULER + 1], S[i + 1, k.EULER + 2], S[i + 1, k.EULER + 3])
+        L = k.lmatrix(
+            S[i + 1, views.EULER],
+            S[i + 1, views.EULER + 1],
+            S[i + 1, views.EULER + 2],
+            S[i + 1, views.EULER + 3],
+        )
         s = 0.0
         for j in range(4):
             q[7 * i + 3 + j] += 0.5 * (
@@ -184,13 +202,13 @@ def step(C, y, column):  # type: ignore[no-untyped-def]
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
     """The state onto the constraints."""
-    C = ints(context, k.N_CARTESIAN)
+    C = ints(context, views.N_CARTESIAN)
     status = OK
-    if not k.monitor_(C)[FRESH] > 0.0:
+    if not views.monitor_(C)[FRESH] > 0.0:
         status = prepare(C, t, y)
     if status != OK:
         return np.int32(status)
-    for column in (k.PHI, k.PHI_RATE):
+    for column in (views.PHI, views.PHI_RATE):
         before = 1e300
         for _ in range(10):
             gap = k.largest(C, column)
@@ -199,13 +217,13 @@ def project(t, y, rank, context):  # type: ignore[no-untyped-def]
             before = gap
             step(C, y, column)
             k.evaluate(C, t, y)
-    return np.int32(OK if k.largest(C, k.PHI) < 1e-8 else CHAIN_OPEN)
+    return np.int32(OK if k.largest(C, views.PHI) < 1e-8 else CHAIN_OPEN)
 
 
 @c_function(RHS)
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
     """For timing and at the start: 1 rows and values, 2 also factors, 3 fill and factors alone."""
-    C = ints(context, k.N_CARTESIAN)
+    C = ints(context, views.N_CARTESIAN)
     status = k.evaluate(C, t, y) if what < 3 else OK
     if status == OK and what < 3:
         assemble(C)
@@ -266,7 +284,7 @@ class Dense(Cartesian):
             self._address()
         self.arrays["factors"][_PENALTY] = PENALTY * max(b.mass for b in self.system.bodies)
 
-    def _select(self, t: float, y: Floats) -> None:
+    def _select(self, t: float, y: Floats, state: tm.State | None = None) -> None:
         if self._call(part, t, y, 2, fail=False) != OK:
             raise tm.SingularError(f"{self.name}: the matrix is singular at t = {t:.6g} s.")
 
@@ -284,4 +302,7 @@ class Sparse(Dense):
     """The same matrix by LDL^T on its pattern."""
 
     name = "augmented-lagrangian-sparse"
+    assembly_note = (
+        "six rows a body whatever joins them; bodies joined to the ground only are blocks of their own"
+    )
     sparse = True

@@ -10,16 +10,17 @@ import treemech as tm
 from treemech.dynamics import core as columns
 from treemech.dynamics.loop_plan import FRESH, N_MONITOR
 from treemech.kinematics.kernel import ints
-from treemech.kinematics.plan import EFFORT_ADDRESS, EFFORT_PARAMETER
 from treemech.kinematics.status import OK, split
 
 from . import cartesian_kernels as k
+from . import cartesian_views as views
 from . import sparse_lu
 from .compiled import RHS, c_function, data, lapack
 from .cost import seconds
-from .formulation import Bodies, Floats, Formulation, Integration, external_loads
+from .force_elements import ForceElements
+from .formulation import Bodies, Floats, Formulation, Integration
 from .integrator import integrate
-from .joint_rows import EDGE, rows_of
+from .joint_rows import EDGE, Row, rows_of
 
 _RANK = 1e-9  # rows whose pivot is smaller depend on the others
 _WEAK = 1e-2  # part of the smallest pivot below which other rows are chosen
@@ -28,20 +29,20 @@ _WEAK = 1e-2  # part of the smallest pivot below which other rows are chosen
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
     """y' of the equations of motion."""
-    return np.int32(k.motion(ints(context, k.N_CARTESIAN), t, y, dy))
+    return np.int32(k.motion(ints(context, views.N_CARTESIAN), t, y, dy))
 
 
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
     """The state onto the constraints."""
-    C = ints(context, k.N_CARTESIAN)
-    return np.int32(k.onto(C, t, y, k.monitor_(C)[FRESH] > 0.0))
+    C = ints(context, views.N_CARTESIAN)
+    return np.int32(k.onto(C, t, y, views.monitor_(C)[FRESH] > 0.0))
 
 
 @c_function(RHS)
 def evaluate(t, y, what, context):  # type: ignore[no-untyped-def]
     """Rows of a state; what 1: also the values of the matrix, 2: also its factors, 3: fill and factors alone."""
-    C = ints(context, k.N_CARTESIAN)
+    C = ints(context, views.N_CARTESIAN)
     status = k.evaluate(C, t, y) if what < 3 else OK
     if status == OK and 1 <= what <= 2:
         k.assemble(C)
@@ -50,22 +51,6 @@ def evaluate(t, y, what, context):  # type: ignore[no-untyped-def]
     if status == OK and what >= 2:
         status = k.factorise(C)
     return np.int32(status)
-
-
-def applied_loads(system: tm.System, mech: tm.Mechanism) -> tuple[Any, Floats]:
-    """The applied loads of a System: (body, address, parameter) of each, and its end (rotation, point from the centre of mass).
-
-    The one place where a Cartesian formulation learns of loads. Elements other than external loads raise by name.
-    """
-    loads = external_loads(system)
-    table = mech.core.layout.plan.efforts
-    whole, points = np.zeros((len(table), 3), dtype=np.int64), np.zeros((len(table), 12))
-    for j, load in enumerate(loads):
-        (end,) = load.ends
-        whole[j] = end.body.number, table[j, EFFORT_ADDRESS], table[j, EFFORT_PARAMETER]
-        points[j, :9] = end.rotation.ravel()
-        points[j, 9:] = end.offset - end.body.com
-    return whole, points
 
 
 def euler_parameters(R: Floats) -> Floats:
@@ -103,14 +88,15 @@ class Cartesian(Formulation):
         self.rows = rows_of(system)
         self.mech = system.build()
         self.nb = len(system.bodies) - 1
-        load_ints, load_points = applied_loads(system, self.mech)
+        self.forces = ForceElements(system, self.mech, len(self.rows))
+        measured = [*self.rows, *self.forces.rows]
         body = np.zeros((self.nb + 1, 16))
         for i, b in enumerate(system.bodies):
             body[i, 0], body[i, 1:10] = b.mass, b.inertia.ravel()
         signals = self.mech.core.layout.signals
-        row_ints = np.zeros((max(len(self.rows), 1), 4), dtype=np.int64)
-        row_constants = np.zeros((max(len(self.rows), 1), 20))
-        for r, row in enumerate(self.rows):
+        row_ints = np.zeros((max(len(measured), 1), 4), dtype=np.int64)
+        row_constants = np.zeros((max(len(measured), 1), 20))
+        for r, row in enumerate(measured):
             signal = next((n for n, s in enumerate(signals) if s is row.signal), -1)
             row_ints[r] = row.kind, row.i, row.j, signal
             com_i, com_j = system.bodies[row.i].com, system.bodies[row.j].com
@@ -119,19 +105,20 @@ class Cartesian(Formulation):
             )
             row_constants[r, 18] = row.number
         turn, state = np.zeros((self.nb + 1, 9)), np.zeros((self.nb + 1, 16))
-        turn[0, [0, 4, 8]], state[0, k.EULER] = 1.0, 1.0
+        turn[0, [0, 4, 8]], state[0, views.EULER] = 1.0, 1.0
         self.arrays: dict[str, Any] = {
             "body": body, "gravity": np.array(system.gravity), "row_ints": row_ints, "row_constants": row_constants,
-            "load_ints": load_ints, "load_points": load_points, "end": np.zeros(24), "turn": turn, "state": state,
+            **self.forces.arrays, "turn": turn, "state": state,
             "applied": np.zeros((self.nb + 1, 6)), "jacobian": np.zeros((len(row_ints), 12)),
             "level": np.zeros((len(row_ints), 3)), "multipliers": np.zeros(len(row_ints)), "whole": np.zeros(8, np.int64),
             "monitor": np.zeros(N_MONITOR), "factors": np.zeros(8), "start": np.zeros((self.nb + 1, 9)), "frame": np.zeros(9),
             "independent": np.zeros(max(7 * self.nb, 1), np.int64),
         }  # fmt: skip
         self.arrays["factors"][0] = self.gain
-        self.context = np.zeros(k.N_CARTESIAN, dtype=np.int64)
+        self.context = np.zeros(views.N_CARTESIAN, dtype=np.int64)
         self.nq = 7 * self.nb
         self.nv = (7 if self.kind <= 2 else 6) * self.nb
+        self._chosen: dict[Any, list[int]] = {}  # rows of the start asked for last
         self._activate(np.arange(len(self.rows)))
 
     # ------------------------------------------------------------ the matrix
@@ -180,10 +167,17 @@ class Cartesian(Formulation):
                         put(at + j, first + r)
         return rows, cols, first + m
 
+    def slope_entries(self) -> tuple[list[int], list[int]]:
+        """(rows, columns) of slopes of loads behind the entries: none, but for implicit integration."""
+        return [], []
+
     def _activate(self, active: Any) -> None:
         """Use these rows: entries, pattern, room for the matrix and its factors."""
         self.active = np.asarray(active, dtype=np.int64)
         rows, cols, n = self.entries()
+        self.base = len(rows)
+        for places, more in zip((rows, cols), self.slope_entries(), strict=True):
+            places += more
         A, self.size = self.arrays, n
         A["active"] = np.zeros(max(len(self.rows), 1), dtype=np.int64)
         A["active"][: len(self.active)] = self.active
@@ -221,27 +215,31 @@ class Cartesian(Formulation):
 
     def _address(self) -> None:
         A, C = self.arrays, self.context
-        C[[k.BODIES, k.ROWS, k.ACTIVE, k.KIND, k.SPARSE, k.SIZE]] = (
+        C[[views.BODIES, views.ROWS, views.ACTIVE, views.KIND, views.SPARSE, views.SIZE]] = (
             self.nb, len(self.rows), len(self.active), self.kind, self.sparse, self.size,
         )  # fmt: skip
-        C[[k.ENTRIES, k.CORE, k.LOADS, k.MATRIX, k.ROOM, k.FACTORED, k.NQ, k.NV, k.FULL]] = (
-            len(A["slot"]), self.mech.core.context_address, len(A["load_ints"]), len(A["matrix"]), len(A["Li"]), 0, self.nq,
+        C[[views.MEASURED, views.ENDS, views.ACTED, views.SOURCES, views.STATES, views.TOUCHED, views.BASE]] = (
+            len(self.rows) + len(self.forces.rows), len(A["end_bodies"]), len(A["acted_rows"]), len(A["source_rows"]),
+            self.forces.nx, len(A["touched"]), self.base,
+        )  # fmt: skip
+        C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.ROOM, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
+            len(A["slot"]), self.mech.core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
             self.nv, 3 * self.size,
         )  # fmt: skip
         for place, name in (
-            (k.GETRF, "dgetrf"),
-            (k.GETRS, "dgetrs"),
-            (k.POTRF, "dpotrf"),
-            (k.POTRS, "dpotrs"),
+            (views.GETRF, "dgetrf"),
+            (views.GETRS, "dgetrs"),
+            (views.POTRF, "dpotrf"),
+            (views.POTRS, "dpotrs"),
         ):
             C[place] = lapack(name)
-        for n, name in enumerate(k.NAMES):
-            C[k.SIZES + n] = data(A[name])
+        for n, name in enumerate(views.NAMES):
+            C[views.SIZES + n] = data(A[name])
 
     # ------------------------------------------------------------ states
     def initial(self, state: tm.State) -> Floats:
         trace = self._trace(state)
-        y = np.zeros(self.nq + self.nv)
+        y = np.concatenate((np.zeros(self.nq + self.nv), self.forces.start(self.mech, state)))
         for i, body in enumerate(self.system.bodies[1:]):
             line = trace[self.mech.tree.numbers[body.name]]
             R, w = line[columns.ROTATION].reshape(3, 3), line[columns.OMEGA]
@@ -256,7 +254,7 @@ class Cartesian(Formulation):
                 y[at + 3 : at + 7] = 0.5 * L.T @ inner
             else:
                 y[at + 3 : at + 6] = inner
-        self._select(state.t, y)
+        self._select(state.t, y, state)
         return y
 
     def _trace(self, state: tm.State) -> Floats:
@@ -277,14 +275,26 @@ class Cartesian(Formulation):
                     J[r, 6 * i : 6 * i + 6] += self.arrays["jacobian"][number, 6 * side : 6 * side + 6]
         return J
 
-    def _select(self, t: float, y: Floats) -> None:
-        """An independent set of rows at a state. Where all are independent, it stays whatever the pivots."""
+    def _select(self, t: float, y: Floats, state: tm.State | None = None) -> None:
+        """An independent set of rows at a state. Where all are independent, it stays whatever the pivots.
+
+        A start that was asked for before keeps its rows.
+        """
         self.arrays["factors"][k.LEAST] = 0.0
-        if len(self.rows):
-            self._activate(np.arange(len(self.rows)))
-            chosen = self._independent(self.jacobian(t, y), range(len(self.rows)))
-            if len(chosen) < len(self.rows):
-                self._activate(chosen)
+        key = None if state is None else (state.t, state.q.tobytes(), state.u.tobytes())
+        if key is None or key not in self._chosen:
+            self._use(self._candidates())
+            found = self._independent(self.jacobian(t, y), self._candidates())
+            if key is not None:
+                self._chosen = {key: found}
+        else:
+            found = self._chosen[key]
+        self._use(found)
+        self.context[views.FACTORED] = 0  # no pivots of a run before
+        self._factorise_start(t, y)
+
+    def _factorise_start(self, t: float, y: Floats) -> None:
+        """First factors, in as much room as they need, and the pivot below which other rows are asked for."""
         while True:
             status = self._call(evaluate, t, y, 2, fail=False)
             if status == OK:
@@ -297,18 +307,28 @@ class Cartesian(Formulation):
         if len(self.active) < len(self.rows):
             self.arrays["factors"][k.LEAST] = _WEAK * self.arrays["factors"][k.SMALLEST]
 
+    def _candidates(self) -> list[int]:
+        """Rows to choose from."""
+        return list(range(len(self.rows)))
+
+    def _use(self, rows: list[int]) -> None:
+        """Activate these rows, unless they are."""
+        if not np.array_equal(self.active, rows):
+            self._activate(rows)
+
     def _independent(self, J: Floats, numbers: Any) -> list[int]:
         """Independent ones of rows J with these numbers: all of the branches of the tree, and as many of the others as add to them."""
         chords = {c.name for c in self.mech.tree.chords}
         cut = np.array([self.rows[r].connection in chords for r in numbers], dtype=bool)
+        if not cut.any():
+            return list(numbers)
         Q, _ = np.linalg.qr(J[~cut].T)
         rest = J[cut] - (J[cut] @ Q) @ Q.T
         chosen = [r for r, c in zip(numbers, cut, strict=True) if not c]
-        if cut.any():
-            _, R, order = qr(rest.T, mode="economic", pivoting=True)
-            rank = int(np.sum(np.abs(np.diag(R)) > _RANK))
-            others = [r for r, c in zip(numbers, cut, strict=True) if c]
-            chosen += [others[n] for n in order[:rank]]
+        _, R, order = qr(rest.T, mode="economic", pivoting=True)
+        rank = int(np.sum(np.abs(np.diag(R)) > _RANK))
+        others = [r for r, c in zip(numbers, cut, strict=True) if c]
+        chosen += [others[n] for n in order[:rank]]
         return sorted(chosen)
 
     def _reselect(self, t: float, y: Floats) -> bool:
@@ -356,7 +376,7 @@ class Cartesian(Formulation):
     def bodies(self, t: Floats, y: Floats) -> Bodies:
         n, nb = len(t), self.nb
         q = y[:, : self.nq].reshape(n, nb, 7)
-        v = y[:, self.nq :].reshape(n, nb, -1)
+        v = y[:, self.nq : self.nq + self.nv].reshape(n, nb, -1)
         p = q[:, :, 3:] / np.linalg.norm(q[:, :, 3:], axis=2, keepdims=True)
         R = rotations(p)
         com = np.array([b.com for b in self.system.bodies[1:]]).reshape(nb, 3)
@@ -375,32 +395,43 @@ class Cartesian(Formulation):
         }
         for number in self.active:
             row = self.rows[number]
-            turn = A["turn"][row.j].reshape(3, 3)
-            force = A["multipliers"][number] * A["jacobian"][number, 6:9]
-            moment = A["multipliers"][number] * turn @ A["jacobian"][number, 9:12]
-            arm = turn @ (row.point_j - self.system.bodies[row.j].com)
-            if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
-                force = -A["multipliers"][number] * A["jacobian"][number, 0:3]
-                Ri = A["turn"][row.i].reshape(3, 3)
-                moment = -A["multipliers"][number] * Ri @ A["jacobian"][number, 3:6]
-                arm = row.point_j - A["state"][row.i, k.PLACE : k.PLACE + 3]
+            force, moment = self._of_row(number, row, A["multipliers"][number])
             loads[row.connection][0][:] += force
-            loads[row.connection][1][:] += moment - np.cross(arm, force)
+            loads[row.connection][1][:] += moment
+        return self._with_elements(loads)
+
+    def _with_elements(self, loads: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
+        """With what elements on hinge coordinates do to the body of end b."""
+        for number, row, load in self.forces.on_coordinates(self.mech):
+            force, moment = self._of_row(number, row, load)
+            loads[row.connection][0][:] += force
+            loads[row.connection][1][:] += moment
         return loads
+
+    def _of_row(self, number: int, row: Row, size: float) -> tuple[Floats, Floats]:
+        """(force, moment) of a row on the body of end b, at that end, where the row carries so much."""
+        J, turn = size * self.arrays["jacobian"][number], self.arrays["turn"].reshape(-1, 3, 3)
+        if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
+            force, moment = -J[0:3], -turn[row.i] @ J[3:6]
+            arm = row.point_j - self.arrays["state"][row.i, views.PLACE : views.PLACE + 3]
+        else:
+            force, moment = J[6:9], turn[row.j] @ J[9:12]
+            arm = turn[row.j] @ (row.point_j - self.system.bodies[row.j].com)
+        return force, moment - np.cross(arm, force)
 
     def residuals(self, t: Floats, y: Floats) -> Floats:
         """Of all rows, redundant ones too; positions are not asked of nonholonomic ones."""
         found = np.zeros((len(t), 2))
-        keep = self.context[k.ACTIVE], self.arrays["active"].copy()
+        keep = self.context[views.ACTIVE], self.arrays["active"].copy()
         if self.rows:
-            self.context[k.ACTIVE] = len(self.rows)
+            self.context[views.ACTIVE] = len(self.rows)
             self.arrays["active"][:] = np.arange(len(self.rows))
             holonomic = np.array([row.kind != EDGE for row in self.rows])
             for n, (time_, state) in enumerate(zip(t, y, strict=True)):
                 self._call(evaluate, time_, state, 0)
-                level = np.abs(self.arrays["level"])
-                found[n] = np.max(level[:, k.PHI] * holonomic), np.max(level[:, k.PHI_RATE])
-            self.context[k.ACTIVE], self.arrays["active"][:] = keep
+                level = np.abs(self.arrays["level"][: len(self.rows)])
+                found[n] = np.max(level[:, views.PHI] * holonomic), np.max(level[:, views.PHI_RATE])
+            self.context[views.ACTIVE], self.arrays["active"][:] = keep
         return found
 
 

@@ -9,100 +9,74 @@ with gamma#. Raw partials are Phi_p = 2 (Phi_p L^T / 2) L: of all that differ by
 for them gamma is gamma# (p'' = L^T w' / 2 - w^2 p / 4 has its second term along p).
 """
 
-from math import atan2, pi, sqrt
+from math import sqrt
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from treemech.kinematics.kernel import (
-    address_of,
-    call_element,
-    floats,
-    ints,
-    kernel,
-    load3,
-    load9,
-    member,
-    store,
-)
+from treemech.kinematics.kernel import address_of, floats, ints, kernel, load3, load9, store
 from treemech.kinematics.plan import N_CONTEXT
 from treemech.kinematics.status import CHAIN_OPEN, CHORD_SWITCHED, OK, SIGNAL_FAILED, SINGULAR_POSITION
 from treemech.kinematics.sweep import signals
-from treemech.kinematics.vector import add, cross, dot, euler_rotation, multiply, rotate, scale, sub, unrotate
-from treemech.kinematics.views import parameters, signal_values
+from treemech.kinematics.vector import cross, dot, euler_rotation, rotate, sub
+from treemech.kinematics.views import own_z, own_zd, signal_values
 
 from . import sparse_lu
-from .joint_rows import ANGLE, EDGE, LENGTH, N1, N2, POINT, SCREW
-
-# the context: sizes and addresses of functions, then addresses of arrays
-(
-    BODIES, ROWS, ACTIVE, KIND, SPARSE, SIZE, ENTRIES, CORE, LOADS, GETRF, GETRS, MATRIX, ROOM, FACTORED, GAIN, NQ, NV,
-    FULL, POTRF, POTRS,
-) = range(20)  # fmt: skip
-SIZES = 20
-# columns of `state`: position, Euler parameters, velocity, angular velocity in body axes and in the world
-PLACE, EULER, VELOCITY, SPIN, OMEGA = 0, 3, 7, 10, 13
-# columns of `level`: residual, its rate, gamma#
-PHI, PHI_RATE, GAMMA = range(3)
-_F, _I = types.float64, types.int64
-_FIELDS = (
-    ("body", _F, ((BODIES, 1), 16)),  # mass, inertia (9)
-    ("gravity", _F, (3,)),
-    ("row_ints", _I, ((ROWS, 0), 4)),  # kind, i, j, signal
-    ("row_constants", _F, ((ROWS, 0), 20)),  # a, b, point_i, point_j, x_i, x_j, number, -
-    ("active", _I, ((ROWS, 0),)),
-    ("load_ints", _I, ((LOADS, 0), 3)),  # body, address, parameter
-    ("load_points", _F, ((LOADS, 0), 12)),
-    ("end", _F, (24,)),
-    ("turn", _F, ((BODIES, 1), 9)),
-    ("state", _F, ((BODIES, 1), 16)),
-    ("applied", _F, ((BODIES, 1), 6)),  # force in the world, moment in body axes
-    ("jacobian", _F, ((ROWS, 0), 12)),
-    ("level", _F, ((ROWS, 0), 3)),
-    ("multipliers", _F, ((ROWS, 0),)),
-    ("values", _F, ((ENTRIES, 0),)),
-    ("slot", _I, ((ENTRIES, 0),)),
-    ("matrix", _F, ((MATRIX, 0),)),
-    ("right", _F, ((SIZE, 0),)),
-    ("room", _F, ((SIZE, 0),)),
-    ("whole", _I, (8,)),  # numbers LAPACK wants by address
-    ("pivots", _I, ((SIZE, 0),)),
-    ("order", _I, ((SIZE, 0),)),
-    ("Ap", _I, ((SIZE, 1),)),
-    ("Ai", _I, ((MATRIX, 0),)),
-    ("Lp", _I, ((SIZE, 1),)),
-    ("Li", _I, ((ROOM, 0),)),
-    ("Lx", _F, ((ROOM, 0),)),
-    ("Up", _I, ((SIZE, 1),)),
-    ("Ui", _I, ((ROOM, 0),)),
-    ("Ux", _F, ((ROOM, 0),)),
-    ("pinv", _I, ((FULL, 0),)),  # 2 n
-    ("stack", _I, ((FULL, 0),)),  # 3 n: FULL is 3 n
-    ("mark", _I, ((SIZE, 0),)),
-    ("monitor", _F, (64,)),
-    ("factors", _F, (8,)),  # penalty and the like
-    ("scratch", _F, ((FULL, 0),)),
-    ("start", _F, ((BODIES, 1), 9)),  # planar: rotations at the start
-    ("frame", _F, (9,)),  # planar: e1, e2 and the normal
-    ("independent", _I, ((NQ, 0),)),  # planar: 1 for independent coordinates
+from .cartesian_rows import row
+from .cartesian_views import (
+    ACTIVE,
+    BODIES,
+    CORE,
+    EULER,
+    FACTORED,
+    GAMMA,
+    GETRF,
+    GETRS,
+    KIND,
+    NQ,
+    NV,
+    OMEGA,
+    PHI,
+    PHI_RATE,
+    PLACE,
+    SIZE,
+    SPARSE,
+    SPIN,
+    STATES,
+    VELOCITY,
+    Ai_,
+    Ap_,
+    Li_,
+    Lp_,
+    Lx_,
+    Ui_,
+    Up_,
+    Ux_,
+    active_,
+    applied_,
+    body_,
+    factors_,
+    jacobian_,
+    level_,
+    mark_,
+    matrix_,
+    multipliers_,
+    order_,
+    pinv_,
+    pivots_,
+    right_,
+    room_,
+    row_ints,
+    scratch_,
+    slot_,
+    stack_,
+    state_,
+    turn_,
+    values_,
+    whole_,
 )
-NAMES = [name for name, _, _ in _FIELDS]
-N_CARTESIAN = SIZES + len(_FIELDS)
-_view = {name: member(dtype, SIZES + k, *shape) for k, (name, dtype, shape) in enumerate(_FIELDS)}
-body_, gravity_, row_ints, row_constants = (
-    _view[n] for n in ("body", "gravity", "row_ints", "row_constants")
-)
-active_, load_ints, load_points, end_ = (_view[n] for n in ("active", "load_ints", "load_points", "end"))
-turn_, state_, applied_, jacobian_ = (_view[n] for n in ("turn", "state", "applied", "jacobian"))
-level_, multipliers_, values_, slot_ = (_view[n] for n in ("level", "multipliers", "values", "slot"))
-matrix_, right_, room_, whole_, pivots_ = (_view[n] for n in ("matrix", "right", "room", "whole", "pivots"))
-order_, Ap_, Ai_, Lp_, Li_, Lx_ = (_view[n] for n in ("order", "Ap", "Ai", "Lp", "Li", "Lx"))
-Up_, Ui_, Ux_, pinv_, stack_, mark_ = (_view[n] for n in ("Up", "Ui", "Ux", "pinv", "stack", "mark"))
-monitor_, factors_, scratch_, start_, frame_, independent_ = (
-    _view[n] for n in ("monitor", "factors", "scratch", "start", "frame", "independent")
-)
+from .force_kernels import apply
 
 # statuses of this folder, by codes of the core that mean something alike: the matrix is singular; other rows should be chosen
 SINGULAR, RESELECT = SINGULAR_POSITION, CHORD_SWITCHED
@@ -139,140 +113,58 @@ def call9(typing_context, address, a, b, c, d, e, f, g, h, i):
 
 # ---------------------------------------------------------------- kinematics
 @kernel
+def place_body(C, i, p0, p1, p2, p3, w):
+    """Attitude and angular velocity (body axes) of body i."""
+    S, R = state_(C), euler_rotation(p0, p1, p2, p3)
+    store(turn_(C), i, 0, R)
+    store(S, i, SPIN, w)
+    store(S, i, OMEGA, rotate(R, w))
+
+
+@kernel
+def spin(p0, p1, p2, p3, d0, d1, d2, d3):
+    """2 L p': the angular velocity in body axes."""
+    return (
+        2.0 * (-p1 * d0 + p0 * d1 + p3 * d2 - p2 * d3),
+        2.0 * (-p2 * d0 - p3 * d1 + p0 * d2 + p1 * d3),
+        2.0 * (-p3 * d0 + p2 * d1 - p1 * d2 + p0 * d3),
+    )
+
+
+@kernel
 def place(C, y):
     """Bodies from the state at the address y."""
-    nb, kind = C[BODIES], C[KIND]
-    q, S, T = floats(y, C[NQ]), state_(C), turn_(C)
-    v = floats(y + 8 * C[NQ], C[NV])
+    nb, kind, S = C[BODIES], C[KIND], state_(C)
+    q, v = floats(y, C[NQ]), floats(y + 8 * C[NQ], C[NV])
     for i in range(1, nb + 1):
         k = 7 * (i - 1)
         for j in range(7):
             S[i, PLACE + j] = q[k + j]
         p0, p1, p2, p3 = q[k + 3], q[k + 4], q[k + 5], q[k + 6]
-        R = euler_rotation(p0, p1, p2, p3)
-        store(T, i, 0, R)
         if kind <= 2:
-            for j in range(3):
-                S[i, VELOCITY + j] = v[k + j]
-            d0, d1, d2, d3 = v[k + 3], v[k + 4], v[k + 5], v[k + 6]
-            w = (
-                2.0 * (-p1 * d0 + p0 * d1 + p3 * d2 - p2 * d3),
-                2.0 * (-p2 * d0 - p3 * d1 + p0 * d2 + p1 * d3),
-                2.0 * (-p3 * d0 + p2 * d1 - p1 * d2 + p0 * d3),
-            )
+            w = spin(p0, p1, p2, p3, v[k + 3], v[k + 4], v[k + 5], v[k + 6])
         else:
             k = 6 * (i - 1)
-            for j in range(3):
-                S[i, VELOCITY + j] = v[k + j]
             w = (v[k + 3], v[k + 4], v[k + 5])
-        store(S, i, SPIN, w)
-        store(S, i, OMEGA, rotate(R, w))
-
-
-@kernel
-def apply(C, t):
-    """Applied loads of the System on the bodies, about their centres of mass: gravity and external loads."""
-    B, F, S, T, g = body_(C), applied_(C), state_(C), turn_(C), gravity_(C)
-    for i in range(1, C[BODIES] + 1):
-        store(F, i, 0, scale(B[i, 0], (g[0], g[1], g[2])))
-        store(F, i, 3, (0.0, 0.0, 0.0))
-    if C[LOADS] == 0:
-        return
-    table, points, m, record = load_ints(C), load_points(C), end_(C), parameters(ints(C[CORE], N_CONTEXT))
-    for k in range(C[LOADS]):
-        i = table[k, 0]
-        R, w = load9(T, i, 0), load3(S, i, OMEGA)
-        arm = rotate(R, load3(points, k, 9))
-        base = multiply(R, load9(points, k, 0))
-        position, velocity = add(load3(S, i, PLACE), arm), add(load3(S, i, VELOCITY), cross(w, arm))
         for j in range(3):
-            m[j] = position[j]
-            m[12 + j] = velocity[j]
-            m[15 + j] = w[j]
-        for j in range(9):
-            m[3 + j] = base[j]
-        for j in range(18, 24):
-            m[j] = 0.0
-        call_element(table[k, 1], m, 0, m, 12, t, record, table[k, 2], m, 18)
-        force, moment = (m[18], m[19], m[20]), (m[21], m[22], m[23])
-        store(F, i, 0, add(load3(F, i, 0), force))
-        store(F, i, 3, add(load3(F, i, 3), unrotate(R, add(moment, cross(arm, force)))))
+            S[i, VELOCITY + j] = v[k + j]
+        place_body(C, i, p0, p1, p2, p3, w)
 
 
 @kernel
-def wrapped(x):
-    """An angle between -pi and pi."""
-    return x - 2.0 * pi * np.floor(x / (2.0 * pi) + 0.5)
+def take_states(C, z):
+    """States of elements from the address z."""
+    own, given = own_z(ints(C[CORE], N_CONTEXT)), floats(z, C[STATES])
+    for k in range(C[STATES]):
+        own[k] = given[k]
 
 
 @kernel
-def row(C, r, given):
-    """One row: on the velocities of its bodies, residual, its rate, gamma#."""
-    n, c, S, T, J, V = row_ints(C), row_constants(C), state_(C), turn_(C), jacobian_(C), level_(C)
-    kind, i, j, signal = n[r, 0], n[r, 1], n[r, 2], n[r, 3]
-    Ri, Rj = load9(T, i, 0), load9(T, j, 0)
-    wi, wj = load3(S, i, OMEGA), load3(S, j, OMEGA)
-    f, fd, fdd = 0.0, 0.0, 0.0
-    if signal >= 0:
-        f, fd, fdd = given[signal, 0], given[signal, 1], given[signal, 2]
-    if kind == N1:
-        a, b = rotate(Ri, load3(c, r, 0)), rotate(Rj, load3(c, r, 3))
-        m = cross(b, a)
-        store(J, r, 0, (0.0, 0.0, 0.0))
-        store(J, r, 3, scale(-1.0, unrotate(Ri, m)))
-        store(J, r, 6, (0.0, 0.0, 0.0))
-        store(J, r, 9, unrotate(Rj, m))
-        da, db = cross(wi, a), cross(wj, b)
-        V[r, PHI] = dot(a, b)
-        V[r, PHI_RATE] = dot(sub(wj, wi), m)
-        V[r, GAMMA] = -(2.0 * dot(da, db) + dot(a, cross(wj, db)) + dot(b, cross(wi, da)))
-        return
-    si, sj = rotate(Ri, load3(c, r, 6)), rotate(Rj, load3(c, r, 9))
-    d = sub(add(load3(S, j, PLACE), sj), add(load3(S, i, PLACE), si))
-    dsi, dsj = cross(wi, si), cross(wj, sj)
-    dd = sub(add(load3(S, j, VELOCITY), dsj), add(load3(S, i, VELOCITY), dsi))
-    bend = sub(cross(wj, dsj), cross(wi, dsi))
-    a, mi, mj = load3(c, r, 0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)  # direction; moments on i and j besides
-    phi, rate, gamma = 0.0, 0.0, 0.0
-    if kind == POINT:
-        phi, rate, gamma = dot(a, d), dot(a, dd), -dot(a, bend)
-    elif kind == LENGTH:
-        l0 = 1.0 / c[r, 18]
-        a = scale(l0, d)
-        phi = 0.5 * l0 * (dot(d, d) - f * f)
-        rate = dot(a, dd) - l0 * f * fd
-        gamma = -l0 * (dot(dd, dd) + dot(d, bend)) + l0 * (fd * fd + f * fdd)
-    elif kind == EDGE:
-        a = rotate(Rj, load3(c, r, 3))
-        rate = dot(a, dd)
-        gamma = -(dot(cross(wj, a), dd) + dot(a, bend))
-    else:
-        a = rotate(Ri, a)
-        da = cross(wi, a)
-        angle, turning, drift = 0.0, 0.0, 0.0
-        if kind != N2:
-            xi, xj = rotate(Ri, load3(c, r, 12)), rotate(Rj, load3(c, r, 15))
-            angle = atan2(dot(cross(xi, xj), a), dot(xi, xj))
-            turning, drift = dot(a, sub(wj, wi)), dot(da, sub(wj, wi))
-        if kind == ANGLE:
-            phi, rate, gamma = wrapped(angle - f), turning - fd, fdd - drift
-            mi, mj = scale(-1.0, a), a
-            a = (0.0, 0.0, 0.0)
-        else:  # N2, SCREW
-            phi, rate = dot(a, d) - f, dot(a, dd) + dot(da, d) - fd
-            gamma = fdd - (2.0 * dot(da, dd) + dot(d, cross(wi, da)) + dot(a, bend))
-            mi = cross(a, d)
-            if kind == SCREW:
-                pitch = c[r, 18]
-                phi = pitch * wrapped(phi / pitch - angle)
-                rate -= pitch * turning
-                gamma += pitch * drift
-                mi, mj = add(mi, scale(pitch, a)), scale(-pitch, a)
-    store(J, r, 0, scale(-1.0, a))
-    store(J, r, 3, unrotate(Ri, sub(mi, cross(si, a))))
-    store(J, r, 6, a)
-    store(J, r, 9, unrotate(Rj, add(mj, cross(sj, a))))
-    V[r, PHI], V[r, PHI_RATE], V[r, GAMMA] = phi, rate, gamma
+def give_rates(C, zd):
+    """Rates of the states of elements to the address zd."""
+    own, rates = own_zd(ints(C[CORE], N_CONTEXT)), floats(zd, C[STATES])
+    for k in range(C[STATES]):
+        rates[k] = own[k]
 
 
 @kernel
@@ -283,7 +175,10 @@ def evaluate(C, t, y):
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
     place(C, y)
-    apply(C, t)
+    take_states(C, y + 8 * (C[NQ] + C[NV]))
+    status = apply(C, t)
+    if status != OK:
+        return status
     active, given = active_(C), signal_values(core)
     for k in range(C[ACTIVE]):
         row(C, active[k], given)
@@ -498,6 +393,7 @@ def rates(C, dy):
             q[k + 3 + j] = 0.5 * (L[j] * S[i, SPIN] + L[4 + j] * S[i, SPIN + 1] + L[8 + j] * S[i, SPIN + 2])
     for k in range(C[NV]):
         v[k] = x[k]
+    give_rates(C, dy + 8 * (C[NQ] + C[NV]))
 
 
 @kernel

@@ -9,7 +9,8 @@ A formulation is a class in a file of this folder. It
    ``reactions(t, y)``, the loads of the connections; ``residuals(t, y)``, how well its constraints are met.
 4. answers ``integrate(...)`` with an `Integration`. Explicit formulations all run through the same compiled integrator
    (`integrator`), which is the one of the engine.
-5. answers ``work(state)``, CPU seconds of one evaluation, of one assembly and of one factorisation of its matrix.
+5. answers ``work(state)``, CPU seconds of one evaluation, of one assembly and of one factorisation of its matrix. Assembly costs
+   at most two factorisations, or ``assembly_note`` says why.
 
 Nothing is registered: `formulations()` finds the classes that have a name.
 """
@@ -107,14 +108,23 @@ class Solution:
         return total
 
 
-def external_loads(system: tm.System) -> list[Any]:
-    """The external loads of a system; an energetic element raises by name."""
+def refuse_composites(system: tm.System) -> None:
+    """For formulations that know no internal points."""
     for name in system.wiring.composites:
         raise Inexpressible(f"composite {name!r} has no form here.")
-    for load in system.wiring.elements.values():
-        if not isinstance(load.element, tm.Load):
-            raise Inexpressible(f"element {load.name!r} ({load.element.kind}) is no external load.")
-    return list(system.wiring.elements.values())
+
+
+def refuse_memory(system: tm.System) -> None:
+    """For formulations that do nothing between steps, and know no reactions while they evaluate loads."""
+    for e in system.wiring.elements.values():
+        if getattr(e.element, "n_memory", 0):
+            raise Inexpressible(f"element {e.name!r} ({e.element.kind}) remembers its history.")
+        if e.reaction_of is not None:
+            raise Inexpressible(
+                f"element {e.name!r} ({e.element.kind}) depends on the reaction of {e.reaction_of!r}."
+            )
+    for name in system.wiring.controllers:
+        raise Inexpressible(f"controller {name!r} acts between steps.")
 
 
 def conservative(system: tm.System) -> bool:
@@ -139,6 +149,7 @@ class Formulation(ABC):
     source: ClassVar[str] = ""
     setting: ClassVar[str] = "rtol"  # or "step": what `integrate` is told
     order: ClassVar[int] = 8  # of the method, for the step that goes with a tolerance
+    assembly_note: ClassVar[str] = ""  # why assembly may cost more than two factorisations, if it may
     size: int = 0
     nonzeros: int = 0
     mech: tm.Mechanism  # the engine's model of the same system: for states by name

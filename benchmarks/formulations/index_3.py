@@ -1,7 +1,7 @@
 """Index-3 integration in Cartesian coordinates: positions obey the constraints, nothing is differentiated.
 
-Both methods take steps of one size; their Newton iteration needs the matrices of formulations III and I, since what
-else the derivatives hold is smaller by the square of the step.
+Both methods take steps of one size; their Newton iteration needs the matrices of formulations III and I and the slopes of
+the loads of force elements (`force_slopes`); what else the derivatives hold is smaller by the square of the step.
 """
 
 import math
@@ -11,13 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+import treemech as tm
 from treemech.kinematics.kernel import address_of, floats, ints, kernel, load9
 from treemech.kinematics.status import OK, split
 from treemech.kinematics.vector import rotate
 
 from . import cartesian_kernels as k
+from . import cartesian_views as views
 from .cartesian import Cartesian
 from .compiled import c_function, data
+from .force_slopes import forget_slopes, slopes
 from .formulation import Floats, Integration, TooSlow
 from .joint_rows import EDGE
 
@@ -43,8 +46,8 @@ def turned(q, at, x, y, z, out):  # type: ignore[no-untyped-def]
 @kernel
 def unbalance(C, a, mu, b):  # type: ignore[no-untyped-def]
     """b <- load - M a - B^T mu, in (r'', w') of kind 3."""
-    B, F, J, n = k.body_(C), k.applied_(C), k.jacobian_(C), k.row_ints(C)
-    active, nb = k.active_(C), C[k.BODIES]
+    B, F, J, n = views.body_(C), views.applied_(C), views.jacobian_(C), views.row_ints(C)
+    active, nb = views.active_(C), C[views.BODIES]
     for i in range(1, nb + 1):
         at = 6 * (i - 1)
         moment = k.inner_torque(C, i)
@@ -52,7 +55,7 @@ def unbalance(C, a, mu, b):  # type: ignore[no-untyped-def]
         for j in range(3):
             b[at + j] = F[i, j] - B[i, 0] * a[at + j]
             b[at + 3 + j] = moment[j] - turn[j]
-    for r in range(C[k.ACTIVE]):
+    for r in range(C[views.ACTIVE]):
         number = active[r]
         for side in range(2):
             i = n[number, 1 + side]
@@ -73,8 +76,8 @@ def hermite(n, x, h, y0, d0, y1, d1, out):  # type: ignore[no-untyped-def]
 @kernel
 def rates(C, a, dy):  # type: ignore[no-untyped-def]
     """y' at an address, with given accelerations of bodies in their places."""
-    b = k.right_(C)
-    for i in range(C[k.NV]):
+    b = views.right_(C)
+    for i in range(C[views.NV]):
         b[i] = a[i]
     k.rates(C, dy)
 
@@ -82,13 +85,13 @@ def rates(C, a, dy):  # type: ignore[no-untyped-def]
 @kernel
 def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untyped-def]
     """One step of generalized-alpha from y to new; a (auxiliary), vd and mu are carried on. A status."""
-    nb, nq, nv, m = C[k.BODIES], C[k.NQ], C[k.NV], C[k.ACTIVE]
+    nb, nq, nv, m = C[views.BODIES], C[views.NQ], C[views.NV], C[views.ACTIVE]
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma = 0.5 + af - am
     beta = 0.25 * (gamma + 0.5) ** 2
     mass, rate = (1.0 - am) / (beta * h * h * (1.0 - af)), gamma / (beta * h)
-    v, b, V, active = address_of(y) + 8 * nq, k.right_(C), k.level_(C), k.active_(C)
-    old, kinds = floats(v, nv), k.row_ints(C)
+    v, b, V, active = address_of(y) + 8 * nq, views.right_(C), views.level_(C), views.active_(C)
+    old, kinds = floats(v, nv), views.row_ints(C)
     move = floats(address_of(room), nv)  # displacement of the step
     out = floats(address_of(new) + 8 * nq, nv)
     for i in range(nv):
@@ -97,7 +100,7 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
         out[i] = old[i] + h * ((1.0 - gamma) * a[i] + gamma * ahead)
         a[i] = ahead
         vd[i] = 0.0
-    first = C[k.SIZE] - m
+    first = C[views.SIZE] - m
     before = 1e300
     for iteration in range(_ITERATIONS):
         for i in range(nb):
@@ -107,15 +110,18 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
         status = k.evaluate(C, t + h, address_of(new))
         if status == OK and iteration % 4 == 0:
             k.assemble(C)
+            status = slopes(C, t + h, address_of(new), 1.0 / mass, rate)
             k.fill(C)
-            status = k.factors(C)
+            forget_slopes(C)
+            if status == OK:
+                status = k.factors(C)
         if status != OK:
             return status
         unbalance(C, vd, mu, b)
         for r in range(m):
-            b[first + r] = -mass * V[active[r], k.PHI]
+            b[first + r] = -mass * V[active[r], views.PHI]
             if kinds[active[r], 0] == EDGE:
-                b[first + r] = -mass / rate * V[active[r], k.PHI_RATE]
+                b[first + r] = -mass / rate * V[active[r], views.PHI_RATE]
         k.back(C)
         change, size = 0.0, 1e-300
         for i in range(nv):
@@ -149,8 +155,8 @@ def outputs(C, n, t, h, y, dy, new, dnew, times, out, written):  # type: ignore[
 @kernel
 def weak(C):  # type: ignore[no-untyped-def]
     """Whether other rows should be chosen before the next step."""
-    f, Up, Ux, smallest = k.factors_(C), k.Up_(C), k.Ux_(C), 1e300
-    for j in range(C[k.SIZE]):
+    f, Up, Ux, smallest = views.factors_(C), views.Up_(C), views.Ux_(C), 1e300
+    for j in range(C[views.SIZE]):
         smallest = min(smallest, abs(Ux[Up[j + 1] - 1]))
     return smallest < f[k.LEAST]
 
@@ -161,8 +167,8 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
 
     control: time, step, steps to go, budget, written, done steps, rho, iterations. work: rows of 20 b numbers.
     """
-    C, control = ints(context, k.N_CARTESIAN), floats(control_, 8)
-    n, row = C[k.NQ] + C[k.NV], 8 * (C[k.NQ] + C[k.NV] + C[k.SIZE])
+    C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
+    n, row = C[views.NQ] + C[views.NV], 8 * (C[views.NQ] + C[views.NV] + C[views.SIZE])
     y, a, vd, mu = (
         floats(work, n),
         floats(work + row, n),
@@ -200,6 +206,13 @@ class _Stepping(Cartesian):
     setting = "step"
     sparse = True
     order: ClassVar[int] = 2
+
+    def __init__(self, system: tm.System) -> None:
+        super().__init__(system)
+        self.forces.refuse_states(self.name)
+
+    def slope_entries(self) -> tuple[list[int], list[int]]:
+        return self.forces.slope_entries(7 if self.kind == 1 else 6)
 
     def _forget(self, work: Floats) -> Floats:
         """The memory of a run without the multipliers, whose number may have changed."""
@@ -286,12 +299,19 @@ _BETA = 12.0 / 25.0
 @kernel
 def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
     """b <- right - K x for the loads of kind 1, x = (q'', sigma, mu)."""
-    B, S, J, n, active, nb = k.body_(C), k.state_(C), k.jacobian_(C), k.row_ints(C), k.active_(C), C[k.BODIES]
+    B, S, J, n, active, nb = (
+        views.body_(C),
+        views.state_(C),
+        views.jacobian_(C),
+        views.row_ints(C),
+        views.active_(C),
+        C[views.BODIES],
+    )
     k.loads(C)
-    first = C[k.SIZE] - C[k.ACTIVE]
+    first = C[views.SIZE] - C[views.ACTIVE]
     for i in range(1, nb + 1):
         at = 7 * (i - 1)
-        L = k.lmatrix(S[i, k.EULER], S[i, k.EULER + 1], S[i, k.EULER + 2], S[i, k.EULER + 3])
+        L = k.lmatrix(S[i, views.EULER], S[i, views.EULER + 1], S[i, views.EULER + 2], S[i, views.EULER + 3])
         w0 = w1 = w2 = 0.0
         for j in range(4):
             e = 2.0 * x[at + 3 + j]
@@ -303,15 +323,17 @@ def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
             b[at + j] -= B[i, 0] * x[at + j]
         for j in range(4):
             b[at + 3 + j] -= 2.0 * (L[j] * h[0] + L[4 + j] * h[1] + L[8 + j] * h[2])
-            b[at + 3 + j] -= S[i, k.EULER + j] * x[7 * nb + i - 1]
-    for r in range(C[k.ACTIVE]):
+            b[at + 3 + j] -= S[i, views.EULER + j] * x[7 * nb + i - 1]
+    for r in range(C[views.ACTIVE]):
         number, mu = active[r], x[first + r]
         for side in range(2):
             i = n[number, 1 + side]
             if i == 0:
                 continue
             at, c = 7 * (i - 1), 6 * side
-            L = k.lmatrix(S[i, k.EULER], S[i, k.EULER + 1], S[i, k.EULER + 2], S[i, k.EULER + 3])
+            L = k.lmatrix(
+                S[i, views.EULER], S[i, views.EULER + 1], S[i, views.EULER + 2], S[i, views.EULER + 3]
+            )
             for j in range(3):
                 b[at + j] -= mu * J[number, c + j]
             for j in range(4):
@@ -325,14 +347,14 @@ def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
 @kernel
 def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-def]
     """One step of order 4 from four states, the last one first; x = (q'', sigma, mu) is carried on. A status."""
-    nb, nq, m = C[k.BODIES], C[k.NQ], C[k.ACTIVE]
-    b, V, active, first = k.right_(C), k.level_(C), k.active_(C), C[k.SIZE] - C[k.ACTIVE]
+    nb, nq, m = C[views.BODIES], C[views.NQ], C[views.ACTIVE]
+    b, V, active, first = views.right_(C), views.level_(C), views.active_(C), C[views.SIZE] - C[views.ACTIVE]
     for i in range(2 * nq):
         s = 0.0
         for p in range(4):
             s += _BACK[p] * floats(history + row * p, 2 * nq)[i]
         room[i] = s
-    c, before, kinds = _BETA * h, 1e300, k.row_ints(C)
+    c, before, kinds = _BETA * h, 1e300, views.row_ints(C)
     for iteration in range(_ITERATIONS):
         for i in range(nq):
             new[nq + i] = room[nq + i] + c * x[i]
@@ -340,8 +362,11 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
         status = k.evaluate(C, t + h, address_of(new))
         if status == OK and iteration % 4 == 0:
             k.assemble(C)
+            status = slopes(C, t + h, address_of(new), c * c, 1.0 / c)
             k.fill(C)
-            status = k.factors(C)
+            forget_slopes(C)
+            if status == OK:
+                status = k.factors(C)
         if status != OK:
             return status
         unbalance_euler(C, x, b)
@@ -351,12 +376,12 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
                 s += new[7 * i + 3 + j] ** 2
             b[7 * nb + i] = -0.5 * s / (c * c)
         for r in range(m):
-            b[first + r] = -V[active[r], k.PHI] / (c * c)
+            b[first + r] = -V[active[r], views.PHI] / (c * c)
             if kinds[active[r], 0] == EDGE:
-                b[first + r] = -V[active[r], k.PHI_RATE] / c
+                b[first + r] = -V[active[r], views.PHI_RATE] / c
         k.back(C)
         change, size = 0.0, 1e-300
-        for i in range(C[k.SIZE]):
+        for i in range(C[views.SIZE]):
             x[i] += b[i]
         for i in range(nq):
             change, size = max(change, abs(b[i])), max(size, abs(x[i]))
@@ -372,21 +397,21 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
 @c_function(SIGNATURE)
 def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-untyped-def]
     """Steps until the budget is used or the end is reached; work: four states, x, new state, room, rates."""
-    C, control = ints(context, k.N_CARTESIAN), floats(control_, 8)
-    n, row = 2 * C[k.NQ], 8 * (2 * C[k.NQ] + C[k.SIZE])
+    C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
+    n, row = 2 * C[views.NQ], 8 * (2 * C[views.NQ] + C[views.SIZE])
     x, new, room = floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n)
     dy, dnew, y = floats(work + 7 * row, n), floats(work + 8 * row, n), floats(work, n)
     times, h = floats(t_out, n_out), control[1]
     for _ in range(int(control[3])):
         if not control[2] > 0.5:
             return np.int32(OK)
-        for i in range(C[k.NQ]):
-            dy[i], dy[C[k.NQ] + i] = y[C[k.NQ] + i], x[i]
+        for i in range(C[views.NQ]):
+            dy[i], dy[C[views.NQ] + i] = y[C[views.NQ] + i], x[i]
         status = bdf_step(C, control[0], h, work, row, x, new, room)
         if status != OK:
             return np.int32(status)
-        for i in range(C[k.NQ]):
-            dnew[i], dnew[C[k.NQ] + i] = new[C[k.NQ] + i], x[i]
+        for i in range(C[views.NQ]):
+            dnew[i], dnew[C[views.NQ] + i] = new[C[views.NQ] + i], x[i]
         control[4] = outputs(C, n, control[0], h, y, dy, new, dnew, times, out, int(control[4]))
         for p in range(3, 0, -1):
             a, b = floats(work + row * p, n), floats(work + row * (p - 1), n)

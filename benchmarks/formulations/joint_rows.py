@@ -141,6 +141,17 @@ def rows_of(system: tm.System) -> list[Row]:
     return rows
 
 
+def coordinate_row(connection: Any, number: int, what: str) -> Row:
+    """The row whose residual is a coordinate of a hinge; `what` needs it."""
+    element = connection.element
+    if (type(element), number) not in _DRIVERS:
+        raise Inexpressible(
+            f"{what} needs coordinate {number} of hinge {connection.name!r} ({element.kind}), which no row measures."
+        )
+    (row,) = _DRIVERS[type(element), number](_Ends(connection, element.base()), None)
+    return row
+
+
 def _constraint(ends: _Ends, name: str, element: Any) -> list[Row]:
     if type(element) is tm.Distance:
         return [ends.row(LENGTH, _NO, number=element.length.at(0.0).value, signal=element.length)]

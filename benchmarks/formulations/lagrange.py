@@ -19,10 +19,11 @@ from scipy.linalg import qr
 import treemech as tm
 from treemech.kinematics.plan import PRESCRIBED_Q
 from treemech.kinematics.status import OK, split
+from treemech.state import find
 
 from .compiled import RHS, Compiled, data, folder
 from .cost import seconds
-from .formulation import Floats, Inexpressible, Integration, external_loads
+from .formulation import Floats, Inexpressible, Integration, refuse_composites, signals_of
 from .integrator import integrate
 from .joint_rows import EDGE, LENGTH, N1, N2, POINT, Row, rows_of
 from .relative import Relative, loads_of
@@ -211,9 +212,10 @@ class Lagrange(Relative):
         for row in self.rows:
             if row.kind not in (POINT, N1, N2, LENGTH, EDGE) or (row.kind == N2 and row.signal is not None):
                 raise Inexpressible(f"the rows of {row.connection!r} have no symbolic form here.")
-        for load in external_loads(system):
-            if type(load.element) not in (tm.Force, tm.Moment):
-                raise Inexpressible(f"load {load.name!r} ({load.element.kind}) has no symbolic form here.")
+        refuse_composites(system)
+        for load in system.wiring.elements.values():
+            if not _symbolic(load.element):
+                raise Inexpressible(f"element {load.name!r} ({load.element.kind}) has no symbolic form here.")
         n, m = self.mech.nu, len(self.rows)
         module = _module(self._key(), lambda: derive(system, self.mech, self.rows))
         self._rhs, self._project = Compiled(module.rhs, RHS), Compiled(module.project, RHS)
@@ -231,12 +233,17 @@ class Lagrange(Relative):
         lines = [repr(np.asarray(self.system.gravity).tolist())]
         for b in self.system.bodies:
             lines.append(repr((b.name, b.mass, b.inertia.tolist(), b.com.tolist())))
-        described: list[Any] = [*self.system.connections.values(), *external_loads(self.system)]
+        described: list[Any] = [*self.system.connections.values(), *self.system.wiring.elements.values()]
         for c in described:
             ends = c.ends
             lines.append(
                 repr(
-                    (c.name, c.element, [(e.body.name, e.offset.tolist(), e.rotation.tolist()) for e in ends])
+                    (
+                        c.name,
+                        c.element,
+                        getattr(c, "coordinates", ()),
+                        [(e.body.name, e.offset.tolist(), e.rotation.tolist()) for e in ends],
+                    )
                 )
             )
         lines.append(repr([(c.name, c.forward) for c in self.mech.lagrange.hinges]))
@@ -349,8 +356,8 @@ def derive(system: tm.System, mech: tm.Mechanism, rows: list[Row]) -> str:
         partial[number] = r, turning
         T += body.mass * (v.T * v)[0] / 2 + (w.T * _matrix(sp, body.inertia) * w)[0] / 2
         V -= body.mass * (com.T * _column(sp, system.gravity))[0]
-    for load in external_loads(system):
-        Q += _load(sp, load, pose, partial, q)
+    for load in system.wiring.elements.values():
+        Q += _load(sp, mech, load, pose, partial, q, u)
     momentum = sp.Matrix([sp.diff(T, x) for x in u])  # (6.1.5)
     mass = momentum.jacobian(list(u))
     rest = momentum.jacobian(list(q)) * speed - sp.Matrix([sp.diff(T - V, x) for x in q])
@@ -414,11 +421,36 @@ def _bodies(sp: Any, system: tm.System, mech: tm.Mechanism, q: Any) -> dict[int,
     return pose
 
 
-def _load(sp: Any, load: Any, pose: Any, partial: Any, q: Any) -> Any:
-    """Generalized loads of a constant force or moment."""
-    element, body = load.element, load.ends[0].body
-    if any(type(s) is not tm.Constant for s in (element.x, element.y, element.z)):
-        raise Inexpressible(f"load {load.name!r} ({element.kind}) varies in time.")
+def _symbolic(element: Any) -> bool:
+    """Whether an element is a constant force or moment, or a linear spring."""
+    if isinstance(element, (tm.Force, tm.Moment)):
+        return not signals_of(element)
+    if type(element) is tm.Spring:
+        return element.only is None and not signals_of(element)
+    return type(element) is tm.RotationalSpring and element.table is None and not signals_of(element)
+
+
+def _load(sp: Any, mech: Any, load: Any, pose: Any, partial: Any, q: Any, u: Any) -> Any:
+    """Generalized loads of an element (6.1.4)."""
+    element = load.element
+    if isinstance(element, tm.RotationalSpring):
+        ((hinge, number),) = load.coordinates
+        c, found = find(mech.lagrange, hinge), sp.zeros(len(q), 1)
+        turned = q[c.q + number] - _number(sp, element.angle)
+        found[c.u + number] = -(
+            _number(sp, element.stiffness) * turned
+            + _number(sp, element.damping) * u[c.u + number]
+            + _number(sp, element.torque.level)
+        )
+        return found
+    if isinstance(element, tm.Spring):
+        a, b = (pose[e.body.number][0] + pose[e.body.number][1] * _column(sp, e.offset) for e in load.ends)
+        length = sp.sqrt(((b - a).T * (b - a))[0])
+        slope = sp.Matrix([length]).jacobian(list(q))
+        tension = _number(sp, element.stiffness) * (length - _number(sp, element.length))
+        tension += _number(sp, element.damping) * (slope * sp.Matrix(u))[0] + _number(sp, element.force.level)
+        return -tension * slope.T
+    body = load.ends[0].body
     given = _column(sp, [s.level for s in (element.x, element.y, element.z)])
     r, R = pose[body.number]
     if element.frame == "body":

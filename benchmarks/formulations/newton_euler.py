@@ -31,6 +31,7 @@ class Dense(OwnSolution):
     name = "newton-euler-dense"
     source = SOURCE
     mode = k.NEWTON_EULER
+    assembly_note = ""
 
     def __init__(self, system: tm.System) -> None:
         for name, coupled in system.couplings.items():

@@ -11,6 +11,7 @@ from treemech.kinematics.kernel import floats, ints
 from treemech.kinematics.status import OK
 
 from . import cartesian_kernels as k
+from . import cartesian_views as views
 from . import joint_rows as spatial
 from . import planar_kernels as p
 from .cartesian import Cartesian
@@ -27,24 +28,25 @@ _PARALLEL = (spatial.N1, spatial.POINT, spatial.N2, spatial.LENGTH, spatial.ANGL
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
     """y' of the equations of motion."""
-    return np.int32(p.motion(ints(context, k.N_CARTESIAN), t, y, dy))
+    return np.int32(p.motion(ints(context, views.N_CARTESIAN), t, y, dy))
 
 
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
     """The state after a step."""
-    return np.int32(p.onto(ints(context, k.N_CARTESIAN), t, y))
+    return np.int32(p.onto(ints(context, views.N_CARTESIAN), t, y))
 
 
 @c_function(RHS)
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
     """0 rows, 1 also the values of the matrix, 2 also its factors, 3 fill and factors alone, 4 rows and the partition."""
-    C = ints(context, k.N_CARTESIAN)
-    n, status = 3 * C[k.BODIES], OK
+    C = ints(context, views.N_CARTESIAN)
+    n, status = 3 * C[views.BODIES], OK
     if what != 3:
         status = p.evaluate(C, t, floats(y, n), floats(y + 8 * n, n))
+        k.take_states(C, y + 16 * n)
     if status == OK and (what == 1 or what == 2):
-        p.apply(C, t)
+        status = p.apply(C, t)
         p.assemble(C)
     if status == OK and (what == 2 or what == 3):
         k.fill(C)
@@ -70,6 +72,7 @@ class Planar(Cartesian):
         super().__init__(system)
         self.normal = _normal(system, self.rows)
         self.nq = self.nv = 3 * self.nb
+        self._address()
 
     # ------------------------------------------------------------ rows in the plane
     def initial(self, state: tm.State) -> Floats:
@@ -87,7 +90,7 @@ class Planar(Cartesian):
         A["state"][0] = 0.0
         A["state"][0, p.COS] = 1.0
         self._check_axes(n)
-        y = np.zeros(2 * self.nq)
+        y = np.concatenate((np.zeros(2 * self.nq), self.forces.start(self.mech, state)))
         for i, b in enumerate(bodies[1:]):
             line = trace[tree.numbers[b.name]]
             R, w = self.R0[i + 1], line[columns.OMEGA]
@@ -100,7 +103,7 @@ class Planar(Cartesian):
             y[self.nq + 3 * i + 2] = w[2]
             A["body"][i + 1, 10], A["body"][i + 1, 11] = n @ R @ b.inertia @ R.T @ n, x[2]
         self._flatten(state)
-        self._select(state.t, y)
+        self._select(state.t, y, state)
         if self.partitioned or self.stabilised:
             self._call(part, state.t, y, 4)
         return y
@@ -203,12 +206,10 @@ class Planar(Cartesian):
                     J[r, 3 * i : 3 * i + 3] += self.arrays["jacobian"][number, 6 * side : 6 * side + 3]
         return J
 
-    def _select(self, t: float, y: Floats) -> None:
-        self.arrays["factors"][k.LEAST] = 0.0
-        every = sorted(self.kinds)
-        self._activate(every)
-        if every:
-            self._activate(self._independent(self.jacobian(t, y), every))
+    def _candidates(self) -> list[int]:
+        return sorted(self.kinds)
+
+    def _factorise_start(self, t: float, y: Floats) -> None:
         self._call(part, t, y, 2)
 
     # ------------------------------------------------------------ as the others
@@ -238,7 +239,7 @@ class Planar(Cartesian):
 
     def bodies(self, t: Floats, y: Floats) -> Bodies:
         n, nb, E = len(t), self.nb, self.E
-        q, v = y[:, : self.nq].reshape(n, nb, 3), y[:, self.nq :].reshape(n, nb, 3)
+        q, v = y[:, : self.nq].reshape(n, nb, 3), y[:, self.nq : 2 * self.nq].reshape(n, nb, 3)
         c, s, zero, one = np.cos(q[:, :, 2]), np.sin(q[:, :, 2]), np.zeros((n, nb)), np.ones((n, nb))
         turn = np.stack(
             [np.stack(line, axis=-1) for line in ([c, -s, zero], [s, c, zero], [zero, zero, one])], axis=-2
@@ -266,7 +267,7 @@ class Planar(Cartesian):
             about = moment - ((c * x - s * y_) * force[1] - (s * x + c * y_) * force[0])
             found[row.connection][0][:] += force @ self.E[:2]
             found[row.connection][1][:] += about * self.E[2]
-        return found
+        return self._with_elements(found)
 
     def residuals(self, t: Floats, y: Floats) -> Floats:
         found, holonomic = (
@@ -277,8 +278,8 @@ class Planar(Cartesian):
             self._call(part, time_, state, 0)
             level = np.abs(self.arrays["level"])
             found[n] = (
-                np.max(level[holonomic, k.PHI], initial=0.0),
-                np.max(level[self.active, k.PHI_RATE], initial=0.0),
+                np.max(level[holonomic, views.PHI], initial=0.0),
+                np.max(level[self.active, views.PHI_RATE], initial=0.0),
             )
         return found
 

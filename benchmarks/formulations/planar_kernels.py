@@ -15,7 +15,9 @@ from treemech.kinematics.vector import add, multiply, rotate, scale, unrotate
 from treemech.kinematics.views import signal_values
 
 from . import cartesian_kernels as k
-from .cartesian_kernels import GAMMA, OMEGA, PHI, PHI_RATE, PLACE, SPIN, VELOCITY
+from . import cartesian_views as views
+from .cartesian_views import GAMMA, OMEGA, PHI, PHI_RATE, PLACE, SPIN, VELOCITY
+from .force_kernels import apply as apply_in_space
 
 # rows: a component of d, a fixed in i on d less f(t), phi_j - phi_i less f(t), a distance, the knife edge
 POINT, LINE, TURN, LENGTH, EDGE = range(5)
@@ -28,8 +30,8 @@ _JN, _HEIGHT = 10, 11  # columns of `body`
 @kernel
 def place(C, q, v):
     """Bodies from coordinates and velocities (3 b each)."""
-    S = k.state_(C)
-    for i in range(1, C[k.BODIES] + 1):
+    S = views.state_(C)
+    for i in range(1, C[views.BODIES] + 1):
         at = 3 * (i - 1)
         for j in range(3):
             S[i, PLACE + j] = q[at + j]
@@ -39,17 +41,18 @@ def place(C, q, v):
 
 @kernel
 def apply(C, t):
-    """Applied loads in the plane: gravity, and external loads through the spatial kernel, on bodies placed in space."""
-    B, S, F, g, E = k.body_(C), k.state_(C), k.applied_(C), k.gravity_(C), k.frame_(C)
-    if C[k.LOADS] == 0:
-        for i in range(1, C[k.BODIES] + 1):
+    """Applied loads in the plane: gravity, and those of elements by the spatial kernel on bodies placed in space; a status."""
+    B, S, F, g, E = views.body_(C), views.state_(C), views.applied_(C), views.gravity_(C), views.frame_(C)
+    if C[views.LOADS] == 0:
+        for i in range(1, C[views.BODIES] + 1):
             F[i, 0] = B[i, 0] * (g[0] * E[0] + g[1] * E[1] + g[2] * E[2])
             F[i, 1] = B[i, 0] * (g[0] * E[3] + g[1] * E[4] + g[2] * E[5])
             F[i, 2] = 0.0
-        return
-    T, T0, nb = k.turn_(C), k.start_(C), C[k.BODIES]
+        return OK
+    T, T0, nb = views.turn_(C), views.start_(C), C[views.BODIES]
     x, y, n = (E[0], E[1], E[2]), (E[3], E[4], E[5]), (E[6], E[7], E[8])
-    flat = k.scratch_(C)
+    flat = views.scratch_(C)
+    store(S, 0, OMEGA, (0.0, 0.0, 0.0))  # where the cosine of the ground stands
     for i in range(1, nb + 1):
         for j in range(3):
             flat[6 * i + j], flat[6 * i + 3 + j] = S[i, PLACE + j], S[i, VELOCITY + j]
@@ -68,7 +71,7 @@ def apply(C, t):
         store(S, i, VELOCITY, add(scale(flat[6 * i + 3], x), scale(flat[6 * i + 4], y)))
         store(S, i, SPIN, unrotate(R, w))
         store(S, i, OMEGA, w)
-    k.apply(C, t)
+    status = apply_in_space(C, t)
     for i in range(1, nb + 1):
         force, moment = load3(F, i, 0), rotate(load9(T, i, 0), load3(F, i, 3))
         F[i, 0] = force[0] * x[0] + force[1] * x[1] + force[2] * x[2]
@@ -77,12 +80,20 @@ def apply(C, t):
         for j in range(3):
             S[i, PLACE + j], S[i, VELOCITY + j] = flat[6 * i + j], flat[6 * i + 3 + j]
         S[i, COS], S[i, SIN] = cos(S[i, ANGLE]), sin(S[i, ANGLE])
+    S[0, COS] = 1.0
+    return status
 
 
 @kernel
 def row(C, r, given):
     """One row: on the velocities of its bodies, residual, its rate, gamma (6.3, Table of chapter 3)."""
-    n, c, S, J, V = k.row_ints(C), k.row_constants(C), k.state_(C), k.jacobian_(C), k.level_(C)
+    n, c, S, J, V = (
+        views.row_ints(C),
+        views.row_constants(C),
+        views.state_(C),
+        views.jacobian_(C),
+        views.level_(C),
+    )
     kind, i, j, signal = n[r, 0], n[r, 1], n[r, 2], n[r, 3]
     f, fd, fdd = 0.0, 0.0, 0.0
     if signal >= 0:
@@ -128,15 +139,15 @@ def row(C, r, given):
 
 @kernel
 def evaluate_rows(C):
-    active, given = k.active_(C), signal_values(ints(C[k.CORE], N_CONTEXT))
-    for r in range(C[k.ACTIVE]):
+    active, given = views.active_(C), signal_values(ints(C[views.CORE], N_CONTEXT))
+    for r in range(C[views.ACTIVE]):
         row(C, active[r], given)
 
 
 @kernel
 def evaluate(C, t, q, v):
     """Bodies and rows at coordinates and velocities; a status."""
-    failed = signals(ints(C[k.CORE], N_CONTEXT), t)
+    failed = signals(ints(C[views.CORE], N_CONTEXT), t)
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
     place(C, q, v)
@@ -147,11 +158,18 @@ def evaluate(C, t, q, v):
 @kernel
 def assemble(C):
     """Values of [M Phi^T; Phi 0] (6.3.18)."""
-    B, J, n, active, v, at = k.body_(C), k.jacobian_(C), k.row_ints(C), k.active_(C), k.values_(C), 0
-    for i in range(1, C[k.BODIES] + 1):
+    B, J, n, active, v, at = (
+        views.body_(C),
+        views.jacobian_(C),
+        views.row_ints(C),
+        views.active_(C),
+        views.values_(C),
+        0,
+    )
+    for i in range(1, C[views.BODIES] + 1):
         v[at], v[at + 1], v[at + 2] = B[i, 0], B[i, 0], B[i, _JN]
         at += 3
-    for r in range(C[k.ACTIVE]):
+    for r in range(C[views.ACTIVE]):
         number = active[r]
         for side in range(2):
             if n[number, 1 + side] > 0:
@@ -163,31 +181,33 @@ def assemble(C):
 @kernel
 def accelerate(C, t, dy):
     """Accelerations and multipliers of what was evaluated last; a status."""
-    apply(C, t)
+    status = apply(C, t)
+    if status != OK:
+        return status
     assemble(C)
     k.fill(C)
     status = k.factorise(C)
     if status != OK:
         return status
     nb, F, b, V, active, lam = (
-        C[k.BODIES],
-        k.applied_(C),
-        k.right_(C),
-        k.level_(C),
-        k.active_(C),
-        k.multipliers_(C),
+        C[views.BODIES],
+        views.applied_(C),
+        views.right_(C),
+        views.level_(C),
+        views.active_(C),
+        views.multipliers_(C),
     )
-    gain, first = k.factors_(C)[GAIN], 3 * C[k.BODIES]
+    gain, first = views.factors_(C)[GAIN], 3 * C[views.BODIES]
     for i in range(nb):
         for j in range(3):
             b[3 * i + j] = F[i + 1, j]
-    for r in range(C[k.ACTIVE]):
+    for r in range(C[views.ACTIVE]):
         number = active[r]
         b[first + r] = V[number, GAMMA] - gain * (2.0 * V[number, PHI_RATE] + gain * V[number, PHI])
     k.back(C)
     for i in range(first):
         dy[i] = b[i]
-    for r in range(C[k.ACTIVE]):
+    for r in range(C[views.ACTIVE]):
         lam[active[r]] = -b[first + r]
     return OK
 
@@ -196,8 +216,8 @@ def accelerate(C, t, dy):
 @kernel
 def dense_rows(C, G, n):
     """The active rows as a dense matrix (m x n)."""
-    J, ni, active = k.jacobian_(C), k.row_ints(C), k.active_(C)
-    for r in range(C[k.ACTIVE]):
+    J, ni, active = views.jacobian_(C), views.row_ints(C), views.active_(C)
+    for r in range(C[views.ACTIVE]):
         for i in range(n):
             G[n * r + i] = 0.0
         for side in range(2):
@@ -210,7 +230,7 @@ def dense_rows(C, G, n):
 @kernel
 def choose(C):
     """Independent coordinates: those left over by Gaussian elimination with full pivoting (Haug 4.4); `independent` has 1 for them."""
-    n, m, mark, G = 3 * C[k.BODIES], C[k.ACTIVE], k.independent_(C), k.Lx_(C)
+    n, m, mark, G = 3 * C[views.BODIES], C[views.ACTIVE], views.independent_(C), views.Lx_(C)
     dense_rows(C, G, n)
     for i in range(n):
         mark[i] = 1
@@ -240,14 +260,14 @@ def choose(C):
 def follow(C, t, q, v):
     """Dependent coordinates and velocities from the independent ones (7.2); q, v are changed. A status."""
     n, m, mark, G, b, V, active = (
-        3 * C[k.BODIES], C[k.ACTIVE], k.independent_(C), k.Lx_(C), k.Ux_(C), k.level_(C), k.active_(C),
+        3 * C[views.BODIES], C[views.ACTIVE], views.independent_(C), views.Lx_(C), views.Ux_(C), views.level_(C), views.active_(C),
     )  # fmt: skip
     status = evaluate(C, t, q, v)
     if status != OK:
         return status
     # columns of dependent coordinates, as rows for LAPACK's transposed view
-    J, ni = k.jacobian_(C), k.row_ints(C)
-    place_of = k.stack_(C)
+    J, ni = views.jacobian_(C), views.row_ints(C)
+    place_of = views.stack_(C)
     count = 0
     for i in range(n):
         place_of[i] = -1
@@ -264,10 +284,10 @@ def follow(C, t, q, v):
                     c = place_of[3 * (i - 1) + j]
                     if c >= 0:
                         G[m * r + c] = J[active[r], 6 * side + j]
-    w = k.whole_(C)
+    w = views.whole_(C)
     w[0], w[1], w[2], w[3] = m, 1, 84, 0
     at = address_of(w)
-    k.call6(C[k.GETRF], at, at, address_of(G), at, address_of(k.pivots_(C)), at + 24)
+    k.call6(C[views.GETRF], at, at, address_of(G), at, address_of(views.pivots_(C)), at + 24)
     if w[3] != 0:
         return CHAIN_OPEN
     for column in (PHI, PHI_RATE):
@@ -280,13 +300,13 @@ def follow(C, t, q, v):
             for r in range(m):
                 b[r] = -V[active[r], column]
             k.call9(
-                C[k.GETRS],
+                C[views.GETRS],
                 at + 16,
                 at,
                 at + 8,
                 address_of(G),
                 at,
-                address_of(k.pivots_(C)),
+                address_of(views.pivots_(C)),
                 address_of(b),
                 at,
                 at + 24,
@@ -307,11 +327,11 @@ def follow(C, t, q, v):
 @kernel
 def motion(C, t, y, dy):
     """y' of a state; a status."""
-    n = 3 * C[k.BODIES]
+    n = 3 * C[views.BODIES]
     q, v, dq, dv = floats(y, n), floats(y + 8 * n, n), floats(dy, n), floats(dy + 8 * n, n)
-    if k.factors_(C)[PARTITIONED] > 0.0 and C[k.ACTIVE] > 0:
-        own = k.scratch_(C)
-        at = address_of(own) + 8 * 6 * (C[k.BODIES] + 2)
+    if views.factors_(C)[PARTITIONED] > 0.0 and C[views.ACTIVE] > 0:
+        own = views.scratch_(C)
+        at = address_of(own) + 8 * 6 * (C[views.BODIES] + 2)
         own_q, own_v = floats(at, n), floats(at + 8 * n, n)
         for i in range(n):
             own_q[i], own_v[i] = q[i], v[i]
@@ -323,7 +343,10 @@ def motion(C, t, y, dy):
         return status
     for i in range(n):
         dq[i] = v[i]
-    return accelerate(C, t, dv)
+    k.take_states(C, y + 16 * n)
+    status = accelerate(C, t, dv)
+    k.give_rates(C, dy + 16 * n)
+    return status
 
 
 @kernel
@@ -332,8 +355,8 @@ def onto(C, t, y):
 
     With stabilised equations (Park) only where the constraints are off by more than a tolerance.
     """
-    n = 3 * C[k.BODIES]
-    q, v, factors = floats(y, n), floats(y + 8 * n, n), k.factors_(C)
+    n = 3 * C[views.BODIES]
+    q, v, factors = floats(y, n), floats(y + 8 * n, n), views.factors_(C)
     if factors[STABILISED] > 0.0:
         status = evaluate(C, t, q, v)
         if status != OK or max(k.largest(C, PHI), k.largest(C, PHI_RATE)) <= factors[TOLERANCE]:

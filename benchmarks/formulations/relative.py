@@ -21,7 +21,7 @@ from treemech.simulation import check_start
 from . import relative_kernels as k
 from .compiled import RHS, c_function, data, lapack
 from .cost import seconds
-from .formulation import Bodies, Floats, Formulation, Inexpressible, Integration, TooSlow
+from .formulation import Bodies, Floats, Formulation, Inexpressible, Integration, TooSlow, refuse_memory
 from .integrator import integrate
 
 
@@ -55,7 +55,7 @@ class Relative(Formulation):
             self.core.loops.release(())
             self.core.reset_chords({name: q for name, (q, _) in state.cut.items()})
             check_start(self.mech, state.t, state.q, state.u)
-        return self.core.pack(state.q, state.u, self.core.chord_work.q)
+        return self.core.pack(state.q, state.u, state.z, self.core.chord_work.q)
 
     def rhs(self, t: float, y: Floats) -> Floats:
         loops, dy, state = self.core.loops, np.zeros(len(y)), np.ascontiguousarray(y)
@@ -114,9 +114,15 @@ class Relative(Formulation):
 
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
         q, u = (x[0] for x in self.states(np.array([t]), y[None]))
-        cut = y[self.mech.nq + self.mech.nu :]
+        rest, nx = self.core.unpack(y), self.core.nx
+        cut = rest.cut
         state = tm.State(
-            t, q, u, cut={c.name: (cut[c.q : c.q + c.nq], np.zeros(c.nu)) for c in self.mech.info.chords}
+            t,
+            q,
+            u,
+            rest.z[:nx],
+            rest.z[nx:],
+            cut={c.name: (cut[c.q : c.q + c.nq], np.zeros(c.nu)) for c in self.mech.info.chords},
         )
         self.mech._near(state)
         return {name: (r.force, r.moment) for name, r in self.mech.reactions(state).items()}
@@ -128,7 +134,7 @@ class Relative(Formulation):
         found = np.zeros((len(t), 2))
         holonomic = ~self.mech._nonholonomic()
         for n in range(len(t)):
-            self.core.chord_work.q[:] = y[n, self.mech.nq + self.mech.nu :]
+            self.core.chord_work.q[:] = self.core.unpack(y[n]).cut
             now = self.core.constraints(float(t[n]), q[n], u[n])
             found[n] = np.max(np.abs(now.residual) * holonomic), np.max(np.abs(now.velocity))
         return found
@@ -170,11 +176,13 @@ class OwnSolution(Relative):
     """The engine's terms, another solution of the equations, the engine's projection after every step."""
 
     mode: ClassVar[int] = k.SCHUR
+    assembly_note = "all bodies and elements are swept for a matrix with a row for each coordinate only"
     sparse: ClassVar[bool] = False
 
     def __init__(self, system: tm.System) -> None:
         super().__init__(system)
         core, loops = self.core, self.core.loops
+        refuse_memory(system)
         nu, kept = self.mech.nu, 0 if loops is None else loops.n_rows
         fixed = np.zeros(max(nu, 1), np.int64)
         fixed[core.layout.plan.prescribed[:, PRESCRIBED_DOF]] = 1
@@ -277,7 +285,7 @@ class OwnSolution(Relative):
 
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
         q, u, ud = self._ud(t, y)
-        return loads_of(self.mech, t, q, u, ud, y[self.mech.nq + self.mech.nu :])
+        return loads_of(self.mech, t, q, u, ud, self.core.unpack(y).cut)
 
 
 def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut: Floats) -> dict[str, Any]:

@@ -68,10 +68,14 @@ from treemech.kinematics.views import (
     counts,
     dofs,
     n_efforts,
+    n_states,
+    own_effort,
     own_q,
     own_required,
     own_u,
     own_ud,
+    own_z,
+    own_zd,
     prescriptions,
     signal_values,
     speed_work,
@@ -139,6 +143,10 @@ def evaluate(D, t, y):
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
     prescribe(plan, floats(y, nq), floats(y + 8 * nq, nu))
+    nz, _ = n_states(plan)
+    z, given_z = own_z(plan), floats(y + 8 * (nq + nu), nz)
+    for k in range(nz):
+        z[k] = given_z[k]
     q, u, ud = own_q(plan), own_u(plan), own_ud(plan)
     turn_speeds(plan, q, u, -1.0)
     W, S = body_work(plan), speed_work(plan)
@@ -155,7 +163,7 @@ def evaluate(D, t, y):
     if D[LOOPS] != 0:
         loops = ints(D[LOOPS], N_LOOP_CONTEXT)
         cut = chord_q(loops)
-        near = floats(y + 8 * (nq + nu), cut.shape[0])
+        near = floats(y + 8 * (nq + nu + nz), cut.shape[0])
         for k in range(cut.shape[0]):
             cut[k] = near[k]
         origin_velocities(plan, W, S, u)
@@ -424,12 +432,15 @@ def newton_euler(D, m):
             bias, turn = load3(W, i, ACC), load3(W, i, ALPHA)
         for k in range(3):
             b[row + k], b[row + 3 + k] = bias[k], turn[k]
+    effort, dof = own_effort(plan), dofs(plan)
     for d in range(nu):
         pv, pw = load3(S, d, PARTIAL_V), load3(S, d, PARTIAL_W)
+        if loaded:
+            b[12 * nb + d] = (1.0 - fixed[d]) * effort[dof[d, PUBLIC]]
         at = put(v, at, scale(-1.0, pv))
         at = put(v, at, scale(-1.0, pw))
         free = 1.0 - fixed[d]
-        at = put(v, at, scale(free, pv))  # the hinge does no work
+        at = put(v, at, scale(free, pv))  # the hinge does the work of elements on its coordinates
         at = put(v, at, scale(free, pw))
         v[at] = 1.0 - free
         at += 1
@@ -552,11 +563,15 @@ def motion(D, t, y, dy):
         ud[dof[d, PUBLIC]] = own[dof[d, PUBLIC]] + z[d]
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
+    nz, _ = n_states(plan)
+    zd, own_rates = own_zd(plan), floats(dy + 8 * (nq + nu), nz)
+    for k in range(nz):
+        own_rates[k] = zd[k]
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
         rates[prescribed[k, PRESCRIBED_Q]] = 0.0
         ud[prescribed[k, PRESCRIBED_U]] = 0.0
     if D[LOOPS] != 0:
         loops = ints(D[LOOPS], N_LOOP_CONTEXT)
-        chord_rates(loops, floats(dy + 8 * (nq + nu), chord_q(loops).shape[0]))
+        chord_rates(loops, floats(dy + 8 * (nq + nu + nz), chord_q(loops).shape[0]))
     return np.int64(OK)

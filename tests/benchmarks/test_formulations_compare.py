@@ -4,6 +4,7 @@ import csv
 import json
 import math
 
+import numpy as np
 import pytest
 
 from treemech.benchmarks import compare, page, peers_compare
@@ -73,6 +74,14 @@ def test_growth_is_measured_and_reported(tmp_path):
     assert "exponent" in text and "relative-recursion" in text
 
 
+def test_assembly_above_two_factorisations_is_reported_with_its_reason():
+    rows = [
+        {"formulation": name, "work": {"assembly": ratio, "factorization": 1.0}} for name, ratio in (("a", 1.9), ("b", 2.5))
+    ]  # fmt: skip
+    result = {"problems": [{"problem": "p", "rows": rows}], "assembly_notes": {"b": "small matrix"}}
+    assert compare.assembly_lines(result) == "- b (small matrix): p 2.5"
+
+
 def test_the_time_to_an_error_counts_only_what_finer_runs_confirm():
     def row(*pairs):
         return {"cells": [{"error": e, "cpu_s": c, "failure": ""} for e, c in pairs]}
@@ -110,6 +119,32 @@ def test_peers_move_the_four_bar_alike(tool, package):
     found = peers_compare.run_one(tool, "four-bar", 0.3, repeats=1)
     assert not found["failure"] and min(r["error"] for r in found["ladder"] if r["error"] is not None) < 1e-4
     assert found["build_s"] > 0 and math.isfinite(found["first_run_s"])
+
+
+def test_drake_moves_a_tree_alike_and_a_closed_chain_to_first_order():
+    pytest.importorskip("pydrake")
+    tree = peers_compare.run_one("Drake", "double pendulum", 1.0, repeats=1)
+    assert tree["kind"] == "rtol" and min(r["error"] for r in tree["ladder"]) < 1e-8
+    loop = peers_compare.run_one("Drake", "A02 N = 2", 0.3, repeats=1)
+    errors = [r["error"] for r in loop["ladder"] if r["error"] is not None]
+    assert loop["kind"] == "step" and errors[-1] < 0.5 * errors[0] < 0.01
+    assert loop["cpu_s"] is None and "first order" in loop["note"]
+    text = peers_compare.report({
+        "machine": {"cpu": "x", "cores": 2, "versions": {}}, "allowed_s": 1, "rows": [loop], "missing": {}
+    })  # fmt: skip
+    assert "does not reach 1e-6" in text
+
+
+def test_drake_has_the_same_equations():
+    pytest.importorskip("pydrake")
+    from treemech.benchmarks.families import hanging_chain, random_states
+    from treemech.benchmarks.peers_drake import DrakeModel
+
+    mech = hanging_chain(4).build()
+    model = DrakeModel(mech)
+    q, u, ud = (x[0] for x in random_states(mech, 1))
+    np.testing.assert_allclose(model.inverse_dynamics(q, u, ud), mech.inverse_dynamics((q, u), ud), rtol=1e-9)
+    np.testing.assert_allclose(model.positions(q)[0], mech.attitude((q, u)).position, atol=1e-12)
 
 
 def test_a_peer_that_is_not_installed_is_skipped_with_a_line(monkeypatch):
