@@ -16,6 +16,8 @@ _NAMES = {
     "Mechanism": "mechanism",
     "State": "state",
     "Run": "run",
+    "Event": "events",
+    "Impact": "impact",
     "Composite": "composite",
     "read": "files",
     "check": "elements.check",
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
     from .elements import *  # noqa: F403
     from .elements.check import check as check
     from .elements.entry import ElementCompileWarning as ElementCompileWarning
+    from .events import Event as Event
     from .files import read as read
+    from .impact import Impact as Impact
     from .mechanism import Mechanism as Mechanism
     from .run import Run as Run
     from .state import State as State

@@ -15,9 +15,10 @@ from treemech.dynamics.simulate import integrate
 from treemech.kinematics.assembly import close_positions, quoted
 from treemech.kinematics.status import ELEMENT_FAILURES
 from treemech.kinematics.trajectory import Kinematics
-from treemech.topology import SingularError, TreemechError
+from treemech.topology import ElementError, SingularError, TreemechError
 
 from .control import Sampling
+from .events import Look, Watch, as_events
 from .progress import ProgressBar
 from .run import Results, Run
 from .state import State, find
@@ -112,7 +113,10 @@ class Simulation:
         atol : float, array (nq + nu,) or dict by name
             Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
         t_eval : array
-            Output times; default every step.
+            Output times; default every step, and every event.
+        events : Event, function f(t, state), str, or a list of them
+            What to notice, see `Event`; ``run.events`` says when each came. Functions may have the attributes ``terminal`` and
+            ``direction``, as in scipy, and ``action``.
         dense_output : bool
             Makes ``run.sol(t)`` available.
         progress : bool or callable
@@ -133,8 +137,6 @@ class Simulation:
             becomes an `ElementError` with what was computed in its ``partial``.
         """
         mech = cast("Mechanism", self)
-        if events is not None:
-            raise TreemechError("events are not part of this version: run on and look at the run.")
         if method not in NAMES:
             raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
         t0, t1 = _span(t_span)
@@ -165,12 +167,15 @@ class Simulation:
         mech.core.forget_points()
         y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
         mech.core.remember_start(t0, y)
+        watch = None if events is None else Watch(mech, as_events(events))
+        if watch is not None:
+            watch.check(t0, y)
         try:
             result = integrate(
                 mech.core, (t0, t1), y, method, rtol,
                 np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol))), times, max_step, first_step,
                 (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
-                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling,
+                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
             )  # fmt: skip
         finally:
             if bar is not None:
@@ -184,6 +189,12 @@ class Simulation:
         if on_singular == "warn" and run.singular:
             where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
             warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=2)
+        if watch is not None:
+            run.events = watch.points(result.events)
+        if result.error is not None:
+            if isinstance(result.error, ElementError):
+                result.error.partial = run
+            raise result.error
         if result.status % 16 in ELEMENT_FAILURES:
             mech.core.fail(result.status, result.failed_at, result.failure, partial=run)
         return run
@@ -219,9 +230,7 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
     first = mech.nq + mech.nu + mech.core.n_audit
 
     def look(t: float, y: Floats) -> Run:
-        q, u = mech.core.states(np.array([t]), y[None])
-        rest = mech.core.unpack(y[None])
-        return Run(mech.info, np.array([t]), q, u, True, "", tracer=mech._results, cut=rest.cut, z=rest.z)
+        return Look(mech, np.array([t]), y[None]).run
 
     places = {name: first + at for name, at in mech.core.layout.efforts.held.items()}
     return Sampling(mech.wiring.controllers, mech.wiring.measures, look, places)

@@ -1,0 +1,166 @@
+"""Events on the way: where functions of the state change their sign within the steps of a run."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+SAMPLES = 6  # of the sign within a step, its end included
+_MOST, _INSTANT = 20, 1e-9  # so many actions of one event within this part of the time span do not end
+
+
+class Watched(Protocol):
+    """Event functions, as an integration sees them."""
+
+    names: tuple[str, ...]
+    directions: tuple[int, ...]  # +1: only upwards counts, -1: only downwards, 0: both
+    terminal: tuple[int, ...]  # how often until the run ends; 0: it does not
+    acts: tuple[bool, ...]
+
+    def values(self, t: Floats, y: Floats) -> Floats:
+        """(n, events) at n states (rows)."""
+
+    def value(self, event: int, t: float, y: Floats) -> float:
+        """Of one event at one state."""
+
+    def act(self, event: int, t: float, y: Floats) -> "Change":
+        """What its action makes of a state."""
+
+
+class Change(NamedTuple):
+    """State after an action, and the unilateral chord that holds from now on, counted among them, or -1."""
+
+    y: Floats
+    holds: int = -1
+
+
+class Crossing(NamedTuple):
+    """An event function takes another sign; `counts`: in the direction that makes it an event."""
+
+    t: float
+    event: int
+    sign: int
+    counts: bool
+
+
+class Occurrence(NamedTuple):
+    """An event: the state when it came, and after its action. `inside`: within a step, not at its end."""
+
+    event: int
+    t: float
+    y: Floats
+    after: Floats
+    inside: bool
+
+
+Path = Callable[[Floats], Floats]  # times -> states (rows)
+
+
+class Search:
+    """The signs of all event functions along a run, and what follows from them.
+
+    A sign counts from the first sample on that is not zero; a function that is zero for a while has kept its sign. An event
+    that has acted takes the sign it finds afterwards.
+    """
+
+    def __init__(self, watched: Watched, span: float) -> None:
+        self.watched, self.span = watched, span
+        self.signs = [0] * len(watched.names)
+        self.counts = [0] * len(watched.names)
+        self.actions: list[list[float]] = [[] for _ in watched.names]
+
+    def place(self) -> dict[str, list[int] | list[list[float]]]:
+        """Where it stands, as JSON can hold it."""
+        return {
+            "signs": list(self.signs),
+            "counts": list(self.counts),
+            "actions": [list(a) for a in self.actions],
+        }
+
+    def resume(self, place: dict[str, list[int] | list[list[float]]]) -> None:
+        vars(self).update(place)
+
+    def crossings(self, nodes: Floats, path: Path) -> list[Crossing]:
+        """All changes of sign along a path whose steps end at the nodes, in the order of time."""
+        steps = np.diff(nodes)[:, None] * (np.arange(1, SAMPLES + 1) / SAMPLES)
+        times = (nodes[:-1, None] + steps).reshape(-1)
+        times[SAMPLES - 1 :: SAMPLES] = nodes[1:]
+        values = self.watched.values(times, path(times))
+        found = []
+        for event, direction in enumerate(self.watched.directions):
+            column = values[:, event]
+            sign, before = np.sign(column).astype(int), self.signs[event]
+            for i in np.flatnonzero(sign):
+                if before == 0:
+                    found.append(Crossing(float(times[i]), event, int(sign[i]), False))
+                elif sign[i] != before:
+                    low = float(times[i - 1] if i else nodes[0])
+                    t = self._locate(
+                        event, path, low, float(times[i]), float(column[i - 1]) if i else np.nan, column[i]
+                    )
+                    found.append(Crossing(t, event, int(sign[i]), direction in (0, sign[i])))
+                before = sign[i]
+        ahead = 1.0 if nodes[-1] >= nodes[0] else -1.0
+        return sorted(found, key=lambda c: ahead * c.t)
+
+    def _locate(self, event: int, path: Path, a: float, b: float, at_a: float, at_b: float) -> float:
+        """First time at which the function has the sign it has at b, which it has not at a: to rounding.
+
+        By the Illinois rule, every third time by halving the interval.
+        """
+        sign, side = np.sign(at_b), 0
+        if np.isnan(at_a):
+            at_a = self.watched.value(event, a, path(np.array([a]))[0])
+        for k in range(200):
+            least = 2.0 * np.spacing(max(abs(a), abs(b)))
+            if abs(b - a) <= least:
+                break
+            ahead = 1.0 if b > a else -1.0
+            if at_a == 0.0 and k % 3 != 2:
+                x = a + ahead * least
+            elif k % 3 == 2 or not at_a * at_b < 0.0:
+                x = 0.5 * (a + b)
+            else:
+                x = b - at_b * (b - a) / (at_b - at_a)
+            x = min(max(x, min(a, b) + 0.5 * least), max(a, b) - 0.5 * least)
+            value = self.watched.value(event, x, path(np.array([x]))[0])
+            if np.sign(value) == sign:
+                b, at_b, at_a, side = x, value, at_a * (0.5 if side == 1 else 1.0), 1
+            else:
+                a, at_a, at_b, side = x, value, at_b * (0.5 if side == -1 else 1.0), -1
+        return b
+
+    def ends(self, event: int) -> bool:
+        """Whether the run ends the next time this event comes."""
+        return self.watched.terminal[event] == self.counts[event] + 1
+
+    def stops(self, event: int) -> bool:
+        """Whether the state must be reached exactly the next time this event comes."""
+        return self.watched.acts[event] or self.ends(event)
+
+    def slope(self, event: int, path: Path, t: float, start: float, end: float) -> float:
+        """Rate of an event function along a path from start to end."""
+        h = 1e-4 * (end - start)
+        a, b = np.clip([t - h, t + h], min(start, end), max(start, end))
+        low, high = (self.watched.value(event, x, y) for x, y in zip((a, b), path(np.array([a, b])), strict=True))
+        return float((high - low) / (b - a)) if b != a else 0.0
+
+    def jump(self, t: float, y: Floats) -> list[int]:
+        """Events that come because the state has jumped."""
+        values = self.watched.values(np.array([t]), y[None])[0]
+        found = []
+        for event, sign in enumerate(np.sign(values).astype(int).tolist()):
+            if sign and self.signs[event] not in (0, sign) and self.watched.directions[event] in (0, sign):
+                found.append(event)
+            self.signs[event] = sign or self.signs[event]
+        return found
+
+    def acted(self, event: int, t: float) -> bool:
+        """Note an action; whether too many of them come at once."""
+        self.signs[event] = 0
+        past = self.actions[event]
+        past.append(t)
+        del past[:-_MOST]
+        return len(past) == _MOST and abs(t - past[0]) <= _INSTANT * self.span
