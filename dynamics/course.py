@@ -87,12 +87,16 @@ class Course:
 
     # ------------------------------------------------------------ from move to move
     def go(self, progress: Callable[[float], None] | None, keep: Callable[["Course", bool], None] | None) -> None:
-        """To the end, or as far as it goes. `keep` is called after every move, and (True) after an interruption."""
+        """To the end, or as far as it goes. `keep` is called after every visit, and (True) after an interruption."""
         (t0, t1), self.interrupted = self.t_span, False
         with self.core.guard() as self.failure:
             try:
                 while not self.done:
-                    self._move()
+                    if not self.entered:
+                        self._enter()
+                        self.mark = self._mark()
+                        continue
+                    self._visit()
                     self.mark = self._mark()
                     if keep is not None:
                         keep(self, False)
@@ -137,11 +141,8 @@ class Course:
         vars(self).update(place)
         self.memory.restore(mark.memory)
 
-    def _move(self) -> None:
-        """The start of a leg, or one visit to the compiled loop and what follows from it."""
-        if not self.entered:
-            self._enter()
-            return
+    def _visit(self) -> None:
+        """One visit to the compiled loop and what follows from it."""
         _, end, mark = self.legs[self.leg]
         run, started = self.run, time.perf_counter()
         status, piece = self._advance(self.budget)
