@@ -313,9 +313,9 @@ class Course:
             run.y[:] = change.y
             if not np.array_equal(change.y[:nq], before[:nq]):
                 run.choose_rows()
-            if change.holds >= 0:
-                self.switched.append(run.switch(change.holds))
-            if search.acted(event, t):
+            if change.rests is not None and change.rests >= 0:
+                self.switched.append(run.switch(change.rests))
+            if search.acted(event, t) or change.rests == -1:
                 self.stuck_at, self.done = event, True
             self._write_jump()
         self.happened.append(Occurrence(event, t, before, run.y.copy(), False))

@@ -30,10 +30,10 @@ class Watched(Protocol):
 
 
 class Change(NamedTuple):
-    """State after an action, and the unilateral chord that holds from now on, counted among them, or -1."""
+    """State after an action; where it comes to rest the unilateral chord, counted among them, that holds, or -1: none."""
 
     y: Floats
-    holds: int = -1
+    rests: int | None = None
 
 
 class Crossing(NamedTuple):

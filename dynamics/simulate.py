@@ -129,8 +129,8 @@ def _message(course: Course) -> str:
     run, search = course.run, course.search
     if search is not None and course.stuck_at >= 0:
         return (
-            f"event {search.watched.names[course.stuck_at]!r} comes again and again at t = {run.t:.9g} s: its actions "
-            "accumulate there. Let it end the run (terminal=), or let the contact hold: a unilateral constraint."
+            f"event {search.watched.names[course.stuck_at]!r} comes to rest at t = {run.t:.9g} s: nothing would keep it from "
+            "coming again and again. Let it end the run (terminal=), or give it a unilateral constraint that holds."
         )
     if search is not None and course.ended_by >= 0:
         message = f"event {search.watched.names[course.ended_by]!r} ended the run at t = {run.t:.6g} s."

@@ -88,7 +88,8 @@ class Bound(NamedTuple):
     values: Callable[["Look"], Floats]
     direction: int
     action: Callable[[float, State], Any] | None
-    holds: Callable[[float, State], int] | None = None  # the unilateral chord that holds after the action
+    # where the action leads to no motion: the unilateral chord that holds from then on, or -1: none can
+    rests: Callable[[float, State], int | None] | None = None
 
 
 class Look:
@@ -245,12 +246,12 @@ class Watch:
             raise
         except Exception as error:
             raise _failed(f"the action of event {name!r}", t, error) from error
-        holds = -1 if bound.holds is None else bound.holds(t, state)
+        rests = None if bound.rests is None else bound.rests(t, state)
         if given is None:
-            return Change(y, holds)
+            return Change(y, rests)
         try:
             new, held = changed_state(self.mech, state, given)
-            return Change(reassembled(self.mech, t, y, state, new, held), holds)
+            return Change(reassembled(self.mech, t, y, state, new, held), rests)
         except TreemechError as error:
             raise ElementError(f"the action of event {name!r} at t = {t:.6g} s: {error}") from error
 

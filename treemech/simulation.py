@@ -144,11 +144,14 @@ class Simulation:
         _, q, u = mech._rows(state, "simulate")
         if on_singular not in ("pass", "warn", "stop"):
             raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
+        open_: tuple[str, ...] = ()
         if mech.core.loops is not None:
             mech.core.loops.release(())
             mech.core.reset_chords(
                 {n: x[0] for n, x in state.cut.items()} if isinstance(state, State) else None
             )
+            open_ = _open(mech, t0, q[0], u[0])
+            mech.core.loops.release(open_)
             check_start(mech, t0, q[0], u[0])
         if not 0.0 < rtol < 1.0:
             raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
@@ -180,7 +183,7 @@ class Simulation:
         finally:
             if bar is not None:
                 bar.close()
-        released = _released(result.switched)
+        released = _released(open_, result.switched)
 
         def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
             return mech._results(t, q, u, cut, z, released)
@@ -280,9 +283,20 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
     return values
 
 
-def _released(switched: Sequence[Switch]) -> Released:
+def _open(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
+    """Unilateral constraints that do not hold at the start: their gap is open, or opens."""
+    loops = mech.core.loops
+    if loops is None or not len(loops.plan.unilateral):
+        return ()
+    now = mech.core.constraints(t, q, u)
+    gaps = [(first, now.residual[first], now.velocity[first]) for first in loops.plan.unilateral[::2].tolist()]
+    rows = mech.core.layout.chords.rows
+    return tuple(rows[k][0] for k, gap, rate in gaps if gap > 1e-6 or (gap > -1e-6 and rate > 1e-6))
+
+
+def _released(at_start: tuple[str, ...], switched: Sequence[Switch]) -> Released:
     """From which time on which unilateral chords have let go."""
-    steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, ())]
+    steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, at_start)]
     for t, name, holds in switched:
         before = steps[-1][1]
         steps.append((t, tuple(n for n in before if n != name) if holds else (*before, name)))
