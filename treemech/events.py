@@ -211,6 +211,10 @@ class Watch:
         self.terminal = tuple(int(e.terminal) for e in self.events)
         self.acts = tuple(b.action is not None for b in self.bound)
 
+    def described(self) -> list[list[Any]]:
+        """What they are, as JSON can hold it; not the code of functions."""
+        return [list(x) for x in zip(self.names, self.directions, self.terminal, self.acts, strict=True)]
+
     def check(self, t: float, y: Floats) -> None:
         """Refuse, before anything runs, what has no meaning at the start."""
         self.values(np.array([t]), y[None])

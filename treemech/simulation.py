@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from treemech.kinematics.status import ELEMENT_FAILURES
 from treemech.kinematics.trajectory import Kinematics
 from treemech.topology import ElementError, SingularError, TreemechError
 
+from .checkpoint import Checkpoint, digest, fingerprint
 from .control import Sampling
 from .events import Look, Watch, as_events
 from .progress import ProgressBar
@@ -96,6 +98,9 @@ class Simulation:
         stabilisation: str | tuple[str, float] = "default",
         on_singular: str = "pass",
         audit: bool = False,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        resume: str | Path | None = None,
     ) -> Run:
         """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
 
@@ -129,6 +134,10 @@ class Simulation:
             What happens where the constraints lose rank. Passed positions are in ``run.singular``.
         audit : bool
             Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
+        checkpoint : path
+            Keep what a long run needs to go on in this file: every `checkpoint_every` seconds, and on Ctrl-C.
+        resume : path
+            Go on from such a file, to the bit. Model, start and all other arguments must be those of the run it is of.
 
         Returns
         -------
@@ -173,12 +182,23 @@ class Simulation:
         watch = None if events is None else Watch(mech, as_events(events))
         if watch is not None:
             watch.check(t0, y)
+        tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
+        keeper = None
+        if checkpoint is not None or resume is not None:
+            identity = {
+                "model": fingerprint(mech), "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
+                "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
+                "first_step": first_step, "events": None if watch is None else watch.described(),
+                "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular, "audit": audit,
+            }  # fmt: skip
+            keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
         try:
             result = integrate(
                 mech.core, (t0, t1), y, method, rtol,
-                np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol))), times, max_step, first_step,
+                tolerance, times, max_step, first_step,
                 (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
                 bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
+                keeper,
             )  # fmt: skip
         finally:
             if bar is not None:
