@@ -306,7 +306,7 @@ class Course:
         t, before, nq = run.t, run.y.copy(), self.core.nq
         ends = search.ends(event)
         search.counts[event] += 1
-        search.signs[event] = 0
+        search.signs[event] = search.watched.sides[event]
         if search.watched.acts[event]:
             with self.memory.aside():
                 change = search.watched.act(event, t, before.copy())

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 SAMPLES = 6  # of the sign within a step, its end included
+_EARLY = 20  # more of them in the first step after an action, each half as late as the next: it may rebound and come back
 _MOST, _INSTANT = 20, 1e-9  # so many actions of one event within this part of the time span do not end
 
 
@@ -18,6 +19,7 @@ class Watched(Protocol):
     directions: tuple[int, ...]  # +1: only upwards counts, -1: only downwards, 0: both
     terminal: tuple[int, ...]  # how often until the run ends; 0: it does not
     acts: tuple[bool, ...]
+    sides: tuple[int, ...]  # the sign each has unless it shows another one: after an action, or at zero at the start
 
     def values(self, t: Floats, y: Floats) -> Floats:
         """(n, events) at n states (rows)."""
@@ -62,12 +64,12 @@ class Search:
     """The signs of all event functions along a run, and what follows from them.
 
     A sign counts from the first sample on that is not zero; a function that is zero for a while has kept its sign. An event
-    that has acted takes the sign it finds afterwards.
+    that has acted takes the sign it finds afterwards, unless it says on which side it is then.
     """
 
     def __init__(self, watched: Watched, span: float) -> None:
         self.watched, self.span = watched, span
-        self.signs = [0] * len(watched.names)
+        self.signs = list(watched.sides)
         self.counts = [0] * len(watched.names)
         self.actions: list[list[float]] = [[] for _ in watched.names]
 
@@ -87,6 +89,8 @@ class Search:
         steps = np.diff(nodes)[:, None] * (np.arange(1, SAMPLES + 1) / SAMPLES)
         times = (nodes[:-1, None] + steps).reshape(-1)
         times[SAMPLES - 1 :: SAMPLES] = nodes[1:]
+        if any(past and past[-1] == nodes[0] for past in self.actions):
+            times = np.concatenate((nodes[0] + (times[0] - nodes[0]) * 0.5 ** np.arange(_EARLY, 0, -1), times))
         values = self.watched.values(times, path(times))
         found = []
         for event, direction in enumerate(self.watched.directions):
@@ -152,6 +156,8 @@ class Search:
         values = self.watched.values(np.array([t]), y[None])[0]
         found = []
         for event, sign in enumerate(np.sign(values).astype(int).tolist()):
+            if self.actions[event] and self.actions[event][-1] == t:
+                continue
             if sign and self.signs[event] not in (0, sign) and self.watched.directions[event] in (0, sign):
                 found.append(event)
             self.signs[event] = sign or self.signs[event]
@@ -159,7 +165,6 @@ class Search:
 
     def acted(self, event: int, t: float) -> bool:
         """Note an action; whether too many of them come at once."""
-        self.signs[event] = 0
         past = self.actions[event]
         past.append(t)
         del past[:-_MOST]

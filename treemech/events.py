@@ -90,6 +90,7 @@ class Bound(NamedTuple):
     action: Callable[[float, State], Any] | None
     # where the action leads to no motion: the unilateral chord that holds from then on, or -1: none can
     rests: Callable[[float, State], int | None] | None = None
+    side: int = 0  # the sign it has unless it shows another one
 
 
 class Look:
@@ -209,6 +210,7 @@ class Watch:
             int(np.sign(e.direction)) or b.direction for e, b in zip(self.events, self.bound, strict=True)
         )
         self.terminal = tuple(int(e.terminal) for e in self.events)
+        self.sides = tuple(b.side for b in self.bound)
         self.acts = tuple(b.action is not None for b in self.bound)
 
     def described(self) -> list[list[Any]]:

@@ -143,7 +143,7 @@ class Impact(Event):
         def rests(t: float, state: State) -> int | None:
             return gap.chord if weak(gap.rate(state)[1]) else None
 
-        return Bound(gap.width, -1, blow, rests)
+        return Bound(gap.width, -1, blow, rests, side=1)
 
 
 def _never(t: float, state: State) -> float:
