@@ -272,7 +272,8 @@ class Course:
         """Integrate from the mark exactly to an event, where its function is zero for the state reached there."""
         search, run, t = self.search, self.run, crossing.t
         assert search is not None
-        k = int(np.clip(np.searchsorted(np.sign(nodes[-1] - nodes[0]) * nodes, np.sign(nodes[-1] - nodes[0]) * t), 1, len(nodes) - 1))
+        ahead = np.sign(nodes[-1] - nodes[0])
+        k = int(np.clip(np.searchsorted(ahead * nodes, ahead * t), 1, len(nodes) - 1))
         start, end = float(nodes[k - 1]), float(nodes[k])
         with self.memory.aside():
             slope = search.slope(crossing.event, path, t, start, end)
@@ -294,13 +295,15 @@ class Course:
         for piece in pieces:
             self._keep(piece)
         self.budget = _FEW
-        if status != OK:
+        if split(status)[0] == CHORD_SWITCHED:
+            self._switch(split(status)[1])
+        elif status != OK:
             self.status, self.done = status, True
-            return
-        self._fire(crossing.event)
+        else:
+            self._fire(crossing.event, 4.0 * (abs(value) + abs(slope) * np.spacing(abs(t))))
 
-    def _fire(self, event: int) -> None:
-        """An event that acts or ends the run has come at the state reached."""
+    def _fire(self, event: int, floor: float = 0.0) -> None:
+        """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
         search, run = self.search, self.run
         assert search is not None
         t, before, nq = run.t, run.y.copy(), self.core.nq
@@ -315,7 +318,7 @@ class Course:
                 run.choose_rows()
             if change.rests is not None and change.rests >= 0:
                 self.switched.append(run.switch(change.rests))
-            if search.acted(event, t) or change.rests == -1:
+            if search.acted(event, t, floor) or change.rests == -1:
                 self.stuck_at, self.done = event, True
             self._write_jump()
         self.happened.append(Occurrence(event, t, before, run.y.copy(), False))

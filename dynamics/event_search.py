@@ -1,7 +1,8 @@
 """Events on the way: where functions of the state change their sign within the steps of a run."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from copy import deepcopy
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,26 +73,33 @@ class Search:
         self.signs = list(watched.sides)
         self.counts = [0] * len(watched.names)
         self.actions: list[list[float]] = [[] for _ in watched.names]
+        self.floors = [0.0] * len(watched.names)  # what a value next to the last action may be by rounding alone
 
-    def place(self) -> dict[str, list[int] | list[list[float]]]:
+    def place(self) -> dict[str, Any]:
         """Where it stands, as JSON can hold it."""
         return {
             "signs": list(self.signs),
             "counts": list(self.counts),
             "actions": [list(a) for a in self.actions],
+            "floors": list(self.floors),
         }
 
-    def resume(self, place: dict[str, list[int] | list[list[float]]]) -> None:
-        vars(self).update(place)
+    def resume(self, place: dict[str, Any]) -> None:
+        """Go on from there."""
+        vars(self).update(deepcopy(place))
 
     def crossings(self, nodes: Floats, path: Path) -> list[Crossing]:
         """All changes of sign along a path whose steps end at the nodes, in the order of time."""
         steps = np.diff(nodes)[:, None] * (np.arange(1, SAMPLES + 1) / SAMPLES)
         times = (nodes[:-1, None] + steps).reshape(-1)
         times[SAMPLES - 1 :: SAMPLES] = nodes[1:]
-        if any(past and past[-1] == nodes[0] for past in self.actions):
+        fresh = [bool(past) and past[-1] == nodes[0] for past in self.actions]
+        if any(fresh):
             times = np.concatenate((nodes[0] + (times[0] - nodes[0]) * 0.5 ** np.arange(_EARLY, 0, -1), times))
         values = self.watched.values(times, path(times))
+        for event in np.flatnonzero(fresh):
+            early = values[:_EARLY, event]
+            early[np.abs(early) <= self.floors[event]] = 0.0
         found = []
         for event, direction in enumerate(self.watched.directions):
             column = values[:, event]
@@ -110,31 +118,31 @@ class Search:
         return sorted(found, key=lambda c: ahead * c.t)
 
     def _locate(self, event: int, path: Path, a: float, b: float, at_a: float, at_b: float) -> float:
-        """First time at which the function has the sign it has at b, which it has not at a: to rounding.
+        """Where the function takes the sign it has at b and has not at a: to rounding.
 
         By the Illinois rule, every third time by halving the interval.
         """
         sign, side = np.sign(at_b), 0
         if np.isnan(at_a):
             at_a = self.watched.value(event, a, path(np.array([a]))[0])
+        weight_a = weight_b = 1.0
         for k in range(200):
             least = 2.0 * np.spacing(max(abs(a), abs(b)))
             if abs(b - a) <= least:
                 break
-            ahead = 1.0 if b > a else -1.0
             if at_a == 0.0 and k % 3 != 2:
-                x = a + ahead * least
+                x = a + np.copysign(least, b - a)
             elif k % 3 == 2 or not at_a * at_b < 0.0:
                 x = 0.5 * (a + b)
             else:
-                x = b - at_b * (b - a) / (at_b - at_a)
-            x = min(max(x, min(a, b) + 0.5 * least), max(a, b) - 0.5 * least)
+                x = b - weight_b * at_b * (b - a) / (weight_b * at_b - weight_a * at_a)
+            x = float(np.clip(x, min(a, b) + 0.5 * least, max(a, b) - 0.5 * least))
             value = self.watched.value(event, x, path(np.array([x]))[0])
             if np.sign(value) == sign:
-                b, at_b, at_a, side = x, value, at_a * (0.5 if side == 1 else 1.0), 1
+                b, at_b, weight_b, weight_a, side = x, value, 1.0, weight_a * (0.5 if side == 1 else 1.0), 1
             else:
-                a, at_a, at_b, side = x, value, at_b * (0.5 if side == -1 else 1.0), -1
-        return b
+                a, at_a, weight_a, weight_b, side = x, value, 1.0, weight_b * (0.5 if side == -1 else 1.0), -1
+        return a if abs(at_a) < abs(at_b) else b
 
     def ends(self, event: int) -> bool:
         """Whether the run ends the next time this event comes."""
@@ -163,8 +171,9 @@ class Search:
             self.signs[event] = sign or self.signs[event]
         return found
 
-    def acted(self, event: int, t: float) -> bool:
+    def acted(self, event: int, t: float, floor: float) -> bool:
         """Note an action; whether too many of them come at once."""
+        self.floors[event] = floor
         past = self.actions[event]
         past.append(t)
         del past[:-_MOST]

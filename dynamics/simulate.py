@@ -143,12 +143,12 @@ def _message(course: Course) -> str:
 def _with_events(course: Course, t: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Steps, and the events within them, in the order of time."""
     own, ahead = set(t.tolist()), 1.0 if course.t_span[1] >= course.t_span[0] else -1.0
-    found = [e for e in course.happened if e.inside and e.t not in own]
+    found = {e.t: e.y for e in course.happened if e.inside and e.t not in own}
     if not found:
         return t, y
-    times = np.array([e.t for e in found])
-    order = np.argsort(ahead * np.concatenate((t, times)), kind="stable")
-    return np.concatenate((t, times))[order], np.vstack((y, *(e.y for e in found)))[order]
+    times = np.concatenate((t, list(found)))
+    order = np.argsort(ahead * times, kind="stable")
+    return times[order], np.vstack((y, *found.values()))[order]
 
 
 def _fixed_step(max_step: float, first_step: float | None) -> float:

@@ -100,6 +100,7 @@ class Look:
         self.mech, self.t, self.y = mech, t, y
         self.q, self.u = mech.core.states(t, y)
         self.rest = mech.core.unpack(y)
+        self.now = float(t[0])  # of the state looked at
         self._run: Run | None = None
 
     @property
@@ -122,6 +123,7 @@ class Look:
         """One by one."""
         core, lagrange = self.mech.core, self.mech.lagrange
         for k, t in enumerate(self.t.tolist()):
+            self.now = t
             q, u, z = self.q[k].copy(), self.u[k].copy(), self.rest.z[k]
             cut = _CutMotion(self.mech, t, q, u, self.rest.cut[k].copy()) if self.mech.info.chords else {}
             yield State(t, q, u, z[: core.nx].copy(), z[core.nx :].copy(), coordinates=lagrange, cut=cut)
@@ -217,10 +219,6 @@ class Watch:
         """What they are, as JSON can hold it; not the code of functions."""
         return [list(x) for x in zip(self.names, self.directions, self.terminal, self.acts, strict=True)]
 
-    def check(self, t: float, y: Floats) -> None:
-        """Refuse, before anything runs, what has no meaning at the start."""
-        self.values(np.array([t]), y[None])
-
     def values(self, t: Floats, y: Floats) -> Floats:
         look = Look(self.mech, t, y)
         return np.stack([self._values(k, look) for k in range(len(self.bound))], axis=1)
@@ -235,7 +233,7 @@ class Watch:
         except TreemechError as error:
             raise ElementError(f"event {name!r}: {error}") from error
         except Exception as error:
-            raise _failed(f"event {name!r}", float(t[0]), error) from error
+            raise _failed(f"event {name!r}", look.now, error) from error
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise ElementError(f"event {name!r} gives {values[bad[0]]} at t = {t[bad[0]]:.6g} s; wanted a number.")
