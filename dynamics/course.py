@@ -300,7 +300,7 @@ class Course:
         elif status != OK:
             self.status, self.done = status, True
         else:
-            self._fire(crossing.event, 4.0 * (abs(value) + abs(slope) * np.spacing(abs(t))))
+            self._fire(crossing.event, 8.0 * abs(slope) * float(np.spacing(abs(t))))
 
     def _fire(self, event: int, floor: float = 0.0) -> None:
         """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
@@ -309,7 +309,6 @@ class Course:
         t, before, nq = run.t, run.y.copy(), self.core.nq
         ends = search.ends(event)
         search.counts[event] += 1
-        search.signs[event] = search.watched.sides[event]
         if search.watched.acts[event]:
             with self.memory.aside():
                 change = search.watched.act(event, t, before.copy())
@@ -318,7 +317,9 @@ class Course:
                 run.choose_rows()
             if change.rests is not None and change.rests >= 0:
                 self.switched.append(run.switch(change.rests))
-            if search.acted(event, t, floor) or change.rests == -1:
+            with self.memory.aside():
+                left = search.watched.value(event, t, run.y)
+            if search.acted(event, t, left, floor) or change.rests == -1:
                 self.stuck_at, self.done = event, True
             self._write_jump()
         self.happened.append(Occurrence(event, t, before, run.y.copy(), False))

@@ -21,6 +21,7 @@ class Watched(Protocol):
     terminal: tuple[int, ...]  # how often until the run ends; 0: it does not
     acts: tuple[bool, ...]
     sides: tuple[int, ...]  # the sign each has unless it shows another one: after an action, or at zero at the start
+    slacks: tuple[float, ...]  # values that are no larger show no sign
 
     def values(self, t: Floats, y: Floats) -> Floats:
         """(n, events) at n states (rows)."""
@@ -65,12 +66,12 @@ class Search:
     """The signs of all event functions along a run, and what follows from them.
 
     A sign counts from the first sample on that is not zero; a function that is zero for a while has kept its sign. An event
-    that has acted takes the sign it finds afterwards, unless it says on which side it is then.
+    that has acted and is still at zero takes the sign it finds afterwards, unless it says on which side it is then.
     """
 
     def __init__(self, watched: Watched, span: float) -> None:
         self.watched, self.span = watched, span
-        self.signs = list(watched.sides)
+        self.signs = [0] * len(watched.names)
         self.counts = [0] * len(watched.names)
         self.actions: list[list[float]] = [[] for _ in watched.names]
         self.floors = [0.0] * len(watched.names)  # what a value next to the last action may be by rounding alone
@@ -103,7 +104,7 @@ class Search:
         found = []
         for event, direction in enumerate(self.watched.directions):
             column = values[:, event]
-            sign, before = np.sign(column).astype(int), self.signs[event]
+            sign, before = _signs(column, self.watched.slacks[event]), self.signs[event]
             for i in np.flatnonzero(sign):
                 if before == 0:
                     found.append(Crossing(float(times[i]), event, int(sign[i]), False))
@@ -163,18 +164,24 @@ class Search:
         """Events that come because the state has jumped."""
         values = self.watched.values(np.array([t]), y[None])[0]
         found = []
-        for event, sign in enumerate(np.sign(values).astype(int).tolist()):
+        for event, sign in enumerate(_signs(values, np.array(self.watched.slacks)).tolist()):
             if self.actions[event] and self.actions[event][-1] == t:
                 continue
             if sign and self.signs[event] not in (0, sign) and self.watched.directions[event] in (0, sign):
                 found.append(event)
-            self.signs[event] = sign or self.signs[event]
+            self.signs[event] = sign or self.signs[event] or self.watched.sides[event]
         return found
 
-    def acted(self, event: int, t: float, floor: float) -> bool:
-        """Note an action; whether too many of them come at once."""
+    def acted(self, event: int, t: float, after: float, floor: float) -> bool:
+        """Note an action and the value it leaves, zero if not above the floor; whether too many of them come at once."""
+        slack = max(floor, self.watched.slacks[event])
         self.floors[event] = floor
+        self.signs[event] = int(np.sign(after)) if abs(after) > slack else self.watched.sides[event]
         past = self.actions[event]
         past.append(t)
         del past[:-_MOST]
         return len(past) == _MOST and abs(t - past[0]) <= _INSTANT * self.span
+
+
+def _signs(values: Floats, slack: float | Floats) -> NDArray[np.int64]:
+    return np.where(np.abs(values) > slack, np.sign(values), 0.0).astype(np.int64)

@@ -91,6 +91,7 @@ class Bound(NamedTuple):
     # where the action leads to no motion: the unilateral chord that holds from then on, or -1: none can
     rests: Callable[[float, State], int | None] | None = None
     side: int = 0  # the sign it has unless it shows another one
+    slack: float = 0.0  # values that are no larger show no sign
 
 
 class Look:
@@ -213,6 +214,7 @@ class Watch:
         )
         self.terminal = tuple(int(e.terminal) for e in self.events)
         self.sides = tuple(b.side for b in self.bound)
+        self.slacks = tuple(b.slack for b in self.bound)
         self.acts = tuple(b.action is not None for b in self.bound)
 
     def described(self) -> list[list[Any]]:

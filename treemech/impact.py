@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 Floats = NDArray[np.float64]
+_TOUCH = 1e-13  # [m, rad] a gap less open by this is still none: what rests there must not fall through by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +144,7 @@ class Impact(Event):
         def rests(t: float, state: State) -> int | None:
             return gap.chord if weak(gap.rate(state)[1]) else None
 
-        return Bound(gap.width, -1, blow, rests, side=1)
+        return Bound(gap.width, -1, blow, rests, side=1, slack=_TOUCH)
 
 
 def _never(t: float, state: State) -> float:

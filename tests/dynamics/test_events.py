@@ -343,13 +343,12 @@ def test_actions_that_accumulate_end_the_run_with_the_name_of_the_event():
     assert run.q.min() > -1e-12
 
 
-def test_an_event_comes_once_in_an_instant():
+def test_actions_that_undo_each_other_end_the_run_as_well():
     mech = thrown()
     ping = tm.Event("z.q < 1", action=lambda t, s: {"z.q": 3.0}, name="ping")
     pong = tm.Event("z.q > 2", action=lambda t, s: {"z.q": 0.0}, name="pong")
     run = mech.simulate((0, 1), mech.state(q={"z": 1.5}), events=[ping, pong])
-    assert run.success and [len(e.t) for e in run.events] == [1, 1]
-    assert np.sum(run.t == run.events[0].t[0]) == 3
+    assert not run.success and "'ping'" in run.message and abs(run.t[-1] - np.sqrt(0.1)) < 1e-12
 
 
 def test_a_tiny_rebound_within_a_step_is_not_missed():
