@@ -46,6 +46,8 @@ def elements():
     system.connect("series", series, system.ground, arm.at((0.2, 0, 0.1)))
     system.controller("regulator", lambda t, q, u: 3.0 - 2.0 * q - 0.3 * u, 0.05, ("axle.q", "axle.u"), ("volts",))
     system.connect("drive", tm.ElectricMotor(0.3, 1.5, 0.03), axle, inputs={"voltage": "volts"})
+    tissue = tm.FungHistory(30.0, [0.0, 0.1, 1.0, 10.0], [1.0, 0.8, 0.6, 0.5], span=1.0, length=0.8, samples=40)
+    system.connect("tissue", tissue, system.ground.at((2, 0, 0.5)), arm.at((0.1, 0, 0)))
     mech = system.build()
     return mech, mech.state(q={"rail": 0.2})
 
