@@ -37,7 +37,7 @@ class Mark(NamedTuple):
 
     memory: Snapshot
     place: dict[str, Any]
-    written: tuple[int, ...]
+    counts: tuple[int, ...]
 
 
 class Piece(NamedTuple):
@@ -68,7 +68,8 @@ class Course:
         sample: Callable[[float, Floats], None] | None,
         watched: Watched | None,
     ) -> None:
-        self.core, self.t_span, self.first_step, self.dense, self.sample = core, t_span, first_step, dense, sample
+        self.core, self.t_span, self.sample = core, t_span, sample
+        self.first_step, self.dense = first_step, dense
         self.legs = legs(*t_span, breaks)
         self.run = Integrator(core, method, t_span[0], np.array(y0), rtol, atol, max_step, closure)
         self.automatic = Automatic(self.run) if method == "auto" else None
@@ -82,11 +83,15 @@ class Course:
         self.leg, self.entered, self.done, self.status = 0, False, False, OK
         self.capacity, self.budget = _BUFFER, _FEW if self.search else _BUFFER
         self.ended_by, self.stuck_at = -1, -1  # the event that ends it, or would without end
-        self.interrupted, self.error, self.failure = False, None, None  # type: bool, TreemechError | None, Any
+        self.interrupted = False
+        self.error: TreemechError | None = None
+        self.failure: Any = None  # of an element
         self.mark = self._mark()
 
     # ------------------------------------------------------------ from move to move
-    def go(self, progress: Callable[[float], None] | None, keep: Callable[["Course", bool], None] | None) -> None:
+    def go(
+        self, progress: Callable[[float], None] | None, keep: Callable[["Course", bool], None] | None
+    ) -> None:
         """To the end, or as far as it goes. `keep` is called after every visit, and (True) after an interruption."""
         (t0, t1), self.interrupted = self.t_span, False
         with self.core.guard() as self.failure:
@@ -118,28 +123,28 @@ class Course:
 
     def resume(self, memory: Snapshot, place: dict[str, Any]) -> None:
         """Go on from there; what was written down until then is the caller's to bring back."""
-        place = dict(place)
-        if self.search is not None:
-            self.search.resume(place.pop("search"))
-        vars(self).update(place)
-        self.memory.restore(memory)
+        self._stand(memory, place)
         self.mark = self._mark()
 
+    @property
+    def _written(self) -> tuple[list[Any], ...]:
+        return self.t, self.y, self.tables, self.switched, self.happened
+
     def _mark(self) -> Mark:
-        written = tuple(len(x) for x in (self.t, self.y, self.tables, self.switched, self.happened))
-        return Mark(self.memory.copy(), self.place(), written)
+        return Mark(self.memory.copy(), self.place(), tuple(len(found) for found in self._written))
 
     def _back(self, mark: Mark) -> None:
         """As if nothing had happened since."""
-        for found, count in zip(
-            (self.t, self.y, self.tables, self.switched, self.happened), mark.written, strict=True
-        ):
+        for found, count in zip(self._written, mark.counts, strict=True):
             del found[count:]
-        place = dict(mark.place)
+        self._stand(mark.memory, mark.place)
+
+    def _stand(self, memory: Snapshot, place: dict[str, Any]) -> None:
+        for name in _SCALARS:
+            setattr(self, name, place[name])
         if self.search is not None:
-            self.search.resume(place.pop("search"))
-        vars(self).update(place)
-        self.memory.restore(mark.memory)
+            self.search.resume(place["search"])
+        self.memory.restore(memory)
 
     def _visit(self) -> None:
         """One visit to the compiled loop and what follows from it."""
@@ -162,7 +167,7 @@ class Course:
                 if self.stepwise and self.capacity * run.n < 2_000_000:
                     self.capacity *= 2
         elif status != OK:
-            self.status, self.done = status, True
+            self.status, self.done = int(status), True
         else:
             if end != mark and self.stepwise:
                 self.t[-1][-1] = mark
@@ -191,8 +196,9 @@ class Course:
 
     def _advance(self, budget: int) -> tuple[int, Piece]:
         run = self.run
-        t, y = np.zeros(self.capacity), np.zeros((self.capacity, run.n))
-        table = np.zeros((self.capacity, 8 * run.n)) if self.dense else None
+        size = min(self.capacity, budget)
+        t, y = np.zeros(size), np.zeros((size, run.n))
+        table = np.zeros((size, 8 * run.n)) if self.dense else None
         advance = run.advance if self.automatic is None else self.automatic.advance
         status = advance(self.t_out, self.y_out, t, y, table, budget)
         pending = int(run.count[m.PENDING]) if self.stepwise else 0
@@ -239,7 +245,7 @@ class Course:
         run, memory = self.run, self.memory
         here, end, last = memory.copy(), run.t, run.y.copy()
         memory.restore(self.mark.memory)
-        method, y = run.name, run.y.copy()
+        method = run.name
         run.control[m.END] = end
         nodes, tables, status = [np.array([run.t])], [], PAUSED
         while status == PAUSED:
@@ -298,7 +304,7 @@ class Course:
         if split(status)[0] == CHORD_SWITCHED:
             self._switch(split(status)[1])
         elif status != OK:
-            self.status, self.done = status, True
+            self.status, self.done = int(status), True
         else:
             self._fire(crossing.event, 8.0 * abs(slope) * float(np.spacing(abs(t))))
 

@@ -20,7 +20,9 @@ class Watched(Protocol):
     directions: tuple[int, ...]  # +1: only upwards counts, -1: only downwards, 0: both
     terminal: tuple[int, ...]  # how often until the run ends; 0: it does not
     acts: tuple[bool, ...]
-    sides: tuple[int, ...]  # the sign each has unless it shows another one: after an action, or at zero at the start
+    sides: tuple[
+        int, ...
+    ]  # the sign each has unless it shows another one: after an action, or at zero at the start
     slacks: tuple[float, ...]  # values that are no larger show no sign
 
     def values(self, t: Floats, y: Floats) -> Floats:
@@ -74,7 +76,9 @@ class Search:
         self.signs = [0] * len(watched.names)
         self.counts = [0] * len(watched.names)
         self.actions: list[list[float]] = [[] for _ in watched.names]
-        self.floors = [0.0] * len(watched.names)  # what a value next to the last action may be by rounding alone
+        self.floors = [0.0] * len(
+            watched.names
+        )  # what a value next to the last action may be by rounding alone
 
     def place(self) -> dict[str, Any]:
         """Where it stands, as JSON can hold it."""
@@ -96,9 +100,11 @@ class Search:
         times[SAMPLES - 1 :: SAMPLES] = nodes[1:]
         fresh = [bool(past) and past[-1] == nodes[0] for past in self.actions]
         if any(fresh):
-            times = np.concatenate((nodes[0] + (times[0] - nodes[0]) * 0.5 ** np.arange(_EARLY, 0, -1), times))
+            times = np.concatenate(
+                (nodes[0] + (times[0] - nodes[0]) * 0.5 ** np.arange(_EARLY, 0, -1), times)
+            )
         values = self.watched.values(times, path(times))
-        for event in np.flatnonzero(fresh):
+        for event in np.flatnonzero(fresh).tolist():
             early = values[:_EARLY, event]
             early[np.abs(early) <= self.floors[event]] = 0.0
         found = []
@@ -157,7 +163,9 @@ class Search:
         """Rate of an event function along a path from start to end."""
         h = 1e-4 * (end - start)
         a, b = np.clip([t - h, t + h], min(start, end), max(start, end))
-        low, high = (self.watched.value(event, x, y) for x, y in zip((a, b), path(np.array([a, b])), strict=True))
+        low, high = (
+            self.watched.value(event, x, y) for x, y in zip((a, b), path(np.array([a, b])), strict=True)
+        )
         return float((high - low) / (b - a)) if b != a else 0.0
 
     def jump(self, t: float, y: Floats) -> list[int]:

@@ -26,9 +26,7 @@ def holding(core: Core, t: float, q: Floats, u: Floats) -> Constraints:
         none = np.zeros(0)
         return Constraints(none, np.zeros((0, core.nu)), none, none, none)
     now, on = core.constraints(t, q, u), core.loops.work.off[: core.loops.n_rows] == 0
-    return Constraints(
-        now.residual[on], now.partials[on], now.velocity[on], now.bias[on], now.loads
-    )
+    return Constraints(now.residual[on], now.partials[on], now.velocity[on], now.bias[on], now.loads)
 
 
 def free_speeds(core: Core) -> NDArray[np.bool_]:
@@ -45,6 +43,6 @@ def impulse(
     after = np.array(u)
     A, B = core.mass_matrix(t, q)[np.ix_(free, free)], rows[:, free]
     answer = np.linalg.solve(A, B.T)
-    L = np.linalg.lstsq(B @ answer, change, rcond=1e-10)[0]
+    L: Floats = np.asarray(np.linalg.lstsq(B @ answer, change, rcond=1e-10)[0], dtype=np.float64)
     after[free] += answer @ L
     return Impulse(after, L, change - rows @ (after - u))

@@ -81,4 +81,3 @@ def model_arrays(core: Core) -> dict[str, NDArray[Any]]:
         for name, array in arrays._asdict().items()
         if name != "parameters"
     }
-

@@ -65,10 +65,14 @@ class Checkpoint:
         for name, own in self.identity.items():
             other = header["identity"].get(name)
             if other != own:
-                raise TreemechError(f"{Path(self.source).name} is of another simulation: {_differs(name, other, own)}")
+                raise TreemechError(
+                    f"{Path(self.source).name} is of another simulation: {_differs(name, other, own)}"
+                )
         for name, array in course.memory.arrays.items():
             if numbers[name].shape != array.shape:
-                raise TreemechError(f"{Path(self.source).name} is of another version of treemech: {name} differs in size.")
+                raise TreemechError(
+                    f"{Path(self.source).name} is of another version of treemech: {name} differs in size."
+                )
         course.t, course.y = [numbers["t"]], [numbers["y"]]
         course.tables = [numbers["tables"]] if len(numbers["tables"]) else []
         course.y_out[: len(numbers["y_out"])] = numbers["y_out"]
@@ -110,7 +114,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         with np.load(path, allow_pickle=False) as content:
             header = json.loads(str(content["header"]))
             if header.get("schema") != _SCHEMA:
-                raise TreemechError(f"{path.name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}.")
+                raise TreemechError(
+                    f"{path.name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
+                )
             return header, {name: content[name] for name in content.files if name != "header"}
     except FileNotFoundError:
         raise TreemechError(f"there is no checkpoint {path.name!r} to resume from.") from None

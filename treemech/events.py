@@ -13,7 +13,7 @@ from treemech.topology import ElementError, TreemechError, unknown
 
 from .measures import find_measure
 from .reassembly import changed_state, reassembled
-from .run import Run
+from .run import Results, Run
 from .state import State
 
 if TYPE_CHECKING:
@@ -61,10 +61,14 @@ class Event:
         if not callable(self.what) and not isinstance(self.what, str):
             raise ElementError(f"event {self.what!r} is neither a function f(t, state) nor a comparison.")
         if not self.name:
-            name = self.what if isinstance(self.what, str) else getattr(self.what, "__name__", repr(self.what))
+            name = (
+                self.what if isinstance(self.what, str) else getattr(self.what, "__name__", repr(self.what))
+            )
             object.__setattr__(self, "name", name)
         if self.action is not None and not callable(self.action):
-            raise ElementError(f"the action of event {self.name!r} is {self.action!r}; wanted a function f(t, state).")
+            raise ElementError(
+                f"the action of event {self.name!r} is {self.action!r}; wanted a function f(t, state)."
+            )
         if isinstance(self.terminal, bool) or (isinstance(self.terminal, int) and self.terminal >= 0):
             return
         raise ElementError(f"terminal of event {self.name!r} is {self.terminal!r}; wanted a bool or a count.")
@@ -111,8 +115,8 @@ class Look:
             mech, loops = self.mech, self.mech.core.loops
             off = () if loops is None else loops.released()
 
-            def results(*states: Floats) -> Any:
-                return mech._results(*states, released=((-np.inf, off),))
+            def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
+                return mech._results(t, q, u, cut, z, ((-np.inf, off),))
 
             self._run = Run(
                 mech.info, self.t, self.q, self.u, True, "", tracer=results, cut=self.rest.cut, z=self.rest.z,
@@ -193,13 +197,16 @@ def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
 def as_events(given: Any) -> list[Event]:
     """One event or several; a function may carry scipy's attributes and an action."""
     many = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    found = [
-        e
-        if isinstance(e, Event)
-        else Event(e, *(getattr(e, name, default) for name, default in (("action", None), ("terminal", False), ("direction", 0))))
-        for e in many
-    ]
-    return found
+    return [e if isinstance(e, Event) else _of_function(e) for e in many]
+
+
+def _of_function(what: Any) -> Event:
+    return Event(
+        what,
+        action=getattr(what, "action", None),
+        terminal=getattr(what, "terminal", False),
+        direction=getattr(what, "direction", 0),
+    )
 
 
 class Watch:
@@ -238,7 +245,9 @@ class Watch:
             raise _failed(f"event {name!r}", look.now, error) from error
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
-            raise ElementError(f"event {name!r} gives {values[bad[0]]} at t = {t[bad[0]]:.6g} s; wanted a number.")
+            raise ElementError(
+                f"event {name!r} gives {values[bad[0]]} at t = {t[bad[0]]:.6g} s; wanted a number."
+            )
         return values
 
     def act(self, event: int, t: float, y: Floats) -> Change:

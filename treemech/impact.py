@@ -72,7 +72,11 @@ class Impact(Event):
         limit, sign = (upper, -1.0) if upper is not None else (lower, 1.0)
         assert limit is not None
         return cls._made(
-            name or f"limit of {hinge}", terminal, restitution, at_rest, lambda mech: _limit_gap(mech, hinge, float(limit), sign)
+            name or f"limit of {hinge}",
+            terminal,
+            restitution,
+            at_rest,
+            lambda mech: _limit_gap(mech, hinge, float(limit), sign),
         )
 
     @classmethod
@@ -95,9 +99,17 @@ class Impact(Event):
         if axis is not None:
             axis = axis / np.linalg.norm(axis)
         elif not distance > 0.0:
-            raise ElementError("an impact of two points without a normal needs a distance: the sum of their radii.")
+            raise ElementError(
+                "an impact of two points without a normal needs a distance: the sum of their radii."
+            )
         title = name or f"impact of {ends[0].body.name} and {ends[1].body.name}"
-        return cls._made(title, terminal, restitution, at_rest, lambda mech: _point_gap(mech, ends[0], ends[1], axis, distance))
+        return cls._made(
+            title,
+            terminal,
+            restitution,
+            at_rest,
+            lambda mech: _point_gap(mech, ends[0], ends[1], axis, distance),
+        )
 
     @classmethod
     def of(
@@ -111,12 +123,21 @@ class Impact(Event):
     ) -> "Impact":
         """A unilateral constraint closes: it rebounds, and holds when that is too weak to be seen."""
         return cls._made(
-            name or f"impact of {connection}", terminal, restitution, at_rest, lambda mech: _chord_gap(mech, connection)
+            name or f"impact of {connection}",
+            terminal,
+            restitution,
+            at_rest,
+            lambda mech: _chord_gap(mech, connection),
         )
 
     @classmethod
     def _made(
-        cls, name: str, terminal: bool | int, restitution: float, at_rest: float, gap: "Callable[[Mechanism], Gap]"
+        cls,
+        name: str,
+        terminal: bool | int,
+        restitution: float,
+        at_rest: float,
+        gap: "Callable[[Mechanism], Gap]",
     ) -> "Impact":
         return cls(_never, None, terminal, -1, name, restitution, at_rest, gap)
 
@@ -138,7 +159,9 @@ class Impact(Event):
                 np.concatenate(([-(1.0 + self.restitution) * rate], -now.velocity)), free_speeds(mech.core),
             )  # fmt: skip
             if abs(found.missing[0]) > 1e-6 * abs(rate):
-                raise ElementError(f"{self.name!r} cannot rebound: prescribed motions and closed chains drive it on.")
+                raise ElementError(
+                    f"{self.name!r} cannot rebound: prescribed motions and closed chains drive it on."
+                )
             return State(t, state.q, found.u, state.x, state.memory, coordinates=mech.lagrange)
 
         def rests(t: float, state: State) -> int | None:
@@ -158,15 +181,17 @@ def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
         raise TopologyError(f"impact at a limit: {unknown('hinge of the tree', name, known)}")
     info, k = known[name], int(index.rstrip("]") or 0)
     if k >= info.nq or info.nq != info.nu:
-        raise ElementError(f"impact at a limit of {hinge!r}: wanted one of its {info.nu} coordinates that is no attitude.")
+        raise ElementError(
+            f"impact at a limit of {hinge!r}: wanted one of its {info.nu} coordinates that is no attitude."
+        )
     J = np.zeros(mech.nu)
     J[info.u + k] = sign
-    return Gap(
-        lambda look: sign * (look.q[:, info.q + k] - limit), lambda state: (J, float(J @ state.u))
-    )
+    return Gap(lambda look: sign * (look.q[:, info.q + k] - limit), lambda state: (J, float(J @ state.u)))
 
 
-def _point_gap(mech: "Mechanism", a: Attachment, b: Attachment, normal: Floats | None, distance: float) -> Gap:
+def _point_gap(
+    mech: "Mechanism", a: Attachment, b: Attachment, normal: Floats | None, distance: float
+) -> Gap:
     for end in (a, b):
         if end.body.name not in mech.tree.numbers:
             raise TopologyError(f"impact: {unknown('body', end.body.name, mech.tree.numbers)}")
@@ -175,11 +200,16 @@ def _point_gap(mech: "Mechanism", a: Attachment, b: Attachment, normal: Floats |
         """Body a, point b, the way from a to b, the normal: rows over time."""
         trace, _ = mech.core.trace(t, q, u, np.zeros((len(t), mech.nu)))
         first, second = (
-            BodyMotion(trace[:, k], mech.info.bodies[k]) for k in (mech.tree.numbers[e.body.name] for e in (a, b))
+            BodyMotion(trace[:, k], mech.info.bodies[k])
+            for k in (mech.tree.numbers[e.body.name] for e in (a, b))
         )
         point = second.point(b.offset)
         d = point.position - first.point(a.offset).position
-        n = d / np.linalg.norm(d, axis=1)[:, None] if normal is None else first.rotation @ (a.rotation @ normal)
+        n = (
+            d / np.linalg.norm(d, axis=1)[:, None]
+            if normal is None
+            else first.rotation @ (a.rotation @ normal)
+        )
         return first, point, d, n
 
     def width(look: Look) -> Floats:

@@ -42,8 +42,15 @@ def reassembled(
     """The integrator's y of a changed state; y was that of the old one."""
     core = mech.core
     q, u = np.array(new.q, dtype=np.float64), np.array(new.u, dtype=np.float64)
-    if q.shape != (mech.nq,) or u.shape != (mech.nu,) or not np.all(np.isfinite(q)) or not np.all(np.isfinite(u)):
-        raise ElementError(f"q, u have shapes {q.shape}, {u.shape}; wanted {mech.nq} and {mech.nu} finite numbers.")
+    if (
+        q.shape != (mech.nq,)
+        or u.shape != (mech.nu,)
+        or not np.all(np.isfinite(q))
+        or not np.all(np.isfinite(u))
+    ):
+        raise ElementError(
+            f"q, u have shapes {q.shape}, {u.shape}; wanted {mech.nq} and {mech.nu} finite numbers."
+        )
     z = new.z if len(new.z) == core.nz else core.unpack(y).z
     cut = core.chord_work.q
     cut[:] = core.unpack(y).cut
@@ -72,11 +79,15 @@ def fitting_speeds(mech: "Mechanism", t: float, q: Floats, u: Floats, held: Mapp
     free = mech._free(dict(held)) & free_speeds(core)
     now = holding(core, t, q, u)
     found = impulse(core, t, q, u, now.partials, -now.velocity, free)
-    if float(np.max(np.abs(found.missing), initial=0.0)) > 1e-9 * (1.0 + float(np.max(np.abs(u), initial=0.0))):
+    if float(np.max(np.abs(found.missing), initial=0.0)) > 1e-9 * (
+        1.0 + float(np.max(np.abs(u), initial=0.0))
+    ):
         assert core.loops is not None
         on = core.loops.work.off[: core.loops.n_rows] == 0
         rows = [row for row, holds in zip(core.layout.chords.rows, on, strict=True) if holds]
         name, rate = worst_row(rows, found.missing)
         given = ", ".join(map(repr, held)) or "prescribed ones"
-        raise ElementError(f"with the speeds of {given} as given the chain opens at {name!r}, by {rate:.3g} a second.")
+        raise ElementError(
+            f"with the speeds of {given} as given the chain opens at {name!r}, by {rate:.3g} a second."
+        )
     return found.u

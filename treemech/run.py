@@ -170,7 +170,7 @@ class Run:
         self.z = np.zeros((len(t), 0)) if z is None else z
         self._audit = np.zeros((len(t), 0)) if audit is None else audit
         self._measures = dict(measures or {})
-        self.events: "list[EventPoints]" = []
+        self.events: list[EventPoints] = []
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
 
     @classmethod

@@ -307,7 +307,9 @@ def _open(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
     if loops is None or not len(loops.plan.unilateral):
         return ()
     now = mech.core.constraints(t, q, u)
-    gaps = [(first, now.residual[first], now.velocity[first]) for first in loops.plan.unilateral[::2].tolist()]
+    gaps = [
+        (first, now.residual[first], now.velocity[first]) for first in loops.plan.unilateral[::2].tolist()
+    ]
     rows = mech.core.layout.chords.rows
     return tuple(rows[k][0] for k, gap, rate in gaps if gap > 1e-6 or (gap > -1e-6 and rate > 1e-6))
 

@@ -44,9 +44,13 @@ def elements():
     series.connect("one", tm.Spring(stiffness=100.0, length=0.5), "a", "n1")
     series.connect("two", tm.Spring(stiffness=50.0, damping=0.1, length=0.5), "n1", "b")
     system.connect("series", series, system.ground, arm.at((0.2, 0, 0.1)))
-    system.controller("regulator", lambda t, q, u: 3.0 - 2.0 * q - 0.3 * u, 0.05, ("axle.q", "axle.u"), ("volts",))
+    system.controller(
+        "regulator", lambda t, q, u: 3.0 - 2.0 * q - 0.3 * u, 0.05, ("axle.q", "axle.u"), ("volts",)
+    )
     system.connect("drive", tm.ElectricMotor(0.3, 1.5, 0.03), axle, inputs={"voltage": "volts"})
-    tissue = tm.FungHistory(30.0, [0.0, 0.1, 1.0, 10.0], [1.0, 0.8, 0.6, 0.5], span=1.0, length=0.8, samples=40)
+    tissue = tm.FungHistory(
+        30.0, [0.0, 0.1, 1.0, 10.0], [1.0, 0.8, 0.6, 0.5], span=1.0, length=0.8, samples=40
+    )
     system.connect("tissue", tissue, system.ground.at((2, 0, 0.5)), arm.at((0.1, 0, 0)))
     mech = system.build()
     return mech, mech.state(q={"rail": 0.2})
@@ -94,11 +98,15 @@ def interrupted(make, tmp_path, counts, span=1.0, **options):
     file, resume, parts = tmp_path / "run.ckpt", None, 0
     for count in counts:
         mech, state = make()
-        part = mech.simulate(t_span, state, progress=stop_after(count), checkpoint=file, resume=resume, **options)
+        part = mech.simulate(
+            t_span, state, progress=stop_after(count), checkpoint=file, resume=resume, **options
+        )
         if part.success:
             break
         assert "interrupted" in part.message
-        assert np.array_equal(part.t, whole.t[: len(part.t)]) and np.array_equal(part.q, whole.q[: len(part.t)])
+        assert np.array_equal(part.t, whole.t[: len(part.t)]) and np.array_equal(
+            part.q, whole.q[: len(part.t)]
+        )
         resume, parts = file, parts + 1
     mech, state = make()
     assert parts
@@ -110,7 +118,11 @@ def interrupted(make, tmp_path, counts, span=1.0, **options):
 def test_methods(model, method, tmp_path):
     rng = np.random.default_rng(len(model) + len(method))
     rtol = {"DOP853": 1e-12, "auto": 1e-12, "Adams": 1e-10, "DP5": 1e-9, "Radau": 1e-7, "RK4": 1e-6}[method]
-    options = {"method": method, "rtol": rtol, **({"max_step": 1e-3} if method == "RK4" else {"max_step": 4e-3})}
+    options = {
+        "method": method,
+        "rtol": rtol,
+        **({"max_step": 1e-3} if method == "RK4" else {"max_step": 4e-3}),
+    }
     assert_equal_runs(*interrupted(MODELS[model], tmp_path, rng.integers(1, 4, size=2), **options))
 
 
@@ -145,7 +157,12 @@ def test_auto_remembers_what_it_has_tried(tmp_path):
         for k in range(4):
             body = system.body(f"b{k}", 1.0, (0.1, 0.1, 0.1))
             system.connect(f"z{k}", tm.Prismatic("z"), before, body)
-            system.connect(f"s{k}", tm.Spring(stiffness=10.0 ** (2 * k), damping=10.0 ** (k + 1), length=0.5), before, body)
+            system.connect(
+                f"s{k}",
+                tm.Spring(stiffness=10.0 ** (2 * k), damping=10.0 ** (k + 1), length=0.5),
+                before,
+                body,
+            )
             before = body
         mech = system.build()
         return mech, mech.state(q={f"z{k}": 0.5 for k in range(4)})
@@ -175,7 +192,9 @@ def test_interruptions_inside_of_an_event_are_taken_back(tmp_path):
 
 
 def assert_equal_runs_but_names(a, b):
-    assert np.array_equal(a.t, b.t) and np.array_equal(a.q, b.q) and np.array_equal(a.events[0].t, b.events[0].t)
+    assert (
+        np.array_equal(a.t, b.t) and np.array_equal(a.q, b.q) and np.array_equal(a.events[0].t, b.events[0].t)
+    )
 
 
 def test_another_simulation_is_refused_by_name(tmp_path):
@@ -213,7 +232,9 @@ def test_a_model_with_one_number_changed_is_another_one(tmp_path):
         system = tm.System("model")
         arm = system.body("arm", mass, (0.1, 0.1, 0.1), com=(0.3, 0, 0))
         system.connect("A", tm.Revolute("y"), system.ground, arm)
-        system.connect(name, tm.Spring(stiffness=stiffness, length=1.0), arm.at((1, 0, 0)), system.ground.at((0, 0, 1)))
+        system.connect(
+            name, tm.Spring(stiffness=stiffness, length=1.0), arm.at((1, 0, 0)), system.ground.at((0, 0, 1))
+        )
         return fingerprint(system.build())
 
     assert model() == model()

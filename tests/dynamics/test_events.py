@@ -237,7 +237,9 @@ def test_actions_may_give_a_state_or_nothing():
     assert_allclose(run.events[0].after[0].q, start.q, atol=1e-15)
     assert_allclose(run.events[0].after[0].u, start.u, atol=1e-14)
     seen = []
-    run = mech.simulate(span, start, rtol=1e-10, events=tm.Event(lambda t, s: t - middle, action=lambda t, s: seen.append(t)))
+    run = mech.simulate(
+        span, start, rtol=1e-10, events=tm.Event(lambda t, s: t - middle, action=lambda t, s: seen.append(t))
+    )
     assert_allclose(seen, middle, rtol=1e-15)
     assert_allclose(run.q[-1], plain.q[1], atol=1e-8)
 
@@ -386,7 +388,9 @@ def test_an_event_that_fails_carries_what_was_computed():
         return 1.0
 
     state = mech.state(q={"A": 1.0})
-    with pytest.raises(tm.ElementError, match=r"event 'late' failed at t = 0\.5.*RuntimeError: too late") as caught:
+    with pytest.raises(
+        tm.ElementError, match=r"event 'late' failed at t = 0\.5.*RuntimeError: too late"
+    ) as caught:
         mech.simulate((0, 1), state, events=late, max_step=0.01)
     assert 0.2 < caught.value.partial.t[-1] <= 0.5
     with pytest.raises(tm.ElementError, match=r"gives nan at t = 0\.5"):

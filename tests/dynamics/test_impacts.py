@@ -1,5 +1,7 @@
 """Impacts with restitution: closed forms, momentum and constraints on both sides of a blow."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -95,7 +97,9 @@ def test_a_mass_bounces_on_a_moving_platform():
     lift = tm.Polynomial([0.0, 0.5])
     system.connect("platform", tm.InPlane(distance=lift, unilateral=True), system.ground, mass)
     mech = system.build()
-    run = mech.simulate((0, 1.2), mech.state(q={"guide": 1.0}), rtol=1e-10, events=tm.Impact.of("platform", restitution=0.5))
+    run = mech.simulate(
+        (0, 1.2), mech.state(q={"guide": 1.0}), rtol=1e-10, events=tm.Impact.of("platform", restitution=0.5)
+    )
     first = (-0.5 + np.sqrt(0.25 + 2 * G)) / G
     closing = G * first + 0.5
     assert_allclose(run.events[0].t[:2], [first, first + 2 * 0.5 * closing / G], atol=1e-9)
@@ -108,7 +112,7 @@ def test_balls_on_a_line_exchange_their_speeds():
     balls = [system.body(f"b{k}", 1.5, (0.1, 0.1, 0.1)) for k in range(4)]
     for k, body in enumerate(balls):
         system.connect(f"x{k}", tm.Prismatic("x"), system.ground, body)
-    impacts = [tm.Impact.between(a, b, distance=0.2) for a, b in zip(balls, balls[1:], strict=False)]
+    impacts = [tm.Impact.between(a, b, distance=0.2) for a, b in pairwise(balls)]
     mech = system.build()
     start = mech.state(q={"x0": -1.0, "x1": 0.0, "x2": 0.2, "x3": 0.4}, u={"x0": 2.0})
     run = mech.simulate((0, 1), start, rtol=1e-9, events=impacts)
@@ -121,10 +125,15 @@ def test_balls_on_a_line_exchange_their_speeds():
 def test_two_bodies_that_turn_keep_their_momenta():
     rng = np.random.default_rng(4)
     system = tm.System("collision", gravity=(0, 0, 0))
-    a, b = (system.body(n, m, (0.3 * m, 0.4 * m, 0.5 * m), com=(0.1, -0.05, 0.02)) for n, m in (("a", 1.0), ("b", 3.0)))
+    a, b = (
+        system.body(n, m, (0.3 * m, 0.4 * m, 0.5 * m), com=(0.1, -0.05, 0.02))
+        for n, m in (("a", 1.0), ("b", 3.0))
+    )
     for body in (a, b):
         system.connect(f"free {body.name}", tm.Free(), system.ground, body)
-    impact = tm.Impact.between(a.at((0.5, 0.1, 0)), b.at((-0.4, 0.2, 0.1)), normal=(1, 0.2, 0), restitution=0.6)
+    impact = tm.Impact.between(
+        a.at((0.5, 0.1, 0)), b.at((-0.4, 0.2, 0.1)), normal=(1, 0.2, 0), restitution=0.6
+    )
     mech = system.build()
     q = {"free a": [0, 0, 0, 1, 0, 0, 0], "free b": [3, 0, 0, 1, 0, 0, 0]}
     u = {"free a": [1.0, 0, 0, *rng.normal(size=3)], "free b": [-2.0, 0, 0, *rng.normal(size=3)]}
@@ -146,7 +155,10 @@ def test_a_blow_on_a_closed_chain_obeys_the_dense_equations(where):
     if where == "limit":
         impact, e = tm.Impact.at_limit("A", upper=0.5, restitution=0.4), 0.4
     else:
-        impact, e = tm.Impact.between(mech.tree.bodies[0], tip, normal=(1, 0, 0), distance=2.8, restitution=0.7), 0.7
+        impact, e = (
+            tm.Impact.between(mech.tree.bodies[0], tip, normal=(1, 0, 0), distance=2.8, restitution=0.7),
+            0.7,
+        )
     run = mech.simulate((0, 0.9), state, rtol=1e-9, events=impact)
     assert run.success and len(run.events[0].t) >= (2 if where == "limit" else 1)
     for before, after in zip(run.events[0].states, run.events[0].after, strict=True):
@@ -159,7 +171,11 @@ def test_a_blow_on_a_closed_chain_obeys_the_dense_equations(where):
         assert_allclose(J @ after.u, -e * J @ before.u, atol=1e-11)
         assert np.abs(mech.constraints(mech.state(after.t, after.q, after.u)).velocity).max() < 1e-11
     assert run.residual.velocity.max() < 1e-9
-    gap = 0.5 - run.connection("A").q if where == "limit" else run.point("rocker", (1.5, 0, 0)).position[:, 0] - 2.8
+    gap = (
+        0.5 - run.connection("A").q
+        if where == "limit"
+        else run.point("rocker", (1.5, 0, 0)).position[:, 0] - 2.8
+    )
     assert gap.min() > -1e-12
 
 
