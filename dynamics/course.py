@@ -33,8 +33,9 @@ _SCALARS = ("leg", "entered", "budget", "capacity", "done", "status", "ended_by"
 
 
 class Mark(NamedTuple):
-    """Where a course stood: numbers, what JSON can hold, how much was written down."""
+    """Where a course stood: time, numbers, what JSON can hold, how much was written down."""
 
+    t: float
     memory: Snapshot
     place: dict[str, Any]
     counts: tuple[int, ...]
@@ -86,34 +87,39 @@ class Course:
         self.interrupted = False
         self.error: TreemechError | None = None
         self.failure: Any = None  # of an element
-        self.mark = self._mark()
+        self.mark: Mark | None = None
 
     # ------------------------------------------------------------ from move to move
     def go(
         self, progress: Callable[[float], None] | None, keep: Callable[["Course", bool], None] | None
     ) -> None:
-        """To the end, or as far as it goes. `keep` is called after every visit, and (True) after an interruption."""
-        (t0, t1), self.interrupted = self.t_span, False
+        """To the end, or as far as it goes. `keep` is called after every visit, and (True) after an interruption.
+
+        Without it and without events nothing asks where the course stood: a half move is left as it is.
+        """
+        t0, t1 = self.t_span
+        back = self.search is not None or keep is not None
+        self.mark = self._mark() if back else None
         with self.core.guard() as self.failure:
             try:
                 while not self.done:
-                    if not self.entered:
-                        self._enter()
+                    entered = self.entered
+                    self._visit() if entered else self._enter()
+                    if back:
                         self.mark = self._mark()
+                    if not entered:
                         continue
-                    self._visit()
-                    self.mark = self._mark()
                     if keep is not None:
                         keep(self, False)
                     if progress is not None:
                         progress((self.run.t - t0) / (t1 - t0) if t1 != t0 else 1.0)
             except KeyboardInterrupt:
-                self._back(self.mark)
+                self._back()
                 self.interrupted = True
                 if keep is not None:
                     keep(self, True)
             except TreemechError as error:
-                self._back(self.mark)
+                self._back()
                 self.error = error
 
     def place(self) -> dict[str, Any]:
@@ -123,28 +129,27 @@ class Course:
 
     def resume(self, memory: Snapshot, place: dict[str, Any]) -> None:
         """Go on from there; what was written down until then is the caller's to bring back."""
-        self._stand(memory, place)
-        self.mark = self._mark()
+        for name in _SCALARS:
+            setattr(self, name, place[name])
+        if self.search is not None:
+            self.search.resume(place["search"])
+        self.memory.restore(memory)
 
     @property
     def _written(self) -> tuple[list[Any], ...]:
         return self.t, self.y, self.tables, self.switched, self.happened
 
     def _mark(self) -> Mark:
-        return Mark(self.memory.copy(), self.place(), tuple(len(found) for found in self._written))
+        return Mark(
+            self.run.t, self.memory.copy(), self.place(), tuple(len(found) for found in self._written)
+        )
 
-    def _back(self, mark: Mark) -> None:
-        """As if nothing had happened since."""
-        for found, count in zip(self._written, mark.counts, strict=True):
-            del found[count:]
-        self._stand(mark.memory, mark.place)
-
-    def _stand(self, memory: Snapshot, place: dict[str, Any]) -> None:
-        for name in _SCALARS:
-            setattr(self, name, place[name])
-        if self.search is not None:
-            self.search.resume(place["search"])
-        self.memory.restore(memory)
+    def _back(self) -> None:
+        """As if nothing had happened since the mark."""
+        if self.mark is not None:
+            for found, count in zip(self._written, self.mark.counts, strict=True):
+                del found[count:]
+            self.resume(self.mark.memory, self.mark.place)
 
     def _visit(self) -> None:
         """One visit to the compiled loop and what follows from it."""
@@ -152,7 +157,7 @@ class Course:
         run, started = self.run, time.perf_counter()
         status, piece = self._advance(self.budget)
         elapsed = time.perf_counter() - started
-        if self.search is not None and run.t != self._mark_time and self._look():
+        if self.search is not None and self.mark is not None and self._look(self.search, self.mark):
             return
         self._keep(piece)
         if status == CHAIN_OPEN and run.raise_rank():
@@ -174,20 +179,17 @@ class Course:
             self.leg, self.entered = self.leg + 1, False
             self.done = self.leg == len(self.legs)
 
-    @property
-    def _mark_time(self) -> float:
-        """Where the move began."""
-        return float(self.mark.memory.arrays[self.memory.n_model][m.TIME])
-
     def _enter(self) -> None:
         """The start of a leg: motions may jump, controllers are called."""
         (t0, t1), run = self.t_span, self.run
         start, end, _ = self.legs[self.leg]
-        with self.memory.aside():
-            if self.leg and self.core.layout.kinematic:
-                run.y[:] = self.core.strike(run.t, start, run.y)
-            if self.sample is not None:
-                self.sample(self.legs[self.leg - 1][2] if self.leg else t0, run.y)
+        strikes = self.leg > 0 and len(self.core.layout.kinematic) > 0
+        if strikes or self.sample is not None:
+            with self.memory.aside():
+                if strikes:
+                    run.y[:] = self.core.strike(run.t, start, run.y)
+                if self.sample is not None:
+                    self.sample(self.legs[self.leg - 1][2] if self.leg else t0, run.y)
         run.aim(start, end)
         if self.leg == 0 and self.first_step is not None:
             run.control[m.STEP] = self.first_step if t1 >= t0 else -self.first_step
@@ -218,16 +220,16 @@ class Course:
         self._jumped(self.run.t)
 
     # ------------------------------------------------------------ events
-    def _look(self) -> bool:
+    def _look(self, search: Search, mark: Mark) -> bool:
         """Note the events since the mark; whether one of them acted or ended the run, which then stands there."""
-        search = self.search
-        assert search is not None
-        nodes, path = self._path()
+        if self.run.t == mark.t:
+            return False
+        nodes, path = self._path(mark)
         with self.memory.aside():
             crossings = search.crossings(nodes, path)
         for crossing in crossings:
             if crossing.counts and search.stops(crossing.event):
-                self._land(crossing, nodes, path)
+                self._land(search, mark, crossing, nodes, path)
                 return True
             search.signs[crossing.event] = crossing.sign
             if crossing.counts:
@@ -237,14 +239,14 @@ class Course:
                 self.happened.append(Occurrence(crossing.event, crossing.t, y, y, True))
         return False
 
-    def _path(self) -> tuple[Floats, Path]:
+    def _path(self, mark: Mark) -> tuple[Floats, Path]:
         """The way since the mark, once more, with interpolants: (ends of its steps, states at any times).
 
         The way itself is not disturbed: an interpolant may ask for evaluations, and with closed chains for other steps.
         """
         run, memory = self.run, self.memory
         here, end, last = memory.copy(), run.t, run.y.copy()
-        memory.restore(self.mark.memory)
+        memory.restore(mark.memory)
         method = run.name
         run.control[m.END] = end
         nodes, tables, status = [np.array([run.t])], [], PAUSED
@@ -274,17 +276,16 @@ class Course:
 
         return ends, path
 
-    def _land(self, crossing: Crossing, nodes: Floats, path: Path) -> None:
+    def _land(self, search: Search, mark: Mark, crossing: Crossing, nodes: Floats, path: Path) -> None:
         """Integrate from the mark exactly to an event, where its function is zero for the state reached there."""
-        search, run, t = self.search, self.run, crossing.t
-        assert search is not None
+        run, t = self.run, crossing.t
         ahead = np.sign(nodes[-1] - nodes[0])
         k = int(np.clip(np.searchsorted(ahead * nodes, ahead * t), 1, len(nodes) - 1))
         start, end = float(nodes[k - 1]), float(nodes[k])
         with self.memory.aside():
             slope = search.slope(crossing.event, path, t, start, end)
         for _ in range(4):
-            self.memory.restore(self.mark.memory)
+            self.memory.restore(mark.memory)
             run.control[m.END] = t
             status, pieces = PAUSED, []
             while status == PAUSED:
@@ -306,12 +307,11 @@ class Course:
         elif status != OK:
             self.status, self.done = int(status), True
         else:
-            self._fire(crossing.event, 8.0 * abs(slope) * float(np.spacing(abs(t))))
+            self._fire(search, crossing.event, 8.0 * abs(slope) * float(np.spacing(abs(t))))
 
-    def _fire(self, event: int, floor: float = 0.0) -> None:
+    def _fire(self, search: Search, event: int, floor: float = 0.0) -> None:
         """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
-        search, run = self.search, self.run
-        assert search is not None
+        run = self.run
         t, before, nq = run.t, run.y.copy(), self.core.nq
         ends = search.ends(event)
         search.counts[event] += 1
@@ -356,7 +356,7 @@ class Course:
             if self.done:
                 return
             if search.stops(event):
-                self._fire(event)
+                self._fire(search, event)
             else:
                 search.counts[event] += 1
                 self.happened.append(Occurrence(event, t, run.y.copy(), run.y.copy(), False))

@@ -45,7 +45,8 @@ class Checkpoint:
 
     def keep(self, course: Course, at_once: bool) -> None:
         """Write the file, if it is time to."""
-        if self.path is None or not (at_once or time.monotonic() - self.last >= self.every):
+        late = time.monotonic() - self.last >= self.every
+        if self.path is None or course.mark is None or not (at_once or late):
             return
         header = {
             "schema": _SCHEMA,
@@ -54,7 +55,7 @@ class Checkpoint:
             "memory": course.mark.memory.place,
             "switched": course.switched,
         }
-        write_atomically(Path(self.path), header, _numbers(course))
+        write_atomically(Path(self.path), header, _numbers(course, course.mark.memory))
         self.last = time.monotonic()
 
     def resume(self, course: Course) -> None:
@@ -93,8 +94,8 @@ def _differs(name: str, there: Any, here: Any) -> str:
     return f"{name} is {there!r} there, {here!r} here."
 
 
-def _numbers(course: Course) -> dict[str, NDArray[Any]]:
-    n, memory = course.run.n, dict(zip(course.memory.arrays, course.mark.memory.arrays, strict=True))
+def _numbers(course: Course, kept: Snapshot) -> dict[str, NDArray[Any]]:
+    n, memory = course.run.n, dict(zip(course.memory.arrays, kept.arrays, strict=True))
     happened = course.happened
     return memory | {
         "t": np.concatenate(course.t),
