@@ -253,7 +253,9 @@ class Watch:
     def act(self, event: int, t: float, y: Floats) -> Change:
         """Call the action and put together again what it gives."""
         name, bound = self.names[event], self.bound[event]
-        (state,) = Look(self.mech, np.array([t]), y[None]).states()
+        look = Look(self.mech, np.array([t]), y[None])
+        (state,) = look.states()
+        self.mech.core.chord_work.q[:] = look.rest.cut[0]
         assert bound.action is not None
         try:
             given = bound.action(t, state)
@@ -292,6 +294,21 @@ class EventPoints(NamedTuple):
     t: Floats
     states: list[State]
     after: list[State]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON can hold it; less the coordinates of cut hinges, which follow from the others."""
+        rows = ([[s.q, s.u, s.x, s.memory] for s in states] for states in (self.states, self.after))
+        states, after = ([[part.tolist() for part in row] for row in kind] for kind in rows)
+        return {"name": self.name, "t": self.t.tolist(), "states": states, "after": after}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "EventPoints":
+        def states(rows: list[list[list[float]]]) -> list[State]:
+            parts = ([np.array(part, dtype=np.float64) for part in row] for row in rows)
+            return [State(float(t), q, u, x, m) for t, (q, u, x, m) in zip(content["t"], parts, strict=True)]
+
+        t = np.array(content["t"], dtype=np.float64)
+        return cls(str(content["name"]), t, states(content["states"]), states(content["after"]))
 
 
 def _failed(what: str, t: float, error: Exception) -> ElementError:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treemech.dynamics.integrator import Switch
 from treemech.topology import TreemechError
 
+from .events import EventPoints
 from .measures import Measure
 from .model_info import ModelInfo
 from .run import Results, Run
@@ -40,6 +41,7 @@ def save_run(run: Run, path: str | Path) -> Path:
             "singular": run.singular,
             "switched": run.switched,
             "measures": list(run._measures),
+            "events": [points.as_dict() for points in run.events],
         }
     )
     arrays: dict[str, Any] = {
@@ -82,7 +84,7 @@ def read(path: str | Path) -> Run:
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise TreemechError(f"{name} is not a treemech run: {error}") from None
     t, q, u, z, audit, measures, *results = arrays
-    return Run(
+    run = Run(
         ModelInfo.from_dict(header["model"]),
         t,
         q,
@@ -98,6 +100,8 @@ def read(path: str | Path) -> Run:
         switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
         measures={n: _kept(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
+    run.events = [EventPoints.from_dict(points) for points in header.get("events", ())]
+    return run
 
 
 def _kept(name: str, values: Floats) -> Measure:

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 import treemech as tm
 
-from .test_events import METHODS, four_bar
+from ..driven import four_bar
+from .test_events import METHODS
 
 G, E = 9.81, 0.9
 
