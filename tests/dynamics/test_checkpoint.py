@@ -90,7 +90,7 @@ def test_models_with_events_and_every_kind_of_output(model, output, tmp_path):
         tm.Event(f"{hinge}.u[0] > 0.1"),
     ]
     options = {"steps": {}, "t_eval": {"t_eval": 77}, "dense": {"dense_output": True}}[output]
-    span, step = (0.35, 0.002) if model == "platform" else (1.0, 0.01)
+    span, step = (0.4, 0.002) if model == "platform" else (1.0, 0.01)
     whole, again = interrupted(
         MODELS[model], tmp_path, rng.integers(2, 9, size=3), span=span, rtol=1e-8, max_step=step, events=events,
         audit=model == "elements", **options,

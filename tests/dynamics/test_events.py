@@ -103,24 +103,20 @@ def test_states_of_closed_chains_at_events_are_closed():
 
 
 # ---------------------------------------------------------------- without disturbing
-def without(run, points):
-    """(t, q, u) of a run less its event points."""
-    own = ~np.isin(run.t, np.concatenate([e.t for e in points]))
-    return run.t[own], run.q[own], run.u[own]
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("model", ["tree", "four_bar", "elements", "platform"])
 def test_events_that_only_look_leave_the_run_as_it_is_to_the_bit(model, method):
     mech, state = MODELS[model]()
-    span = (state.t, state.t + (0.35 if model == "platform" else 1.0))
+    span = (state.t, state.t + (0.4 if model == "platform" else 1.0))
     options = {"method": method, "rtol": 1e-7, **({"max_step": 2e-3} if method == "RK4" else {})}
     name = mech.info.hinges[0].name
     events = [lambda t, s: s.u[0] - 0.5, lambda t, s: np.sin(40 * t), f"{name}.u[0] > 0.3"]
     bare, seen = mech.simulate(span, state, **options), mech.simulate(span, state, events=events, **options)
     assert sum(len(e.t) for e in seen.events) >= 4
-    for a, b in zip((bare.t, bare.q, bare.u), without(seen, seen.events), strict=True):
-        assert np.array_equal(a, b)
+    steps = np.isin(seen.t, bare.t)
+    for name in ("t", "q", "u"):
+        assert np.array_equal(getattr(bare, name), getattr(seen, name)[steps])
+    assert np.all(np.isin(seen.t[~steps], np.concatenate([e.t for e in seen.events])))
     assert bare.statistics == seen.statistics
     times = np.linspace(*span, 41)
     bare = mech.simulate(span, state, t_eval=times, **options)

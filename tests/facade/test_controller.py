@@ -131,7 +131,7 @@ def test_what_a_controller_looks_at_leaves_the_run_as_it_is():
             system.input("volts", 0.0)
         system.connect("drive", tm.ElectricMotor(1e-3, 1.5, 0.03), guide, inputs={"voltage": "volts"})
         mech = system.build()
-        return mech.simulate((0, 0.35), mech.assemble(), rtol=1e-9, max_step=0.01)
+        return mech.simulate((0, 0.38), mech.assemble(), rtol=1e-9, max_step=0.01)
 
     seen = []
     plain, looked = model(False), model(True)
