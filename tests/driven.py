@@ -69,8 +69,8 @@ def elements():
     system.connect("rail", tm.Prismatic("x"), system.ground.at((1.0, 0, 0)), block)
     axle = system.connect("axle", tm.Revolute("y"), block, arm)
     series = tm.Composite(ends=("a", "b"), points={"n1": 3})
-    series.connect("one", tm.Spring(stiffness=100.0, length=0.5), "a", "n1")
-    series.connect("two", tm.Spring(stiffness=50.0, damping=0.1, length=0.5), "n1", "b")
+    series.connect("one", tm.Spring(stiffness=100.0, length=0.2), "a", "n1")
+    series.connect("two", tm.Spring(stiffness=50.0, damping=0.1, length=0.2), "n1", "b")
     system.connect("series", series, system.ground, arm.at((0.2, 0, 0.1)))
     system.controller(
         "regulator", lambda t, q, u: 3.0 - 2.0 * q - 0.3 * u, 0.05, ("axle.q", "axle.u"), ("volts",)

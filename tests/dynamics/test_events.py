@@ -406,3 +406,48 @@ def test_events_are_kept_with_the_run(tmp_path):
         assert np.array_equal(one.t, two.t)
         for s, r in zip(one.states + one.after, two.states + two.after, strict=True):
             assert s.t == r.t and np.array_equal(s.q, r.q) and np.array_equal(s.u, r.u)
+
+
+@pytest.mark.parametrize("model", ["tree", "loops", "elements"])
+def test_random_functions_have_the_events_their_outputs_show(model):
+    mech, state = MODELS[model]()
+    rng, span = np.random.default_rng(7), (state.t, state.t + 1.0)
+    weights = rng.normal(size=(6, mech.nq + mech.nu))
+    fine = mech.simulate(span, state, rtol=1e-9, t_eval=np.linspace(*span, 4001))
+    series = np.hstack((fine.q, fine.u)) @ weights.T
+    levels = np.quantile(series, 0.6, axis=0)
+    directions = (0, 1, -1, 0, 1, -1)
+
+    def function(w, level):
+        return lambda t, s: w @ np.concatenate((s.q, s.u)) - level
+
+    events = [tm.Event(function(*x), direction=d) for *x, d in zip(weights, levels, directions, strict=True)]
+    run = mech.simulate(span, state, rtol=1e-9, events=events)
+    total = 0
+    for k, (points, d) in enumerate(zip(run.events, directions, strict=True)):
+        above = series[:, k] > levels[k]
+        up, down = np.flatnonzero(~above[:-1] & above[1:]), np.flatnonzero(above[:-1] & ~above[1:])
+        at = np.sort(np.concatenate(([up] if d >= 0 else []) + ([down] if d <= 0 else [])))
+        assert len(points.t) == len(at)
+        assert np.all((points.t >= fine.t[at] - 1e-7) & (points.t <= fine.t[at + 1] + 1e-7))
+        total += len(at)
+    assert total >= 4
+
+
+def test_events_meet_the_instants_of_controllers_and_the_breaks_of_signals():
+    system = tm.System("sampled", gravity=(0, 0, 0))
+    wheel = system.body("wheel", 1.0, (0.02, 0.02, 0.02))
+    axle = system.connect("axle", tm.Revolute("z"), system.ground, wheel)
+    calls = []
+    system.controller("count", lambda t: float(calls.append(t) is None), 0.1, (), ("volts",))
+    system.connect("drive", tm.ElectricMotor(0.3, 1.5, 0.03), axle, inputs={"voltage": "volts"})
+    mech = system.build()
+    brake = tm.Event(lambda t, s: t - 0.2, action=lambda t, s: {"axle.u": 0.0}, name="brake")
+    early = tm.Event(lambda t, s: t - 0.15, action=lambda t, s: {"axle.u": 0.0})
+    run = mech.simulate((0, 0.4), events=[brake, early], rtol=1e-10)
+    assert_allclose(calls, [0.0, 0.1, 0.2, 0.3], rtol=1e-14)
+    assert_allclose([run.events[0].t, run.events[1].t], [[0.2], [0.15]], rtol=1e-14)
+    # from a stop of the same wheel with the same current on, the same motion
+    after = run.events[0].after[0]
+    again = mech.simulate((0.2, 0.4), mech.state(0.2, q=after.q, u=after.u, x=after.x), rtol=1e-10)
+    assert_allclose(run.q[-1], again.q[-1], atol=1e-9)
