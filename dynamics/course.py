@@ -183,18 +183,19 @@ class Course:
         """The start of a leg: motions may jump, controllers are called."""
         (t0, t1), run = self.t_span, self.run
         start, end, _ = self.legs[self.leg]
+        before = self.legs[self.leg - 1][2] if self.leg else t0
         strikes = self.leg > 0 and len(self.core.layout.kinematic) > 0
         if strikes or self.sample is not None:
             with self.memory.aside():
                 if strikes:
                     run.y[:] = self.core.strike(run.t, start, run.y)
                 if self.sample is not None:
-                    self.sample(self.legs[self.leg - 1][2] if self.leg else t0, run.y)
+                    self.sample(before, run.y)
         run.aim(start, end)
         if self.leg == 0 and self.first_step is not None:
             run.control[m.STEP] = self.first_step if t1 >= t0 else -self.first_step
         self.entered = True
-        self._jumped(start)
+        self._jumped(before)
 
     def _advance(self, budget: int) -> tuple[int, Piece]:
         run = self.run
@@ -346,12 +347,12 @@ class Course:
                 self.y_out[last] = run.y
 
     def _jumped(self, t: float) -> None:
-        """Events that come because the state may have jumped."""
+        """Events that come because the state may have jumped, at a time that stands for that of the state."""
         search, run = self.search, self.run
         if search is None:
             return
         with self.memory.aside():
-            found = search.jump(t, run.y)
+            found = search.jump(run.t, run.y)
         for event in found:
             if self.done:
                 return

@@ -73,8 +73,8 @@ class Event:
             return
         raise ElementError(f"terminal of event {self.name!r} is {self.terminal!r}; wanted a bool or a count.")
 
-    def bound(self, mech: "Mechanism") -> "Bound":
-        """As a simulation of this mechanism sees it."""
+    def bound(self, mech: "Mechanism", ahead: float = 1.0) -> "Bound":
+        """As a simulation of this mechanism sees it, forwards or (ahead < 0) backwards in time."""
         if isinstance(self.what, str):
             left, sign, right = _compared(self.what)
             sides = _side(mech, left, self.what), _side(mech, right, self.what)
@@ -212,10 +212,10 @@ def _of_function(what: Any) -> Event:
 class Watch:
     """All events of one simulation, as its integration sees them (`dynamics.event_search.Watched`)."""
 
-    def __init__(self, mech: "Mechanism", events: Sequence[Event]) -> None:
+    def __init__(self, mech: "Mechanism", events: Sequence[Event], ahead: float) -> None:
         self.mech, self.events = mech, list(events)
         self.names = tuple(e.name for e in self.events)
-        self.bound = [e.bound(mech) for e in self.events]
+        self.bound = [e.bound(mech, ahead) for e in self.events]
         self.directions = tuple(
             int(np.sign(e.direction)) or b.direction for e, b in zip(self.events, self.bound, strict=True)
         )

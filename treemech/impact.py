@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treemech.dynamics import core as columns
 from treemech.dynamics.impulse import free_speeds, holding, impulse
 from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
 from treemech.kinematics.chord_plan import VELOCITY as ROW_VELOCITY
 from treemech.topology import Attachment, Body, ElementError, TopologyError, as_vector, unknown
 
 from .events import Bound, Event, Look
-from .run import BodyMotion, PointMotion
+from .model_info import rotations
+from .run import BodyMotion
 from .state import State
 
 if TYPE_CHECKING:
@@ -141,22 +143,24 @@ class Impact(Event):
     ) -> "Impact":
         return cls(_never, None, terminal, -1, name, restitution, at_rest, gap)
 
-    def bound(self, mech: "Mechanism") -> Bound:
+    def bound(self, mech: "Mechanism", ahead: float = 1.0) -> Bound:
         if self.gap is None:
             raise ElementError("an impact is made by Impact.at_limit, Impact.between or Impact.of.")
-        gap = self.gap(mech)
+        if ahead < 0.0 and self.restitution == 0.0:
+            raise ElementError(f"{self.name!r} has no restitution: nobody knows what was before it.")
+        gap, back = self.gap(mech), self.restitution if ahead > 0.0 else 1.0 / self.restitution
 
         def weak(rate: float) -> bool:
-            return rate <= 0.0 and -self.restitution * rate <= self.at_rest
+            return ahead * rate <= 0.0 and back * abs(rate) <= self.at_rest
 
         def blow(t: float, state: State) -> State | None:
             J, rate = gap.rate(state)
-            if not rate < 0.0 or (gap.chord >= 0 and weak(rate)):
+            if not ahead * rate < 0.0 or (gap.chord >= 0 and weak(rate)):
                 return None
             now = holding(mech.core, t, state.q, state.u)
             found = impulse(
                 mech.core, t, state.q, state.u, np.vstack((J, now.partials)),
-                np.concatenate(([-(1.0 + self.restitution) * rate], -now.velocity)), free_speeds(mech.core),
+                np.concatenate(([-(1.0 + back) * rate], -now.velocity)), free_speeds(mech.core),
             )  # fmt: skip
             if abs(found.missing[0]) > 1e-6 * abs(rate):
                 raise ElementError(
@@ -196,30 +200,27 @@ def _point_gap(
         if end.body.name not in mech.tree.numbers:
             raise TopologyError(f"impact: {unknown('body', end.body.name, mech.tree.numbers)}")
 
-    def seen(t: Floats, q: Floats, u: Floats) -> tuple[BodyMotion, PointMotion, Floats, Floats]:
-        """Body a, point b, the way from a to b, the normal: rows over time."""
+    numbers = [mech.tree.numbers[end.body.name] for end in (a, b)]
+
+    def seen(t: Floats, q: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
+        """Traces of both bodies, the way from a to b, the normal: rows over time."""
         trace, _ = mech.core.trace(t, q, u, np.zeros((len(t), mech.nu)))
-        first, second = (
-            BodyMotion(trace[:, k], mech.info.bodies[k])
-            for k in (mech.tree.numbers[e.body.name] for e in (a, b))
-        )
-        point = second.point(b.offset)
-        d = point.position - first.point(a.offset).position
-        n = (
-            d / np.linalg.norm(d, axis=1)[:, None]
-            if normal is None
-            else first.rotation @ (a.rotation @ normal)
-        )
-        return first, point, d, n
+        turned = [rotations(trace[:, k]) for k in numbers]
+        d = trace[:, numbers[1], columns.POSITION] + turned[1] @ b.offset
+        d -= trace[:, numbers[0], columns.POSITION] + turned[0] @ a.offset
+        n = d / np.linalg.norm(d, axis=1)[:, None] if normal is None else turned[0] @ (a.rotation @ normal)
+        return trace[:, numbers], d, n
 
     def width(look: Look) -> Floats:
-        _, _, d, n = seen(look.t, look.q, look.u)
+        _, d, n = seen(look.t, look.q, look.u)
         return np.asarray(np.sum(d * n, axis=1) - distance)
 
     def rate(state: State) -> tuple[Floats, float]:
-        first, point, (d,), (n,) = seen(np.array([state.t]), state.q[None], state.u[None])
+        trace, (d,), (n,) = seen(np.array([state.t]), state.q[None], state.u[None])
+        first, second = (BodyMotion(trace[:, k], mech.info.bodies[numbers[k]]) for k in (0, 1))
+        v = (second.point(b.offset).velocity - first.point(a.offset).velocity)[0]
         Ja, Jb = mech.jacobian(a, state), mech.jacobian(b, state)
-        J, v = n @ (Jb[:3] - Ja[:3]), point.velocity[0] - first.point(a.offset).velocity[0]
+        J = n @ (Jb[:3] - Ja[:3])
         if normal is not None:  # which turns with its body
             J, v = J - np.cross(d, n) @ Ja[3:], v - np.cross(first.angular_velocity[0], d)
         return J, float(n @ v)
