@@ -47,6 +47,20 @@ class Automatic:
         run.use(methods[0])
         self._mark(0, _PATIENCE)
 
+    def place(self) -> dict[str, Any]:
+        """Where it stands, as JSON can hold it."""
+        return {
+            "now": self.now, "trial": self.trial, "patience": self.patience, "rate": self.rate,
+            "switched": [list(s) for s in self.switched], "steps": list(self.steps), "settle": self.settle,
+            "left": self.left, "t": self.t, "evaluations": self.evaluations,
+        }  # fmt: skip
+
+    def resume(self, place: dict[str, Any]) -> None:
+        """Go on from there."""
+        vars(self).update(place)
+        self.steps = list(place["steps"])
+        self.switched = [(float(t), str(name)) for t, name in place["switched"]]
+
     def _mark(self, settle: int, count: int) -> None:
         """Compare `count` steps after `settle` more."""
         self.settle, self.left = settle, count

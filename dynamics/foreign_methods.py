@@ -197,7 +197,7 @@ def integrate(
     result: Integration,
     sample: Callable[[float, Floats], None] | None,
 ) -> None:
-    """As `simulate.integrate`, into `result`; legs as `simulate._legs` gives them."""
+    """As `simulate.integrate`, into `result`; legs as `course.legs` gives them."""
     if core.remembers:
         raise TreemechError(
             f"method {method!r} of another library tells no element of its accepted steps, which must remember: take 'DOP853'."

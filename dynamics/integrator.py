@@ -72,6 +72,7 @@ class Integrator:
 
     def use(self, method: str) -> None:
         """Go on with this method from the state reached."""
+        self.name = method
         self.loop, self.method = METHODS[method]
         closed = self.loop == "integrate" and self.projects
         self.integrate = native.entry("loop_integrate" if closed else self.loop)

@@ -205,6 +205,11 @@ class Loops:
         for first, count in self.plan.unilateral.reshape(-1, 2):
             self.work.off[first : first + count] = self.core.layout.chords.rows[first][0] in names
 
+    def released(self) -> tuple[str, ...]:
+        """The unilateral chords that have let go."""
+        firsts = self.plan.unilateral[::2].tolist()
+        return tuple(self.core.layout.chords.rows[first][0] for first in firsts if self.work.off[first])
+
     def switch(self, chord: int) -> tuple[str, bool]:
         """Let go of a unilateral chord, counted among them, or take hold of it: (name, whether it holds now)."""
         first, count = self.plan.unilateral[2 * chord : 2 * chord + 2]

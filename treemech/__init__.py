@@ -16,6 +16,8 @@ _NAMES = {
     "Mechanism": "mechanism",
     "State": "state",
     "Run": "run",
+    "Event": "events",
+    "Impact": "impact",
     "Composite": "composite",
     "read": "files",
     "Parameter": "topology.parameter",
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
     from .elements import *  # noqa: F403
     from .elements.check import check as check
     from .elements.entry import ElementCompileWarning as ElementCompileWarning
+    from .events import Event as Event
     from .experiment import Experiment as Experiment
     from .files import read as read
+    from .impact import Impact as Impact
     from .mechanism import Mechanism as Mechanism
     from .objective import Objective as Objective
     from .run import Run as Run

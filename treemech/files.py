@@ -14,6 +14,7 @@ from treemech.dynamics.integrator import Switch
 from treemech.topology import TreemechError
 
 from .atomic import atomic, with_suffix
+from .events import EventPoints
 from .measures import Measure
 from .model_info import ModelInfo
 from .run import Results, Run
@@ -43,6 +44,7 @@ def save_run(run: Run, path: str | Path) -> Path:
             "singular": run.singular,
             "switched": run.switched,
             "measures": list(run._measures),
+            "events": [points.as_dict() for points in run.events],
         }
     )
     arrays: dict[str, Any] = {
@@ -95,7 +97,7 @@ def read_run(path: str | Path) -> Run:
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise TreemechError(f"{name} is not a treemech run: {error}") from None
     t, q, u, z, audit, measures, *results = arrays
-    return Run(
+    run = Run(
         ModelInfo.from_dict(header["model"]),
         t,
         q,
@@ -111,6 +113,8 @@ def read_run(path: str | Path) -> Run:
         switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
         measures={n: _kept(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
+    run.events = [EventPoints.from_dict(points) for points in header.get("events", ())]
+    return run
 
 
 def _kept(name: str, values: Floats) -> Measure:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from treemech.dynamics import core as columns
 from treemech.dynamics.core import Core
 from treemech.dynamics.integrator import Switch
+from treemech.dynamics.interpolant import interpolate
 from treemech.dynamics.report import Report
-from treemech.dynamics.simulate import Integration, interpolate
+from treemech.dynamics.simulate import Integration
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 
 from .element_motion import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, find_measure
 from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
+
+if TYPE_CHECKING:
+    from .events import EventPoints
 
 Floats = NDArray[np.float64]
 
@@ -138,6 +142,8 @@ class Run:
         Singular positions that were passed, and where to look.
     switched : list of (time, connection, holds)
         Unilateral constraints that let go, or held again.
+    events : list of EventPoints
+        One for every event of `simulate`: when it came, the states reached there, and those after its action.
     """
 
     def __init__(
@@ -168,6 +174,7 @@ class Run:
         self.z = np.zeros((len(t), 0)) if z is None else z
         self._audit = np.zeros((len(t), 0)) if audit is None else audit
         self._measures = dict(measures or {})
+        self.events: list[EventPoints] = []
         self.report: Report | None = None
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
 
@@ -190,15 +197,14 @@ class Run:
             "factorisations": result.n_factorisations,
             "switches": len(result.methods),
         }
-        success = result.status == 1 and not result.interrupted
         (q, u), rest = core.states(result.t, result.y), core.unpack(result.y)
         run = cls(
-            info, result.t, q, u, success, result.message, method, statistics, tracer, None, rest.cut, rest.z, rest.audit,
+            info, result.t, q, u, result.success, result.message, method, statistics, tracer, None, rest.cut, rest.z, rest.audit,
             result.singular, result.switched, measures,
         )  # fmt: skip
+        if result.dense is not None and result.nodes is not None:
+            run._dense = (result.nodes, result.dense, method, core.states)
         run.report = result.report
-        if result.dense is not None:
-            run._dense = (result.t, result.dense, method, core.states)
         return run
 
     def __repr__(self) -> str:

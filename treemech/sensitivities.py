@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics.core import Core
+from treemech.dynamics.interpolant import interpolate
 from treemech.dynamics.parameter_derivatives import CENTRAL, STEP, sum_of, weights
 from treemech.dynamics.sensitivity import Motion, Variation, difference, magnitude, moved
-from treemech.dynamics.simulate import interpolate
 from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.topology import TreemechError
 

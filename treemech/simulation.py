@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,9 +16,11 @@ from treemech.dynamics.simulate import integrate
 from treemech.kinematics.assembly import close_positions, quoted
 from treemech.kinematics.status import ELEMENT_FAILURES
 from treemech.kinematics.trajectory import Kinematics
-from treemech.topology import SingularError, TreemechError
+from treemech.topology import ElementError, SingularError, TreemechError
 
+from .checkpoint import Checkpoint, digest, fingerprint
 from .control import Sampling
+from .events import Look, Watch, as_events
 from .progress import ProgressBar
 from .run import Results, Run
 from .state import State, find
@@ -95,6 +98,9 @@ class Simulation:
         stabilisation: str | tuple[str, float] = "default",
         on_singular: str = "pass",
         audit: bool = False,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        resume: str | Path | None = None,
     ) -> Run:
         """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
 
@@ -112,7 +118,10 @@ class Simulation:
         atol : float, array (nq + nu,) or dict by name
             Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
         t_eval : array
-            Output times; default every step.
+            Output times; default every step, and every event.
+        events : Event, function f(t, state), str, or a list of them
+            What to notice, see `Event`; ``run.events`` says when each came. Functions may have the attributes ``terminal`` and
+            ``direction``, as in scipy, and ``action``.
         dense_output : bool
             Makes ``run.sol(t)`` available.
         progress : bool or callable
@@ -125,6 +134,10 @@ class Simulation:
             What happens where the constraints lose rank. Passed positions are in ``run.singular``.
         audit : bool
             Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
+        checkpoint : path
+            Keep what a long run needs to go on in this file: every `checkpoint_every` seconds, and on Ctrl-C.
+        resume : path
+            Go on from such a file, to the bit. Model, start and all other arguments must be those of the run it is of.
 
         Returns
         -------
@@ -133,8 +146,6 @@ class Simulation:
             becomes an `ElementError` with what was computed in its ``partial``.
         """
         mech = cast("Mechanism", self)
-        if events is not None:
-            raise TreemechError("events are not part of this version: run on and look at the run.")
         if method not in NAMES:
             raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
         t0, t1 = _span(t_span)
@@ -142,11 +153,14 @@ class Simulation:
         _, q, u = mech._rows(state, "simulate")
         if on_singular not in ("pass", "warn", "stop"):
             raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
+        open_: tuple[str, ...] = ()
         if mech.core.loops is not None:
             mech.core.loops.release(())
             mech.core.reset_chords(
                 {n: x[0] for n, x in state.cut.items()} if isinstance(state, State) else None
             )
+            open_ = _open(mech, t0, q[0], u[0])
+            mech.core.loops.release(open_)
             check_start(mech, t0, q[0], u[0])
         if not 0.0 < rtol < 1.0:
             raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
@@ -165,17 +179,29 @@ class Simulation:
         mech.core.forget_points()
         y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
         mech.core.remember_start(t0, y)
+        watch = Watch(mech, as_events(events), 1.0 if t1 >= t0 else -1.0) if events else None
+        tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
+        keeper = None
+        if checkpoint is not None or resume is not None:
+            identity = {
+                "model": fingerprint(mech), "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
+                "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
+                "first_step": first_step, "events": None if watch is None else watch.described(),
+                "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular, "audit": audit,
+            }  # fmt: skip
+            keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
         try:
             result = integrate(
                 mech.core, (t0, t1), y, method, rtol,
-                np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol))), times, max_step, first_step,
+                tolerance, times, max_step, first_step,
                 (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
-                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling,
+                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
+                keeper,
             )  # fmt: skip
         finally:
             if bar is not None:
                 bar.close()
-        released = _released(result.switched)
+        released = _released(open_, result.switched)
 
         def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
             return mech._results(t, q, u, cut, z, released)
@@ -184,6 +210,12 @@ class Simulation:
         if on_singular == "warn" and run.singular:
             where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
             warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=2)
+        if watch is not None:
+            run.events = watch.points(result.events)
+        if result.error is not None:
+            if isinstance(result.error, ElementError):
+                result.error.partial = run
+            raise result.error
         if result.status % 16 in ELEMENT_FAILURES:
             mech.core.fail(result.status, result.failed_at, result.failure, partial=run)
         return run
@@ -219,9 +251,7 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
     first = mech.nq + mech.nu + mech.core.n_audit
 
     def look(t: float, y: Floats) -> Run:
-        q, u = mech.core.states(np.array([t]), y[None])
-        rest = mech.core.unpack(y[None])
-        return Run(mech.info, np.array([t]), q, u, True, "", tracer=mech._results, cut=rest.cut, z=rest.z)
+        return Look(mech, np.array([t]), y[None]).run
 
     places = {name: first + at for name, at in mech.core.layout.efforts.held.items()}
     return Sampling(mech.wiring.controllers, mech.wiring.measures, look, places)
@@ -271,9 +301,22 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
     return np.asarray(np.maximum(values, 1e-300))  # 0 / 0 is no error
 
 
-def _released(switched: Sequence[Switch]) -> Released:
+def _open(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
+    """Unilateral constraints that do not hold at the start: their gap is open, or opens."""
+    loops = mech.core.loops
+    if loops is None or not len(loops.plan.unilateral):
+        return ()
+    now = mech.core.constraints(t, q, u)
+    gaps = [
+        (first, now.residual[first], now.velocity[first]) for first in loops.plan.unilateral[::2].tolist()
+    ]
+    rows = mech.core.layout.chords.rows
+    return tuple(rows[k][0] for k, gap, rate in gaps if gap > 1e-6 or (gap > -1e-6 and rate > 1e-6))
+
+
+def _released(at_start: tuple[str, ...], switched: Sequence[Switch]) -> Released:
     """From which time on which unilateral chords have let go."""
-    steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, ())]
+    steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, at_start)]
     for t, name, holds in switched:
         before = steps[-1][1]
         steps.append((t, tuple(n for n in before if n != name) if holds else (*before, name)))

@@ -272,11 +272,6 @@ def test_a_state_that_is_no_number_is_reported_or_refused():
     assert not run.success and "rail" in run.message
 
 
-def test_events_are_refused():
-    with pytest.raises(tm.TreemechError, match="events"):
-        cart().simulate((0, 1), events=lambda t, state: 1.0)
-
-
 def test_an_unknown_method_suggests_one():
     with pytest.raises(tm.TreemechError, match="DOP853"):
         cart().simulate((0, 1), method="DOP835")

@@ -11,7 +11,7 @@ import treemech as tm
 from tests.dynamics.test_integrator import gauss
 from tests.models import KINDS, any_hinge, inertia, random_state, random_system, rotation
 from tests.tolerances import ROUND
-from treemech.dynamics.simulate import _legs
+from treemech.dynamics.course import legs as _legs
 
 
 def signals():

@@ -107,3 +107,37 @@ def test_a_controller_that_fails_is_named_with_its_time():
         tm.ElementError, match="controller 'regulator' gives .* at t = 0.15 s; wanted 1 finite"
     ):
         motor(wrong).build().simulate((0, 1))
+
+
+def test_what_a_controller_looks_at_leaves_the_run_as_it_is():
+    """A mass in flight over a platform that has let go of it: measures of loads are made for the state, and for nothing else."""
+
+    def model(controlled):
+        system = tm.System("platform", gravity=(0, 0, -9.81))
+        mass = system.body("mass", 2.0, (0.1, 0.1, 0.1))
+        guide = system.connect("guide", tm.Prismatic("z"), system.ground, mass)
+        system.connect(
+            "platform", tm.InPlane(distance=tm.Harmonic(0.1, 14.0), unilateral=True), system.ground, mass
+        )
+        if controlled:
+            system.controller(
+                "look",
+                lambda t, force: 0.0 if seen.append((t, force)) is None else 1.0,
+                0.01,
+                ("platform.force[2]",),
+                ("volts",),
+            )
+        else:
+            system.input("volts", 0.0)
+        system.connect("drive", tm.ElectricMotor(1e-3, 1.5, 0.03), guide, inputs={"voltage": "volts"})
+        mech = system.build()
+        return mech.simulate((0, 0.38), mech.assemble(), rtol=1e-9, max_step=0.01)
+
+    seen = []
+    plain, looked = model(False), model(True)
+    assert len(plain.switched) == 2
+    assert [s.holds for s in looked.switched] == [False, True]
+    assert_allclose([s.t for s in looked.switched], [s.t for s in plain.switched], atol=1e-7)
+    off, on = plain.switched[0].t, plain.switched[1].t
+    for t, force in seen:
+        assert (abs(force) < 1e-9) == (off < t < on)

@@ -1,0 +1,195 @@
+"""Events on the way: where functions of the state change their sign within the steps of a run."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+SAMPLES = 6  # of the sign within a step, its end included
+_EARLY = 20  # more of them in the first step after an action, each half as late as the next: it may rebound and come back
+_MOST, _INSTANT = 20, 1e-9  # so many actions of one event within this part of the time span do not end
+
+
+class Watched(Protocol):
+    """Event functions, as an integration sees them."""
+
+    names: tuple[str, ...]
+    directions: tuple[int, ...]  # +1: only upwards counts, -1: only downwards, 0: both
+    terminal: tuple[int, ...]  # how often until the run ends; 0: it does not
+    acts: tuple[bool, ...]
+    sides: tuple[
+        int, ...
+    ]  # the sign each has unless it shows another one: after an action, or at zero at the start
+    slacks: tuple[float, ...]  # values that are no larger show no sign
+
+    def values(self, t: Floats, y: Floats) -> Floats:
+        """(n, events) at n states (rows)."""
+
+    def value(self, event: int, t: float, y: Floats) -> float:
+        """Of one event at one state."""
+
+    def act(self, event: int, t: float, y: Floats) -> "Change":
+        """What its action makes of a state."""
+
+
+class Change(NamedTuple):
+    """State after an action; where it comes to rest the unilateral chord, counted among them, that holds, or -1: none."""
+
+    y: Floats
+    rests: int | None = None
+
+
+class Crossing(NamedTuple):
+    """An event function takes another sign; `counts`: in the direction that makes it an event."""
+
+    t: float
+    event: int
+    sign: int
+    counts: bool
+
+
+class Occurrence(NamedTuple):
+    """An event: the state when it came, and after its action. `inside`: within a step, not at its end."""
+
+    event: int
+    t: float
+    y: Floats
+    after: Floats
+    inside: bool
+
+
+Path = Callable[[Floats], Floats]  # times -> states (rows)
+
+
+class Search:
+    """The signs of all event functions along a run, and what follows from them.
+
+    A sign counts from the first sample on that is not zero; a function that is zero for a while has kept its sign. An event
+    that has acted and is still at zero takes the sign it finds afterwards, unless it says on which side it is then.
+    """
+
+    def __init__(self, watched: Watched, span: float) -> None:
+        self.watched, self.span = watched, span
+        self.signs = [0] * len(watched.names)
+        self.counts = [0] * len(watched.names)
+        self.actions: list[list[float]] = [[] for _ in watched.names]
+        self.floors = [0.0] * len(
+            watched.names
+        )  # what a value next to the last action may be by rounding alone
+
+    def place(self) -> dict[str, Any]:
+        """Where it stands, as JSON can hold it."""
+        return {
+            "signs": list(self.signs),
+            "counts": list(self.counts),
+            "actions": [list(a) for a in self.actions],
+            "floors": list(self.floors),
+        }
+
+    def resume(self, place: dict[str, Any]) -> None:
+        """Go on from there."""
+        vars(self).update(deepcopy(place))
+
+    def crossings(self, nodes: Floats, path: Path) -> list[Crossing]:
+        """All changes of sign along a path whose steps end at the nodes, in the order of time."""
+        steps = np.diff(nodes)[:, None] * (np.arange(1, SAMPLES + 1) / SAMPLES)
+        times = (nodes[:-1, None] + steps).reshape(-1)
+        times[SAMPLES - 1 :: SAMPLES] = nodes[1:]
+        fresh = [bool(past) and past[-1] == nodes[0] for past in self.actions]
+        if any(fresh):
+            times = np.concatenate(
+                (nodes[0] + (times[0] - nodes[0]) * 0.5 ** np.arange(_EARLY, 0, -1), times)
+            )
+        values = self.watched.values(times, path(times))
+        for event in np.flatnonzero(fresh).tolist():
+            early = values[:_EARLY, event]
+            early[np.abs(early) <= self.floors[event]] = 0.0
+        found = []
+        for event, direction in enumerate(self.watched.directions):
+            column = values[:, event]
+            sign, before = _signs(column, self.watched.slacks[event]), self.signs[event]
+            for i in np.flatnonzero(sign):
+                if before == 0:
+                    found.append(Crossing(float(times[i]), event, int(sign[i]), False))
+                elif sign[i] != before:
+                    low = float(times[i - 1] if i else nodes[0])
+                    t = self._locate(
+                        event, path, low, float(times[i]), float(column[i - 1]) if i else np.nan, column[i]
+                    )
+                    found.append(Crossing(t, event, int(sign[i]), direction in (0, sign[i])))
+                before = sign[i]
+        ahead = 1.0 if nodes[-1] >= nodes[0] else -1.0
+        return sorted(found, key=lambda c: ahead * c.t)
+
+    def _locate(self, event: int, path: Path, a: float, b: float, at_a: float, at_b: float) -> float:
+        """Where the function takes the sign it has at b and has not at a: to rounding.
+
+        By the Illinois rule, every third time by halving the interval.
+        """
+        sign, side = np.sign(at_b), 0
+        if np.isnan(at_a):
+            at_a = self.watched.value(event, a, path(np.array([a]))[0])
+        weight_a = weight_b = 1.0
+        for k in range(200):
+            least = 2.0 * np.spacing(max(abs(a), abs(b)))
+            if abs(b - a) <= least:
+                break
+            if at_a == 0.0 and k % 3 != 2:
+                x = a + np.copysign(least, b - a)
+            elif k % 3 == 2 or not at_a * at_b < 0.0:
+                x = 0.5 * (a + b)
+            else:
+                x = b - weight_b * at_b * (b - a) / (weight_b * at_b - weight_a * at_a)
+            x = float(np.clip(x, min(a, b) + 0.5 * least, max(a, b) - 0.5 * least))
+            value = self.watched.value(event, x, path(np.array([x]))[0])
+            if np.sign(value) == sign:
+                b, at_b, weight_b, weight_a, side = x, value, 1.0, weight_a * (0.5 if side == 1 else 1.0), 1
+            else:
+                a, at_a, weight_a, weight_b, side = x, value, 1.0, weight_b * (0.5 if side == -1 else 1.0), -1
+        return a if abs(at_a) < abs(at_b) else b
+
+    def ends(self, event: int) -> bool:
+        """Whether the run ends the next time this event comes."""
+        return self.watched.terminal[event] == self.counts[event] + 1
+
+    def stops(self, event: int) -> bool:
+        """Whether the state must be reached exactly the next time this event comes."""
+        return self.watched.acts[event] or self.ends(event)
+
+    def slope(self, event: int, path: Path, t: float, start: float, end: float) -> float:
+        """Rate of an event function along a path from start to end."""
+        h = 1e-4 * (end - start)
+        a, b = np.clip([t - h, t + h], min(start, end), max(start, end))
+        low, high = (
+            self.watched.value(event, x, y) for x, y in zip((a, b), path(np.array([a, b])), strict=True)
+        )
+        return float((high - low) / (b - a)) if b != a else 0.0
+
+    def jump(self, t: float, y: Floats) -> list[int]:
+        """Events that come because the state has jumped."""
+        values = self.watched.values(np.array([t]), y[None])[0]
+        found = []
+        for event, sign in enumerate(_signs(values, np.array(self.watched.slacks)).tolist()):
+            if self.actions[event] and self.actions[event][-1] == t:
+                continue
+            if sign and self.signs[event] not in (0, sign) and self.watched.directions[event] in (0, sign):
+                found.append(event)
+            self.signs[event] = sign or self.signs[event] or self.watched.sides[event]
+        return found
+
+    def acted(self, event: int, t: float, after: float, floor: float) -> bool:
+        """Note an action and the value it leaves, zero if not above the floor; whether too many of them come at once."""
+        slack = max(floor, self.watched.slacks[event])
+        self.floors[event] = floor
+        self.signs[event] = int(np.sign(after)) if abs(after) > slack else self.watched.sides[event]
+        past = self.actions[event]
+        past.append(t)
+        del past[:-_MOST]
+        return len(past) == _MOST and abs(t - past[0]) <= _INSTANT * self.span
+
+
+def _signs(values: Floats, slack: float | Floats) -> NDArray[np.int64]:
+    return np.where(np.abs(values) > slack, np.sign(values), 0.0).astype(np.int64)
