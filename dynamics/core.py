@@ -146,13 +146,10 @@ class Core:
         self._forward: Any = None
         order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
+        # whether an element writes something down after every step
+        self.remembers = bool(np.any(layout.plan.efforts[:, REMEMBER]))
         self.loops: Loops | None = Loops(self) if layout.chords.rows else None
         self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
-
-    @property
-    def remembers(self) -> bool:
-        """Whether an element writes something down after every step."""
-        return bool(np.any(self.layout.plan.efforts[:, REMEMBER]))
 
     @property
     def state_names(self) -> list[str]:

@@ -7,6 +7,7 @@ can be kept in a file.
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -74,7 +75,6 @@ class Course:
         self.legs = legs(*t_span, breaks)
         self.run = Integrator(core, method, t_span[0], np.array(y0), rtol, atol, max_step, closure)
         self.automatic = Automatic(self.run) if method == "auto" else None
-        self.memory = RunMemory(self.run, self.automatic)
         self.stepwise = t_eval is None
         self.t_out = _NONE if t_eval is None else t_eval
         self.y_out = np.zeros((max(len(self.t_out), 1), self.run.n))
@@ -88,6 +88,11 @@ class Course:
         self.error: TreemechError | None = None
         self.failure: Any = None  # of an element
         self.mark: Mark | None = None
+
+    @cached_property
+    def memory(self) -> RunMemory:
+        """Its numbers, for whoever looks aside or comes back."""
+        return RunMemory(self.run, self.automatic)
 
     # ------------------------------------------------------------ from move to move
     def go(
