@@ -40,6 +40,8 @@ PROTOTYPES: dict[str, list[Any]] = {
     "loop_integrate": [_N] * 20,
     "adams_integrate": [_N] * 20,
     "radau_integrate": [_N] * 20,
+    "loop_residual": [_F, *[_N] * 3],
+    "alpha_integrate": [_N] * 20,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 
@@ -72,7 +74,7 @@ def _make(name: str) -> tuple[int, object]:
         started = time.process_time()
         from numba import cfunc
 
-        from .entries import ENTRIES
+        from .dev_entries import ENTRIES
 
         function: Any
         function, signature = ENTRIES[name]

@@ -57,7 +57,7 @@ def integrate(
     core: Core,
     t_span: tuple[float, float],
     y0: Floats,
-    method: str,
+    method: str | tuple[str, float],
     rtol: float,
     atol: Floats,
     t_eval: Floats | None = None,
@@ -86,6 +86,8 @@ def integrate(
     if method == "RK4":
         max_step = first_step = _fixed_step(max_step, first_step)
     run = Integrator(core, method, t0, np.array(y0), rtol, atol, max_step, closure or Closure())
+    if first_step == max_step:
+        run.keep_step()
     t_out = np.zeros(0) if t_eval is None else t_eval
     y_out = np.zeros((max(len(t_out), 1), run.n))
     ts, ys, coefficients = [np.array([t0])], [run.y.copy()[None]], []

@@ -15,14 +15,20 @@ from .derivative_plan import LONGEST_RECORD, N_COMPONENTS, N_DERIVATIVE_BODY, N_
 
 def not_differentiated(core: Core) -> list[str]:
     """Composites and elements that depend on a reaction, by what the user calls them."""
+    composites = core.layout.efforts.composites
+    return [
+        *(f"composite {c.name!r} (its internal points)" for c in composites),
+        *waiting_for_reactions(core),
+    ]
+
+
+def waiting_for_reactions(core: Core) -> list[str]:
+    """Elements that depend on the load of a chord, by what the user calls them."""
     efforts = core.layout.efforts
     return [
-        *(f"composite {c.name!r} (its internal points)" for c in efforts.composites),
-        *(
-            f"element {a.name!r} (it depends on the load of {a.reaction_of!r})"
-            for a, row in zip(efforts.applied, efforts.rows, strict=True)
-            if row[REACTION] >= 0
-        ),
+        f"element {a.name!r} (it depends on the load of {a.reaction_of!r})"
+        for a, row in zip(efforts.applied, efforts.rows, strict=True)
+        if row[REACTION] >= 0
     ]
 
 

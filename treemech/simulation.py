@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treemech.dynamics.alpha_room import radius
 from treemech.dynamics.core import Constraints
 from treemech.dynamics.integrator import NAMES, Closure, Released, Switch
 from treemech.dynamics.inverse_loops import driven_results
@@ -83,7 +84,7 @@ class Simulation:
         self,
         t_span: tuple[float, float],
         state: State | None = None,
-        method: str = "DOP853",
+        method: str | tuple[str, float] = "DOP853",
         rtol: float = 1e-6,
         atol: Any = None,
         t_eval: ArrayLike | None = None,
@@ -135,7 +136,8 @@ class Simulation:
         mech = cast("Mechanism", self)
         if events is not None:
             raise TreemechError("events are not part of this version: run on and look at the run.")
-        if method not in NAMES:
+        name, _ = radius(method)
+        if name not in NAMES:
             raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
         t0, t1 = _span(t_span)
         state = mech.assemble(t0) if state is None else state
@@ -180,7 +182,7 @@ class Simulation:
         def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
             return mech._results(t, q, u, cut, z, released)
 
-        run = Run.of_integration(mech.info, result, method, mech.core, results, mech.wiring.measures)
+        run = Run.of_integration(mech.info, result, name, mech.core, results, mech.wiring.measures)
         if on_singular == "warn" and run.singular:
             where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
             warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=2)
