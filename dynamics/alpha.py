@@ -25,8 +25,9 @@ from treemech.kinematics.status import (
 )
 from treemech.kinematics.views import body_work
 
-from .alpha_memory import FIXED, N_ROWS, N_TABLE, TABLE
+from .alpha_memory import FIXED, N_ROWS, N_TABLE, NU, TABLE
 from .alpha_step import (
+    INDEX_3,
     accept,
     begin_step,
     estimate,
@@ -34,6 +35,7 @@ from .alpha_step import (
     finish,
     linearise,
     newton,
+    rescale_speeds,
 )
 from .closed_steps import GIVEN_UP, TURN, switches
 from .loop_plan import N_MONITOR, SPIN, STAGED
@@ -81,7 +83,8 @@ from .step_memory import (
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 _OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
-_SLOW = 0.05  # rate of Newton's iteration above which the derivatives are made anew
+# rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
+_SLOW, _SLOWEST = 0.02, 0.2
 
 
 @kernel
@@ -191,7 +194,7 @@ def alpha_integrate(
             status = OK
             if count[HAS_JACOBIAN] == 0:
                 status = linearise(
-                    method, table, n, t, h, y, hooks[RANK] if closed else 0, count, work, rhs, hooks[JACOBIAN], context
+                    method, table, n, t, h, y, hooks[RANK] if closed else 0, control, count, work, rhs, hooks[JACOBIAN], context
                 )
                 control[FACTORED_STEP] = 0.0
             iterations, rate = 0, 0.0
@@ -200,7 +203,9 @@ def alpha_integrate(
                 if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
                     regular = factorise(method, table, n, h, control, count, context)
                 if regular:
-                    begin_step(table, n, h, control, count, work)
+                    begin_step(table, n, h, y, control, count, work)
+                    if method == INDEX_3:
+                        rescale_speeds(table, n, h, control, count)
                     status, iterations, rate = newton(
                         method, table, n, t, h, y, atol, control, count, work, rhs, context
                     )
@@ -257,7 +262,7 @@ def alpha_integrate(
             factor = min(2.0, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0))
             if rejected:
                 factor = min(1.0, factor)
-        slow = iterations > 1 and rate > _SLOW
+        slow = iterations > 1 and rate > (_SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + 0.5 * table[NU])))
         if not slow and 1.0 <= factor < 1.2:
             factor = 1.0
         count[HAS_JACOBIAN] = 0 if slow else 1

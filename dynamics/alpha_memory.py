@@ -13,10 +13,11 @@ EULER, PRESCRIBED = -1, -2
 ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXED = range(13, 23)
 # room: rows of `row_size` numbers: auxiliary accelerations a as the last step left them, for the size of this step, new;
 # their slope in the step before; multipliers, new ones; right side; shift of the position, displacement; what the entry
-# point left; residual, the same at the state of the Jacobian; pivots, sizes of rows; then matrices, column by column:
-# residual by q, u, x; A; P, row by row; factors; Jacobian of a tree
+# point left; residual, the same at the state of the Jacobian; pivots, sizes of rows; speeds for the size of this step, rates
+# P u + P0 at which the chains open at its start, at its end; then matrices, column by column: residual by q, u, x; A; P, row by
+# row; factors; Jacobian of a tree
 AUXILIARY, SCALED, NEW_AUXILIARY, SLOPE, MULTIPLIERS, NEW_MULTIPLIERS, RIGHT, SHIFT, MOVE, FOUND, RESIDUALS, START = range(12)
-PIVOTS, SIZES, MATRICES = 12, 13, 14
+PIVOTS, SIZES, SPEEDS, OPENING, NEW_OPENING, MATRICES = range(12, 18)
 
 
 def row_size(n: int, nu: int, nx: int, rows: int) -> int:

@@ -45,10 +45,12 @@ from .alpha_memory import (
     N_TURNS,
     NEW_AUXILIARY,
     NEW_MULTIPLIERS,
+    NEW_OPENING,
     NONHOLONOMIC,
     NQ,
     NU,
     NX,
+    OPENING,
     PIVOTS,
     PRESCRIBED,
     RESIDUAL,
@@ -59,6 +61,7 @@ from .alpha_memory import (
     SHIFT,
     SIZES,
     SLOPE,
+    SPEEDS,
     START,
     TURNS,
 )
@@ -77,8 +80,9 @@ from .loop_views import (
 )
 from .loops import choose_complements, select_rows
 from .lu import factor, solve
-from .stages import square_norm
+from .stages import copy, square_norm
 from .step_memory import (
+    E3,
     E5,
     EVALUATIONS,
     FACTORED_STEP,
@@ -98,6 +102,7 @@ _EPSILON = 2.0**-52
 MOST_ITERATIONS = 10
 _SMALLEST = 0.1  # a number below counts as one of this size [m, rad, m/s, ...] when it is moved for a difference
 _CLOSED, _NEARLY_CLOSED = 1e-14, 1e-10  # a gap [m, rad] that is closed; that is if it does not shrink any more
+_ROUNDING = 0.01  # an increment, relative to the tolerance, that does not shrink any more is rounding
 INDEX_3, INDEX_2 = 0, 1
 
 
@@ -273,6 +278,62 @@ def gaps(loops, out):
     return largest
 
 
+# ---------------------------------------------------------------- the new state
+@kernel
+def begin_step(table, n, h, y, control, count, work):
+    """The auxiliary accelerations for a step of this size: their distance from the true ones goes with it. The speeds."""
+    nq, ns, m, size, nu = sizes(table)
+    a, scaled, rate, speed = (
+        floats(_row(table, n, AUXILIARY), ns),
+        floats(_row(table, n, SCALED), ns),
+        floats(work, n),
+        floats(_row(table, n, SPEEDS), nu),
+    )
+    ratio = h / control[OLD_STEP] if count[HAS_PAST] == 1 else 0.0
+    for i in range(ns):
+        scaled[i] = rate[nq + i] + ratio * (a[i] - rate[nq + i])
+    for j in range(nu):
+        speed[j] = y[nq + j]
+
+
+@kernel
+def _advance(table, n, h, y, control, work):
+    """The new state NEW that follows from the rates in LAST and the shift."""
+    nq, ns, m, size, nu = sizes(table)
+    a, a_new = floats(_row(table, n, SCALED), ns), floats(_row(table, n, NEW_AUXILIARY), ns)
+    step, shift, moves = (
+        floats(_row(table, n, MOVE), nu),
+        floats(_row(table, n, SHIFT), nu),
+        ints(table[MOVES], nu),
+    )
+    new, v, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
+    speed = floats(_row(table, n, SPEEDS), nu)
+    f, beta = control[ALPHA_F], control[BETA]
+    for i in range(ns):
+        m_, g = (control[ALPHA_M], control[GAMMA]) if i < nu else (control[ALPHA_X], control[GAMMA_X])
+        a_new[i] = ((1.0 - f) * v[nq + i] + f * rate[nq + i] - m_ * a[i]) / (1.0 - m_)
+        new[nq + i] = (speed[i] if i < nu else y[nq + i]) + h * ((1.0 - g) * a[i] + g * a_new[i])
+    for j in range(nu):
+        step[j] = h * speed[j] + h * h * ((0.5 - beta) * a[j] + beta * a_new[j]) + shift[j]
+        if moves[j] == PRESCRIBED:
+            new[nq + j] = y[nq + j]
+    displace(table, y, step, new)
+
+
+@kernel
+def _predict(table, n, h, y, control, work):
+    """NEW with the rates at the start."""
+    nq, ns, m, size, nu = sizes(table)
+    new, v, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
+    shift = floats(_row(table, n, SHIFT), nu)
+    for i in range(n):
+        new[i] = y[i] + (h * rate[i] if i >= nq + ns else 0.0)
+        v[i] = rate[i]
+    for j in range(nu):
+        shift[j] = 0.0
+    _advance(table, n, h, y, control, work)
+
+
 # ---------------------------------------------------------------- its derivatives
 @kernel
 def _difference(method, table, n, t, amount, at, count, work, rhs, context):
@@ -358,9 +419,18 @@ def _from_jacobian(table, n, y):
 
 
 @kernel
-def linearise(method, table, n, t, h, y, rank, count, work, rhs, jacobian, context):
-    """Derivatives of the residual at the state y, and A there; independent rows are chosen anew. A status."""
+def linearise(method, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
+    """Derivatives of the residual, and A, where the step would end with the rates it starts with; a status.
+
+    Independent rows are chosen anew.
+    """
     nq, ns, m, size, nu = sizes(table)
+    begin_step(table, n, h, y, control, count, work)
+    _predict(table, n, h, y, control, work)
+    copy(work, E3, n, floats(work + 8 * n * NEW, n))
+    y = floats(work + 8 * n * E3, n)
+    t = t + h
+    control[STAGE_TIME] = t
     G, A_, P, M, J = _matrices(table, n)
     count[JACOBIANS] += 1
     count[HAS_JACOBIAN] = 2
@@ -452,42 +522,52 @@ def _solve(table, n, right):
     solve(floats2(M_, size, size), size, ints(_row(table, n, PIVOTS), size), right)
 
 
-# ---------------------------------------------------------------- the step
+# ---------------------------------------------------------------- Newton's iteration
 @kernel
-def begin_step(table, n, h, control, count, work):
-    """The auxiliary accelerations for a step of this size: their distance from the true ones goes with it."""
-    nq, ns, m, size, nu = sizes(table)
-    a, scaled, rate = (
-        floats(_row(table, n, AUXILIARY), ns),
-        floats(_row(table, n, SCALED), ns),
-        floats(work, n),
-    )
-    ratio = h / control[OLD_STEP] if count[HAS_PAST] == 1 else 0.0
-    for i in range(ns):
-        scaled[i] = rate[nq + i] + ratio * (a[i] - rate[nq + i])
+def rescale_speeds(table, n, h, control, count):
+    """Index 3, a step of another size than the one before: the part of the speeds that opens the chains goes with its square.
 
-
-@kernel
-def _advance(table, n, h, y, control, work):
-    """The new state NEW that follows from the rates in LAST and the shift."""
+    Positions that are closed need speeds that are not, by ERROR_Q h^2 times the slope of the accelerations; what a longer
+    step left of that a shorter one would have to take back at once, and its accelerations would jump.
+    """
     nq, ns, m, size, nu = sizes(table)
-    a, a_new = floats(_row(table, n, SCALED), ns), floats(_row(table, n, NEW_AUXILIARY), ns)
-    step, shift, moves = (
-        floats(_row(table, n, MOVE), nu),
-        floats(_row(table, n, SHIFT), nu),
-        ints(table[MOVES], nu),
-    )
-    new, v, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
-    f, beta = control[ALPHA_F], control[BETA]
+    if count[HAS_PAST] == 0 or m == 0 or h == control[OLD_STEP]:
+        return
+    right, opening = floats(_row(table, n, RIGHT), size), floats(_row(table, n, OPENING), m)
+    speed, moves = floats(_row(table, n, SPEEDS), nu), ints(table[MOVES], nu)
+    ratio = h / control[OLD_STEP]
     for i in range(ns):
-        m_, g = (control[ALPHA_M], control[GAMMA]) if i < nu else (control[ALPHA_X], control[GAMMA_X])
-        a_new[i] = ((1.0 - f) * v[nq + i] + f * rate[nq + i] - m_ * a[i]) / (1.0 - m_)
-        new[nq + i] = y[nq + i] + h * ((1.0 - g) * a[i] + g * a_new[i])
+        right[i] = 0.0
+    for k in range(m):
+        right[ns + k] = (ratio * ratio - 1.0) * opening[k]
+    _solve(table, n, right)
     for j in range(nu):
-        step[j] = h * y[nq + j] + h * h * ((0.5 - beta) * a[j] + beta * a_new[j]) + shift[j]
-        if moves[j] == PRESCRIBED:
-            new[nq + j] = y[nq + j]
-    displace(table, y, step, new)
+        if moves[j] != PRESCRIBED:
+            speed[j] += right[j]
+
+
+@kernel
+def _shift(table, n, ratio, lack, right, shift):
+    """Add what closes the gaps, which stand in `right`, in the metric of Newton's matrix; the residual follows.
+
+    The step of the speeds to come moves the position as well: by the ratio of their factors.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    G, moves, rates_only = (
+        floats2(_row(table, n, MATRICES), nu + ns, size),
+        ints(table[MOVES], nu),
+        ints(table[NONHOLONOMIC], m),
+    )
+    for k in range(m - 1, -1, -1):
+        right[ns + k] = 0.0 if rates_only[k] == 1 else ratio * lack[ns + k] - right[k]
+    for i in range(ns):
+        right[i] = 0.0
+    _solve(table, n, right)
+    for j in range(nu):
+        if moves[j] != PRESCRIBED:
+            shift[j] += right[j]
+            for i in range(size):
+                lack[i] += G[j, i] * right[j]
 
 
 @kernel
@@ -497,7 +577,7 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
     The last increment of the state is left in E5. With chords it ends where the positions are closed to rounding.
     """
     nq, ns, m, size, nu = sizes(table)
-    v, rate0, new = floats(work + 8 * n * LAST, n), floats(work, n), floats(work + 8 * n * NEW, n)
+    v, new = floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
     shift, right, step = (
         floats(_row(table, n, SHIFT), nu),
         floats(_row(table, n, RIGHT), size),
@@ -509,18 +589,14 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
     by_q, by_u, by_x = factors(control, h)
     rtol = control[RTOL]
     tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))
+    _predict(table, n, h, y, control, work)
     for i in range(n):
-        new[i] = y[i] + (h * rate0[i] if i >= nq + ns else 0.0)
-        v[i] = rate0[i]
         last[i] = 0.0
-    for j in range(nu):
-        shift[j] = 0.0
     for k in range(m):
         multipliers[k] = old[k]
     speed, before, gap_before, settled = 0.0, 0.0, 1e300, False
     control[STAGE_TIME] = t + h
     for iteration in range(MOST_ITERATIONS + 1):
-        _advance(table, n, h, y, control, work)
         status = residual(
             method, table, n, t + h, work + 8 * n * NEW, work + 8 * n * LAST, multipliers,
             _row(table, n, RESIDUALS), rhs, context,
@@ -540,15 +616,8 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
         if iteration == MOST_ITERATIONS:
             break
         gap_before = gap
-        if method == INDEX_2 and m > 0:  # the shift that closes the gap, in the metric of Newton's matrix
-            for k in range(m - 1, -1, -1):
-                right[ns + k] = 0.0 if rates_only[k] == 1 else -right[k]
-            for i in range(ns):
-                right[i] = 0.0
-            _solve(table, n, right)
-            for j in range(nu):
-                if moves[j] != PRESCRIBED:
-                    shift[j] += right[j]
+        if method == INDEX_2 and m > 0:
+            _shift(table, n, by_q / by_u, lack, right, shift)
         for i in range(ns):
             right[i] = -lack[i]
         for k in range(m):
@@ -562,12 +631,14 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
             v[nq + i] += right[i]
         for k in range(m):
             multipliers[k] += right[ns + k]
+        _advance(table, n, h, y, control, work)
         norm = sqrt(square_norm(last, y, y, nq + ns, rtol, atol) / (nq + ns))
         if not isfinite(norm):
             return np.int32(OK), 0, 1.0
         if iteration > 0:
             speed = norm / before if before > 0.0 else 0.0
             settled = settled or norm == 0.0 or (speed < 1.0 and speed / (1.0 - speed) * norm < tolerance)
+            settled = settled or (speed > 0.3 and norm < _ROUNDING)
             if not settled and speed >= 0.99 and iteration > 1:
                 return np.int32(OK), 0, speed
         settled = settled or norm <= 1e-3 * tolerance
@@ -595,8 +666,18 @@ def finish(table, n, h, y, work, context):
         cut, x, multipliers = chord_q(loops), solutions(loops), floats(_row(table, n, NEW_MULTIPLIERS), m)
         for k in range(cut.shape[0]):
             new[n - cut.shape[0] + k] = cut[k]
-        for k in range(m):
-            x[nu + k] = -multipliers[k]
+        Y, kept, masked, opening = (
+            rows(loops),
+            kept_rows(loops),
+            masks(loops),
+            floats(_row(table, n, NEW_OPENING), m),
+        )
+        rates_only = ints(table[NONHOLONOMIC], m)
+        for r in range(kept.shape[0]):
+            k = kept[r]
+            if k >= 0:
+                x[nu + k] = -multipliers[k]
+                opening[k] = Y[r, VELOCITY] if masked[k] == 0 and rates_only[k] == 0 else 0.0
 
 
 @kernel
@@ -655,5 +736,7 @@ def accept(table, n, h, work):
     for i in range(ns):
         slope[i] = (a_new[i] - scaled[i]) / h
         a[i] = a_new[i]
+    opening, opened = floats(_row(table, n, OPENING), m), floats(_row(table, n, NEW_OPENING), m)
     for k in range(m):
         old[k] = new[k]
+        opening[k] = opened[k]
