@@ -85,6 +85,9 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 _OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
 # rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
 _SLOW, _SLOWEST = 0.02, 0.2
+# every second step (of the first few) that Newton's iteration does not solve is followed by a longer one: from next to a singular position no short
+# one leads away, each ends next to it as well
+_HOP = 3.0
 
 
 @kernel
@@ -170,7 +173,7 @@ def alpha_integrate(
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
-        h = control[STEP]
+        h, failures = control[STEP], 0
         while True:
             smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
             most = max_step
@@ -225,7 +228,8 @@ def alpha_integrate(
                     count[HAS_JACOBIAN] = 0
                     continue
                 rejected, failure = True, np.int32(NOT_CONVERGED)
-                h *= 0.5
+                failures += 1
+                h *= _HOP if closed and failures in (2, 4, 6) else 0.5
                 continue
             error = 0.0
             if not fixed:

@@ -525,13 +525,14 @@ def _solve(table, n, right):
 # ---------------------------------------------------------------- Newton's iteration
 @kernel
 def rescale_speeds(table, n, h, control, count):
-    """Index 3, a step of another size than the one before: the part of the speeds that opens the chains goes with its square.
+    """Index 3, a shorter step than the one before: the part of the speeds that opens the chains goes with its square.
 
     Positions that are closed need speeds that are not, by ERROR_Q h^2 times the slope of the accelerations; what a longer
-    step left of that a shorter one would have to take back at once, and its accelerations would jump.
+    step left of that a shorter one would have to take back at once, and its accelerations would jump. (A longer one
+    builds it up by itself; to enlarge it would enlarge what is left of an earlier jump as well.)
     """
     nq, ns, m, size, nu = sizes(table)
-    if count[HAS_PAST] == 0 or m == 0 or h == control[OLD_STEP]:
+    if count[HAS_PAST] == 0 or m == 0 or abs(h) >= abs(control[OLD_STEP]):
         return
     right, opening = floats(_row(table, n, RIGHT), size), floats(_row(table, n, OPENING), m)
     speed, moves = floats(_row(table, n, SPEEDS), nu), ints(table[MOVES], nu)
@@ -685,10 +686,13 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
     """Error of the step relative to the tolerance, its components in E5.
 
     From the slope of the auxiliary accelerations and its change since the step before; through Newton's matrix, which leaves
-    slow parts as they are, takes the part normal to the constraints out, and brings fast parts down to the size they have.
+    slow parts as they are, takes the part normal to the constraints out, and brings fast parts down to the size they have:
+    of positions only what is fast by stiffness, since what damping holds back they have moved all the same.
     """
     nq, ns, m, size, nu = sizes(table)
-    G, A_, P, M, J = _matrices(table, n)
+    G_, A_, P, M, J = _matrices(table, n)
+    G = floats2(G_, nu + ns, size)
+    by_q, by_u, by_x = factors(control, h)
     A, right, step = floats2(A_, nu, nu), floats(_row(table, n, RIGHT), size), floats(_row(table, n, MOVE), nu)
     a, a_new = floats(_row(table, n, SCALED), ns), floats(_row(table, n, NEW_AUXILIARY), ns)
     slope, e, new = floats(_row(table, n, SLOPE), ns), floats(work + 8 * n * E5, n), floats(work + 8 * n * NEW, n)
@@ -706,11 +710,16 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
                 bend = (now - slope[i]) / (0.5 * (h + control[OLD_STEP])) if count[HAS_PAST] == 1 else 0.0
                 x = control[ERROR_U if i < nu else ERROR_X] * h * h * h * bend
             if i >= nu:
-                right[i] = x
+                right[i] += x
             elif moves[i] != PRESCRIBED:
                 for j in range(nu):
-                    if moves[j] != PRESCRIBED:
-                        right[j] += A[i, j] * x
+                    right[j] += A[i, j] * x
+                if level == 0:
+                    for j in range(ns):
+                        right[j] += by_u * G[nu + i, j] * x
+        for j in range(nu):
+            if moves[j] == PRESCRIBED:
+                right[j] = 0.0
         _solve(table, n, right)
         if level == 0:
             for j in range(nu):
