@@ -27,6 +27,7 @@ from treemech.kinematics.views import body_work
 
 from .alpha_memory import FIXED, N_ROWS, N_TABLE, NU, TABLE
 from .alpha_step import (
+    INDEX_2,
     INDEX_3,
     accept,
     begin_step,
@@ -88,6 +89,7 @@ _SLOW, _SLOWEST = 0.02, 0.2
 # every second step (of the first few) that Newton's iteration does not solve is followed by a longer one: from next to a singular position no short
 # one leads away, each ends next to it as well
 _HOP = 3.0
+_SHORT = 1e-3  # part of the usual step below which a step is solved with the constraints of index 2
 
 
 @kernel
@@ -194,23 +196,25 @@ def alpha_integrate(
             elif not fixed and rest < 1.9 * abs(h):
                 h = 0.5 * (end - t)
             t_new = end if h == end - t else t + h
+            # residuals of positions, divided by the square of a step that is very short, would be rounding alone
+            index = INDEX_2 if abs(h) < _SHORT * control[USUAL_STEP] else method
             status = OK
             if count[HAS_JACOBIAN] == 0:
                 status = linearise(
-                    method, table, n, t, h, y, hooks[RANK] if closed else 0, control, count, work, rhs, hooks[JACOBIAN], context
+                    INDEX_2, table, n, t, h, y, hooks[RANK] if closed else 0, control, count, work, rhs, hooks[JACOBIAN], context
                 )
                 control[FACTORED_STEP] = 0.0
             iterations, rate = 0, 0.0
             if status == OK:
                 regular = True
                 if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
-                    regular = factorise(method, table, n, h, control, count, context)
+                    regular = factorise(index, table, n, h, control, count, context)
                 if regular:
                     begin_step(table, n, h, y, control, count, work)
-                    if method == INDEX_3:
+                    if index == INDEX_3:
                         rescale_speeds(table, n, h, control, count)
                     status, iterations, rate = newton(
-                        method, table, n, t, h, y, atol, control, count, work, rhs, context
+                        index, table, n, t, h, y, atol, control, count, work, rhs, context
                     )
             if status != OK and not lost(status):
                 control[TIME] = t
