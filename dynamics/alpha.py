@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """The integration loop of generalized-alpha, index 3 and index 2, compiled, the entry points by address.
 
-Same arguments, memory and pauses as `runge_kutta.integrate`; what the method needs besides is behind hooks[TABLE]
+Same arguments, memory and pauses as `runge_kutta.integrate`; what the method needs besides is behind hooks[ALPHA]
 (alpha_memory). Step sizes by the local error, of order 3; or of one size, without error control. Derivatives and factors are
 kept as long as Newton's iteration converges well with them. Closed chains are closed by the method itself, also where
 their constraints lose rank: nothing but Newton's matrix is ever solved.
@@ -25,7 +25,7 @@ from treemech.kinematics.status import (
 )
 from treemech.kinematics.views import body_work
 
-from .alpha_memory import FIXED, N_ROWS, N_TABLE, NU, TABLE
+from .alpha_memory import FIXED, N_ROWS, N_TABLE, NU
 from .alpha_step import (
     INDEX_2,
     INDEX_3,
@@ -45,6 +45,7 @@ from .loops import largest, note_spin
 from .runge_kutta import first_step
 from .stages import DOP853, copy, interpolate, lost, retract
 from .step_memory import (
+    ALPHA,
     CONTROLLED,
     DENSE,
     E5,
@@ -60,6 +61,7 @@ from .step_memory import (
     MONITOR,
     N_CONTROL,
     N_COUNT,
+    N_HOOKS,
     NEW,
     OLD,
     OLD_STEP,
@@ -86,8 +88,8 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 _OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
 # rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
 _SLOW, _SLOWEST = 0.02, 0.2
-# every second step (of the first few) that Newton's iteration does not solve is followed by a longer one: from next to a singular position no short
-# one leads away, each ends next to it as well
+# of the first few steps that Newton's iteration does not solve every second is followed by a longer one: from next to a
+# singular position no short one leads away, each ends next to it as well
 _HOP = 3.0
 _SHORT = 1e-3  # part of the usual step below which a step is solved with the constraints of index 2
 
@@ -109,7 +111,11 @@ def _hermite(n, h, y, work):
 @kernel
 def _close(n, m, t, y, rtol, atol, work, project, context):
     """Project the output in OUT, unless that moves it further than an interpolant may be off: near a singular position."""
-    out, raw, new = floats(work + 8 * n * OUT, n), floats(work + 8 * n * OLD, n), floats(work + 8 * n * NEW, n)
+    out, raw, new = (
+        floats(work + 8 * n * OUT, n),
+        floats(work + 8 * n * OLD, n),
+        floats(work + 8 * n * NEW, n),
+    )
     copy(work, OLD, n, out)
     fits = call_rhs(project, t, work + 8 * n * OUT, -1, context) == OK
     reach = 0.0
@@ -127,8 +133,8 @@ def alpha_integrate(
 ):  # fmt: skip
     """Integrate from control[TIME] to control[END]; a status. method: INDEX_3 or INDEX_2 of `alpha_step`."""
     control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
-    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, TABLE + 1)
-    table = ints(hooks[TABLE], N_TABLE)
+    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
+    table = ints(hooks[ALPHA], N_TABLE)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
     rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
@@ -154,7 +160,9 @@ def alpha_integrate(
             if fixed:
                 control[STEP] = max_step if end >= t else -max_step
             else:
-                status, control[STEP] = first_step(n, m, t, y, end, rtol, atol, max_step, 3, work, rhs, context)
+                status, control[STEP] = first_step(
+                    n, m, t, y, end, rtol, atol, max_step, 3, work, rhs, context
+                )
                 count[EVALUATIONS] += 1
                 if lost(status):
                     control[STEP] *= 1e-3
@@ -201,7 +209,19 @@ def alpha_integrate(
             status = OK
             if count[HAS_JACOBIAN] == 0:
                 status = linearise(
-                    INDEX_2, table, n, t, h, y, hooks[RANK] if closed else 0, control, count, work, rhs, hooks[JACOBIAN], context
+                    INDEX_2,
+                    table,
+                    n,
+                    t,
+                    h,
+                    y,
+                    hooks[RANK] if closed else 0,
+                    control,
+                    count,
+                    work,
+                    rhs,
+                    hooks[JACOBIAN],
+                    context,
                 )
                 control[FACTORED_STEP] = 0.0
             iterations, rate = 0, 0.0
@@ -270,7 +290,9 @@ def alpha_integrate(
             factor = min(2.0, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0))
             if rejected:
                 factor = min(1.0, factor)
-        slow = iterations > 1 and rate > (_SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + 0.5 * table[NU])))
+        slow = iterations > 1 and rate > (
+            _SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + 0.5 * table[NU]))
+        )
         if not slow and 1.0 <= factor < 1.2:
             factor = 1.0
         count[HAS_JACOBIAN] = 0 if slow else 1

@@ -1,7 +1,5 @@
 """The memory of generalized-alpha besides that of all methods (step_memory): what stands where. (Does not import numba.)"""
 
-# hooks: address of the table below
-TABLE = 9
 # the table (int64): address of the room; sizes of q, u, x, rows that may count; entry point of the residual with chords (0:
 # none); per speed the coordinate it moves, or EULER, or PRESCRIBED; number of triples of angular speeds, their table: first
 # Euler parameter, first speed, whether they are in the base of end a; per row whether it restricts rates only
@@ -16,7 +14,20 @@ ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXE
 # point left; residual, the same at the state of the Jacobian; pivots, sizes of rows; speeds for the size of this step, rates
 # P u + P0 at which the chains open at its start, at its end; then matrices, column by column: residual by q, u, x; A; P, row by
 # row; factors; Jacobian of a tree
-AUXILIARY, SCALED, NEW_AUXILIARY, SLOPE, MULTIPLIERS, NEW_MULTIPLIERS, RIGHT, SHIFT, MOVE, FOUND, RESIDUALS, START = range(12)
+(
+    AUXILIARY,
+    SCALED,
+    NEW_AUXILIARY,
+    SLOPE,
+    MULTIPLIERS,
+    NEW_MULTIPLIERS,
+    RIGHT,
+    SHIFT,
+    MOVE,
+    FOUND,
+    RESIDUALS,
+    START,
+) = range(12)
 PIVOTS, SIZES, SPEEDS, OPENING, NEW_OPENING, MATRICES = range(12, 18)
 
 
@@ -28,7 +39,14 @@ def row_size(n: int, nu: int, nx: int, rows: int) -> int:
 def room_size(n: int, nu: int, nx: int, rows: int) -> int:
     """Numbers in the room."""
     size = nu + nx + rows
-    return MATRICES * row_size(n, nu, nx, rows) + (2 * nu + nx) * size + nu * nu + rows * nu + size * size + n * n
+    return (
+        MATRICES * row_size(n, nu, nx, rows)
+        + (2 * nu + nx) * size
+        + nu * nu
+        + rows * nu
+        + size * size
+        + n * n
+    )
 
 
 def coefficients(rho: float) -> dict[int, float]:

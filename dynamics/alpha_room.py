@@ -56,7 +56,9 @@ class AlphaRoom:
 
 def radius(method: object) -> tuple[str, float]:
     """(name, spectral radius at infinity) of a method given as a name or a pair."""
-    name, rho = (method, RADIUS) if not isinstance(method, tuple) else method if len(method) == 2 else (method, 0.0)
+    name, rho = (
+        (method, RADIUS) if not isinstance(method, tuple) else method if len(method) == 2 else (method, 0.0)
+    )
     if isinstance(method, tuple) and (
         name not in ("alpha3", "alpha2") or not isinstance(rho, (int, float)) or not 0.0 <= rho <= 1.0
     ):

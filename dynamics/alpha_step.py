@@ -100,8 +100,13 @@ from .step_memory import (
 
 _EPSILON = 2.0**-52
 MOST_ITERATIONS = 10
-_SMALLEST = 0.1  # a number below counts as one of this size [m, rad, m/s, ...] when it is moved for a difference
-_CLOSED, _NEARLY_CLOSED = 1e-14, 1e-10  # a gap [m, rad] that is closed; that is if it does not shrink any more
+_SMALLEST = (
+    0.1  # a number below counts as one of this size [m, rad, m/s, ...] when it is moved for a difference
+)
+_CLOSED, _NEARLY_CLOSED = (
+    1e-14,
+    1e-10,
+)  # a gap [m, rad] that is closed; that is if it does not shrink any more
 _ROUNDING = 0.01  # an increment, relative to the tolerance, that does not shrink any more is rounding
 INDEX_3, INDEX_2 = 0, 1
 
@@ -381,9 +386,7 @@ def _differences(method, table, n, t, h, y, count, work, rhs, context):
             out[nq + k] = value + max(abs(value), _SMALLEST) * sqrt(_EPSILON)
             amount = out[nq + k] - value
         if status == OK:
-            status = _difference(
-                method, table, n, t, amount, G + 8 * size * j, count, work, rhs, context
-            )
+            status = _difference(method, table, n, t, amount, G + 8 * size * j, count, work, rhs, context)
         if j < nu:
             for i in range(nq):
                 out[i] = y[i]
@@ -572,6 +575,25 @@ def _shift(table, n, ratio, lack, right, shift):
 
 
 @kernel
+def _noise(table, n, h, y, atol, control, work):
+    """What the rounding of the rates makes of the state, relative to the tolerance; in E5, which is used up."""
+    nq, ns, m, size, nu = sizes(table)
+    by_q, by_u, by_x = factors(control, h)
+    v, last, step = (
+        floats(work + 8 * n * LAST, n),
+        floats(work + 8 * n * E5, n),
+        floats(_row(table, n, MOVE), nu),
+    )
+    for i in range(ns):
+        size_ = 16.0 * _EPSILON * v[nq + i]
+        last[nq + i] = (by_u if i < nu else by_x) * size_
+        if i < nu:
+            step[i] = by_q * size_
+    tangent(table, y, step, last)
+    return sqrt(square_norm(last, y, y, nq + ns, control[RTOL], atol) / (nq + ns))
+
+
+@kernel
 def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
     """Newton's iteration for the rates and multipliers at the end of the step; (status, iterations, rate), no iterations if it fails.
 
@@ -610,9 +632,7 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
         gap = 0.0
         if m > 0:
             gap = gaps(ints(context, N_LOOP_CONTEXT), right)
-        if settled and (
-            gap <= _CLOSED or (gap <= _NEARLY_CLOSED and gap > 0.3 * gap_before)
-        ):
+        if settled and (gap <= _CLOSED or (gap <= _NEARLY_CLOSED and gap > 0.3 * gap_before)):
             return np.int32(OK), max(iteration, 1), speed
         if iteration == MOST_ITERATIONS:
             break
@@ -639,7 +659,8 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
         if iteration > 0:
             speed = norm / before if before > 0.0 else 0.0
             settled = settled or norm == 0.0 or (speed < 1.0 and speed / (1.0 - speed) * norm < tolerance)
-            settled = settled or (speed > 0.3 and norm < _ROUNDING)
+            if not settled and speed > 0.3:
+                settled = norm < max(_ROUNDING, _noise(table, n, h, y, atol, control, work))
             if not settled and speed >= 0.99 and iteration > 1:
                 return np.int32(OK), 0, speed
         settled = settled or norm <= 1e-3 * tolerance
@@ -693,9 +714,17 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
     G_, A_, P, M, J = _matrices(table, n)
     G = floats2(G_, nu + ns, size)
     by_q, by_u, by_x = factors(control, h)
-    A, right, step = floats2(A_, nu, nu), floats(_row(table, n, RIGHT), size), floats(_row(table, n, MOVE), nu)
+    A, right, step = (
+        floats2(A_, nu, nu),
+        floats(_row(table, n, RIGHT), size),
+        floats(_row(table, n, MOVE), nu),
+    )
     a, a_new = floats(_row(table, n, SCALED), ns), floats(_row(table, n, NEW_AUXILIARY), ns)
-    slope, e, new = floats(_row(table, n, SLOPE), ns), floats(work + 8 * n * E5, n), floats(work + 8 * n * NEW, n)
+    slope, e, new = (
+        floats(_row(table, n, SLOPE), ns),
+        floats(work + 8 * n * E5, n),
+        floats(work + 8 * n * NEW, n),
+    )
     moves = ints(table[MOVES], nu)
     for i in range(n):
         e[i] = 0.0

@@ -58,7 +58,7 @@ class Integrator:
         loops = core.loops
         self.context = core.context_address if loops is None else data(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
-        self.hooks = np.zeros(m.N_HOOKS + 1, dtype=np.int64)
+        self.hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
         self.projects = loops is not None and loops.stabilise(closure.stabilisation)
         if loops is not None and self.projects:
             self.hooks[: m.SWITCH + 1] = (
@@ -77,7 +77,7 @@ class Integrator:
                     f"{method} closes the chains itself: it does not go with stabilisation={closure.stabilisation!r}."
                 )
             self.alpha = AlphaRoom(core, n)
-            self.hooks[alpha_memory.TABLE] = data(self.alpha.table)
+            self.hooks[m.ALPHA] = data(self.alpha.table)
             for place, value in alpha_memory.coefficients(rho).items():
                 self.control[place] = value
         self.use("DOP853" if method == "auto" else method)

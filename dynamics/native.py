@@ -25,6 +25,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "inverse_dynamics": [_N] * 7,
     "constraints": [_F, *[_N] * 5],
     "loop_rhs": [_F, _N, _N, _N],
+    "loop_residual": [_F, *[_N] * 3],
     "loop_project": [_F, *[_N] * 3],
     "loop_switch": [_F, *[_N] * 3],
     "loop_tangent": [_F, *[_N] * 3],
@@ -40,7 +41,6 @@ PROTOTYPES: dict[str, list[Any]] = {
     "loop_integrate": [_N] * 20,
     "adams_integrate": [_N] * 20,
     "radau_integrate": [_N] * 20,
-    "loop_residual": [_F, *[_N] * 3],
     "alpha_integrate": [_N] * 20,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
@@ -74,7 +74,7 @@ def _make(name: str) -> tuple[int, object]:
         started = time.process_time()
         from numba import cfunc
 
-        from .dev_entries import ENTRIES
+        from .entries import ENTRIES
 
         function: Any
         function, signature = ENTRIES[name]
