@@ -608,7 +608,7 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
     )
     lack, last = floats(_row(table, n, RESIDUALS), size), floats(work + 8 * n * E5, n)
     old, multipliers = floats(_row(table, n, MULTIPLIERS), m), floats(_row(table, n, NEW_MULTIPLIERS), m)
-    moves, rates_only = ints(table[MOVES], nu), ints(table[NONHOLONOMIC], m)
+    rates_only = ints(table[NONHOLONOMIC], m)
     by_q, by_u, by_x = factors(control, h)
     rtol = control[RTOL]
     tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))

@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.topology import TreemechError
+
 from . import alpha_memory, foreign_methods, native
 from . import step_memory as m
 from .alpha_room import AlphaRoom, radius
 from .core import Core, data
 from .tree_room import TreeDerivatives, not_differentiated
-from treemech.topology import TreemechError
 
 Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
