@@ -104,11 +104,14 @@ class Simulation:
         state : State
             Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
             next to it.
-        method : str
+        method : str or (str, float)
             Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
-            max_step). Stiff: "Radau" (order 5, implicit). "auto": DOP853 or Radau, whichever gets further. Of other
-            libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA",
-            "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed by DOP853, DP5 and auto.
+            max_step). Stiff: "Radau" (order 5, implicit); generalized-alpha (order 2, implicit), "alpha3" with the
+            constraints on positions, "alpha2" on positions and speeds, ("alpha3", 0.6) with a spectral radius at
+            infinity other than 0.8; steps of one size, without error control, if first_step == max_step. "auto": DOP853
+            or Radau, whichever gets further. Of other libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853",
+            "scipy:Radau", "scipy:BDF", "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular
+            positions are passed by DOP853, DP5, auto and alpha3.
         rtol : float
         atol : float, array (nq + nu,) or dict by name
             Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
