@@ -25,19 +25,10 @@ from treemech.kinematics.status import (
 )
 from treemech.kinematics.views import body_work
 
-from .alpha_memory import FIXED, N_ROWS, N_TABLE, NU
-from .alpha_step import (
-    INDEX_2,
-    INDEX_3,
-    accept,
-    begin_step,
-    estimate,
-    factorise,
-    finish,
-    linearise,
-    newton,
-    rescale_speeds,
-)
+from .alpha_memory import FIXED, N_ROWS, N_TABLE, NQ, NU
+from .alpha_residual import INDEX_2, INDEX_3, linearise
+from .alpha_state import begin_step
+from .alpha_step import CLOSED, accept, estimate, factorise, finish, newton, rescale_speeds
 from .closed_steps import GIVEN_UP, TURN, switches
 from .loop_plan import N_MONITOR, SPIN, STAGED
 from .loop_views import N_LOOP_CONTEXT
@@ -91,7 +82,19 @@ _SLOW, _SLOWEST = 0.02, 0.2
 # of the first few steps that Newton's iteration does not solve every second is followed by a longer one: from next to a
 # singular position no short one leads away, each ends next to it as well
 _HOP = 3.0
-_SHORT = 1e-3  # part of the usual step below which a step is solved with the constraints of index 2
+# part of the usual step below which a step is solved with the constraints of index 2: residuals of positions, divided by its
+# square, would be rounding alone
+_SHORT = 1e-3
+
+
+@kernel
+def _drowned(table, h, y, rtol, atol):
+    """Whether the rounding of closed positions, which index 3 divides by the step to find the speeds, exceeds their tolerance."""
+    nq, nu, total = table[NQ], table[NU], 0.0
+    for j in range(nq, nq + nu):
+        x = 40.0 * CLOSED / (abs(h) * (atol[j] + rtol * abs(y[j])))
+        total += x * x
+    return total > nu
 
 
 @kernel
@@ -131,7 +134,7 @@ def alpha_integrate(
     method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
     capacity, t_step_, y_step_, dense_, budget, hooks_,
 ):  # fmt: skip
-    """Integrate from control[TIME] to control[END]; a status. method: INDEX_3 or INDEX_2 of `alpha_step`."""
+    """Integrate from control[TIME] to control[END]; a status. method: INDEX_3 or INDEX_2."""
     control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
     table = ints(hooks[ALPHA], N_TABLE)
@@ -204,8 +207,9 @@ def alpha_integrate(
             elif not fixed and rest < 1.9 * abs(h):
                 h = 0.5 * (end - t)
             t_new = end if h == end - t else t + h
-            # residuals of positions, divided by the square of a step that is very short, would be rounding alone
             index = INDEX_2 if abs(h) < _SHORT * control[USUAL_STEP] else method
+            if index == INDEX_3 and closed and not fixed and _drowned(table, h, y, rtol, atol):
+                index = INDEX_2
             status = OK
             if count[HAS_JACOBIAN] == 0:
                 status = linearise(
