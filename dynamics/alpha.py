@@ -25,7 +25,7 @@ from treemech.kinematics.status import (
 )
 from treemech.kinematics.views import body_work
 
-from .alpha_memory import FIXED, N_ROWS, N_TABLE, NQ, NU
+from .alpha_memory import DROWNED, FIXED, N_ROWS, N_TABLE, NQ, NU
 from .alpha_residual import INDEX_2, INDEX_3, linearise
 from .alpha_state import begin_step
 from .alpha_step import CLOSED, accept, estimate, factorise, finish, newton, rescale_speeds
@@ -174,6 +174,7 @@ def alpha_integrate(
         if control[USUAL_STEP] == 0.0:
             control[USUAL_STEP] = abs(control[STEP])
         count[STARTED], count[HAS_JACOBIAN], count[HAS_PAST] = 1, 0, 0
+        control[DROWNED] = 0.0
         while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
             copy(y_out_, count[WRITTEN], n, y)
             count[WRITTEN] += 1
@@ -208,8 +209,11 @@ def alpha_integrate(
                 h = 0.5 * (end - t)
             t_new = end if h == end - t else t + h
             index = INDEX_2 if abs(h) < _SHORT * control[USUAL_STEP] else method
-            if index == INDEX_3 and closed and not fixed and _drowned(table, h, y, rtol, atol):
-                index = INDEX_2
+            if index == INDEX_3 and closed and not fixed:
+                if control[DROWNED] == 0.0 and _drowned(table, h, y, rtol, atol):
+                    control[DROWNED] = 1.0
+                if control[DROWNED] > 0.0:
+                    index = INDEX_2
             status = OK
             if count[HAS_JACOBIAN] == 0:
                 status = linearise(

@@ -7,8 +7,9 @@ ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC = range(
 N_TABLE = 10
 EULER, PRESCRIBED = -1, -2
 # control, in the room of Adams' past: of second-order equations alpha_m, alpha_f, beta, gamma; of first-order ones alpha_m,
-# gamma; factors of the local errors of q, u, x; whether steps have one size
-ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXED = range(13, 23)
+# gamma; factors of the local errors of q, u, x; whether steps have one size; whether
+# rounding has forced index 2 since the start
+ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXED, DROWNED = range(13, 24)
 # room: rows of `row_size` numbers: auxiliary accelerations a as the last step left them, for the size of this step, new;
 # their slope in the step before; multipliers, new ones; right side; shift of the position, displacement; what the entry
 # point left; residual, the same at the state of the Jacobian; pivots, sizes of rows; speeds for the size of this step, rates
