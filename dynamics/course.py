@@ -58,7 +58,7 @@ class Course:
         core: Core,
         t_span: tuple[float, float],
         y0: Floats,
-        method: str,
+        method: str | tuple[str, float],
         rtol: float,
         atol: Floats,
         t_eval: Floats | None,
@@ -74,6 +74,8 @@ class Course:
         self.first_step, self.dense = first_step, dense
         self.legs = legs(*t_span, breaks)
         self.run = Integrator(core, method, t_span[0], np.array(y0), rtol, atol, max_step, closure)
+        if first_step == max_step:
+            self.run.keep_step()
         self.automatic = Automatic(self.run) if method == "auto" else None
         self.stepwise = t_eval is None
         self.t_out = _NONE if t_eval is None else t_eval

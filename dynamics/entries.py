@@ -69,6 +69,7 @@ from treemech.kinematics.views import (
 )
 
 from .adams import adams_integrate
+from .alpha import alpha_integrate
 from .applied_loads import apply_efforts
 from .articulated import forward_dynamics as solve_tree
 from .composites import settle_points
@@ -388,6 +389,49 @@ def loop_rhs(t, y, dy, loops):
     return np.int32(OK)
 
 
+def loop_residual(t, y, dy, loops):
+    """As `loop_rhs`, backwards: for given rates of the speeds, in dy, the loads A ud - Q they need, in their place.
+
+    Prescribed speeds have the rates of their signals, and no load. Rates of all else as there; the constraint rows of the
+    state are left behind, the coordinates of the cut hinges settled.
+    """
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    status = _begin_loops(plan, chords, t, y)
+    if status != OK:
+        return np.int32(status)
+    q, u, ud = own_q(plan), own_u(plan), own_ud(plan)
+    W, S = body_work(plan), speed_work(plan)
+    status = evaluate_motion(plan, W, S, t, q, u)
+    if status != OK:
+        return np.int32(status)
+    tau, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
+    for k in range(nu):
+        ud[k] = tau[k]
+    turn_speeds(plan, q, ud, -1.0)
+    prescribed, values = prescriptions(plan), signal_values(plan)
+    for k in range(prescribed.shape[0]):
+        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+    load_tree(plan, W, S, ud, tau)
+    turn_speeds(plan, q, tau, 1.0)
+    coordinate_rates(plan, q, u, rates)
+    for k in range(prescribed.shape[0]):
+        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
+        tau[prescribed[k, PRESCRIBED_U]] = 0.0
+    origin_velocities(plan, W, S, u)
+    columns(plan, W, S)
+    failed = constraint_rows(plan, chords, W, S, t)
+    if failed >= 0:
+        return np.int32(CHORD_FAILED + 16 * failed)
+    if n_efforts(plan) > 0:
+        _state_rates(plan, dy)
+    settle(chords)
+    chord_rates(chords, floats(dy + 8 * (nq + nu + nz + n_audit(plan)), chord_q(chords).shape[0]))
+    return np.int32(OK)
+
+
 def loop_project(t, y, rank, loops):
     """The integrator state y onto the constraints.
 
@@ -698,6 +742,7 @@ ENTRIES = {
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
     "constraints": (constraints, _status(_f, *[_n] * 5)),
     "loop_rhs": (loop_rhs, _status(_f, _n, _n, _n)),
+    "loop_residual": (loop_residual, _status(_f, _n, _n, _n)),
     "loop_project": (loop_project, _status(_f, _n, _n, _n)),
     "loop_switch": (loop_switch, _status(_f, _n, _n, _n)),
     "loop_tangent": (loop_tangent, _status(_f, _n, _n, _n)),
@@ -713,4 +758,5 @@ ENTRIES = {
     "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
     "adams_integrate": (adams_integrate, _status(*[_n] * 20)),
     "radau_integrate": (radau_integrate, _status(*[_n] * 20)),
+    "alpha_integrate": (alpha_integrate, _status(*[_n] * 20)),
 }

@@ -5,8 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import foreign_methods, native
+from treemech.topology import TreemechError
+
+from . import alpha_memory, foreign_methods, native
 from . import step_memory as m
+from .alpha_room import AlphaRoom, radius
 from .core import Core, data
 from .tree_room import TreeDerivatives, has_jacobian
 
@@ -14,7 +17,7 @@ Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
 METHODS = {
     "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
-    "Adams": ("adams_integrate", 0),
+    "Adams": ("adams_integrate", 0), "alpha3": ("alpha_integrate", 0), "alpha2": ("alpha_integrate", 1),
 }  # fmt: skip
 NAMES = (*METHODS, "auto", *foreign_methods.NAMES)
 
@@ -41,10 +44,11 @@ class Integrator:
     """Memory of one run of the compiled integrator."""
 
     def __init__(
-        self, core: Core, method: str, t0: float, y: Floats, rtol: float, atol: Floats, max_step: float,
+        self, core: Core, method: str | tuple[str, float], t0: float, y: Floats, rtol: float, atol: Floats, max_step: float,
         closure: "Closure",
     ) -> None:  # fmt: skip
         n = len(y)
+        method, rho = radius(method)
         self.core, self.n = core, n
         self.control, self.count = np.zeros(m.N_CONTROL), np.zeros(m.N_COUNT, dtype=np.int64)
         self.y, self.atol = y, atol
@@ -63,11 +67,21 @@ class Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
-        if method in ("Radau", "auto") and has_jacobian(core):
+        if method in ("Radau", "auto", "alpha3", "alpha2") and has_jacobian(core):
             core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
             self.hooks[m.JACOBIAN] = core.jacobian_room.serve()
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
+        self.alpha: AlphaRoom | None = None
+        if METHODS.get(method, ("",))[0] == "alpha_integrate":
+            if closure.stabilisation != "default":
+                raise TreemechError(
+                    f"{method} closes the chains itself: it does not go with stabilisation={closure.stabilisation!r}."
+                )
+            self.alpha = AlphaRoom(core, n)
+            self.hooks[m.ALPHA] = data(self.alpha.table)
+            for place, value in alpha_memory.coefficients(rho).items():
+                self.control[place] = value
         self.use("DOP853" if method == "auto" else method)
 
     def use(self, method: str) -> None:
@@ -77,6 +91,11 @@ class Integrator:
         closed = self.loop == "integrate" and self.projects
         self.integrate = native.entry("loop_integrate" if closed else self.loop)
         self.count[m.HAS_JACOBIAN] = -1
+
+    def keep_step(self) -> None:
+        """Steps of one size, max_step, without error control, where the method can (generalized-alpha)."""
+        if self.loop == "alpha_integrate":
+            self.control[alpha_memory.FIXED] = 1.0
 
     @property
     def t(self) -> float:

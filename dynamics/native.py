@@ -25,6 +25,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "inverse_dynamics": [_N] * 7,
     "constraints": [_F, *[_N] * 5],
     "loop_rhs": [_F, _N, _N, _N],
+    "loop_residual": [_F, *[_N] * 3],
     "loop_project": [_F, *[_N] * 3],
     "loop_switch": [_F, *[_N] * 3],
     "loop_tangent": [_F, *[_N] * 3],
@@ -40,6 +41,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "loop_integrate": [_N] * 20,
     "adams_integrate": [_N] * 20,
     "radau_integrate": [_N] * 20,
+    "alpha_integrate": [_N] * 20,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

@@ -34,6 +34,8 @@ class RunMemory:
         self.arrays |= {
             "run.control": run.control, "run.count": run.count, "run.y": run.y, "run.work": run.work,
         }  # fmt: skip
+        if run.alpha is not None:
+            self.arrays["run.alpha"] = run.alpha.numbers
 
     def copy(self) -> Snapshot:
         place: dict[str, Any] = {"method": self.run.name, "selected": int(self.run.hooks[m.RANK])}

@@ -52,7 +52,7 @@ def integrate(
     core: Core,
     t_span: tuple[float, float],
     y0: Floats,
-    method: str,
+    method: str | tuple[str, float],
     rtol: float,
     atol: Floats,
     t_eval: Floats | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treemech.dynamics.alpha_room import radius
 from treemech.dynamics.core import Constraints
 from treemech.dynamics.integrator import NAMES, Closure, Released, Switch
 from treemech.dynamics.inverse_loops import driven_results
@@ -86,7 +87,7 @@ class Simulation:
         self,
         t_span: tuple[float, float],
         state: State | None = None,
-        method: str = "DOP853",
+        method: str | tuple[str, float] = "DOP853",
         rtol: float = 1e-6,
         atol: Any = None,
         t_eval: ArrayLike | None = None,
@@ -109,11 +110,14 @@ class Simulation:
         state : State
             Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
             next to it.
-        method : str
+        method : str or (str, float)
             Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
-            max_step). Stiff: "Radau" (order 5, implicit). "auto": DOP853 or Radau, whichever gets further. Of other
-            libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF", "scipy:LSODA",
-            "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed by DOP853, DP5 and auto.
+            max_step). Stiff: "Radau" (order 5, implicit); generalized-alpha (order 2, implicit), "alpha3" with the
+            constraints on positions, "alpha2" on positions and speeds, ("alpha3", 0.6) with a spectral radius at
+            infinity other than 0.8; steps of one size, without error control, if first_step == max_step. "auto": DOP853
+            or Radau, whichever gets further. Of other libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853",
+            "scipy:Radau", "scipy:BDF", "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular
+            positions are passed by DOP853, DP5, auto and alpha3.
         rtol : float
         atol : float, array (nq + nu,) or dict by name
             Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
@@ -146,7 +150,8 @@ class Simulation:
             becomes an `ElementError` with what was computed in its ``partial``.
         """
         mech = cast("Mechanism", self)
-        if method not in NAMES:
+        name, _ = radius(method)
+        if name not in NAMES:
             raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
         t0, t1 = _span(t_span)
         state = mech.assemble(t0) if state is None else state
@@ -205,7 +210,7 @@ class Simulation:
         def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
             return mech._results(t, q, u, cut, z, released)
 
-        run = Run.of_integration(mech.info, result, method, mech.core, results, mech.wiring.measures)
+        run = Run.of_integration(mech.info, result, name, mech.core, results, mech.wiring.measures)
         if on_singular == "warn" and run.singular:
             where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
             warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=2)

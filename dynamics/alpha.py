@@ -1,0 +1,348 @@
+# mypy: ignore-errors
+"""The integration loop of generalized-alpha, index 3 and index 2, compiled, the entry points by address.
+
+Same arguments, memory and pauses as `runge_kutta.integrate`; what the method needs besides is behind hooks[ALPHA]
+(alpha_memory). Step sizes by the local error, of order 3; or of one size, without error control. Derivatives and factors are
+kept as long as Newton's iteration converges well with them. Closed chains are closed by the method itself, also where
+their constraints lose rank: nothing but Newton's matrix is ever solved.
+"""
+
+from math import isfinite
+
+import numpy as np
+
+from treemech.kinematics.chord_plan import POSITION
+from treemech.kinematics.kernel import call_rhs, floats, floats2, ints, kernel
+from treemech.kinematics.plan import N_CONTEXT
+from treemech.kinematics.status import (
+    CHAIN_OPEN,
+    CHORD_SWITCHED,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    OK,
+    PAUSED,
+    STEP_TOO_SMALL,
+)
+from treemech.kinematics.views import body_work
+
+from .alpha_memory import DROWNED, FIXED, N_ROWS, N_TABLE, NQ, NU
+from .alpha_residual import INDEX_2, INDEX_3, linearise
+from .alpha_state import begin_step
+from .alpha_step import CLOSED, accept, estimate, factorise, finish, newton, rescale_speeds
+from .closed_steps import GIVEN_UP, TURN, switches
+from .loop_plan import N_MONITOR, SPIN, STAGED
+from .loop_views import N_LOOP_CONTEXT
+from .loops import largest, note_spin
+from .runge_kutta import first_step
+from .stages import DOP853, copy, interpolate, lost, retract
+from .step_memory import (
+    ALPHA,
+    CONTROLLED,
+    DENSE,
+    E5,
+    END,
+    EVALUATIONS,
+    FACTORED_STEP,
+    HAS_JACOBIAN,
+    HAS_PAST,
+    JACOBIAN,
+    LAST,
+    LAST_ERROR,
+    MAX_STEP,
+    MONITOR,
+    N_CONTROL,
+    N_COUNT,
+    N_HOOKS,
+    NEW,
+    OLD,
+    OLD_STEP,
+    OUT,
+    PENDING,
+    PROJECT,
+    RANK,
+    REJECTED,
+    REMEMBER,
+    REMEMBERING,
+    RTOL,
+    STAGE_TIME,
+    STARTED,
+    STEP,
+    STEPS,
+    SWITCH,
+    SWITCHED,
+    TIME,
+    USUAL_STEP,
+    WRITTEN,
+)
+
+_EPSILON, _TINY = 2.0**-52, 2.0**-1022
+_OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
+# rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
+_SLOW, _SLOWEST = 0.02, 0.2
+# of the first few steps that Newton's iteration does not solve every second is followed by a longer one: from next to a
+# singular position no short one leads away, each ends next to it as well
+_HOP = 3.0
+# part of the usual step below which a step is solved with the constraints of index 2: residuals of positions, divided by its
+# square, would be rounding alone
+_SHORT = 1e-3
+
+
+@kernel
+def _drowned(table, h, y, rtol, atol):
+    """Whether the rounding of closed positions, which index 3 divides by the step to find the speeds, exceeds their tolerance."""
+    nq, nu, total = table[NQ], table[NU], 0.0
+    for j in range(nq, nq + nu):
+        x = 40.0 * CLOSED / (abs(h) * (atol[j] + rtol * abs(y[j])))
+        total += x * x
+    return total > nu
+
+
+@kernel
+def _hermite(n, h, y, work):
+    """The cubic of values and rates at both ends, in the form of `stages.interpolate`."""
+    new, last, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
+    F = floats2(work + 8 * n * DENSE, 7, n)
+    for i in range(n):
+        d = new[i] - y[i]
+        F[0, i] = d
+        F[1, i] = h * rate[i] - d
+        F[2, i] = 2.0 * d - h * (last[i] + rate[i])
+        for r in range(3, 7):
+            F[r, i] = 0.0
+
+
+@kernel
+def _close(n, m, t, y, rtol, atol, work, project, context):
+    """Project the output in OUT, unless that moves it further than an interpolant may be off: near a singular position."""
+    out, raw, new = (
+        floats(work + 8 * n * OUT, n),
+        floats(work + 8 * n * OLD, n),
+        floats(work + 8 * n * NEW, n),
+    )
+    copy(work, OLD, n, out)
+    fits = call_rhs(project, t, work + 8 * n * OUT, -1, context) == OK
+    reach = 0.0
+    for i in range(m):
+        reach = max(reach, abs(new[i] - y[i]))
+    for i in range(m):
+        fits = fits and abs(out[i] - raw[i]) < 10.0 * (atol[i] + rtol * abs(raw[i])) + 0.05 * reach
+    if not fits:
+        copy(work, OUT, n, raw)
+
+
+def alpha_integrate(
+    method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
+    capacity, t_step_, y_step_, dense_, budget, hooks_,
+):  # fmt: skip
+    """Integrate from control[TIME] to control[END]; a status. method: INDEX_3 or INDEX_2."""
+    control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
+    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
+    table = ints(hooks[ALPHA], N_TABLE)
+    euler = ints(euler_, n_euler)
+    t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
+    rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
+    K, last, new = floats(work, n), floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
+    e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
+    m = count[CONTROLLED]
+    closed, fixed = table[N_ROWS] > 0, control[FIXED] > 0.0
+    monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
+    t = control[TIME]
+    if count[STARTED] == 0:
+        retract(y, K, euler, n_euler)
+        if closed:
+            monitor[STAGED] = 0.0
+        status = call_rhs(rhs, t, y_, work, context)
+        if status != OK:
+            return status
+        count[EVALUATIONS] += 1
+        for i in range(n):
+            if not isfinite(K[i]):
+                control[LAST_ERROR] = K[i]
+                return np.int32(NOT_FINITE + 16 * i)
+        if control[STEP] == 0.0 and end != t:
+            if fixed:
+                control[STEP] = max_step if end >= t else -max_step
+            else:
+                status, control[STEP] = first_step(
+                    n, m, t, y, end, rtol, atol, max_step, 3, work, rhs, context
+                )
+                count[EVALUATIONS] += 1
+                if lost(status):
+                    control[STEP] *= 1e-3
+                elif status != OK:
+                    return status
+        if control[USUAL_STEP] == 0.0:
+            control[USUAL_STEP] = abs(control[STEP])
+        count[STARTED], count[HAS_JACOBIAN], count[HAS_PAST] = 1, 0, 0
+        control[DROWNED] = 0.0
+        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
+            copy(y_out_, count[WRITTEN], n, y)
+            count[WRITTEN] += 1
+    direction = 1.0 if end >= t else -1.0
+    stored = 0
+    tried = 0
+    while (end - t) * direction > 0.0:
+        if tried >= budget or (n_out == 0 and stored >= capacity):
+            count[PENDING] = stored
+            return np.int32(PAUSED)
+        tried += 1
+        rejected, failure = False, np.int32(STEP_TOO_SMALL)
+        h, failures = control[STEP], 0
+        while True:
+            smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
+            most = max_step
+            if closed and not fixed and monitor[SPIN] > 0.0:
+                most = min(most, TURN / monitor[SPIN])
+            if abs(h) > most:
+                h = direction * most
+            if abs(h) < smallest:
+                if rejected:
+                    control[STEP] = h
+                    count[PENDING] = stored
+                    return failure
+                h = direction * smallest
+            # no short step at the end: residuals are divided by its square
+            rest = (end - t) * direction
+            if rest <= (1.0 + 1e-6 if fixed else 1.05) * abs(h):
+                h = end - t
+            elif not fixed and rest < 1.9 * abs(h):
+                h = 0.5 * (end - t)
+            t_new = end if h == end - t else t + h
+            index = INDEX_2 if abs(h) < _SHORT * control[USUAL_STEP] else method
+            if index == INDEX_3 and closed and not fixed:
+                if control[DROWNED] == 0.0 and _drowned(table, h, y, rtol, atol):
+                    control[DROWNED] = 1.0
+                if control[DROWNED] > 0.0:
+                    index = INDEX_2
+            status = OK
+            if count[HAS_JACOBIAN] == 0:
+                status = linearise(
+                    INDEX_2,
+                    table,
+                    n,
+                    t,
+                    h,
+                    y,
+                    hooks[RANK] if closed else 0,
+                    control,
+                    count,
+                    work,
+                    rhs,
+                    hooks[JACOBIAN],
+                    context,
+                )
+                control[FACTORED_STEP] = 0.0
+            iterations, rate = 0, 0.0
+            if status == OK:
+                regular = True
+                if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
+                    regular = factorise(index, table, n, h, control, count, context)
+                if regular:
+                    begin_step(table, n, h, y, control, count, work)
+                    if index == INDEX_3:
+                        rescale_speeds(table, n, h, control, count)
+                    status, iterations, rate = newton(
+                        index, table, n, t, h, y, atol, control, count, work, rhs, context
+                    )
+            if status != OK and not lost(status):
+                control[TIME] = t
+                control[STEP] = h
+                count[PENDING] = stored
+                return status
+            if lost(status):
+                rejected, failure = True, status
+                count[REJECTED] += 1
+                h *= 0.5
+                continue
+            if iterations == 0:
+                count[REJECTED] += 1
+                if count[HAS_JACOBIAN] == 1:
+                    count[HAS_JACOBIAN] = 0
+                    continue
+                rejected, failure = True, np.int32(NOT_CONVERGED)
+                failures += 1
+                h *= _HOP if closed and failures in (2, 4, 6) else 0.5
+                continue
+            error = 0.0
+            if not fixed:
+                error = estimate(table, n, m, h, y, atol, control, count, work)
+            control[LAST_ERROR] = error
+            if not error < 1.0:
+                rejected, failure = True, np.int32(STEP_TOO_SMALL)
+                count[REJECTED] += 1
+                shrink = 0.9 * error ** (-1.0 / 3.0)
+                h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
+                continue
+            finish(table, n, h, y, work, context)
+            if closed:
+                loops = ints(context, N_LOOP_CONTEXT)
+                if not largest(loops, POSITION) < _OPEN:
+                    rejected = True
+                    count[REJECTED] += 1
+                    h *= 0.5
+                    if abs(h) < GIVEN_UP * control[USUAL_STEP]:
+                        control[STEP], count[HAS_JACOBIAN] = h, 0
+                        count[PENDING] = stored
+                        return np.int32(CHAIN_OPEN)
+                    continue
+                if hooks[SWITCH] != 0 and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0:
+                    rejected = True
+                    count[REJECTED] += 1
+                    h *= 0.5
+                    continue
+                note_spin(ints(loops[0], N_CONTEXT), loops, body_work(ints(loops[0], N_CONTEXT)))
+            break
+        count[STEPS] += 1
+        factor = 1.0
+        if not fixed:
+            factor = min(2.0, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0))
+            if rejected:
+                factor = min(1.0, factor)
+        slow = iterations > 1 and rate > (
+            _SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + 0.5 * table[NU]))
+        )
+        if not slow and 1.0 <= factor < 1.2:
+            factor = 1.0
+        count[HAS_JACOBIAN] = 0 if slow else 1
+        usual = control[USUAL_STEP]
+        if not rejected or usual == 0.0:
+            control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
+        _hermite(n, h, y, work)
+        while n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0:
+            wish = t_out[count[WRITTEN]]
+            interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
+            retract(out, e5, euler, n_euler)
+            if closed:
+                _close(n, m, wish, y, rtol, atol, work, hooks[PROJECT], context)
+            copy(y_out_, count[WRITTEN], n, out)
+            count[WRITTEN] += 1
+        if dense_ != 0:
+            copy(dense_, 8 * stored, n, y)
+            for r in range(7):
+                copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (DENSE + r), n))
+        retract(new, last, euler, n_euler)
+        accept(table, n, h, work)
+        control[OLD_STEP], count[HAS_PAST] = h, 1
+        for i in range(n):
+            y[i] = new[i]
+            K[i] = last[i]
+        t = t_new
+        control[TIME] = control[STAGE_TIME] = t
+        control[STEP] = direction * max_step if fixed else h * factor
+        if hooks[REMEMBER] != 0:
+            status = call_rhs(hooks[REMEMBER], t, y_, y_, hooks[REMEMBERING])
+            if status != OK:
+                count[PENDING] = stored
+                return status
+        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
+            copy(y_out_, count[WRITTEN], n, y)
+            count[WRITTEN] += 1
+        if n_out == 0:
+            copy(y_step_, stored, n, y)
+            t_step[stored] = t
+            stored += 1
+        if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
+            count[PENDING] = stored
+            return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
+    count[PENDING] = stored
+    return np.int32(OK)

@@ -1,0 +1,407 @@
+# mypy: ignore-errors
+"""One step of generalized-alpha: Newton's iteration for the rates and multipliers at its end, error estimate.
+
+Index 3 closes the positions; index 2 the speeds, and by a shift the positions as well (Gear, Gupta and Leimkuhler). Residuals are
+divided by what their unknown is multiplied with (Bottasso), so that Newton's matrix has entries of the size of A and P, however
+small the step.
+"""
+
+from math import (
+    isfinite,
+    sqrt,
+)
+
+import numpy as np
+
+from treemech.kinematics.chord_plan import (
+    VELOCITY,
+)
+from treemech.kinematics.chord_views import (
+    chord_q,
+    rows,
+)
+from treemech.kinematics.kernel import (
+    floats,
+    floats2,
+    ints,
+    kernel,
+)
+from treemech.kinematics.status import (
+    CHAIN_OPEN,
+    OK,
+)
+
+from .alpha_memory import (
+    AUXILIARY,
+    ERROR_Q,
+    ERROR_U,
+    ERROR_X,
+    FOUND,
+    MATRICES,
+    MOVE,
+    MOVES,
+    MULTIPLIERS,
+    NEW_AUXILIARY,
+    NEW_MULTIPLIERS,
+    NEW_OPENING,
+    NONHOLONOMIC,
+    OPENING,
+    PIVOTS,
+    PRESCRIBED,
+    RESIDUALS,
+    RIGHT,
+    SCALED,
+    SHIFT,
+    SIZES,
+    SLOPE,
+    SPEEDS,
+)
+from .alpha_residual import (
+    INDEX_2,
+    INDEX_3,
+    gaps,
+    residual,
+)
+from .alpha_state import (
+    advance,
+    factors,
+    matrices,
+    predict,
+    row_of,
+    sizes,
+    tangent,
+)
+from .loop_views import (
+    N_LOOP_CONTEXT,
+    kept_rows,
+    masks,
+    solutions,
+)
+from .lu import (
+    factor,
+    solve,
+)
+from .stages import (
+    square_norm,
+)
+from .step_memory import (
+    E5,
+    EVALUATIONS,
+    FACTORED_STEP,
+    FACTORISATIONS,
+    HAS_PAST,
+    LAST,
+    NEW,
+    OLD_STEP,
+    RTOL,
+    STAGE_TIME,
+)
+
+_EPSILON = 2.0**-52
+MOST_ITERATIONS = 10
+# a gap [m, rad] that is closed; that is if it does not shrink any more
+CLOSED, _NEARLY_CLOSED = 1e-14, 1e-10
+_ROUNDING = 0.01  # an increment, relative to the tolerance, that does not shrink any more is rounding
+
+
+@kernel
+def factorise(method, table, n, h, control, count, context):
+    """LU factors of Newton's matrix for steps of size h; whether that went well."""
+    nq, ns, m, size, nu = sizes(table)
+    G_, A_, P_, M_, J = matrices(table, n)
+    G, A, P, M = floats2(G_, nu + ns, size), floats2(A_, nu, nu), floats2(P_, m, nu), floats2(M_, size, size)
+    moves, rates_only = ints(table[MOVES], nu), ints(table[NONHOLONOMIC], m)
+    by_q, by_u, by_x = factors(control, h)
+    for j in range(size):
+        for i in range(size):
+            M[j, i] = 0.0
+    for j in range(nu):
+        for i in range(ns):
+            M[j, i] = by_u * G[nu + j, i] + by_q * G[j, i]
+        for i in range(nu):
+            M[j, i] += A[j, i]
+    for j in range(nu, ns):
+        for i in range(ns):
+            M[j, i] = by_x * G[nu + j, i]
+        M[j, j] += 1.0
+    if m > 0:
+        masked = masks(ints(context, N_LOOP_CONTEXT))
+        for k in range(m):
+            if masked[k] == 1:
+                M[ns + k, ns + k] = 1.0
+                continue
+            bent = 0.0 if method == INDEX_3 and rates_only[k] == 0 else by_q / by_u
+            for j in range(nu):
+                M[j, ns + k] = P[k, j] + bent * G[j, ns + k]
+                M[ns + k, j] = -P[k, j]
+    for j in range(nu):
+        if moves[j] == PRESCRIBED:
+            for i in range(size):
+                M[i, j] = 0.0
+                M[j, i] = 0.0
+            M[j, j] = 1.0
+    count[FACTORISATIONS] += 1
+    control[FACTORED_STEP] = h
+    return factor(M, size, ints(row_of(table, n, PIVOTS), size), floats(row_of(table, n, SIZES), size))
+
+
+@kernel
+def _solve(table, n, right):
+    """right = M^-1 right"""
+    nq, ns, m, size, nu = sizes(table)
+    G, A, P, M_, J = matrices(table, n)
+    solve(floats2(M_, size, size), size, ints(row_of(table, n, PIVOTS), size), right)
+
+
+@kernel
+def rescale_speeds(table, n, h, control, count):
+    """Index 3, a shorter step than the one before: the part of the speeds that opens the chains goes with its square.
+
+    Positions that are closed need speeds that are not, by ERROR_Q h^2 times the slope of the accelerations; what a longer
+    step left of that a shorter one would have to take back at once, and its accelerations would jump. (A longer one
+    builds it up by itself; to enlarge it would enlarge what is left of an earlier jump as well.)
+    """
+    nq, ns, m, size, nu = sizes(table)
+    if count[HAS_PAST] == 0 or m == 0 or abs(h) >= abs(control[OLD_STEP]):
+        return
+    right, opening = floats(row_of(table, n, RIGHT), size), floats(row_of(table, n, OPENING), m)
+    speed, moves = floats(row_of(table, n, SPEEDS), nu), ints(table[MOVES], nu)
+    ratio = h / control[OLD_STEP]
+    for i in range(ns):
+        right[i] = 0.0
+    for k in range(m):
+        right[ns + k] = (ratio * ratio - 1.0) * opening[k]
+    _solve(table, n, right)
+    for j in range(nu):
+        if moves[j] != PRESCRIBED:
+            speed[j] += right[j]
+
+
+@kernel
+def _shift(table, n, ratio, lack, right, shift):
+    """Add what closes the gaps, which stand in `right`, in the metric of Newton's matrix; the residual follows.
+
+    The step of the speeds to come moves the position as well: by the ratio of their factors.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    G, moves, rates_only = (
+        floats2(row_of(table, n, MATRICES), nu + ns, size),
+        ints(table[MOVES], nu),
+        ints(table[NONHOLONOMIC], m),
+    )
+    for k in range(m - 1, -1, -1):
+        right[ns + k] = 0.0 if rates_only[k] == 1 else ratio * lack[ns + k] - right[k]
+    for i in range(ns):
+        right[i] = 0.0
+    _solve(table, n, right)
+    for j in range(nu):
+        if moves[j] != PRESCRIBED:
+            shift[j] += right[j]
+            for i in range(size):
+                lack[i] += G[j, i] * right[j]
+
+
+@kernel
+def _noise(table, n, h, y, atol, control, work):
+    """What the rounding of the rates makes of the state, relative to the tolerance; in E5, which is used up."""
+    nq, ns, m, size, nu = sizes(table)
+    by_q, by_u, by_x = factors(control, h)
+    v, last, step = (
+        floats(work + 8 * n * LAST, n),
+        floats(work + 8 * n * E5, n),
+        floats(row_of(table, n, MOVE), nu),
+    )
+    for i in range(ns):
+        size_ = 16.0 * _EPSILON * v[nq + i]
+        last[nq + i] = (by_u if i < nu else by_x) * size_
+        if i < nu:
+            step[i] = by_q * size_
+    tangent(table, y, step, last)
+    return sqrt(square_norm(last, y, y, nq + ns, control[RTOL], atol) / (nq + ns))
+
+
+@kernel
+def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
+    """Newton's iteration for the rates and multipliers at the end of the step; (status, iterations, rate), no iterations if it fails.
+
+    The last increment of the state is left in E5. With chords it ends where the positions are closed to rounding.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    v, new = floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
+    shift, right, step = (
+        floats(row_of(table, n, SHIFT), nu),
+        floats(row_of(table, n, RIGHT), size),
+        floats(row_of(table, n, MOVE), nu),
+    )
+    lack, last = floats(row_of(table, n, RESIDUALS), size), floats(work + 8 * n * E5, n)
+    old, multipliers = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+    rates_only = ints(table[NONHOLONOMIC], m)
+    by_q, by_u, by_x = factors(control, h)
+    rtol = control[RTOL]
+    tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))
+    predict(table, n, h, y, control, work)
+    for i in range(n):
+        last[i] = 0.0
+    for k in range(m):
+        multipliers[k] = old[k]
+    speed, before, gap_before, settled = 0.0, 0.0, 1e300, False
+    control[STAGE_TIME] = t + h
+    for iteration in range(MOST_ITERATIONS + 1):
+        status = residual(
+            method, table, n, t + h, work + 8 * n * NEW, work + 8 * n * LAST, multipliers,
+            row_of(table, n, RESIDUALS), rhs, context,
+        )  # fmt: skip
+        count[EVALUATIONS] += 1
+        if status == CHAIN_OPEN:
+            return np.int32(OK), 0, speed
+        if status != OK:
+            return status, 0, speed
+        gap = 0.0
+        if m > 0:
+            gap = gaps(ints(context, N_LOOP_CONTEXT), right)
+        if settled and (gap <= CLOSED or (gap <= _NEARLY_CLOSED and gap > 0.3 * gap_before)):
+            return np.int32(OK), max(iteration, 1), speed
+        if iteration == MOST_ITERATIONS:
+            break
+        gap_before = gap
+        if method == INDEX_2 and m > 0:
+            _shift(table, n, by_q / by_u, lack, right, shift)
+        for i in range(ns):
+            right[i] = -lack[i]
+        for k in range(m):
+            right[ns + k] = -lack[ns + k] / (by_q if method == INDEX_3 and rates_only[k] == 0 else by_u)
+        _solve(table, n, right)
+        for j in range(nu):
+            step[j] = by_q * right[j]
+        tangent(table, new, step, last)
+        for i in range(ns):
+            last[nq + i] = (by_u if i < nu else by_x) * right[i]
+            v[nq + i] += right[i]
+        for k in range(m):
+            multipliers[k] += right[ns + k]
+        advance(table, n, h, y, control, work)
+        norm = sqrt(square_norm(last, y, y, nq + ns, rtol, atol) / (nq + ns))
+        if not isfinite(norm):
+            return np.int32(OK), 0, 1.0
+        if iteration > 0:
+            speed = norm / before if before > 0.0 else 0.0
+            settled = settled or norm == 0.0 or (speed < 1.0 and speed / (1.0 - speed) * norm < tolerance)
+            if not settled and speed > 0.3:
+                settled = norm < max(_ROUNDING, _noise(table, n, h, y, atol, control, work))
+            if not settled and speed >= 0.99 and iteration > 1:
+                return np.int32(OK), 0, speed
+        settled = settled or norm <= 1e-3 * tolerance
+        before = norm
+    return np.int32(OK), 0, speed
+
+
+@kernel
+def finish(table, n, h, y, work, context):
+    """Rates and state at the end of the step that no iteration was needed for: q', the audit, cut hinges."""
+    nq, ns, m, size, nu = sizes(table)
+    new, last, rate, found = (
+        floats(work + 8 * n * NEW, n),
+        floats(work + 8 * n * LAST, n),
+        floats(work, n),
+        floats(row_of(table, n, FOUND), n),
+    )
+    for i in range(nq):
+        last[i] = found[i]
+    for i in range(nq + ns, n):
+        last[i] = found[i]
+        new[i] = y[i] + 0.5 * h * (rate[i] + last[i])
+    if m > 0:
+        loops = ints(context, N_LOOP_CONTEXT)
+        cut, x, multipliers = chord_q(loops), solutions(loops), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+        for k in range(cut.shape[0]):
+            new[n - cut.shape[0] + k] = cut[k]
+        Y, kept, masked, opening = (
+            rows(loops),
+            kept_rows(loops),
+            masks(loops),
+            floats(row_of(table, n, NEW_OPENING), m),
+        )
+        rates_only = ints(table[NONHOLONOMIC], m)
+        for r in range(kept.shape[0]):
+            k = kept[r]
+            if k >= 0:
+                x[nu + k] = -multipliers[k]
+                opening[k] = Y[r, VELOCITY] if masked[k] == 0 and rates_only[k] == 0 else 0.0
+
+
+@kernel
+def estimate(table, n, m_controlled, h, y, atol, control, count, work):
+    """Error of the step relative to the tolerance, its components in E5.
+
+    From the slope of the auxiliary accelerations and its change since the step before; through Newton's matrix, which leaves
+    slow parts as they are, takes the part normal to the constraints out, and brings fast parts down to the size they have:
+    of positions only what is fast by stiffness, since what damping holds back they have moved all the same.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    G_, A_, P, M, J = matrices(table, n)
+    G = floats2(G_, nu + ns, size)
+    by_q, by_u, by_x = factors(control, h)
+    A, right, step = (
+        floats2(A_, nu, nu),
+        floats(row_of(table, n, RIGHT), size),
+        floats(row_of(table, n, MOVE), nu),
+    )
+    a, a_new = floats(row_of(table, n, SCALED), ns), floats(row_of(table, n, NEW_AUXILIARY), ns)
+    slope, e, new = (
+        floats(row_of(table, n, SLOPE), ns),
+        floats(work + 8 * n * E5, n),
+        floats(work + 8 * n * NEW, n),
+    )
+    moves = ints(table[MOVES], nu)
+    for i in range(n):
+        e[i] = 0.0
+    for level in range(2):
+        for i in range(size):
+            right[i] = 0.0
+        for i in range(ns):
+            now = (a_new[i] - a[i]) / h
+            if level == 0:
+                x = control[ERROR_Q] * h * h * h * now if i < nu else 0.0
+            else:
+                bend = (now - slope[i]) / (0.5 * (h + control[OLD_STEP])) if count[HAS_PAST] == 1 else 0.0
+                x = control[ERROR_U if i < nu else ERROR_X] * h * h * h * bend
+            if i >= nu:
+                right[i] += x
+            elif moves[i] != PRESCRIBED:
+                for j in range(nu):
+                    right[j] += A[i, j] * x
+                if level == 0:
+                    for j in range(ns):
+                        right[j] += by_u * G[nu + i, j] * x
+        for j in range(nu):
+            if moves[j] == PRESCRIBED:
+                right[j] = 0.0
+        _solve(table, n, right)
+        if level == 0:
+            for j in range(nu):
+                step[j] = right[j]
+            tangent(table, new, step, e)
+        else:
+            for i in range(ns):
+                e[nq + i] = right[i]
+    return sqrt(square_norm(e, y, new, m_controlled, control[RTOL], atol) / m_controlled)
+
+
+@kernel
+def accept(table, n, h, work):
+    """The memory of the method for the next step."""
+    nq, ns, m, size, nu = sizes(table)
+    a, scaled, a_new = (
+        floats(row_of(table, n, AUXILIARY), ns),
+        floats(row_of(table, n, SCALED), ns),
+        floats(row_of(table, n, NEW_AUXILIARY), ns),
+    )
+    slope = floats(row_of(table, n, SLOPE), ns)
+    old, new = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+    for i in range(ns):
+        slope[i] = (a_new[i] - scaled[i]) / h
+        a[i] = a_new[i]
+    opening, opened = floats(row_of(table, n, OPENING), m), floats(row_of(table, n, NEW_OPENING), m)
+    for k in range(m):
+        old[k] = new[k]
+        opening[k] = opened[k]
