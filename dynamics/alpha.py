@@ -85,6 +85,7 @@ _HOP = 3.0
 # part of the usual step below which a step is solved with the constraints of index 2: residuals of positions, divided by its
 # square, would be rounding alone
 _SHORT = 1e-3
+_LEAST = 1e-3  # part of the step of one size below which a step that is not solved is given up
 
 
 @kernel
@@ -195,12 +196,12 @@ def alpha_integrate(
                 most = min(most, TURN / monitor[SPIN])
             if abs(h) > most:
                 h = direction * most
-            if abs(h) < smallest:
+            if abs(h) < (max(smallest, _LEAST * max_step) if fixed else smallest):
                 if rejected:
                     control[STEP] = h
                     count[PENDING] = stored
                     return failure
-                h = direction * smallest
+                h = direction * max(smallest, abs(h))
             # no short step at the end: residuals are divided by its square
             rest = (end - t) * direction
             if rest <= (1.0 + 1e-6 if fixed else 1.05) * abs(h):
