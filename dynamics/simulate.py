@@ -106,7 +106,7 @@ def _result(course: Course) -> Integration:
     t = np.concatenate(course.t) if course.stepwise else course.t_out[:written].copy()
     y = np.concatenate(course.y) if course.stepwise else course.y_out[:written]
     result = Integration(
-        t, y, course.status, "", course.failure, interrupted=course.interrupted,
+        t, y, course.status, failure=course.failure, interrupted=course.interrupted,
         n_evaluations=int(run.count[m.EVALUATIONS]),
         n_steps=int(run.count[m.STEPS]),
         n_rejected=int(run.count[m.REJECTED]),
