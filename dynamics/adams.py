@@ -7,7 +7,7 @@ memory and pauses as `runge_kutta.integrate`. With chords a step that is accepte
 constraints, and the differences go on from there.
 """
 
-from math import isfinite, sqrt
+from math import sqrt
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from treemech.kinematics.kernel import call_rhs, floats, floats2, ints, kernel
 from treemech.kinematics.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
-    NOT_FINITE,
     OK,
     PAUSED,
     SINGULAR_POSITION,
@@ -24,8 +23,7 @@ from treemech.kinematics.status import (
 
 from .closed_steps import GIVEN_UP, TURN, onto_constraints, switches
 from .loop_plan import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
-from .runge_kutta import first_step
-from .stages import DOP853, copy, interpolate, lost, remember, retract, square_norm
+from .stages import lost, remember, retract, square_norm
 from .step_memory import (
     BETA,
     CONTROLLED,
@@ -44,7 +42,6 @@ from .step_memory import (
     NEW,
     NEW_RATE,
     ORDER,
-    OUT,
     PAST,
     PENDING,
     PROJECT,
@@ -63,8 +60,16 @@ from .step_memory import (
     SWITCHED,
     TIME,
     USUAL_STEP,
-    WRITTEN,
     G,
+)
+from .step_output import (
+    begin,
+    note_usual_step,
+    wanted,
+    write_interpolant,
+    write_reached,
+    write_step,
+    write_within,
 )
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
@@ -218,38 +223,22 @@ def adams_integrate(
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-    rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
-    K, last, new = floats(work, n), floats(work + 8 * n * NEW_RATE, n), floats(work + 8 * n * NEW, n)
-    e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
+    end, max_step = control[END], control[MAX_STEP]
+    last, new = floats(work + 8 * n * NEW_RATE, n), floats(work + 8 * n * NEW, n)
     m = count[CONTROLLED]
     closed = hooks[PROJECT] != 0
     monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
     t = control[TIME]
     if count[STARTED] == 0:
-        retract(y, K, euler, n_euler)
         if closed:
             monitor[STAGED] = 0.0
-        status = call_rhs(rhs, t, y_, work, context)
+        status = begin(n, 2, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
         if status != OK:
             return status
-        count[EVALUATIONS] += 1
-        for i in range(n):
-            if not isfinite(K[i]):
-                control[LAST_ERROR] = K[i]
-                return np.int32(NOT_FINITE + 16 * i)
-        if control[STEP] == 0.0 and end != t:
-            status, control[STEP] = first_step(n, m, t, y, end, rtol, atol, max_step, 2, work, rhs, context)
-            count[EVALUATIONS] += 1
-            if status != OK:
-                return status
-        if control[USUAL_STEP] == 0.0:
-            control[USUAL_STEP] = abs(control[STEP])
-        count[STARTED], count[STARTING] = 1, 1
+        count[STARTING] = 1
         count[ORDER], count[STEADY], count[N_PAST] = 1, 0, 0
         control[PAST] = t
-        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-            copy(y_out_, count[WRITTEN], n, y)
-            count[WRITTEN] += 1
+        write_reached(n, t, y, n_out, t_out, y_out_, count)
     direction = 1.0 if end >= t else -1.0
     stored = 0
     tried = 0
@@ -330,29 +319,21 @@ def adams_integrate(
                 count[PENDING] = stored
                 return np.int32(CHAIN_OPEN)
         count[STEPS] += 1
-        wanted = n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
+        inside = dense_ != 0 or wanted(t_new, n_out, t_out, control, count)
         retract(new, last, euler, n_euler)
-        if wanted or dense_ != 0:
+        if inside:
             _ends(n, h, y, work)
         _shift(n, min(k, count[N_PAST]), control, work)
-        if wanted or dense_ != 0:
+        if inside:
             _within(n, t, h, k, y, control, work)
-        while wanted:
-            wish = t_out[count[WRITTEN]]
-            interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
-            retract(out, e5, euler, n_euler)
-            if closed:
-                status = call_rhs(hooks[PROJECT], wish, work + 8 * n * OUT, -1, context)
-                if status != OK:
-                    count[PENDING] = stored
-                    return status
-            copy(y_out_, count[WRITTEN], n, out)
-            count[WRITTEN] += 1
-            wanted = count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
+        status = write_within(
+            n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks[PROJECT], context
+        )
+        if status != OK:
+            count[PENDING] = stored
+            return status
         if dense_ != 0:
-            copy(dense_, 8 * stored, n, y)
-            for r in range(7):
-                copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (DENSE + r), n))
+            write_interpolant(dense_, stored, n, y, work)
         for i in range(n):
             y[i] = new[i]
         if hooks[REMEMBER] != 0:
@@ -364,9 +345,7 @@ def adams_integrate(
             control[PAST + j] = control[PAST + j - 1]
         control[PAST] = t_new
         count[N_PAST] = min(count[N_PAST] + 1, HIGHEST + 1)
-        usual = control[USUAL_STEP]
-        if failures == 0 or usual == 0.0:
-            control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
+        note_usual_step(h, failures > 0, control)
         # order (III.7): lower where that is as good, higher after as many equal steps if it is better
         count[STEADY] += 1
         order = k
@@ -399,13 +378,7 @@ def adams_integrate(
         t = t_new
         control[TIME] = t
         control[STEP] = h * factor
-        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-            copy(y_out_, count[WRITTEN], n, y)
-            count[WRITTEN] += 1
-        if n_out == 0:
-            copy(y_step_, stored, n, y)
-            t_step[stored] = t
-            stored += 1
+        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
         if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
             count[PENDING] = stored
             return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))

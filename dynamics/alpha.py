@@ -7,8 +7,6 @@ kept as long as Newton's iteration converges well with them. Closed chains are c
 their constraints lose rank: nothing but Newton's matrix is ever solved.
 """
 
-from math import isfinite
-
 import numpy as np
 
 from treemech.kinematics.chord_plan import POSITION
@@ -18,7 +16,6 @@ from treemech.kinematics.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
     NOT_CONVERGED,
-    NOT_FINITE,
     OK,
     PAUSED,
     STEP_TOO_SMALL,
@@ -33,7 +30,6 @@ from .closed_steps import GIVEN_UP, TURN, switches
 from .loop_plan import N_MONITOR, SPIN, STAGED
 from .loop_views import N_LOOP_CONTEXT
 from .loops import largest, note_spin
-from .runge_kutta import first_step
 from .stages import DOP853, copy, interpolate, lost, retract
 from .step_memory import (
     ALPHA,
@@ -41,7 +37,6 @@ from .step_memory import (
     DENSE,
     E5,
     END,
-    EVALUATIONS,
     FACTORED_STEP,
     HAS_JACOBIAN,
     HAS_PAST,
@@ -74,6 +69,7 @@ from .step_memory import (
     USUAL_STEP,
     WRITTEN,
 )
+from .step_output import begin, note_usual_step, wanted, write_interpolant, write_reached, write_step
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 _OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
@@ -149,36 +145,16 @@ def alpha_integrate(
     monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
     t = control[TIME]
     if count[STARTED] == 0:
-        retract(y, K, euler, n_euler)
         if closed:
             monitor[STAGED] = 0.0
-        status = call_rhs(rhs, t, y_, work, context)
+        if fixed and control[STEP] == 0.0:
+            control[STEP] = max_step if end >= t else -max_step
+        status = begin(n, 3, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
         if status != OK:
             return status
-        count[EVALUATIONS] += 1
-        for i in range(n):
-            if not isfinite(K[i]):
-                control[LAST_ERROR] = K[i]
-                return np.int32(NOT_FINITE + 16 * i)
-        if control[STEP] == 0.0 and end != t:
-            if fixed:
-                control[STEP] = max_step if end >= t else -max_step
-            else:
-                status, control[STEP] = first_step(
-                    n, m, t, y, end, rtol, atol, max_step, 3, work, rhs, context
-                )
-                count[EVALUATIONS] += 1
-                if lost(status):
-                    control[STEP] *= 1e-3
-                elif status != OK:
-                    return status
-        if control[USUAL_STEP] == 0.0:
-            control[USUAL_STEP] = abs(control[STEP])
-        count[STARTED], count[HAS_JACOBIAN], count[HAS_PAST] = 1, 0, 0
+        count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
         control[DROWNED] = 0.0
-        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-            copy(y_out_, count[WRITTEN], n, y)
-            count[WRITTEN] += 1
+        write_reached(n, t, y, n_out, t_out, y_out_, count)
     direction = 1.0 if end >= t else -1.0
     stored = 0
     tried = 0
@@ -305,11 +281,9 @@ def alpha_integrate(
         if not slow and 1.0 <= factor < 1.2:
             factor = 1.0
         count[HAS_JACOBIAN] = 0 if slow else 1
-        usual = control[USUAL_STEP]
-        if not rejected or usual == 0.0:
-            control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
+        note_usual_step(h, rejected, control)
         _hermite(n, h, y, work)
-        while n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0:
+        while wanted(t_new, n_out, t_out, control, count):
             wish = t_out[count[WRITTEN]]
             interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
             retract(out, e5, euler, n_euler)
@@ -318,9 +292,7 @@ def alpha_integrate(
             copy(y_out_, count[WRITTEN], n, out)
             count[WRITTEN] += 1
         if dense_ != 0:
-            copy(dense_, 8 * stored, n, y)
-            for r in range(7):
-                copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (DENSE + r), n))
+            write_interpolant(dense_, stored, n, y, work)
         retract(new, last, euler, n_euler)
         accept(table, n, h, work)
         control[OLD_STEP], count[HAS_PAST] = h, 1
@@ -335,13 +307,7 @@ def alpha_integrate(
             if status != OK:
                 count[PENDING] = stored
                 return status
-        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-            copy(y_out_, count[WRITTEN], n, y)
-            count[WRITTEN] += 1
-        if n_out == 0:
-            copy(y_step_, stored, n, y)
-            t_step[stored] = t
-            stored += 1
+        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
         if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
             count[PENDING] = stored
             return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))

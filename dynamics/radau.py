@@ -5,8 +5,6 @@ Same arguments, memory and pauses as `runge_kutta.integrate`. Step sizes by the 
 (Hairer and Wanner, IV.8); Jacobian and factors are kept as long as Newton's iteration converges well with them.
 """
 
-from math import isfinite
-
 import numpy as np
 
 from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
@@ -14,7 +12,6 @@ from treemech.kinematics.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
     NOT_CONVERGED,
-    NOT_FINITE,
     OK,
     PAUSED,
     SINGULAR_POSITION,
@@ -24,12 +21,10 @@ from treemech.kinematics.status import (
 from .closed_steps import GIVEN_UP, TURN, onto_constraints, switches
 from .collocation import MOST_ITERATIONS, estimate, factorise, guess, linearise, newton, polynomial
 from .loop_plan import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
-from .runge_kutta import first_step
-from .stages import DOP853, copy, interpolate, lost, remember, retract
+from .stages import lost, remember, retract
 from .step_memory import (
     CONTROLLED,
     DENSE,
-    E5,
     END,
     EVALUATIONS,
     FACTORED_STEP,
@@ -46,13 +41,11 @@ from .step_memory import (
     NEW,
     OLD_ERROR,
     OLD_STEP,
-    OUT,
     PENDING,
     PROJECT,
     RANK,
     REJECTED,
     REMEMBER,
-    RTOL,
     STAGE_TIME,
     STARTED,
     STEP,
@@ -61,9 +54,9 @@ from .step_memory import (
     SWITCHED,
     TIME,
     USUAL_STEP,
-    WRITTEN,
     Z,
 )
+from .step_output import begin, note_usual_step, write_interpolant, write_reached, write_step, write_within
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 # Rate of Newton's iteration above which the Jacobian is made anew, more where that takes many evaluations
@@ -92,38 +85,20 @@ def radau_integrate(
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-    rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
+    end, max_step = control[END], control[MAX_STEP]
     K, last, new = floats(work, n), floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
-    e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
     m = count[CONTROLLED]
     closed = hooks[PROJECT] != 0
     monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
     t = control[TIME]
     if count[STARTED] == 0:
-        retract(y, K, euler, n_euler)
         if closed:
             monitor[STAGED] = 0.0
-        status = call_rhs(rhs, t, y_, work, context)
+        status = begin(n, 4, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
         if status != OK:
             return status
-        count[EVALUATIONS] += 1
-        for i in range(n):
-            if not isfinite(K[i]):
-                control[LAST_ERROR] = K[i]
-                return np.int32(NOT_FINITE + 16 * i)
-        if control[STEP] == 0.0 and end != t:
-            status, control[STEP] = first_step(n, m, t, y, end, rtol, atol, max_step, 4, work, rhs, context)
-            count[EVALUATIONS] += 1
-            if lost(status):
-                control[STEP] *= 1e-3
-            elif status != OK:
-                return status
-        if control[USUAL_STEP] == 0.0:
-            control[USUAL_STEP] = abs(control[STEP])
-        count[STARTED], count[HAS_JACOBIAN] = 1, -1
-        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-            copy(y_out_, count[WRITTEN], n, y)
-            count[WRITTEN] += 1
+        count[HAS_JACOBIAN] = -1
+        write_reached(n, t, y, n_out, t_out, y_out_, count)
     if count[HAS_JACOBIAN] < 0:  # the past is none of this method's
         count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
         control[OLD_ERROR], control[FACTORED_STEP] = 0.0, 0.0
@@ -249,26 +224,17 @@ def radau_integrate(
             factor = 1.0
         count[HAS_JACOBIAN] = 0 if slow else 1
         control[OLD_STEP], control[OLD_ERROR] = h, error
-        usual = control[USUAL_STEP]
-        if not rejected or usual == 0.0:
-            control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
+        note_usual_step(h, rejected, control)
         polynomial(n, y, work)
         count[HAS_PAST] = 1
-        while n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0:
-            wish = t_out[count[WRITTEN]]
-            interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
-            retract(out, e5, euler, n_euler)
-            if closed:
-                status = call_rhs(hooks[PROJECT], wish, work + 8 * n * OUT, -1, context)
-                if status != OK:
-                    count[PENDING] = stored
-                    return status
-            copy(y_out_, count[WRITTEN], n, out)
-            count[WRITTEN] += 1
+        status = write_within(
+            n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks[PROJECT], context
+        )
+        if status != OK:
+            count[PENDING] = stored
+            return status
         if dense_ != 0:
-            copy(dense_, 8 * stored, n, y)
-            for r in range(7):
-                copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (DENSE + r), n))
+            write_interpolant(dense_, stored, n, y, work)
         retract(new, last, euler, n_euler)
         for i in range(n):
             y[i] = new[i]
@@ -281,13 +247,7 @@ def radau_integrate(
             if status != OK:
                 count[PENDING] = stored
                 return status
-        while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-            copy(y_out_, count[WRITTEN], n, y)
-            count[WRITTEN] += 1
-        if n_out == 0:
-            copy(y_step_, stored, n, y)
-            t_step[stored] = t
-            stored += 1
+        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
         if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
             count[PENDING] = stored
             return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))

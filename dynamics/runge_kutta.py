@@ -7,15 +7,14 @@ every step and in every interpolated output (the retraction of the manifold); wi
 brought back onto the constraints.
 """
 
-from math import isfinite, sqrt
+from math import sqrt
 
 import numpy as np
 
-from treemech.kinematics.kernel import call_rhs, floats, ints, kernel
+from treemech.kinematics.kernel import call_rhs, floats, ints
 from treemech.kinematics.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
-    NOT_FINITE,
     OK,
     PAUSED,
     SINGULAR_POSITION,
@@ -49,7 +48,6 @@ from .stages import (
     remember,
     retract,
     run_stages,
-    square_norm,
 )
 from .step_memory import (
     ACCEPTED_ERROR,
@@ -86,31 +84,9 @@ from .step_memory import (
     USUAL_STEP,
     WRITTEN,
 )
+from .step_output import begin, note_usual_step, wanted, write_interpolant, write_reached, write_step
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
-
-
-@kernel
-def first_step(n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context):
-    """Starting step size (Hairer, Norsett, Wanner II.4), as scipy chooses it; one evaluation."""
-    span = abs(end - t)
-    direction = 1.0 if end >= t else -1.0
-    K, new, f1 = floats(work, n), floats(work + 8 * NEW * n, n), floats(work + 8 * E5 * n, n)
-    d0 = sqrt(square_norm(y, y, y, m, rtol, atol) / m)
-    d1 = sqrt(square_norm(K, y, y, m, rtol, atol) / m)
-    h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-    h0 = min(h0, span)
-    for i in range(n):
-        new[i] = y[i] + direction * h0 * K[i]
-    status = call_rhs(rhs, t + direction * h0, work + 8 * NEW * n, work + 8 * E5 * n, context)
-    for i in range(n):
-        new[i] = f1[i] - K[i]
-    d2 = sqrt(square_norm(new, y, y, m, rtol, atol) / m) / h0
-    if d1 <= 1e-15 and d2 <= 1e-15:
-        h1 = max(1e-6, h0 * 1e-3)
-    else:
-        h1 = (0.01 / max(d1, d2)) ** (1.0 / order)
-    return status, direction * min(min(100.0 * h0, h1), min(span, max_step))
 
 
 def make_integrate(closed):
@@ -148,31 +124,10 @@ def make_integrate(closed):
         monitor = floats(hooks[MONITOR] if closed else 0, N_MONITOR if closed else 0)
         t = control[TIME]
         if count[STARTED] == 0:
-            retract(y, K, euler, n_euler)
-            status = call_rhs(rhs, t, y_, work, context)
+            status = begin(n, order, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
             if status != OK:
                 return status
-            count[EVALUATIONS] += 2
-            if closed:
-                monitor[START_PIVOT] = monitor[LAST_PIVOT]
-            for i in range(n):
-                if not isfinite(K[i]):
-                    control[LAST_ERROR] = K[i]
-                    return np.int32(NOT_FINITE + 16 * i)
-            if control[STEP] == 0.0 and end != t:
-                status, control[STEP] = first_step(
-                    n, m, t, y, end, rtol, atol, max_step, order, work, rhs, context
-                )
-                if lost(status):
-                    control[STEP] *= 1e-3
-                elif status != OK:
-                    return status
-            count[STARTED] = 1
-            if control[USUAL_STEP] == 0.0:
-                control[USUAL_STEP] = abs(control[STEP])
-            while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-                copy(y_out_, count[WRITTEN], n, y)
-                count[WRITTEN] += 1
+            write_reached(n, t, y, n_out, t_out, y_out_, count)
         direction = 1.0 if end >= t else -1.0
         stored = 0
         tried = 0
@@ -302,20 +257,16 @@ def make_integrate(closed):
             if closed and singular and passes(method, t, h, monitor) and hooks[STOP] != 0:
                 count[PENDING] = stored
                 return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
-            usual = control[USUAL_STEP]
-            if not rejected or usual == 0.0:
-                control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
-            wanted = (
-                n_out > 0 and count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
-            )
-            if wanted or dense_ != 0:
+            note_usual_step(h, rejected, control)
+            inside = wanted(t_new, n_out, t_out, control, count)
+            if inside or dense_ != 0:
                 status = dense(method, n, t, h, y, work, rhs, context)
                 if status != OK:
                     count[PENDING] = stored
                     return status
                 if method == DOP853:
                     count[EVALUATIONS] += 3
-                while wanted:
+                while inside:
                     wish = t_out[count[WRITTEN]]
                     status = OK
                     if closed and singular:
@@ -334,11 +285,9 @@ def make_integrate(closed):
                         return status
                     copy(y_out_, count[WRITTEN], n, out)
                     count[WRITTEN] += 1
-                    wanted = count[WRITTEN] < n_out and (t_out[count[WRITTEN]] - t_new) * direction < 0.0
+                    inside = wanted(t_new, n_out, t_out, control, count)
             if dense_ != 0:
-                copy(dense_, 8 * stored, n, y)
-                for r in range(7):
-                    copy(dense_, 8 * stored + 1 + r, n, floats(work + 8 * n * (DENSE + r), n))
+                write_interpolant(dense_, stored, n, y, work)
             retract(new, last, euler, n_euler)
             for i in range(n):
                 y[i] = new[i]
@@ -351,13 +300,7 @@ def make_integrate(closed):
                 if status != OK:
                     count[PENDING] = stored
                     return status
-            while count[WRITTEN] < n_out and t_out[count[WRITTEN]] == t:
-                copy(y_out_, count[WRITTEN], n, y)
-                count[WRITTEN] += 1
-            if n_out == 0:
-                copy(y_step_, stored, n, y)
-                t_step[stored] = t
-                stored += 1
+            stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
             if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
                 count[PENDING] = stored
                 return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
