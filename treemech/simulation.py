@@ -19,7 +19,7 @@ from treemech.kinematics.trajectory import Kinematics
 from treemech.topology import ElementError, SingularError, TreemechError
 
 from .checkpoint import Checkpoint, digest, fingerprint
-from .control import Sampling
+from .control import Sampling, described
 from .events import Look, Watch, as_events
 from .progress import ProgressBar
 from .run import Results, Run
@@ -183,10 +183,10 @@ class Simulation:
         keeper = None
         if checkpoint is not None or resume is not None:
             identity = {
-                "model": fingerprint(mech), "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
+                "model": fingerprint(mech), "controllers": described(mech.wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
                 "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
                 "first_step": first_step, "events": None if watch is None else watch.described(),
-                "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular, "audit": audit,
+                "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular,
             }  # fmt: skip
             keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
         try:
