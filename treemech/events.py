@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treemech.dynamics.event_search import Change, Occurrence
 from treemech.topology import ElementError, TreemechError, unknown
 
-from .measures import find_measure
+from .measures import check_owner, find_measure
 from .reassembly import changed_state, reassembled
 from .run import Results, Run
 from .state import State
@@ -58,7 +58,7 @@ class Event:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not callable(self.what) and not isinstance(self.what, str):
+        if not callable(self.what) and not (isinstance(self.what, str) and self.what.strip()):
             raise ElementError(f"event {self.what!r} is neither a function f(t, state) nor a comparison.")
         if not self.name:
             name = (
@@ -69,9 +69,12 @@ class Event:
             raise ElementError(
                 f"the action of event {self.name!r} is {self.action!r}; wanted a function f(t, state)."
             )
-        if isinstance(self.terminal, bool) or (isinstance(self.terminal, int) and self.terminal >= 0):
-            return
-        raise ElementError(f"terminal of event {self.name!r} is {self.terminal!r}; wanted a bool or a count.")
+        if not isinstance(self.terminal, (int, np.integer, np.bool_)) or self.terminal < 0:
+            raise ElementError(
+                f"terminal of event {self.name!r} is {self.terminal!r}; wanted a bool or a count."
+            )
+        if not isinstance(self.direction, (int, float, np.number)) or np.isnan(self.direction):
+            raise ElementError(f"direction of event {self.name!r} is {self.direction!r}; wanted -1, 0 or 1.")
 
     def bound(self, mech: "Mechanism", ahead: float = 1.0) -> "Bound":
         """As a simulation of this mechanism sees it, forwards or (ahead < 0) backwards in time."""
@@ -81,9 +84,22 @@ class Event:
             return Bound(lambda look: sides[0](look) - sides[1](look), _DIRECTIONS[sign], self.action)
 
         def values(look: Look) -> Floats:
-            return np.array([float(self.what(s.t, s)) for s in look.states()])
+            return np.array([_number(s.t, self.what(s.t, s)) for s in look.states()])
 
         return Bound(values, 0, self.action)
+
+
+def _number(t: float, given: Any) -> float:
+    """What a function of the state says; one number in an array will do."""
+    if isinstance(given, (bool, np.bool_)):
+        raise ElementError(
+            f"it gives {given} at t = {t:.6g} s, and truth values have no sign to change; wanted a number that passes zero, "
+            "the difference of what is compared, or a comparison as a text, 'A.q > 1.2'."
+        )
+    numbers = np.asarray(given)
+    if numbers.size != 1 or numbers.dtype.kind not in "iuf":
+        raise ElementError(f"it gives {given!r} at t = {t:.6g} s; wanted a number.")
+    return float(numbers.item())
 
 
 class Bound(NamedTuple):
@@ -155,6 +171,9 @@ class _CutMotion(Mapping[str, tuple[Floats, Floats]]):
             }
         return self._found[name]
 
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._chords)
 
@@ -190,7 +209,15 @@ def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
         return lambda look: getattr(look, which)[:, first + place]
     if "." not in text and text not in mech.wiring.measures:
         raise ElementError(f"event {event!r}: {unknown('measure', text, mech.wiring.measures)}")
-    measure = find_measure(mech.wiring.measures, text)
+    try:
+        measure = find_measure(mech.wiring.measures, text)
+        if measure.text is not None:
+            check_owner(mech.info, measure)
+    except TreemechError as error:
+        raise ElementError(
+            f"event {event!r}: {error} A side is a number, a measure or 'name.quantity[place]'; for more give a function "
+            "f(t, state)."
+        ) from None
     return lambda look: measure.of(look.run)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treemech.topology import ElementError, TopologyError, unknown
 
 if TYPE_CHECKING:
+    from .model_info import ModelInfo
     from .run import Run
 
 Floats = NDArray[np.float64]
@@ -37,11 +38,15 @@ def as_measure(name: str, what: Any) -> Measure:
     def of(run: "Run") -> Floats:
         values = getattr(_owner(run, owner, name), quantity, None)
         if values is None:
-            raise ElementError(f"measure {name!r}: {owner!r} has no {quantity!r}.")
+            there = [q for q in dir(_owner(run, owner, name)) if not q.startswith("_")]
+            raise ElementError(
+                f"measure {name!r}: {owner!r} has no {quantity!r}: it has {', '.join(map(repr, there))}."
+            )
         numbers: Any = np.asarray(values, dtype=np.float64)
         try:
             for place in places:
-                numbers = numbers[:, place]
+                if numbers.ndim > 1 or place:  # the one number of a hinge or a spring is at place 0
+                    numbers = numbers[:, place]
         except IndexError:
             raise ElementError(f"measure {name!r} = {what!r}: there is no place {list(places)}.") from None
         if numbers.ndim != 1:
@@ -54,14 +59,25 @@ def as_measure(name: str, what: Any) -> Measure:
 
 def _owner(run: "Run", name: str, measure: str) -> Any:
     info = run.info
+    _known(info, name, measure)
     if name in [h.name for h in info.hinges] + [c.name for c in info.chords]:
         return run.connection(name)
     if name in [b.name for b in info.bodies]:
         return run.body(name)
-    if name in [e.name for e in info.elements]:
-        return run.element(name)
+    return run.element(name)
+
+
+def check_owner(info: "ModelInfo", measure: Measure) -> None:
+    """What a measure made of a text is of exists in this model."""
+    match = _FORM.fullmatch(measure.text or "")
+    if match is not None:
+        _known(info, match[1], measure.name)
+
+
+def _known(info: "ModelInfo", name: str, measure: str) -> None:
     known = [x.name for kind in (info.hinges, info.chords, info.bodies, info.elements) for x in kind]  # type: ignore[attr-defined]
-    raise TopologyError(f"measure {measure!r}: {unknown('connection, body or element', name, known)}")
+    if name not in known:
+        raise TopologyError(f"measure {measure!r}: {unknown('connection, body or element', name, known)}")
 
 
 def find_measure(measures: Mapping[str, Measure], what: str) -> Measure:

@@ -178,7 +178,8 @@ class Simulation:
         mech.core.forget_points()
         y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
         mech.core.remember_start(t0, y)
-        watch = Watch(mech, as_events(events), 1.0 if t1 >= t0 else -1.0) if events else None
+        listed = [] if events is None else as_events(events)
+        watch = Watch(mech, listed, 1.0 if t1 >= t0 else -1.0) if listed else None
         tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
         keeper = None
         if checkpoint is not None or resume is not None:

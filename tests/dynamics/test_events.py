@@ -452,3 +452,73 @@ def test_events_meet_the_instants_of_controllers_and_the_breaks_of_signals():
     after = run.events[0].after[0]
     again = mech.simulate((0.2, 0.4), mech.state(0.2, q=after.q, u=after.u, x=after.x), rtol=1e-10)
     assert_allclose(run.q[-1], again.q[-1], atol=1e-9)
+
+
+# ---------------------------------------------------------------- mistakes are told
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "gives None"),
+        (np.zeros(2), "wanted a number"),
+        ("high", "'high'"),
+        (1j, "1j"),
+        (True, "truth value"),
+    ],
+)
+def test_an_event_that_gives_no_number_says_what_it_gives(given, words):
+    def odd(t, state):
+        return given
+
+    with pytest.raises(tm.ElementError, match=f"event 'odd'.*{words}"):
+        pendulum().simulate((0, 1), events=odd)
+
+
+def test_one_number_in_an_array_is_a_number():
+    mech = pendulum()
+    start = mech.state(q={"A": 1.1})
+    run = mech.simulate((0, 3), start, events=[lambda t, state: state["A"][1], "A.u == 0"])
+    assert len(run.events[0].t) == 3 and np.array_equal(run.events[0].t, run.events[1].t)
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ("", "''.*comparison"),
+        ("abs(A.q) > 1", r"event 'abs\(A.q\) > 1'.*function"),
+        ("A.q + A.u > 1", r"event 'A.q \+ A.u > 1'.*function"),
+        ("A.speed > 1", r"event 'A.speed > 1'.*it has 'force'"),
+        ("bobb.position[0] > 1", "did you mean 'bob'"),
+    ],
+)
+def test_a_comparison_that_is_not_understood_is_named(events, words):
+    with pytest.raises(tm.ElementError, match=words):
+        pendulum().simulate((0, 1), events=events)
+
+
+@pytest.mark.parametrize("direction", ["up", np.nan, None])
+def test_a_direction_is_a_number(direction):
+    with pytest.raises(tm.ElementError, match="direction of event 'A.q > 0'"):
+        tm.Event("A.q > 0", direction=direction)
+
+
+def test_a_count_may_be_one_of_numpy():
+    mech = pendulum()
+    run = mech.simulate(
+        (0, 9), mech.state(q={"A": 1.1}), events=tm.Event("A.q == 0", terminal=np.arange(3)[2])
+    )
+    assert len(run.events[0].t) == 2 and run.t[-1] == run.events[0].t[1]
+
+
+def test_the_one_coordinate_of_a_hinge_is_at_place_0_whether_it_is_cut_or_not():
+    mech, state = four_bar()
+    for hinge in "ABCD":
+        texts = [
+            f"{hinge}.q > {state[hinge][0][0]}",
+            f"{hinge}.q[0] > {state[hinge][0][0]}",
+            f"{hinge}.u[0] == 0",
+        ]
+        run = mech.simulate((state.t, state.t + 2), state, events=texts)
+        assert np.array_equal(run.events[0].t, run.events[1].t) and any(len(e.t) for e in run.events)
+        assert np.array_equal(run.measure(f"{hinge}.q[0]"), run.connection(hinge).q)
+        with pytest.raises(tm.ElementError, match=r"no place \[1\]"):
+            run.measure(f"{hinge}.q[1]")
