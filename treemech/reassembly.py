@@ -11,6 +11,7 @@ from treemech.dynamics.impulse import free_speeds, holding, impulse
 from treemech.kinematics.assembly import close_positions, worst_row
 from treemech.topology import ElementError
 
+from .assembly import not_cut
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, d
         if match is None:
             raise ElementError(f"it changes {key!r}; wanted a coordinate or a speed, 'A.q', 'A.u[1]'.")
         held[match[2]][match[1] + match[3]] = value
+    not_cut(mech, [*held["q"], *held["u"]])
     q, u = (fill(mech.lagrange, old, held[which], which) for old, which in ((state.q, "q"), (state.u, "u")))
     return State(state.t, q, u, state.x, state.memory, coordinates=mech.lagrange), held
 
@@ -49,7 +51,7 @@ def reassembled(
         or not np.all(np.isfinite(u))
     ):
         raise ElementError(
-            f"q, u have shapes {q.shape}, {u.shape}; wanted {mech.nq} and {mech.nu} finite numbers."
+            f"it gives a State whose q, u have shapes {q.shape}, {u.shape}; wanted {mech.nq} and {mech.nu} finite numbers."
         )
     z = new.z if len(new.z) == core.nz else core.unpack(y).z
     cut = core.chord_work.q
