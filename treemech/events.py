@@ -112,6 +112,7 @@ class Bound(NamedTuple):
     rests: Callable[[float, State], int | None] | None = None
     side: int = 0  # the sign it has unless it shows another one
     slack: float = 0.0  # values that are no larger show no sign
+    closing: Callable[[State], bool] | None = None  # whether its value goes away from that side
 
 
 class Look:
@@ -254,6 +255,19 @@ class Watch:
     def described(self) -> list[list[Any]]:
         """What they are, as JSON can hold it; not the code of functions."""
         return [list(x) for x in zip(self.names, self.directions, self.terminal, self.acts, strict=True)]
+
+    def check_start(self, t: float, y: Floats) -> None:
+        """What has come before the start would never come: a gap that is closed already, and closes further."""
+        (state,) = Look(self.mech, np.array([t]), y[None]).states()
+        for k, bound in enumerate(self.bound):
+            if bound.closing is None:
+                continue
+            width = self.value(k, t, y)
+            if width < -bound.slack and bound.closing(state):
+                raise ElementError(
+                    f"{self.names[k]!r}: the start at t = {t:.6g} s is beyond it by {-width:.3g} (m, rad) and nothing would stop "
+                    "it. Start before it, or move the limit."
+                )
 
     def values(self, t: Floats, y: Floats) -> Floats:
         look = Look(self.mech, t, y)

@@ -183,7 +183,10 @@ class Impact(Event):
         def rests(t: float, state: State) -> int | None:
             return gap.chord if weak(gap.rate(state)[1]) else None
 
-        return Bound(gap.width, -1, blow, rests, side=1, slack=_TOUCH)
+        def closing(state: State) -> bool:
+            return ahead * gap.rate(state)[1] <= 0.0
+
+        return Bound(gap.width, -1, blow, rests, side=1, slack=_TOUCH, closing=closing)
 
 
 def _never(t: float, state: State) -> float:

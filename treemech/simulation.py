@@ -180,6 +180,8 @@ class Simulation:
         mech.core.remember_start(t0, y)
         listed = [] if events is None else as_events(events)
         watch = Watch(mech, listed, 1.0 if t1 >= t0 else -1.0) if listed else None
+        if watch is not None:
+            watch.check_start(t0, y)
         tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
         keeper = None
         if checkpoint is not None or resume is not None:

@@ -280,3 +280,13 @@ def test_a_cut_hinge_is_called_cut():
     halt = tm.Event(lambda t, state: t - 0.2, action=lambda t, state: {f"{cut}.u": 0.0}, name="halt")
     with pytest.raises(tm.ElementError, match=f"action of event 'halt'.*{cut!r} is cut"):
         mech.simulate((0, 1), state, events=halt)
+
+
+def test_a_start_beyond_a_limit_is_refused_unless_it_comes_back():
+    mech, state = four_bar()
+    angle, limit = state["A"][0][0], state["A"][0][0] - 0.1  # and it turns on, upwards
+    with pytest.raises(tm.ElementError, match=r"'limit of A'.*beyond it by 0\.1 "):
+        mech.simulate((0, 1), state, events=tm.Impact.at_limit("A", upper=limit))
+    back = mech.assemble(fix={"A": angle}, rates={"A": -6.0})
+    run = mech.simulate((0, 0.1), back, events=tm.Impact.at_limit("A", upper=limit))
+    assert run.success and not len(run.events[0].t) and run.connection("A").q[-1] < limit
