@@ -296,6 +296,8 @@ class Watch:
         name, bound = self.names[event], self.bound[event]
         look = Look(self.mech, np.array([t]), y[None])
         (state,) = look.states()
+        for numbers in (state.q, state.u, state.x, state.memory):
+            numbers.flags.writeable = False  # who writes here expects a change
         self.mech.core.chord_work.q[:] = look.rest.cut[0]
         assert bound.action is not None
         try:

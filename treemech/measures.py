@@ -28,7 +28,7 @@ class Measure(NamedTuple):
 def as_measure(name: str, what: Any) -> Measure:
     """A measure from a text, "A.q[1]" (connection, body, element or input; quantity; place), or a function of a Run."""
     if callable(what):
-        return Measure(name, what)
+        return Measure(name, lambda run: _column(name, what(run), len(run.t)))
     match = _FORM.fullmatch(what) if isinstance(what, str) else None
     if match is None:
         raise ElementError(f"measure {name!r} is {what!r}; wanted 'name.quantity[0]' or a function of a Run.")
@@ -42,7 +42,10 @@ def as_measure(name: str, what: Any) -> Measure:
             raise ElementError(
                 f"measure {name!r}: {owner!r} has no {quantity!r}: it has {', '.join(map(repr, there))}."
             )
-        numbers: Any = np.asarray(values, dtype=np.float64)
+        try:
+            numbers: Any = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ElementError(f"measure {name!r} = {what!r} is no number.") from None
         try:
             for place in places:
                 if numbers.ndim > 1 or place:  # the one number of a hinge or a spring is at place 0
@@ -55,6 +58,17 @@ def as_measure(name: str, what: Any) -> Measure:
         return column
 
     return Measure(name, of, what)
+
+
+def _column(name: str, given: Any, count: int) -> Floats:
+    """What a function of a run gives, one number for every time; the same for all times if it is one."""
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "biuf" or numbers.shape not in ((), (count,)):
+        raise ElementError(
+            f"measure {name!r} gives {type(given).__name__} of shape {numbers.shape}; wanted one number for each of the {count} "
+            "times."
+        )
+    return np.array(np.broadcast_to(numbers, count), dtype=np.float64)
 
 
 def _owner(run: "Run", name: str, measure: str) -> Any:

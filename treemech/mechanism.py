@@ -332,6 +332,8 @@ class Mechanism(Simulation, Analyses):
 
     def _unpack(self, state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
         start = self.core.layout.efforts.start
+        if isinstance(state, State):
+            state.check_sizes(self.nq, self.nu, self.core.nz, {c.name for c in self.info.chords}, what)
         self.core.work.z[: self.core.nz] = (
             state.z if isinstance(state, State) and len(state.x) + len(state.memory) else start
         )

@@ -1,6 +1,6 @@
 """State: time, coordinates, speeds, states of elements, as numbers and by name."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,23 @@ class State:
     def z(self) -> Floats:
         """States of elements and what they remember, as the core has them."""
         return np.concatenate((self.x, self.memory))
+
+    def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:
+        """A state of another mechanism is refused."""
+        has, wanted = (np.shape(self.q), np.shape(self.u)), ((nq,), (nu,))
+        if has != wanted:
+            raise ElementError(
+                f"{what}: q, u have shapes {has[0]}, {has[1]}; wanted {wanted[0]}, {wanted[1]}. Is it a state of another mechanism?"
+            )
+        if len(self.z) not in (0, nz):
+            raise ElementError(
+                f"{what}: x and memory have {len(self.z)} numbers; wanted {nz}. Is it a state of another mechanism?"
+            )
+        for name in self.cut:
+            if name not in chords:
+                raise ElementError(
+                    f"{what}: no hinge {name!r} is cut here. Is it a state of another mechanism?"
+                )
 
     def __getitem__(self, name: str) -> tuple[Floats, Floats]:
         """(q, u) of a hinge."""

@@ -520,3 +520,41 @@ def test_the_one_coordinate_of_a_hinge_is_at_place_0_whether_it_is_cut_or_not():
         assert np.array_equal(run.measure(f"{hinge}.q[0]"), run.connection(hinge).q)
         with pytest.raises(tm.ElementError, match=r"no place \[1\]"):
             run.measure(f"{hinge}.q[1]")
+
+
+def test_an_action_on_a_prescribed_coordinate_is_refused():
+    system = tm.System("driven")
+    bob = system.body("bob", 1.3, (0.1, 0.1, 0.1), com=(0, 0, -0.7))
+    system.connect("A", tm.Universal(), system.ground, bob)
+    system.prescribe("A", tm.Harmonic(0.3, 2.0), coordinate=1)
+    mech = system.build()
+    run = mech.simulate((0, 1), events=tm.Event(lambda t, state: t - 0.5, lambda t, state: {"A.u[0]": 2.0}))
+    assert run.events[0].after[0]["A"][1][0] == 2.0
+    for name in ("A.u[1]", "A.q"):
+        change = tm.Event(
+            lambda t, state: t - 0.5, lambda t, state, name=name: {name: [0.0, 2.0]}, name="push"
+        )
+        with pytest.raises(
+            tm.ElementError, match=r"action of event 'push'.*'A(\[1\])?', which is prescribed"
+        ):
+            mech.simulate((0, 1), events=change)
+
+
+def test_an_action_that_writes_into_the_state_is_told_that_this_changes_nothing():
+    def stop(t, state):
+        state.u[:] = 0.0
+
+    mech = pendulum()
+    with pytest.raises(tm.ElementError, match="action of event 'A.q < 0.4'.*read-only"):
+        mech.simulate((0, 1), mech.state(q={"A": 1.1}), events=tm.Event("A.q < 0.4", action=stop))
+
+
+@pytest.mark.parametrize("x", [[0.1, 0.2], [np.nan]])
+def test_an_action_that_gives_a_state_with_other_states_of_elements_is_refused(x):
+    system = tm.System("motor")
+    arm = system.body("arm", 2.0, (0.1, 0.1, 0.1), com=(0.3, 0, 0))
+    system.connect("A", tm.Revolute("y"), system.ground, arm)
+    system.connect("motor", tm.ElectricMotor(0.5, 2.0, 0.01), "A", inputs={"voltage": 6.0})
+    event = tm.Event(lambda t, s: t - 0.5, lambda t, s: tm.State(t, s.q, s.u, np.array(x)), name="odd")
+    with pytest.raises(tm.ElementError, match="action of event 'odd'.*the State it gives"):
+        system.build().simulate((0, 1), events=event)

@@ -248,3 +248,51 @@ def test_closed_chains_say_where_they_are_cut(system):
     assert mech.tree.chords
     with refused(tm.TreemechError, "the chain is open by", repr(mech.tree.chords[0].name), "mech.assemble"):
         mech.simulate((0, 1), mech.state())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rtol": "fine"},
+        {"atol": "fine"},
+        {"atol": NAN},
+        {"atol": {"shoulder": "fine"}},
+        {"max_step": "short"},
+        {"t_eval": "x"},
+    ],
+    ids=str,
+)
+def test_options_of_a_simulation_that_are_no_numbers(mech, options):
+    ((name, value),) = options.items()
+    with refused(tm.TreemechError, name, "fine|nan|short|x", "wanted"):
+        mech.simulate((0, 1), **options)
+
+
+def test_a_state_of_another_mechanism(mech):
+    other = tm.System("other")
+    bodies = [other.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.5, 0, 0)) for n in "ab"]
+    other.connect("A", tm.Revolute("y"), other.ground, bodies[0])
+    other.connect("B", tm.Universal(), bodies[0].at((1, 0, 0)), bodies[1])
+    other.connect("C", tm.Ball(), bodies[1].at((1, 0, 0)), other.ground.at((1, 0, 0)))
+    state = other.build().assemble()
+    with refused(tm.ElementError, "simulate", "'C'|shapes", "another mechanism"):
+        mech.simulate((0, 1), state)
+    with refused(tm.ElementError, "forward_dynamics", "another mechanism"):
+        mech.forward_dynamics(state)
+    with refused(tm.ElementError, "simulate", "3 numbers; wanted 0", "another mechanism"):
+        mech.simulate((0, 1), tm.State(0.0, mech.state().q, mech.state().u, np.zeros(3)))
+
+
+@pytest.mark.parametrize("what", [lambda run: run.q, lambda run: None, lambda run: "text"])
+def test_a_measure_that_is_not_one_number_for_every_time(system, what):
+    system.measure("odd", what)
+    run = system.build().simulate((0, 0.1))
+    with refused(tm.ElementError, "measure 'odd'", "one number for each"):
+        run.measure("odd")
+
+
+def test_a_measure_of_what_is_no_number(system):
+    system.measure("label", "shoulder.name")
+    run = system.build().simulate((0, 0.1))
+    with refused(tm.ElementError, "measure 'label'", "'shoulder.name' is no number"):
+        run.measure("label")
