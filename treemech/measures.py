@@ -96,4 +96,8 @@ def _known(info: "ModelInfo", name: str, measure: str) -> None:
 
 def find_measure(measures: Mapping[str, Measure], what: str) -> Measure:
     """A measure by its name, or made of a text."""
-    return measures[what] if what in measures else as_measure(what, what)
+    if what in measures:
+        return measures[what]
+    if isinstance(what, str) and "." not in what:
+        raise ElementError(f"{unknown('measure', what, measures)} Or write it as 'name.quantity[0]'.")
+    return as_measure(what, what)

@@ -263,8 +263,8 @@ def test_closed_chains_say_where_they_are_cut(system):
     ids=str,
 )
 def test_options_of_a_simulation_that_are_no_numbers(mech, options):
-    ((name, value),) = options.items()
-    with refused(tm.TreemechError, name, "fine|nan|short|x", "wanted"):
+    (name,) = options
+    with refused(tm.TreemechError, name, "(fine|nan|short|x)", "wanted"):
         mech.simulate((0, 1), **options)
 
 
@@ -275,7 +275,7 @@ def test_a_state_of_another_mechanism(mech):
     other.connect("B", tm.Universal(), bodies[0].at((1, 0, 0)), bodies[1])
     other.connect("C", tm.Ball(), bodies[1].at((1, 0, 0)), other.ground.at((1, 0, 0)))
     state = other.build().assemble()
-    with refused(tm.ElementError, "simulate", "'C'|shapes", "another mechanism"):
+    with refused(tm.ElementError, "simulate", "('C'|shapes)", "another mechanism"):
         mech.simulate((0, 1), state)
     with refused(tm.ElementError, "forward_dynamics", "another mechanism"):
         mech.forward_dynamics(state)
