@@ -12,6 +12,7 @@ from treemech.dynamics.event_search import Change, Occurrence
 from treemech.topology import ElementError, TreemechError, unknown
 
 from .measures import check_owner, find_measure
+from .model_info import ModelInfo
 from .reassembly import changed_state, reassembled
 from .run import Results, Run
 from .state import State
@@ -339,16 +340,29 @@ class EventPoints(NamedTuple):
     after: list[State]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; less the coordinates of cut hinges, which follow from the others."""
-        rows = ([[s.q, s.u, s.x, s.memory] for s in states] for states in (self.states, self.after))
-        states, after = ([[part.tolist() for part in row] for row in kind] for kind in rows)
+        """As JSON can hold it."""
+
+        def plain(state: State) -> list[Any]:
+            cut = {name: [q.tolist(), u.tolist()] for name, (q, u) in state.cut.items()}
+            return [*(part.tolist() for part in (state.q, state.u, state.x, state.memory)), cut]
+
+        states, after = ([plain(s) for s in states] for states in (self.states, self.after))
         return {"name": self.name, "t": self.t.tolist(), "states": states, "after": after}
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "EventPoints":
-        def states(rows: list[list[list[float]]]) -> list[State]:
-            parts = ([np.array(part, dtype=np.float64) for part in row] for row in rows)
-            return [State(float(t), q, u, x, m) for t, (q, u, x, m) in zip(content["t"], parts, strict=True)]
+    def from_dict(cls, content: dict[str, Any], info: ModelInfo) -> "EventPoints":
+        def numbers(part: Any) -> Floats:
+            return np.array(part, dtype=np.float64)
+
+        def state(t: float, row: list[Any]) -> State:
+            q, u, x, memory, *rest = row
+            cut = {name: (numbers(q), numbers(u)) for name, (q, u) in (rest[0] if rest else {}).items()}
+            return State(
+                float(t), numbers(q), numbers(u), numbers(x), numbers(memory), cut=cut, coordinates=info
+            )
+
+        def states(rows: list[list[Any]]) -> list[State]:
+            return [state(t, row) for t, row in zip(content["t"], rows, strict=True)]
 
         t = np.array(content["t"], dtype=np.float64)
         return cls(str(content["name"]), t, states(content["states"]), states(content["after"]))

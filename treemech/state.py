@@ -2,13 +2,16 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.kinematics.lagrange import Coordinates, Lagrange
 from treemech.topology import ElementError, TopologyError, unknown
+
+if TYPE_CHECKING:
+    from .model_info import ModelInfo
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +31,7 @@ class State:
     memory: Floats = field(default_factory=lambda: np.zeros(0))
     active: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     cut: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
-    coordinates: Lagrange | None = field(default=None, repr=False)
+    coordinates: "Lagrange | ModelInfo | None" = field(default=None, repr=False)
 
     @property
     def z(self) -> Floats:
@@ -56,10 +59,12 @@ class State:
         """(q, u) of a hinge."""
         if name in self.cut:
             return self.cut[name]
-        c = find(self.coordinates, name) if self.coordinates is not None else None
-        if c is None:
+        if self.coordinates is None:
             raise ElementError("this state does not know its mechanism: index q and u by number.")
-        return self.q[c.q_slice], self.u[c.u_slice]
+        for c in self.coordinates.hinges:
+            if c.name == name:
+                return self.q[c.q_slice], self.u[c.u_slice]
+        raise TopologyError(unknown("hinge", name, [*(c.name for c in self.coordinates.hinges), *self.cut]))
 
 
 def find(coordinates: Lagrange, name: str) -> Coordinates:

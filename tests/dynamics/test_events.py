@@ -558,3 +558,18 @@ def test_an_action_that_gives_a_state_with_other_states_of_elements_is_refused(x
     event = tm.Event(lambda t, s: t - 0.5, lambda t, s: tm.State(t, s.q, s.u, np.array(x)), name="odd")
     with pytest.raises(tm.ElementError, match="action of event 'odd'.*the State it gives"):
         system.build().simulate((0, 1), events=event)
+
+
+def test_events_of_a_run_that_was_read_answer_by_name(tmp_path):
+    mech, state = four_bar()
+    run = mech.simulate((state.t, state.t + 1), state, events=tm.Event(lambda t, s: t - 0.3, name="then"))
+    (kept,) = tm.read(run.save(tmp_path / "run.npz")).events
+    for hinge in "ABCD":
+        for a, b in zip(run.events[0].states[0][hinge], kept.states[0][hinge], strict=True):
+            assert np.array_equal(a, b)
+    with pytest.raises(tm.TopologyError, match="there is no hinge 'E': there are 'A', 'B', 'D', 'C'"):
+        kept.states[0]["E"]
+    go_on = (run.events[0].t[0], state.t + 1)
+    assert np.array_equal(
+        mech.simulate(go_on, kept.states[0]).q, mech.simulate(go_on, run.events[0].states[0]).q
+    )
