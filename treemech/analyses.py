@@ -97,6 +97,9 @@ class Analyses(Sensitive):
             raise ElementError(
                 "equilibrium: settling lets everything go; with fix=, rates= or free= use method='Newton' or 'energy'."
             )
+        for name, what in (("fix", fix), ("rates", rates)):
+            if what is not None and not isinstance(what, Mapping):
+                raise ElementError(f"equilibrium: {name} is {what!r}; wanted numbers by name, {{'A': 0.3}}.")
         room, start, given, speeds = derivative_room(mech), state, dict(fix or {}), dict(rates or {})
         not_cut(mech, [*given, *speeds])
         if start is None or given:

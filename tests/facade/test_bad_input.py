@@ -296,3 +296,30 @@ def test_a_measure_of_what_is_no_number(system):
     run = system.build().simulate((0, 0.1))
     with refused(tm.ElementError, "measure 'label'", "'shoulder.name' is no number"):
         run.measure("label")
+
+
+def test_a_body_by_its_right_name(system):
+    with refused(tm.TopologyError, "'wrist'", "'lower' is a name", "Pass the body itself"):
+        system.connect("wrist", tm.Ball(), "lower", system.ground)
+
+
+def test_the_jacobian_of_a_name_or_of_a_stranger(mech):
+    with refused(tm.TopologyError, "jacobian", "'lower' is neither a body"):
+        mech.jacobian("lower", mech.state())
+    with refused(tm.TopologyError, "jacobian", "no body 'stranger'"):
+        mech.jacobian(tm.System("other").body("stranger", 1.0, (1, 1, 1)), mech.state())
+
+
+def test_an_equilibrium_with_names_alone(mech):
+    with refused(tm.ElementError, "fix", "'shoulder'", "by name"):
+        mech.equilibrium(mech.state(), fix=["shoulder"])
+
+
+def test_files_in_directories_that_are_not_there(system, tmp_path):
+    for path in (tmp_path / "missing" / "arm.json", tmp_path / "arm.json" / "more.json"):
+        with refused(FileNotFoundError, "no directory", path.parent.name, path.name):
+            system.save(path)
+    (tmp_path / "folder.json").mkdir()
+    with refused(IsADirectoryError, "folder.json", "directory"):
+        system.save(tmp_path / "folder.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.json"]
