@@ -1,6 +1,6 @@
 """Analyses that stand on exact derivatives: linearization and equilibrium, by the user's names."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from treemech.dynamics.linearization import Linearization, linearize
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
+from .assembly import not_cut
 from .sensitivities import Sensitive, derivative_room
 from .settling import settle
 from .state import State, fill
@@ -96,8 +97,11 @@ class Analyses(Sensitive):
             raise ElementError(
                 "equilibrium: settling lets everything go; with fix=, rates= or free= use method='Newton' or 'energy'."
             )
+        for name, what in (("fix", fix), ("rates", rates)):
+            if what is not None and not isinstance(what, Mapping):
+                raise ElementError(f"equilibrium: {name} is {what!r}; wanted numbers by name, {{'A': 0.3}}.")
         room, start, given, speeds = derivative_room(mech), state, dict(fix or {}), dict(rates or {})
-        _not_cut(mech, [*given, *speeds])
+        not_cut(mech, [*given, *speeds])
         if start is None or given:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
             start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
@@ -170,17 +174,7 @@ def _motion(
     return Motion(loose & ~fixed, balanced, speeds, ~loose, sought)
 
 
-def _not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
-    cut = {c.name for c in mech.info.chords}
-    for name in names:
-        if str(name).partition("[")[0] in cut:
-            raise ElementError(
-                f"{name!r} is cut: its coordinates follow from those of the tree. Name one of those, or connect it with "
-                "role='branch'."
-            )
-
-
 def _numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
     """Numbers of the speeds with these names, in their order; a hinge means all of its speeds."""
-    _not_cut(mech, names)
+    not_cut(mech, names)
     return [int(k) for name in names for k in np.flatnonzero(~mech._free({name: None}, driven=False))]

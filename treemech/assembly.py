@@ -5,7 +5,7 @@ wanted of them becomes an equation beside those of the chords. With weights, of 
 that is nearest to the guess, the sum of the weighted squares over all hinges, cut or not.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,16 @@ def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict
     named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
     mine = {n: v for n, v in named.items() if n.partition("[")[0] in cut}
     return {n: v for n, v in named.items() if n not in mine}, mine
+
+
+def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
+    cut = {c.name for c in mech.info.chords}
+    for name in names:
+        if str(name).partition("[")[0] in cut:
+            raise ElementError(
+                f"{name!r} is cut: its coordinates follow from those of the tree. Name one of those, or connect it with "
+                "role='branch'."
+            )
 
 
 def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> dict[str, Floats]:

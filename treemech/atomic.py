@@ -15,6 +15,12 @@ def atomic(target: Path) -> Iterator[IO[bytes]]:
     If anything fails the target stays as it was, and nothing is left beside it. A process that is killed leaves the
     target as it was, and a hidden temporary file.
     """
+    if target.is_dir():
+        raise IsADirectoryError(f"{str(target)!r} is a directory; wanted the path of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"there is no directory {str(target.parent)!r} for {target.name!r}: make it first."
+        )
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:

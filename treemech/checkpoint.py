@@ -6,7 +6,9 @@ simulation is refused by name.
 
 import hashlib
 import json
+import os
 import time
+import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,9 +39,11 @@ class Checkpoint:
     def __init__(
         self, path: str | Path | None, every: float, resume: str | Path | None, identity: dict[str, Any]
     ) -> None:
-        if not every >= 0.0:
-            raise TreemechError(f"checkpoint_every is {every}; wanted seconds, not negative.")
+        if not isinstance(every, (int, float)) or not every >= 0.0:
+            raise TreemechError(f"checkpoint_every is {every!r}; wanted seconds, not negative.")
         self.path, self.every, self.source = path, every, resume
+        if path is not None:
+            _check_writable(path)
         self.identity = json.loads(json.dumps(identity))
         self.last = time.monotonic()
 
@@ -55,8 +59,14 @@ class Checkpoint:
             "memory": course.mark.memory.place,
             "switched": course.switched,
         }
-        with atomic(Path(self.path)) as stream:
-            np.savez(stream, header=np.array(json.dumps(header)), **_numbers(course, course.mark.memory))  # type: ignore[arg-type]
+        try:
+            with atomic(Path(self.path)) as stream:
+                np.savez(stream, header=np.array(json.dumps(header)), **_numbers(course, course.mark.memory))  # type: ignore[arg-type]
+        except OSError as error:
+            warnings.warn(
+                f"checkpoint {str(self.path)!r} cannot be written, the run goes on without: {error}",
+                stacklevel=2,
+            )
         self.last = time.monotonic()
 
     def resume(self, course: Course) -> None:
@@ -89,6 +99,23 @@ class Checkpoint:
         course.resume(Snapshot(arrays, header["memory"]), header["place"])
 
 
+def _check_writable(path: str | Path) -> None:
+    """Before hours are spent on what cannot be kept."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TreemechError(f"checkpoint is {path!r}; wanted the path of a file.")
+    target = Path(path)
+    if target.is_dir():
+        raise TreemechError(f"checkpoint {str(path)!r} is a directory; wanted the path of a file in it.")
+    if not target.parent.is_dir():
+        raise TreemechError(
+            f"checkpoint {str(path)!r}: there is no directory {str(target.parent)!r}; make it first."
+        )
+    if not os.access(target.parent, os.W_OK):
+        raise TreemechError(
+            f"checkpoint {str(path)!r}: the directory {str(target.parent)!r} cannot be written to."
+        )
+
+
 def _differs(name: str, there: Any, here: Any) -> str:
     if name in ("model", "start", "atol", "t_eval"):
         return f"its {name} is another one."
@@ -112,6 +139,8 @@ def _numbers(course: Course, kept: Snapshot) -> dict[str, NDArray[Any]]:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise TreemechError(f"{path.name} is no checkpoint of treemech, or a torn one.")
     try:
         with np.load(path, allow_pickle=False) as content:
             header = json.loads(str(content["header"]))
@@ -123,7 +152,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     except FileNotFoundError:
         raise TreemechError(f"there is no checkpoint {path.name!r} to resume from.") from None
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
-        raise TreemechError(f"{path.name} is no checkpoint: {error}") from None
+        raise TreemechError(f"{str(path)!r} is no checkpoint: {error}") from None
 
 
 def digest(*arrays: NDArray[Any]) -> str:

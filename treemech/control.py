@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+def described(controllers: "Mapping[str, Controller]") -> list[list[object]]:
+    """What they are, as JSON can hold it; not the code of their functions."""
+    return [[c.name, c.period, list(c.measures), list(c.inputs)] for c in controllers.values()]
+
+
 class Sampling:
     """All controllers of a mechanism over one simulation.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treemech.topology import ElementError, TreemechError, unknown
 
-from .experiment import Experiment, Quantity, gradient, scalar
+from .experiment import Experiment, Quantity, check_quantity, gradient, scalar
 from .progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def design_study(
     mech: "Mechanism",
     experiment: Experiment,
     designs: Mapping[str, Any] | Sequence[Mapping[str, float]],
-    measures: Mapping[str, Quantity] | Sequence[str],
+    measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity,
     derivatives: bool = False,
     progress: bool | Callable[[float], None] = False,
 ) -> DesignTable:
@@ -127,7 +127,7 @@ def design_study(
     ----------
     designs : dict of values by parameter, or a list of dicts
         ``{"l1": [0.3, 0.4], "l2": [1, 2, 3]}`` means all 6 combinations, the last parameter varying fastest.
-    measures : dict of scalars by name, or a list of texts
+    measures : dict of scalars by name, or a list of them
         "max A.q" and the like, or functions of a Run that give one number.
     derivatives : bool
         Of all measures by all parameters varied, at every design.
@@ -137,16 +137,18 @@ def design_study(
     Returns
     -------
     DesignTable
-        A design that cannot be built, assembled or run has a row that says why. Nothing is compiled for a new design.
+        A design that cannot be built, assembled or run has a row that says why; so have those that Ctrl-C left out. Nothing is compiled for a new design.
     """
+    wanted = _wanted(measures)
+    for what in wanted.values():
+        check_quantity(mech, what)
     if isinstance(designs, Mapping):
-        given = [np.atleast_1d(np.asarray(v, dtype=np.float64)).tolist() for v in designs.values()]
+        given = [_values(name, v) for name, v in designs.items()]
         trials = [dict(zip(designs, values, strict=True)) for values in product(*given)]
     else:
         trials = [dict(design) for design in designs]
     names = list(dict.fromkeys(name for design in trials for name in design))
     mech._known(names)
-    wanted = dict(measures) if isinstance(measures, Mapping) else {text: text for text in measures}
     bar = ProgressBar(mech.name) if progress is True else None
     tell = bar or (progress if callable(progress) else None)
     rows = []
@@ -155,10 +157,37 @@ def design_study(
             rows.append(_trial(mech, experiment, {**mech.parameters, **design}, names, wanted, derivatives))
             if tell is not None:
                 tell((k + 1) / len(trials))
+    except KeyboardInterrupt:
+        rows += [
+            Trial({**mech.parameters, **design}, message="not run: the study was interrupted.")
+            for design in trials[len(rows) :]
+        ]
     finally:
         if bar is not None:
             bar.close()
     return DesignTable(names, list(wanted), rows)
+
+
+def _wanted(measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity) -> dict[str, Quantity]:
+    """By name; functions without one are known by their own."""
+    if isinstance(measures, Mapping):
+        return dict(measures)
+    many = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
+    wanted = {what if isinstance(what, str) else getattr(what, "__name__", repr(what)): what for what in many}
+    if len(wanted) < len(many):
+        raise ElementError("design_study: two measures have one name; give them as a dict, {name: function}.")
+    return wanted
+
+
+def _values(name: str, given: Any) -> list[float]:
+    """Of one parameter."""
+    try:
+        values = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist()
+    except (TypeError, ValueError):
+        raise ElementError(f"design_study: values of {name!r} are {given!r}; wanted numbers.") from None
+    if not values:
+        raise ElementError(f"design_study: there are no values of {name!r}.")
+    return list(values)
 
 
 def _trial(

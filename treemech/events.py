@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from treemech.dynamics.event_search import Change, Occurrence
 from treemech.topology import ElementError, TreemechError, unknown
 
-from .measures import find_measure
+from .measures import check_owner, find_measure
+from .model_info import ModelInfo
 from .reassembly import changed_state, reassembled
 from .run import Results, Run
 from .state import State
@@ -58,7 +59,7 @@ class Event:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not callable(self.what) and not isinstance(self.what, str):
+        if not callable(self.what) and not (isinstance(self.what, str) and self.what.strip()):
             raise ElementError(f"event {self.what!r} is neither a function f(t, state) nor a comparison.")
         if not self.name:
             name = (
@@ -69,9 +70,12 @@ class Event:
             raise ElementError(
                 f"the action of event {self.name!r} is {self.action!r}; wanted a function f(t, state)."
             )
-        if isinstance(self.terminal, bool) or (isinstance(self.terminal, int) and self.terminal >= 0):
-            return
-        raise ElementError(f"terminal of event {self.name!r} is {self.terminal!r}; wanted a bool or a count.")
+        if not isinstance(self.terminal, (int, np.integer, np.bool_)) or self.terminal < 0:
+            raise ElementError(
+                f"terminal of event {self.name!r} is {self.terminal!r}; wanted a bool or a count."
+            )
+        if not isinstance(self.direction, (int, float, np.number)) or np.isnan(self.direction):
+            raise ElementError(f"direction of event {self.name!r} is {self.direction!r}; wanted -1, 0 or 1.")
 
     def bound(self, mech: "Mechanism", ahead: float = 1.0) -> "Bound":
         """As a simulation of this mechanism sees it, forwards or (ahead < 0) backwards in time."""
@@ -81,9 +85,22 @@ class Event:
             return Bound(lambda look: sides[0](look) - sides[1](look), _DIRECTIONS[sign], self.action)
 
         def values(look: Look) -> Floats:
-            return np.array([float(self.what(s.t, s)) for s in look.states()])
+            return np.array([_number(s.t, self.what(s.t, s)) for s in look.states()])
 
         return Bound(values, 0, self.action)
+
+
+def _number(t: float, given: Any) -> float:
+    """What a function of the state says; one number in an array will do."""
+    if isinstance(given, (bool, np.bool_)):
+        raise ElementError(
+            f"it gives {given} at t = {t:.6g} s, and truth values have no sign to change; wanted a number that passes zero, "
+            "the difference of what is compared, or a comparison as a text, 'A.q > 1.2'."
+        )
+    numbers = np.asarray(given)
+    if numbers.size != 1 or numbers.dtype.kind not in "iuf":
+        raise ElementError(f"it gives {given!r} at t = {t:.6g} s; wanted a number.")
+    return float(numbers.item())
 
 
 class Bound(NamedTuple):
@@ -96,6 +113,7 @@ class Bound(NamedTuple):
     rests: Callable[[float, State], int | None] | None = None
     side: int = 0  # the sign it has unless it shows another one
     slack: float = 0.0  # values that are no larger show no sign
+    closing: Callable[[State], bool] | None = None  # whether its value goes away from that side
 
 
 class Look:
@@ -155,6 +173,9 @@ class _CutMotion(Mapping[str, tuple[Floats, Floats]]):
             }
         return self._found[name]
 
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._chords)
 
@@ -190,7 +211,15 @@ def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
         return lambda look: getattr(look, which)[:, first + place]
     if "." not in text and text not in mech.wiring.measures:
         raise ElementError(f"event {event!r}: {unknown('measure', text, mech.wiring.measures)}")
-    measure = find_measure(mech.wiring.measures, text)
+    try:
+        measure = find_measure(mech.wiring.measures, text)
+        if measure.text is not None:
+            check_owner(mech.info, measure)
+    except TreemechError as error:
+        raise ElementError(
+            f"event {event!r}: {error} A side is a number, a measure or 'name.quantity[place]'; for more give a function "
+            "f(t, state)."
+        ) from None
     return lambda look: measure.of(look.run)
 
 
@@ -228,6 +257,19 @@ class Watch:
         """What they are, as JSON can hold it; not the code of functions."""
         return [list(x) for x in zip(self.names, self.directions, self.terminal, self.acts, strict=True)]
 
+    def check_start(self, t: float, y: Floats) -> None:
+        """What has come before the start would never come: a gap that is closed already, and closes further."""
+        (state,) = Look(self.mech, np.array([t]), y[None]).states()
+        for k, bound in enumerate(self.bound):
+            if bound.closing is None:
+                continue
+            width = self.value(k, t, y)
+            if width < -bound.slack and bound.closing(state):
+                raise ElementError(
+                    f"{self.names[k]!r}: the start at t = {t:.6g} s is beyond it by {-width:.3g} (m, rad) and nothing would stop "
+                    "it. Start before it, or move the limit."
+                )
+
     def values(self, t: Floats, y: Floats) -> Floats:
         look = Look(self.mech, t, y)
         return np.stack([self._values(k, look) for k in range(len(self.bound))], axis=1)
@@ -255,6 +297,8 @@ class Watch:
         name, bound = self.names[event], self.bound[event]
         look = Look(self.mech, np.array([t]), y[None])
         (state,) = look.states()
+        for numbers in (state.q, state.u, state.x, state.memory):
+            numbers.flags.writeable = False  # who writes here expects a change
         self.mech.core.chord_work.q[:] = look.rest.cut[0]
         assert bound.action is not None
         try:
@@ -296,16 +340,29 @@ class EventPoints(NamedTuple):
     after: list[State]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON can hold it; less the coordinates of cut hinges, which follow from the others."""
-        rows = ([[s.q, s.u, s.x, s.memory] for s in states] for states in (self.states, self.after))
-        states, after = ([[part.tolist() for part in row] for row in kind] for kind in rows)
+        """As JSON can hold it."""
+
+        def plain(state: State) -> list[Any]:
+            cut = {name: [q.tolist(), u.tolist()] for name, (q, u) in state.cut.items()}
+            return [*(part.tolist() for part in (state.q, state.u, state.x, state.memory)), cut]
+
+        states, after = ([plain(s) for s in states] for states in (self.states, self.after))
         return {"name": self.name, "t": self.t.tolist(), "states": states, "after": after}
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "EventPoints":
-        def states(rows: list[list[list[float]]]) -> list[State]:
-            parts = ([np.array(part, dtype=np.float64) for part in row] for row in rows)
-            return [State(float(t), q, u, x, m) for t, (q, u, x, m) in zip(content["t"], parts, strict=True)]
+    def from_dict(cls, content: dict[str, Any], info: ModelInfo) -> "EventPoints":
+        def numbers(part: Any) -> Floats:
+            return np.array(part, dtype=np.float64)
+
+        def state(t: float, row: list[Any]) -> State:
+            q, u, x, memory, *rest = row
+            cut = {name: (numbers(q), numbers(u)) for name, (q, u) in (rest[0] if rest else {}).items()}
+            return State(
+                float(t), numbers(q), numbers(u), numbers(x), numbers(memory), cut=cut, coordinates=info
+            )
+
+        def states(rows: list[list[Any]]) -> list[State]:
+            return [state(t, row) for t, row in zip(content["t"], rows, strict=True)]
 
         t = np.array(content["t"], dtype=np.float64)
         return cls(str(content["name"]), t, states(content["states"]), states(content["after"]))

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.topology import ElementError, TreemechError
 
-from .run import Run
+from .measures import check_owner, find_measure
+from .run import Run, not_interrupted
 from .sensitivities import Sensitivities, Start
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Experiment:
             run = mech.kinematics(np.asarray(self.cycle), state)
         else:
             run = mech.simulate(self.t_span, state, rtol=self.rtol, t_eval=self.t_eval)
-        if not run.success:
+        if not not_interrupted(run).success:
             raise TreemechError(run.message)
         return run
 
@@ -74,7 +75,11 @@ def value(what: Quantity, run: Run) -> Any:
     if isinstance(what, str):
         statistic, measure = _parts(what)
         return _statistic(statistic, run.t, run.measure(measure))[0]
-    found = np.asarray(what(run), dtype=np.float64)
+    given = what(run)
+    try:
+        found = np.asarray(given if given is not None else "nothing", dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ElementError(f"a function of the run gives {given!r}; wanted numbers.") from None
     return found if found.ndim else float(found)
 
 
@@ -92,6 +97,21 @@ def gradient(what: Quantity, found: Sensitivities) -> Floats:
         return found.of(what)
     statistic, measure = _parts(what)
     return _statistic(statistic, found.run.t, found.run.measure(measure))[1] @ found.of(measure)
+
+
+def check_quantity(mech: "Mechanism", what: Quantity) -> None:
+    """What a run is to be judged by can be found in those of this mechanism."""
+    from .mechanism import Mechanism
+
+    if not isinstance(mech, Mechanism):
+        raise TreemechError(f"{mech!r} is no mechanism; wanted system.build().")
+    if callable(what):
+        return
+    if not isinstance(what, str):
+        raise ElementError(f"{what!r} is neither a text like 'max A.q' nor a function of a Run.")
+    measure = find_measure(mech.wiring.measures, _parts(what)[1])
+    if measure.text is not None:
+        check_owner(mech.info, measure)
 
 
 def _parts(what: str) -> tuple[str, str]:

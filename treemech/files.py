@@ -113,7 +113,7 @@ def read_run(path: str | Path) -> Run:
         switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
         measures={n: _kept(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
-    run.events = [EventPoints.from_dict(points) for points in header.get("events", ())]
+    run.events = [EventPoints.from_dict(points, run.info) for points in header.get("events", ())]
     return run
 
 

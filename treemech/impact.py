@@ -1,8 +1,9 @@
 """Impacts: a gap closes, and the speeds jump by impulses (Newton's law of restitution)."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
 from treemech.kinematics.chord_plan import VELOCITY as ROW_VELOCITY
 from treemech.topology import Attachment, Body, ElementError, TopologyError, as_vector, unknown
 
+from .assembly import not_cut
 from .events import Bound, Event, Look
 from .model_info import rotations
 from .run import BodyMotion
@@ -53,8 +55,10 @@ class Impact(Event):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 <= self.restitution <= 1.0:
-            raise ElementError(f"restitution of {self.name!r} is {self.restitution}; wanted 0 .. 1.")
+        if not isinstance(self.restitution, (int, float, np.number)) or not 0.0 <= self.restitution <= 1.0:
+            raise ElementError(f"restitution of {self.name!r} is {self.restitution!r}; wanted 0 .. 1.")
+        if not isinstance(self.at_rest, (int, float, np.number)) or not self.at_rest >= 0.0:
+            raise ElementError(f"at_rest of {self.name!r} is {self.at_rest!r}; wanted a speed, not negative.")
 
     @classmethod
     def at_limit(
@@ -71,14 +75,14 @@ class Impact(Event):
         """A coordinate, "A" or "A[1]", meets a hard stop: its upper or its lower limit."""
         if (upper is None) == (lower is None):
             raise ElementError(f"impact at a limit of {hinge!r}: give upper= or lower=, one of them.")
-        limit, sign = (upper, -1.0) if upper is not None else (lower, 1.0)
-        assert limit is not None
+        sign = -1.0 if upper is not None else 1.0
+        limit = _finite(upper if upper is not None else lower, f"limit of {hinge!r}")
         return cls._made(
             name or f"limit of {hinge}",
             terminal,
             restitution,
             at_rest,
-            lambda mech: _limit_gap(mech, hinge, float(limit), sign),
+            lambda mech: _limit_gap(mech, hinge, limit, sign),
         )
 
     @classmethod
@@ -97,7 +101,15 @@ class Impact(Event):
         """Point b meets a plane fixed to end a, at a distance along its normal (in the base of a), or without a normal a ball:
         the points come as close as the distance."""
         ends = tuple(e.at() if isinstance(e, Body) else e for e in (a, b))
+        for end in ends:
+            if not isinstance(end, Attachment):
+                raise TopologyError(
+                    f"impact between: {end!r} is neither a body nor an attachment, body.at(...)."
+                )
+        distance = _finite(distance, "distance of an impact")
         axis = None if normal is None else as_vector(normal, "normal of an impact")
+        if axis is not None and not np.any(axis):
+            raise ElementError(f"normal of an impact is {normal!r}; wanted a direction.")
         if axis is not None:
             axis = axis / np.linalg.norm(axis)
         elif not distance > 0.0:
@@ -171,20 +183,35 @@ class Impact(Event):
         def rests(t: float, state: State) -> int | None:
             return gap.chord if weak(gap.rate(state)[1]) else None
 
-        return Bound(gap.width, -1, blow, rests, side=1, slack=_TOUCH)
+        def closing(state: State) -> bool:
+            return ahead * gap.rate(state)[1] <= 0.0
+
+        return Bound(gap.width, -1, blow, rests, side=1, slack=_TOUCH, closing=closing)
 
 
 def _never(t: float, state: State) -> float:
     raise AssertionError("an impact looks at its gap")
 
 
+def _finite(given: Any, what: str) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ElementError(f"{what} is {given!r}; wanted a finite number.")
+    return number
+
+
 def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
-    name, _, index = hinge.partition("[")
     known = {h.name: h for h in mech.info.hinges}
+    place = re.fullmatch(r"(.+)\[(-?\w*)\]", hinge)
+    name, index = (place[1], place[2]) if place is not None and hinge not in known else (hinge, "0")
+    not_cut(mech, [name])
     if name not in known:
         raise TopologyError(f"impact at a limit: {unknown('hinge of the tree', name, known)}")
-    info, k = known[name], int(index.rstrip("]") or 0)
-    if k >= info.nq or info.nq != info.nu:
+    info, k = known[name], int(index) if index.isdecimal() else -1
+    if not 0 <= k < info.nq or info.nq != info.nu:
         raise ElementError(
             f"impact at a limit of {hinge!r}: wanted one of its {info.nu} coordinates that is no attitude."
         )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treemech.topology import ElementError, TopologyError, unknown
 
 if TYPE_CHECKING:
+    from .model_info import ModelInfo
     from .run import Run
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,7 @@ class Measure(NamedTuple):
 def as_measure(name: str, what: Any) -> Measure:
     """A measure from a text, "A.q[1]" (connection, body, element or input; quantity; place), or a function of a Run."""
     if callable(what):
-        return Measure(name, what)
+        return Measure(name, lambda run: _column(name, what(run), len(run.t)))
     match = _FORM.fullmatch(what) if isinstance(what, str) else None
     if match is None:
         raise ElementError(f"measure {name!r} is {what!r}; wanted 'name.quantity[0]' or a function of a Run.")
@@ -37,11 +38,18 @@ def as_measure(name: str, what: Any) -> Measure:
     def of(run: "Run") -> Floats:
         values = getattr(_owner(run, owner, name), quantity, None)
         if values is None:
-            raise ElementError(f"measure {name!r}: {owner!r} has no {quantity!r}.")
-        numbers: Any = np.asarray(values, dtype=np.float64)
+            there = [q for q in dir(_owner(run, owner, name)) if not q.startswith("_")]
+            raise ElementError(
+                f"measure {name!r}: {owner!r} has no {quantity!r}: it has {', '.join(map(repr, there))}."
+            )
+        try:
+            numbers: Any = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ElementError(f"measure {name!r} = {what!r} is no number.") from None
         try:
             for place in places:
-                numbers = numbers[:, place]
+                if numbers.ndim > 1 or place:  # the one number of a hinge or a spring is at place 0
+                    numbers = numbers[:, place]
         except IndexError:
             raise ElementError(f"measure {name!r} = {what!r}: there is no place {list(places)}.") from None
         if numbers.ndim != 1:
@@ -52,18 +60,44 @@ def as_measure(name: str, what: Any) -> Measure:
     return Measure(name, of, what)
 
 
+def _column(name: str, given: Any, count: int) -> Floats:
+    """What a function of a run gives, one number for every time; the same for all times if it is one."""
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "biuf" or numbers.shape not in ((), (count,)):
+        raise ElementError(
+            f"measure {name!r} gives {type(given).__name__} of shape {numbers.shape}; wanted one number for each of the {count} "
+            "times."
+        )
+    return np.array(np.broadcast_to(numbers, count), dtype=np.float64)
+
+
 def _owner(run: "Run", name: str, measure: str) -> Any:
     info = run.info
+    _known(info, name, measure)
     if name in [h.name for h in info.hinges] + [c.name for c in info.chords]:
         return run.connection(name)
     if name in [b.name for b in info.bodies]:
         return run.body(name)
-    if name in [e.name for e in info.elements]:
-        return run.element(name)
+    return run.element(name)
+
+
+def check_owner(info: "ModelInfo", measure: Measure) -> None:
+    """What a measure made of a text is of exists in this model."""
+    match = _FORM.fullmatch(measure.text or "")
+    if match is not None:
+        _known(info, match[1], measure.name)
+
+
+def _known(info: "ModelInfo", name: str, measure: str) -> None:
     known = [x.name for kind in (info.hinges, info.chords, info.bodies, info.elements) for x in kind]  # type: ignore[attr-defined]
-    raise TopologyError(f"measure {measure!r}: {unknown('connection, body or element', name, known)}")
+    if name not in known:
+        raise TopologyError(f"measure {measure!r}: {unknown('connection, body or element', name, known)}")
 
 
 def find_measure(measures: Mapping[str, Measure], what: str) -> Measure:
     """A measure by its name, or made of a text."""
-    return measures[what] if what in measures else as_measure(what, what)
+    if what in measures:
+        return measures[what]
+    if isinstance(what, str) and "." not in what:
+        raise ElementError(f"{unknown('measure', what, measures)} Or write it as 'name.quantity[0]'.")
+    return as_measure(what, what)

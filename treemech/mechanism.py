@@ -332,6 +332,8 @@ class Mechanism(Simulation, Analyses):
 
     def _unpack(self, state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
         start = self.core.layout.efforts.start
+        if isinstance(state, State):
+            state.check_sizes(self.nq, self.nu, self.core.nz, {c.name for c in self.info.chords}, what)
         self.core.work.z[: self.core.nz] = (
             state.z if isinstance(state, State) and len(state.x) + len(state.memory) else start
         )
@@ -479,6 +481,10 @@ class Mechanism(Simulation, Analyses):
     def jacobian(self, end: Body | Attachment, state: State | tuple[Any, ...]) -> Floats:
         """(6, nu): velocity of a point and angular velocity of its body per unit speed, world axes."""
         place = end.at() if isinstance(end, Body) else end
+        if not isinstance(place, Attachment):
+            raise TopologyError(f"jacobian: {end!r} is neither a body nor an attachment, body.at(...).")
+        if place.body.name not in self.tree.numbers:
+            raise TopologyError(f"jacobian: {unknown('body', place.body.name, self.tree.numbers)}")
         number = self.tree.numbers[place.body.name]
         if number == 0:
             return np.zeros((6, self.nu))

@@ -45,6 +45,16 @@ class HingeInfo:
     euler_parameters: int | None
 
     @property
+    def q_slice(self) -> slice:
+        """Of its coordinates in q."""
+        return slice(self.q, self.q + self.nq)
+
+    @property
+    def u_slice(self) -> slice:
+        """Of its speeds in u."""
+        return slice(self.u, self.u + self.nu)
+
+    @property
     def number(self) -> int:
         """Of the body the branch ends in."""
         return self.body_b if self.forward else self.body_a

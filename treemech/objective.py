@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.topology import TreemechError
 
-from .experiment import Experiment, Quantity, gradient, value
+from .experiment import Experiment, Quantity, check_quantity, gradient, value
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -41,9 +41,16 @@ class Objective:
         what: Quantity,
         parameters: Sequence[str] | None = None,
     ) -> None:
+        check_quantity(mech, what)
         self.mech, self.experiment, self.what = mech, experiment, what
+        if isinstance(parameters, str):
+            parameters = [parameters]
         self.parameters = list(mech.parameters) if parameters is None else list(parameters)
         mech._known(self.parameters)
+        if not self.parameters:
+            raise TreemechError(
+                f"an objective of {mech.name!r} without parameters: make some numbers tm.Parameter."
+            )
         self.x0: Floats = np.array([mech.parameters[name] for name in self.parameters])
 
     def __call__(self, x: ArrayLike) -> tuple[Any, Floats]:
@@ -65,13 +72,19 @@ class Objective:
         return self.mech.with_parameters(**self._named(x))
 
     def _named(self, x: ArrayLike) -> dict[str, float]:
-        return dict(zip(self.parameters, np.asarray(x, dtype=np.float64).ravel().tolist(), strict=True))
+        values = np.asarray(x, dtype=np.float64).ravel().tolist()
+        if len(values) != len(self.parameters):
+            raise TreemechError(
+                f"the objective is given {len(values)} values; wanted {len(self.parameters)}: {', '.join(self.parameters)}."
+            )
+        return dict(zip(self.parameters, values, strict=True))
 
     @contextmanager
     def _naming(self, x: ArrayLike) -> Iterator[None]:
         """Errors say which design they are about."""
+        named = self._named(x)
         try:
             yield
         except TreemechError as error:
-            shown = ", ".join(f"{name} = {v:.6g}" for name, v in self._named(x).items())
+            shown = ", ".join(f"{name} = {v:.6g}" for name, v in named.items())
             raise type(error)(f"{shown}: {error}") from error

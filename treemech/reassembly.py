@@ -1,7 +1,7 @@
 """A state that was changed on the way of a simulation, put together again: chains closed, speeds fitting (8.3)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from treemech.dynamics.impulse import free_speeds, holding, impulse
 from treemech.kinematics.assembly import close_positions, worst_row
 from treemech.topology import ElementError
 
+from .assembly import not_cut
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -32,8 +33,21 @@ def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, d
         if match is None:
             raise ElementError(f"it changes {key!r}; wanted a coordinate or a speed, 'A.q', 'A.u[1]'.")
         held[match[2]][match[1] + match[3]] = value
+    names = [*held["q"], *held["u"]]
+    not_cut(mech, names)
+    _not_prescribed(mech, names)
     q, u = (fill(mech.lagrange, old, held[which], which) for old, which in ((state.q, "q"), (state.u, "u")))
     return State(state.t, q, u, state.x, state.memory, coordinates=mech.lagrange), held
+
+
+def _not_prescribed(mech: "Mechanism", names: Iterable[str]) -> None:
+    given = {(p.hinge, p.coordinate) for p in mech.prescriptions}
+    for name in names:
+        hinge, _, place = name.partition("[")
+        if any(h == hinge and place in ("", f"{k}]") for h, k in given):
+            raise ElementError(
+                f"it changes {name!r}, which is prescribed: its motion stays as system.prescribe says."
+            )
 
 
 def reassembled(
@@ -42,16 +56,10 @@ def reassembled(
     """The integrator's y of a changed state; y was that of the old one."""
     core = mech.core
     q, u = np.array(new.q, dtype=np.float64), np.array(new.u, dtype=np.float64)
-    if (
-        q.shape != (mech.nq,)
-        or u.shape != (mech.nu,)
-        or not np.all(np.isfinite(q))
-        or not np.all(np.isfinite(u))
-    ):
-        raise ElementError(
-            f"q, u have shapes {q.shape}, {u.shape}; wanted {mech.nq} and {mech.nu} finite numbers."
-        )
-    z = new.z if len(new.z) == core.nz else core.unpack(y).z
+    new.check_sizes(mech.nq, mech.nu, core.nz, {c.name for c in mech.info.chords}, "the State it gives")
+    if not (np.all(np.isfinite(q)) and np.all(np.isfinite(u)) and np.all(np.isfinite(new.z))):
+        raise ElementError("the State it gives has numbers that are not finite.")
+    z = new.z if len(new.z) else core.unpack(y).z
     cut = core.chord_work.q
     cut[:] = core.unpack(y).cut
     if core.loops is not None:

@@ -376,4 +376,20 @@ class Run:
         raise TopologyError(unknown("body", name, [b.name for b in self.info.bodies]))
 
 
-__all__ = ["BodyMotion", "ConnectionMotion", "Energy", "PointMotion", "Residual", "Run", "point"]
+def not_interrupted(run: Run) -> Run:
+    """Who computes with many runs hands Ctrl-C on, which a run alone keeps to itself."""
+    if not run.success and run.message.startswith("interrupted"):
+        raise KeyboardInterrupt(run.message)
+    return run
+
+
+__all__ = [
+    "BodyMotion",
+    "ConnectionMotion",
+    "Energy",
+    "PointMotion",
+    "Residual",
+    "Run",
+    "not_interrupted",
+    "point",
+]

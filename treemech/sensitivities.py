@@ -14,7 +14,7 @@ from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.topology import TreemechError
 
 from .parameters import Neighbours, Parametric, follow
-from .run import Run
+from .run import Run, not_interrupted
 from .simulation import results_of_motion
 from .state import State
 
@@ -111,7 +111,7 @@ class Sensitive(Parametric):
         breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
         _refuse(mech, beside, names, breaks)
         state, s = _start(mech, start, t0, beside, names)
-        run = mech.simulate((t0, t1), state, rtol=rtol, dense_output=True)
+        run = not_interrupted(mech.simulate((t0, t1), state, rtol=rtol, dense_output=True))
         if not run.success or run.singular or run.switched or run._dense is None:
             reason = run.message if not run.success else "it passes singular positions or switches"
             raise TreemechError(f"no sensitivities of this motion: {reason}")

@@ -20,7 +20,7 @@ from treemech.kinematics.trajectory import Kinematics
 from treemech.topology import ElementError, SingularError, TreemechError
 
 from .checkpoint import Checkpoint, digest, fingerprint
-from .control import Sampling
+from .control import Sampling, described
 from .events import Look, Watch, as_events
 from .progress import ProgressBar
 from .run import Results, Run
@@ -166,10 +166,12 @@ class Simulation:
             open_ = _open(mech, t0, q[0], u[0])
             mech.core.loops.release(open_)
             check_start(mech, t0, q[0], u[0])
-        if not 0.0 < rtol < 1.0:
-            raise TreemechError(f"rtol is {rtol}; wanted a number between 0 and 1.")
-        if not max_step > 0.0 or (first_step is not None and not first_step > 0.0):
-            raise TreemechError(f"max_step is {max_step}, first_step {first_step}; wanted positive numbers.")
+        if not _positive(rtol) or rtol >= 1.0:
+            raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
+        if not _positive(max_step) or (first_step is not None and not _positive(first_step)):
+            raise TreemechError(
+                f"max_step is {max_step!r}, first_step {first_step!r}; wanted positive numbers."
+            )
         rtol = max(rtol, 100 * np.finfo(float).eps)
         times = None if t_eval is None else _output_times(t_eval, t0, t1)
         if dense_output and times is not None:
@@ -183,15 +185,18 @@ class Simulation:
         mech.core.forget_points()
         y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
         mech.core.remember_start(t0, y)
-        watch = Watch(mech, as_events(events), 1.0 if t1 >= t0 else -1.0) if events else None
+        listed = [] if events is None else as_events(events)
+        watch = Watch(mech, listed, 1.0 if t1 >= t0 else -1.0) if listed else None
+        if watch is not None:
+            watch.check_start(t0, y)
         tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
         keeper = None
         if checkpoint is not None or resume is not None:
             identity = {
-                "model": fingerprint(mech), "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
+                "model": fingerprint(mech), "controllers": described(mech.wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
                 "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
                 "first_step": first_step, "events": None if watch is None else watch.described(),
-                "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular, "audit": audit,
+                "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular,
             }  # fmt: skip
             keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
         try:
@@ -280,7 +285,8 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
     if atol is None:
         return values
     if isinstance(atol, Mapping):
-        for key, value in atol.items():
+        for key, given in atol.items():
+            value = _tolerance(given, f"atol of {key!r}")
             name, dot, which = str(key).rpartition(".")
             name, which = (name, which) if dot and which in ("q", "u", "x") else (str(key), "")
             element = next((e for e in mech.info.elements if e.name == name), None)
@@ -294,15 +300,23 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
             if which in ("", "u"):
                 values[mech.nq + c.u : mech.nq + c.u + c.hinge.n_speeds] = value
     else:
-        given = np.asarray(atol, dtype=np.float64)
+        given = _tolerance(atol, "atol")
         if given.ndim and given.shape != values.shape:
             raise TreemechError(
                 f"atol has shape {given.shape}; wanted a number or ({len(values)},): q, u, then states of elements."
             )
         values[:] = given
-    if not np.all(values >= 0.0) or (rtol == 0.0 and not np.all(values > 0.0)):
-        raise TreemechError("atol must not be negative.")
     return np.asarray(np.maximum(values, 1e-300))  # 0 / 0 is no error
+
+
+def _tolerance(given: Any, what: str) -> Floats:
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not np.all(numbers >= 0.0):
+        raise TreemechError(f"{what} is {given!r}; wanted numbers that are not negative.")
+    return numbers
 
 
 def _open(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
@@ -327,6 +341,10 @@ def _released(at_start: tuple[str, ...], switched: Sequence[Switch]) -> Released
     return tuple(steps)
 
 
+def _positive(number: Any) -> bool:
+    return isinstance(number, (int, float, np.number)) and bool(number > 0.0)
+
+
 def _span(t_span: Any) -> tuple[float, float]:
     try:
         t0, t1 = (float(x) for x in t_span)
@@ -338,7 +356,10 @@ def _span(t_span: Any) -> tuple[float, float]:
 
 
 def _output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
-    times = np.array(t_eval, dtype=np.float64).ravel()
+    try:
+        times = np.array(t_eval, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise TreemechError(f"t_eval is {t_eval!r}; wanted times.") from None
     if len(times) and not (times.min() >= min(t0, t1) and times.max() <= max(t0, t1)):  # nor is nan inside
         raise TreemechError(f"t_eval reaches outside t_span ({t0}, {t1}).")
     if not np.all(np.diff(times) * (1.0 if t1 >= t0 else -1.0) > 0.0):

@@ -1,14 +1,17 @@
 """State: time, coordinates, speeds, states of elements, as numbers and by name."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.kinematics.lagrange import Coordinates, Lagrange
 from treemech.topology import ElementError, TopologyError, unknown
+
+if TYPE_CHECKING:
+    from .model_info import ModelInfo
 
 Floats = NDArray[np.float64]
 
@@ -28,21 +31,40 @@ class State:
     memory: Floats = field(default_factory=lambda: np.zeros(0))
     active: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     cut: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
-    coordinates: Lagrange | None = field(default=None, repr=False)
+    coordinates: "Lagrange | ModelInfo | None" = field(default=None, repr=False)
 
     @property
     def z(self) -> Floats:
         """States of elements and what they remember, as the core has them."""
         return np.concatenate((self.x, self.memory))
 
+    def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:
+        """A state of another mechanism is refused."""
+        has, wanted = (np.shape(self.q), np.shape(self.u)), ((nq,), (nu,))
+        if has != wanted:
+            raise ElementError(
+                f"{what}: q, u have shapes {has[0]}, {has[1]}; wanted {wanted[0]}, {wanted[1]}. Is it a state of another mechanism?"
+            )
+        if len(self.z) not in (0, nz):
+            raise ElementError(
+                f"{what}: x and memory have {len(self.z)} numbers; wanted {nz}. Is it a state of another mechanism?"
+            )
+        for name in self.cut:
+            if name not in chords:
+                raise ElementError(
+                    f"{what}: no hinge {name!r} is cut here. Is it a state of another mechanism?"
+                )
+
     def __getitem__(self, name: str) -> tuple[Floats, Floats]:
         """(q, u) of a hinge."""
         if name in self.cut:
             return self.cut[name]
-        c = find(self.coordinates, name) if self.coordinates is not None else None
-        if c is None:
+        if self.coordinates is None:
             raise ElementError("this state does not know its mechanism: index q and u by number.")
-        return self.q[c.q_slice], self.u[c.u_slice]
+        for c in self.coordinates.hinges:
+            if c.name == name:
+                return self.q[c.q_slice], self.u[c.u_slice]
+        raise TopologyError(unknown("hinge", name, [*(c.name for c in self.coordinates.hinges), *self.cut]))
 
 
 def find(coordinates: Lagrange, name: str) -> Coordinates:

@@ -460,9 +460,8 @@ class System(Journal):
         if not isinstance(attachment, Attachment):
             names = [body.name for body in self.bodies]
             if isinstance(end, str):
-                raise TopologyError(
-                    f"{what}: " + unknown("body", end, names) + " Pass the body itself, not its name."
-                )
+                said = f"{end!r} is a name." if end in names else unknown("body", end, names)
+                raise TopologyError(f"{what}: {said} Pass the body itself, not its name.")
             raise TopologyError(f"{what}: {end!r} is not a body; wanted a body or body.at(offset).")
         number = attachment.body.number
         if number >= len(self.bodies) or self.bodies[number] is not attachment.body:

@@ -1,6 +1,7 @@
 """Design studies and optimization: Kelem's lens polisher, synthesis of a four-bar path, sweeps as tables."""
 
 import csv
+import signal
 
 import numpy as np
 import pytest
@@ -173,3 +174,77 @@ def test_a_sweep_compiles_nothing_and_equals_rebuilding(count):
     every = max(count // 20, 1)
     rebuilt = [experiment.run(four_bar(plain=True, k=k).build()).q[-1, 0] for k in values[::every]]
     assert table["final A.q"][::every].tolist() == rebuilt
+
+
+def test_a_study_that_cannot_be_meant_is_refused_before_it_runs():
+    mech, experiment = four_bar().build(), tm.Experiment((0, 0.1), start=four_bar_start)
+
+    def study(designs=None, measures=("final A.q",), model=mech):
+        return tm.design_study(
+            model, experiment, designs or {"l": [1.0]}, measures, progress=lambda done: pytest.fail("it ran")
+        )
+
+    with pytest.raises(tm.ElementError, match="no measure 'heigt': did you mean 'height'"):
+        study(measures=["max heigt"])
+    with pytest.raises(tm.TreemechError, match="no connection, body or element 'Z'"):
+        study(measures=["max Z.q"])
+    with pytest.raises(tm.ElementError, match="'l' are 'long'; wanted numbers"):
+        study({"l": "long"})
+    with pytest.raises(tm.ElementError, match="no values of 'l'"):
+        study({"l": []})
+    with pytest.raises(tm.TreemechError, match=r"no mechanism; wanted system\.build"):
+        study(model=four_bar())
+
+
+def test_a_study_takes_one_text_and_functions_by_their_names():
+    mech, experiment = four_bar().build(), tm.Experiment((0, 0.1), start=four_bar_start)
+
+    def end(run):
+        return run.q[-1, 0]
+
+    (one,) = tm.design_study(mech, experiment, {"l": [1.0]}, "final A.q")
+    (two,) = tm.design_study(mech, experiment, {"l": [1.0]}, [end])
+    assert one.measures["final A.q"] == two.measures["end"]
+    (none,) = tm.design_study(mech, experiment, {"l": [1.0]}, {"end": lambda run: None})
+    assert "gives None" in none.message
+
+
+@pytest.mark.parametrize("derivatives", [False, True])
+def test_an_interrupted_study_stops_and_keeps_what_it_has(derivatives):
+    """Ctrl-C within a run of the second design: a simulation keeps it to itself, the study must not go on."""
+    runs = []
+
+    def interrupted(mech):  # by the run itself
+        runs.append(mech)
+        state = four_bar_start(mech)
+        if mech.parameters["k"] == 30.0:
+            plain = mech.simulate
+
+            def simulate(*args, **options):
+                return plain(*args, **options, progress=lambda done: signal.raise_signal(signal.SIGINT))
+
+            mech.simulate = simulate
+        return state
+
+    mech = four_bar().build()
+    table = tm.design_study(
+        mech,
+        tm.Experiment((0, 0.3), start=interrupted),
+        {"k": [20.0, 30.0, 40.0]},
+        ["final A.q"],
+        derivatives,
+    )
+    assert [bool(trial.message) for trial in table] == [False, True, True]
+    assert "interrupted" in table.trials[2].message and table["k"].tolist() == [20, 30, 40]
+    assert all(m.parameters["k"] < 40.0 for m in runs)
+
+
+def test_objectives_that_cannot_be_meant_are_refused_when_they_are_made():
+    mech, experiment = four_bar().build(), tm.Experiment((0, 0.1), start=four_bar_start)
+    for what in ("minimum height", None, "max heigt"):
+        with pytest.raises(tm.ElementError, match="not one number|neither a text|did you mean"):
+            tm.Objective(mech, experiment, what, ["l"])
+    with pytest.raises(tm.TreemechError, match="without parameters"):
+        tm.Objective(mech, experiment, "max height", [])
+    with pytest.raises(tm.TreemechError, match="1 values; wanted 2: l, k"):
+        tm.Objective(mech, experiment, "max height", ["l", "k"]).value([1.0])

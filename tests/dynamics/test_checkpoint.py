@@ -273,3 +273,56 @@ def test_a_killed_process_leaves_a_file_to_go_on_from(tmp_path):
     again, whole = killed_run(None, resume=file), killed_run(None)
     assert whole.success and len(whole.events[0].t) > 10
     assert_equal_runs(whole, again)
+
+
+def controlled(period=0.01, measures=("angle",)):
+    system = tm.System("controlled")
+    arm = system.body("arm", mass=2.0, inertia=(0.01, 0.06, 0.06), com=(0.3, 0, 0))
+    shoulder = system.connect("shoulder", tm.Revolute("y"), system.ground, arm)
+    motor = tm.ElectricMotor(constant=0.5, resistance=2.0, inductance=1e-2)
+    system.connect("motor", motor, shoulder, inputs={"voltage": "u"})
+    system.measure("angle", "shoulder.q")
+    system.measure("speed", "shoulder.u")
+    system.controller("hold", lambda t, q: 9.0 * (0.5 - q), period=period, measures=measures, inputs=["u"])
+    return system.build()
+
+
+@pytest.mark.parametrize(
+    "options", [{"period": 0.02}, {"measures": ("speed",)}], ids=["another period", "another measure"]
+)
+def test_another_controller_is_refused_by_name(options, tmp_path):
+    file = tmp_path / "run.ckpt"
+    controlled().simulate((0, 1), progress=stop_after(20), checkpoint=file)
+    with pytest.raises(tm.TreemechError, match="another simulation: controllers .*'hold'"):
+        controlled(**options).simulate((0, 1), resume=file)
+
+
+def test_another_audit_is_refused_by_its_own_name(tmp_path):
+    file = tmp_path / "run.ckpt"
+    controlled().simulate((0, 1), progress=stop_after(20), checkpoint=file)
+    with pytest.raises(tm.TreemechError, match="audit is False there, True here"):
+        controlled().simulate((0, 1), resume=file, audit=True)
+
+
+@pytest.mark.parametrize("path", ["missing/run.ckpt", ".", 3])
+def test_a_checkpoint_that_cannot_be_kept_is_told_before_the_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(tm.TreemechError, match=f"checkpoint .*{path}"):
+        controlled().simulate((0, 1), checkpoint=path, progress=lambda fraction: pytest.fail("it started"))
+
+
+def test_a_disk_that_fails_on_the_way_does_not_end_the_run(tmp_path, monkeypatch):
+    def full(*args, **more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.warns(UserWarning, match="run.ckpt.*No space left"):
+        run = controlled().simulate((0, 0.1), checkpoint=tmp_path / "run.ckpt", checkpoint_every=0)
+    assert run.success
+
+
+def test_a_file_that_is_no_checkpoint_is_no_matter_of_pickles(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("hello")
+    with pytest.raises(tm.TreemechError, match=r"notes\.txt is no checkpoint of treemech"):
+        controlled().simulate((0, 1), resume=file)

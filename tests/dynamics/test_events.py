@@ -452,3 +452,124 @@ def test_events_meet_the_instants_of_controllers_and_the_breaks_of_signals():
     after = run.events[0].after[0]
     again = mech.simulate((0.2, 0.4), mech.state(0.2, q=after.q, u=after.u, x=after.x), rtol=1e-10)
     assert_allclose(run.q[-1], again.q[-1], atol=1e-9)
+
+
+# ---------------------------------------------------------------- mistakes are told
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "gives None"),
+        (np.zeros(2), "wanted a number"),
+        ("high", "'high'"),
+        (1j, "1j"),
+        (True, "truth value"),
+    ],
+)
+def test_an_event_that_gives_no_number_says_what_it_gives(given, words):
+    def odd(t, state):
+        return given
+
+    with pytest.raises(tm.ElementError, match=f"event 'odd'.*{words}"):
+        pendulum().simulate((0, 1), events=odd)
+
+
+def test_one_number_in_an_array_is_a_number():
+    mech = pendulum()
+    start = mech.state(q={"A": 1.1})
+    run = mech.simulate((0, 3), start, events=[lambda t, state: state["A"][1], "A.u == 0"])
+    assert len(run.events[0].t) == 3 and np.array_equal(run.events[0].t, run.events[1].t)
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ("", "''.*comparison"),
+        ("abs(A.q) > 1", r"event 'abs\(A.q\) > 1'.*function"),
+        ("A.q + A.u > 1", r"event 'A.q \+ A.u > 1'.*function"),
+        ("A.speed > 1", r"event 'A.speed > 1'.*it has 'force'"),
+        ("bobb.position[0] > 1", "did you mean 'bob'"),
+    ],
+)
+def test_a_comparison_that_is_not_understood_is_named(events, words):
+    with pytest.raises(tm.ElementError, match=words):
+        pendulum().simulate((0, 1), events=events)
+
+
+@pytest.mark.parametrize("direction", ["up", np.nan, None])
+def test_a_direction_is_a_number(direction):
+    with pytest.raises(tm.ElementError, match="direction of event 'A.q > 0'"):
+        tm.Event("A.q > 0", direction=direction)
+
+
+def test_a_count_may_be_one_of_numpy():
+    mech = pendulum()
+    run = mech.simulate(
+        (0, 9), mech.state(q={"A": 1.1}), events=tm.Event("A.q == 0", terminal=np.arange(3)[2])
+    )
+    assert len(run.events[0].t) == 2 and run.t[-1] == run.events[0].t[1]
+
+
+def test_the_one_coordinate_of_a_hinge_is_at_place_0_whether_it_is_cut_or_not():
+    mech, state = four_bar()
+    span = (state.t, state.t + 2)
+    half_way = mech.simulate(span, state, t_eval=[span[0], state.t + 0.1])
+    for hinge in "ABCD":
+        place = half_way.connection(hinge).q[1]
+        run = mech.simulate(span, state, events=[f"{hinge}.q == {place}", f"{hinge}.q[0] == {place}"])
+        assert len(run.events[0].t) and np.array_equal(run.events[0].t, run.events[1].t)
+        assert np.array_equal(run.measure(f"{hinge}.q[0]"), run.connection(hinge).q)
+        with pytest.raises(tm.ElementError, match=r"no place \[1\]"):
+            run.measure(f"{hinge}.q[1]")
+
+
+def test_an_action_on_a_prescribed_coordinate_is_refused():
+    system = tm.System("driven")
+    bob = system.body("bob", 1.3, (0.1, 0.1, 0.1), com=(0, 0, -0.7))
+    system.connect("A", tm.Universal(), system.ground, bob)
+    system.prescribe("A", tm.Harmonic(0.3, 2.0), coordinate=1)
+    mech = system.build()
+    run = mech.simulate((0, 1), events=tm.Event(lambda t, state: t - 0.5, lambda t, state: {"A.u[0]": 2.0}))
+    assert run.events[0].after[0]["A"][1][0] == 2.0
+    for name in ("A.u[1]", "A.q"):
+        change = tm.Event(
+            lambda t, state: t - 0.5, lambda t, state, name=name: {name: [0.0, 2.0]}, name="push"
+        )
+        with pytest.raises(
+            tm.ElementError, match=r"action of event 'push'.*'A(\[1\])?', which is prescribed"
+        ):
+            mech.simulate((0, 1), events=change)
+
+
+def test_an_action_that_writes_into_the_state_is_told_that_this_changes_nothing():
+    def stop(t, state):
+        state.u[:] = 0.0
+
+    mech = pendulum()
+    with pytest.raises(tm.ElementError, match="action of event 'A.q < 0.4'.*read-only"):
+        mech.simulate((0, 1), mech.state(q={"A": 1.1}), events=tm.Event("A.q < 0.4", action=stop))
+
+
+@pytest.mark.parametrize("x", [[0.1, 0.2], [np.nan]])
+def test_an_action_that_gives_a_state_with_other_states_of_elements_is_refused(x):
+    system = tm.System("motor")
+    arm = system.body("arm", 2.0, (0.1, 0.1, 0.1), com=(0.3, 0, 0))
+    system.connect("A", tm.Revolute("y"), system.ground, arm)
+    system.connect("motor", tm.ElectricMotor(0.5, 2.0, 0.01), "A", inputs={"voltage": 6.0})
+    event = tm.Event(lambda t, s: t - 0.5, lambda t, s: tm.State(t, s.q, s.u, np.array(x)), name="odd")
+    with pytest.raises(tm.ElementError, match="action of event 'odd'.*the State it gives"):
+        system.build().simulate((0, 1), events=event)
+
+
+def test_events_of_a_run_that_was_read_answer_by_name(tmp_path):
+    mech, state = four_bar()
+    run = mech.simulate((state.t, state.t + 1), state, events=tm.Event(lambda t, s: t - 0.3, name="then"))
+    (kept,) = tm.read(run.save(tmp_path / "run.npz")).events
+    for hinge in "ABCD":
+        for a, b in zip(run.events[0].states[0][hinge], kept.states[0][hinge], strict=True):
+            assert np.array_equal(a, b)
+    with pytest.raises(tm.TopologyError, match="there is no hinge 'E': there are 'A', 'B', 'D', 'C'"):
+        kept.states[0]["E"]
+    go_on = (run.events[0].t[0], state.t + 1)
+    assert np.array_equal(
+        mech.simulate(go_on, kept.states[0]).q, mech.simulate(go_on, run.events[0].states[0]).q
+    )

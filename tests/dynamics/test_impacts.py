@@ -238,3 +238,55 @@ def test_a_run_backwards_leads_to_its_start():
     assert_allclose(back.events[0].t[::-1], there.events[0].t, atol=1e-9)
     assert_allclose(back.q[-1], state.q, atol=1e-8)
     assert_allclose(back.u[-1], state.u, atol=1e-8)
+
+
+# ---------------------------------------------------------------- mistakes are told
+def body():
+    return tm.System("any").body("stone", 1.0, (1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: tm.Impact.at_limit("A", upper=1.0, restitution="much"),
+            "restitution of 'limit of A' is 'much'",
+        ),
+        (lambda: tm.Impact.at_limit("A", upper=1.0, at_rest=np.nan), "at_rest of 'limit of A'"),
+        (lambda: tm.Impact.at_limit("A", upper=np.nan), "limit of 'A' is nan"),
+        (lambda: tm.Impact.at_limit("A", lower="low"), "limit of 'A' is 'low'"),
+        (lambda: tm.Impact.between("floor", body(), normal=(0, 0, 1)), "'floor' is neither a body"),
+        (lambda: tm.Impact.between(body(), body(), normal=(0, 0, 0)), r"normal .*\(0, 0, 0\)"),
+        (lambda: tm.Impact.between(body(), body(), distance=np.inf), "distance .* inf"),
+    ],
+)
+def test_an_impact_that_means_nothing_is_refused_when_it_is_made(make, words):
+    with pytest.raises(tm.TreemechError, match=words):
+        make()
+
+
+@pytest.mark.parametrize("place", ["D[-1]", "D[x]", "D[1]", "D[]"])
+def test_a_limit_of_a_coordinate_that_is_not_there_is_refused(place):
+    mech, state = four_bar()
+    with pytest.raises(tm.ElementError, match="wanted one of its 1 coordinates"):
+        mech.simulate((0, 1), state, events=tm.Impact.at_limit(place, upper=9.0))
+
+
+def test_a_cut_hinge_is_called_cut():
+    mech, state = four_bar()
+    (cut,) = (c.name for c in mech.info.chords)
+    with pytest.raises(tm.ElementError, match=f"{cut!r} is cut.*role='branch'"):
+        mech.simulate((0, 1), state, events=tm.Impact.at_limit(cut, upper=9.0))
+    halt = tm.Event(lambda t, state: t - 0.2, action=lambda t, state: {f"{cut}.u": 0.0}, name="halt")
+    with pytest.raises(tm.ElementError, match=f"action of event 'halt'.*{cut!r} is cut"):
+        mech.simulate((0, 1), state, events=halt)
+
+
+def test_a_start_beyond_a_limit_is_refused_unless_it_comes_back():
+    mech, state = four_bar()
+    angle, limit = state["A"][0][0], state["A"][0][0] - 0.1  # and it turns on, upwards
+    with pytest.raises(tm.ElementError, match=r"'limit of A'.*beyond it by 0\.1 "):
+        mech.simulate((0, 1), state, events=tm.Impact.at_limit("A", upper=limit))
+    back = mech.assemble(fix={"A": angle}, rates={"A": -6.0})
+    run = mech.simulate((0, 0.1), back, events=tm.Impact.at_limit("A", upper=limit))
+    assert run.success and not len(run.events[0].t) and run.connection("A").q[-1] < limit

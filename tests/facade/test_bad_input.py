@@ -248,3 +248,78 @@ def test_closed_chains_say_where_they_are_cut(system):
     assert mech.tree.chords
     with refused(tm.TreemechError, "the chain is open by", repr(mech.tree.chords[0].name), "mech.assemble"):
         mech.simulate((0, 1), mech.state())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rtol": "fine"},
+        {"atol": "fine"},
+        {"atol": NAN},
+        {"atol": {"shoulder": "fine"}},
+        {"max_step": "short"},
+        {"t_eval": "x"},
+    ],
+    ids=str,
+)
+def test_options_of_a_simulation_that_are_no_numbers(mech, options):
+    (name,) = options
+    with refused(tm.TreemechError, name, "(fine|nan|short|x)", "wanted"):
+        mech.simulate((0, 1), **options)
+
+
+def test_a_state_of_another_mechanism(mech):
+    other = tm.System("other")
+    bodies = [other.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.5, 0, 0)) for n in "ab"]
+    other.connect("A", tm.Revolute("y"), other.ground, bodies[0])
+    other.connect("B", tm.Universal(), bodies[0].at((1, 0, 0)), bodies[1])
+    other.connect("C", tm.Ball(), bodies[1].at((1, 0, 0)), other.ground.at((1, 0, 0)))
+    state = other.build().assemble()
+    with refused(tm.ElementError, "simulate", "('C'|shapes)", "another mechanism"):
+        mech.simulate((0, 1), state)
+    with refused(tm.ElementError, "forward_dynamics", "another mechanism"):
+        mech.forward_dynamics(state)
+    with refused(tm.ElementError, "simulate", "3 numbers; wanted 0", "another mechanism"):
+        mech.simulate((0, 1), tm.State(0.0, mech.state().q, mech.state().u, np.zeros(3)))
+
+
+@pytest.mark.parametrize("what", [lambda run: run.q, lambda run: None, lambda run: "text"])
+def test_a_measure_that_is_not_one_number_for_every_time(system, what):
+    system.measure("odd", what)
+    run = system.build().simulate((0, 0.1))
+    with refused(tm.ElementError, "measure 'odd'", "one number for each"):
+        run.measure("odd")
+
+
+def test_a_measure_of_what_is_no_number(system):
+    system.measure("label", "shoulder.name")
+    run = system.build().simulate((0, 0.1))
+    with refused(tm.ElementError, "measure 'label'", "'shoulder.name' is no number"):
+        run.measure("label")
+
+
+def test_a_body_by_its_right_name(system):
+    with refused(tm.TopologyError, "'wrist'", "'lower' is a name", "Pass the body itself"):
+        system.connect("wrist", tm.Ball(), "lower", system.ground)
+
+
+def test_the_jacobian_of_a_name_or_of_a_stranger(mech):
+    with refused(tm.TopologyError, "jacobian", "'lower' is neither a body"):
+        mech.jacobian("lower", mech.state())
+    with refused(tm.TopologyError, "jacobian", "no body 'stranger'"):
+        mech.jacobian(tm.System("other").body("stranger", 1.0, (1, 1, 1)), mech.state())
+
+
+def test_an_equilibrium_with_names_alone(mech):
+    with refused(tm.ElementError, "fix", "'shoulder'", "by name"):
+        mech.equilibrium(mech.state(), fix=["shoulder"])
+
+
+def test_files_in_directories_that_are_not_there(system, tmp_path):
+    for path in (tmp_path / "missing" / "arm.json", tmp_path / "arm.json" / "more.json"):
+        with refused(FileNotFoundError, "no directory", path.parent.name, path.name):
+            system.save(path)
+    (tmp_path / "folder.json").mkdir()
+    with refused(IsADirectoryError, "folder.json", "directory"):
+        system.save(tmp_path / "folder.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.json"]
