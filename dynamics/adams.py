@@ -21,7 +21,7 @@ from treemech.kinematics.status import (
     STEP_TOO_SMALL,
 )
 
-from .closed_steps import GIVEN_UP, TURN, onto_constraints, switches
+from .closed_steps import GIVEN_UP, TURN, onto_constraints, switches, usual_reach
 from .loop_plan import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
 from .stages import lost, remember, retract, square_norm
 from .step_memory import (
@@ -288,7 +288,17 @@ def adams_integrate(
                     count[PENDING] = stored
                     return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
                 status = onto_constraints(
-                    n, t_new, work, NEW_RATE, 1e300, False, hooks[RANK], monitor, rhs, hooks[PROJECT], context
+                    n,
+                    t_new,
+                    work,
+                    NEW_RATE,
+                    usual_reach(rtol),
+                    False,
+                    hooks[RANK],
+                    monitor,
+                    rhs,
+                    hooks[PROJECT],
+                    context,
                 )
                 count[EVALUATIONS] += 2
                 opens = status == CHAIN_OPEN

@@ -107,6 +107,12 @@ def fits(n, m, t, work, rtol, atol, project, context):
 
 
 @kernel
+def usual_reach(rtol):
+    """How far the projection of a step within its tolerance may lead: beyond that the constraints have a kink."""
+    return max(1e-2, 1e3 * rtol)
+
+
+@kernel
 def onto_constraints(n, t, work, stages, reach, fresh, rank, monitor, rhs, project, context):
     """Bring the new state onto the constraints and evaluate it there.
 

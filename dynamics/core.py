@@ -70,7 +70,7 @@ from treemech.kinematics.status import (
     SIGNAL_FAILED,
     split,
 )
-from treemech.topology import ElementError, Tree, TreemechError
+from treemech.topology import ElementError, SingularError, Tree, TreemechError
 
 from . import native
 from .loop_core import Loops
@@ -372,6 +372,21 @@ class Core:
             work.row[:, ROW_BIAS].copy(),
             tau,
         )
+
+    def refuse_weightless(self, t: float, q: Floats) -> None:
+        """Say which speed meets no inertia at this position, if there is one: the mass matrix has no inverse there."""
+        prescribed = {int(k) for k in self.layout.plan.prescribed[:, PRESCRIBED_U]}
+        free = [k for k in range(self.nu) if k not in prescribed]
+        A = self.mass_matrix(t, q)[np.ix_(free, free)]
+        if not len(free) or not np.all(np.isfinite(A)):
+            return
+        values, vectors = np.linalg.eigh(A)
+        if values[0] <= 1e-13 * values[-1]:
+            name = self.coordinates.u_names[free[int(np.argmax(np.abs(vectors[:, 0])))]]
+            raise SingularError(
+                f"the speed {name!r} meets no inertia in this position (t = {t:.6g} s), so no acceleration follows from "
+                "the loads. Give the bodies it moves some inertia in that direction, or use another hinge."
+            )
 
     def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:
         """(body, column) of a free speed that meets no inertia at q, or None."""

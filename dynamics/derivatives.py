@@ -74,6 +74,8 @@ def derivatives(
         )
     if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
+        if not np.all(np.isfinite(ud)):
+            core.refuse_weightless(t, q)
         x_rates, ud_x, states = core.work.zd[: core.nx].copy(), tree.accelerations_x(), tree.states()
         tau_i, rates_i = tree.inputs(t, tuple(named.values()))
         by_p = equations_by_parameters(core, stencils, t, q, u, ud, np.zeros(0))

@@ -108,11 +108,18 @@ def balance(
     """Newton's method from q, a closed position; `close`: the nearest closed position next to one.
 
     Steps must bring the residual down. Where that leads nowhere, or `downhill` from the start, they go against the loads
-    instead, stiffness taken as positive, as long as the loads do work; so an unstable balance is left again.
+    instead, stiffness taken as positive, as long as the loads do work; so an unstable balance is left again. Where neither
+    arrives (slender beams: every straight step stretches them) the residual may rise on the way.
     """
     here, rates, iteration = _descend(core, tree, t, q, motion, close, downhill)
     if not _found(here) and not downhill and not motion.sought:
         here, rates, iteration = _descend(core, tree, t, q, motion, close, True)
+    if not _found(here):
+        there = _descend(core, tree, t, q, motion, close, False, bold=True)
+        if _found(there[0]) and downhill:
+            lower = _descend(core, tree, t, there[0].q, motion, close, True)
+            there = (*lower[:2], there[2] + lower[2])
+        here, rates, iteration = there if _found(there[0]) else (here, rates, iteration)
     if not _found(here):
         unbalanced, names = here.N @ here.residual, core.coordinates.u_names
         if _size(here.x_rates) * here.scale > _size(unbalanced):
@@ -150,8 +157,9 @@ def _descend(
     motion: Motion,
     close: Callable[[Floats], Floats],
     downhill: bool,
+    bold: bool = False,
 ) -> tuple[_Point, Floats, int]:
-    """(the last point, its rates, number of steps)"""
+    """(the last point, its rates, number of steps); `bold`: whole steps, whatever becomes of the residual"""
     rates, z = motion.rates.copy(), core.work.z[: core.nz].copy()
     sizes = _rate_sizes(core, tree, t, q, z, rates)
     here = _evaluate(core, t, q, z, rates, motion, sizes)
@@ -174,7 +182,9 @@ def _descend(
                 there = _evaluate(core, t, nearest, z, more, motion, sizes)
             except ConvergenceError:
                 there = here._replace(size=np.inf)
-            if downhill and np.isfinite(there.size):
+            if bold:
+                better = bool(np.isfinite(there.size))
+            elif downhill and np.isfinite(there.size):
                 before = float(factor * (here.N @ here.residual) @ step)
                 work = 0.5 * (before + float(factor * (there.N @ there.residual) @ step))
                 better = work <= min(0.1 * before, 0.0) or there.size < 0.1 * here.size

@@ -114,6 +114,8 @@ class Loops:
         self.rank = self.n_kept
         found = self.solve(np.array([t]), q[None], np.zeros((1, core.nu)) if u is None else u[None])
         self._refuse_open(POSITION, float(found.residual[0, 0]), "open by")
+        if not np.isfinite(found.ud).all():
+            core.refuse_weightless(t, q)
         if u is not None:
             self._refuse_open(VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
         self.rank = self.n_kept - int(np.sum(off))
@@ -139,7 +141,11 @@ class Loops:
         """P L^-T of A = L L^T, on the free speeds and the rows that do not vanish: what rank means (8.2)."""
         free = np.ones(self.core.nu, dtype=bool)
         free[self.core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
-        L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
+        try:
+            L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
+        except np.linalg.LinAlgError:
+            self.core.refuse_weightless(t, q)
+            raise
         return np.asarray(np.linalg.solve(L, P[self.kept][:, free].T).T)
 
     def stabilise(self, how: str | tuple[str, float]) -> bool:

@@ -21,7 +21,18 @@ from treemech.kinematics.status import (
     STEP_TOO_SMALL,
 )
 
-from .closed_steps import BESIDE, GIVEN_UP, REGARD, TURN, fits, onto_constraints, passes, step_to, switches
+from .closed_steps import (
+    BESIDE,
+    GIVEN_UP,
+    REGARD,
+    TURN,
+    fits,
+    onto_constraints,
+    passes,
+    step_to,
+    switches,
+    usual_reach,
+)
 from .loop_plan import (
     LARGEST_PIVOT,
     LAST_PIVOT,
@@ -196,7 +207,7 @@ def make_integrate(closed):
                     staged = True
                     continue
                 if closed and error < 1.0:
-                    reach = 1e300
+                    reach = 1e300 if method == RK4 else usual_reach(rtol)
                     if singular:
                         reach = 0.5 * sqrt(monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT])
                         if reach * reach < 0.25 * BESIDE:

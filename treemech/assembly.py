@@ -32,7 +32,9 @@ Evaluate = Callable[[Floats, Floats], Constraints]
 def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """(of branches, of cut hinges): what is given by name; points of bodies belong to neither."""
     cut = {c.name for c in mechanism.info.chords if c.nq}
+    plain = {c.name for c in mechanism.info.chords if not c.nq}  # their entries in State.cut say nothing
     named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
+    named = {n: v for n, v in named.items() if n not in plain or np.size(v)}
     mine = {n: v for n, v in named.items() if n.partition("[")[0] in cut}
     return {n: v for n, v in named.items() if n not in mine}, mine
 

@@ -370,7 +370,10 @@ class Mechanism(Simulation, Analyses):
             self.core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
             found = self._closed(*self._rows(state, "forward_dynamics"), self._loads(loads))
             return ForwardDynamics(found.ud[0], found.multipliers[0])
-        return ForwardDynamics(self.core.forward_dynamics(t, q, u, self._loads(loads)), _NONE)
+        ud = self.core.forward_dynamics(t, q, u, self._loads(loads))
+        if not np.isfinite(ud).all():
+            self.core.refuse_weightless(float(t), np.asarray(q, dtype=np.float64))
+        return ForwardDynamics(ud, _NONE)
 
     def inverse_dynamics(
         self,

@@ -277,9 +277,9 @@ class Run:
     @property
     def audit(self) -> dict[str, Audit]:
         """By element: work done on the bodies, energy dissipated and supplied since the start; ``simulate(audit=True)``."""
-        if not self._audit.shape[1]:
+        if not self._audit.shape[1] and self.info.elements:
             raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")
-        parts = self._audit.reshape(len(self.t), -1, 3)
+        parts = self._audit.reshape(len(self.t), self._audit.shape[1] // 3, 3)
         return {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self.info.elements)}
 
     def input(self, name: str) -> Floats:

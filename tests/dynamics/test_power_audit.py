@@ -209,3 +209,9 @@ def test_balance_of_bristles_oil_films_and_colliding_balls_closes():
         terms = np.array([audit.work, stored, audit.dissipated, -audit.supplied])
         assert np.abs(terms).max() > 1e-2, name
         assert np.abs(terms.sum(axis=0)).max() < 1e-6 * max(np.abs(terms).max(), 1.0), name
+
+
+def test_an_audit_of_a_mechanism_without_elements_is_empty():
+    system = tm.System("pendulum", gravity=(0, 0, -9.81))
+    system.connect("A", tm.Revolute("y"), system.ground, system.body("bob", 1.0, (0, 0, 0), com=(0, 0, -1)))
+    assert system.build().simulate((0, 1), audit=True).audit == {}

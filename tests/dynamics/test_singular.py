@@ -141,3 +141,19 @@ def test_interpolated_states_are_closed_and_right_through_singular_positions():
     q, _ = run.sol(TIMES)
     a, b, d = (q[:, mech.coordinates.index(n)] for n in "ABD")
     assert np.abs(a + b).max() < 1e-3 and np.abs(a - d).max() < 1e-3
+
+
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams"])
+@pytest.mark.parametrize("rtol", [1e-5, 1e-7, 1e-9, 1e-10])
+def test_a_kink_of_the_constraints_is_not_passed_by_a_jump_of_the_speeds(method, rtol):
+    """A disk that falls flat: its lowest point is then another one, and no speeds fit both."""
+    system = tm.System("coin", gravity=(0, 0, -9.81))
+    disk = system.body("disk", mass=2.0, inertia=(0.05, 0.05, 0.1))
+    upright = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+    system.connect("place", tm.Free(), system.ground.at((0, 0, 0.3), upright), disk)
+    system.connect("roll", tm.RollingDisk(0.3), system.ground, disk)
+    mech = system.build()
+    start = mech.assemble(guess={"place": [0, 0, 0, np.cos(0.05), np.sin(0.05), 0, 0]})
+    run = mech.simulate((0, 0.72), start, method=method, rtol=rtol)
+    assert not run.success and "'roll'" in run.message
+    assert np.ptp(run.energy.total) < 1e3 * rtol

@@ -33,6 +33,20 @@ def test_coordinates_are_named_indexed_or_given_by_their_hinge(system):
     assert abs(state["free"][0][2] + 0.5) < 1e-14
 
 
+def test_a_state_is_a_guess_by_name(system):
+    """Whatever closes the chains: what a state says about constraints and couplings (nothing) is no mistake."""
+    system.couple("teeth", tm.Gear(ratio=2.0), "turn", "both[0]")
+    system.connect("track", tm.InPlane(), system.ground, body(system, "ball body").at((0, 0, 1)))
+    mech = system.build()
+    state = mech.assemble(fix={"turn": 0.4}, guess={"ball": [0.8, 0.6, 0, 0]})
+    guess = {c.name: state[c.name][0] for c in mech.lagrange.hinges} | {
+        n: q for n, (q, _) in state.cut.items()
+    }
+    assert np.allclose(mech.assemble(guess=guess).q, state.q, rtol=0, atol=1e-12)
+    with pytest.raises(tm.TreemechError, match="teeth"):
+        mech.assemble(guess={"teeth": 0.1})
+
+
 def test_a_coupled_hinge_stays_a_branch():
     def loop(couple):
         system = tm.System("loop")

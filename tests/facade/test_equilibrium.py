@@ -331,3 +331,24 @@ def test_a_cut_hinge_cannot_be_held():
     for call in (lambda: mech.linearize(near, hold=[cut]), lambda: mech.equilibrium(near, fix={cut: 0.1})):
         with pytest.raises(tm.ElementError, match=f"{cut!r} is cut"):
             call()
+
+
+@pytest.mark.parametrize("method", ["Newton", "energy"])
+@pytest.mark.parametrize("bending", [20.0, 2.0, 0.2])
+def test_a_slender_beam_of_free_bodies_sags(bending, method):
+    """Stretching is far stiffer than bending: no straight step lowers all loads at once."""
+    system, n = tm.System("cantilever", gravity=(0, 0, -9.81)), 4
+    last = system.ground
+    for k in range(n):
+        node = system.body(f"node {k}", mass=0.1, inertia=(1e-4, 2e-4, 2e-4))
+        system.connect(f"place {k}", tm.Free(), system.ground.at(((k + 1) / n, 0, 0)), node)
+        system.connect(f"beam {k}", tm.CorotationalBeam(1 / n, 1e4, (bending, bending), 1.0), last, node)
+        last = node
+    mech = system.build()
+    found = mech.equilibrium(method=method)
+    assert found.stable
+    still = mech.simulate((0, 1e-3), found.state, rtol=1e-9)
+    arms = sum(0.1 * 9.81 * still.body(f"node {k}").com[0, 0] for k in range(n))
+    turns = [2 * np.arctan2(q[5], q[3]) for q in (found.state[f"place {k}"][0] for k in range(n))]
+    assert np.all(np.diff(turns) > 0.0)
+    assert still.element("beam 0").moment[0, 0, 1] == pytest.approx(arms, rel=1e-6)
