@@ -288,18 +288,8 @@ def adams_integrate(
                     count[PENDING] = stored
                     return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
                 status = onto_constraints(
-                    n,
-                    t_new,
-                    work,
-                    NEW_RATE,
-                    usual_reach(rtol),
-                    False,
-                    hooks[RANK],
-                    monitor,
-                    rhs,
-                    hooks[PROJECT],
-                    context,
-                )
+                    n, t_new, work, NEW_RATE, usual_reach(control[RTOL]), False, hooks[RANK], monitor, rhs, hooks[PROJECT], context
+                )  # fmt: skip
                 count[EVALUATIONS] += 2
                 opens = status == CHAIN_OPEN
                 if (

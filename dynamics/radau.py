@@ -46,6 +46,7 @@ from .step_memory import (
     RANK,
     REJECTED,
     REMEMBER,
+    RTOL,
     STAGE_TIME,
     STARTED,
     STEP,
@@ -183,18 +184,8 @@ def radau_integrate(
                     count[PENDING] = stored
                     return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
                 status = onto_constraints(
-                    n,
-                    t_new,
-                    work,
-                    LAST,
-                    usual_reach(rtol),
-                    False,
-                    hooks[RANK],
-                    monitor,
-                    rhs,
-                    hooks[PROJECT],
-                    context,
-                )
+                    n, t_new, work, LAST, usual_reach(control[RTOL]), False, hooks[RANK], monitor, rhs, hooks[PROJECT], context
+                )  # fmt: skip
                 count[EVALUATIONS] += 2
                 if status == CHAIN_OPEN:
                     rejected = True
