@@ -178,6 +178,8 @@ class Simulation:
         mech.core.forget_points()
         y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
         mech.core.remember_start(t0, y)
+        if not len(y):  # nothing moves: no error that could choose a step
+            method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
         watch = Watch(mech, as_events(events), 1.0 if t1 >= t0 else -1.0) if events else None
         tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
         keeper = None
