@@ -179,6 +179,11 @@ class Loops:
         rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
         """
         core, n = self.core, len(t)
+        if not core.nu:
+            first = core.layout.chords.rows[0][0]
+            raise TreemechError(
+                f"nothing can move, and {first!r} closes a chain of rigid hinges: their loads are not decided. Leave it out."
+            )
         self.work.monitor[[GAIN, PARTITIONED]] = 0.0
         largest, self.work.monitor[LARGEST_PIVOT] = self.work.monitor[LARGEST_PIVOT], 1e300  # refine always
         nc, work = len(core.layout.chords.plan.chord), core.chord_work

@@ -185,6 +185,8 @@ class Simulation:
         mech.core.forget_points()
         y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
         mech.core.remember_start(t0, y)
+        if not len(y):  # nothing moves: no error that could choose a step
+            method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
         listed = [] if events is None else as_events(events)
         watch = Watch(mech, listed, 1.0 if t1 >= t0 else -1.0) if listed else None
         if watch is not None:
