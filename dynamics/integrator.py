@@ -11,6 +11,7 @@ from . import alpha_memory, foreign_methods, native
 from . import step_memory as m
 from .alpha_room import AlphaRoom, radius
 from .core import Core, data
+from .loop_core import stabilisation
 from .tree_room import TreeDerivatives, has_jacobian
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,7 @@ class Integrator:
         self.context = core.context_address if loops is None else data(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
         self.hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
+        stabilisation(closure.stabilisation)  # refused if there is none such, in trees too
         self.projects = loops is not None and loops.stabilise(closure.stabilisation)
         if loops is not None and self.projects:
             self.hooks[: m.SWITCH + 1] = (

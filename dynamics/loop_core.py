@@ -150,13 +150,7 @@ class Loops:
 
     def stabilise(self, how: str | tuple[str, float]) -> bool:
         """Set the way the constraints are kept; whether states are projected."""
-        name, gain = (how, _BAUMGARTE) if isinstance(how, str) else how
-        if name not in STABILISATIONS:
-            raise TreemechError(f"stabilisation is {how!r}; wanted one of {', '.join(STABILISATIONS)}.")
-        if not (np.isfinite(gain) and gain > 0.0):
-            raise TreemechError(
-                f"the gain of Baumgarte's stabilisation is {gain}; wanted a positive number [1/s]."
-            )
+        name, gain = stabilisation(how)
         monitor = self.work.monitor
         monitor[NEAR] = _NEAR if name == "default" else 0.0
         monitor[GAIN] = gain if name == "baumgarte" else 0.0
@@ -236,6 +230,18 @@ class Loops:
         count = min(int(self.work.monitor[N_PASSED]), MOST_PASSED)
         pairs = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
         return [(float(t), self.row_name(int(row))) for t, row in pairs]
+
+
+def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:
+    """(name, gain) of a way to keep chains closed."""
+    name, gain = (how, _BAUMGARTE) if isinstance(how, str) else how
+    if name not in STABILISATIONS:
+        raise TreemechError(f"stabilisation is {how!r}; wanted one of {', '.join(STABILISATIONS)}.")
+    if not (np.isfinite(gain) and gain > 0.0):
+        raise TreemechError(
+            f"the gain of Baumgarte's stabilisation is {gain}; wanted a positive number [1/s]."
+        )
+    return name, gain
 
 
 def _data(array: NDArray[np.float64] | NDArray[np.int64]) -> int:

@@ -296,6 +296,7 @@ def test_output_times_outside_or_out_of_order_are_refused(t_eval):
         ({"max_step": 0.0}, "max_step"),
         ({"first_step": -0.1}, "first_step"),
         ({"t_eval": [0.5], "dense_output": True}, "dense_output"),
+        ({"stabilisation": "hope"}, "wanted one of default"),
     ],
     ids=str,
 )
