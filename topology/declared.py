@@ -6,6 +6,7 @@ So everything below sees numbers only, and every such thing can be made again wi
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import wraps
+from inspect import Signature, signature
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -98,6 +99,12 @@ def declarable(make: F) -> F:
 
 class Declarable(type):
     """Class of classes whose objects take parameters for numbers; `declared` then says how an object was made."""
+
+    @property
+    def __signature__(cls) -> Signature:
+        """That of the class's own fields, for `help` and editors."""
+        own = signature(cls.__init__)  # type: ignore[misc]
+        return own.replace(parameters=list(own.parameters.values())[1:], return_annotation=Signature.empty)
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         if not depends((args, options)):

@@ -1,5 +1,6 @@
 """Parameters of systems: other values without compilation, equal to rebuilding; errors by name."""
 
+import inspect
 import time
 
 import numpy as np
@@ -148,3 +149,8 @@ def test_new_values_cost_no_more_than_a_few_builds():
         return min(times)
 
     assert least(lambda: mech.with_parameters(k=31.0)) < 4 * least(system.build)
+
+
+def test_elements_show_their_own_fields_to_help():
+    assert str(inspect.signature(tm.Spring)).startswith("(stiffness")
+    assert list(inspect.signature(tm.Revolute).parameters) == ["axis"]
