@@ -82,7 +82,8 @@ def test_a_run_read_can_be_written_again(run, tmp_path):
 def test_without_an_audit_there_is_none_after_reading_either(run, tmp_path):
     system = tm.System("plain")
     bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -1))
-    system.connect("pin", tm.Revolute("y"), system.ground, bob)
+    pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+    system.connect("spring", tm.RotationalSpring(2.0), pin)
     mech = system.build()
     back = tm.read(mech.simulate((0, 0.1), mech.state(q={"pin": 0.3})).save(tmp_path / "plain"))
     assert back.z.shape == (len(back.t), 0)
