@@ -2,7 +2,7 @@
 
 d ud / dp and d lambda / dp follow from the equations themselves, A ud - Q - P^T lambda = 0 and P ud + P00 = 0, differentiated
 by p at fixed q, u, ud, lambda: the same matrix as for any other derivative, another right side. That right side is a central
-difference of fourth order between whole models. Masses and inertias enter the equations linearly, lengths as polynomials
+difference of sixth order between whole models. Masses and inertias enter the equations linearly, lengths as polynomials
 of low degree, so that a step (0.05 % of the value) leaves rounding only, about 1e-12 of the terms.
 """
 
@@ -15,8 +15,8 @@ from treemech.kinematics.plan import PRESCRIBED_SIGNAL, PRESCRIBED_U
 from .core import Core, Floats
 
 STEP = 5e-4
-CENTRAL = (-2, -1, 1, 2)
-AHEAD = (0, 1, 2, 3, 4)
+CENTRAL = (-3, -2, -1, 1, 2, 3)
+AHEAD = (0, 1, 2, 3, 4, 5, 6)
 
 
 class Stencil(NamedTuple):
@@ -39,8 +39,8 @@ class Equations(NamedTuple):
 def weights(nodes: tuple[int, ...]) -> Floats:
     """Of values at the nodes, for the derivative at 0; exact for polynomials up to the number of nodes less one.
 
-    >>> (12 * weights(CENTRAL)).round(9).tolist()
-    [1.0, -8.0, 8.0, -1.0]
+    >>> (60 * weights(CENTRAL)).round(9).tolist()
+    [-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]
     """
     powers = np.vander(np.array(nodes, dtype=np.float64), increasing=True).T
     return np.asarray(np.linalg.solve(powers, np.eye(len(nodes))[1]))

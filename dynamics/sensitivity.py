@@ -6,7 +6,7 @@ They obey the equations of motion differentiated along the motion::
 
 with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise): linear equations, solved
 by Gauss collocation of order 10 on the steps of the motion, which are halved until two solutions agree. The Jacobian is the
-exact one; with closed chains it is a central difference of fourth order of the compiled equations where that agrees
+exact one; with closed chains it is a central difference of sixth order of the compiled equations where that agrees
 with the exact one, which takes much longer. With closed chains s obeys the constraints as well, P s_q + df/dp = 0 and its
 rate.
 """
