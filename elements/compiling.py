@@ -12,13 +12,16 @@ from numba.extending import intrinsic
 from . import by_address, differential, members
 from .constraint import Constraint, RelativeMotion, Rows
 from .coupling import Coupling, CouplingRows
-from .differential import jet_signal
+from .differential import as_dual
 from .element import SignalValue, parameters
+from .effort_slopes import sloped_answer
 from .energetic import EndsLoad, EndsMotion, Energetic
 from .hinge import Motion
-from .jet_effort import compile_effort, compile_reaction, effort_width
+from .jet_effort import compile_effort, compile_reaction, effort_width, plain_answer
 from .jet_motion import (
     JIT_OPTIONS,
+    SLOPED,
+    PLAIN,
     compile_constraint,
     compile_coupling,
     compile_pose,
@@ -81,12 +84,13 @@ def names_in(code):
     return names
 
 
-def scope(element, methods):
-    """Globals of the generated entry around the author's compiled methods."""
+def scope(element, methods, slopes=False):
+    """Globals of the generated entry around the author's compiled methods; `slopes`: for numbers that have one."""
     method, width, lanes = methods.get("evaluate"), 0, 0
+    scalars = SLOPED if slopes else PLAIN
     if "pose" in methods:
         lanes = element.n_coordinates
-        width, method = jet_width(lanes), compile_pose(methods["pose"], lanes, JIT_OPTIONS)
+        width, method = jet_width(lanes), compile_pose(methods["pose"], lanes, JIT_OPTIONS, scalars)
     elif "value" in methods:
         method = methods["value"]
         if isinstance(element, Function):
@@ -97,12 +101,14 @@ def scope(element, methods):
         n = element.n
         if "remember" in methods:
             method = methods["remember"]
-        elif n.reactions:
+        elif n.reactions and not slopes:
             method = compile_reaction(method, n, JIT_OPTIONS)
         elif method is None:
             width, lanes = effort_width(n.ends), 6 * n.ends
-            parts = (methods.get(name) for name in ("deformation", "effort", "law", "balance"))
-            method = compile_effort(*parts, n, JIT_OPTIONS)
+            answer = (
+                sloped_answer(methods, n, JIT_OPTIONS) if slopes else plain_answer(methods, n, JIT_OPTIONS)
+            )
+            method = compile_effort(methods.get("deformation"), answer, n, JIT_OPTIONS, scalars)
     elif method is None:
         both = methods.get("residual"), methods.get("slip")
         n_velocity = element.n_nonholonomic
@@ -110,11 +116,13 @@ def scope(element, methods):
         if isinstance(element, Constraint):
             lanes = 6 + element.n_auxiliary
             width = constraint_width(element.n_auxiliary)
-            method = compile_constraint(*both, n_position, n_velocity, element.n_auxiliary, JIT_OPTIONS)
+            method = compile_constraint(
+                *both, n_position, n_velocity, element.n_auxiliary, JIT_OPTIONS, scalars
+            )
         elif isinstance(element, Coupling):
             lanes = element.n_arguments
             width = coupling_width(lanes)
-            method = compile_coupling(*both, n_position, n_velocity, lanes, JIT_OPTIONS)
+            method = compile_coupling(*both, n_position, n_velocity, lanes, JIT_OPTIONS, scalars)
     names = [p.name for p in parameters(element)]
     return {
         "carray": carray,
@@ -129,7 +137,8 @@ def scope(element, methods):
         "Rows": Rows,
         "CouplingRows": CouplingRows,
         "Self": namedtuple("Self", names) if names else None,
-        "jet_signal": jet_signal,
+        "jet_signal": scalars.signal,
+        "as_dual": as_dual,
         "WIDTH": width,  # of the jets, and the lane of time
         "N": lanes,
     }

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""Numbers that carry their derivatives through compiled code: ``Dual(K)`` and ``Jet(K)``.
+"""Numbers that carry their derivatives through compiled code: ``Dual(K)``, ``Jet(K)`` and ``Tangent(K)``.
 
 A function written for floats and compiled for these types returns its derivatives beside its value, exact to
-rounding. Both are numba types, so ordinary source works: ``s = 0.0; s += x * y``, ``a[i] = 2 * x``,
+rounding. They are numba types, so ordinary source works: ``s = 0.0; s += x * y``, ``a[i] = 2 * x``,
 ``if x > 0``. Sines, powers and the like are in ``elementary.py``; import that module to make them known.
 
 ``Dual(K)``
@@ -16,6 +16,14 @@ rounding. Both are numba types, so ordinary source works: ``s = 0.0; s += x * y`
 
     A bias (index 00) is the second derivative along the motion with constant rates, that is ``b``: no table
     of second partials is needed.
+
+``Tangent(K)``
+    a jet x and its derivative x* along one direction more, in which everything given may change: what is made of jets
+    (partials, rates, biases) is differentiated once more. Both halves are jets, so one rule each is enough::
+
+        (x y)* = x* y + x y*        f(x)* = f'(x) x*
+
+    ``Dual(1)`` is a plain number with its derivative along that direction, and mixes with them.
 
 The partials sit in one SIMD vector. In memory a number is a row of doubles, v (a b) g[0] .. g[K-1], so that
 an array of duals is a float64 array with one more index (``as_dual``). Nothing allocates or calls Python.
@@ -60,9 +68,10 @@ class Partials(types.Type):
 
 
 class Differential(types.Type):
-    """What ``Dual`` and ``Jet`` share: the scalars in front, then K partials ``g``."""
+    """What these numbers share: the scalars in front, then K partials ``g``."""
 
     scalars: tuple[str, ...]
+    vectors: tuple[str, ...] = ("g",)
 
     def __init__(self, K: int):
         self.K = K
@@ -70,7 +79,7 @@ class Differential(types.Type):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.scalars, "g")
+        return (*self.scalars, *self.vectors)
 
     def can_convert_from(self, typingctx, other):
         """A plain number is a constant: all derivatives zero."""
@@ -92,7 +101,21 @@ class Jet(Differential):
     scalars = ("v", "a", "b")
 
 
-KINDS = {"dual": Dual, "jet": Jet}
+class Tangent(Differential):
+    """A jet, and behind each of its parts the derivative of that along one direction."""
+
+    scalars = ("v", "a", "b", "dv", "da", "db")
+    vectors = ("g", "dg")
+
+    def can_convert_from(self, typingctx, other):
+        return Conversion.safe if other == SLOPED else super().can_convert_from(typingctx, other)
+
+    def unify(self, typingctx, other):
+        return self if other == SLOPED else super().unify(typingctx, other)
+
+
+SLOPED = Dual(1)  # a plain number with its derivative along that direction
+KINDS = {"dual": Dual, "jet": Jet, "tangent": Tangent}
 
 
 @register_model(Partials)
@@ -109,11 +132,13 @@ def copy_members(builder, value, struct):
 
 @register_model(Dual)
 @register_model(Jet)
+@register_model(Tangent)
 class DifferentialModel(models.StructModel):
     """In registers scalars and a vector; in memory packed doubles, with the alignment of a double."""
 
     def __init__(self, dmm, fe_type):
-        members = [(name, types.float64) for name in fe_type.scalars] + [("g", Partials(fe_type.K))]
+        members = [(name, types.float64) for name in fe_type.scalars]
+        members += [(name, Partials(fe_type.K)) for name in fe_type.vectors]
         super().__init__(dmm, fe_type, members)
 
     def get_data_type(self):
@@ -134,7 +159,7 @@ class DifferentialModel(models.StructModel):
 
 
 for _kind in KINDS.values():
-    for _name in (*_kind.scalars, "g"):
+    for _name in (*_kind.scalars, *_kind.vectors):
         make_attribute_wrapper(_kind, _name, _name)
 
 
@@ -176,7 +201,7 @@ class Term:
         return self._emit(self.builder.fmul, other)
 
     def __truediv__(self, other):
-        return self._emit(self.builder.fdiv, other)
+        return Term(self.builder) if self.value is None else self._emit(self.builder.fdiv, other)
 
     def __neg__(self):
         return Term(self.builder, None if self.value is None else self.builder.fneg(self.value))
@@ -191,6 +216,13 @@ class Parts(NamedTuple):
     g: Term
 
 
+class Halves(NamedTuple):
+    """A number, and its derivative along the direction of tangent numbers."""
+
+    here: Parts
+    star: Parts
+
+
 def broadcast(builder, x, vector):
     """The double x in every lane."""
     lanes = ir.VectorType(ir.IntType(32), vector.count)
@@ -198,23 +230,32 @@ def broadcast(builder, x, vector):
     return builder.shuffle_vector(first, vector(ir.Undefined), lanes([0] * vector.count))
 
 
-def take_apart(context, builder, kind, value) -> Parts:
-    """Parts of a differential or plain number."""
-    terms = dict.fromkeys("vabg", Term(builder))
-    if isinstance(kind, Differential):
+def take_apart(context, builder, kind, value, wanted) -> Halves:
+    """Parts of a differential or plain number, for a result of the wanted kind."""
+    terms = dict.fromkeys(("v", "a", "b", "g", "dv", "da", "db", "dg"), Term(builder))
+    if kind == SLOPED and isinstance(wanted, Tangent):
+        terms["v"] = Term(builder, builder.extract_value(value, 0))
+        slope = builder.extract_element(builder.extract_value(value, 1), ir.IntType(32)(0))
+        terms["dv"] = Term(builder, slope)
+    elif isinstance(kind, Differential):
         for i, name in enumerate(kind.names):
             terms[name] = Term(builder, builder.extract_value(value, i))
     else:
         terms["v"] = Term(builder, context.cast(builder, value, kind, types.float64))
-    return Parts(**terms)
+    return Halves(*(Parts(*(terms[mark + name] for name in Parts._fields)) for mark in ("", "d")))
 
 
-def put_together(context, builder, kind, parts):
+def put_together(context, builder, kind, halves):
     """A number of the given kind; parts it does not have are dropped."""
     struct = context.get_value_type(kind)
-    terms = [getattr(parts, name).value for name in kind.names]
-    members = [zero(None) if term is None else term for zero, term in zip(struct.elements, terms)]
+    terms = {mark + n: term for mark, half in zip(("", "d"), halves) for n, term in half._asdict().items()}
+    found = [terms[name].value for name in kind.names]
+    members = [zero(None) if term is None else term for zero, term in zip(struct.elements, found)]
     return cgutils.make_anonymous_struct(builder, members, struct)
+
+
+def nothing(builder) -> Parts:
+    return Parts(*[Term(builder)] * 4)
 
 
 def add(x, y):
@@ -244,10 +285,22 @@ def negate(x):
     return Parts(-x.v, -x.a, -x.b, -x.g)
 
 
+# Derivatives along the direction: rule(x, y) -> z* from x, y, z and x*, y*
+STARS = {
+    add: lambda x, y, z: add(x.star, y.star),
+    subtract: lambda x, y, z: subtract(x.star, y.star),
+    multiply: lambda x, y, z: add(multiply(x.star, y.here), multiply(x.here, y.star)),
+    divide: lambda x, y, z: divide(subtract(x.star, multiply(z, y.star)), y.here),
+    negate: lambda x, z: negate(x.star),
+}
+
+
 def one_kind(args):
-    """The differential type among the arguments, None if there is none or more than one."""
+    """The differential type among the arguments, None if there is none or more than one that do not mix."""
     kinds = {kind for kind in args if isinstance(kind, Differential)}
     mixable = all(isinstance(kind, (Differential, *PLAIN)) for kind in args)
+    if any(isinstance(kind, Tangent) for kind in kinds):
+        kinds.discard(SLOPED)
     return kinds.pop() if len(kinds) == 1 and mixable else None
 
 
@@ -274,8 +327,12 @@ def declare_arithmetic(rule, n_arguments, *functions):
     """Make operators known by their rule on parts."""
 
     def lower(context, builder, sig, args):
-        parts = [take_apart(context, builder, kind, value) for kind, value in zip(sig.args, args)]
-        return put_together(context, builder, sig.return_type, rule(*parts))
+        kind = sig.return_type
+        numbers = [take_apart(context, builder, k, value, kind) for k, value in zip(sig.args, args)]
+        here, star = rule(*(x.here for x in numbers)), nothing(builder)
+        if isinstance(kind, Tangent):
+            star = STARS[rule](*numbers, here)
+        return put_together(context, builder, kind, Halves(here, star))
 
     for function in functions:
         declare_operator(function, lower, n_arguments)
@@ -285,7 +342,7 @@ def declare_comparison(function, symbol):
     """Comparisons look at the values, so a branch taken on floats is taken on jets."""
 
     def lower(context, builder, sig, args):
-        x, y = (take_apart(context, builder, kind, value).v.value for kind, value in zip(sig.args, args))
+        x, y = (take_apart(context, builder, k, value, k).here.v.value for k, value in zip(sig.args, args))
         compare = builder.fcmp_unordered if symbol == "!=" else builder.fcmp_ordered  # nan != nan is true
         return compare(symbol, x, y)
 
@@ -297,7 +354,6 @@ declare_arithmetic(subtract, 2, operator.sub, operator.isub)
 declare_arithmetic(multiply, 2, operator.mul, operator.imul)
 declare_arithmetic(divide, 2, operator.truediv, operator.itruediv)
 declare_arithmetic(negate, 1, operator.neg)
-declare_arithmetic(lambda x: x, 1, operator.pos)
 for _function, _symbol in zip(
     (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
     ("<", "<=", ">", ">=", "==", "!="),
@@ -308,23 +364,58 @@ for _function, _symbol in zip(
 @lower_cast(types.Float, Differential)
 @lower_cast(types.Integer, Differential)
 @lower_cast(types.Boolean, Differential)
+@lower_cast(Dual, Tangent)
 def constant(context, builder, fromty, toty, value):
-    return put_together(context, builder, toty, take_apart(context, builder, fromty, value))
+    return put_together(context, builder, toty, take_apart(context, builder, fromty, value, toty))
+
+
+@infer_global(operator.pos)
+@infer_global(float)
+class Unchanged(AbstractTemplate):
+    """+x and float(x) are x itself, derivatives and all."""
+
+    def generic(self, args, kws):
+        if len(args) == 1 and isinstance(args[0], Differential):
+            return signature(args[0], *args)
+
+
+@lower_builtin(operator.pos, Differential)
+@lower_builtin(float, Differential)
+def unchanged(context, builder, sig, args):
+    return args[0]
+
+
+@infer_global(int)
+class Whole(AbstractTemplate):
+    """int(x) has no derivatives."""
+
+    def generic(self, args, kws):
+        if len(args) == 1 and isinstance(args[0], Differential):
+            return signature(types.intp, *args)
+
+
+@lower_builtin(int, Differential)
+def whole(context, builder, sig, args):
+    return builder.fptosi(take_apart(context, builder, sig.args[0], args[0], sig.args[0]).here.v.value, INDEX)
 
 
 @intrinsic
-def chain(typingctx, x, f, f1, f2):
-    """f(x) for a differential x, from f, f', f'' at the value of x."""
+def chain(typingctx, x, f, f1, f2, f3):
+    """f(x) for a differential x, from f and its first three derivatives at the value of x."""
     if not isinstance(x, Differential):
-        raise TypingError(f"chain: wanted a Dual or Jet, got {x}")
+        raise TypingError(f"chain: wanted a Dual, Jet or Tangent number, got {x}")
 
     def generate(context, builder, sig, args):
-        p = take_apart(context, builder, sig.args[0], args[0])
-        f, f1, f2 = (Term(builder, value) for value in args[1:])
-        result = Parts(f, f1 * p.a, f1 * p.b + f2 * (p.a * p.a), f1 * p.g)
-        return put_together(context, builder, sig.return_type, result)
+        p, star = take_apart(context, builder, x, args[0], x)
+        f, f1, f2, f3 = (Term(builder, value) for value in args[1:])
+        rates = p.a * p.a
+        here = Parts(f, f1 * p.a, f1 * p.b + f2 * rates, f1 * p.g)
+        if isinstance(x, Tangent):
+            slope = Parts(f1, f2 * p.a, f2 * p.b + f3 * rates, f2 * p.g)
+            star = multiply(slope, star)
+        return put_together(context, builder, x, Halves(here, star))
 
-    return x(x, types.float64, types.float64, types.float64), generate
+    return x(x, *[types.float64] * 4), generate
 
 
 def value_of(x):
@@ -350,11 +441,17 @@ def literal(name, argument):
     return argument.literal_value
 
 
-def independent(context, builder, kind, scalars, k, slope):
-    """Number with the given v (a, b), partial k = slope, all else zero."""
-    v, a, b = (Term(builder, value) for value in (*scalars, None, None)[:3])
-    g = builder.insert_element(ir.VectorType(DOUBLE, kind.K)([0.0] * kind.K), slope, k)
-    return put_together(context, builder, kind, Parts(v, a, b, Term(builder, g)))
+def number(context, builder, kind, sig, args, k=None, slope=None):
+    """Number of a kind with the given v (a, b), each plain or sloped, and, if k is there, partial k = slope."""
+    given = [take_apart(context, builder, t, x, Tangent(1)) for t, x in zip(sig, args)]
+    halves = []
+    for half in Halves._fields:
+        terms = dict(zip(("v", "a", "b"), (getattr(x, half).v for x in given)))
+        halves.append(nothing(builder)._replace(**terms))
+    if k is not None:
+        g = builder.insert_element(ir.VectorType(DOUBLE, kind.K)([0.0] * kind.K), slope, k)
+        halves[0] = halves[0]._replace(g=Term(builder, g))
+    return put_together(context, builder, kind, Halves(*halves))
 
 
 @intrinsic(prefer_literal=True)
@@ -363,72 +460,136 @@ def dual_seed(typingctx, K, value, k):
     kind = Dual(literal("K", K))
 
     def generate(context, builder, sig, args):
-        _, v, k = args
-        return independent(context, builder, kind, (v,), k, DOUBLE(1.0))
+        return number(context, builder, kind, sig.args[1:2], args[1:2], args[2], DOUBLE(1.0))
 
     return kind(K, types.float64, types.intp), generate
 
 
-@intrinsic(prefer_literal=True)
-def jet_seed(typingctx, K, value, rate, k):
-    """Independent variable number k: value, derivative along the motion, partial k = 1."""
-    kind = Jet(literal("K", K))
+def plain_or_sloped(x):
+    """A number with a slope stays one, all others are doubles."""
+    return SLOPED if x == SLOPED else types.float64
+
+
+def seeds(family):
+    """(seed, signal, number) of jets, or of tangent numbers, whose values may have slopes."""
+
+    def given(*numbers):
+        return [plain_or_sloped(x) if family is Tangent else types.float64 for x in numbers]
+
+    @intrinsic(prefer_literal=True)
+    def seed(typingctx, K, value, rate, k):
+        """Independent variable number k: value, derivative along the motion, partial k = 1."""
+        kind = family(literal("K", K))
+
+        def generate(context, builder, sig, args):
+            return number(context, builder, kind, sig.args[1:3], args[1:3], args[3], DOUBLE(1.0))
+
+        return kind(K, *given(value, rate), types.intp), generate
+
+    @intrinsic(prefer_literal=True)
+    def signal(typingctx, K, value, rate, acceleration, k):
+        """A given function of time: value, rate, acceleration; its partial to time (lane k) is the rate."""
+        kind = family(literal("K", K))
+
+        def generate(context, builder, sig, args):
+            return number(context, builder, kind, sig.args[1:4], args[1:4], args[4], args[2])
+
+        return kind(K, types.float64, types.float64, types.float64, types.intp), generate
+
+    @intrinsic(prefer_literal=True)
+    def plain(typingctx, K, value, rate, acceleration):
+        """A number with given derivatives along the motion, without partials."""
+        kind = family(literal("K", K))
+
+        def generate(context, builder, sig, args):
+            return number(context, builder, kind, sig.args[1:], args[1:])
+
+        return kind(K, *given(value, rate, acceleration)), generate
+
+    return seed, signal, plain
+
+
+jet_seed, jet_signal, jet_number = seeds(Jet)
+tangent_seed, tangent_signal, tangent_number = seeds(Tangent)
+
+
+@intrinsic
+def sloped(typingctx, value, slope):
+    """The number value with its derivative along the direction."""
 
     def generate(context, builder, sig, args):
-        _, v, a, k = args
-        return independent(context, builder, kind, (v, a), k, DOUBLE(1.0))
+        return number(context, builder, SLOPED, sig.args[:1], args[:1], ir.IntType(32)(0), args[1])
 
-    return kind(K, types.float64, types.float64, types.intp), generate
-
-
-@intrinsic(prefer_literal=True)
-def jet_signal(typingctx, K, value, rate, acceleration, k):
-    """A given function of time: value, rate, acceleration; its partial to time (lane k) is the rate."""
-    kind = Jet(literal("K", K))
-
-    def generate(context, builder, sig, args):
-        _, v, a, b, k = args
-        return independent(context, builder, kind, (v, a, b), k, a)
-
-    return kind(K, types.float64, types.float64, types.float64, types.intp), generate
-
-
-@intrinsic(prefer_literal=True)
-def jet_number(typingctx, K, value, rate, acceleration):
-    """A number with given derivatives along the motion, without partials."""
-    kind = Jet(literal("K", K))
-
-    def generate(context, builder, sig, args):
-        v, a, b = (Term(builder, value) for value in args[1:])
-        return put_together(context, builder, kind, Parts(v, a, b, Term(builder)))
-
-    return kind(K, types.float64, types.float64, types.float64), generate
+    return SLOPED(types.float64, types.float64), generate
 
 
 @intrinsic
 def with_partial(typingctx, x, k, slope):
-    """The number x with partial k = slope."""
+    """The number x with partial k = slope, plain or, of tangent numbers, with a slope of its own."""
     if not isinstance(x, Differential):
-        raise TypingError(f"with_partial: wanted a Dual or Jet, got {x}")
+        raise TypingError(f"with_partial: wanted a Dual, Jet or Tangent number, got {x}")
 
     def generate(context, builder, sig, args):
-        p = take_apart(context, builder, x, args[0])
-        g = builder.insert_element(p.g.value, args[2], args[1])
-        return put_together(context, builder, x, p._replace(g=Term(builder, g)))
+        halves = take_apart(context, builder, x, args[0], x)
+        slopes = take_apart(context, builder, sig.args[2], args[2], x)
+        found = [
+            half._replace(g=_with_lane(builder, half.g, args[1], s.v)) for half, s in zip(halves, slopes)
+        ]
+        return put_together(context, builder, x, Halves(*found))
 
-    return x(x, types.intp, types.float64), generate
+    return x(x, types.intp, plain_or_sloped(slope)), generate
+
+
+def _with_lane(builder, g, k, slope):
+    if g.value is None or slope.value is None:
+        return g
+    return Term(builder, builder.insert_element(g.value, slope.value, k))
+
+
+def out_of_jet(context, builder, x, here, star):
+    """A double out of a jet; out of a tangent number one with a slope."""
+    if not isinstance(x, Tangent):
+        return here
+    g = builder.insert_element(ir.VectorType(DOUBLE, 1)([0.0]), star, ir.IntType(32)(0))
+    return cgutils.make_anonymous_struct(builder, [here, g], context.get_value_type(SLOPED))
 
 
 @intrinsic
-def lane(typingctx, vector, k):
-    """Partial number k of ``x.g``."""
-    if not isinstance(vector, Partials):
-        raise TypingError(f"lane: wanted the partials x.g of a Dual or Jet, got {vector}")
+def lane(typingctx, x, k):
+    """Partial number k of x; of a tangent number with its slope."""
+    if not isinstance(x, Differential):
+        raise TypingError(f"lane: wanted a Dual, Jet or Tangent number, got {x}")
 
     def generate(context, builder, sig, args):
-        return builder.extract_element(*args)
+        here, star = take_apart(context, builder, x, args[0], x)
+        found = [
+            builder.extract_element(half.g.value, args[1])
+            for half in (here, star)
+            if half.g.value is not None
+        ]
+        return out_of_jet(context, builder, x, found[0], found[-1])
 
-    return types.float64(vector, types.intp), generate
+    return (SLOPED if isinstance(x, Tangent) else types.float64)(x, types.intp), generate
+
+
+def reader(name):
+    """v, a or b of a jet as a double, of a tangent number with its slope."""
+
+    @intrinsic
+    def read(typingctx, x):
+        if not isinstance(x, (Jet, Tangent)):
+            raise TypingError(f"wanted a Jet or Tangent number, got {x}")
+
+        def generate(context, builder, sig, args):
+            here, star = take_apart(context, builder, x, args[0], x)
+            return out_of_jet(context, builder, x, getattr(here, name).value, getattr(star, name).value)
+
+        return (SLOPED if isinstance(x, Tangent) else types.float64)(x), generate
+
+    return read
+
+
+value, rate, second = reader("v"), reader("a"), reader("b")
 
 
 # ------------------------------------------------------------------------------------------------ arrays
@@ -449,7 +610,7 @@ def array_on(context, builder, array_type, data, shape, meminfo=None, parent=Non
 
 @intrinsic(prefer_literal=True)
 def stack_array(typingctx, kind, K, shape):
-    """Array of ``'dual'``, ``'jet'`` or ``'float'`` numbers on the stack, zero filled; the shape is a constant.
+    """Array of ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'`` numbers on the stack, zero filled; the shape is a constant.
 
     It lives as long as the function that makes it: pass it down, never return it.
     """

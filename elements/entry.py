@@ -8,6 +8,9 @@ a, b and out mean q, u, motion record (hinge); -, -, value record (signal); end 
 motion, s and s', rows (constraint); q, u, rows (coupling); motion of the ends, -, loads (energetic). Three ways lead there: the built library (built-in
 elements, no numba), numba (the method compiled as it stands, `self` a record of its parameters), or, for what
 cannot be compiled, a Python callback with one warning.
+
+Its part "slopes" is the same function for numbers that carry their derivative along one direction: a, b and out are
+pairs (number, derivative). What cannot be compiled for such numbers has none, and is differenced.
 """
 
 import ctypes
@@ -20,7 +23,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,6 +67,8 @@ class Failure:
     exception: BaseException | None = None
 
 
+SLOPES = "slopes"
+_GIVEN_SLOPES = ("stiffness_matrix", "damping_matrix")
 ROLES = ("hinge", "constraint", "coupling", "energetic", "signal", "load")
 _SIZES = ("n_holonomic", "n_nonholonomic", "n_auxiliary", "n_arguments")
 _COUNTS = ("n_ends", "n_coordinates", "n_states", "input_names", "n_memory", "n_reactions", "n_deformations")
@@ -93,6 +98,25 @@ def make_entry(element: Element, part: str = "") -> Entry:
         except Exception as error:  # numba raises many kinds
             _cannot_compile(element, error, part)
     return python_entry(element, part)
+
+
+def make_slopes(element: Element) -> Entry | None:
+    """The element on numbers with a derivative as an address; None if it has no such form."""
+    if (
+        getattr(element, "sizes_at", ()) or role_of(element) == "signal"
+    ):  # made of others; a function of time alone
+        return None
+    address = library_address(element, SLOPES)
+    if address is not None:
+        return Entry(address, "library", None)
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") or make_entry(element).way == "python":
+        return None
+    try:
+        compiled = compile_entry(element, SLOPES)
+    except Exception as error:  # numba raises many kinds
+        log.info("%s is differenced: %s", element.kind, str(error).splitlines()[0])
+        return None
+    return Entry(compiled.address, "numba", compiled)
 
 
 def library_name(cls: type, part: str = "") -> str:
@@ -125,12 +149,13 @@ def sizes(element: Any) -> tuple[Any, ...]:
 def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]]:
     """What the author wrote, by name: evaluate, or pose / value alone, or residual and slip, or deformation and effort."""
     cls: Any = type(element)
-    if part:
+    if part and part != SLOPES:
         return {part: getattr(cls, part)}
     if isinstance(element, Function):
         return {"value": element.function}
     if isinstance(element, Energetic) and cls.evaluate is Energetic.evaluate:
         names = ("deformation", "effort") if hasattr(cls, "effort") else ("deformation", "law", "balance")
+        names += _GIVEN_SLOPES if part else ()
         found = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
         return found or {"evaluate": cls.evaluate}
     if isinstance(element, Hinge) and has_pose(element):
@@ -156,6 +181,8 @@ _ARGUMENTS = {
     ("energetic", "law"): ("self", "now", "effort", "t", "f"),
     ("energetic", "balance"): ("self", "now", "t", "out"),
     ("energetic", "remember"): ("self", "motion", "t", "memory"),
+    ("energetic", "stiffness_matrix"): ("self", "now", "t", "out"),
+    ("energetic", "damping_matrix"): ("self", "now", "t", "out"),
     ("constraint", "evaluate"): ("self", "motion", "t", "rows"),
     ("constraint", "residual"): ("self", "offset", "rotation", "s", "t", "f"),
     ("constraint", "slip"): ("self", *_SLIP),
@@ -190,7 +217,7 @@ def check_methods(element: Element) -> None:
     if isinstance(element, Energetic):
         check_counts(element, methods)
     for name, function in (
-        *methods.items(),
+        *methods_of(element, SLOPES).items(),
         *(methods_of(element, "remember").items() if remembers(element) else ()),
     ):
         wanted = _ARGUMENTS[role, name]
@@ -294,6 +321,13 @@ def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[.
 
 
 # ---------------------------------------------------------------- compiled by numba
+def _view(pointer: str, at: int, shape: tuple[int, ...], part: str) -> str:
+    """Source of an array on the memory behind a pointer; of the slopes an array of pairs."""
+    if part != SLOPES:
+        return f"carray(shift({pointer}, {at}), {shape})"
+    return f"as_dual(carray(shift({pointer}, {2 * at}), {(*shape, 2)}), 1)"
+
+
 def entry_source(element: Element, part: str = "") -> str:
     """Source of the C function around the author's method."""
     role, names = role_of(element), "/".join(methods_of(element, part))
@@ -320,44 +354,35 @@ def entry_source(element: Element, part: str = "") -> str:
         lines.append(f"at = at + {ndim} + {size}")
         items.append(f"array{k}")
     lines.append(f"self = Self({', '.join(items)})" if items else "self = 0")
+
+    def views(places: Iterable[tuple[str, tuple[int, ...], int]], pointer: str = "out_") -> str:
+        return ", ".join(_view(pointer, at, shape, part) for _, shape, at in places)
+
     if isinstance(element, Energetic):
         lines += _energetic_lines(element, part, items, dict(jets))
     elif getattr(element, "sizes_at", ()):
         lines += _assembled_lines(element)
     elif isinstance(element, Hinge):
         n, m = element.n_coordinates, element.n_speeds
-        views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in motion_layout(m))
-        lines.append(f"q = carray(a_, ({n},))")
-        lines.append(f"u = carray(b_, ({m},))")
-        lines.append(f"method(self, q, u, t, Motion({', '.join(views)}))")
+        lines.append(f"q = {_view('a_', 0, (n,), part)}")
+        lines.append(f"u = {_view('b_', 0, (m,), part)}")
+        lines.append(f"method(self, q, u, t, Motion({views(motion_layout(m))}))")
     elif isinstance(element, Constraint):
         na = element.n_auxiliary
-        parts = (
-            ("a_", 0, (3,)),
-            ("a_", 3, (3, 3)),
-            ("a_", 12, (3,)),
-            ("a_", 15, (3,)),
-            ("b_", 0, (na,)),
-            ("b_", na, (na,)),
-        )
-        motion = (f"carray(shift({x}, {at}), {shape})" for x, at, shape in parts)
-        views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in rows_layout(element.n_rows, na))
-        lines.append(f"motion = RelativeMotion({', '.join(motion)})")
-        lines.append(f"method(self, motion, t, Rows({', '.join(views)}))")
+        pose = (("", (3,), 0), ("", (3, 3), 3), ("", (3,), 12), ("", (3,), 15))
+        own = (("", (na,), 0), ("", (na,), na))
+        lines.append(f"motion = RelativeMotion({views(pose, 'a_')}, {views(own, 'b_')})")
+        lines.append(f"method(self, motion, t, Rows({views(rows_layout(element.n_rows, na))}))")
     elif isinstance(element, Coupling):
         k = element.n_arguments or 0
-        views = (f"carray(shift(out_, {at}), {shape})" for _, shape, at in coupling_layout(element.n_rows, k))
-        lines.append(
-            f"method(self, carray(a_, ({k},)), carray(b_, ({k},)), t, CouplingRows({', '.join(views)}))"
-        )
+        q, u = _view("a_", 0, (k,), part), _view("b_", 0, (k,), part)
+        lines.append(f"method(self, {q}, {u}, t, CouplingRows({views(coupling_layout(element.n_rows, k))}))")
     elif role == "signal":
         lines.append("method(self, t, carray(out_, (3,)))")
     else:
-        lines.append(
-            "end = EndMotion(carray(a_, (3,)), carray(shift(a_, 3), (3, 3)), carray(b_, (3,)), "
-            "carray(shift(b_, 3), (3,)))"
-        )
-        lines.append("method(self, end, t, EndLoad(carray(out_, (3,)), carray(shift(out_, 3), (3,))))")
+        pose, rates = (("", (3,), 0), ("", (3, 3), 3)), (("", (3,), 0), ("", (3,), 3))
+        lines.append(f"end = EndMotion({views(pose, 'a_')}, {views(rates, 'b_')})")
+        lines.append(f"method(self, end, t, EndLoad({views(rates)}))")
     body = "\n".join("    " + line for line in lines)
     head = f"# C entry of {element.kind}.{names}" + (
         f", sizes {sizes(element)}" if any(sizes(element)) else ""
@@ -383,16 +408,16 @@ def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict
     """The call of an energetic element: views on its two records, then the method."""
     n, methods = element.n, methods_of(element, part)
 
-    def views(name: str, at: str, places: list[tuple[str, tuple[int, ...], int]]) -> str:
-        return f"{name} = {name.title()}({', '.join(f'carray(shift({at}, {k}), {s})' for _, s, k in places)})"
+    def views(name: str, pointer: str, places: list[tuple[str, tuple[int, ...], int]]) -> str:
+        return f"{name} = {name.title()}({', '.join(_view(pointer, k, s, part) for _, s, k in places)})"
 
     lines = [views("motion", "a_", n.motion)]
-    if part:
+    if part == "remember":
         return [*lines, f"method(self, motion, t, carray(out_, ({n.memory},)))"]
     lines.append(views("load", "out_", n.load))
     if "law" not in methods:
         lines += [f"for k in range({n.deformations}):", "    load.effort[k] = 0.0"]
-    if n.reactions:
+    if n.reactions and part != SLOPES:
         slopes = f"carray(shift(out_, {n.load_size}), ({6 * n.ends + n.coordinates}, 6))"
         return [*lines, f"method(self, motion, t, load, {slopes})"]
     if "evaluate" in methods:
@@ -408,12 +433,12 @@ def entry_globals(element: Element, part: str = "") -> tuple[dict[str, Any], set
 
     seen: dict[Callable[..., Any], Any] = {}
     methods = {name: compiling.with_helpers(f, seen) for name, f in methods_of(element, part).items()}
-    return compiling.scope(element, methods), set(seen)
+    return compiling.scope(element, methods, part == SLOPES), set(seen)
 
 
 def compile_entry(element: Element, part: str = "") -> Any:
     """A numba cfunc of the element's method, from the disk cache if its source has not changed."""
-    key = (type(element), *methods_of(element, part).values(), kinds(element), sizes(element))
+    key = (type(element), part, *methods_of(element, part).values(), kinds(element), sizes(element))
     if key in _compiled:
         return _compiled[key]
     with numba_cache():

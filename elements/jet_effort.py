@@ -14,9 +14,9 @@ from math import nan
 from numba import njit
 
 from . import elementary  # noqa: F401  teaches numba sin, exp, ... of jets
-from .differential import dual_seed, jet_number, jet_seed, lane, stack_array, with_partial
+from .differential import dual_seed, lane, rate, stack_array, value, with_partial
 from .energetic import Deformed, Effort, EndsLoad, EndsMotion
-from .jet_motion import JIT_OPTIONS, compiled, jet_width
+from .jet_motion import JIT_OPTIONS, PLAIN, compiled, jet_width
 
 _ITERATIONS = 50
 
@@ -26,13 +26,12 @@ def effort_width(n_ends):
     return jet_width(6 * n_ends, "deformation", 64)
 
 
-def compile_effort(deformation, effort, law, balance, sizes, jit_options):
-    """Compile deformation and effort (or law) to ``evaluate(self, jets, motion, t, out)``.
+def compile_effort(deformation, answer, sizes, jit_options, scalars=PLAIN):
+    """Compile a deformation and its compiled answer, ``effort(self, now, t, out)``, to ``evaluate(self, jets, motion, t, out)``.
 
     `jets` is `self` with its signals as jets. Without a deformation eps are the hinge coordinates.
     """
     n, nd, nc = sizes.ends, sizes.deformations, sizes.coordinates
-    answer = solve_law(law, balance, nd, jit_options) if effort is None else compiled(effort, jit_options)
     if deformation is None:
 
         def on_coordinates(self, jets, motion, t, out):
@@ -47,34 +46,42 @@ def compile_effort(deformation, effort, law, balance, sizes, jit_options):
 
     deformation = compiled(deformation, jit_options)
     K, N = effort_width(n), 6 * n  # N: the lane of time
+    given, jet, seed, _, number = scalars
 
     def on_ends(self, jets, motion, t, out):
-        position, rotation = stack_array("jet", K, (n, 3)), stack_array("jet", K, (n, 3, 3))
-        eps, rate = stack_array("jet", K, (nd,)), stack_array("float", 0, (nd,))
+        position, rotation = stack_array(jet, K, (n, 3)), stack_array(jet, K, (n, 3, 3))
+        eps, rates = stack_array(jet, K, (nd,)), stack_array(given, 1, (nd,))
         for e in range(n):
             R, w = motion.rotation[e], motion.angular_velocity[e]
             for i in range(3):
                 k, m = (i + 1) % 3, (i + 2) % 3
-                position[e, i] = jet_seed(K, motion.position[e, i], motion.velocity[e, i], 6 * e + i)
+                position[e, i] = seed(K, motion.position[e, i], motion.velocity[e, i], 6 * e + i)
                 for j in range(3):
                     # R' = [w x] R; partial to a turn about the world axis l: [e_l x] R
-                    x = jet_number(K, R[i, j], w[k] * R[m, j] - w[m] * R[k, j], 0.0)
+                    x = number(K, R[i, j], w[k] * R[m, j] - w[m] * R[k, j], 0.0)
                     x = with_partial(x, 6 * e + 3 + k, R[m, j])
                     rotation[e, i, j] = with_partial(x, 6 * e + 3 + m, -R[k, j])
-        deformation(jets, position, rotation, jet_seed(K, t, 1.0, N), eps)
+        deformation(jets, position, rotation, seed(K, t, 1.0, N), eps)
         for d in range(nd):
-            out.deformation[d] = eps[d].v
-            rate[d] = eps[d].a
-        now = Deformed(out.deformation, rate, motion.x, motion.inputs, motion.memory)
+            out.deformation[d] = value(eps[d])
+            rates[d] = rate(eps[d])
+        now = Deformed(out.deformation, rates, motion.x, motion.inputs, motion.memory)
         answer(self, now, t, Effort(out.effort, out.rates, out.energy, out.dissipated, out.supplied))
         for d in range(nd):
             F = out.effort[d]
             for e in range(n):
                 for i in range(3):
-                    out.force[e, i] -= F * lane(eps[d].g, 6 * e + i)
-                    out.moment[e, i] -= F * lane(eps[d].g, 6 * e + 3 + i)
+                    out.force[e, i] -= F * lane(eps[d], 6 * e + i)
+                    out.moment[e, i] -= F * lane(eps[d], 6 * e + 3 + i)
 
     return compiled(on_ends, jit_options)
+
+
+def plain_answer(methods, sizes, jit_options):
+    """Compile the effort, or the law solved for it."""
+    if "effort" in methods:
+        return compiled(methods["effort"], jit_options)
+    return solve_law(methods["law"], methods.get("balance"), sizes.deformations, jit_options)
 
 
 def solve_law(law, balance, nd, jit_options):
@@ -98,7 +105,7 @@ def solve_law(law, balance, nd, jit_options):
             for i in range(nd):
                 M[i, nd] = -f[i].v
                 for j in range(nd):
-                    M[i, j] = lane(f[i].g, j)
+                    M[i, j] = lane(f[i], j)
             gauss(M, nd)
             step, size = 0.0, 1.0
             for i in range(nd):
@@ -170,12 +177,12 @@ def compile_reaction(evaluate, sizes, jit_options):
                 out.force[e, i] = force[e, i].v
                 out.moment[e, i] = moment[e, i].v
                 for k in range(6):
-                    slopes[3 * e + i, k] = lane(force[e, i].g, k)
-                    slopes[3 * n + 3 * e + i, k] = lane(moment[e, i].g, k)
+                    slopes[3 * e + i, k] = lane(force[e, i], k)
+                    slopes[3 * n + 3 * e + i, k] = lane(moment[e, i], k)
         for c in range(nc):
             out.load[c] = load[c].v
             for k in range(6):
-                slopes[6 * n + c, k] = lane(load[c].g, k)
+                slopes[6 * n + c, k] = lane(load[c], k)
         for s in range(ns):
             out.rates[s] = rates[s].v
         out.energy[0] = energy[0].v

@@ -19,19 +19,49 @@ or g(c, C, v, w, s, t), linear in v and w, with a lane for each of these::
     force = dg/dv     moment = dg/dw        drift = g for v = w = 0                 bias = g'  for v' = w' = 0
 
 A coupling is the same with q in the place of c, C, s.
+
+With `scalars=SLOPED` all of it is compiled once more, for numbers given with their derivatives along one direction
+(``Dual(1)``): whatever the element brings is then differentiated along that direction.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import njit
 
 from treemech.topology.errors import ElementError
 
 from . import elementary  # noqa: F401  teaches numba sin, exp, ... of jets
-from .differential import jet_number, jet_seed, lane, stack_array, with_partial
+from .differential import (
+    jet_number,
+    jet_seed,
+    jet_signal,
+    lane,
+    tangent_number,
+    tangent_seed,
+    tangent_signal,
+    rate,
+    second,
+    stack_array,
+    value,
+    with_partial,
+)
 
 JIT_OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
+
+
+class Scalars(NamedTuple):
+    """What an element is compiled for: the number it is given, the jet of such numbers, and how jets are made."""
+
+    given: str
+    jet: str
+    seed: Callable
+    signal: Callable
+    number: Callable
+
+
+PLAIN = Scalars("float", "jet", jet_seed, jet_signal, jet_number)
+SLOPED = Scalars("dual", "tangent", tangent_seed, tangent_signal, tangent_number)
 
 
 def jet_width(n_coordinates: int, what: str = "pose", widest: int = 8) -> int:
@@ -67,7 +97,9 @@ def compiled(function: Callable, jit_options: dict[str, Any] | None) -> Callable
     return function if hasattr(function, "py_func") else njit(**(jit_options or JIT_OPTIONS))(function)
 
 
-def compile_pose(pose: Callable, n_coordinates: int, jit_options: dict[str, Any] | None = None) -> Callable:
+def compile_pose(
+    pose: Callable, n_coordinates: int, jit_options: dict[str, Any] | None = None, scalars: Scalars = PLAIN
+) -> Callable:
     """Compile ``pose(self, q, t, offset, rotation)`` to ``evaluate(self, q, u, t, motion)``.
 
     The pose finds offset = 0 and rotation = 1 and writes what differs. ``evaluate`` fills every array of
@@ -77,55 +109,57 @@ def compile_pose(pose: Callable, n_coordinates: int, jit_options: dict[str, Any]
     K = jet_width(n_coordinates)
     n = n_coordinates
     pose = compiled(pose, jit_options)
+    _, jet, seed, _, _ = scalars
 
     def evaluate(self, q, u, t, motion):
-        coordinates = stack_array("jet", K, (n,))
-        offset = stack_array("jet", K, (3,))
-        rotation = stack_array("jet", K, (3, 3))
+        coordinates = stack_array(jet, K, (n,))
+        offset = stack_array(jet, K, (3,))
+        rotation = stack_array(jet, K, (3, 3))
         for k in range(n):
-            coordinates[k] = jet_seed(K, q[k], u[k], k)
+            coordinates[k] = seed(K, q[k], u[k], k)
         for i in range(3):
             rotation[i, i] = 1.0
-        pose(self, coordinates, jet_seed(K, t, 1.0, n), offset, rotation)
+        pose(self, coordinates, seed(K, t, 1.0, n), offset, rotation)
 
         for i in range(3):
             c = offset[i]
-            motion.offset[i] = c.v
-            motion.translation_drift[i] = lane(c.g, n)
-            motion.translation_bias[i] = c.b
+            motion.offset[i] = value(c)
+            motion.translation_drift[i] = lane(c, n)
+            motion.translation_bias[i] = second(c)
             for k in range(n):
-                motion.translation_partials[k, i] = lane(c.g, k)
+                motion.translation_partials[k, i] = lane(c, k)
             for j in range(3):
-                motion.rotation[i, j] = rotation[i, j].v
+                motion.rotation[i, j] = value(rotation[i, j])
 
         for r in range(3):
             # Twice the axial component r of dC C^T, for every derivative d at once: C^T is held constant.
             i, j = (r + 2) % 3, (r + 1) % 3
-            w = rotation[i, 0] * rotation[j, 0].v - rotation[j, 0] * rotation[i, 0].v
+            w = rotation[i, 0] * value(rotation[j, 0]) - rotation[j, 0] * value(rotation[i, 0])
             for k in range(1, 3):
-                w += rotation[i, k] * rotation[j, k].v - rotation[j, k] * rotation[i, k].v
-            motion.rotation_drift[r] = 0.5 * lane(w.g, n)
-            motion.rotation_bias[r] = 0.5 * w.b
+                w += rotation[i, k] * value(rotation[j, k]) - rotation[j, k] * value(rotation[i, k])
+            motion.rotation_drift[r] = 0.5 * lane(w, n)
+            motion.rotation_bias[r] = 0.5 * second(w)
             for k in range(n):
-                motion.rotation_partials[k, r] = 0.5 * lane(w.g, k)
+                motion.rotation_partials[k, r] = 0.5 * lane(w, k)
 
     return compiled(evaluate, jit_options)
 
 
 # ---------------------------------------------------------------- constraints
-def moving_pose(K: int, lanes: float, jit_options: dict[str, Any] | None) -> Callable:
+def moving_pose(K: int, lanes: float, jit_options: dict[str, Any] | None, scalars: Scalars) -> Callable:
     """Fill offset and rotation with jets of the relative motion; with lanes = 1 also partials 0..5."""
+    number = scalars.number
 
     def fill(motion, offset, rotation):
         C, w = motion.rotation, motion.angular_velocity
         for i in range(3):
             k, m = (i + 1) % 3, (i + 2) % 3
-            offset[i] = with_partial(jet_number(K, motion.offset[i], motion.velocity[i], 0.0), i, lanes)
+            offset[i] = with_partial(number(K, motion.offset[i], motion.velocity[i], 0.0), i, lanes)
             for j in range(3):
                 # C' = [w x] C and, for w' = 0, C'' = [w x] C' (3.3.24); partial to a turn about axis l: [e_l x] C
                 rate_k = w[m] * C[i, j] - w[i] * C[m, j]
                 rate_m = w[i] * C[k, j] - w[k] * C[i, j]
-                x = jet_number(K, C[i, j], w[k] * C[m, j] - w[m] * C[k, j], w[k] * rate_m - w[m] * rate_k)
+                x = number(K, C[i, j], w[k] * C[m, j] - w[m] * C[k, j], w[k] * rate_m - w[m] * rate_k)
                 rotation[i, j] = with_partial(
                     with_partial(x, 3 + k, lanes * C[m, j]), 3 + m, -lanes * C[k, j]
                 )
@@ -140,6 +174,7 @@ def compile_constraint(
     n_velocity: int,
     n_auxiliary: int,
     jit_options: dict[str, Any] | None = None,
+    scalars: Scalars = PLAIN,
 ) -> Callable:
     """Compile ``residual`` (n_position equations) and ``slip`` (n_velocity) to ``evaluate(self, motion, t, rows)``.
 
@@ -148,60 +183,61 @@ def compile_constraint(
     na, nf, nv = n_auxiliary, n_position, n_velocity
     N = 6 + na  # the lane of time
     K = constraint_width(na)
+    _, jet, seed, _, number = scalars
 
     def nothing(self, motion, t, rows):
         pass
 
     position = velocity = compiled(nothing, jit_options)
     if residual is not None:
-        residual, place = compiled(residual, jit_options), moving_pose(K, 1.0, jit_options)
+        residual, place = compiled(residual, jit_options), moving_pose(K, 1.0, jit_options, scalars)
 
         def position_rows(self, motion, t, rows):
-            offset, rotation = stack_array("jet", K, (3,)), stack_array("jet", K, (3, 3))
-            s, f = stack_array("jet", K, (na,)), stack_array("jet", K, (nf,))
+            offset, rotation = stack_array(jet, K, (3,)), stack_array(jet, K, (3, 3))
+            s, f = stack_array(jet, K, (na,)), stack_array(jet, K, (nf,))
             place(motion, offset, rotation)
             for k in range(na):
-                s[k] = jet_seed(K, motion.s[k], motion.s_rate[k], 6 + k)
-            residual(self, offset, rotation, s, jet_seed(K, t, 1.0, N), f)
+                s[k] = seed(K, motion.s[k], motion.s_rate[k], 6 + k)
+            residual(self, offset, rotation, s, seed(K, t, 1.0, N), f)
             for i in range(nf):
                 x = f[i]
-                rows.residual[i] = x.v
-                rows.drift[i] = lane(x.g, N)
-                rows.bias[i] = x.b
+                rows.residual[i] = value(x)
+                rows.drift[i] = lane(x, N)
+                rows.bias[i] = second(x)
                 for k in range(3):
-                    rows.force[i, k] = lane(x.g, k)
-                    rows.moment[i, k] = lane(x.g, 3 + k)
+                    rows.force[i, k] = lane(x, k)
+                    rows.moment[i, k] = lane(x, 3 + k)
                 for k in range(na):
-                    rows.auxiliary[i, k] = lane(x.g, 6 + k)
+                    rows.auxiliary[i, k] = lane(x, 6 + k)
 
         position = compiled(position_rows, jit_options)
     if slip is not None:
-        slip, carry = compiled(slip, jit_options), moving_pose(K, 0.0, jit_options)
+        slip, carry = compiled(slip, jit_options), moving_pose(K, 0.0, jit_options, scalars)
 
         def velocity_rows(self, motion, t, rows):
-            offset, rotation = stack_array("jet", K, (3,)), stack_array("jet", K, (3, 3))
-            v, w, s = stack_array("jet", K, (3,)), stack_array("jet", K, (3,)), stack_array("jet", K, (na,))
-            along, still = stack_array("jet", K, (nv,)), stack_array("jet", K, (nv,))
-            time = jet_number(K, t, 1.0, 0.0)
+            offset, rotation = stack_array(jet, K, (3,)), stack_array(jet, K, (3, 3))
+            v, w, s = stack_array(jet, K, (3,)), stack_array(jet, K, (3,)), stack_array(jet, K, (na,))
+            along, still = stack_array(jet, K, (nv,)), stack_array(jet, K, (nv,))
+            time = number(K, t, 1.0, 0.0)
             carry(motion, offset, rotation)
             for k in range(na):
-                s[k] = jet_number(K, motion.s[k], motion.s_rate[k], 0.0)
+                s[k] = number(K, motion.s[k], motion.s_rate[k], 0.0)
             for k in range(3):
                 v[k] = motion.velocity[k]
                 w[k] = motion.angular_velocity[k]
             slip(self, offset, rotation, v, w, s, time, along)
             for k in range(3):
-                v[k] = jet_seed(K, 0.0, 0.0, k)
-                w[k] = jet_seed(K, 0.0, 0.0, 3 + k)
+                v[k] = seed(K, 0.0, 0.0, k)
+                w[k] = seed(K, 0.0, 0.0, 3 + k)
             slip(self, offset, rotation, v, w, s, time, still)
             for j in range(nv):
                 i, x = nf + j, still[j]
                 rows.residual[i] = 0.0
-                rows.drift[i] = x.v
-                rows.bias[i] = along[j].a
+                rows.drift[i] = value(x)
+                rows.bias[i] = rate(along[j])
                 for k in range(3):
-                    rows.force[i, k] = lane(x.g, k)
-                    rows.moment[i, k] = lane(x.g, 3 + k)
+                    rows.force[i, k] = lane(x, k)
+                    rows.moment[i, k] = lane(x, 3 + k)
                 for k in range(na):
                     rows.auxiliary[i, k] = 0.0
 
@@ -221,10 +257,12 @@ def compile_coupling(
     n_velocity: int,
     n_arguments: int,
     jit_options: dict[str, Any] | None = None,
+    scalars: Scalars = PLAIN,
 ) -> Callable:
     """Compile ``residual`` and ``slip`` of a coupling to ``evaluate(self, q, u, t, rows)``."""
     n, nf, nv = n_arguments, n_position, n_velocity  # lane n is that of time
     K = coupling_width(n)
+    _, jet, seed, _, number = scalars
 
     def nothing(self, q, u, t, rows):
         pass
@@ -234,40 +272,40 @@ def compile_coupling(
         residual = compiled(residual, jit_options)
 
         def position_rows(self, q, u, t, rows):
-            coordinates, f = stack_array("jet", K, (n,)), stack_array("jet", K, (nf,))
+            coordinates, f = stack_array(jet, K, (n,)), stack_array(jet, K, (nf,))
             for k in range(n):
-                coordinates[k] = jet_seed(K, q[k], u[k], k)
-            residual(self, coordinates, jet_seed(K, t, 1.0, n), f)
+                coordinates[k] = seed(K, q[k], u[k], k)
+            residual(self, coordinates, seed(K, t, 1.0, n), f)
             for i in range(nf):
                 x = f[i]
-                rows.residual[i] = x.v
-                rows.drift[i] = lane(x.g, n)
-                rows.bias[i] = x.b
+                rows.residual[i] = value(x)
+                rows.drift[i] = lane(x, n)
+                rows.bias[i] = second(x)
                 for k in range(n):
-                    rows.partials[i, k] = lane(x.g, k)
+                    rows.partials[i, k] = lane(x, k)
 
         position = compiled(position_rows, jit_options)
     if slip is not None:
         slip = compiled(slip, jit_options)
 
         def velocity_rows(self, q, u, t, rows):
-            coordinates, speeds = stack_array("jet", K, (n,)), stack_array("jet", K, (n,))
-            along, still = stack_array("jet", K, (nv,)), stack_array("jet", K, (nv,))
-            time = jet_number(K, t, 1.0, 0.0)
+            coordinates, speeds = stack_array(jet, K, (n,)), stack_array(jet, K, (n,))
+            along, still = stack_array(jet, K, (nv,)), stack_array(jet, K, (nv,))
+            time = number(K, t, 1.0, 0.0)
             for k in range(n):
-                coordinates[k] = jet_number(K, q[k], u[k], 0.0)
+                coordinates[k] = number(K, q[k], u[k], 0.0)
                 speeds[k] = u[k]
             slip(self, coordinates, speeds, time, along)
             for k in range(n):
-                speeds[k] = jet_seed(K, 0.0, 0.0, k)
+                speeds[k] = seed(K, 0.0, 0.0, k)
             slip(self, coordinates, speeds, time, still)
             for j in range(nv):
                 i, x = nf + j, still[j]
                 rows.residual[i] = 0.0
-                rows.drift[i] = x.v
-                rows.bias[i] = along[j].a
+                rows.drift[i] = value(x)
+                rows.bias[i] = rate(along[j])
                 for k in range(n):
-                    rows.partials[i, k] = lane(x.g, k)
+                    rows.partials[i, k] = lane(x, k)
 
         velocity = compiled(velocity_rows, jit_options)
 

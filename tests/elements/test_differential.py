@@ -117,8 +117,8 @@ def compile_for_jets_and_duals(function, n):
                 r.v,
                 r.a,
                 r.b,
-                lane(r.g, 0),
-                lane(r.g, 1),
+                lane(r, 0),
+                lane(r, 1),
             )
 
     return run
@@ -192,7 +192,7 @@ def special_points(zero, nan, jets, answers):
     out[6] = x**3
     out[7] = x / 2.0
     for i in range(8):
-        jets[i, 0], jets[i, 1], jets[i, 2], jets[i, 3] = out[i].v, out[i].a, out[i].b, lane(out[i].g, 0)
+        jets[i, 0], jets[i, 1], jets[i, 2], jets[i, 3] = out[i].v, out[i].a, out[i].b, lane(out[i], 0)
     y = jet_signal(2, nan, 1.0, 1.0, 0)
     answers[0] = y == y
     answers[1] = y != y
@@ -397,7 +397,7 @@ OPTIONS = dict(error_model="numpy", fastmath={"contract", "nsz"})
 @cfunc(types.float64(types.float64), cache=True, **OPTIONS)
 def second_derivative(x):
     y = jet_seed(2, x, 1.0, 0)
-    return (y * math.sin(y)).b + lane((dual_seed(4, x, 3) ** 2).g, 3)
+    return (y * math.sin(y)).b + lane(dual_seed(4, x, 3) ** 2, 3)
 
 print(second_derivative.cache_hits, second_derivative.ctypes(0.5))
 """
