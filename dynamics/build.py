@@ -259,16 +259,26 @@ def builtin_elements() -> list[Any]:
 def functions() -> Iterator[tuple[str, Any, Any]]:
     """(exported name, Python function, C signature) of all there is to compile."""
     from treemech.elements.compiling import SIGNATURE
-    from treemech.elements.entry import entry_globals, entry_source, library_name
+    from treemech.elements.entry import entry_globals, entry_source
 
     from .entries import ENTRIES
 
     for name, (function, signature) in ENTRIES.items():
         yield name, function, signature
-    for element in builtin_elements():
-        scope, _ = entry_globals(element)
-        exec(entry_source(element), scope)
-        yield library_name(type(element)), scope["entry"], SIGNATURE
+    for name, element, part in element_parts():
+        scope, _ = entry_globals(element, part)
+        exec(entry_source(element, part), scope)
+        yield name, scope["entry"], SIGNATURE
+
+
+def element_parts() -> list[tuple[str, Any, str]]:
+    """(exported name, element, part) of all there is to compile of the elements."""
+    from treemech.elements.entry import SLOPES, library_name, parts_of
+
+    built = builtin_elements()
+    return [
+        (library_name(type(e), part), e, part) for part in ("", SLOPES) for e in built if part in parts_of(e)
+    ]
 
 
 def native(function: Any, signature: Any) -> tuple[str, str]:
@@ -369,13 +379,12 @@ def compile_target(target: str, folder: Path) -> None:
     if library.core_hash.__wrapped__() != sources:
         raise BuildError("the sources changed during the build")
     from treemech.elements.element import kinds
-    from treemech.elements.entry import library_name
 
     report = {
         "hash": sources,
         "numba": numba.__version__,
         "entries": list(ENTRIES),
-        "elements": {library_name(type(e)): list(kinds(e)) for e in builtin_elements()},
+        "elements": {name: list(kinds(e)) for name, e, _ in element_parts()},
     }
     (folder / f"core-{target}.json").write_text(json.dumps(report))
 

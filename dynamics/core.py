@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.elements.entry import catching, role_of
+from treemech.elements.entry import Entry, catching, role_of
 from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
 from treemech.kinematics.chord_plan import (
     CHORD_ELEMENT,
@@ -59,6 +59,7 @@ from treemech.kinematics.plan import (
     make_context,
     make_work,
 )
+from treemech.kinematics.slopes import serve_slopes
 from treemech.kinematics.status import (
     CHORD_FAILED,
     EFFORT_NOT_FINITE,
@@ -150,6 +151,12 @@ class Core:
         self.remembers = bool(np.any(layout.plan.efforts[:, REMEMBER]))
         self.loops: Loops | None = Loops(self) if layout.chords.rows else None
         self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
+        self._slopes: list[Entry] | None = None
+
+    def serve_slopes(self) -> None:
+        """Elements on numbers with a derivative, for the derivatives of this core; once."""
+        if self._slopes is None:
+            self._slopes = serve_slopes(self.layout)
 
     @property
     def state_names(self) -> list[str]:

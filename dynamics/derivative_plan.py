@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan import N_ACTED, N_ENDS, N_INPUTS, N_STATES
+from treemech.kinematics.plan import LOAD_ROOM, N_ACTED, N_ENDS, N_INPUTS, N_LOAD, N_STATES, ROOM
 
 Ints = NDArray[np.int64]
 
@@ -17,6 +17,8 @@ N_DERIVATIVE_BODY = 40
 SPEED_S, SPEED_Y, SPEED_Z, SPEED_E, N_COMPONENTS = 0, 6, 12, 18, 24
 # Differences of a record; the largest is that of a hinge with six speeds
 LONGEST_RECORD = 60
+# Room for them: the state, three records, and one of pairs with its arguments
+HINGE_SCRATCH = 7 * LONGEST_RECORD
 # A hinge's derivatives by one coordinate of its own: those of the record, then of the biases by the speed
 N_OWN = LONGEST_RECORD + 6
 # The table of addresses the entry points take: the core's context, the state and loads, ud, d tau/d(q, u) and A, A^-1,
@@ -31,7 +33,7 @@ N_TABLE = 16
 
 def room_size(rows: int, nu: int, efforts: Ints) -> int:
     """Doubles `tree_derivatives` needs for so many bodies (ground too) and speeds, and these elements (Plan.efforts)."""
-    scratch = 4 * LONGEST_RECORD
+    scratch = HINGE_SCRATCH
     largest = max((_effort_room(row, nu) for row in efforts), default=0)
     return rows * (N_DERIVATIVE_BODY + 6 * N_OWN) + (N_COMPONENTS + 2) * nu + scratch + largest
 
@@ -40,4 +42,5 @@ def _effort_room(row: Ints, nu: int) -> int:
     """Of one element: effort_partials, then effort_derivatives."""
     n, nc, ns, ni = (int(row[k]) for k in (N_ENDS, N_ACTED, N_STATES, N_INPUTS))
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
-    return outputs * (directions + 4) + directions + 6 * n + loads + nu * (4 + loads + 2 * outputs)
+    pairs = 2 * int(row[LOAD_ROOM] - row[ROOM] + row[N_LOAD])
+    return outputs * (directions + 4) + directions + 6 * n + pairs + loads + nu * (4 + loads + 2 * outputs)

@@ -44,7 +44,7 @@ from treemech.kinematics.views import (
 
 from .derivative_plan import SPEED_S, SPEED_Y
 from .derivative_plan import VELOCITY as SPATIAL
-from .effort_partials import effort_partials, effort_sizes
+from .effort_partials import effort_partials, effort_sizes, pairs
 from .spatial import column, motion_cross
 
 
@@ -110,7 +110,7 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
             return status
         n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
         base, part = floats(G, outputs), floats2(G + 8 * outputs, directions, outputs)
-        more = G + 8 * outputs * (directions + 4) + 8 * (directions + 6 * n)
+        more = G + 8 * (outputs * (directions + 4) + directions + 6 * n + pairs(plan, e))
         slot, speeds, used = ints(more, nu), ints(more + 8 * nu, nu), ints(more + 16 * nu, loads)
         more += 8 * (2 * nu + loads)
         jac, by_q = floats2(more, nu, loads), floats2(more + 8 * nu * loads, outputs, nu)

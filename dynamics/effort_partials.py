@@ -1,25 +1,32 @@
 # mypy: ignore-errors
-"""Derivatives of what an element does by what it sees, by differences of the element as it is called.
+"""Derivatives of what an element does by what it sees.
 
 Directions: of every end displacement, turn, velocity and angular velocity (12), then q, u of its coordinates, its states
-and its inputs. Exact: central differences of sixth order; the step starts at 2^-7 and is cut to a quarter until the error
-is below 1e-12 of the loads (of each rate by itself), the best are kept. Rough, for Newton's method in an integrator:
-forward differences, one call each.
+and its inputs. Each is one call of the element on numbers with a derivative, exact to rounding (elements.entry, part
+"slopes").
+
+An element that has no such form, or at a place where that gives no number (the root of zero), is differenced: central
+differences of sixth order; the step starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the loads
+(of each rate by itself), the best are kept. Rough, for Newton's method in an integrator: forward differences, one call each.
 """
 
-from treemech.kinematics.kernel import floats, kernel
+from treemech.kinematics.kernel import call_element, floats, kernel
 from treemech.kinematics.plan import (
+    EFFORT_PARAMETER,
+    EFFORT_SLOPES,
     FIRST_END,
     LOAD_ROOM,
     N_ACTED,
     N_ENDS,
     N_INPUTS,
+    N_KEPT,
+    N_LOAD,
     N_STATES,
     ROOM,
 )
 from treemech.kinematics.status import OK
 from treemech.kinematics.vector import euler_rotation, multiply
-from treemech.kinematics.views import effort_table, end_table, room_work
+from treemech.kinematics.views import effort_table, end_table, parameters, room_work
 
 from .efforts import call, gather
 
@@ -36,6 +43,49 @@ def effort_sizes(plan, e):
     table = effort_table(plan)
     n, nc, ns = table[e, N_ENDS], table[e, N_ACTED], table[e, N_STATES]
     return n, nc, ns, 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + table[e, N_INPUTS]
+
+
+@kernel
+def pairs(plan, e):
+    """Doubles of the motion and load records of element e as pairs (number, derivative)."""
+    table = effort_table(plan)
+    return 2 * (table[e, LOAD_ROOM] - table[e, ROOM] + table[e, N_LOAD])
+
+
+@kernel
+def _sloped(plan, e, t, direction, D, best):
+    """best = derivative along a direction, from one call on pairs (D: room); whether there is one."""
+    m, table = room_work(plan), effort_table(plan)
+    n, at, load = table[e, N_ENDS], table[e, ROOM], table[e, LOAD_ROOM]
+    seen, size = load - at, table[e, N_LOAD]
+    for k in range(seen):
+        D[2 * k] = m[at + k]
+        D[2 * k + 1] = 0.0
+    for k in range(size):
+        D[2 * (seen + k)] = m[load + k] if k >= size - table[e, N_KEPT] else 0.0
+        D[2 * (seen + k) + 1] = 0.0
+    end, c = direction // 12, direction % 12
+    if end >= n:
+        D[2 * (6 * n + direction) + 1] = 1.0
+    elif c < 3:
+        D[2 * (3 * end + c) + 1] = 1.0
+    elif c < 6:  # [e_c x] B
+        b, k, l = 3 * n + 9 * end, (c - 2) % 3, (c - 1) % 3
+        for j in range(3):
+            D[2 * (b + 3 * k + j) + 1] = -m[at + b + 3 * l + j]
+            D[2 * (b + 3 * l + j) + 1] = m[at + b + 3 * k + j]
+    elif c < 9:
+        D[2 * (12 * n + 3 * end + c - 6) + 1] = 1.0
+    else:
+        D[2 * (15 * n + 3 * end + c - 9) + 1] = 1.0
+    status = call_element(
+        table[e, EFFORT_SLOPES], D, 0, D, 24, t, parameters(plan), table[e, EFFORT_PARAMETER], D, 2 * seen
+    )
+    total = 0.0
+    for j in range(best.shape[0]):
+        best[j] = D[2 * (seen + j) + 1]
+        total += 0.0 * best[j]
+    return status == 1 and total == 0.0
 
 
 @kernel
@@ -135,6 +185,7 @@ def effort_partials(plan, e, t, rough, G):
         floats(more + 16 * outputs, outputs),
     )
     kept = floats(more + 24 * outputs, seen)
+    D = floats(more + 24 * outputs + 8 * seen, pairs(plan, e))
     gather(plan, e)
     for k in range(seen):
         kept[k] = m[at + k]
@@ -146,6 +197,8 @@ def effort_partials(plan, e, t, rough, G):
     for direction in range(directions):
         best = floats(G + 8 * outputs * (direction + 1), outputs)
         if direction < 12 * n and ends[table[e, FIRST_END] + direction // 12, 0] == 0:
+            continue
+        if table[e, EFFORT_SLOPES] != 0 and _sloped(plan, e, t, direction, D, best):
             continue
         size = 1.0 if direction < 12 * n else max(1.0, abs(kept[6 * n + direction]))
         if rough == 1:

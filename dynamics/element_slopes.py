@@ -8,12 +8,15 @@ import numpy as np
 
 from treemech.kinematics.plan import (
     FIRST_END,
+    LOAD_ROOM,
     N_ACTED,
     N_EFFORT,
     N_ENDS,
     N_INPUTS,
+    N_LOAD,
     N_SIZES,
     N_STATES,
+    ROOM,
     SIZES,
     Plan,
 )
@@ -74,7 +77,7 @@ def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
         return found
 
     base, partials = take(1, outputs)[0], take(directions, outputs)
-    take(1, 3 * outputs + directions + 6 * n)
+    take(1, 3 * outputs + directions + 6 * n + 2 * int(row[LOAD_ROOM] - row[ROOM] + row[N_LOAD]))
     slot = take(1, nu)[0].view(np.int64)
     take(1, nu + loads)
     motion, by_q, by_u = take(nu, loads), take(outputs, nu), take(outputs, nu)

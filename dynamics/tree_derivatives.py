@@ -79,7 +79,7 @@ from .derivative_plan import (
     FIRST,
     FLUX,
     FORCE,
-    LONGEST_RECORD,
+    HINGE_SCRATCH,
     MASS,
     MASSES,
     MOMENT,
@@ -379,7 +379,7 @@ def tree_derivatives(plan, W, S, t, ud, table):
     Z = floats2(z, N_COMPONENTS, nu)
     T = z + 8 * N_COMPONENTS * nu
     more = T + 16 * nu
-    own = more + 8 * 4 * LONGEST_RECORD
+    own = more + 8 * HINGE_SCRATCH
     out, lower = floats(J, 2 * nu * nu), floats(A, nu * nu)
     for k in range(2 * nu * nu):
         out[k] = 0.0

@@ -11,7 +11,7 @@ from treemech.kinematics.status import OK
 from . import native
 from .composite_derivatives import Input, through_points
 from .core import Core, Floats, data
-from .derivative_plan import LONGEST_RECORD, N_COMPONENTS, N_DERIVATIVE_BODY, N_OWN, room_size
+from .derivative_plan import HINGE_SCRATCH, N_COMPONENTS, N_DERIVATIVE_BODY, N_OWN, room_size
 from .element_slopes import element_slopes
 
 
@@ -29,6 +29,7 @@ class TreeDerivatives:
     def __init__(self, core: Core, rough: bool = False) -> None:
         n, x = core.nu, core.nx
         self.core = core
+        core.serve_slopes()
         self._entry: Any = None
         self.q, self.u = np.zeros(core.nq), np.zeros(n)
         self.tau, self.ud = np.zeros(n), np.zeros(n)
@@ -52,7 +53,7 @@ class TreeDerivatives:
         split = core.rows * N_DERIVATIVE_BODY
         self.bodies = self.room[:split].reshape(core.rows, N_DERIVATIVE_BODY)
         self.speeds = self.room[split : split + N_COMPONENTS * n].reshape(N_COMPONENTS, n)
-        own = self.first_own = split + (N_COMPONENTS + 2) * n + 4 * LONGEST_RECORD
+        own = self.first_own = split + (N_COMPONENTS + 2) * n + HINGE_SCRATCH
         self.own = self.room[own : own + core.rows * 6 * N_OWN].reshape(core.rows, 6, N_OWN)
         self.roots = np.arange(core.rows)  # body whose origin is the reference point
         for i in range(1, core.rows):

@@ -16,6 +16,7 @@ import numpy as np
 from treemech.topology.errors import ElementError
 
 from .check_constraint import moved as moved_pose
+from .check_slopes import check_given_slopes
 from .differences import differences
 from .element import Floats
 from .element import record as parameter_record
@@ -175,6 +176,7 @@ def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, 
         *check_partials(subject, taken, report),
         *check_power(subject, taken, report),
         *check_slopes(subject, taken, report),
+        *check_given_slopes(subject, taken, report),
     ]
     if remembers(element):
         check_memory(subject, taken, report)

@@ -13,15 +13,15 @@ from . import by_address, differential, members
 from .constraint import Constraint, RelativeMotion, Rows
 from .coupling import Coupling, CouplingRows
 from .differential import as_dual
-from .element import SignalValue, parameters
 from .effort_slopes import sloped_answer
+from .element import SignalValue, parameters
 from .energetic import EndsLoad, EndsMotion, Energetic
 from .hinge import Motion
 from .jet_effort import compile_effort, compile_reaction, effort_width, plain_answer
 from .jet_motion import (
     JIT_OPTIONS,
-    SLOPED,
     PLAIN,
+    SLOPED,
     compile_constraint,
     compile_coupling,
     compile_pose,

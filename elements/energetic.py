@@ -166,6 +166,10 @@ class Energetic(Element):
     8. Optional: ``initial()`` (start values of x); ``settled``, numbers of the states that start in equilibrium, x' = 0;
        ``n_reactions = 1``: it depends on the load of a hinge (`reaction_of=`), in ``motion.reaction[0]``;
        ``sample(rng, t)`` (a place where the check may look).
+    9. Derivatives (`mech.derivatives`, `linearize`, implicit integrators) come from the same source on numbers that carry
+       them, exact to rounding; what cannot be compiled for such numbers is differenced. Where a better slope is known, or the
+       effort has corners: ``stiffness_matrix(self, now, t, out)`` and ``damping_matrix(self, now, t, out)`` fill in
+       d effort/d deformation and d effort/d rate, (n_deformations, n_deformations), zero at first.
 
     `tm.check(element)` holds it to all of this.
     """

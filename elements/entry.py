@@ -100,11 +100,14 @@ def make_entry(element: Element, part: str = "") -> Entry:
     return python_entry(element, part)
 
 
+def parts_of(element: Element) -> tuple[str, ...]:
+    """The forms it is compiled in; slopes are not for elements made of others, nor for functions of time alone."""
+    return ("",) if getattr(element, "sizes_at", ()) or role_of(element) == "signal" else ("", SLOPES)
+
+
 def make_slopes(element: Element) -> Entry | None:
     """The element on numbers with a derivative as an address; None if it has no such form."""
-    if (
-        getattr(element, "sizes_at", ()) or role_of(element) == "signal"
-    ):  # made of others; a function of time alone
+    if SLOPES not in parts_of(element):
         return None
     address = library_address(element, SLOPES)
     if address is not None:

@@ -30,6 +30,7 @@ NOT_CORE = (
     "check_hinge",
     "check_load",
     "check_signal",
+    "check_slopes",
     "differences",
     "library",
     "probe",

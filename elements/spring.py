@@ -53,6 +53,9 @@ class Spring(Energetic):
         size, rate, x, y, z = line_between(motion.position, motion.velocity)
         force = self.force.value
         if size == 0.0 and self.length == 0.0 and self.damping == 0.0 and force == 0.0:
+            for k in range(3):  # zero, but not its slope
+                out.force[0, k] = self.stiffness * (motion.position[1, k] - motion.position[0, k])
+                out.force[1, k] = -out.force[0, k]
             return
         stretch = size - self.length
         elastic, passive = 0.0, 0.0

@@ -21,8 +21,8 @@ CONSTRAINT, COUPLING = 10, 11
 # Columns of ChordPlan.chord. HOLONOMIC: how many of the rows restrict positions, the first ones; SKIP: bits of
 # rows whose partials vanish whatever the position; NQ, NU: coordinates and speeds of a cut hinge, or auxiliary unknowns
 BODY_A, BODY_B, KIND, ADDRESS, PARAMETER, RECORD, NQ, NU, EULER = range(9)
-FIRST_ROW, N_ROWS, HOLONOMIC, FIRST_Q, FIRST_U, PATH_START, PATH_END, FIRST_ENTRY, SKIP = range(9, 18)
-N_CHORD = 18
+FIRST_ROW, N_ROWS, HOLONOMIC, FIRST_Q, FIRST_U, PATH_START, PATH_END, FIRST_ENTRY, SKIP, SLOPES = range(9, 19)
+N_CHORD = 19
 # Columns of ChordPlan.place: end a in its body's base (rotation, point), then end b
 PLACE_A, PLACE_B, N_PLACE = 0, 12, 24
 # Columns of ChordPlan.path: a speed between the two ends, and whether it moves end b (+1) or end a (-1); of a coupling

@@ -38,6 +38,7 @@ class Layout:
     kinematic: frozenset[int]  # signals that move something, not only load it
     chords: ChordLayout
     efforts: EffortLayout
+    hinges: Mapping[int, Hinge]  # of the bodies whose hinge is called by address
 
     @property
     def foreign(self) -> bool:
@@ -167,6 +168,7 @@ def make_layout(
     dof: list[tuple[int, int, int, int]] = []
     prescribed: list[tuple[int, int, int, int]] = []
     record_size = 0
+    tables: dict[int, Hinge] = {}
     body[0, p.PARENT], body[0, p.EULER] = -1, -1
     for number in range(1, rows):
         c = by_number[number]
@@ -186,6 +188,7 @@ def make_layout(
         if kind == p.TABLE:
             row[p.ADDRESS], row[p.PARAMETER] = records.add(hinge, kinematic=True)
             row[p.RECORD] = record_size
+            tables[number] = hinge
             record_size += 24 + 6 * hinge.n_speeds
         for k in sorted(range(hinge.n_speeds), key=lambda k: (k in driven, k)):  # free speeds first
             signal = given.get((c.name, k), -1)
@@ -237,4 +240,5 @@ def make_layout(
         frozenset(records.kinematic),
         make_chord_layout(tree, plan, points, cut, couplings, places),
         efforts,
+        tables,
     )

@@ -20,9 +20,10 @@ Ints = NDArray[np.int64]
 # Hinge kinds with a path of their own in the sweeps; every other hinge is called through its address.
 RIGID, REVOLUTE, PRISMATIC, BALL, FREE, TABLE = range(6)
 
-# Columns of Plan.body
-PARENT, KIND, Q, U, DOF, NQ, NU, N_FREE, REVERSED, EULER, ADDRESS, PARAMETER, RECORD = range(13)
-N_BODY = 13
+# Columns of Plan.body. SLOPES, here and among efforts: address of the element on numbers with a derivative, or 0
+# (kinematics.slopes)
+PARENT, KIND, Q, U, DOF, NQ, NU, N_FREE, REVERSED, EULER, ADDRESS, PARAMETER, RECORD, SLOPES = range(14)
+N_BODY = 14
 
 # Columns of Plan.constants: placement of the hinge on the parent, then the inertia of the body
 PLACE_R, PLACE_P, MASS, COM, INERTIA, SIGN = 0, 9, 12, 13, 16, 22
@@ -43,8 +44,9 @@ LINK_SIGNAL, LINK_PARAMETER = range(2)
 (
     EFFORT_ADDRESS, EFFORT_PARAMETER, REMEMBER, FIRST_END, N_ENDS, FIRST_ACTED, N_ACTED, FIRST_STATE, N_STATES,
     FIRST_INPUT, N_INPUTS, FIRST_MEMORY, N_MEMORY, ROOM, LOAD_ROOM, N_LOAD, N_KEPT, REACTION, EXTERNAL,
-) = range(19)  # fmt: skip
-N_EFFORT = 19
+    EFFORT_SLOPES,
+) = range(20)  # fmt: skip
+N_EFFORT = 20
 # Columns of Plan.acted, Plan.sources (where an input comes from)
 ACTED_Q, ACTED_U = range(2)
 SOURCE_KIND, SOURCE_INDEX = range(2)

@@ -1,15 +1,18 @@
 # mypy: ignore-errors
 """Derivatives of a hinge's record (its partials, drifts, biases) by its own coordinates and speeds.
 
-By the speeds they are exact: a bias is a polynomial of second degree in them. By the coordinates they are central
-differences of sixth order of the record itself, whatever made it (written by hand, by jets, in Python), along the
-motion of each speed. The step starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the record.
+By the speeds they are exact: a bias is a polynomial of second degree in them. By the coordinates, along the motion of
+each speed, they come from one call on numbers with a derivative (elements.entry, part "slopes"). A hinge that has no such
+form (made of others, or in Python) is differenced: central differences of sixth order of the record itself; the step
+starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the record.
 """
 
-from .kernel import floats, kernel
-from .plan import EULER, NQ, NU, RECORD, Q, U
+from treemech.elements.differential import as_dual
+
+from .kernel import address_of, call_element, floats, floats2, kernel
+from .plan import EULER, NQ, NU, PARAMETER, RECORD, REVERSED, SLOPES, Q, U
 from .sweep import rates_of_hinge
-from .table_hinge import evaluate_record
+from .table_hinge import clear_record, evaluate_record, reverse
 from .views import bodies, own_q, own_u, parameters, records
 
 _FIRST_STEP = 2.0**-7
@@ -52,10 +55,54 @@ def _difference(plan, i, t, base, rates, h, out):
 
 
 @kernel
+def _sloped(plan, i, t, base, rates, D, out):
+    """out = derivative of the record along rates, from one call on pairs (D: room); whether there is one."""
+    body, u = bodies(plan), own_u(plan)
+    n, nq, size = body[i, NU], body[i, NQ], out.shape[0]
+    for k in range(nq):
+        D[2 * k], D[2 * k + 1] = base[k], rates[k]
+    for k in range(n):
+        D[2 * (nq + k)], D[2 * (nq + k) + 1] = u[body[i, U] + k], 0.0
+    first = 2 * (nq + n)
+    clear_record(out, 0, n)
+    for k in range(size):
+        D[first + 2 * k], D[first + 2 * k + 1] = out[k], 0.0
+    status = call_element(body[i, SLOPES], D, 0, D, 2 * nq, t, parameters(plan), body[i, PARAMETER], D, first)
+    if body[i, REVERSED] == 1:
+        reverse(as_dual(floats2(address_of(D) + 8 * first, size, 2), 1), 0, n, u, body[i, U])
+    total = 0.0
+    for k in range(size):
+        out[k] = D[first + 2 * k + 1]
+        total += 0.0 * out[k]
+    return status == 1 and total == 0.0
+
+
+@kernel
+def _differenced(plan, i, t, base, rates, kept, coarse, fine):
+    """coarse = derivative of the record along rates by differences; whether the hinge worked."""
+    size, h = kept.shape[0], _FIRST_STEP
+    worked = _difference(plan, i, t, base, rates, h, coarse)
+    for level in range(_LEVELS):
+        worked = worked and _difference(plan, i, t, base, rates, 0.25 * h, fine)
+        gap, scale = 0.0, 0.0
+        for k in range(size):
+            gap = max(gap, abs(fine[k] - coarse[k]))
+            scale = max(scale, abs(fine[k]), abs(kept[k]))
+        if gap <= _ENOUGH * scale:
+            break
+        for k in range(size):
+            coarse[k] = fine[k]
+        h *= 0.25
+        if gap <= _ENOUGH * _GAIN * scale:
+            break
+    return worked
+
+
+@kernel
 def record_partials(plan, i, t, own, stride, room):
     """Derivatives of the record of hinge i along every speed of it: at `own`, `stride` doubles each.
 
-    24 + 6 n numbers, those of the record by the coordinate; then six, the biases by the speed. `room`: 4 x 60 doubles.
+    24 + 6 n numbers, those of the record by the coordinate; then six, the biases by the speed. `room`: 7 x 60 doubles.
     Whether the hinge worked; the record is left as it was.
     """
     body, record, q, u = bodies(plan), records(plan), own_q(plan), own_u(plan)
@@ -64,6 +111,7 @@ def record_partials(plan, i, t, own, stride, room):
     first_q, first_u = body[i, Q], body[i, U]
     base, rates, unit = floats(room, 10), floats(room + 80, 10), floats(room + 160, 10)
     kept, coarse, fine = floats(room + 480, size), floats(room + 960, size), floats(room + 1440, size)
+    D = floats(room + 1920, 180)
     for k in range(nq):
         base[k] = q[first_q + k]
     for k in range(size):
@@ -74,24 +122,11 @@ def record_partials(plan, i, t, own, stride, room):
         for k in range(n):
             unit[k] = 1.0 if k == j else 0.0
         rates_of_hinge(base, 0, nq, unit, 0, body[i, EULER], rates)
-        h = _FIRST_STEP
-        worked = worked and _difference(plan, i, t, base, rates, h, coarse)
-        for level in range(_LEVELS):
-            worked = worked and _difference(plan, i, t, base, rates, 0.25 * h, fine)
-            gap, scale = 0.0, 0.0
-            for k in range(size):
-                gap = max(gap, abs(fine[k] - coarse[k]))
-                scale = max(scale, abs(fine[k]), abs(kept[k]))
-            if gap <= _ENOUGH * scale:
-                break
-            for k in range(size):
-                coarse[k] = fine[k]
-            h *= 0.25
-            if gap <= _ENOUGH * _GAIN * scale:
-                break
+        if body[i, SLOPES] == 0 or not _sloped(plan, i, t, base, rates, D, coarse):
+            worked = worked and _differenced(plan, i, t, base, rates, kept, coarse, fine)
+            _displace(body, i, q, base, rates, 0.0)
         for k in range(size):
             out[k] = coarse[k]
-        _displace(body, i, q, base, rates, 0.0)
         speed = u[first_u + j]
         for side in range(2):
             sign = 1.0 - 2.0 * side

@@ -75,7 +75,7 @@ def evaluate_record(body, record, parameter, i, t, q, u):
     if status != 1:
         return False
     if body[i, REVERSED] == 1:
-        _reverse(record, o, n, u, body[i, U])
+        reverse(record, o, n, u, body[i, U])
     return True
 
 
@@ -87,7 +87,7 @@ def _put3(record, o, v):
 
 
 @kernel
-def _reverse(record, o, n, u, first):
+def reverse(record, o, n, u, first):
     """The same motion seen from end b: c' = -C^T c, C' = C^T, and the derivatives of that."""
     c = _three(record, o)
     C = (

@@ -22,7 +22,7 @@ from treemech.dynamics.integrator import Switch
 from treemech.dynamics.run_memory import Snapshot
 from treemech.dynamics.step_memory import WRITTEN
 from treemech.kinematics import chord_plan
-from treemech.kinematics.plan import ADDRESS, EFFORT_ADDRESS, REMEMBER, SIGNAL_ADDRESS
+from treemech.kinematics.plan import ADDRESS, EFFORT_ADDRESS, EFFORT_SLOPES, REMEMBER, SIGNAL_ADDRESS, SLOPES
 from treemech.topology import TreemechError
 
 from .atomic import atomic
@@ -172,12 +172,12 @@ def fingerprint(mech: "Mechanism") -> str:
     members = [e.address for x in elements for e in getattr(x, "_entries", ()) if e is not None]
     parameters = np.where(np.isin(layout.parameters, members), 0.0, layout.parameters)
     bare = plan._replace(
-        body=_without(plan.body, ADDRESS),
+        body=_without(np.delete(plan.body, SLOPES, axis=1), ADDRESS),
         signals=_without(plan.signals, SIGNAL_ADDRESS),
-        efforts=_without(plan.efforts, EFFORT_ADDRESS, REMEMBER),
+        efforts=_without(np.delete(plan.efforts, EFFORT_SLOPES, axis=1), EFFORT_ADDRESS, REMEMBER),
     )
     names = json.dumps(mech.info.as_dict(), default=repr)
-    chord = _without(chords.chord, chord_plan.ADDRESS)
+    chord = _without(np.delete(chords.chord, chord_plan.SLOPES, axis=1), chord_plan.ADDRESS)
     numbers = (*bare, parameters, chord, chords.place, chords.path, layout.efforts.start)
     return hashlib.sha256((names + digest(*numbers)).encode()).hexdigest()[:16]
 

@@ -11,11 +11,13 @@ from numpy.testing import assert_allclose
 
 from treemech.dynamics.build import builtin_elements
 from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Spring, Tire
+from treemech.elements.check import check
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.differences import differences
 from treemech.elements.element import record
-from treemech.elements.entry import C_ELEMENT, make_entry, make_slopes, role_of
+from treemech.elements.entry import C_ELEMENT, SLOPES, make_entry, make_slopes, parts_of
+from treemech.topology.errors import ElementError
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
 SLOPE = (
@@ -140,10 +142,14 @@ class Rough(Energetic):
         out[0, 0] = 2.0
 
 
-class Sightless(Rough):
+@dataclass(frozen=True)
+class Sightless(Energetic):
     """The same without slopes."""
 
-    stiffness_matrix = damping_matrix = None
+    n_deformations = 1
+    n_ends = 0
+    n_coordinates = 1
+    effort = Rough.effort
 
 
 FOREIGN = [Pose(), Contact(), Wave(), Maxwell(), Law()]
@@ -197,8 +203,7 @@ def caller(element):
 
 def with_slopes():
     """Every built-in element that has slopes; a tire that has no stiffness to slide with is at a corner everywhere."""
-    kept = [e for e in builtin_elements() if role_of(e) != "signal" and not getattr(e, "sizes_at", ())]
-    kept = [e for e in kept if not isinstance(e, Tire)]
+    kept = [e for e in builtin_elements() if SLOPES in parts_of(e) and not isinstance(e, Tire)]
     tire = Tire(1.0, 1.0, damping=0.1, longitudinal=20.0, lateral=30.0, friction=0.9)
     return [*kept, tire, *FOREIGN, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
 
@@ -243,6 +248,69 @@ def test_given_slopes_take_the_place_of_the_efforts_own():
     share = (after[effort + 1] - before[effort + 1]) / (0.1 * before[effort - 2])
     assert_allclose(got[effort + 1, 1], 2.0 * share, rtol=1e-12)
     assert abs(got[effort, 1] - mine[effort, 1]) > 1e-3
+
+
+@dataclass(frozen=True)
+class Cubic(Energetic):
+    """A cubic spring with a damper on a hinge coordinate, its slopes times a factor."""
+
+    factor: float = 1.0
+    n_deformations = 1
+    n_ends = 0
+    n_coordinates = 1
+
+    def effort(self, now, t, out):
+        out.effort[0] = 4.0 * now.deformation[0] ** 3 + 0.3 * now.rate[0]
+        out.energy[0] = now.deformation[0] ** 4
+        out.dissipated[0] = 0.3 * now.rate[0] ** 2
+
+    def stiffness_matrix(self, now, t, out):
+        out[0, 0] = self.factor * 12.0 * now.deformation[0] ** 2
+
+    def damping_matrix(self, now, t, out):
+        out[0, 0] = 0.3
+
+
+@dataclass(frozen=True)
+class CubicLaw(Energetic):
+    """An implicit law with the slope of its solution."""
+
+    n_deformations = 1
+    n_ends = 0
+    n_coordinates = 1
+
+    def law(self, now, effort, t, f):
+        f[0] = effort[0] + effort[0] ** 3 - now.deformation[0]
+
+    def stiffness_matrix(self, now, t, out):
+        F, eps = 0.0, now.deformation[0]
+        for _ in range(60):
+            F -= (F + F**3 - eps) / (1.0 + 3.0 * F * F)
+        out[0, 0] = 1.0 / (1.0 + 3.0 * F * F)
+
+
+def test_check_holds_given_slopes_to_the_effort():
+    duties = [row.duty for row in check(Cubic()).rows]
+    assert "stiffness_matrix: the effort by its deformation" in duties
+    assert "damping_matrix: the effort by its rate" in duties
+    check(CubicLaw())
+    with pytest.raises(
+        ElementError, match=r"stiffness_matrix\[0, 0\] of Cubic is .* not the derivative of effort"
+    ):
+        check(Cubic(factor=1.01))
+
+
+def test_arguments_of_given_slopes_are_refused_by_name():
+    @dataclass(frozen=True)
+    class Wrong(Cubic):
+        def damping_matrix(self, now, out):
+            out[0, 0] = 0.3
+
+    with pytest.raises(
+        ElementError,
+        match=r"Wrong.damping_matrix .* takes 3 arguments; wanted damping_matrix\(self, now, t, out\)",
+    ):
+        check(Wrong())
 
 
 def test_an_effort_that_is_not_differentiable_has_slopes_if_they_are_given():
