@@ -20,7 +20,7 @@ def call_element(typing_context, address, a, ia, b, ib, t, parameters, ip, out, 
 
         def at(k):
             view = context.make_array(signature.args[k])(context, builder, args[k])
-            return builder.gep(view.data, [args[k + 1]])
+            return builder.bitcast(builder.gep(view.data, [args[k + 1]]), pointer)  # of numbers or of pairs
 
         callee = builder.inttoptr(args[0], function.as_pointer())
         return builder.call(callee, [at(1), at(3), args[5], at(6), at(8)])

@@ -160,6 +160,19 @@ def _fit(chord, X, record, s, parameter, c, t):
 
 
 @kernel
+def fit_unknowns(chord, X, record, s, parameter, c, t):
+    """One step of Gauss and Newton for the auxiliary unknowns s of a constraint; whether it worked."""
+    for k in range(chord[c, NU]):
+        X[c, SPEEDS + k] = 0.0
+    if not _evaluate(chord, X, record, s, parameter, c, t) or not _factorise(chord, X, record, c):
+        return False
+    _solve(chord, X, record, c, OFFSET, SPEEDS)
+    for k in range(chord[c, NU]):
+        s[chord[c, FIRST_Q] + k] += X[c, SPEEDS + k]
+    return True
+
+
+@kernel
 def _weigh(chord, X, record, pivot, c):
     """The weights of the net rows of a constraint with auxiliary unknowns."""
     na, n = chord[c, NU], chord[c, N_ROWS] + chord[c, NU]

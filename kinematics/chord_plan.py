@@ -40,8 +40,9 @@ OFFSET, ROTATION, RATE, TURN, ACCELERATION, TURN_RATE = 0, 3, 12, 15, 18, 21
 BASE, ROOM, SPEEDS, SPEED_RATES = 24, 60, 96, 102
 TRIANGLE, SOLUTION = BASE, BASE + 16
 N_CHORD_WORK = 108
-# Place in the loop context of the entry point that only models with elements by address need
-CHORD_ELEMENT = 8
+# Places in the loop context of the entry points that only models with elements by address need: their rows, and the
+# slopes of those
+CHORD_ELEMENT, CHORD_SLOPES = 8, 9
 # What a constraint may have; a pair of bodies has six freedoms
 MOST_HOLONOMIC, MOST_AUXILIARY, MOST_ROWS = 6, 4, 12
 
@@ -243,7 +244,7 @@ def make_chord_context(tree_context: int, layout: ChordLayout, work: ChordWork) 
     arrays = (*layout.plan, *work)
     head = (
         tree_context, len(layout.plan.chord), len(layout.plan.path), len(layout.rows), len(work.partials),
-        len(work.record), len(work.q), len(work.u), 0,
+        len(work.record), len(work.q), len(work.u), 0, 0,
     )  # fmt: skip
     addresses = [array.__array_interface__["data"][0] for array in arrays]
     return np.array([*head, *addresses], dtype=np.int64)

@@ -132,6 +132,19 @@ def _move(chord, X, q, c):
 
 
 @kernel
+def fit_hinge(chord, X, record, q, parameter, c, t):
+    """One step of Gauss and Newton for the coordinates of a TABLE hinge; whether it worked."""
+    for k in range(chord[c, NU]):
+        X[c, SPEEDS + k] = 0.0
+    if not _evaluate(chord, X, record, q, parameter, c, t):
+        return False
+    if chord[c, NU] > 0:
+        _along(chord, X, record, c, OFFSET, SPEEDS)
+        _move(chord, X, q, c)
+    return True
+
+
+@kernel
 def hinge_rows(chord, Y, X, record, q, pivot, parameter, c, t):
     """Rows of a TABLE hinge: its coordinates by Gauss-Newton from the last ones, then its complement; whether it worked."""
     o, n, r = chord[c, RECORD], chord[c, NU], chord[c, FIRST_ROW]

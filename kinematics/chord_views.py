@@ -6,10 +6,10 @@ from numba import types
 from . import chord_plan as _c
 from .kernel import member
 
-# The loop context: address of the tree context, sizes, the entry point for elements by address, then addresses
+# The loop context: address of the tree context, sizes, the entry points for elements by address, then addresses
 TREE, N_CHORDS, N_PATH, N_ALL_ROWS, N_ENTRIES, N_RECORDS, N_CHORD_Q, N_CHORD_U = range(8)
-CHORD_ELEMENT = _c.CHORD_ELEMENT
-FIRST_ARRAY = CHORD_ELEMENT + 1
+CHORD_ELEMENT, CHORD_SLOPES = _c.CHORD_ELEMENT, _c.CHORD_SLOPES
+FIRST_ARRAY = CHORD_SLOPES + 1
 _FIELDS = {
     name: FIRST_ARRAY + k
     for k, name in enumerate((*_c.ChordPlan._fields, *("work_" + n for n in _c.ChordWork._fields)))

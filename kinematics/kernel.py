@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from treemech.elements.by_address import call_element as _call_element
+from treemech.elements.differential import SLOPED
 from treemech.elements.members import call_element
 
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
@@ -243,17 +244,27 @@ def ints2(address, n, m):
     return ints(address, n * m).reshape(n, m)
 
 
+def pairs(address, n):
+    """The n numbers with a derivative at an address; in compiled code only."""
+    raise NotImplementedError
+
+
+def pairs2(address, n, m):
+    raise NotImplementedError
+
+
 def _array(context, builder, array_type, address, shape):
-    """An array of eight-byte items at an address; nobody owns it."""
+    """An array at an address; nobody owns it."""
     array = context.make_array(array_type)(context, builder)
-    item = _DOUBLE if array_type.dtype == types.float64 else _LONG
-    strides, stride = [], ir.Constant(_LONG, 8)
+    item = context.get_data_type(array_type.dtype)
+    size = ir.Constant(_LONG, context.get_abi_sizeof(item))
+    strides, stride = [], size
     for n in reversed(shape):
         strides.insert(0, stride)
         stride = builder.mul(stride, n)
     populate_array(
         array, data=builder.inttoptr(address, item.as_pointer()), shape=shape, strides=strides,
-        itemsize=ir.Constant(_LONG, 8), meminfo=None,
+        itemsize=size, meminfo=None,
     )  # fmt: skip
     return array._getvalue()
 
@@ -382,5 +393,7 @@ if COMPILED:
     store, accumulate = _store, _accumulate
     floats, floats2 = _viewer(types.float64, 1), _viewer(types.float64, 2)
     ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
+    # pairs (number, derivative); plain Python has none
+    pairs, pairs2 = _viewer(SLOPED, 1), _viewer(SLOPED, 2)
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs

@@ -7,9 +7,7 @@ form (made of others, or in Python) is differenced: central differences of sixth
 starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the record.
 """
 
-from treemech.elements.differential import as_dual
-
-from .kernel import address_of, call_element, floats, floats2, kernel
+from .kernel import address_of, call_element, floats, kernel, pairs
 from .plan import EULER, NQ, NU, PARAMETER, RECORD, REVERSED, SLOPES, Q, U
 from .sweep import rates_of_hinge
 from .table_hinge import clear_record, evaluate_record, reverse
@@ -69,7 +67,7 @@ def _sloped(plan, i, t, base, rates, D, out):
         D[first + 2 * k], D[first + 2 * k + 1] = out[k], 0.0
     status = call_element(body[i, SLOPES], D, 0, D, 2 * nq, t, parameters(plan), body[i, PARAMETER], D, first)
     if body[i, REVERSED] == 1:
-        reverse(as_dual(floats2(address_of(D) + 8 * first, size, 2), 1), 0, n, u, body[i, U])
+        reverse(pairs(address_of(D) + 8 * first, size), 0, n, u, body[i, U])
     total = 0.0
     for k in range(size):
         out[k] = D[first + 2 * k + 1]
