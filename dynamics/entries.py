@@ -110,6 +110,7 @@ from .loops import (
 from .loops import evaluate as evaluate_loops
 from .radau import radau_integrate
 from .reaction_loads import solve_reactions
+from .row_derivatives import row_derivatives as differentiate_rows
 from .runge_kutta import integrate, loop_integrate
 from .state_jacobian import state_jacobian
 from .tree_derivatives import tree_derivatives
@@ -623,6 +624,13 @@ def jacobian(t, y, J, context):
     return np.int32(status)
 
 
+def row_derivatives(t, table_, loops):
+    """Derivatives of the constraint rows (derivative_plan, table of rows) after `derivatives` and `constraints` of one state."""
+    chords, table = ints(loops, N_LOOP_CONTEXT), ints(table_, N_TABLE)
+    plan = ints(chords[0], N_CONTEXT)
+    return np.int32(differentiate_rows(plan, chords, body_work(plan), speed_work(plan), t, table))
+
+
 def elements(count, t, q, u, out, context):
     """Records of all elements (Work.room) at each state."""
     plan = ints(context, N_CONTEXT)
@@ -750,6 +758,7 @@ ENTRIES = {
     "elements": (elements, _status(*[_n] * 6)),
     "remember": (remember, _status(_f, _n, _n, _n)),
     "derivatives": (derivatives, _status(_f, _n, _n)),
+    "row_derivatives": (row_derivatives, _status(_f, _n, _n)),
     "jacobian": (jacobian, _status(_f, _n, _n, _n)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),

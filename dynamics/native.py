@@ -33,6 +33,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "elements": [_N] * 6,
     "remember": [_F, *[_N] * 3],
     "derivatives": [_F, _N, _N],
+    "row_derivatives": [_F, _N, _N],
     "jacobian": [_F, *[_N] * 3],
     "mass_matrix": [_N] * 6,
     "positions": [_N] * 5,

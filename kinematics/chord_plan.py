@@ -40,6 +40,9 @@ OFFSET, ROTATION, RATE, TURN, ACCELERATION, TURN_RATE = 0, 3, 12, 15, 18, 21
 BASE, ROOM, SPEEDS, SPEED_RATES = 24, 60, 96, 102
 TRIANGLE, SOLUTION = BASE, BASE + 16
 N_CHORD_WORK = 108
+# Derivatives of the rows of an element (chord_partials): numbers of a row that vary with the relative pose (its wrench in the
+# base of a, velocity, bias); what is kept of the chord meanwhile (its work, up to 7 coordinates, 6 unit directions)
+N_LOCAL, N_CHORD_KEPT = 8, N_CHORD_WORK + 16
 # Place in the loop context of the entry point that only models with elements by address need
 CHORD_ELEMENT = 8
 # What a constraint may have; a pair of bodies has six freedoms
@@ -218,6 +221,14 @@ def _start(name: str, element: Element) -> Floats:
             f"constraint {name!r}: {type(element).__name__}.auxiliary() gives {s}; wanted {n} finite numbers."
         )
     return s
+
+
+def partials_size(row: Ints) -> int:
+    """Doubles for the derivatives of the rows of a chord (chord_partials), and the room they take to make."""
+    count, n = int(row[N_ROWS]), int(row[PATH_END] - row[PATH_START])
+    if row[KIND] == COUPLING:
+        return n * count * (n + 3) + 4 * count * (n + 2) + 2 * n
+    return count * (12 + 6 * N_LOCAL) + 4 * count * N_LOCAL + count * N_ROW + N_CHORD_KEPT
 
 
 def make_chord_work(layout: ChordLayout) -> ChordWork:
