@@ -11,6 +11,7 @@ from treemech.elements.entry import Entry, catching, role_of
 from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
 from treemech.kinematics.chord_plan import (
     CHORD_ELEMENT,
+    CHORD_SLOPES,
     FIRST_ENTRY,
     FIRST_Q,
     FIRST_ROW,
@@ -24,6 +25,7 @@ from treemech.kinematics.chord_plan import (
 )
 from treemech.kinematics.chord_plan import NQ as CHORD_NQ
 from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
+from treemech.kinematics.chord_plan import SLOPES as CHORD_SLOPES_COLUMN
 from treemech.kinematics.chord_plan import VELOCITY as ROW_VELOCITY
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout
@@ -157,6 +159,10 @@ class Core:
         """Elements on numbers with a derivative, for the derivatives of this core; once."""
         if self._slopes is None:
             self._slopes = serve_slopes(self.layout)
+            if np.any(self.layout.chords.plan.chord[:, CHORD_SLOPES_COLUMN]):
+                address = native.address("chord_slopes")
+                for context in (self.chord_context, *((self.loops.context,) if self.loops else ())):
+                    context[CHORD_SLOPES] = address
 
     @property
     def state_names(self) -> list[str]:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.kinematics.chord_plan import PATH_END, PATH_START, partials_size
 from treemech.kinematics.plan import LOAD_ROOM, N_ACTED, N_ENDS, N_INPUTS, N_LOAD, N_STATES, ROOM
 
 Ints = NDArray[np.int64]
@@ -23,12 +24,20 @@ HINGE_SCRATCH = 7 * LONGEST_RECORD
 N_OWN = LONGEST_RECORD + 6
 # The table of addresses the entry points take: the core's context, the state and loads, ud, d tau/d(q, u) and A, A^-1,
 # d ud/d(q, u), room for factors and for everything else; then of elements with states d tau/dx, d ud/dx, dx'/d(q, u), dx'/dx;
-# last, a number: 1 if one forward difference of every element is enough (dynamics.effort_partials)
+# a number: 1 if one forward difference of every element is enough (dynamics.effort_partials); last, the table of the rows
+# of closed chains, or 0
 (
     CONTEXT, GIVEN_Q, GIVEN_U, GIVEN_TAU, UD, BY, MASSES, INVERSE, OUT, FACTORS, ROOM_OF_ALL, TAU_X, UD_X, RATES, RATES_X,
-    ROUGH,
-) = range(16)  # fmt: skip
-N_TABLE = 16
+    ROUGH, ROWS,
+) = range(17)  # fmt: skip
+N_TABLE = 17
+# The table of the rows: multipliers; d(P^T lambda)/dq (nu, nu), d(P u + P0)/dq (m, nu), d(P ud + P00)/dq and /du; of the load of
+# every chord on end b by q (nc, 6, nu), or 0 if nobody asks for it; room for one chord
+MULTIPLIERS, LOADS_Q, VELOCITY_Q, BIAS_Q, BIAS_U, CHORD_LOADS_Q, ROOM_OF_ROWS = range(7)
+N_ROW_TABLE = 7
+# Per speed between the ends of a chord, (translation, rotation) in the base of a: how it displaces b; how its coordinate
+# changes the rate and the acceleration of b, how the speed itself changes the acceleration (dynamics.relative_derivatives)
+DISPLACEMENT, RATE_Q, ACCELERATION_Q, ACCELERATION_U, N_RELATIVE = 0, 6, 12, 18, 24
 
 
 def room_size(rows: int, nu: int, efforts: Ints) -> int:
@@ -44,3 +53,13 @@ def _effort_room(row: Ints, nu: int) -> int:
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
     pairs = 2 * int(row[LOAD_ROOM] - row[ROOM] + row[N_LOAD])
     return outputs * (directions + 4) + directions + 6 * n + pairs + loads + nu * (4 + loads + 2 * outputs)
+
+
+def rows_room_size(chords: Ints) -> int:
+    """Doubles `row_derivatives` needs for the largest of these chords (ChordPlan.chord)."""
+    return max((_chord_room(row) for row in chords), default=0) + 1
+
+
+def _chord_room(row: Ints) -> int:
+    n = int(row[PATH_END] - row[PATH_START])
+    return n * (6 + n + N_RELATIVE) + partials_size(row)

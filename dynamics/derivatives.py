@@ -17,7 +17,7 @@ from treemech.topology import TreemechError
 from .composite_derivatives import Input
 from .core import Core, Floats
 from .parameter_derivatives import Stencil, equations_by_parameters, prescribed_accelerations
-from .row_derivatives import RowDerivatives, row_derivatives
+from .row_room import RowDerivatives, row_derivatives
 from .tree_room import TreeDerivatives
 from .waiting_elements import Waiting
 

@@ -12,8 +12,9 @@ from numba import types
 from treemech.kinematics.chord_coordinates import chord_accelerations, chord_rates, chord_speeds, settle
 from treemech.kinematics.chord_element import element_rows
 from treemech.kinematics.chord_motion import constraint_rows
-from treemech.kinematics.chord_plan import BIAS, POSITION
+from treemech.kinematics.chord_plan import BIAS, MOST_DIRECTIONS, POSITION
 from treemech.kinematics.chord_plan import VELOCITY as VELOCITY_LEVEL
+from treemech.kinematics.chord_slopes import chord_slopes as sloped_rows
 from treemech.kinematics.chord_views import N_CHORD_CONTEXT, chord_q, chord_u
 from treemech.kinematics.chord_views import chords as chord_table
 from treemech.kinematics.kernel import floats, floats2, inlined, ints, load3, load9, store
@@ -110,6 +111,7 @@ from .loops import (
 from .loops import evaluate as evaluate_loops
 from .radau import radau_integrate
 from .reaction_loads import solve_reactions
+from .row_derivatives import row_derivatives as differentiate_rows
 from .runge_kutta import integrate, loop_integrate
 from .state_jacobian import state_jacobian
 from .tree_derivatives import tree_derivatives
@@ -623,6 +625,24 @@ def jacobian(t, y, J, context):
     return np.int32(status)
 
 
+def row_derivatives(t, table_, loops):
+    """Derivatives of the constraint rows (derivative_plan, table of rows) after `derivatives` and `constraints` of one state."""
+    chords, table = ints(loops, N_LOOP_CONTEXT), ints(table_, N_TABLE)
+    plan = ints(chords[0], N_CONTEXT)
+    return np.int32(differentiate_rows(plan, chords, body_work(plan), speed_work(plan), t, table))
+
+
+def chord_slopes(t, number, room, loops):
+    """Derivatives of the rows of a chord by address along a direction (number: MOST_DIRECTIONS times chord, plus direction).
+
+    They are left at `room`, which is scratch otherwise; 1 if there are any.
+    """
+    chords = ints(loops, N_CHORD_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    worked = sloped_rows(plan, chords, number // MOST_DIRECTIONS, t, number % MOST_DIRECTIONS, room)
+    return np.int32(1 if worked else 0)
+
+
 def elements(count, t, q, u, out, context):
     """Records of all elements (Work.room) at each state."""
     plan = ints(context, N_CONTEXT)
@@ -737,6 +757,7 @@ ENTRIES = {
     "composite": (composite, _status(_n, _f, _n)),
     "reactions": (reactions, _status(_n, _f, _n)),
     "chord_element": (chord_element, _status(_n, _f, _n)),
+    "chord_slopes": (chord_slopes, _status(_f, _n, _n, _n)),
     "states": (states, _status(*[_n] * 6)),
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
@@ -750,6 +771,7 @@ ENTRIES = {
     "elements": (elements, _status(*[_n] * 6)),
     "remember": (remember, _status(_f, _n, _n, _n)),
     "derivatives": (derivatives, _status(_f, _n, _n)),
+    "row_derivatives": (row_derivatives, _status(_f, _n, _n)),
     "jacobian": (jacobian, _status(_f, _n, _n, _n)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),

@@ -18,7 +18,7 @@ from treemech.topology import ConvergenceError
 
 from .core import Core, Floats
 from .linearization import Linearization
-from .row_derivatives import row_derivatives
+from .row_room import row_derivatives
 from .tree_room import TreeDerivatives
 from .waiting_elements import Waiting
 

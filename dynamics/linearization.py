@@ -21,7 +21,7 @@ from treemech.kinematics.assembly import complete, null_space
 from .composite_derivatives import Input
 from .core import Core, Floats
 from .derivatives import derivatives, free_speeds
-from .row_derivatives import row_derivatives
+from .row_room import row_derivatives
 from .tree_room import TreeDerivatives
 
 

@@ -13,6 +13,7 @@ from .composite_derivatives import Input, through_points
 from .core import Core, Floats, data
 from .derivative_plan import HINGE_SCRATCH, N_COMPONENTS, N_DERIVATIVE_BODY, N_OWN, room_size
 from .element_slopes import element_slopes
+from .row_room import RowRoom
 
 
 def has_jacobian(core: Core) -> bool:
@@ -41,13 +42,18 @@ class TreeDerivatives:
         )
         self.tau_x, self.ud_x = np.zeros((n, x)), np.zeros((n, x))
         self.rates, self.rates_x = np.zeros((x, 2 * n)), np.zeros((x, x))
+        self.rows = None if core.loops is None else RowRoom(core, chord_loads=not rough)
         arrays = (
             self.q, self.u, self.tau, self.ud, self.J, self.A, self.inverse, self.out, self.factors, self.room, self.tau_x,
             self.ud_x, self.rates, self.rates_x,
         )  # fmt: skip
         self.table = np.array(
-            [core.context_address, *(data(array) for array in arrays), int(rough)], dtype=np.int64
-        )
+            [
+                core.context_address, *(data(array) for array in arrays), int(rough),
+                0 if self.rows is None else data(self.rows.table),
+            ],
+            dtype=np.int64,
+        )  # fmt: skip
         self.address = data(self.table)
         # what the last call left there: of bodies, speeds, and hinges by their own coordinates
         split = core.rows * N_DERIVATIVE_BODY

@@ -35,9 +35,10 @@ from treemech.topology import ConvergenceError
 
 from .composite_derivatives import speeds_before
 from .core import Core, Floats
-from .row_derivatives import derivative
 
 _STEPS = 50
+_WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+_FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
 
 
 class Settled(NamedTuple):
@@ -45,6 +46,24 @@ class Settled(NamedTuple):
 
     required: Floats  # A ud - Q (nu,)
     multipliers: Floats
+
+
+def _derivative(f: Callable[[float], Floats]) -> Floats:
+    """f'(0) by central differences of eighth order; the step is cut to a half until two derivatives agree."""
+    size = float(np.max(np.abs(f(0.0)), initial=0.0))
+    best, least, before = np.zeros(0), np.inf, None
+    for level in range(_LEVELS):
+        h = _FIRST_STEP * 0.5**level
+        terms = [w * (f((k + 1) * h) - f(-(k + 1) * h)) for k, w in enumerate(_WEIGHTS)]
+        now = np.asarray(sum(terms[1:], terms[0]) / h)
+        if before is not None:
+            gap = float(np.max(np.abs(now - before), initial=0.0))
+            if gap < least:
+                best, least = now, gap
+            if gap <= _ENOUGH * max(size, float(np.max(np.abs(now), initial=0.0))):
+                break
+        before = now
+    return best
 
 
 class Waiting:
@@ -120,7 +139,7 @@ class Waiting:
                     core.work.room[place] = there + h * max(1.0, abs(there))
                     return core.state_rates(t, q, u, z)[: core.nx]
 
-                found[:, k] = derivative(rates) / max(1.0, abs(there))
+                found[:, k] = _derivative(rates) / max(1.0, abs(there))
                 core.work.room[place] = there
             core.state_rates(t, q, u, z)
         return found

@@ -43,6 +43,11 @@ N_CHORD_WORK = 108
 # Places in the loop context of the entry points that only models with elements by address need: their rows, and the
 # slopes of those
 CHORD_ELEMENT, CHORD_SLOPES = 8, 9
+# Derivatives of the rows of an element (chord_partials): numbers of a row that vary with the relative pose (its wrench in the
+# base of a, velocity, bias); what is kept of the chord meanwhile (its work, up to 7 coordinates, 6 unit directions)
+N_LOCAL, N_CHORD_KEPT = 8, N_CHORD_WORK + 16
+# Directions of one chord: 12, or coordinates and speeds of a coupling
+MOST_DIRECTIONS = 1024
 # What a constraint may have; a pair of bodies has six freedoms
 MOST_HOLONOMIC, MOST_AUXILIARY, MOST_ROWS = 6, 4, 12
 
@@ -219,6 +224,20 @@ def _start(name: str, element: Element) -> Floats:
             f"constraint {name!r}: {type(element).__name__}.auxiliary() gives {s}; wanted {n} finite numbers."
         )
     return s
+
+
+def partials_size(row: Ints) -> int:
+    """Doubles for the derivatives of the rows of a chord (chord_partials), and the room they take to make."""
+    count, n = int(row[N_ROWS]), int(row[PATH_END] - row[PATH_START])
+    if row[KIND] == COUPLING:
+        made = n * count * (n + 3) + 4 * count * (n + 2) + 2 * n
+        return made + count * (n + 2) + 2 * (2 * n + count * (3 + n))
+    made = count * (12 + 6 * N_LOCAL) + 4 * count * N_LOCAL + count * N_ROW + N_CHORD_KEPT
+    own = int(row[N_ROWS] + row[NU])
+    record = own * (9 + 2 * int(row[NU]) + int(row[HOLONOMIC])) + 24 + 6 * int(row[NU])
+    return (
+        made + count * N_LOCAL + N_CHORD + 6 + 2 * (N_CHORD_WORK + 7 + record + count * N_ROW)
+    )  # chord_slopes
 
 
 def make_chord_work(layout: ChordLayout) -> ChordWork:

@@ -87,7 +87,12 @@ def _of_pose(plan, loops, c, t, direction, out, room):
             x[ROTATION + 3 * l + j, 1] = x[ROTATION + 3 * k + j, 0]
     else:
         x[RATE + direction - 6, 1] = 1.0
-    Xd, qd, recorded, Yd = pairs2(motion, 1, N_CHORD_WORK), pairs(fitted, 7), pairs(record, size), pairs2(row, count, N_ROW)
+    Xd, qd, recorded, Yd = (
+        pairs2(motion, 1, N_CHORD_WORK),
+        pairs(fitted, 7),
+        pairs(record, size),
+        pairs2(row, count, N_ROW),
+    )
     parameter, worked = parameters(plan), True
     if chord[c, KIND] == CONSTRAINT:
         if na > 0:
@@ -108,7 +113,14 @@ def _of_pose(plan, loops, c, t, direction, out, room):
 @kernel
 def _of_coordinates(plan, loops, c, t, direction, out, room):
     """Rows of a coupling by its coordinate (direction 0 .. n - 1) or speed (n .. 2 n - 1): partials, velocity, bias of each."""
-    chord, path, dof, q, u, ud = chords(loops), chord_paths(loops), dofs(plan), own_q(plan), own_u(plan), own_ud(plan)
+    chord, path, dof, q, u, ud = (
+        chords(loops),
+        chord_paths(loops),
+        dofs(plan),
+        own_q(plan),
+        own_u(plan),
+        own_ud(plan),
+    )
     first, count = chord[c, PATH_START], chord[c, N_ROWS]
     n = chord[c, PATH_END] - first
     D = floats(room, 2 * (2 * n + count * (3 + n)))
@@ -135,13 +147,17 @@ def _of_coordinates(plan, loops, c, t, direction, out, room):
 
 
 @kernel
-def chord_slopes(plan, loops, c, t, direction, out, room):
-    """Derivatives of all rows of chord c along a direction; whether there are any, all of them numbers."""
-    if chords(loops)[c, KIND] == COUPLING:
-        worked = _of_coordinates(plan, loops, c, t, direction, out, room)
+def chord_slopes(plan, loops, c, t, direction, room):
+    """Derivatives of all rows of chord c along a direction, at the address `room`; whether there are any, all of them numbers."""
+    chord = chords(loops)
+    coupled = chord[c, KIND] == COUPLING
+    n = chord[c, N_ROWS] * (chord[c, PATH_END] - chord[c, PATH_START] + 2 if coupled else N_LOCAL)
+    out = floats(room, n)
+    if coupled:
+        worked = _of_coordinates(plan, loops, c, t, direction, out, room + 8 * n)
     else:
-        worked = _of_pose(plan, loops, c, t, direction, out, room)
+        worked = _of_pose(plan, loops, c, t, direction, out, room + 8 * n)
     total = 0.0
-    for k in range(out.shape[0]):
+    for k in range(n):
         total += 0.0 * out[k]
     return worked and total == 0.0
