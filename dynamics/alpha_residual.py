@@ -284,6 +284,27 @@ def _from_jacobian(table, n, y):
 
 
 @kernel
+def _from_residual_jacobian(table, n, t, y, work, jacobian, context):
+    """The same of closed chains, from the entry `residual_jacobian`; P of the state. A status."""
+    nq, ns, m, size, nu = sizes(table)
+    G = row_of(table, n, MATRICES)
+    given, rate, multipliers = (
+        floats(G, nu + m),
+        floats(work, n),
+        floats(row_of(table, n, MULTIPLIERS), m),
+    )
+    for j in range(nu):
+        given[j] = rate[nq + j]
+    for k in range(m):
+        given[nu + k] = multipliers[k]
+    status = call_rhs(jacobian, t, address_of(y), G, context)
+    if status == OK:
+        loops = ints(context, N_LOOP_CONTEXT)
+        _dense_rows(table, n, ints(loops[0], N_CONTEXT), loops)
+    return status
+
+
+@kernel
 def linearise(method, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
     """Derivatives of the residual, and A, where the step would end with the rates it starts with; a status.
 
@@ -327,4 +348,6 @@ def linearise(method, table, n, t, h, y, rank, control, count, work, rhs, jacobi
         x, multipliers = solutions(loops), floats(row_of(table, n, MULTIPLIERS), m)
         for k in range(m):
             multipliers[k] = -x[nu + k]
+    if jacobian != 0:
+        return _from_residual_jacobian(table, n, t, y, work, jacobian, context)
     return _differences(method, table, n, t, h, y, count, work, rhs, context)

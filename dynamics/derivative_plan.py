@@ -24,13 +24,13 @@ HINGE_SCRATCH = 7 * LONGEST_RECORD
 N_OWN = LONGEST_RECORD + 6
 # The table of addresses the entry points take: the core's context, the state and loads, ud, d tau/d(q, u) and A, A^-1,
 # d ud/d(q, u), room for factors and for everything else; then of elements with states d tau/dx, d ud/dx, dx'/d(q, u), dx'/dx;
-# a number: 1 if one forward difference of every element is enough (dynamics.effort_partials); last, the table of the rows
-# of closed chains, or 0
+# a number: 1 if one forward difference of every element is enough (dynamics.effort_partials); of closed chains the table of
+# their rows, or 0, and the entry points `derivatives` and `row_derivatives` for those that call them from within the core
 (
     CONTEXT, GIVEN_Q, GIVEN_U, GIVEN_TAU, UD, BY, MASSES, INVERSE, OUT, FACTORS, ROOM_OF_ALL, TAU_X, UD_X, RATES, RATES_X,
-    ROUGH, ROWS,
-) = range(17)  # fmt: skip
-N_TABLE = 17
+    ROUGH, ROWS, DIFFERENTIATE, DIFFERENTIATE_ROWS,
+) = range(19)  # fmt: skip
+N_TABLE = 19
 # The table of the rows: multipliers; d(P^T lambda)/dq (nu, nu), d(P u + P0)/dq (m, nu), d(P ud + P00)/dq and /du; of the load of
 # every chord on end b by q (nc, 6, nu), or 0 if nobody asks for it; room for one chord
 MULTIPLIERS, LOADS_Q, VELOCITY_Q, BIAS_Q, BIAS_U, CHORD_LOADS_Q, ROOM_OF_ROWS = range(7)

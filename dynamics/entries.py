@@ -17,7 +17,17 @@ from treemech.kinematics.chord_plan import VELOCITY as VELOCITY_LEVEL
 from treemech.kinematics.chord_slopes import chord_slopes as sloped_rows
 from treemech.kinematics.chord_views import N_CHORD_CONTEXT, chord_q, chord_u
 from treemech.kinematics.chord_views import chords as chord_table
-from treemech.kinematics.kernel import floats, floats2, inlined, ints, load3, load9, store
+from treemech.kinematics.kernel import (
+    address_of,
+    call_derivatives,
+    floats,
+    floats2,
+    inlined,
+    ints,
+    load3,
+    load9,
+    store,
+)
 from treemech.kinematics.plan import (
     ACC,
     ALPHA,
@@ -58,6 +68,7 @@ from treemech.kinematics.views import (
     n_states,
     own_effort,
     own_q,
+    own_required,
     own_tau,
     own_u,
     own_ud,
@@ -77,14 +88,19 @@ from .composites import settle_points
 from .derivative_plan import (
     BY,
     CONTEXT,
+    DIFFERENTIATE,
+    DIFFERENTIATE_ROWS,
     FACTORS,
     GIVEN_Q,
     GIVEN_TAU,
     GIVEN_U,
     INVERSE,
     MASSES,
+    MULTIPLIERS,
+    N_ROW_TABLE,
     N_TABLE,
     OUT,
+    ROWS,
     TAU_X,
     UD,
     UD_X,
@@ -92,8 +108,9 @@ from .derivative_plan import (
 from .efforts import audit
 from .efforts import remember as write_down
 from .inverse_matrix import invert, less_product
+from .loop_derivatives import loop_derivatives
 from .loop_plan import FRESH, PARTITIONED, STAGED
-from .loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
+from .loop_views import N_LOOP_CONTEXT, kept_rows, masks, monitors, room_u, solutions
 from .loops import (
     accelerate,
     choose_complements,
@@ -111,6 +128,7 @@ from .loops import (
 from .loops import evaluate as evaluate_loops
 from .radau import radau_integrate
 from .reaction_loads import solve_reactions
+from .residual_derivatives import residual_derivatives
 from .row_derivatives import row_derivatives as differentiate_rows
 from .runge_kutta import integrate, loop_integrate
 from .state_jacobian import state_jacobian
@@ -621,7 +639,7 @@ def jacobian(t, y, J, context):
     if status == OK:
         status = _forward_derivatives(plan, W, S, t, own_effort(plan), table)
     if status == OK:
-        state_jacobian(plan, table, J)
+        state_jacobian(plan, table, J, 0)
     return np.int32(status)
 
 
@@ -641,6 +659,93 @@ def chord_slopes(t, number, room, loops):
     plan = ints(chords[0], N_CONTEXT)
     worked = sloped_rows(plan, chords, number // MOST_DIRECTIONS, t, number % MOST_DIRECTIONS, room)
     return np.int32(1 if worked else 0)
+
+
+@inlined
+def _closed_derivatives(plan, chords, W, S, t, table, required):
+    """Derivatives of A ud - Q and of the rows at the accelerations and multipliers of the tables; a status.
+
+    After the motion of the state; `required`: where A ud - Q goes. The constraint rows are those with these accelerations.
+    """
+    rows, nq, nu = counts(plan)
+    q, u, own, ud = own_q(plan), own_u(plan), own_ud(plan), floats(table[UD], nu)
+    given_q, given_u = floats(table[GIVEN_Q], nq), floats(table[GIVEN_U], nu)
+    for k in range(nq):
+        given_q[k] = q[k]
+    for k in range(nu):
+        given_u[k] = u[k]
+        own[k] = ud[k]
+    load_tree(plan, W, S, own, required)
+    failed = constraint_rows(plan, chords, W, S, t)
+    if failed >= 0:
+        return CHORD_FAILED + 16 * failed
+    status = call_derivatives(table[DIFFERENTIATE], t, 0, address_of(table))
+    if status == OK:
+        status = call_derivatives(table[DIFFERENTIATE_ROWS], t, address_of(table), address_of(chords))
+    return status
+
+
+def loop_jacobian(t, y, J, loops):
+    """As `jacobian` of `loop_rhs`: the coordinates of cut hinges have neither columns nor rows but zeros."""
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    table = ints(plan[DERIVATIVES], N_TABLE)
+    rows, nq, nu = counts(plan)
+    status = _begin_loops(plan, chords, t, y)
+    if status != OK:
+        return np.int32(status)
+    W, S, kept, x = body_work(plan), speed_work(plan), kept_rows(chords), solutions(chords)
+    status = evaluate_loops(plan, chords, W, S, t, own_q(plan), own_u(plan))
+    if status == OK:
+        status = accelerate(plan, chords, t, own_tau(plan), floats(table[UD], nu))
+    if status != OK:
+        return np.int32(status)
+    multipliers = floats(ints(table[ROWS], N_ROW_TABLE)[MULTIPLIERS], kept.shape[0])
+    for r in range(kept.shape[0]):
+        multipliers[r] = -x[nu + kept[r]] if kept[r] >= 0 else 0.0
+    status = _closed_derivatives(plan, chords, W, S, t, table, own_required(plan))
+    if status == OK:
+        loop_derivatives(plan, chords, table)
+        state_jacobian(plan, table, J, chord_q(chords).shape[0])
+    return np.int32(status)
+
+
+def residual_jacobian(t, y, G, loops):
+    """Derivatives of what `loop_residual` finds, less P^T lambda, and of the rates of the rows, column by column: by the
+    coordinates along the speeds, by speeds and states (residual_derivatives).
+
+    G brings the rates of the speeds, then the multipliers of the rows that do not vanish.
+    """
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    table = ints(plan[DERIVATIVES], N_TABLE)
+    rows, nq, nu = counts(plan)
+    status = _begin_loops(plan, chords, t, y)
+    if status != OK:
+        return np.int32(status)
+    q, u, W, S = own_q(plan), own_u(plan), body_work(plan), speed_work(plan)
+    status = evaluate_motion(plan, W, S, t, q, u)
+    if status != OK:
+        return np.int32(status)
+    kept, masked = kept_rows(chords), masks(chords)
+    given, ud = floats(G, nu + masked.shape[0]), floats(table[UD], nu)
+    multipliers = floats(ints(table[ROWS], N_ROW_TABLE)[MULTIPLIERS], kept.shape[0])
+    for k in range(nu):
+        ud[k] = given[k]
+    for r in range(kept.shape[0]):
+        multipliers[r] = given[nu + kept[r]] if kept[r] >= 0 and masked[kept[r]] == 0 else 0.0
+    turn_speeds(plan, q, ud, -1.0)
+    prescribed, values = prescriptions(plan), signal_values(plan)
+    for k in range(prescribed.shape[0]):
+        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+    origin_velocities(plan, W, S, u)
+    columns(plan, W, S)
+    required = own_required(plan)
+    status = _closed_derivatives(plan, chords, W, S, t, table, required)
+    if status == OK:
+        relieve(plan, chords, multipliers, required)
+        residual_derivatives(plan, chords, table, required, G)
+    return np.int32(status)
 
 
 def elements(count, t, q, u, out, context):
@@ -773,6 +878,8 @@ ENTRIES = {
     "derivatives": (derivatives, _status(_f, _n, _n)),
     "row_derivatives": (row_derivatives, _status(_f, _n, _n)),
     "jacobian": (jacobian, _status(_f, _n, _n, _n)),
+    "loop_jacobian": (loop_jacobian, _status(_f, _n, _n, _n)),
+    "residual_jacobian": (residual_jacobian, _status(_f, _n, _n, _n)),
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),

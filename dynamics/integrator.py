@@ -69,9 +69,6 @@ class Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
-        if method in ("Radau", "auto", "alpha3", "alpha2") and has_jacobian(core):
-            core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
-            self.hooks[m.JACOBIAN] = core.jacobian_room.serve()
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
         self.alpha: AlphaRoom | None = None
@@ -93,6 +90,9 @@ class Integrator:
         closed = self.loop == "integrate" and self.projects
         self.integrate = native.entry("loop_integrate" if closed else self.loop)
         self.count[m.HAS_JACOBIAN] = -1
+        if self.loop in ("radau_integrate", "alpha_integrate") and has_jacobian(self.core):
+            self.core.jacobian_room = self.core.jacobian_room or TreeDerivatives(self.core, rough=True)
+            self.hooks[m.JACOBIAN] = self.core.jacobian_room.serve(residual=self.loop == "alpha_integrate")
 
     def keep_step(self) -> None:
         """Steps of one size, max_step, without error control, where the method can (generalized-alpha)."""

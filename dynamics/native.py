@@ -36,6 +36,8 @@ PROTOTYPES: dict[str, list[Any]] = {
     "derivatives": [_F, _N, _N],
     "row_derivatives": [_F, _N, _N],
     "jacobian": [_F, *[_N] * 3],
+    "loop_jacobian": [_F, *[_N] * 3],
+    "residual_jacobian": [_F, *[_N] * 3],
     "mass_matrix": [_N] * 6,
     "positions": [_N] * 5,
     "trace": [_N] * 8,

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
-"""Jacobian of the right-hand side of a tree in the integrator's coordinates y = (q, speeds, states).
+"""Jacobian of the right-hand side in the integrator's coordinates y = (q, speeds, states).
 
-From the derivatives along the speeds (dynamics.tree_derivatives): a change of Euler parameters turns by theta = 2 (de e*) /
+From the derivatives along the speeds (dynamics.tree_derivatives, dynamics.loop_derivatives): a change of Euler parameters turns by theta = 2 (de e*) /
 |e|^2, and the angular speeds v that go with them, in the base of the outer body, are those in the base of end a, w = C v, so::
 
     dw = C dv + theta x w        d(C^T w') = C^T (dw' - theta x w')        e' = (0, w) e / 2
@@ -117,15 +117,15 @@ def _columns_of_hinge(plan, i, out, rates, J):
 
 
 @kernel
-def state_jacobian(plan, table, J):
+def state_jacobian(plan, table, J, more):
     """d(y')/dy at the address J, column by column, from the derivatives in the table; y as in the work arrays.
 
-    Columns and rows of what elements remember and of the audit are zero.
+    Columns and rows of what elements remember, of the audit and of `more` numbers behind (cut hinges) are zero.
     """
     body, dof, q = bodies(plan), dofs(plan), own_q(plan)
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    n = nq + nu + nz + n_audit(plan)
+    n = nq + nu + nz + n_audit(plan) + more
     to, by, ud = floats2(J, n, n), floats2(table[OUT], nu, 2 * nu), floats(table[UD], nu)
     by_x, rates, rates_x = (
         floats2(table[UD_X], nu, nx),

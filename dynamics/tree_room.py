@@ -1,28 +1,38 @@
-"""Derivatives of a tree's equations of motion: room at fixed addresses, arrays in, arrays out."""
+"""Derivatives of the equations of motion: room at fixed addresses, arrays in, arrays out."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from treemech.kinematics.plan import DERIVATIVES, FIRST_STATE, PUBLIC
+from treemech.kinematics.plan import DERIVATIVES, FIRST_STATE, PUBLIC, REACTION
 from treemech.kinematics.status import OK
 
 from . import native
 from .composite_derivatives import Input, through_points
 from .core import Core, Floats, data
-from .derivative_plan import HINGE_SCRATCH, N_COMPONENTS, N_DERIVATIVE_BODY, N_OWN, room_size
+from .derivative_plan import (
+    DIFFERENTIATE,
+    DIFFERENTIATE_ROWS,
+    HINGE_SCRATCH,
+    N_COMPONENTS,
+    N_DERIVATIVE_BODY,
+    N_OWN,
+    room_size,
+)
 from .element_slopes import element_slopes
 from .row_room import RowRoom
 
 
 def has_jacobian(core: Core) -> bool:
-    """Whether the core itself has the derivatives integrators ask for: of trees without internal points."""
-    return core.loops is None and not core.layout.efforts.composites
+    """Whether the core itself has the derivatives integrators ask for: not with internal points, nor with elements that
+    wait for a reaction."""
+    waiting = np.any(core.layout.plan.efforts[:, REACTION] >= 0)
+    return not core.layout.efforts.composites and not waiting
 
 
 class TreeDerivatives:
-    """Room at fixed addresses for the derivatives of one tree, and the entry point on it.
+    """Room at fixed addresses for the derivatives of one tree, with chords also of their rows, and the entry points on it.
 
     `rough`: elements by one forward difference, as an integrator needs them.
     """
@@ -50,7 +60,7 @@ class TreeDerivatives:
         self.table = np.array(
             [
                 core.context_address, *(data(array) for array in arrays), int(rough),
-                0 if self.rows is None else data(self.rows.table),
+                0 if self.rows is None else data(self.rows.table), 0, 0,
             ],
             dtype=np.int64,
         )  # fmt: skip
@@ -78,17 +88,25 @@ class TreeDerivatives:
         if status != OK:
             self.core.fail(status, t, failure)
 
-    def serve(self) -> int:
-        """Address of the entry point that gives integrators the Jacobian from this room."""
+    def serve(self, residual: bool = False) -> int:
+        """Address of the entry point that gives integrators the Jacobian from this room: of the rates, or, of closed chains, of
+        the residual that generalized-alpha solves."""
         self.core.context[DERIVATIVES] = self.address
-        return native.address("jacobian")
+        if self.core.loops is None:
+            return native.address("jacobian")
+        self.table[[DIFFERENTIATE, DIFFERENTIATE_ROWS]] = [
+            native.address(name) for name in ("derivatives", "row_derivatives")
+        ]
+        return native.address("residual_jacobian" if residual else "loop_jacobian")
 
     def jacobian(self, t: float, y: Floats) -> Floats:
-        """d(y')/dy of the integrator's state y (dynamics.state_jacobian)."""
-        y, J = np.array(y, dtype=np.float64), np.zeros((len(y), len(y)))
+        """d(y')/dy of the integrator's state y (dynamics.state_jacobian); rows and columns of cut hinges are zero."""
+        y, J, loops = np.array(y, dtype=np.float64), np.zeros((len(y), len(y))), self.core.loops
         self.serve()
+        entry = native.entry("jacobian" if loops is None else "loop_jacobian")
+        context = self.core.context_address if loops is None else data(loops.context)
         with self.core.guard() as failure:
-            status = native.entry("jacobian")(t, data(y), data(J), self.core.context_address)
+            status = entry(t, data(y), data(J), context)
         if status != OK:
             self.core.fail(status, t, failure)
         return J.T

@@ -49,7 +49,7 @@ from .vector import euler_rotation, multiply
 from .views import dofs, own_q, own_u
 
 _FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
-_ROUGH_STEP, _ROUGH_RATE = 2.0**-26, 2.0**-20
+_ROUGH_STEP = 2.0**-26
 
 
 @kernel
@@ -216,7 +216,7 @@ def pose_partials(loops, c, t, rough, out, room):
             for r in range(count):
                 by_rate[k, r] = value[N_LOCAL * r + 7]
         elif rough == 1:
-            h = _ROUGH_RATE * max(1.0, abs(kept[RATE + k]))
+            h = _ROUGH_STEP * max(1.0, abs(kept[RATE + k]))
             worked = worked and _moved(loops, c, t, kept, 6 + k, h, value)
             for r in range(count):
                 by_rate[k, r] = (value[N_LOCAL * r + 7] - base[N_LOCAL * r + 7]) / h
@@ -309,7 +309,7 @@ def coordinate_partials(plan, loops, c, t, rough, out, room):
             for r in range(count):
                 by_rate[i, r] = value[width * r + n + 1]
             continue
-        h = _ROUGH_RATE * max(1.0, abs(kept[n + i])) if rough == 1 else 1.0
+        h = _ROUGH_STEP * max(1.0, abs(kept[n + i])) if rough == 1 else 1.0
         worked = worked and _coupled(plan, loops, c, t, kept, True, i, h, value)
         if rough == 0:
             worked = worked and _coupled(plan, loops, c, t, kept, True, i, -h, base)

@@ -348,6 +348,7 @@ def _address_of(typing_context, array):
 
 # ---------------------------------------------------------------- calls by address
 _PART = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_int64)
+_DERIVATIVES = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64)
 _RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -358,6 +359,11 @@ def _data(array, k):
 def call_part(address, i, t, plan):
     """status = part(i, t, context): an entry point called from within the core; 1 = ok."""
     return _PART(int(address))(int(i), t, _data(plan, 0))
+
+
+def call_derivatives(address, t, a, b):
+    """status = derivatives(t, a, b): an entry point of derivatives; 1 = ok."""
+    return _DERIVATIVES(int(address))(t, int(a), int(b))
 
 
 def call_rhs(address, t, y, dy, context):
@@ -383,6 +389,12 @@ def _generate_call(context, builder, signature, args):
 
 
 @intrinsic
+def _call_derivatives(typing_context, address, t, a, b):
+    n = types.int64
+    return types.int32(n, types.float64, n, n), _generate_call
+
+
+@intrinsic
 def _call_rhs(typing_context, address, t, y, dy, context_address):
     n = types.int64
     return types.int32(n, types.float64, n, n, n), _generate_call
@@ -397,3 +409,4 @@ if COMPILED:
     pairs, pairs2 = _viewer(SLOPED, 1), _viewer(SLOPED, 2)
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
+    call_derivatives = _call_derivatives

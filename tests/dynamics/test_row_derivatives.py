@@ -15,7 +15,7 @@ from treemech.kinematics.chord_plan import ROW_F
 from .test_constraints import CONSTRAINTS, COUPLINGS, WAVE, closed, hinges, two_bodies
 from .test_derivatives import agrees, along
 
-ROUGH = 1e-5  # one forward difference of an element, 1.5e-8 long, relative to the largest entry
+ROUGH = 1e-6  # one forward difference of an element, 1.5e-8 long, relative to the largest entry
 CUT = tuple(kind for kind in KINDS if kind != "Free")  # that has no rows
 # every number of rows of it compiles anew
 SLOW = ("PrescribedPose, two angles", "PrescribedPose, one angle")
