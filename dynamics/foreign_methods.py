@@ -17,15 +17,13 @@ from treemech.topology import TreemechError
 
 from . import native
 from .core import Core, data
+from .integrator import SUNDIALS
 from .loop_plan import STAGED
 
 if TYPE_CHECKING:
     from .simulate import Integration
 
 Floats = NDArray[np.float64]
-SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-SUNDIALS = ("CVODE", "IDA")
-NAMES = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
 # Seven values within a step, and its interpolant in the form of `stages.interpolate` from them
 _NODES = np.arange(1, 8) / 7
 _FIT = np.linalg.inv(

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from treemech.kinematics.status import OK
 from treemech.topology import TreemechError
 
-from . import foreign_methods
 from . import step_memory as m
 from .core import Core
 from .course import Course, legs
 from .event_search import Occurrence, Watched
-from .integrator import Closure, Switch
+from .integrator import FOREIGN, Closure, Switch
 from .report import Report, report
 
 Floats = NDArray[np.float64]
@@ -70,7 +69,9 @@ def integrate(
 
     `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` keeps where the course stands.
     """
-    if method in foreign_methods.NAMES:
+    if method in FOREIGN:
+        from . import foreign_methods
+
         if watched is not None or keeper is not None:
             raise TreemechError(
                 f"method {method!r} of another library knows neither events nor checkpoints: take 'DOP853'."

@@ -219,7 +219,7 @@ class Energetic(Element):
         """What it remembers at the start."""
         return np.zeros(self.n_memory)
 
-    def sample(self, rng: np.random.Generator, t: float) -> Floats:
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
         """A random record of EndsMotion for `tm.check`."""
         record = rng.uniform(-1.0, 1.0, self.n.motion_size)
         motion = motion_views(record, self.n)

@@ -138,5 +138,5 @@ class MusclePath(Muscle):
     def remember(self, motion: EndsMotion, t: float, memory: Any) -> None:
         remember_turns(motion, self.surfaces, memory)
 
-    def sample(self, rng: np.random.Generator, t: float) -> Any:
+    def sample(self, rng: "np.random.Generator", t: float) -> Any:
         return points_outside(super().sample(rng, t), self)
