@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
-from .assembly import not_cut
+from .assembly import cut_partials, cut_speed_names, not_cut
 from .parameters import Parametric
 from .state import State, fill
 
 if TYPE_CHECKING:
     from treemech.dynamics.derivatives import Derivatives
     from treemech.dynamics.equilibrium import Equilibrium, Motion
-    from treemech.dynamics.linearization import Linearization
+    from treemech.dynamics.linearization import CutSpeeds, Linearization
     from treemech.dynamics.tree_room import TreeDerivatives
 
     from .mechanism import Mechanism
@@ -62,8 +62,8 @@ class Analyses(Parametric):
     ) -> "Linearization":
         """A, B, C, D of small motions about a state, in independent coordinates and states of elements; eigenvalues, modes.
 
-        `inputs`: speeds that carry a load, and inputs of elements, `outputs`: speeds whose displacement is seen, by name;
-        default: all speeds. `hold`:
+        `inputs`: speeds that carry a load, and inputs of elements, `outputs`: speeds whose displacement is seen, by name, those
+        of cut hinges too; default: all speeds of the tree. `hold`:
         coordinates that keep to their motion; `loads` on the speeds act on all states alike.
         """
         from treemech.dynamics.linearization import linearize
@@ -72,15 +72,16 @@ class Analyses(Parametric):
         known = element_inputs(mech)
         acting: list[int | str] | None = None if inputs is None else []
         for name in inputs or ():
-            cast("list[int | str]", acting).extend([name] if name in known else _numbers(mech, [name]))
-        seen = None if outputs is None else _numbers(mech, outputs)
+            cast("list[int | str]", acting).extend([name] if name in known else _all_numbers(mech, [name]))
+        seen = None if outputs is None else _all_numbers(mech, outputs)
         held = None
         if hold:
             held = np.zeros(mech.nu, dtype=bool)
             held[_numbers(mech, hold)] = True
         room = derivative_room(mech)
         t, q, u = _ready(mech, state, "linearize")
-        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads), known)
+        cut = _cut_speeds(mech, t, q)
+        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads), known, cut)
 
     def equilibrium(
         self,
@@ -140,7 +141,7 @@ class Analyses(Parametric):
         there = mech._state(t, found.q, found.u, found.z)
         _ready(mech, there, "equilibrium")
         held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
-        small = linearize(mech.core, room, t, found.q, found.u, held)
+        small = linearize(mech.core, room, t, found.q, found.u, held, cut=_cut_speeds(mech, t, found.q))
         loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
         return Equilibrium(there, loads, found.multipliers, small, found.iterations)
 
@@ -230,6 +231,28 @@ def _motion(
     balanced[sought] = True
     speeds = fill(mech.lagrange, np.where(mech._free({}), 0.0, u), rates, "u")
     return Motion(loose & ~fixed, balanced, speeds, ~loose, sought)
+
+
+def _cut_speeds(mech: "Mechanism", t: float, q: Floats) -> "CutSpeeds | None":
+    """How the speeds of cut hinges follow from those of the tree, where the cut hinges stand."""
+    from treemech.dynamics.linearization import CutSpeeds
+
+    if mech.core.loops is None:
+        return None
+    work = mech.core.chord_work
+    near = work.q.copy()
+    V = cut_partials(mech.core, t, q)
+    work.q[:] = near
+    return CutSpeeds(cut_speed_names(mech), V)
+
+
+def _all_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
+    """As `_numbers`; speeds of cut hinges count on behind those of the tree."""
+    known, found = cut_speed_names(mech), list[int]()
+    for name in names:
+        own = [k for k, n in enumerate(known) if name in (n, n.partition("[")[0])]
+        found += [mech.nu + k for k in own] or _numbers(mech, [name])
+    return found
 
 
 def _numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
