@@ -7,12 +7,11 @@ from numpy.typing import NDArray
 
 from treemech.topology import TreemechError
 
-from . import alpha_memory, foreign_methods, native
+from . import alpha_memory, native
 from . import step_memory as m
 from .alpha_room import AlphaRoom, radius
 from .core import Core, data
 from .loop_core import stabilisation
-from .tree_room import TreeDerivatives, has_jacobian
 
 Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
@@ -20,7 +19,11 @@ METHODS = {
     "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
     "Adams": ("adams_integrate", 0), "alpha3": ("alpha_integrate", 0), "alpha2": ("alpha_integrate", 1),
 }  # fmt: skip
-NAMES = (*METHODS, "auto", *foreign_methods.NAMES)
+# those of other libraries: dynamics.foreign_methods
+SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+SUNDIALS = ("CVODE", "IDA")
+FOREIGN = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
+NAMES = (*METHODS, "auto", *FOREIGN)
 
 
 class Switch(NamedTuple):
@@ -69,9 +72,12 @@ class Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
-        if method in ("Radau", "auto", "alpha3", "alpha2") and has_jacobian(core):
-            core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
-            self.hooks[m.JACOBIAN] = core.jacobian_room.serve()
+        if method in ("Radau", "auto", "alpha3", "alpha2"):
+            from .tree_room import TreeDerivatives, has_jacobian  # explicit methods do without
+
+            if has_jacobian(core):
+                core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
+                self.hooks[m.JACOBIAN] = core.jacobian_room.serve()
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
         self.alpha: AlphaRoom | None = None
