@@ -73,11 +73,15 @@ def machine() -> dict[str, Any]:
 
 
 def fresh_process(code: str, **environment: str) -> tuple[float, str]:
-    """(CPU seconds, what it printed) of a new Python that runs `code` with our sys.path."""
+    """(CPU seconds, what it printed) of a new Python that runs `code` with our sys.path.
+
+    It keeps its bytecode, as an installed package has it: numpy's is there, and so must ours be.
+    """
     path = os.pathsep.join(p for p in [os.getcwd(), *sys.path] if p)
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     child = subprocess.Popen(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path, **environment},
+        env={**inherited, "PYTHONPATH": path, **environment},
         stdout=subprocess.PIPE,
         text=True,
     )

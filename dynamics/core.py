@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.elements import Energetic
+from treemech.elements.energetic import motion_views
 from treemech.elements.entry import Entry, catching, role_of
 from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
 from treemech.kinematics.chord_plan import (
@@ -39,7 +41,6 @@ from treemech.kinematics.plan import (
     DOF,
     KIND,
     N_AUDIT,
-    N_ENDS,
     N_FREE,
     PIVOT,
     PLACE_P,
@@ -73,7 +74,7 @@ from treemech.kinematics.status import (
     SIGNAL_FAILED,
     split,
 )
-from treemech.topology import ElementError, SingularError, Tree, TreemechError
+from treemech.topology import Attachment, ElementError, SingularError, Tree, TreemechError
 
 from . import native
 from .loop_core import Loops
@@ -492,11 +493,13 @@ class Core:
         code, index = split(status)
         if code != EFFORT_NOT_FINITE:
             return ""
-        row = self.layout.efforts.rows[index]
-        places = self.work.room[row[ROOM] :][: 3 * row[N_ENDS]].reshape(-1, 3)
-        if len(np.unique(places, axis=0)) < len(places):
-            return ": two of its ends coincide, which leaves it no direction to act in; start from another position"
-        return ""
+        applied, first = self.layout.efforts.applied[index], self.layout.efforts.rows[index][ROOM]
+        if not isinstance(applied.element, Energetic):
+            return ""
+        seen = motion_views(self.work.room[first : first + applied.sizes.motion_size], applied.sizes)
+        told = applied.element.obstacle(seen)
+        ends = (end.body.name if isinstance(end, Attachment) else end.name for end in applied.ends)
+        return f": {told} (its ends: {', '.join(f'{k} {n!r}' for k, n in enumerate(ends))})" if told else ""
 
     def culprit(self, status: int) -> str:
         """The element a status is about, by the user's name."""

@@ -104,13 +104,13 @@ class Search:
                 (nodes[0] + (times[0] - nodes[0]) * 0.5 ** np.arange(_EARLY, 0, -1), times)
             )
         values = self.watched.values(times, path(times))
-        for event in np.flatnonzero(fresh).tolist():
-            early = values[:_EARLY, event]
-            early[np.abs(early) <= self.floors[event]] = 0.0
         found = []
         for event, direction in enumerate(self.watched.directions):
             column = values[:, event]
-            sign, before = _signs(column, self.watched.slacks[event]), self.signs[event]
+            sign, before = (
+                _signs(column, max(self.watched.slacks[event], self.floors[event])),
+                self.signs[event],
+            )
             for i in np.flatnonzero(sign):
                 if before == 0:
                     found.append(Crossing(float(times[i]), event, int(sign[i]), False))

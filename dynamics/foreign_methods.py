@@ -1,36 +1,26 @@
 """Integrators of other libraries behind the same front, on the same compiled right-hand side: for cross-checks.
 
-"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae. The loop is Python's, so they
-are slow. Closed chains are projected in the output only, Euler parameters as well.
+"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae. `foreign_course` goes from step
+to step with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.status import NOT_FINITE, OK, STEP_TOO_SMALL
+from treemech.kinematics.status import OK, STEP_TOO_SMALL
 from treemech.topology import TreemechError
 
 from . import native
 from .core import Core, data
+from .integrator import SUNDIALS
 from .loop_plan import STAGED
 
-if TYPE_CHECKING:
-    from .simulate import Integration
-
 Floats = NDArray[np.float64]
-SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-SUNDIALS = ("CVODE", "IDA")
-NAMES = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
-# Seven values within a step, and its interpolant in the form of `stages.interpolate` from them
-_NODES = np.arange(1, 8) / 7
-_FIT = np.linalg.inv(
-    np.stack([_NODES ** (j // 2 + 1) * (1 - _NODES) ** ((j + 1) // 2) for j in range(7)], axis=1)
-)
 
 
 class Failed(Exception):
@@ -76,6 +66,14 @@ class RightHandSide:
         return J
 
 
+class Step(NamedTuple):
+    """Where a step leads, and states at times within it (rows)."""
+
+    t: float
+    y: Floats
+    inside: Callable[[Floats], Floats]
+
+
 class ScipySteps:
     """One of scipy's solvers, step by step."""
 
@@ -89,13 +87,12 @@ class ScipySteps:
             options = {**options, "jac": rhs.jacobian}
         self.solver = getattr(scipy.integrate, name)(rhs, t, y, end, **options)
 
-    def step(self) -> tuple[float, Floats, Callable[[Floats], Floats]]:
-        """(time, state, values at times within the step)"""
+    def step(self) -> Step:
         message = self.solver.step()
         if self.solver.status == "failed":
             raise Failed(STEP_TOO_SMALL, str(message))
         inside = self.solver.dense_output()
-        return float(self.solver.t), np.array(self.solver.y), lambda times: np.asarray(inside(times)).T
+        return Step(float(self.solver.t), np.array(self.solver.y), lambda times: np.asarray(inside(times)).T)
 
 
 class SundialsSteps:
@@ -129,45 +126,17 @@ class SundialsSteps:
             self.solver = IDA(residual, **options)
             self.solver.init_step(t, y, rhs(t, y))
 
-    def step(self) -> tuple[float, Floats, Callable[[Floats], Floats]]:
-        """(time, state, values at times within the step)"""
+    def step(self) -> Step:
         found = self.solver.step(self.end, method="onestep", tstop=self.end)
         if found.t == self.t:  # after a look at the inside it answers with the end of the step once more
             found = self.solver.step(self.end, method="onestep", tstop=self.end)
         if not found.success or found.t == self.t:
             raise Failed(STEP_TOO_SMALL, str(found.message))
         self.t = float(found.t)
-        return self.t, np.array(found.y), self.inside
+        return Step(self.t, np.array(found.y), self.inside)
 
     def inside(self, times: Floats) -> Floats:
         return np.array([self.solver.step(float(t), method="normal").y for t in times])
-
-
-def leg(
-    core: Core, method: str, rhs: RightHandSide, t: float, y: Floats, end: float, options: dict[str, Any],
-    t_out: Floats, accept: Callable[[float, Floats, Floats, Floats], None],
-) -> Floats:  # fmt: skip
-    """Integrate from t to end; the state there.
-
-    After every step `accept` receives time, state, the interpolant (8 n numbers), and the states at those of t_out that lie
-    within or at the end.
-    """
-    rates = rhs(t, y)
-    for k in np.flatnonzero(~np.isfinite(rates))[:1]:
-        raise Failed(NOT_FINITE + 16 * int(k))
-    if t == end:
-        return y
-    kind = SundialsSteps if method in SUNDIALS else ScipySteps
-    steps, direction = kind(method, rhs, t, y, end, options), np.sign(end - t)
-    while (end - t) * direction > 0.0:
-        t_new, y_new, inside = steps.step()
-        values = inside(t + (t_new - t) * _NODES[:-1]) - y
-        table = np.concatenate((y[None], _FIT @ np.vstack((values, y_new - y))))
-        wanted = t_out[((t_out - t) * direction > 0.0) & ((t_new - t_out) * direction >= 0.0)]
-        outputs = [y_new if w == t_new else inside(np.array([w]))[0] for w in wanted]
-        accept(t_new, y_new, table.ravel(), project(core, rhs, wanted, np.array(outputs).reshape(-1, len(y))))
-        t, y = t_new, y_new
-    return y
 
 
 def project(core: Core, rhs: RightHandSide, t: Floats, y: Floats) -> Floats:
@@ -184,68 +153,8 @@ def project(core: Core, rhs: RightHandSide, t: Floats, y: Floats) -> Floats:
     return y
 
 
-def integrate(
-    core: Core,
-    method: str,
-    t_span: tuple[float, float],
-    legs: list[tuple[float, float, float]],
-    y0: Floats,
-    options: dict[str, Any],
-    t_eval: Floats | None,
-    dense: bool,
-    progress: Callable[[float], None] | None,
-    result: Integration,
-    sample: Callable[[float, Floats], None] | None,
-) -> None:
-    """As `simulate.integrate`, into `result`; legs as `course.legs` gives them."""
-    if core.remembers:
-        raise TreemechError(
-            f"method {method!r} of another library tells no element of its accepted steps, which must remember: take 'DOP853'."
-        )
-    (t0, t1), n = t_span, len(y0)
-    rhs = RightHandSide(core, n)
-    y, reached = project(core, rhs, np.array([t0]), np.array(y0)[None])[0], t0
-    # what nobody controls (coordinates of cut hinges) gets the coarsest of all tolerances
-    options["atol"] = np.concatenate((options["atol"], np.ones(n - len(options["atol"]))))
-    t_out = np.zeros(0) if t_eval is None else t_eval
-    ts, ys, tables = [t0], [y.copy()], []
-    outputs = [y[None]] if np.any(t_out[:1] == t0) else []
-
-    def accept(t: float, y: Floats, table: Floats, wanted: Floats) -> None:
-        result.n_steps += 1
-        outputs.append(wanted)
-        if t_eval is None:
-            ts.append(t)
-            ys.append(project(core, rhs, np.array([t]), y[None].copy())[0])
-        if dense:
-            tables.append(table)
-        if progress is not None:
-            progress((t - t0) / (t1 - t0))
-
-    with core.guard() as result.failure:
-        try:
-            before = t0
-            for k, (start, end, mark) in enumerate(legs):
-                if k and core.layout.kinematic:
-                    y = core.strike(reached, start, y)
-                if sample is not None:
-                    sample(before, y)
-                y, reached = leg(core, method, rhs, start, y, end, options, t_out, accept), end
-                before, options["first_step"] = mark, None
-                if end != mark and t_eval is None:
-                    ts[-1] = mark
-            result.message = f"reached t = {t1:.6g} s in {result.n_steps} steps, {rhs.calls} evaluations."
-        except Failed as failed:
-            result.status, result.failed_at = failed.status, rhs.t
-            result.message = f"{method} failed at t = {rhs.t:.6g} s after {result.n_steps} steps. {failed}"
-        except KeyboardInterrupt:
-            result.interrupted = True
-            result.message = (
-                f"interrupted at t = {rhs.t:.6g} s of {t1:.6g} s; what was computed until then is kept."
-            )
-    result.n_evaluations = rhs.calls
-    states = outputs if t_eval is not None else [np.array(ys)]
-    result.y = np.concatenate([np.zeros((0, n)), *states])
-    result.t = np.array(ts) if t_eval is None else t_out[: len(result.y)].copy()
-    if dense:
-        result.dense = np.array(tables).reshape(-1, 8 * n)
+def solver(
+    method: str, rhs: RightHandSide, t: float, y: Floats, end: float, options: dict[str, Any]
+) -> ScipySteps | SundialsSteps:
+    """A fresh solver of this name, from a state to an end."""
+    return (SundialsSteps if method in SUNDIALS else ScipySteps)(method, rhs, t, y, end, options)

@@ -7,12 +7,11 @@ from numpy.typing import NDArray
 
 from treemech.topology import TreemechError
 
-from . import alpha_memory, foreign_methods, native
+from . import alpha_memory, native
 from . import step_memory as m
 from .alpha_room import AlphaRoom, radius
 from .core import Core, data
 from .loop_core import stabilisation
-from .tree_room import TreeDerivatives, has_jacobian
 
 Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
@@ -20,7 +19,11 @@ METHODS = {
     "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
     "Adams": ("adams_integrate", 0), "alpha3": ("alpha_integrate", 0), "alpha2": ("alpha_integrate", 1),
 }  # fmt: skip
-NAMES = (*METHODS, "auto", *foreign_methods.NAMES)
+# those of other libraries: dynamics.foreign_methods
+SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+SUNDIALS = ("CVODE", "IDA")
+FOREIGN = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
+NAMES = (*METHODS, "auto", *FOREIGN)
 
 
 class Switch(NamedTuple):
@@ -90,9 +93,14 @@ class Integrator:
         closed = self.loop == "integrate" and self.projects
         self.integrate = native.entry("loop_integrate" if closed else self.loop)
         self.count[m.HAS_JACOBIAN] = -1
-        if self.loop in ("radau_integrate", "alpha_integrate") and has_jacobian(self.core):
-            self.core.jacobian_room = self.core.jacobian_room or TreeDerivatives(self.core, rough=True)
-            self.hooks[m.JACOBIAN] = self.core.jacobian_room.serve(residual=self.loop == "alpha_integrate")
+        if self.loop in ("radau_integrate", "alpha_integrate"):
+            from .tree_room import TreeDerivatives, has_jacobian  # explicit methods do without
+
+            if has_jacobian(self.core):
+                self.core.jacobian_room = self.core.jacobian_room or TreeDerivatives(self.core, rough=True)
+                self.hooks[m.JACOBIAN] = self.core.jacobian_room.serve(
+                    residual=self.loop == "alpha_integrate"
+                )
 
     def keep_step(self) -> None:
         """Steps of one size, max_step, without error control, where the method can (generalized-alpha)."""

@@ -29,7 +29,14 @@ class Mode(NamedTuple):
     """One eigenvalue and how every coordinate takes part; the largest part is 1."""
 
     eigenvalue: complex
-    shape: dict[str, complex]  # displacements by the names of the speeds
+    shape: dict[str, complex]  # displacements by the names of the speeds, those of cut hinges too
+
+
+class CutSpeeds(NamedTuple):
+    """Speeds of cut hinges, which follow from those of the tree: u_c = V u + ..."""
+
+    names: list[str]
+    partials: Floats  # V (nc, nu)
 
 
 class Reduction(NamedTuple):
@@ -66,7 +73,7 @@ class Linearization:
     outputs: list[str]
     ud: Floats
     names: list[str]
-    displacements: Floats  # N and zeros: displacements of all coordinates
+    displacements: Floats  # N and zeros: displacements of all coordinates, of the tree and of cut hinges
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
@@ -145,14 +152,19 @@ def linearize(
     outputs: Sequence[int] | None = None,
     tau: Floats | None = None,
     named: Mapping[str, Input] | None = None,
+    cut: CutSpeeds | None = None,
 ) -> Linearization:
     """Small motions about a state under the loads tau; `held` coordinates keep to their motion, as prescribed ones do.
 
-    `inputs`: numbers of the speeds that carry loads, and of `named` inputs of elements the names.
+    `inputs`: numbers of the speeds that carry loads, and of `named` inputs of elements the names. Those of `cut` hinges count on
+    behind those of the tree.
     """
     near = core.chord_work.q.copy()
     found = derivatives(core, tree, t, q, u, tau, held, named)
     n, names = core.nu, core.coordinates.u_names
+    all_names, all_speeds = list(names), np.eye(n)
+    if cut is not None:
+        all_names, all_speeds = [*names, *cut.names], np.vstack((all_speeds, cut.partials))
     free = free_speeds(core) if held is None else free_speeds(core) & ~held
     P, velocity_q = np.zeros((0, n)), np.zeros((0, n))
     if core.loops is not None:
@@ -173,13 +185,13 @@ def linearize(
     )
     chosen: list[int | str] = [*(np.flatnonzero(free).tolist() if inputs is None else inputs)]
     seen = list(range(n)) if outputs is None else list(outputs)
-    acting = [k if isinstance(k, int) else n + found.inputs.index(k) for k in chosen]
+    acting = [k if isinstance(k, int) else len(all_names) + found.inputs.index(k) for k in chosen]
     of_ud, of_rates = (
-        np.hstack((found.ud_load, found.ud_input)),
-        np.hstack((found.x_rates_load, found.x_rates_input)),
+        np.hstack((found.ud_load @ all_speeds.T, found.ud_input)),
+        np.hstack((found.x_rates_load @ all_speeds.T, found.x_rates_input)),
     )
     B = np.vstack((np.zeros((x, len(chosen))), of_ud[np.ix_(r.speeds, acting)], of_rates[:, acting]))
-    displacements = np.hstack((r.N, np.zeros((n, y + core.nx))))
+    displacements = np.hstack((all_speeds @ r.N, np.zeros((len(all_names), y + core.nx))))
     return Linearization(
         A,
         B,
@@ -188,9 +200,9 @@ def linearize(
         [names[k] for k in r.positions]
         + [names[k] + "'" for k in r.speeds]
         + core.layout.efforts.z_names[: core.nx],
-        [names[k] if isinstance(k, int) else k for k in chosen],
-        [names[k] for k in seen],
+        [all_names[k] if isinstance(k, int) else k for k in chosen],
+        [all_names[k] for k in seen],
         found.ud,
-        names,
+        all_names,
         displacements,
     )

@@ -1,6 +1,6 @@
 """How an integration ended: the report of what failed, where, and what to try."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from treemech.kinematics.status import (
 
 from . import step_memory as m
 from .core import Core
-from .diagnosis import Diagnosis, diagnose
 from .integrator import Integrator
+
+if TYPE_CHECKING:
+    from .diagnosis import Diagnosis
 
 _JUMP = 1e-3  # part by which a load may change within a step that is too short
 _EPS = float(np.finfo(float).eps)
@@ -73,6 +75,8 @@ def report(core: Core, run: Integrator, status: int, interrupted: bool, end: flo
         if code == CHAIN_OPEN
         else None
     )
+    from .diagnosis import diagnose
+
     found = diagnose(core, run, interrupted and run.loop != "radau_integrate")
     if opened is not None:
         found = found._replace(connection=opened[0], residual=float(opened[1]))
@@ -96,7 +100,7 @@ def _worst(run: Integrator) -> int:
 
 
 def _what(
-    core: Core, run: Integrator, status: int, interrupted: bool, end: float, found: Diagnosis, worst: int
+    core: Core, run: Integrator, status: int, interrupted: bool, end: float, found: "Diagnosis", worst: int
 ) -> str:
     """What happened, where."""
     code, index = split(status)
@@ -122,7 +126,7 @@ def _what(
     return f"it stopped at t = {run.t:.6g} s (status {status})."
 
 
-def _numbers(found: Diagnosis) -> list[str]:
+def _numbers(found: "Diagnosis") -> list[str]:
     texts = []
     if found.connection:
         texts.append(
@@ -140,7 +144,7 @@ def _advice(
     index: int,
     interrupted: bool,
     end: float,
-    found: Diagnosis,
+    found: "Diagnosis",
     worst: int,
 ) -> tuple[str, ...]:
     """What to try, the likeliest first."""

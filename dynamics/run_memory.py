@@ -60,16 +60,22 @@ class RunMemory:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Whatever is computed with the model inside leaves no trace in it."""
-        loops = self.run.core.loops
-        own = list(self.arrays.values())[: self.n_model]
-        kept, rank = [a.copy() for a in own], 0 if loops is None else loops.rank
-        try:
+        with aside(self.run.core, list(self.arrays.values())[: self.n_model]):
             yield
-        finally:
-            for array, values in zip(own, kept, strict=True):
-                array[...] = values
-            if loops is not None:
-                loops.rank = rank
+
+
+@contextmanager
+def aside(core: Core, own: list[NDArray[Any]]) -> Iterator[None]:
+    """Whatever is computed with a model inside leaves no trace in its arrays."""
+    loops = core.loops
+    kept, rank = [a.copy() for a in own], 0 if loops is None else loops.rank
+    try:
+        yield
+    finally:
+        for array, values in zip(own, kept, strict=True):
+            array[...] = values
+        if loops is not None:
+            loops.rank = rank
 
 
 def model_arrays(core: Core) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from treemech.kinematics.status import OK
 from treemech.topology import TreemechError
 
-from . import foreign_methods
 from . import step_memory as m
 from .core import Core
 from .course import Course, legs
 from .event_search import Occurrence, Watched
-from .integrator import Closure, Switch
+from .integrator import FOREIGN, Closure, Switch
 from .report import Report, report
+
+if TYPE_CHECKING:
+    from .foreign_course import ForeignCourse
 
 Floats = NDArray[np.float64]
 
@@ -70,18 +72,17 @@ def integrate(
 
     `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` keeps where the course stands.
     """
-    if method in foreign_methods.NAMES:
-        if watched is not None or keeper is not None:
-            raise TreemechError(
-                f"method {method!r} of another library knows neither events nor checkpoints: take 'DOP853'."
-            )
-        result = Integration(np.zeros(0), np.zeros((0, len(y0))))
+    if method in FOREIGN:
+        from .foreign_course import ForeignCourse
+
+        if keeper is not None:
+            raise TreemechError(f"method {method!r} of another library has no checkpoints: take 'DOP853'.")
         options = {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step}
-        foreign_methods.integrate(
-            core, method, t_span, legs(*t_span, breaks), y0, options, t_eval, dense, progress, result, sample
+        way = ForeignCourse(
+            core, str(method), t_span, legs(*t_span, breaks), y0, options, t_eval, dense, sample, watched
         )
-        result.nodes, result.success = result.t, result.status == OK and not result.interrupted
-        return result
+        way.go(progress)
+        return _foreign_result(way)
     if method == "RK4":
         max_step = first_step = _fixed_step(max_step, first_step)
     course = Course(
@@ -130,21 +131,45 @@ def _result(course: Course) -> Integration:
     return result
 
 
+def _foreign_result(course: "ForeignCourse") -> Integration:
+    t = np.array([p.t for p in course.points]) if course.stepwise else course.t_out[: course.written].copy()
+    y = np.array([p.y for p in course.points]) if course.stepwise else course.y_out[: course.written]
+    result = Integration(
+        t, y, course.status, _ended(course, course.t) or course.message, failure=course.failure,
+        failed_at=course.rhs.t, interrupted=course.interrupted, n_evaluations=course.rhs.calls, n_steps=course.steps,
+        events=course.happened, error=course.error,
+        success=course.status == OK and not course.interrupted and course.stuck_at < 0 and course.error is None,
+    )  # fmt: skip
+    if course.dense:
+        result.dense = np.concatenate(
+            [np.zeros((0, 8 * y.shape[1])), *(p.table[None] for p in course.points[1:])]
+        )
+        result.nodes = t
+    if course.stepwise:
+        result.t, result.y = _with_events(course, t, y)
+    return result
+
+
 def _report(course: Course) -> Report:
-    run, search = course.run, course.search
+    run = course.run
     found = report(course.core, run, course.status, course.interrupted, course.t_span[1])
+    return found._replace(message=_ended(course, run.t) or found.message)
+
+
+def _ended(course: "Course | ForeignCourse", t: float) -> str:
+    """Of the event that ended it, or comes without end; empty if none did."""
+    search = course.search
     if search is not None and course.stuck_at >= 0:
-        found = found._replace(
-            message=f"event {search.watched.names[course.stuck_at]!r} comes to rest at t = {run.t:.9g} s: nothing would keep "
+        return (
+            f"event {search.watched.names[course.stuck_at]!r} comes to rest at t = {t:.9g} s: nothing would keep "
             "it from coming again and again. Let it end the run (terminal=), or give it a unilateral constraint that holds."
         )
-    elif search is not None and course.ended_by >= 0:
-        name = search.watched.names[course.ended_by]
-        found = found._replace(message=f"event {name!r} ended the run at t = {run.t:.6g} s.")
-    return found
+    if search is not None and course.ended_by >= 0:
+        return f"event {search.watched.names[course.ended_by]!r} ended the run at t = {t:.6g} s."
+    return ""
 
 
-def _with_events(course: Course, t: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _with_events(course: "Course | ForeignCourse", t: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Steps, and the events within them, in the order of time."""
     own, ahead = set(t.tolist()), 1.0 if course.t_span[1] >= course.t_span[0] else -1.0
     found = {e.t: e.y for e in course.happened if e.inside and e.t not in own}

@@ -5,19 +5,27 @@ cures that. The folder is TREEMECH_CACHE_DIR, NUMBA_CACHE_DIR, the user's cache 
 can be written, a temporary one. Numba's own setting is changed only while our modules are being loaded.
 """
 
-import logging
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from .library import core_hash
 
-log = logging.getLogger("treemech")
+
+class _Log:
+    """The logger "treemech", imported when there is something to say: mostly there is not."""
+
+    def __getattr__(self, name: str) -> Any:
+        import logging
+
+        return getattr(logging.getLogger("treemech"), name)
+
+
+log = _Log()
 
 
 def cache_root() -> Path:
@@ -35,6 +43,8 @@ def cache_root() -> Path:
 @cache
 def cache_folder() -> Path:
     """The folder for the present sources, made if need be."""
+    import tempfile  # like logging, only where something is compiled
+
     try:
         folder = cache_root() / core_hash()
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,6 +60,8 @@ def clear_cache() -> int:
     """Remove all cached code, of every version; the number of files removed."""
     root = cache_root()
     files = sum(1 for path in root.rglob("*") if path.is_file()) if root.exists() else 0
+    import shutil
+
     shutil.rmtree(root, ignore_errors=True)
     cache_folder.cache_clear()
     return files

@@ -109,7 +109,7 @@ class Constraint(Element):
         """Start values of s."""
         return np.zeros(self.n_auxiliary)
 
-    def sample(self, rng: np.random.Generator, t: float) -> tuple[Floats, Floats, Floats]:
+    def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
         """(offset, rotation, s): a random configuration for `tm.check`; it need not satisfy the constraint."""
         e = rng.normal(size=4)
         e0, (a, b, c) = e[0], e[1:]

@@ -94,7 +94,7 @@ class Coupling(Element):
         object.__setattr__(other, "n_arguments", n_arguments)
         return other
 
-    def sample(self, rng: np.random.Generator, t: float) -> Floats:
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
         """Random coordinates for `tm.check`; they need not satisfy the coupling."""
         return rng.uniform(-1.0, 1.0, self.n_arguments or 0)
 

@@ -79,7 +79,7 @@ class CamFollower(Constraint):
     def auxiliary(self) -> Floats:
         return np.array([self.start], dtype=np.float64)
 
-    def sample(self, rng: np.random.Generator, t: float) -> tuple[Floats, Floats, Floats]:
+    def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
         offset, rotation, _ = super().sample(rng, t)
         return offset, rotation, rng.uniform(0.0, self.profile.length, 1)
 
@@ -145,7 +145,7 @@ class CurveOnCurve(Constraint):
     def auxiliary(self) -> Floats:
         return np.array(self.start, dtype=np.float64)
 
-    def sample(self, rng: np.random.Generator, t: float) -> tuple[Floats, Floats, Floats]:
+    def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
         offset, rotation, _ = super().sample(rng, t)
         return offset, rotation, rng.uniform(0.0, (self.profile_a.length, self.profile_b.length))
 

@@ -165,7 +165,8 @@ class Energetic(Element):
        (a history) it writes in ``remember(self, motion, t, memory)``, called after every accepted step; ``memory()`` at the start.
     8. Optional: ``initial()`` (start values of x); ``settled``, numbers of the states that start in equilibrium, x' = 0;
        ``n_reactions = 1``: it depends on the load of a hinge (`reaction_of=`), in ``motion.reaction[0]``;
-       ``sample(rng, t)`` (a place where the check may look).
+       ``sample(rng, t)`` (a place where the check may look); ``obstacle(motion)`` (why it has no finite load there, for the
+       message).
     9. Derivatives (`mech.derivatives`, `linearize`, implicit integrators) come from the same source on numbers that carry
        them, exact to rounding; what cannot be compiled for such numbers is differenced. Where a better slope is known, or the
        effort has corners: ``stiffness_matrix(self, now, t, out)`` and ``damping_matrix(self, now, t, out)`` fill in
@@ -223,7 +224,7 @@ class Energetic(Element):
         """What it remembers at the start."""
         return np.zeros(self.n_memory)
 
-    def sample(self, rng: np.random.Generator, t: float) -> Floats:
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
         """A random record of EndsMotion for `tm.check`."""
         record = rng.uniform(-1.0, 1.0, self.n.motion_size)
         motion = motion_views(record, self.n)
@@ -237,6 +238,13 @@ class Energetic(Element):
         )
         motion.memory[:] = self.memory()
         return record
+
+    def obstacle(self, motion: EndsMotion) -> str:
+        """Why its load is not a finite number at this motion; empty where it does not know."""
+        points = motion.position
+        if len(np.unique(points, axis=0)) < len(points):
+            return "two of its ends coincide, which leaves it no direction to act in; start from another position"
+        return ""
 
     def at(self, motion: EndsMotion, t: float = 0.0) -> EndsLoad:
         """Loads and states at one motion, evaluated once through its address."""

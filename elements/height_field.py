@@ -61,7 +61,7 @@ class PointOnHeightField(Constraint):
         for name, value in (("knots_x", x), ("knots_y", y), ("table", np.ascontiguousarray(table))):
             object.__setattr__(self, name, value)
 
-    def sample(self, rng: np.random.Generator, t: float) -> tuple[Floats, Floats, Floats]:
+    def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
         offset, rotation, s = super().sample(rng, t)
         offset[0] = rng.uniform(self.knots_x[0], self.knots_x[-1])
         offset[1] = rng.uniform(self.knots_y[0], self.knots_y[-1])

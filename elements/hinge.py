@@ -98,7 +98,7 @@ class Hinge(Element):
         """Lowest and highest coordinates at which checks sample the hinge."""
         return -np.ones(self.n_coordinates), np.ones(self.n_coordinates)
 
-    def sample(self, rng: np.random.Generator) -> Floats:
+    def sample(self, rng: "np.random.Generator") -> Floats:
         """Random coordinates in the domain."""
         low, high = (np.asarray(x, dtype=np.float64) for x in self.domain())
         q = np.asarray(rng.uniform(low, high, self.n_coordinates), dtype=np.float64)

@@ -33,7 +33,7 @@ class LinearElement(Energetic):
             out.energy[0] += 0.5 * elastic * now.deformation[i]
             out.dissipated[0] += viscous * now.rate[i]
 
-    def sample(self, rng: np.random.Generator, t: float) -> Floats:
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
         """Near rest: anywhere, the ends displaced and turned by some tenths."""
         record = super().sample(rng, t)
         motion = motion_views(record, self.n)

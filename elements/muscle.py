@@ -10,7 +10,15 @@ from .element import structure
 from .energetic import EndsLoad, EndsMotion, Energetic
 from .fields import make_numbers, refuse_unless_positive
 from .hill import activation_rate, fibre_speed, force_length, toe
-from .path import points_outside, pull, refuse_misplaced, remember_turns, surface_rows, unit_tension
+from .path import (
+    points_outside,
+    pull,
+    refuse_misplaced,
+    remember_turns,
+    surface_entered,
+    surface_rows,
+    unit_tension,
+)
 from .tendon import Tendon
 from .wrapping import straight
 
@@ -138,5 +146,8 @@ class MusclePath(Muscle):
     def remember(self, motion: EndsMotion, t: float, memory: Any) -> None:
         remember_turns(motion, self.surfaces, memory)
 
-    def sample(self, rng: np.random.Generator, t: float) -> Any:
+    def obstacle(self, motion: EndsMotion) -> str:
+        return surface_entered(motion, self.surfaces) or super().obstacle(motion)
+
+    def sample(self, rng: "np.random.Generator", t: float) -> Any:
         return points_outside(super().sample(rng, t), self)

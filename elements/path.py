@@ -12,6 +12,8 @@ from .energetic import EndsLoad, EndsMotion, Energetic, motion_views
 from .fields import make_numbers, refuse_negative
 from .wrapping import SPHERE, WrapCylinder, WrapSphere, angle_round, straight, wrap
 
+ENTERED = 1e-6  # part of the radius: the last step before a point enters a surface ends this near to it
+
 
 def unit_tension(motion: EndsMotion, surfaces: Any, out: EndsLoad) -> tuple[float, float]:
     """Length of a cord over all ends and its rate; its loads at a tension of 1 into `out`.
@@ -78,6 +80,29 @@ def refuse_misplaced(element: Any, n_ends: int) -> None:
             raise ElementError(
                 f"{element.kind}.wraps names ends {end} and {end + 1}: put a via point between two surfaces."
             )
+
+
+def surface_entered(motion: EndsMotion, surfaces: Any) -> str:
+    """The point that is inside the surface next to it, or leaves the cord no way round it; empty if there is none."""
+    for end, radius, side in surfaces:
+        k, shape = int(end), "sphere" if side == SPHERE else "cylinder"
+        apart = [motion.position[m] - motion.position[k] for m in (k - 1, k + 1)]
+        across = apart if side == SPHERE else [(motion.rotation[k].T @ x)[:2] for x in apart]
+        for m, x in zip((k - 1, k + 1), across, strict=True):
+            distance = float(np.linalg.norm(x))
+            if distance < radius * (1.0 + ENTERED):
+                return (
+                    f"end {m} enters the {shape} at end {k}: it is {distance:.6g} m from its "
+                    f"{'centre' if side == SPHERE else 'axis'}, the radius is {radius:g} m. Keep it outside, by a smaller radius or a stop"
+                )
+        if side == SPHERE and np.linalg.norm(np.cross(*apart)) <= ENTERED * np.prod(
+            np.linalg.norm(apart, axis=1)
+        ):
+            return (
+                f"ends {k - 1} and {k + 1} are opposite each other about the sphere at end {k}, and all ways round it are "
+                "equally long. Start from another position"
+            )
+    return ""
 
 
 def points_outside(record: Any, element: Any) -> Any:
@@ -161,5 +186,8 @@ class Path(Energetic):
     def remember(self, motion: EndsMotion, t: float, memory: Any) -> None:
         remember_turns(motion, self.surfaces, memory)
 
-    def sample(self, rng: np.random.Generator, t: float) -> Any:
+    def obstacle(self, motion: EndsMotion) -> str:
+        return surface_entered(motion, self.surfaces) or super().obstacle(motion)
+
+    def sample(self, rng: "np.random.Generator", t: float) -> Any:
         return points_outside(super().sample(rng, t), self)

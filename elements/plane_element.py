@@ -102,7 +102,7 @@ class PlaneElement(Energetic):
         S = turn @ np.array([[xx, xy], [xy, yy]]) @ turn.T
         return np.array([S[0, 0], S[1, 1], S[0, 1]])
 
-    def sample(self, rng: np.random.Generator, t: float) -> Floats:
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
         """Anywhere, displaced by a tenth of its size."""
         record = super().sample(rng, t)
         motion = motion_views(record, self.n)

@@ -59,7 +59,7 @@ class PointOnCurve(Constraint):
     def auxiliary(self) -> Floats:
         return np.array([self.breaks[0] if self.start is None else self.start], dtype=np.float64)
 
-    def sample(self, rng: np.random.Generator, t: float) -> tuple[Floats, Floats, Floats]:
+    def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
         offset, rotation, _ = super().sample(rng, t)
         return offset, rotation, rng.uniform(self.breaks[:1], self.breaks[-1:])
 

@@ -220,7 +220,7 @@ class Series(Hinge):
     def reference(self) -> Floats:
         return np.array(self._reference)
 
-    def sample(self, rng: np.random.Generator) -> Floats:
+    def sample(self, rng: "np.random.Generator") -> Floats:
         full = [m.hinge.sample(rng) for m in self.reduced if m.hinge is not None]
         return np.array(
             [

@@ -98,7 +98,7 @@ class SeriesRows(Coupling):
         start = 1 + int(self.numbers[RECORD])
         signals += [(start + at, signal) for at, signal in record(self.constraint)[1]]
 
-    def sample(self, rng: np.random.Generator, t: float) -> Floats:
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
         return self.series.sample(rng)
 
     def evaluate(self, q: Floats, u: Floats, t: float, rows: CouplingRows) -> None:

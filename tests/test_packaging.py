@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from treemech import elements
 from treemech.dynamics import build, native
 from treemech.elements import (
     ASSEMBLED,
@@ -149,6 +150,52 @@ def loaded_by(statement, **environment):
 def test_import_is_cheap(statement):
     loaded = loaded_by(statement)
     assert not {"numba", "scipy", "networkx", "matplotlib"} & set(loaded)
+
+
+FIRST_TREE = """
+import treemech as tm
+system = tm.System("pendulum")
+bob = system.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0, 0, -0.5))
+system.connect("A", tm.Revolute("y"), system.ground, bob)
+mech = system.build()
+assert mech.simulate((0, 1), mech.state(q={"A": 0.3})).success
+"""
+# what only an analysis, a failure, a file or a compilation asks for
+NOT_FOR_A_TREE = {
+    "scipy", "networkx", "matplotlib", "logging", "tempfile", "difflib", "zipfile", "numpy.random",
+    "treemech.sensitivities", "treemech.checkpoint", "treemech.events", "treemech.assembly_reduction",
+    "treemech.dynamics.derivatives", "treemech.dynamics.equilibrium", "treemech.dynamics.linearization",
+    "treemech.dynamics.foreign_methods", "treemech.dynamics.row_derivatives", "treemech.kinematics.trajectory",
+    "treemech.elements.spring", "treemech.elements.series", "treemech.elements.prescribed_pose",
+}  # fmt: skip
+
+
+@pytest.mark.skipif(native.way() != "library", reason="numba imports most of it")
+def test_the_first_simulation_of_a_tree_loads_what_it_needs():
+    loaded = set(loaded_by(FIRST_TREE))
+    assert not loaded & {*NOT_FOR_A_TREE, "numba"}
+    assert "treemech.elements.revolute" in loaded
+
+
+def test_element_files_are_listed_as_type_checkers_see_them():
+    tree = ast.parse((ROOT / "elements" / "__init__.py").read_text())
+    block = next(n for n in tree.body if isinstance(n, ast.If))
+    seen = {alias.asname: n.module for n in block.body if isinstance(n, ast.ImportFrom) for alias in n.names}
+    groups = {n.target.id for n in block.body if isinstance(n, ast.AnnAssign)}
+    assert seen == elements._FILE_OF
+    assert groups == set(elements._GROUPS)
+    assert sorted(elements.__all__) == sorted([*seen, *groups])
+    assert {name for names in elements._GROUPS.values() for name in names} <= set(seen)
+
+
+def test_every_element_can_be_asked_for_by_name():
+    code = (
+        "from treemech import elements as e\nassert set(e.__all__) <= set(dir(e))\nfrom treemech.elements import *\n"
+        "assert Spring is e.Spring and Spring in ENERGETIC\nassert all(getattr(e, n) is not None for n in e.__all__)"
+    )
+    assert loaded_by(code)
+    with pytest.raises(AttributeError, match="'treemech.elements' has no attribute 'Sprung'"):
+        elements.Sprung
 
 
 def test_hash_covers_every_source_of_the_core():

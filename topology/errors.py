@@ -1,7 +1,6 @@
 """The exception family: every message names the user's objects and says what to do."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 
@@ -38,6 +37,8 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     >>> unknown("body", "x", ["arm"])
     "there is no body 'x': there are 'arm'."
     """
+    from difflib import get_close_matches  # only where something went wrong
+
     names = list(known)
     close = get_close_matches(str(name), names, n=1)
     if close:

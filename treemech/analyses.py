@@ -1,34 +1,41 @@
-"""Analyses that stand on exact derivatives: linearization and equilibrium, by the user's names."""
+"""Analyses that stand on exact derivatives, by the user's names: derivatives, linearization, equilibrium, sensitivities.
+
+What they are made of is loaded when one is asked for: a simulation does without.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from treemech.dynamics.derivatives import Derivatives, derivatives
-from treemech.dynamics.equilibrium import Equilibrium, Motion, balance
-from treemech.dynamics.linearization import Linearization, linearize
 from treemech.kinematics.assembly import close_positions
 from treemech.topology import ElementError
 
-from .assembly import not_cut
-from .sensitivities import Sensitive, derivative_room
-from .settling import settle
+from .assembly import cut_partials, cut_speed_names, not_cut
+from .parameters import Parametric
 from .state import State, fill
 
 if TYPE_CHECKING:
+    from treemech.dynamics.derivatives import Derivatives
+    from treemech.dynamics.equilibrium import Equilibrium, Motion
+    from treemech.dynamics.linearization import CutSpeeds, Linearization
+    from treemech.dynamics.tree_room import TreeDerivatives
+
     from .mechanism import Mechanism
+    from .sensitivities import Sensitivities, Start
 
 Floats = NDArray[np.float64]
 
 
-class Analyses(Sensitive):
+class Analyses(Parametric):
     """Methods of a Mechanism."""
+
+    _tree_derivatives: "TreeDerivatives | None" = None
 
     def derivatives(
         self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
-    ) -> Derivatives:
+    ) -> "Derivatives":
         """ud, multipliers and their derivatives by q, u, loads on the speeds, states and inputs of elements; x' and its own.
 
         Inputs are known by the names `system.input` and controllers gave them; one given as it stands is "element.input".
@@ -37,6 +44,8 @@ class Analyses(Sensitive):
         Derivatives by `parameters` are those at fixed q, u (dynamics.parameter_derivatives says how exact they are); prescribed
         coordinates follow their signals.
         """
+        from treemech.dynamics.derivatives import derivatives
+
         mech = cast("Mechanism", self)
         room = derivative_room(mech)
         t, q, u = _ready(mech, state, "derivatives")
@@ -50,26 +59,29 @@ class Analyses(Sensitive):
         outputs: Sequence[str] | None = None,
         hold: Sequence[str] = (),
         loads: Any = None,
-    ) -> Linearization:
+    ) -> "Linearization":
         """A, B, C, D of small motions about a state, in independent coordinates and states of elements; eigenvalues, modes.
 
-        `inputs`: speeds that carry a load, and inputs of elements, `outputs`: speeds whose displacement is seen, by name;
-        default: all speeds. `hold`:
+        `inputs`: speeds that carry a load, and inputs of elements, `outputs`: speeds whose displacement is seen, by name, those
+        of cut hinges too; default: all speeds of the tree. `hold`:
         coordinates that keep to their motion; `loads` on the speeds act on all states alike.
         """
+        from treemech.dynamics.linearization import linearize
+
         mech = cast("Mechanism", self)
         known = element_inputs(mech)
         acting: list[int | str] | None = None if inputs is None else []
         for name in inputs or ():
-            cast("list[int | str]", acting).extend([name] if name in known else _numbers(mech, [name]))
-        seen = None if outputs is None else _numbers(mech, outputs)
+            cast("list[int | str]", acting).extend([name] if name in known else _all_numbers(mech, [name]))
+        seen = None if outputs is None else _all_numbers(mech, outputs)
         held = None
         if hold:
             held = np.zeros(mech.nu, dtype=bool)
             held[_numbers(mech, hold)] = True
         room = derivative_room(mech)
         t, q, u = _ready(mech, state, "linearize")
-        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads), known)
+        cut = _cut_speeds(mech, t, q)
+        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads), known, cut)
 
     def equilibrium(
         self,
@@ -78,7 +90,7 @@ class Analyses(Sensitive):
         rates: Mapping[str, Any] | None = None,
         free: Sequence[str] = (),
         method: str = "Newton",
-    ) -> Equilibrium:
+    ) -> "Equilibrium":
         """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
         `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
@@ -90,6 +102,11 @@ class Analyses(Sensitive):
         loads, to a place of least energy, a stable balance if there is any; "settling" lets the mechanism go, simulates it,
         and stops it at every peak of its kinetic energy until it stays.
         """
+        from treemech.dynamics.equilibrium import Equilibrium, balance
+        from treemech.dynamics.linearization import linearize
+
+        from .settling import settle
+
         mech = cast("Mechanism", self)
         if method not in ("Newton", "energy", "settling"):
             raise ElementError(f"equilibrium: method is {method!r}; wanted 'Newton', 'energy' or 'settling'.")
@@ -124,9 +141,49 @@ class Analyses(Sensitive):
         there = mech._state(t, found.q, found.u, found.z)
         _ready(mech, there, "equilibrium")
         held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
-        small = linearize(mech.core, room, t, found.q, found.u, held)
+        small = linearize(mech.core, room, t, found.q, found.u, held, cut=_cut_speeds(mech, t, found.q))
         loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
         return Equilibrium(there, loads, found.multipliers, small, found.iterations)
+
+    def sensitivities(
+        self,
+        t_span: tuple[float, float],
+        start: "Start" = None,
+        parameters: Sequence[str] | None = None,
+        t_eval: ArrayLike | None = None,
+        rtol: float = 1e-8,
+    ) -> "Sensitivities":
+        """A simulation and how it changes with parameters (default: all).
+
+        `start`: a state that does not depend on the parameters, or a function of the mechanism that makes it,
+        ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function says what stays when a parameter
+        changes. First the motion is integrated, then, along it, the differentiated equations of motion
+        (dynamics.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular position
+        passed, no prescribed rate that jumps, no element that remembers. Output at `t_eval`, default the steps of the motion.
+        """
+        from .sensitivities import sensitivities
+
+        return sensitivities(cast("Mechanism", self), t_span, start, parameters, t_eval, rtol)
+
+    def kinematic_sensitivities(
+        self, t_eval: ArrayLike, start: "Start" = None, parameters: Sequence[str] | None = None
+    ) -> "Sensitivities":
+        """A kinematic run over given times (`kinematics`), and how it changes with parameters (default: all).
+
+        Every position follows from the constraints, and so do its derivatives: exact but for rounding.
+        """
+        from .sensitivities import kinematic_sensitivities
+
+        return kinematic_sensitivities(cast("Mechanism", self), t_eval, start, parameters)
+
+
+def derivative_room(mech: "Mechanism") -> "TreeDerivatives":
+    """Room for exact derivatives, made once."""
+    from treemech.dynamics.tree_room import TreeDerivatives
+
+    if mech._tree_derivatives is None:
+        mech._tree_derivatives = TreeDerivatives(mech.core)
+    return mech._tree_derivatives
 
 
 def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
@@ -162,8 +219,10 @@ def _ready(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
 
 def _motion(
     mech: "Mechanism", u: Floats, fix: dict[str, Any], rates: dict[str, Any], sought: list[int]
-) -> Motion:
+) -> "Motion":
     """What moves, what balances, what is driven (prescribed coordinates, and those with given rates)."""
+    from treemech.dynamics.equilibrium import Motion
+
     loose, fixed = mech._free(rates), ~mech._free(fix, driven=False)
     for k in sought:
         if loose[k]:
@@ -172,6 +231,28 @@ def _motion(
     balanced[sought] = True
     speeds = fill(mech.lagrange, np.where(mech._free({}), 0.0, u), rates, "u")
     return Motion(loose & ~fixed, balanced, speeds, ~loose, sought)
+
+
+def _cut_speeds(mech: "Mechanism", t: float, q: Floats) -> "CutSpeeds | None":
+    """How the speeds of cut hinges follow from those of the tree, where the cut hinges stand."""
+    from treemech.dynamics.linearization import CutSpeeds
+
+    if mech.core.loops is None:
+        return None
+    work = mech.core.chord_work
+    near = work.q.copy()
+    V = cut_partials(mech.core, t, q)
+    work.q[:] = near
+    return CutSpeeds(cut_speed_names(mech), V)
+
+
+def _all_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
+    """As `_numbers`; speeds of cut hinges count on behind those of the tree."""
+    known, found = cut_speed_names(mech), list[int]()
+    for name in names:
+        own = [k for k, n in enumerate(known) if name in (n, n.partition("[")[0])]
+        found += [mech.nu + k for k in own] or _numbers(mech, [name])
+    return found
 
 
 def _numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:

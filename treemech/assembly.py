@@ -67,6 +67,11 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
     return found
 
 
+def cut_speed_names(mech: "Mechanism") -> list[str]:
+    """Of the speeds of all cut hinges, in their order."""
+    return [c.name if c.nu == 1 else f"{c.name}[{k}]" for c in mech.info.chords for k in range(c.nu)]
+
+
 def cut_partials(core: Core, t: float, q: Floats) -> Floats:
     """Speeds of the cut hinges per unit of each speed."""
     near, work = core.chord_work.q.copy(), core.chord_work

@@ -11,22 +11,12 @@ from treemech.elements.series import frames, partials, rank_of, speeds_of
 from treemech.elements.series_rows import SeriesEnd
 from treemech.topology import ElementError, TopologyError
 
+from .composite import Place
+
 if TYPE_CHECKING:
     from .composite import Composite, Part
 
 Floats = NDArray[np.float64]
-
-
-class Place(NamedTuple):
-    """A point of a frame or an end, with a base: ``composite.at("rod", (0, 0, 0.5))``."""
-
-    name: str
-    offset: Floats
-    rotation: Floats
-
-    def to(self, other: "Place") -> tuple[Floats, Floats]:
-        """Offset and rotation of another place of the same frame, seen from here."""
-        return self.rotation.T @ (other.offset - self.offset), self.rotation.T @ other.rotation
 
 
 class Reduction(NamedTuple):

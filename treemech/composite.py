@@ -1,17 +1,34 @@
 """Composite connections (ch. 7): several elements as one connection, with internal points or frames."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treemech.elements import Constraint, Energetic, Hinge, Load
 from treemech.topology import ElementError, TopologyError, as_vector, unknown
 from treemech.topology.body import as_rotation
 from treemech.topology.declared import Declaration, depends, remade
 
-from .assembly_reduction import Place, Reduction, reduce_assembly
 from .journal import Call, Journal, recorded
+
+if TYPE_CHECKING:
+    from .assembly_reduction import Reduction
+
+Floats = NDArray[np.float64]
+
+
+class Place(NamedTuple):
+    """A point of a frame or an end, with a base: ``composite.at("rod", (0, 0, 0.5))``."""
+
+    name: str
+    offset: Floats
+    rotation: Floats
+
+    def to(self, other: "Place") -> tuple[Floats, Floats]:
+        """Offset and rotation of another place of the same frame, seen from here."""
+        return self.rotation.T @ (other.offset - self.offset), self.rotation.T @ other.rotation
 
 
 class Part(NamedTuple):
@@ -119,8 +136,10 @@ class Composite(Journal):
         """Whether it is made of hinges and constraints (7.2)."""
         return bool(self.frames) or any(part.places for part in self.parts)
 
-    def report(self) -> Reduction:
+    def report(self) -> "Reduction":
         """What the assembly comes to: rank, redundant coordinates, freedoms."""
+        from .assembly_reduction import reduce_assembly  # with the elements it is made of
+
         self.check("Composite")
         return reduce_assembly(self, "Composite")
 

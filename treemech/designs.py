@@ -1,10 +1,13 @@
 """Design studies: the same experiment with many designs, as a table."""
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from itertools import product
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from numpy.typing import NDArray
 
 from treemech.topology import ElementError, TreemechError, unknown
 
+from .atomic import atomic
 from .experiment import Experiment, Quantity, check_quantity, gradient, scalar
 from .progress import ProgressBar
 
@@ -23,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trial:
-    """One design: its values, what was measured, derivatives by measure and parameter; or why there is nothing."""
+    """One design: its values, what was measured, derivatives by measure and parameter, and why something is missing."""
 
     values: Mapping[str, float]
     measures: Mapping[str, float] = field(default_factory=dict)
@@ -66,8 +70,20 @@ class DesignTable:
 
     @property
     def failures(self) -> list[Trial]:
-        """Trials without results; each says why."""
+        """Trials without results, or without some of them; each says why."""
         return [trial for trial in self.trials if trial.message]
+
+    @property
+    def summary(self) -> str:
+        """How many designs failed, and for which reasons, the most frequent first.
+
+        >>> DesignTable(["a"], ["m"], [Trial({"a": 1.0}, {"m": 2.0}), Trial({"a": 0.0}, message="no.")]).summary
+        '1 of 2 designs failed: no.'
+        """
+        reasons = Counter(trial.message for trial in self.failures).most_common()
+        told = " ".join(message if n == 1 else f"{n} times: {message}" for message, n in reasons[:3])
+        more = f" ... ({len(reasons) - 3} more reasons)" if len(reasons) > 3 else ""
+        return f"{len(self.failures)} of {len(self)} designs failed" + (f": {told}{more}" if reasons else ".")
 
     def differences(self, measure: str, parameter: str) -> Floats:
         """Sensitivity from neighbouring trials, as in Kelem: over both neighbours, at the ends over one.
@@ -82,12 +98,13 @@ class DesignTable:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write all columns with all digits; the last one says why a trial failed."""
-        target = Path(path)
-        with target.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow([*self.columns, "message"])
-            for trial in self.trials:
-                writer.writerow([*(repr(float(self._cell(trial, c))) for c in self.columns), trial.message])
+        target, text = Path(path), StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow([*self.columns, "message"])
+        for trial in self.trials:
+            writer.writerow([*(repr(float(self._cell(trial, c))) for c in self.columns), trial.message])
+        with atomic(target) as stream:
+            stream.write(text.getvalue().encode())
         return target
 
     def markdown(self) -> str:
@@ -98,7 +115,8 @@ class DesignTable:
         rows = self._texts("")
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines = ["  ".join(text.rjust(w) for text, w in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join(line.rstrip() for line in lines if line.strip())
+        said = [self.summary] if self.failures else []
+        return "\n".join([*(line.rstrip() for line in lines if line.strip()), *said])
 
     def __repr__(self) -> str:
         return f"DesignTable({len(self)} trials, {len(self.failures)} failed; {', '.join(self.columns)})"
@@ -137,7 +155,8 @@ def design_study(
     Returns
     -------
     DesignTable
-        A design that cannot be built, assembled or run has a row that says why; so have those that Ctrl-C left out. Nothing is compiled for a new design.
+        A design that cannot be built, assembled or run has a row that says why; so has one a measure fails for, beside what the
+        others found, and so have those that Ctrl-C left out; `summary` counts them. Nothing is compiled for a new design.
     """
     wanted = _wanted(measures)
     for what in wanted.values():
@@ -199,13 +218,27 @@ def _trial(
     derivatives: bool,
 ) -> Trial:
     own = {name: values[name] for name in names}
+    measured, by, faults = dict[str, float](), dict[str, dict[str, float]](), list[str]()
     try:
         design = mech.with_parameters(**own)
-        if not derivatives:
-            run = experiment.run(design)
-            return Trial(own, {name: scalar(what, run) for name, what in wanted.items()})
-        found = experiment.sensitivities(design, names)
-        by = {n: dict(zip(names, gradient(what, found).tolist(), strict=True)) for n, what in wanted.items()}
-        return Trial(own, {name: scalar(what, found.run) for name, what in wanted.items()}, by)
-    except TreemechError as error:
-        return Trial(own, message=str(error))
+        found = experiment.sensitivities(design, names) if derivatives else None
+        run = experiment.run(design) if found is None else found.run
+    except Exception as error:  # Ctrl-C is none
+        return Trial(own, message=_told(error))
+    for name, what in wanted.items():
+        try:
+            number = scalar(what, run)
+            if found is not None:
+                by[name] = dict(zip(names, gradient(what, found).tolist(), strict=True))
+            measured[name] = number
+        except Exception as error:
+            faults.append(f"measure {name!r}: {_told(error)}")
+    return Trial(own, measured, by, " ".join(faults))
+
+
+def _told(error: Exception) -> str:
+    """What went wrong; of somebody else's function also what kind of error it was, and where."""
+    if isinstance(error, TreemechError):
+        return str(error)
+    place = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"

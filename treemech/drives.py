@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from treemech.dynamics.inverse_loops import check_actuated, complete_accelerations, inverse_dynamics
 from treemech.topology import ElementError
 
-from .assembly import cut_numbers, cut_partials, split
+from .assembly import cut_numbers, cut_partials, cut_speed_names, split
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def _cut(mech: "Mechanism", state: State | tuple[Any, ...], t: float, q: Floats,
     V = cut_partials(mech.core, t, q)
     mech.forward_dynamics(state)
     found = mech._closed(np.array([t]), q[None], u[None])
-    names = [c.name if c.nu == 1 else f"{c.name}[{k}]" for c in mech.info.chords for k in range(c.nu)]
-    return _Cut(names, V, found.cut_ud[0] - V @ found.ud[0])
+    return _Cut(cut_speed_names(mech), V, found.cut_ud[0] - V @ found.ud[0])
 
 
 def _numbers(mech: "Mechanism", given: Mapping[str, Any], default: float) -> Floats:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from treemech.dynamics.core import Constraints, Core
 from treemech.dynamics.integrator import Released
 from treemech.dynamics.loop_core import ClosedMotion
 from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
-from treemech.dynamics.waiting_elements import Waiting
+from treemech.elements import Hinge
 from treemech.kinematics.assembly import (
     Mobility,
     mobility,
@@ -20,7 +20,6 @@ from treemech.kinematics.assembly import (
 )
 from treemech.kinematics.lagrange import Lagrange
 from treemech.kinematics.layout import Layout, Prescription
-from treemech.kinematics.trajectory import Drive
 from treemech.topology import (
     Attachment,
     Body,
@@ -40,7 +39,6 @@ from treemech.topology.body import as_pose
 
 from .analyses import Analyses
 from .assembly import Assembly, cut_numbers, split
-from .drives import drives
 from .element_motion import stored_energy
 from .element_states import element_states, settle_states
 from .model_info import energies, model_info
@@ -48,6 +46,9 @@ from .run import Energy, Results
 from .simulation import Simulation
 from .state import State, fill, find, reference_state
 from .wiring import Wiring
+
+if TYPE_CHECKING:
+    from treemech.kinematics.trajectory import Drive
 
 Floats = NDArray[np.float64]
 
@@ -391,6 +392,8 @@ class Mechanism(Simulation, Analyses):
         given by name are completed by those that follow from the chains; prescribed ones follow their signals.
         """
         if self.core.loops is not None:
+            from .drives import drives
+
             return drives(self, state, ud, actuated, weights).loads
         if actuated is not None or weights is not None:
             raise ElementError(
@@ -410,6 +413,8 @@ class Mechanism(Simulation, Analyses):
     ) -> dict[str, float]:
         """As `inverse_dynamics`, by name: the load of every drive, on the coordinate of its hinge, cut or not."""
         if self.core.loops is not None:
+            from .drives import drives
+
             return drives(self, state, ud, actuated, weights).by_name
         loads = self.inverse_dynamics(state, ud)
         chosen = self.speeds if actuated is None else actuated
@@ -423,6 +428,8 @@ class Mechanism(Simulation, Analyses):
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
         """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
         t, q, u = self._rows(state, "load_column")
+        from treemech.dynamics.waiting_elements import Waiting
+
         waiting = Waiting(self.core)
         if waiting:  # they see the reactions of this state's own motion
             self.forward_dynamics(state)
@@ -571,12 +578,11 @@ class Mechanism(Simulation, Analyses):
         return np.array([*(bodies[h.number] for h in self.info.hinges), *chords], dtype=np.float64)
 
     def _check_inertia(self) -> None:
-        """Every free hinge direction must meet some inertia: not found at two random positions is an error."""
+        """Every free hinge direction must meet some inertia: not found at two general positions is an error."""
         if not self.nu:
             return
-        rng = np.random.default_rng(1)
-        for _ in range(2):
-            q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in self.lagrange.hinges)])
+        for place in (_generic_place, _random_place):
+            q = np.concatenate([np.zeros(0), *place([c.hinge for c in self.lagrange.hinges])])
             try:
                 weak = self.core.speed_without_inertia(q)
             except ElementError:
@@ -595,13 +601,36 @@ class Mechanism(Simulation, Analyses):
         )
 
     # ------------------------------------------------------------ drives
-    def _drives(self) -> list[Drive]:
+    def _drives(self) -> "list[Drive]":
         """The prescribed coordinates."""
+        from treemech.kinematics.trajectory import Drive
+
         hinges = {c.name: c for c in self.lagrange.hinges}
         return [
             Drive(hinges[p.hinge].q + p.coordinate, hinges[p.hinge].u + p.coordinate, p.signal)
             for p in self.prescriptions
         ]
+
+
+def _generic_place(hinges: list[Hinge]) -> list[Floats]:
+    """Coordinates in general positions, by golden sections of the domains: numpy.random would take longer than the build."""
+    if any(type(hinge).sample is not Hinge.sample for hinge in hinges):
+        return _random_place(hinges)
+    found, k = [], 1
+    for hinge in hinges:
+        low, high = (np.asarray(x, dtype=np.float64) for x in hinge.domain())
+        q = low + (high - low) * np.mod(0.6180339887498949 * np.arange(k, k + hinge.n_coordinates), 1.0)
+        if hinge.euler_parameters is not None:
+            e = q[hinge.euler_parameters : hinge.euler_parameters + 4]
+            e /= np.linalg.norm(e)
+        found.append(q)
+        k += hinge.n_coordinates
+    return found
+
+
+def _random_place(hinges: list[Hinge]) -> list[Floats]:
+    rng = np.random.default_rng(1)
+    return [hinge.sample(rng) for hinge in hinges]
 
 
 _NONE = np.zeros(0)

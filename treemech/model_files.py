@@ -16,9 +16,8 @@ from treemech.kinematics.effort_plan import InnerPoint
 from treemech.topology import Attachment, Body, Connection, Parameter, TreemechError, unknown
 from treemech.topology.declared import Property
 
-from .assembly_reduction import Place
 from .atomic import atomic, with_suffix
-from .composite import Composite
+from .composite import Composite, Place
 from .element_files import element_data, element_from, place_data, value_data, value_from
 from .solid_files import common_solid, solid_data, solid_from
 from .spots import Spot, layout, parse, shown

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treemech.dynamics.core import Core
-from treemech.dynamics.parameter_derivatives import AHEAD, CENTRAL, STEP, Stencil, weights
 from treemech.topology import Body, Connection, ElementError, TreemechError
 from treemech.topology.declared import remade
 from treemech.topology.parameter import Parameter, as_value
@@ -12,6 +11,8 @@ from treemech.topology.parameter import Parameter, as_value
 from .journal import Call, replay
 
 if TYPE_CHECKING:
+    from treemech.dynamics.parameter_derivatives import Stencil
+
     from .mechanism import Mechanism
     from .system import System
 
@@ -52,7 +53,7 @@ class Neighbours(NamedTuple):
     """The same mechanism with some values of one parameter next to its own, and the weights of a difference."""
 
     mechanisms: tuple["Mechanism", ...]
-    stencil: Stencil
+    stencil: "Stencil"
 
 
 class Parametric:
@@ -102,6 +103,8 @@ class Parametric:
 
 
 def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
+    from treemech.dynamics.parameter_derivatives import AHEAD, CENTRAL, STEP, Stencil, weights
+
     value, refusal = origin.values[name], None
     step = STEP * (abs(value) or 1.0)
     for nodes in (CENTRAL, AHEAD, tuple(-k for k in AHEAD)):

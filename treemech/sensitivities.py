@@ -1,7 +1,7 @@
 """Sensitivities of a whole run: how its motion, and anything computed from it, changes with parameters of the model."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,10 +10,10 @@ from treemech.dynamics.core import Core
 from treemech.dynamics.interpolant import interpolate
 from treemech.dynamics.parameter_derivatives import CENTRAL, STEP, sum_of, weights
 from treemech.dynamics.sensitivity import Motion, Variation, difference, magnitude, moved
-from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.topology import TreemechError
 
-from .parameters import Neighbours, Parametric, follow
+from .analyses import derivative_room
+from .parameters import Neighbours, follow
 from .run import Run, not_interrupted
 from .simulation import results_of_motion
 from .state import State
@@ -81,81 +81,65 @@ class Sensitivities:
         return f"Sensitivities of {self.run!r} by {', '.join(self.parameters)}"
 
 
-class Sensitive(Parametric):
-    """Methods of a Mechanism."""
+def sensitivities(
+    mech: "Mechanism",
+    t_span: tuple[float, float],
+    start: Start = None,
+    parameters: Sequence[str] | None = None,
+    t_eval: ArrayLike | None = None,
+    rtol: float = 1e-8,
+) -> Sensitivities:
+    """As `Mechanism.sensitivities`."""
+    names = list(mech.parameters) if parameters is None else list(parameters)
+    beside = mech.neighbours(names)
+    t0, t1 = (float(t) for t in t_span)
+    if not t1 > t0:
+        raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
+    breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
+    _refuse(mech, beside, names, breaks)
+    state, s = _start(mech, start, t0, beside, names)
+    run = not_interrupted(mech.simulate((t0, t1), state, rtol=rtol, dense_output=True))
+    if not run.success or run.singular or run.switched or run._dense is None:
+        reason = run.message if not run.success else "it passes singular positions or switches"
+        raise TreemechError(f"no sensitivities of this motion: {reason}")
+    along = _Along(mech.core, run)
+    times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
+    edges = np.unique(np.concatenate((run.t, breaks, times)))
+    variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
+    motion = along(times)
+    found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
+    found = variation.closed(motion, found)
 
-    _tree_derivatives: TreeDerivatives | None = None
+    whole = Run(
+        mech.info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None,
+        motion.cut, motion.z, measures=mech.wiring.measures,
+    )  # fmt: skip
+    return Sensitivities(
+        mech, whole, names, motion, found, lambda other, y: other._results(y.t, y.q, y.u, None, y.z)
+    )
 
-    def sensitivities(
-        self,
-        t_span: tuple[float, float],
-        start: Start = None,
-        parameters: Sequence[str] | None = None,
-        t_eval: ArrayLike | None = None,
-        rtol: float = 1e-8,
-    ) -> Sensitivities:
-        """A simulation and how it changes with parameters (default: all).
 
-        `start`: a state that does not depend on the parameters, or a function of the mechanism that makes it,
-        ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function says what stays when a parameter
-        changes. First the motion is integrated, then, along it, the differentiated equations of motion
-        (dynamics.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular position
-        passed, no prescribed rate that jumps, no element that remembers. Output at `t_eval`, default the steps of the motion.
-        """
-        mech = cast("Mechanism", self)
-        names = list(mech.parameters) if parameters is None else list(parameters)
-        beside = mech.neighbours(names)
-        t0, t1 = (float(t) for t in t_span)
-        if not t1 > t0:
-            raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
-        breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
-        _refuse(mech, beside, names, breaks)
-        state, s = _start(mech, start, t0, beside, names)
-        run = not_interrupted(mech.simulate((t0, t1), state, rtol=rtol, dense_output=True))
-        if not run.success or run.singular or run.switched or run._dense is None:
-            reason = run.message if not run.success else "it passes singular positions or switches"
-            raise TreemechError(f"no sensitivities of this motion: {reason}")
-        along = _Along(mech.core, run)
-        times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
-        edges = np.unique(np.concatenate((run.t, breaks, times)))
-        variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
-        motion = along(times)
-        found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
-        found = variation.closed(motion, found)
+def kinematic_sensitivities(
+    mech: "Mechanism", t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None
+) -> Sensitivities:
+    """As `Mechanism.kinematic_sensitivities`."""
+    names = list(mech.parameters) if parameters is None else list(parameters)
+    beside = mech.neighbours(names)
+    if np.any(mech._nonholonomic()):
+        raise TreemechError("no sensitivities of this motion: constraints restrict rates only.")
+    run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
+    if not run.success:
+        raise TreemechError(f"no sensitivities of this motion: {run.message}")
+    variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
+    cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
+    z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
+    motion = Motion(run.t, run.q, run.u, z, cut)
+    found = variation.closed(motion, none)
 
-        whole = Run(
-            mech.info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None,
-            motion.cut, motion.z, measures=mech.wiring.measures,
-        )  # fmt: skip
-        return Sensitivities(
-            mech, whole, names, motion, found, lambda other, y: other._results(y.t, y.q, y.u, None, y.z)
-        )
+    def results(other: "Mechanism", y: Motion) -> Any:
+        return results_of_motion(other, *_driven(other, y), _named(other, y.cut[0]))
 
-    def kinematic_sensitivities(
-        self, t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None
-    ) -> Sensitivities:
-        """A kinematic run over given times (`kinematics`), and how it changes with parameters (default: all).
-
-        Every position follows from the constraints, and so do its derivatives: exact but for rounding.
-        """
-        mech = cast("Mechanism", self)
-        names = list(mech.parameters) if parameters is None else list(parameters)
-        beside = mech.neighbours(names)
-        if np.any(mech._nonholonomic()):
-            raise TreemechError("no sensitivities of this motion: constraints restrict rates only.")
-        run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
-        if not run.success:
-            raise TreemechError(f"no sensitivities of this motion: {run.message}")
-        variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
-        cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
-        z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
-        motion = Motion(run.t, run.q, run.u, z, cut)
-        found = variation.closed(motion, none)
-
-        def results(other: "Mechanism", y: Motion) -> Any:
-            return results_of_motion(other, *_driven(other, y), _named(other, y.cut[0]))
-
-        return Sensitivities(mech, run, names, motion, found, results)
+    return Sensitivities(mech, run, names, motion, found, results)
 
 
 class _Along:
@@ -230,13 +214,6 @@ def _driven(mech: "Mechanism", y: Motion) -> tuple[Floats, Floats, Floats, Float
             now = mech.core.constraints(t, q[k], u[k], ud[k])
             ud[k, free] = -np.linalg.lstsq(now.partials[:, free], now.bias, rcond=1e-9)[0]
     return y.t, q, u, ud
-
-
-def derivative_room(mech: "Mechanism") -> TreeDerivatives:
-    """Room for exact derivatives, made once."""
-    if mech._tree_derivatives is None:
-        mech._tree_derivatives = TreeDerivatives(mech.core)
-    return mech._tree_derivatives
 
 
 def _named(mech: "Mechanism", cut: Floats) -> dict[str, Floats]:

@@ -12,21 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from treemech.dynamics.alpha_room import radius
 from treemech.dynamics.core import Constraints
 from treemech.dynamics.integrator import NAMES, Closure, Released, Switch
-from treemech.dynamics.inverse_loops import driven_results
 from treemech.dynamics.simulate import integrate
 from treemech.kinematics.assembly import close_positions, quoted
 from treemech.kinematics.status import ELEMENT_FAILURES
-from treemech.kinematics.trajectory import Kinematics
 from treemech.topology import ElementError, SingularError, TreemechError
 
-from .checkpoint import Checkpoint, digest, fingerprint
 from .control import Sampling, described
-from .events import Look, Watch, as_events
 from .progress import ProgressBar
 from .run import Results, Run
 from .state import State, find
 
 if TYPE_CHECKING:
+    from .events import Watch
     from .mechanism import Mechanism
 
 Floats = NDArray[np.float64]
@@ -47,6 +44,8 @@ class Simulation:
         Run
             With ``success`` False if the mechanism locks on the way: ``message`` says when and where.
         """
+        from treemech.kinematics.trajectory import Kinematics
+
         mech = cast("Mechanism", self)
         times = np.array(t_eval, dtype=np.float64).ravel()
         if not len(times):
@@ -187,13 +186,12 @@ class Simulation:
         mech.core.remember_start(t0, y)
         if not len(y):  # nothing moves: no error that could choose a step
             method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
-        listed = [] if events is None else as_events(events)
-        watch = Watch(mech, listed, 1.0 if t1 >= t0 else -1.0) if listed else None
-        if watch is not None:
-            watch.check_start(t0, y)
+        watch = None if events is None else _watch(mech, events, t0, t1, y)
         tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
         keeper = None
         if checkpoint is not None or resume is not None:
+            from .checkpoint import Checkpoint, digest, fingerprint
+
             identity = {
                 "model": fingerprint(mech), "controllers": described(mech.wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
                 "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
@@ -243,6 +241,8 @@ def results_of_motion(
     mech: "Mechanism", t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
 ) -> Results:
     """Everything that follows from many states with known accelerations."""
+    from treemech.dynamics.inverse_loops import driven_results
+
     if not mech.info.chords:
         return mech._tree_results(t, q, u, ud)
     mech.core.reset_chords(near)
@@ -255,10 +255,23 @@ def results_of_motion(
     )  # fmt: skip
 
 
+def _watch(mech: "Mechanism", events: Any, t0: float, t1: float, y: Floats) -> "Watch | None":
+    """The events, if there are any; none has come before the start."""
+    from .events import Watch, as_events
+
+    listed = as_events(events)
+    watch = Watch(mech, listed, 1.0 if t1 >= t0 else -1.0) if listed else None
+    if watch is not None:
+        watch.check_start(t0, y)
+    return watch
+
+
 def _sampling(mech: "Mechanism") -> Sampling | None:
     """The controllers, if there are any."""
     if not mech.wiring.controllers:
         return None
+    from .events import Look
+
     first = mech.nq + mech.nu + mech.core.n_audit
 
     def look(t: float, y: Floats) -> Run:

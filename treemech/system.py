@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.elements import Constraint, Coupling, Energetic, Free, Hinge, Load, Signal, as_signal
 from treemech.elements.hinge import AxialHinge, axis_base
-from treemech.elements.prescribed_pose import PrescribedPose
 from treemech.kinematics.chord_plan import Coupled
 from treemech.kinematics.lagrange import lagrange
 from treemech.kinematics.layout import Prescription, make_layout
@@ -28,7 +27,6 @@ from treemech.topology import (
 from treemech.topology.body import as_rotation
 from treemech.topology.declared import mapped, remade
 
-from .assembly_reduction import reduce_assembly
 from .composite import Composite
 from .journal import Journal, recorded
 from .measures import Measure, as_measure
@@ -170,6 +168,8 @@ class System(Journal):
         self, name: str, composite: Composite, ends: Sequence[Any], role: Any
     ) -> Connection:
         """A kinematic assembly (7.2): one hinge, and its constraints as couplings "name.part" of its coordinates."""
+        from .assembly_reduction import reduce_assembly  # with the elements it is made of
+
         composite.check(f"composite {name!r}")
         reduction = reduce_assembly(composite, f"composite {name!r}")
         connection: Connection = self.connect(name, reduction.hinge, *ends, role=role)
@@ -233,6 +233,8 @@ class System(Journal):
         x, y, z are components of the offset in the base of `relative_to`; rotation is (a, b, c), Bryant angles, or
         (axis, angle). What is None stays free.
         """
+        from treemech.elements import PrescribedPose
+
         element = PrescribedPose(x=x, y=y, z=z, rotation=rotation)
         ends = (self.ground if relative_to is None else relative_to, end)
         connection: Connection = self.connect(name, element, *ends)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treemech.elements import Energetic, Load, Signal, as_signal
-from treemech.elements.load_function import LoadFunction
 from treemech.kinematics.effort_plan import Applied, Assembled, FromHinge, Held, InnerPoint, Source
 from treemech.topology import Attachment, Connection, ElementError, TopologyError, unknown
 
@@ -106,6 +105,8 @@ class Wiring:
         reaction_of: Any = None,
     ) -> ElementHandle:
         """An element with its ends, checked."""
+        from treemech.elements.load_function import LoadFunction
+
         what = f"element {name!r} ({element.kind})"
         if isinstance(element, LoadFunction):
             element = element.reading(sum(isinstance(end, (Connection, str)) for end in ends))

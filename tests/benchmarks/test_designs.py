@@ -241,6 +241,57 @@ def test_an_interrupted_study_stops_and_keeps_what_it_has(derivatives):
     assert all(m.parameters["k"] < 40.0 for m in runs)
 
 
+def test_a_measure_that_raises_marks_its_design_and_the_study_goes_on():
+    mech, experiment = four_bar().build(), tm.Experiment((0, 0.1), start=four_bar_start)
+
+    def choosy(run):
+        end = float(run.q[-1, 0])
+        if stiffness.pop(0) == 30.0:
+            raise ValueError("no peak in sight")
+        return end
+
+    stiffness = [20.0, 30.0, 40.0]
+    table = tm.design_study(mech, experiment, {"k": stiffness.copy()}, {"end": "final A.q", "choosy": choosy})
+    assert [bool(trial.message) for trial in table] == [False, True, False]
+    assert np.isfinite(table["end"]).all() and np.isnan(table["choosy"]).tolist() == [False, True, False]
+    told = table.failures[0].message
+    assert told.startswith("measure 'choosy': ValueError: no peak in sight (test_designs.py, line ")
+    assert table.summary == f"1 of 3 designs failed: {told}" and str(table).endswith(table.summary)
+
+
+def test_a_start_function_that_raises_marks_its_design():
+    def start(mech):
+        if mech.parameters["k"] == 30.0:
+            raise LookupError("nothing tabulated")
+        return four_bar_start(mech)
+
+    table = tm.design_study(
+        four_bar().build(), tm.Experiment((0, 0.1), start=start), {"k": [30.0, 20.0, 30.0]}, ["final A.q"]
+    )
+    assert [bool(trial.message) for trial in table] == [True, False, True]
+    assert "2 of 3 designs failed: 2 times: LookupError: nothing tabulated" in table.summary
+
+
+def test_ctrl_c_in_a_measure_ends_the_study():
+    def interrupted(run):
+        raise KeyboardInterrupt
+
+    mech, experiment = four_bar().build(), tm.Experiment((0, 0.1), start=four_bar_start)
+    table = tm.design_study(mech, experiment, {"k": [20.0, 30.0]}, {"end": interrupted})
+    assert ["interrupted" in trial.message for trial in table] == [True, True]
+
+
+def test_a_table_that_cannot_be_written_leaves_the_file_as_it_was(tmp_path):
+    target = tmp_path / "study.csv"
+    target.write_text("the last study")
+    broken = DesignTable(["a"], ["m"], [Trial({"a": 1.0}, {"m": 1.0}), Trial({})])
+    with pytest.raises(KeyError):
+        broken.to_csv(target)
+    assert target.read_text() == "the last study" and list(tmp_path.iterdir()) == [target]
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        DesignTable(["a"], ["m"], []).to_csv(tmp_path / "no" / "study.csv")
+
+
 def test_objectives_that_cannot_be_meant_are_refused_when_they_are_made():
     mech, experiment = four_bar().build(), tm.Experiment((0, 0.1), start=four_bar_start)
     for what in ("minimum height", None, "max heigt"):

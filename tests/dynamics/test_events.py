@@ -367,11 +367,6 @@ def test_an_event_that_fails_carries_what_was_computed():
         mech.simulate((0, 1), state, events=wrong)
 
 
-def test_other_libraries_have_no_events():
-    with pytest.raises(tm.TreemechError, match="scipy:RK45.*events"):
-        pendulum().simulate((0, 1), method="scipy:RK45", events="A.q > 0")
-
-
 def test_an_interrupted_run_keeps_its_events():
     mech = pendulum()
     calls = []

@@ -133,13 +133,38 @@ class Narrow(tm.Constraint):
         f[0] = offset[0] - self.length
 
 
-def test_an_element_that_fails_beside_its_place_is_named():
+@dataclass(frozen=True)
+class Narrower(tm.Constraint):
+    """The same, with an array of floats inside: it has to be differenced."""
+
+    length: float
+    n_holonomic = 1
+
+    def evaluate(self, motion, t, rows):
+        kept = np.zeros(1)
+        kept[0] = motion.offset[0]
+        if self.length + 1e-4 < kept[0] < self.length + 0.1:
+            raise ValueError("outside")
+        rows.residual[0], rows.force[0, 0] = kept[0] - self.length, 1.0
+
+
+def on_a_rail(element):
     system = tm.System("rail")
     bob = system.body("bob", 1.0, (0.1, 0.1, 0.1))
     system.connect("free", tm.Free(), system.ground, bob, role="branch")
-    system.connect("narrow", Narrow(0.2), system.ground, bob)
+    system.connect("narrow", element, system.ground, bob)
     mech = system.build()
     state = mech.state(q={"free": [0.2, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]})
     assert mech.forward_dynamics(state).ud is not None
+    return mech, state
+
+
+def test_an_element_is_differentiated_where_it_is():
+    mech, state = on_a_rail(Narrow(0.2))
+    assert np.all(np.isfinite(mech.derivatives(state).ud_q))
+
+
+def test_an_element_that_fails_beside_its_place_is_named_if_it_is_differenced():
+    mech, state = on_a_rail(Narrower(0.2))
     with pytest.raises(tm.ElementError, match="'narrow'.*ValueError"):
         mech.derivatives(state)

@@ -209,3 +209,40 @@ def test_a_slack_cord_does_not_push():
 def test_wrong_paths_are_refused(wrong, message):
     with pytest.raises(tm.ElementError, match=message):
         wrong()
+
+
+def over_a_surface(surface):
+    """A mass on a cord that goes over a surface at (0, 0, 0.3), its axis along y."""
+    system = tm.System("winch", gravity=(0, 0, -9.81))
+    bob = system.body("bob", mass=1.0, inertia=(0.01, 0.01, 0.01))
+    system.connect("slide", tm.Translation(), system.ground, bob)
+    drum = system.ground.at((0, 0, 0.3), rotation=Rotation.from_euler("x", -90, degrees=True))
+    cord = tm.Path(stiffness=2000.0, damping=5.0, length=0.5, wraps={1: surface})
+    system.connect("cord", cord, system.ground.at((1, 0, 0)), drum, bob)
+    return system.build()
+
+
+@pytest.mark.parametrize("surface", [tm.WrapCylinder(0.1), tm.WrapSphere(0.1)], ids=repr)
+def test_a_point_inside_the_surface_next_to_it_is_named(surface):
+    mech = over_a_surface(surface)
+    shape = surface.kind.removeprefix("Wrap").lower()
+    with pytest.raises(
+        tm.ElementError, match=rf"'cord' \(Path\).*end 2 enters the {shape} at end 1: it is 0.05 m .* 2 'bob'"
+    ):
+        mech.forward_dynamics(mech.state(q={"slide": [-0.05, 0, 0.3]}))
+
+
+def test_a_point_that_enters_a_cylinder_on_its_way_is_named():
+    mech = over_a_surface(tm.WrapCylinder(0.1))
+    start = mech.state(q={"slide": [-0.5, 0, 0.3]}, u={"slide": [3, 0, 0]})
+    with pytest.raises(tm.ElementError, match=r"end 2 enters the cylinder at end 1.* 2 'bob'") as told:
+        mech.simulate((0, 2), start, max_step=0.01)
+    assert np.all(np.linalg.norm(told.value.partial.q[:, [0, 2]] - [0, 0.3], axis=1) >= 0.1)
+
+
+def test_points_on_opposite_sides_of_a_sphere_are_named():
+    mech = over_a_surface(tm.WrapSphere(0.1))
+    with pytest.raises(
+        tm.ElementError, match=r"ends 0 and 2 are opposite each other about the sphere at end 1"
+    ):
+        mech.forward_dynamics(mech.state(q={"slide": [-1, 0, 0.6]}))

@@ -180,3 +180,84 @@ def test_held_coordinates_do_not_move():
     assert small.states == ["B", "B'"]
     want = 1j * np.sqrt(2.0 * 9.81 * 0.5 / (0.1 + 2.0 * 0.25))
     np.testing.assert_allclose(small.eigenvalues, [-want, want], atol=1e-12)
+
+
+def four_bar(cut):
+    """A four-bar with springs at two of its hinges; which one is cut is said here."""
+    system = tm.System("four-bar", gravity=(0, 0, -9.81))
+    crank = system.body("crank", mass=1.0, inertia=(0.01, 0.1, 0.1), com=(0.5, 0, 0))
+    coupler = system.body("coupler", mass=3.0, inertia=(0.02, 2.25, 2.25), com=(1.5, 0, 0))
+    rocker = system.body("rocker", mass=2.5, inertia=(0.01, 1.3, 1.3), com=(1.25, 0, 0))
+    ends = {
+        "A": (system.ground, crank),
+        "B": (crank.at((1, 0, 0)), coupler),
+        "C": (coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0))),
+        "D": (system.ground.at((3.5, 0, 0)), rocker),
+    }
+    for name, (a, b) in ends.items():
+        system.connect(name, tm.Revolute("y"), a, b, role="chord" if name == cut else "branch")
+    system.connect(
+        "spring", tm.Spring(400.0, 3.0, 1.2), coupler.at((1, 0, 0.2)), system.ground.at((0.5, 0, 1))
+    )
+    return system.build()
+
+
+def balanced(cut):
+    mech = four_bar(cut)
+    start = mech.assemble(fix={"A": -0.6}, guess={"B": 0.3, "C": 1.2, "D": 1.4})
+    return mech, mech.equilibrium(start, method="energy")
+
+
+@pytest.mark.parametrize("cut", ["B", "C", "D"])
+def test_modes_name_cut_hinges_and_do_not_depend_on_the_cut(cut):
+    (_, first), (mech, other) = balanced("A"), balanced(cut)
+    assert cut not in mech.speeds
+    np.testing.assert_allclose(other.eigenvalues, first.eigenvalues, rtol=1e-9)
+    for a, b in zip(first.linearization.modes, other.linearization.modes, strict=True):
+        assert set(a.shape) == set(b.shape) == set("ABCD")
+        ratio = b.shape["A"] / a.shape["A"]  # conjugate pairs may come with another phase
+        assert abs(abs(ratio) - 1.0) < 1e-9 and max(map(abs, b.shape.values())) == pytest.approx(1.0)
+        for name in "ABCD":
+            assert abs(b.shape[name] - ratio * a.shape[name]) < 1e-8
+
+
+@pytest.mark.parametrize("cut", ["B", "C", "D"])
+def test_loads_on_cut_hinges_and_their_displacements_are_inputs_and_outputs(cut):
+    """The answer to a sinusoidal load in every hinge, seen at every hinge: whichever hinge is cut."""
+    answers = []
+    for name in ("A", cut):
+        mech, rest = balanced(name)
+        small = mech.linearize(rest.state, inputs=list("ABCD"), outputs=list("DCBA"))
+        assert (small.inputs, small.outputs) == (list("ABCD"), list("DCBA"))
+        answers.append(small.C @ np.linalg.solve(3j * np.eye(len(small.A)) - small.A, small.B))
+    np.testing.assert_allclose(answers[1], answers[0], atol=1e-9 * np.max(np.abs(answers[0])))
+
+
+def test_shares_of_a_cut_ball_are_those_of_its_motion():
+    """Displacements of a cut hinge with several speeds, against assemblies next to the state."""
+    system = tm.System("spatial", gravity=(0, 0, -9.81))
+    crank = system.body("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.2, 0, 0))
+    rod = system.body("rod", mass=2.0, inertia=(0.2, 0.2, 0.2), com=(0.4, 0, 0))
+    slider = system.body("slider", mass=1.5, inertia=(0.1, 0.1, 0.1))
+    system.connect("A", tm.Revolute("x"), system.ground.at((0, 0.1, 0.12)), crank)
+    system.connect("B", tm.Universal(), crank.at((0, 0, 0.08)), rod)
+    system.connect("C", tm.BallBryant(), slider, rod.at((0.3, 0, 0)), role="chord")
+    system.connect("D", tm.Prismatic("x"), system.ground, slider)
+    mech = system.build()
+    state = mech.assemble(fix={"A": 0.4}, guess={"D": 0.2})
+    small = mech.linearize(state, outputs=["C", "D"])
+    (own,) = small.states[:1]
+    assert small.outputs == ["C[0]", "C[1]", "C[2]", "D"]
+    guess = {c.name: state.q[c.q_slice] for c in mech.lagrange.hinges} | {"C": state.cut["C"][0]}
+    number = mech.speeds.index(own)
+    beside = []
+    for h in (1e-5, -1e-5):
+        there = mech.assemble(fix={own: state.q[number] + h}, guess=guess)
+        beside.append(np.append(there.cut["C"][0], there["D"][0]))
+    np.testing.assert_allclose(small.C[:, 0], (beside[0] - beside[1]) / 2e-5, rtol=1e-7, atol=1e-9)
+
+
+def test_an_output_nobody_knows_is_refused_by_name():
+    mech, rest = balanced("D")
+    with pytest.raises(tm.TreemechError, match="there is no hinge 'E'"):
+        mech.linearize(rest.state, outputs=["E"])
