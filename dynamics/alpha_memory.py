@@ -2,9 +2,10 @@
 
 # the table (int64): address of the room; sizes of q, u, x, rows that may count; entry point of the residual with chords (0:
 # none); per speed the coordinate it moves, or EULER, or PRESCRIBED; number of triples of angular speeds, their table: first
-# Euler parameter, first speed, whether they are in the base of end a; per row whether it restricts rates only
-ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC = range(10)
-N_TABLE = 10
+# Euler parameter, first speed, whether they are in the base of end a; per row whether it restricts rates only; the table of
+# columns that are moved together for differences (column_groups)
+ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC, GROUPS = range(11)
+N_TABLE = 11
 EULER, PRESCRIBED = -1, -2
 # control, in the room of Adams' past: of second-order equations alpha_m, alpha_f, beta, gamma; of first-order ones alpha_m,
 # gamma; factors of the local errors of q, u, x; whether steps have one size; whether

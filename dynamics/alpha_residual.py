@@ -23,6 +23,7 @@ from treemech.kinematics.kernel import (
     floats,
     floats2,
     ints,
+    ints2,
     kernel,
 )
 from treemech.kinematics.plan import (
@@ -42,6 +43,7 @@ from treemech.kinematics.views import (
 
 from .alpha_memory import (
     FOUND,
+    GROUPS,
     MATRICES,
     MOVE,
     MOVES,
@@ -49,6 +51,8 @@ from .alpha_memory import (
     NONHOLONOMIC,
     PRESCRIBED,
     RESIDUAL,
+    RESIDUALS,
+    RIGHT,
     START,
 )
 from .alpha_state import (
@@ -199,61 +203,53 @@ def gaps(loops, out):
 
 
 @kernel
-def _difference(method, table, n, t, amount, at, count, work, rhs, context):
-    """A column of the derivatives, at the address `at`: from the state in OUT, moved by an amount. A status."""
-    nq, ns, m, size, nu = sizes(table)
-    start, column = floats(row_of(table, n, START), size), floats(at, size)
-    multipliers = floats(row_of(table, n, MULTIPLIERS), m)
-    status = residual(method, table, n, t, work + 8 * n * OUT, work, multipliers, at, rhs, context)
-    count[EVALUATIONS] += 1
-    for i in range(size):
-        column[i] = (column[i] - start[i]) / amount
-    return status
-
-
-@kernel
 def _differences(method, table, n, t, h, y, count, work, rhs, context):
-    """Derivatives of the residual at y by q (along the speeds), u and x, by forward differences; a status."""
+    """Derivatives of the residual at y by q (along the speeds), u and x, by forward differences; a status.
+
+    Columns of a group (column_groups) are moved at the same time; prescribed ones stay zero.
+    """
     nq, ns, m, size, nu = sizes(table)
-    G = row_of(table, n, MATRICES)
+    G, head = floats2(row_of(table, n, MATRICES), nu + ns, size), ints(table[GROUPS], 2)
+    parts, part = head[1], ints(table[GROUPS] + 16, size)
+    members = ints2(table[GROUPS] + 8 * (2 + size), head[0], parts)
     out, step, moves = (
         floats(work + 8 * n * OUT, n),
         floats(row_of(table, n, MOVE), nu),
         ints(table[MOVES], nu),
     )
-    multipliers = floats(row_of(table, n, MULTIPLIERS), m)
+    multipliers, start = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, START), size)
+    found, amount = floats(row_of(table, n, RESIDUALS), size), floats(row_of(table, n, RIGHT), nu + ns)
     status = residual(
         method, table, n, t, address_of(y), work, multipliers, row_of(table, n, START), rhs, context
     )
     count[EVALUATIONS] += 1
-    for i in range(n):
-        out[i] = y[i]
-    for j in range(nu):
-        step[j] = 0.0
     for j in range(nu + ns):
-        k = j - nu if j >= nu else j  # of all speeds and states; first along the speeds, then they themselves
-        column = floats(G + 8 * size * j, size)
-        if k < nu and moves[k] == PRESCRIBED:
-            for i in range(size):
-                column[i] = 0.0
-            continue
-        if j < nu:
-            value = y[moves[j]] if moves[j] >= 0 else 1.0
-            step[j] = max(max(abs(value), abs(h * y[nq + j])), _SMALLEST) * sqrt(_EPSILON)
-            displace(table, y, step, out)
-            amount = step[j]
+        for i in range(size):
+            G[j, i] = 0.0
+    for g in range(head[0]):
+        for i in range(n):
+            out[i] = y[i]
+        for j in range(nu):
             step[j] = 0.0
-        else:
-            value = y[nq + k]
-            out[nq + k] = value + max(abs(value), _SMALLEST) * sqrt(_EPSILON)
-            amount = out[nq + k] - value
+        for c in range(parts):
+            j = members[g, c]
+            if j >= nu:
+                value = y[nq + j - nu]
+                out[nq + j - nu] = value + max(abs(value), _SMALLEST) * sqrt(_EPSILON)
+                amount[j] = out[nq + j - nu] - value
+            elif j >= 0:
+                value = y[moves[j]] if moves[j] >= 0 else 1.0
+                step[j] = max(max(abs(value), abs(h * y[nq + j])), _SMALLEST) * sqrt(_EPSILON)
+                amount[j] = step[j]
+        displace(table, y, step, out)
         if status == OK:
-            status = _difference(method, table, n, t, amount, G + 8 * size * j, count, work, rhs, context)
-        if j < nu:
-            for i in range(nq):
-                out[i] = y[i]
-        else:
-            out[nq + k] = y[nq + k]
+            at = row_of(table, n, RESIDUALS)
+            status = residual(method, table, n, t, work + 8 * n * OUT, work, multipliers, at, rhs, context)
+            count[EVALUATIONS] += 1
+        for i in range(size):
+            j = members[g, part[i]] if part[i] >= 0 else -1
+            if j >= 0:
+                G[j, i] = (found[i] - start[i]) / amount[j]
     return status
 
 

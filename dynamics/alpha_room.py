@@ -8,7 +8,9 @@ from treemech.topology import TreemechError
 
 from . import alpha_memory as m
 from . import native
+from .column_groups import residual_groups
 from .core import Core, data
+from .tree_room import has_jacobian
 
 RADIUS = 0.8  # spectral radius at infinity unless given
 
@@ -47,12 +49,14 @@ class AlphaRoom:
             moves,
             np.array([*turns, (0, 0, 0)], dtype=np.int64),
             np.array([*kept, 0], dtype=np.int64),
+            np.zeros(0, dtype=np.int64) if has_jacobian(core) else residual_groups(core),
         )
-        at_moves, at_turns, at_rows = (data(x) for x in self._arrays)
+        at_moves, at_turns, at_rows, at_groups = (data(x) for x in self._arrays)
         self.table = np.array(
             [
                 data(self.numbers), core.nq, core.nu, core.nx, count,
                 0 if loops is None else native.address("loop_residual"), at_moves, len(turns), at_turns, at_rows,
+                at_groups,
             ],
             dtype=np.int64,
         )  # fmt: skip

@@ -52,31 +52,53 @@ _C, _T, _TI, _SLOPES = (np.array(x) for x in (RADAU_C, RADAU_T, RADAU_T_INVERSE,
 
 
 @kernel
-def differences(n, m, t, h, y, atol, count, work, rhs, context):
+def differences(n, m, t, h, y, atol, count, work, rhs, groups, context):
     """Jacobian by forward differences, column by column; a status.
 
     A number moves by the square root of the rounding unit times its size: its value, what the step adds to it, its
-    tolerance, and never less than a thousandth of a unit, so that a coordinate at rest at zero moves as well.
+    tolerance, and never less than a thousandth of a unit, so that a coordinate at rest at zero moves as well. Numbers
+    of a group (column_groups; without a table each by itself) move at the same time.
     """
-    J, rate, out = work + 8 * n * MATRICES, floats(work + 8 * n * RATE, n), floats(work + 8 * n * OUT, n)
+    J, rate, out = (
+        floats2(work + 8 * n * MATRICES, m, n),
+        floats(work + 8 * n * RATE, n),
+        floats(work + 8 * n * OUT, n),
+    )
+    moved, head = floats(work + 8 * n * STAGE_RATES, n), ints(groups, 2 if groups != 0 else 0)
+    n_groups, parts = m, 1
+    if groups != 0:
+        n_groups, parts = head[0], head[1]
+    part = ints(groups + 16, n if groups != 0 else 0)
+    members = ints(groups + 8 * (2 + n), n_groups * parts if groups != 0 else 0)
     for i in range(n):
         out[i] = y[i]
     for j in range(m):
-        size = max(max(abs(y[j]), abs(h * rate[j])), max(atol[j], _SMALLEST))
-        out[j] = y[j] + (size if rate[j] >= 0.0 else -size) * sqrt(_EPSILON)
-        status = call_rhs(rhs, t, work + 8 * n * OUT, J + 8 * n * j, context)
+        for i in range(n):
+            J[j, i] = 0.0
+    for g in range(n_groups):
+        for c in range(parts):
+            j = g if groups == 0 else members[parts * g + c]
+            if j >= 0:
+                size = max(max(abs(y[j]), abs(h * rate[j])), max(atol[j], _SMALLEST))
+                out[j] = y[j] + (size if rate[j] >= 0.0 else -size) * sqrt(_EPSILON)
+        status = call_rhs(rhs, t, work + 8 * n * OUT, work + 8 * n * STAGE_RATES, context)
+        count[EVALUATIONS] += 1
         if status != OK:
             return status
-        column, inverse = floats(J + 8 * n * j, n), 1.0 / (out[j] - y[j])
         for i in range(m):
-            column[i] = (column[i] - rate[i]) * inverse
-        out[j] = y[j]
-    count[EVALUATIONS] += m
+            c = 0 if groups == 0 else part[i]
+            j = g if groups == 0 else members[parts * g + c] if c >= 0 else -1
+            if j >= 0:
+                J[j, i] = (moved[i] - rate[i]) / (out[j] - y[j])
+        for c in range(parts):
+            j = g if groups == 0 else members[parts * g + c]
+            if j >= 0:
+                out[j] = y[j]
     return np.int32(OK)
 
 
 @kernel
-def linearise(n, m, t, h, y, atol, count, work, rhs, jacobian, context):
+def linearise(n, m, t, h, y, atol, count, work, rhs, jacobian, groups, context):
     """The Jacobian at the state y, exact if there is an entry for it; a status.
 
     jacobian(t, y, J, context) fills J column by column, n numbers each: J[n j + i] = d rhs_i / d y_j.
@@ -84,7 +106,7 @@ def linearise(n, m, t, h, y, atol, count, work, rhs, jacobian, context):
     if jacobian != 0:
         status = call_rhs(jacobian, t, address_of(y), work + 8 * n * MATRICES, context)
     else:
-        status = differences(n, m, t, h, y, atol, count, work, rhs, context)
+        status = differences(n, m, t, h, y, atol, count, work, rhs, groups, context)
     count[JACOBIANS] += 1
     count[HAS_JACOBIAN] = 2
     return status

@@ -16,9 +16,11 @@ from treemech.kinematics.status import OK, STEP_TOO_SMALL
 from treemech.topology import TreemechError
 
 from . import native
+from .column_groups import state_groups
 from .core import Core, data
 from .integrator import SUNDIALS
 from .loop_plan import STAGED
+from .tree_room import TreeDerivatives, has_jacobian
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +41,15 @@ class RightHandSide:
         self.entry = native.entry("rhs" if core.loops is None else "loop_rhs")
         self.context = core.context_address if core.loops is None else data(core.loops.context)
         self.at, self.to = data(self.y), data(self.rate)
+        self.exact, groups = "", state_groups(core)
+        self.part, self.members = (
+            groups[2 : 2 + n],
+            groups[2 + n : -1].reshape(int(groups[0]), int(groups[1])),
+        )
+        if has_jacobian(core) and not core.n_audit:  # which has no rows for the audit
+            core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
+            core.jacobian_room.serve()
+            self.exact = "jacobian" if core.loops is None else "loop_jacobian"
         if core.loops is not None:
             if len(core.loops.plan.unilateral):
                 name = core.layout.chords.rows[core.loops.plan.unilateral[0]][0]
@@ -57,12 +68,27 @@ class RightHandSide:
         return self.rate.copy()
 
     def jacobian(self, t: float, y: Any) -> Floats:
-        """By forward differences. scipy's own enlarges the increment of a zero column without end."""
-        rate, J = self(t, y), np.zeros((len(y), len(y)))
-        for k in range(len(y)):
-            moved = np.array(y)
-            moved[k] += 1.5e-8 * max(abs(y[k]), 1e-3)
-            J[:, k] = (self(t, moved) - rate) / (moved[k] - y[k])
+        """The exact one where the core has it; else by forward differences, independent parts of the model moved together.
+
+        scipy's own differences enlarge the increment of a zero column without end.
+        """
+        n = len(self.y)
+        if self.exact:
+            self.y[:] = y
+            J = np.zeros((n, n))
+            status = native.entry(self.exact)(t, self.at, data(J), self.context)
+            if status != OK:
+                raise Failed(status)
+            return J.T
+        rate, J, steps = self(t, y), np.zeros((n, n)), 1.5e-8 * np.maximum(np.abs(y), 1e-3)
+        for members in self.members:
+            moved, columns = np.array(y), members[members >= 0]
+            moved[columns] += steps[columns]
+            change = self(t, moved) - rate
+            rows = np.flatnonzero(self.part >= 0)
+            rows = rows[members[self.part[rows]] >= 0]
+            columns = members[self.part[rows]]
+            J[rows, columns] = change[rows] / (moved - y)[columns]
         return J
 
 

@@ -74,6 +74,9 @@ class Integrator:
             )  # fmt: skip
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
+        self.groups: NDArray[np.int64] | None = (
+            None  # of numbers that are moved together for a Jacobian by differences
+        )
         self.alpha: AlphaRoom | None = None
         if METHODS.get(method, ("",))[0] == "alpha_integrate":
             if closure.stabilisation != "default":
@@ -94,13 +97,17 @@ class Integrator:
         self.integrate = native.entry("loop_integrate" if closed else self.loop)
         self.count[m.HAS_JACOBIAN] = -1
         if self.loop in ("radau_integrate", "alpha_integrate"):
-            from .tree_room import TreeDerivatives, has_jacobian  # explicit methods do without
+            from .column_groups import state_groups  # explicit methods do without
+            from .tree_room import TreeDerivatives, has_jacobian
 
             if has_jacobian(self.core):
                 self.core.jacobian_room = self.core.jacobian_room or TreeDerivatives(self.core, rough=True)
                 self.hooks[m.JACOBIAN] = self.core.jacobian_room.serve(
                     residual=self.loop == "alpha_integrate"
                 )
+            elif self.groups is None:
+                self.groups = state_groups(self.core)
+                self.hooks[m.GROUPS] = data(self.groups)
 
     def keep_step(self) -> None:
         """Steps of one size, max_step, without error control, where the method can (generalized-alpha)."""

@@ -28,6 +28,7 @@ from .step_memory import (
     END,
     EVALUATIONS,
     FACTORED_STEP,
+    GROUPS,
     HAS_JACOBIAN,
     HAS_PAST,
     JACOBIAN,
@@ -138,7 +139,9 @@ def radau_integrate(
                 monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
             status = OK
             if count[HAS_JACOBIAN] == 0:
-                status = linearise(n, m, t, h, y, atol, count, work, rhs, hooks[JACOBIAN], context)
+                status = linearise(
+                    n, m, t, h, y, atol, count, work, rhs, hooks[JACOBIAN], hooks[GROUPS], context
+                )
                 control[FACTORED_STEP] = 0.0
             iterations, rate = 0, 0.0
             if status == OK:

@@ -202,6 +202,13 @@ def _world_load(plan, loops, W, Z, c, turned, force, moment, out):
 
 
 @kernel
+def _clear(a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] = 0.0
+
+
+@kernel
 def row_derivatives(plan, loops, W, S, t, table_):
     """All rows, columns in regular order, at the addresses of the table of rows (derivative_plan); a status.
 
@@ -214,14 +221,11 @@ def row_derivatives(plan, loops, W, S, t, table_):
     z = table_[ROOM_OF_ALL] + 8 * n_bodies * N_DERIVATIVE_BODY
     Z = floats2(z, N_COMPONENTS, nu)
     own = z + 8 * ((N_COMPONENTS + 2) * nu + HINGE_SCRATCH)
-    loads_q, room = floats2(table[LOADS_Q], nu, nu), table[ROOM_OF_ROWS]
-    for k in range(nu):
-        for d in range(nu):
-            loads_q[k, d] = 0.0
-    for k in range(m * nu):
-        floats(table[VELOCITY_Q], m * nu)[k] = 0.0
-        floats(table[BIAS_Q], m * nu)[k] = 0.0
-        floats(table[BIAS_U], m * nu)[k] = 0.0
+    loads_q, room, path = floats2(table[LOADS_Q], nu, nu), table[ROOM_OF_ROWS], chord_paths(loops)
+    _clear(loads_q)
+    _clear(floats2(table[VELOCITY_Q], m, nu))
+    _clear(floats2(table[BIAS_Q], m, nu))
+    _clear(floats2(table[BIAS_U], m, nu))
     for c in range(chord.shape[0]):
         kind, first, count = chord[c, KIND], chord[c, PATH_START], chord[c, N_ROWS]
         if kind == COUPLING:
@@ -246,7 +250,6 @@ def row_derivatives(plan, loops, W, S, t, table_):
             _plain_rows(plan, loops, c, table, D)
         force, moment = _load(plan, loops, c, table, local, by_address)
         load_derivatives(plan, loops, W, S, c, relative, force, moment, own, turned, by)
-        path = chord_paths(loops)
         for j in range(n):
             for k in range(n):
                 loads_q[path[first + k, SPEED], path[first + j, SPEED]] += by[j, k]

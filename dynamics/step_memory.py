@@ -17,9 +17,10 @@ ORDER, STEADY, N_PAST, STARTING = range(12, 16)
 N_COUNT = 16
 # hooks (int64): entries that project a state and an error, the address of the monitor, rank if rows are selected,
 # whether to stop at a singular position, the entry that says which chord switches; the entry that gives the Jacobian; the
-# entry by which elements write down what they must remember, and its context; the table of generalized-alpha (alpha_memory)
-PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH, JACOBIAN, REMEMBER, REMEMBERING, ALPHA = range(10)
-N_HOOKS = 10
+# entry by which elements write down what they must remember, and its context; the table of generalized-alpha (alpha_memory);
+# the table of numbers that are moved together for a Jacobian by differences (column_groups), or 0
+PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH, JACOBIAN, REMEMBER, REMEMBERING, ALPHA, GROUPS = range(11)
+N_HOOKS = 11
 # work: rows of n doubles: 16 stages, new state, two errors, another state, 8 of dense output, an output; with chords
 # room for the stages of another step
 NEW, E5, E3, OLD, DENSE, OUT = 16, 17, 18, 19, 20, 28
