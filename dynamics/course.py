@@ -321,24 +321,30 @@ class Course:
         """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
         run = self.run
         t, before, nq = run.t, run.y.copy(), self.core.nq
-        ends = search.ends(event)
-        search.counts[event] += 1
+        came: tuple[tuple[int, int | None], ...] = ((event, None),)
         if search.watched.acts[event]:
             with self.memory.aside():
                 change = search.watched.act(event, t, before.copy())
             run.y[:] = change.y
+            came = ((event, change.rests), *change.others)
             if not np.array_equal(change.y[:nq], before[:nq]):
                 run.choose_rows()
-            if change.rests is not None and change.rests >= 0:
-                self.switched.append(run.switch(change.rests))
-            with self.memory.aside():
-                left = search.watched.value(event, t, run.y)
-            if search.acted(event, t, left, floor) or change.rests == -1:
-                self.stuck_at, self.done = event, True
+            for _, chord in came:
+                if chord is not None and chord >= 0:
+                    self.switched.append(run.switch(chord))
+        for one, chord in came:
+            ends = search.ends(one)
+            search.counts[one] += 1
+            if search.watched.acts[one]:
+                with self.memory.aside():
+                    left = search.watched.value(one, t, run.y)
+                if search.acted(one, t, left, floor) or chord == -1:
+                    self.stuck_at, self.done = one, True
+            self.happened.append(Occurrence(one, t, before, run.y.copy(), False))
+            if ends:
+                self.ended_by, self.done = one, True
+        if search.watched.acts[event]:
             self._write_jump()
-        self.happened.append(Occurrence(event, t, before, run.y.copy(), False))
-        if ends:
-            self.ended_by, self.done = event, True
         if not self.done:
             run.aim(t, self.legs[self.leg][1])
             self._jumped(t)

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 SAMPLES = 6  # of the sign within a step, its end included
 _EARLY = 20  # more of them in the first step after an action, each half as late as the next: it may rebound and come back
+_GOLDEN, _SECTIONS = (
+    0.5 * (5.0**0.5 - 1.0),
+    16,
+)  # to find where a function turns: to 1e-3 of the time between samples
 _MOST, _INSTANT = 20, 1e-9  # so many actions of one event within this part of the time span do not end
 
 
@@ -36,10 +40,14 @@ class Watched(Protocol):
 
 
 class Change(NamedTuple):
-    """State after an action; where it comes to rest the unilateral chord, counted among them, that holds, or -1: none."""
+    """State after an action; where it comes to rest the unilateral chord, counted among them, that holds, or -1: none.
+
+    `others`: events that came in the same instant and whose actions are part of this one, each with where it rests.
+    """
 
     y: Floats
     rests: int | None = None
+    others: tuple[tuple[int, int | None], ...] = ()
 
 
 class Crossing(NamedTuple):
@@ -103,26 +111,75 @@ class Search:
             times = np.concatenate(
                 (nodes[0] + (times[0] - nodes[0]) * 0.5 ** np.arange(_EARLY, 0, -1), times)
             )
+        times = np.concatenate((nodes[:1], times))
         values = self.watched.values(times, path(times))
         found = []
         for event, direction in enumerate(self.watched.directions):
-            column = values[:, event]
-            sign, before = (
-                _signs(column, max(self.watched.slacks[event], self.floors[event])),
-                self.signs[event],
-            )
-            for i in np.flatnonzero(sign):
+            slack, before = max(self.watched.slacks[event], self.floors[event]), self.signs[event]
+            instants, column = self._with_turns(event, path, times, values[:, event], slack)
+            sign = _signs(column, slack)
+            for i in np.flatnonzero(sign[1:]) + 1:
                 if before == 0:
-                    found.append(Crossing(float(times[i]), event, int(sign[i]), False))
+                    found.append(Crossing(float(instants[i]), event, int(sign[i]), False))
                 elif sign[i] != before:
-                    low = float(times[i - 1] if i else nodes[0])
                     t = self._locate(
-                        event, path, low, float(times[i]), float(column[i - 1]) if i else np.nan, column[i]
+                        event,
+                        path,
+                        float(instants[i - 1]),
+                        float(instants[i]),
+                        float(column[i - 1]),
+                        column[i],
                     )
                     found.append(Crossing(t, event, int(sign[i]), direction in (0, sign[i])))
                 before = sign[i]
         ahead = 1.0 if nodes[-1] >= nodes[0] else -1.0
         return sorted(found, key=lambda c: ahead * c.t)
+
+    def _with_turns(
+        self, event: int, path: Path, times: Floats, column: Floats, slack: float
+    ) -> tuple[Floats, Floats]:
+        """Samples of a function, and one more wherever it takes the other sign and comes back between two of them.
+
+        Where it is nearer to zero than before and after, by as much as it is away from it, its nearest point is sought by golden
+        sections: balls that pass through each other between two samples meet.
+        """
+        sign, size, more = _signs(column, slack), np.abs(column), list[tuple[float, float]]()
+        alike = (sign[1:-1] != 0) & (sign[:-2] == sign[1:-1]) & (sign[1:-1] == sign[2:])
+        drop = np.maximum(size[:-2], size[2:]) - size[1:-1]
+        turns = alike & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]) & (size[1:-1] <= drop)
+        for i in (np.flatnonzero(turns) + 1).tolist():
+            found = self._beyond(event, path, float(times[i - 1]), float(times[i + 1]), int(sign[i]), slack)
+            if found is not None:
+                more.append(found)
+        if not more:
+            return times, column
+        instants = np.concatenate((times, [t for t, _ in more]))
+        order = np.argsort(instants if times[-1] >= times[0] else -instants, kind="stable")
+        return instants[order], np.concatenate((column, [value for _, value in more]))[order]
+
+    def _beyond(
+        self, event: int, path: Path, a: float, b: float, sign: int, slack: float
+    ) -> tuple[float, float] | None:
+        """A time between a and b, where the function has one sign, at which it has the other, and its value; if there is one."""
+
+        def value(t: float) -> float:
+            return self.watched.value(event, t, path(np.array([t]))[0])
+
+        low, high = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+        at_low, at_high = value(low), value(high)
+        for _ in range(_SECTIONS):
+            for t, v in ((low, at_low), (high, at_high)):
+                if sign * v < -slack:
+                    return t, v
+            if sign * at_low < sign * at_high:
+                b, high, at_high = high, low, at_low
+                low = b - _GOLDEN * (b - a)
+                at_low = value(low)
+            else:
+                a, low, at_low = low, high, at_high
+                high = a + _GOLDEN * (b - a)
+                at_high = value(high)
+        return None
 
     def _locate(self, event: int, path: Path, a: float, b: float, at_a: float, at_b: float) -> float:
         """Where the function takes the sign it has at b and has not at a: to rounding.
@@ -130,8 +187,6 @@ class Search:
         By the Illinois rule, every third time by halving the interval.
         """
         sign, side = np.sign(at_b), 0
-        if np.isnan(at_a):
-            at_a = self.watched.value(event, a, path(np.array([a]))[0])
         weight_a = weight_b = 1.0
         for k in range(200):
             least = 2.0 * np.spacing(max(abs(a), abs(b)))

@@ -245,22 +245,27 @@ class ForeignCourse:
     def _fire(self, search: Search, event: int, floor: float = 0.0) -> None:
         """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
         t, before, nq = self.t, self.y.copy(), self.core.nq
-        ends = search.ends(event)
-        search.counts[event] += 1
+        came: tuple[tuple[int, int | None], ...] = ((event, None),)
         if search.watched.acts[event]:
             with self._aside():
                 change = search.watched.act(event, t, before.copy())
             self.y = change.y.copy()
+            came = ((event, change.rests), *change.others)
             if self.core.loops is not None and not np.array_equal(self.y[:nq], before[:nq]):
                 self._choose_rows()
-            with self._aside():
-                left = search.watched.value(event, t, self.y)
-            if search.acted(event, t, left, floor) or change.rests is not None:
-                self.stuck_at, self.done = event, True
+        for one, rests in came:
+            ends = search.ends(one)
+            search.counts[one] += 1
+            if search.watched.acts[one]:
+                with self._aside():
+                    left = search.watched.value(one, t, self.y)
+                if search.acted(one, t, left, floor) or rests is not None:
+                    self.stuck_at, self.done = one, True
+            self.happened.append(Occurrence(one, t, before, self.y.copy(), False))
+            if ends:
+                self.ended_by, self.done = one, True
+        if search.watched.acts[event]:
             self._write_jump()
-        self.happened.append(Occurrence(event, t, before, self.y.copy(), False))
-        if ends:
-            self.ended_by, self.done = event, True
         if not self.done:
             self._jumped(t)
 

@@ -36,6 +36,19 @@ def free_speeds(core: Core) -> NDArray[np.bool_]:
     return free
 
 
+def answers(
+    core: Core, t: float, q: Floats, rows: Floats, now: Constraints, free: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Changes of the speeds by unit impulses on rows (nu, k), constraints holding; and what these need to hold by themselves."""
+    A, B, P = core.mass_matrix(t, q)[np.ix_(free, free)], rows[:, free], now.partials[:, free]
+    by_rows, by_constraints = np.linalg.solve(A, B.T), np.linalg.solve(A, P.T)
+    found, kept = np.zeros((core.nu, len(rows))), np.zeros(core.nu)
+    share = np.linalg.lstsq(P @ by_constraints, np.column_stack((P @ by_rows, now.velocity)), rcond=1e-10)[0]
+    found[free] = by_rows - by_constraints @ share[:, :-1]
+    kept[free] = -by_constraints @ share[:, -1]
+    return found, kept
+
+
 def impulse(
     core: Core, t: float, q: Floats, u: Floats, rows: Floats, change: Floats, free: NDArray[np.bool_]
 ) -> Impulse:

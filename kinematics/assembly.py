@@ -76,6 +76,11 @@ def close_positions(
             best = found
     assert best is not None
     name, gap = worst_row(rows, best.residual)
+    if not np.isfinite(gap):
+        raise ConvergenceError(
+            f"{name!r} has no finite equations where the search starts, nor next to it: its ends are in a position it cannot be in "
+            "(points that coincide, a disk that lies flat). Give another guess, or turn the base of one of its ends."
+        )
     message = (
         f"the chain does not close at {name!r}: the nearest approach leaves a gap of {gap:.3g} (m, rad). "
     )
@@ -104,6 +109,9 @@ def nearest(
         if size < _ROUNDOFF * scale:
             break
         P = now.partials * free
+        lost = ~(np.isfinite(now.residual) & np.all(np.isfinite(P), axis=1))
+        if np.any(lost):  # only where it starts: no step leads to such a place
+            return Nearest(q, np.where(lost, np.inf, now.residual))
         step = -np.asarray(np.linalg.lstsq(P, now.residual, rcond=1e-10)[0], dtype=np.float64)
         largest = float(np.max(np.abs(step), initial=0.0))
         step *= min(1.0, 0.5 / largest) if largest > 0.0 else 1.0

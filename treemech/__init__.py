@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path as _Path
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 _here = _Path(__file__).parent
@@ -65,7 +66,7 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted([*_NAMES, *_elements(), "__version__"])
     if name not in _NAMES and (name.startswith("_") or name not in _elements()):
-        raise AttributeError(f"module 'treemech' has no attribute {name!r}")
+        raise AttributeError(f"module 'treemech' has no attribute {name!r}", name=name, obj=modules[__name__])
     source = _NAMES.get(name, "elements")
     module = import_module(f".{source}", __name__)
     value = module if source.endswith("." + name) and not hasattr(module, name) else getattr(module, name)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .atomic import atomic
+
 Array = NDArray[np.float64]
 
 MAX_FRAMES = 2000
@@ -377,11 +379,6 @@ def _script_json(data: Mapping[str, Any]) -> str:
 
 
 def _write_whole(path: Path, content: bytes) -> Path:
-    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with atomic(path) as stream:
+        stream.write(content)
     return path

@@ -18,6 +18,7 @@ from .run import Results, Run
 from .state import State
 
 if TYPE_CHECKING:
+    from .impact import Contact
     from .mechanism import Mechanism
 
 Floats = NDArray[np.float64]
@@ -109,11 +110,9 @@ class Bound(NamedTuple):
     values: Callable[["Look"], Floats]
     direction: int
     action: Callable[[float, State], Any] | None
-    # where the action leads to no motion: the unilateral chord that holds from then on, or -1: none can
-    rests: Callable[[float, State], int | None] | None = None
+    contact: "Contact | None" = None  # of an impact, whose action is the blow
     side: int = 0  # the sign it has unless it shows another one
     slack: float = 0.0  # values that are no larger show no sign
-    closing: Callable[[State], bool] | None = None  # whether its value goes away from that side
 
 
 class Look:
@@ -261,10 +260,10 @@ class Watch:
         """What has come before the start would never come: a gap that is closed already, and closes further."""
         (state,) = Look(self.mech, np.array([t]), y[None]).states()
         for k, bound in enumerate(self.bound):
-            if bound.closing is None:
+            if bound.contact is None:
                 continue
             width = self.value(k, t, y)
-            if width < -bound.slack and bound.closing(state):
+            if width < -bound.slack and bound.contact.closing(state):
                 raise ElementError(
                     f"{self.names[k]!r}: the start at t = {t:.6g} s is beyond it by {-width:.3g} (m, rad) and nothing would stop "
                     "it. Start before it, or move the limit."
@@ -300,6 +299,8 @@ class Watch:
         for numbers in (state.q, state.u, state.x, state.memory):
             numbers.flags.writeable = False  # who writes here expects a change
         self.mech.core.chord_work.q[:] = look.rest.cut[0]
+        if bound.contact is not None:
+            return self._blow(event, look, state)
         assert bound.action is not None
         try:
             given = bound.action(t, state)
@@ -307,14 +308,32 @@ class Watch:
             raise
         except Exception as error:
             raise _failed(f"the action of event {name!r}", t, error) from error
-        rests = None if bound.rests is None else bound.rests(t, state)
         if given is None:
-            return Change(y, rests)
+            return Change(y)
         try:
             new, held = changed_state(self.mech, state, given)
-            return Change(reassembled(self.mech, t, y, state, new, held), rests)
+            return Change(reassembled(self.mech, t, y, state, new, held))
         except TreemechError as error:
             raise ElementError(f"the action of event {name!r} at t = {t:.6g} s: {error}") from error
+
+    def _blow(self, event: int, look: "Look", state: State) -> Change:
+        """Impacts of one instant: this one, and all others whose gaps are closed and close further."""
+        from .impact import INSTANT, blow, struck
+
+        t, y, name = float(look.t[0]), look.y[0], self.names[event]
+        known = {k: bound.contact for k, bound in enumerate(self.bound) if bound.contact is not None}
+        first = known.pop(event)
+        try:
+            closed = {k: c for k, c in known.items() if abs(self._values(k, look)[0]) <= INSTANT}
+            others = struck(first, closed, state)
+            u, (rests, *more) = blow(self.mech, t, state, [first, *(closed[k] for k in others)])
+            came = tuple(zip(others, more, strict=True))
+            if u is None:
+                return Change(y, rests, came)
+            new = State(t, state.q, u, state.x, state.memory, coordinates=self.mech.lagrange)
+            return Change(reassembled(self.mech, t, y, state, new, {"q": {}, "u": {}}), rests, came)
+        except TreemechError as error:
+            raise ElementError(f"impact {name!r} at t = {t:.6g} s: {error}") from error
 
     def points(self, happened: Sequence[Occurrence]) -> "list[EventPoints]":
         """What came, event by event."""

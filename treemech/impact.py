@@ -1,22 +1,23 @@
 """Impacts: a gap closes, and the speeds jump by impulses (Newton's law of restitution)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics import core as columns
-from treemech.dynamics.impulse import free_speeds, holding, impulse
+from treemech.dynamics.blows import blows
+from treemech.dynamics.impulse import answers, free_speeds, holding, impulse
 from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
 from treemech.kinematics.chord_plan import VELOCITY as ROW_VELOCITY
 from treemech.topology import Attachment, Body, ElementError, TopologyError, as_vector, unknown
 
-from .assembly import not_cut
+from .assembly import cut_partials
 from .events import Bound, Event, Look
-from .model_info import rotations
+from .model_info import ChordInfo, HingeInfo, rotations
 from .run import BodyMotion
 from .state import State
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 Floats = NDArray[np.float64]
+INSTANT = 1e-9  # [m, rad] a gap less open by this is closed together with another one
+_SOME = 1e-9  # part of the rate of the gap that closes: a rate of another one beyond rounding
 _TOUCH = 1e-13  # [m, rad] a gap less open by this is still none: what rests there must not fall through by rounding
 
 
@@ -44,8 +47,8 @@ class Impact(Event):
 
         A (u+ - u-) = J^T L + P^T l      v+ = -restitution v-      P u+ + P0 = 0
 
-    Prescribed speeds stay. Constraints that hold go on holding; other gaps that are closed at that instant have blows of their
-    own, one after the other. A rebound slower than `at_rest` [m/s or rad/s] is none: the unilateral constraint holds from then
+    Prescribed speeds stay. Constraints that hold go on holding. Gaps that close at the same instant are struck together, with
+    impulses that can only push (dynamics.blows); one that closes by the blow has its own in the same instant, after it. A rebound slower than `at_rest` [m/s or rad/s] is none: the unilateral constraint holds from then
     on; where there is none the run ends, for nothing would keep the gap closed.
     """
 
@@ -72,7 +75,7 @@ class Impact(Event):
         name: str = "",
         terminal: bool | int = False,
     ) -> "Impact":
-        """A coordinate, "A" or "A[1]", meets a hard stop: its upper or its lower limit."""
+        """A coordinate, "A" or "A[1]", of a cut hinge too, meets a hard stop: its upper or its lower limit."""
         if (upper is None) == (lower is None):
             raise ElementError(f"impact at a limit of {hinge!r}: give upper= or lower=, one of them.")
         sign = -1.0 if upper is not None else 1.0
@@ -160,33 +163,81 @@ class Impact(Event):
             raise ElementError("an impact is made by Impact.at_limit, Impact.between or Impact.of.")
         if ahead < 0.0 and self.restitution == 0.0:
             raise ElementError(f"{self.name!r} has no restitution: nobody knows what was before it.")
-        gap, back = self.gap(mech), self.restitution if ahead > 0.0 else 1.0 / self.restitution
+        back = self.restitution if ahead > 0.0 else 1.0 / self.restitution
+        contact = Contact(self.name, self.gap(mech), back, ahead, self.at_rest)
+        return Bound(contact.gap.width, -1, _strike, contact, side=1, slack=_TOUCH)
 
-        def weak(rate: float) -> bool:
-            return ahead * rate <= 0.0 and back * abs(rate) <= self.at_rest
 
-        def blow(t: float, state: State) -> State | None:
-            J, rate = gap.rate(state)
-            if not ahead * rate < 0.0 or (gap.chord >= 0 and weak(rate)):
-                return None
-            now = holding(mech.core, t, state.q, state.u)
-            found = impulse(
-                mech.core, t, state.q, state.u, np.vstack((J, now.partials)),
-                np.concatenate(([-(1.0 + back) * rate], -now.velocity)), free_speeds(mech.core),
-            )  # fmt: skip
-            if abs(found.missing[0]) > 1e-6 * abs(rate):
-                raise ElementError(
-                    f"{self.name!r} cannot rebound: prescribed motions and closed chains drive it on."
-                )
-            return State(t, state.q, found.u, state.x, state.memory, coordinates=mech.lagrange)
+class Contact(NamedTuple):
+    """An impact of one mechanism: its gap, how much of its rate comes back, forwards or (ahead < 0) backwards in time."""
 
-        def rests(t: float, state: State) -> int | None:
-            return gap.chord if weak(gap.rate(state)[1]) else None
+    name: str
+    gap: Gap
+    back: float
+    ahead: float
+    at_rest: float
 
-        def closing(state: State) -> bool:
-            return ahead * gap.rate(state)[1] <= 0.0
+    def weak(self, rate: float) -> bool:
+        """Whether a gap with this rate comes to rest."""
+        return self.ahead * rate <= 0.0 and self.back * abs(rate) <= self.at_rest
 
-        return Bound(gap.width, -1, blow, rests, side=1, slack=_TOUCH, closing=closing)
+    def closing(self, state: State) -> bool:
+        return self.ahead * self.gap.rate(state)[1] <= 0.0
+
+
+def struck(first: Contact, others: Mapping[int, Contact], state: State) -> list[int]:
+    """Which others of the gaps that are closed take part in a blow: those that close, and not by rounding alone.
+
+    One that does not close yet waits: the blow may make it close, and then it has one of its own in the same instant. So an
+    impulse runs through a row of balls that touch.
+    """
+    least = _SOME * abs(first.gap.rate(state)[1])
+    return [k for k, c in others.items() if c.ahead * c.gap.rate(state)[1] < -least]
+
+
+def blow(
+    mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact]
+) -> tuple[Floats | None, list[int | None]]:
+    """Speeds after a blow of all these contacts at once (None: as before it), and where each of them comes to rest.
+
+    That is the unilateral chord that holds it closed from then on, or -1: nothing would.
+    """
+    rows, rates = zip(*(c.gap.rate(state) for c in contacts), strict=True)
+    rests = [c.gap.chord if c.weak(rate) else None for c, rate in zip(contacts, rates, strict=True)]
+    first = contacts[0]
+    if not first.ahead * rates[0] < 0.0:
+        return None, rests
+    now, free = holding(mech.core, t, state.q, state.u), free_speeds(mech.core)
+    if len(contacts) == 1:
+        if rests[0] is not None and rests[0] >= 0:
+            return None, rests
+        change = np.concatenate(([-(1.0 + first.back) * rates[0]], -now.velocity))
+        found = impulse(mech.core, t, state.q, state.u, np.vstack((rows[0], now.partials)), change, free)
+        _refuse_driven(first, found.missing[0], rates[0])
+        return found.u, rests
+    J, v = first.ahead * np.array(rows), first.ahead * np.array(rates)
+    back = np.array(
+        [0.0 if k is not None and k >= 0 else c.back for c, k in zip(contacts, rests, strict=True)]
+    )
+    answer, kept = answers(mech.core, t, state.q, J, now, free)
+    together = blows(J @ answer, v + J @ kept, back)
+    for c, missing, rate in zip(contacts, together.missing, rates, strict=True):
+        _refuse_driven(c, missing, rate)
+    u = state.u + kept + answer @ together.impulses
+    apart = first.ahead * (np.array(rows) @ (u - state.u) + np.array(rates))
+    slow = [abs(rate) <= c.at_rest for c, rate in zip(contacts, apart, strict=True)]
+    return u, [k if still else None for k, still in zip(rests, slow, strict=True)]
+
+
+def _refuse_driven(contact: Contact, missing: float, rate: float) -> None:
+    if abs(missing) > 1e-6 * abs(rate):
+        raise ElementError(
+            f"{contact.name!r} cannot rebound: prescribed motions and closed chains drive it on."
+        )
+
+
+def _strike(t: float, state: State) -> None:
+    raise AssertionError("an impact is struck with all others of its instant")
 
 
 def _never(t: float, state: State) -> float:
@@ -204,20 +255,42 @@ def _finite(given: Any, what: str) -> float:
 
 
 def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
-    known = {h.name: h for h in mech.info.hinges}
+    cut = {c.name: c for c in mech.info.chords if c.nq}
+    known: dict[str, HingeInfo | ChordInfo] = {h.name: h for h in mech.info.hinges} | cut
     place = re.fullmatch(r"(.+)\[(-?\w*)\]", hinge)
     name, index = (place[1], place[2]) if place is not None and hinge not in known else (hinge, "0")
-    not_cut(mech, [name])
     if name not in known:
-        raise TopologyError(f"impact at a limit: {unknown('hinge of the tree', name, known)}")
+        raise TopologyError(f"impact at a limit: {unknown('hinge', name, known)}")
     info, k = known[name], int(index) if index.isdecimal() else -1
     if not 0 <= k < info.nq or info.nq != info.nu:
         raise ElementError(
             f"impact at a limit of {hinge!r}: wanted one of its {info.nu} coordinates that is no attitude."
         )
+    if name in cut:
+        return _cut_gap(mech, info.q + k, info.u + k, limit, sign)
     J = np.zeros(mech.nu)
     J[info.u + k] = sign
     return Gap(lambda look: sign * (look.q[:, info.q + k] - limit), lambda state: (J, float(J @ state.u)))
+
+
+def _cut_gap(mech: "Mechanism", q: int, u: int, limit: float, sign: float) -> Gap:
+    """Of a coordinate of a cut hinge, which follows from those of the tree: u_c = V u + ..."""
+    core = mech.core
+
+    def width(look: Look) -> Floats:
+        found = []
+        for t, own, speeds, cut in zip(look.t.tolist(), look.q, look.u, look.rest.cut, strict=True):
+            core.chord_work.q[:] = cut
+            core.constraints(t, own, speeds)
+            found.append(sign * (core.chord_work.q[q] - limit))
+        return np.array(found)
+
+    def rate(state: State) -> tuple[Floats, float]:
+        core.constraints(state.t, state.q, state.u)
+        now = sign * float(core.chord_work.u[u])
+        return sign * cut_partials(core, state.t, state.q)[u], now
+
+    return Gap(width, rate)
 
 
 def _point_gap(

@@ -219,7 +219,7 @@ class Mechanism(Simulation, Analyses):
         t: float = 0.0,
         fix: Mapping[str, Any] | None = None,
         guess: Mapping[str, Any] | None = None,
-        poses: Mapping[str, Any] | None = None,
+        poses: Mapping[Any, Any] | None = None,
         rates: Mapping[str, Any] | None = None,
         states: Mapping[str, Any] | None = None,
         weights: Mapping[str, Any] | None = None,
@@ -228,7 +228,7 @@ class Mechanism(Simulation, Analyses):
         """A consistent state: positions (KSP/0), then velocities (KSP/1).
 
         In a tree every position is consistent, so `fix` and `guess` are taken as they are; `poses` of bodies,
-        by name, become hinge coordinates where both bodies of a hinge are given (the ground always is). With
+        given themselves or by name, become hinge coordinates where both bodies of a hinge are given (the ground always is). With
         closed chains `fix` and `rates` hold (cut hinges too), the rest is found next to `guess`. A rate may also be
         that of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, None for what is free. `states` gives states of elements
         by name; of those not given, the ones an element calls ``settled`` start in equilibrium.
@@ -270,6 +270,11 @@ class Mechanism(Simulation, Analyses):
         """Degrees of freedom by rank (8.2), redundant rows, singular directions and suitable coordinates by name."""
         free, nonholonomic = self._free({}), self._nonholonomic()
         P = self.constraints(state).partials
+        for k in np.flatnonzero(~np.all(np.isfinite(P), axis=1))[:1]:
+            raise SingularError(
+                f"{self.core.layout.chords.rows[k][0]!r} has no finite equations in this position: its ends cannot be as they are. "
+                "Make the state with mech.assemble(...)."
+            )
         regular = regular_rank(
             self.lagrange, self._holonomic(state.t), state.q, free, ~nonholonomic, self._scale()
         )
@@ -303,11 +308,12 @@ class Mechanism(Simulation, Analyses):
             )
         return self.core.constraints(t, q, u)
 
-    def _from_poses(self, t: float, poses: Mapping[str, Any], guess: Mapping[str, Any]) -> dict[str, Any]:
+    def _from_poses(self, t: float, poses: Mapping[Any, Any], guess: Mapping[str, Any]) -> dict[str, Any]:
         """Hinge coordinates that bring the bodies to given poses."""
         names = [body.name for body in self.tree.bodies]
         known: dict[str, tuple[Floats, Floats]] = {"ground": (np.zeros(3), np.eye(3))}
-        for name, pose in poses.items():
+        for given, pose in poses.items():
+            name = given.name if isinstance(given, Body) else given
             if name not in names:
                 raise TopologyError(unknown("body", name, names))
             known[name] = as_pose(pose, f"pose of body {name!r}")
@@ -343,6 +349,10 @@ class Mechanism(Simulation, Analyses):
             return state.t, state.q, state.u
         if isinstance(state, tuple) and len(state) in (2, 3):
             t, q, u = (0.0, *state) if len(state) == 2 else state
+            if np.shape(q) != (self.nq,) or np.shape(u) != (self.nu,):  # which would be broadcast
+                raise ElementError(
+                    f"{what}: q, u have shapes {np.shape(q)}, {np.shape(u)}; wanted ({self.nq},), ({self.nu},)."
+                )
             return t, q, u
         raise ElementError(
             f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u)."
@@ -351,10 +361,6 @@ class Mechanism(Simulation, Analyses):
     def _rows(self, state: State | tuple[Any, ...], what: str) -> tuple[Floats, Floats, Floats]:
         t, q, u = self._unpack(state, what)
         q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
-        if q.shape != (self.nq,) or u.shape != (self.nu,):
-            raise ElementError(
-                f"{what}: q, u have shapes {q.shape}, {u.shape}; wanted ({self.nq},), ({self.nu},)."
-            )
         return np.array([float(t)]), q[None], u[None]
 
     def _loads(self, loads: Any) -> Floats | None:
@@ -445,7 +451,7 @@ class Mechanism(Simulation, Analyses):
 
     def momentum(self, state: State | tuple[Any, ...]) -> Momentum:
         """Momentum and angular momentum about the world origin."""
-        trace = self._trace(state, None)[0][0]
+        trace = self._trace(state, None, "momentum")[0][0]
         linear, angular = np.zeros(3), np.zeros(3)
         for row, body in zip(trace[1:], self.tree.bodies[1:], strict=True):
             R = row[columns.ROTATION].reshape(3, 3)
@@ -503,8 +509,10 @@ class Mechanism(Simulation, Analyses):
         arm = z.rotation[number - 1] @ place.offset
         return np.vstack((block[:, :3].T + np.cross(block[:, 3:], arm).T, block[:, 3:].T))
 
-    def _trace(self, state: State | tuple[Any, ...], ud: Floats | None) -> tuple[Floats, Floats]:
-        t, q, u = self._rows(state, "energy")
+    def _trace(
+        self, state: State | tuple[Any, ...], ud: Floats | None, what: str = "energy"
+    ) -> tuple[Floats, Floats]:
+        t, q, u = self._rows(state, what)
         return self.core.trace(t, q, u, np.zeros((1, self.nu)) if ud is None else ud)
 
     def _results(

@@ -177,6 +177,10 @@ class Simulation:
             raise TreemechError(
                 "dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both."
             )
+        if not callable(progress) and not isinstance(progress, (bool, np.bool_)):
+            raise TreemechError(
+                f"progress is {progress!r}; wanted True, False or a function of the fraction done."
+            )
         bar = ProgressBar(mech.name) if progress is True else None
         breaks = tuple(b for signal in mech.core.layout.signals for b in signal.breaks)
         mech.core.audit(audit)

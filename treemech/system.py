@@ -29,7 +29,7 @@ from treemech.topology.declared import mapped, remade
 
 from .composite import Composite
 from .journal import Journal, recorded
-from .measures import Measure, as_measure
+from .measures import Measure, as_measure, check_owner
 from .mechanism import Mechanism
 from .parameters import Origin
 from .wiring import Controller, ElementHandle, Wiring
@@ -145,6 +145,11 @@ class System(Journal):
             raise ElementError(f"connection {name!r}: {element.kind} takes no inputs and no reaction_of.")
         hinge = isinstance(element, Hinge)
         what = f"{'hinge' if hinge else 'constraint'} {name!r}"
+        if isinstance(element, AxialHinge):
+            try:
+                element.base()
+            except ElementError as error:
+                raise ElementError(f"{what}: {error}") from None
         attachments = tuple(self._attachment(end, f"connection {name!r}") for end in ends)
         if len(attachments) != 2:
             raise TopologyError(f"{what} has {len(attachments)} ends; wanted 2: the bodies it joins.")
@@ -380,6 +385,8 @@ class System(Journal):
         )
         mech = Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
         mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
+        for measure in self.wiring.measures.values():
+            check_owner(mech.info, measure)
         return mech
 
     # ------------------------------------------------------------ files

@@ -323,3 +323,65 @@ def test_files_in_directories_that_are_not_there(system, tmp_path):
     with refused(IsADirectoryError, "folder.json", "directory"):
         system.save(tmp_path / "folder.json")
     assert [p.name for p in tmp_path.iterdir()] == ["folder.json"]
+
+
+def test_numbers_of_another_size_are_not_stretched(mech):
+    for analysis in (mech.forward_dynamics, mech.energy, mech.mass_matrix):
+        with refused(tm.ElementError, r"shapes \(1,\), \(1,\)", r"wanted \(3,\), \(3,\)"):
+            analysis((0.0, [1.0], [2.0]))
+
+
+def test_an_axis_that_is_none_is_told_with_its_hinge(system):
+    for axis in ("w", (0, 0, 0)):
+        with refused(tm.ElementError, "hinge 'wrist'", "axis is"):
+            system.connect(
+                "wrist", tm.Revolute(axis), system.bodies[2], system.body(f"hand {axis}", 1.0, (1, 1, 1))
+            )
+
+
+def test_a_measure_of_nobody_is_refused_by_build(system):
+    system.measure("height", "lowr.position[2]")
+    with refused(tm.TopologyError, "measure 'height'", "'lowr'", "did you mean 'lower'"):
+        system.build()
+
+
+def test_a_progress_that_is_none(mech):
+    with refused(tm.TreemechError, "progress is 'yes'", "a function"):
+        mech.simulate((0, 1), progress="yes")
+
+
+def test_momentum_of_what_is_no_state(mech):
+    with refused(tm.ElementError, "momentum: None is not a state"):
+        mech.momentum(None)
+
+
+def test_a_misspelt_element_has_a_neighbour():
+    with pytest.raises(AttributeError) as told:
+        tm.Spirng
+    assert told.value.name == "Spirng" and told.value.obj is tm  # from which Python suggests Spring
+
+
+def test_an_animation_in_a_directory_that_is_not_there(mech, tmp_path):
+    run = mech.simulate((0, 0.1))
+    with refused(FileNotFoundError, "there is no directory", "make it first"):
+        run.animate(tmp_path / "no" / "run.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_lies_flat_is_told_by_its_name():
+    system = tm.System("wheel")
+    wheel = system.body("wheel", 1.0, (0.1, 0.1, 0.1))
+    system.connect("plane", tm.Planar("z"), system.ground.at((0, 0, 0.1)), wheel)
+    system.connect("roll", tm.RollingDisk(0.1), system.ground, wheel)
+    mech = system.build()
+    with refused(tm.ConvergenceError, "'roll' has no finite equations", "turn the base"):
+        mech.assemble()
+    with refused(tm.SingularError, "'roll' has no finite equations"):
+        mech.mobility(mech.state())
+
+
+def test_poses_may_be_given_by_the_bodies_themselves(system, mech):
+    pose = ((0.0, 0.0, 0.0), [[0, 0, 1], [0, 1, 0], [-1, 0, 0]])
+    state = mech.assemble(poses={system.bodies[1]: pose})
+    assert state["shoulder"][0] == pytest.approx(math.pi / 2)
+    assert np.array_equal(state.q, mech.assemble(poses={"upper": pose}).q)
