@@ -157,7 +157,7 @@ def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]
     if isinstance(element, Function):
         return {"value": element.function}
     if isinstance(element, Energetic) and cls.evaluate is Energetic.evaluate:
-        names = ("deformation", "effort") if hasattr(cls, "effort") else ("deformation", "law", "balance")
+        names = ["deformation", "effort"] if hasattr(cls, "effort") else ["deformation", "law", "balance"]
         names += _GIVEN_SLOPES if part else ()
         found = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
         return found or {"evaluate": cls.evaluate}
@@ -383,9 +383,9 @@ def entry_source(element: Element, part: str = "") -> str:
     elif role == "signal":
         lines.append("method(self, t, carray(out_, (3,)))")
     else:
-        pose, rates = (("", (3,), 0), ("", (3, 3), 3)), (("", (3,), 0), ("", (3,), 3))
-        lines.append(f"end = EndMotion({views(pose, 'a_')}, {views(rates, 'b_')})")
-        lines.append(f"method(self, end, t, EndLoad({views(rates)}))")
+        place, two = (("", (3,), 0), ("", (3, 3), 3)), (("", (3,), 0), ("", (3,), 3))
+        lines.append(f"end = EndMotion({views(place, 'a_')}, {views(two, 'b_')})")
+        lines.append(f"method(self, end, t, EndLoad({views(two)}))")
     body = "\n".join("    " + line for line in lines)
     head = f"# C entry of {element.kind}.{names}" + (
         f", sizes {sizes(element)}" if any(sizes(element)) else ""
