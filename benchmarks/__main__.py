@@ -9,6 +9,7 @@ RUNS = {
     "core": ("core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
     "loops": ("loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
     "stiff": ("stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
+    "stiff-chains": ("stiff_chains", "stiff closed chains with exact Jacobians and with differences"),
     "compare": ("compare", "formulations of the equations of motion side by side"),
     "peers": ("peers_compare", "the same problems in Pinocchio, MuJoCo, Exudyn and Drake: time to an error"),
     "reference": ("reference_runs", "problems with known answers: error and time"),
