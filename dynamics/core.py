@@ -47,6 +47,7 @@ from treemech.kinematics.plan import (
     POINT_P,
     POINT_R,
     POINT_S,
+    PRESCRIBED_SIGNAL,
     PRESCRIBED_U,
     PRISMATIC,
     PUBLIC,
@@ -501,6 +502,25 @@ class Core:
         ends = (end.body.name if isinstance(end, Attachment) else end.name for end in applied.ends)
         return f": {told} (its ends: {', '.join(f'{k} {n!r}' for k, n in enumerate(ends))})" if told else ""
 
+    def _owners(self, signal: Any) -> Iterator[str]:
+        """Whatever has this signal, by the user's names."""
+
+        def has(element: Any) -> bool:
+            return any(value is signal for value in getattr(element, "__dict__", {}).values())
+
+        for applied in self.layout.efforts.applied:
+            if has(applied.element) or any(given is signal for given in applied.inputs):
+                yield f"{'load' if role_of(applied.element) == 'load' else 'element'} {applied.name!r}"
+        for branch in self.tree.branches:
+            if has(branch.connection.element):
+                yield f"hinge {branch.connection.name!r}"
+        for name, element in zip(self.layout.chords.names, self.layout.chords.elements, strict=True):
+            if has(element):
+                yield f"{role_of(element)} {name!r}"
+        for row in self.layout.plan.prescribed:
+            if self.layout.signals[row[PRESCRIBED_SIGNAL]] is signal:
+                yield f"the prescribed {self.coordinates.u_names[row[PRESCRIBED_U]]!r}"
+
     def culprit(self, status: int) -> str:
         """The element a status is about, by the user's name."""
         code, index = split(status)
@@ -516,5 +536,7 @@ class Core:
         if code == POINT_LOST:
             return f"composite {self.layout.efforts.composites[index].name!r}"
         if code == SIGNAL_FAILED:
-            return f"signal {self.layout.signals[index]!r}"
+            signal = self.layout.signals[index]
+            owners = " and ".join(self._owners(signal))
+            return f"signal of {owners} ({type(signal).__name__})" if owners else f"signal {signal!r}"
         return f"the core (status {status})"

@@ -33,6 +33,12 @@ _NONE = np.zeros(0)
 _SCALARS = ("leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at")
 
 
+class Cause(NamedTuple):
+    """What an element raised, kept: the next call of the core has a failure of its own."""
+
+    exception: BaseException | None
+
+
 class Mark(NamedTuple):
     """Where a course stood: time, numbers, what JSON can hold, how much was written down."""
 
@@ -128,6 +134,7 @@ class Course:
             except TreemechError as error:
                 self._back()
                 self.error = error
+        self.failure = Cause(getattr(self.failure, "exception", None))
 
     def place(self) -> dict[str, Any]:
         """Where it stands besides its numbers, as JSON can hold it."""

@@ -15,6 +15,7 @@ from treemech.kinematics.status import NOT_FINITE, OK
 from treemech.topology import TreemechError
 
 from .core import Core
+from .course import Cause
 from .event_search import Crossing, Occurrence, Path, Search, Watched
 from .foreign_methods import Failed, RightHandSide, Step, project, solver
 from .interpolant import standstill
@@ -107,6 +108,7 @@ class ForeignCourse:
                 )
             except TreemechError as error:  # of an event or a controller
                 self.error = error
+        self.failure = Cause(getattr(self.failure, "exception", None))
 
     def _enter(self, leg: int, start: float, before: float) -> None:
         """The start of a leg: motions may jump, controllers are called, events may come by that."""

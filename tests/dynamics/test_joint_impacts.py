@@ -1,5 +1,6 @@
 """Impacts of one instant: symmetry, complementarity, energy that never grows; impulses that run through rows of balls."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -242,3 +243,28 @@ def test_a_function_that_dips_below_zero_between_samples_is_found():
 
     run = mech.simulate((0, 1), mech.state(u={"x": 1.0}), events=dip, first_step=0.9, rtol=1e-3)
     assert_allclose(run.events[0].t, [0.40, 0.42], atol=1e-12)
+
+
+def test_a_run_with_joint_impacts_goes_on_from_its_checkpoint(tmp_path):
+    mech, impacts = box(CORNERS, 0.7)
+    options = {"rtol": 1e-9, "events": impacts}
+
+    def stop(done):
+        if done > 0.6:
+            raise KeyboardInterrupt
+
+    whole = mech.simulate((0, 1.2), **options)
+    mech.simulate((0, 1.2), checkpoint=tmp_path / "box", progress=stop, **options)
+    rest = mech.simulate((0, 1.2), resume=tmp_path / "box", **options)
+    assert np.array_equal(rest.q, whole.q) and all(len(e.t) >= 2 for e in rest.events)
+    for one, two in zip(rest.events, whole.events, strict=True):
+        assert np.array_equal(one.t, two.t)
+
+
+def test_a_terminal_impact_ends_the_run_though_another_one_came_first():
+    mech, impacts = box(EDGE, 0.7)
+    for k in range(2):
+        ending = [replace(impact, terminal=j == k) for j, impact in enumerate(impacts)]
+        run = mech.simulate((0, 2), events=ending)
+        assert run.success and f"'corner {k}' ended the run" in run.message
+        assert [len(e.t) for e in run.events] == [1, 1] and run.u[-1, 2] > 0.0

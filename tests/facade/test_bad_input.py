@@ -385,3 +385,35 @@ def test_poses_may_be_given_by_the_bodies_themselves(system, mech):
     state = mech.assemble(poses={system.bodies[1]: pose})
     assert state["shoulder"][0] == pytest.approx(math.pi / 2)
     assert np.array_equal(state.q, mech.assemble(poses={"upper": pose}).q)
+
+
+def late(t):
+    if t > 0.3:
+        raise ValueError("too late")
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "owner"),
+    [
+        (lambda s, h: s.load("push", tm.Force(x=late), s.bodies[1].at((0, 0, -1))), "load 'push'"),
+        (lambda s, h: s.prescribe("A", late), "the prescribed 'A'"),
+        (
+            lambda s, h: s.connect("motor", tm.ElectricMotor(1, 1, 1), h, inputs={"voltage": late}),
+            "element 'motor'",
+        ),
+        (
+            lambda s, h: s.connect("rod", tm.Distance(late), s.ground.at((0, 0, 1)), s.bodies[1]),
+            "constraint 'rod'",
+        ),
+    ],
+    ids=["load", "prescribed", "input", "constraint"],
+)
+@pytest.mark.parametrize("method", ["DOP853", "scipy:RK45"])
+def test_a_signal_that_raises_is_told_by_whoever_has_it(given, owner, method):
+    system = tm.System("pendulum")
+    bob = system.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0, 0, -1))
+    given(system, system.connect("A", tm.Revolute("y"), system.ground, bob))
+    with refused(tm.ElementError, f"signal of {owner}", "ValueError: too late") as told:
+        system.build().simulate((0, 1), method=method)
+    assert isinstance(told.value.__cause__, ValueError)
