@@ -25,7 +25,17 @@ from treemech.kinematics.views import body_work
 from .alpha_memory import DROWNED, FIXED, N_ROWS, N_TABLE, NQ, NU
 from .alpha_residual import INDEX_2, INDEX_3, linearise
 from .alpha_state import begin_step
-from .alpha_step import CLOSED, accept, estimate, factorise, finish, newton, rescale_speeds
+from .alpha_step import (
+    CLOSED,
+    accept,
+    estimate,
+    factorise,
+    finish,
+    newton,
+    note_multipliers,
+    recall_multipliers,
+    rescale_speeds,
+)
 from .closed_steps import GIVEN_UP, TURN, switches
 from .loop_plan import N_MONITOR, SPIN, STAGED
 from .loop_views import N_LOOP_CONTEXT
@@ -152,6 +162,8 @@ def alpha_integrate(
         status = begin(n, 3, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
         if status != OK:
             return status
+        if closed:
+            note_multipliers(table, n, context)
         count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
         control[DROWNED] = 0.0
         write_reached(n, t, y, n_out, t_out, y_out_, count)
@@ -193,6 +205,7 @@ def alpha_integrate(
                     index = INDEX_2
             status = OK
             if count[HAS_JACOBIAN] == 0:
+                recall_multipliers(table, n)
                 status = linearise(
                     INDEX_2,
                     table,
@@ -219,7 +232,20 @@ def alpha_integrate(
                     if index == INDEX_3:
                         rescale_speeds(table, n, h, control, count)
                     status, iterations, rate = newton(
-                        index, table, n, t, h, y, atol, control, count, work, rhs, context
+                        index,
+                        table,
+                        n,
+                        t,
+                        h,
+                        y,
+                        atol,
+                        hooks[RANK] if closed else 0,
+                        control,
+                        count,
+                        work,
+                        rhs,
+                        hooks[JACOBIAN],
+                        context,
                     )
             if status != OK and not lost(status):
                 control[TIME] = t
@@ -229,12 +255,16 @@ def alpha_integrate(
             if lost(status):
                 rejected, failure = True, status
                 count[REJECTED] += 1
+                count[HAS_JACOBIAN] = 0
                 h *= 0.5
                 continue
             if iterations == 0:
                 count[REJECTED] += 1
-                if count[HAS_JACOBIAN] == 1:
-                    count[HAS_JACOBIAN] = 0
+                fresh = count[HAS_JACOBIAN] == 2
+                count[HAS_JACOBIAN] = (
+                    0  # also those of a longer step: its end, or its iterates, may be far away
+                )
+                if not fresh:
                     continue
                 rejected, failure = True, np.int32(NOT_CONVERGED)
                 failures += 1
