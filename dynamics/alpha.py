@@ -226,7 +226,7 @@ def alpha_integrate(
             if status == OK:
                 regular = True
                 if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
-                    regular = factorise(index, table, n, h, control, count, context)
+                    regular = factorise(table, n, h, control, count, context)
                 if regular:
                     begin_step(table, n, h, y, control, count, work)
                     if index == INDEX_3:

@@ -1,9 +1,9 @@
 # mypy: ignore-errors
 """One step of generalized-alpha: Newton's iteration for the rates and multipliers at its end, error estimate.
 
-Index 3 closes the positions; index 2 the speeds, and by a shift the positions as well (Gear, Gupta and Leimkuhler). Residuals are
-divided by what their unknown is multiplied with (Bottasso), so that Newton's matrix has entries of the size of A and P, however
-small the step.
+Index 3 closes the positions; index 2 by a shift of them the speeds as well (Gear, Gupta and Leimkuhler). Residuals are divided by
+what their unknown is multiplied with (Bottasso), so that Newton's matrix has entries of the size of A and P, however small the
+step; it is the same for both.
 """
 
 from math import (
@@ -37,6 +37,7 @@ from .alpha_memory import (
     ERROR_U,
     ERROR_X,
     FOUND,
+    GAPS,
     KEPT_RATES,
     KEPT_SCALED,
     KEPT_SHIFT,
@@ -58,6 +59,7 @@ from .alpha_memory import (
     RIGHT,
     SCALED,
     SHIFT,
+    SHIFTED,
     SIZES,
     SLOPE,
     SPEEDS,
@@ -118,7 +120,7 @@ _ROUNDING = 0.01  # an increment, relative to the tolerance, that does not shrin
 
 
 @kernel
-def factorise(method, table, n, h, control, count, context):
+def factorise(table, n, h, control, count, context):
     """LU factors of Newton's matrix for steps of size h; whether that went well."""
     nq, ns, m, size, nu = sizes(table)
     G_, A_, P_, M_, J = matrices(table, n)
@@ -143,7 +145,7 @@ def factorise(method, table, n, h, control, count, context):
             if masked[k] == 1:
                 M[ns + k, ns + k] = 1.0
                 continue
-            bent = 0.0 if method == INDEX_3 and rates_only[k] == 0 else by_q / by_u
+            bent = by_q / by_u if rates_only[k] == 1 else 0.0
             for j in range(nu):
                 M[j, ns + k] = P[k, j] + bent * G[j, ns + k]
                 M[ns + k, j] = -P[k, j]
@@ -209,10 +211,12 @@ def rescale_speeds(table, n, h, control, count):
 
 
 @kernel
-def _shift(table, n, ratio, lack, right, shift):
-    """Add what closes the gaps, which stand in `right`, in the metric of Newton's matrix; the residual follows.
+def _shift(table, n, ratio, lack, gap, move, right, shift):
+    """Index 2: a shift of the position, in the metric of Newton's matrix, that takes what moves the speeds out of their rows.
 
-    The step of the speeds to come moves the position as well: by the ratio of their factors.
+    With `move`, by which the position moves in all, and gaps that it closes, P shift = (P u + P0 + slope move) by_q / by_u - gap.
+    The multipliers answer to it, the rest of the equations of motion but for stiffness does not notice. Its part of the unknowns
+    is left in `right`. (Without ratio: it closes the gaps itself.)
     """
     nq, ns, m, size, nu = sizes(table)
     G, moves, rates_only = (
@@ -220,16 +224,19 @@ def _shift(table, n, ratio, lack, right, shift):
         ints(table[MOVES], nu),
         ints(table[NONHOLONOMIC], m),
     )
-    for k in range(m - 1, -1, -1):
-        right[ns + k] = 0.0 if rates_only[k] == 1 else ratio * lack[ns + k] - right[k]
     for i in range(ns):
         right[i] = 0.0
+    for k in range(m):
+        right[ns + k] = 0.0
+        if rates_only[k] == 0:
+            opening = lack[ns + k]
+            for j in range(nu):
+                opening += G[j, ns + k] * move[j]
+            right[ns + k] = ratio * opening - gap[k]
     _solve(table, n, right)
     for j in range(nu):
         if moves[j] != PRESCRIBED:
             shift[j] += right[j]
-            for i in range(size):
-                lack[i] += G[j, i] * right[j]
 
 
 @kernel
@@ -254,7 +261,7 @@ def _noise(method, table, n, h, y, atol, control, work):
 
 
 @kernel
-def _renew(method, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
+def _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
     """Derivatives at the iterate, and factors of Newton's matrix with them; a status, and whether there are factors.
 
     They are those at the end of a step of no length from there. The multipliers it has go into them.
@@ -294,7 +301,7 @@ def _renew(method, table, n, t, h, y, rank, control, count, work, rhs, jacobian,
     advance(table, n, h, y, control, work)
     if status != OK:
         return status, False
-    return status, factorise(method, table, n, h, control, count, context)
+    return status, factorise(table, n, h, control, count, context)
 
 
 @kernel
@@ -314,6 +321,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
     )
     lack, last = floats(row_of(table, n, RESIDUALS), size), floats(work + 8 * n * E5, n)
     old, multipliers = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+    open_, shifted = floats(row_of(table, n, GAPS), m), floats(row_of(table, n, SHIFTED), size)
     rates_only = ints(table[NONHOLONOMIC], m)
     by_q, by_u, by_x = factors(control, h)
     rtol = control[RTOL]
@@ -338,7 +346,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
             return status, 0, speed
         gap, hopeless = 0.0, own >= (2 if settled else 1) * MOST_ITERATIONS
         if m > 0:
-            gap = gaps(ints(context, N_LOOP_CONTEXT), right)
+            gap = gaps(ints(context, N_LOOP_CONTEXT), open_)
         if settled:
             unit = CLOSED * max(1.0, extent(ints(context, N_LOOP_CONTEXT))) if gap > CLOSED else CLOSED
             rounded = gap <= _ROUNDED * unit
@@ -348,20 +356,25 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
                 return np.int32(OK), max(iteration, 1), speed
         if not hopeless:
             gap_earlier, gap_before = gap_before, gap
-            if method == INDEX_2 and m > 0:
-                _shift(table, n, 0.0 if settled else by_q / by_u, lack, right, shift)
-                if settled:  # only the positions are left to be closed
-                    advance(table, n, h, y, control, work)
-                    own += 1
-                    continue
+            if settled and method == INDEX_2 and m > 0:  # only the positions are left to be closed
+                for j in range(nu):
+                    step[j] = 0.0
+                _shift(table, n, 0.0, lack, open_, step, right, shift)
+                advance(table, n, h, y, control, work)
+                own += 1
+                continue
             for i in range(ns):
                 right[i] = -lack[i]
             for k in range(m):
-                right[ns + k] = -lack[ns + k] / (by_q if method == INDEX_3 and rates_only[k] == 0 else by_u)
+                right[ns + k] = -lack[ns + k] / by_u if rates_only[k] == 1 else -open_[k] / by_q
             _solve(table, n, right)
             for j in range(nu):
                 step[j] = by_q * right[j]
             tangent(table, new, step, last)
+            if method == INDEX_2 and m > 0:
+                _shift(table, n, by_q / by_u, lack, open_, step, shifted, shift)
+                for i in range(size):
+                    right[i] -= shifted[i] / by_q
             for i in range(ns):
                 last[nq + i] = (by_u if i < nu else by_x) * right[i]
                 v[nq + i] += right[i]
@@ -388,9 +401,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
         if hopeless:
             if count[HAS_JACOBIAN] != 2 or renewed == MOST_RENEWED:
                 return np.int32(OK), 0, speed
-            status, regular = _renew(
-                method, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context
-            )
+            status, regular = _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context)
             if status != OK or not regular:
                 return status, 0, speed
             renewed, own, settled, gap_earlier, gap_before = renewed + 1, 0, False, 1e300, 1e300
