@@ -425,7 +425,7 @@ def finish(table, n, h, y, work, context):
         new[i] = y[i] + 0.5 * h * (rate[i] + last[i])
     if m > 0:
         loops = ints(context, N_LOOP_CONTEXT)
-        cut, x, multipliers = chord_q(loops), solutions(loops), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+        cut = chord_q(loops)
         for k in range(cut.shape[0]):
             new[n - cut.shape[0] + k] = cut[k]
         Y, kept, masked, opening = (
@@ -438,8 +438,19 @@ def finish(table, n, h, y, work, context):
         for r in range(kept.shape[0]):
             k = kept[r]
             if k >= 0:
-                x[nu + k] = -multipliers[k]
                 opening[k] = Y[r, VELOCITY] if masked[k] == 0 and rates_only[k] == 0 else 0.0
+
+
+@kernel
+def leave_multipliers(table, n, context):
+    """Those of the step, where `loop_rhs` leaves its own."""
+    nq, ns, m, size, nu = sizes(table)
+    x, multipliers = (
+        solutions(ints(context, N_LOOP_CONTEXT)),
+        floats(row_of(table, n, NEW_MULTIPLIERS), m),
+    )
+    for k in range(m):
+        x[nu + k] = -multipliers[k]
 
 
 @kernel
