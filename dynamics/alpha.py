@@ -18,16 +18,37 @@ from treemech.kinematics.status import (
     NOT_CONVERGED,
     OK,
     PAUSED,
+    SINGULAR_POSITION,
     STEP_TOO_SMALL,
 )
 from treemech.kinematics.views import body_work
 
 from .alpha_memory import DROWNED, FIXED, N_ROWS, N_TABLE, NQ, NU
+from .alpha_passage import look_at_end, passes_singular
 from .alpha_residual import INDEX_2, INDEX_3, linearise
 from .alpha_state import begin_step
-from .alpha_step import CLOSED, accept, estimate, factorise, finish, newton, rescale_speeds
-from .closed_steps import GIVEN_UP, TURN, switches
-from .loop_plan import N_MONITOR, SPIN, STAGED
+from .alpha_step import (
+    CLOSED,
+    accept,
+    estimate,
+    factorise,
+    finish,
+    leave_multipliers,
+    newton,
+    note_multipliers,
+    recall_multipliers,
+    rescale_speeds,
+)
+from .closed_steps import BESIDE, GIVEN_UP, TURN, switches
+from .loop_plan import (
+    LARGEST_PIVOT,
+    LAST_PIVOT,
+    N_MONITOR,
+    SPIN,
+    STAGED,
+    START_PIVOT,
+    STEP_ROW,
+)
 from .loop_views import N_LOOP_CONTEXT
 from .loops import largest, note_spin
 from .stages import DOP853, copy, interpolate, lost, retract
@@ -63,6 +84,7 @@ from .step_memory import (
     STARTED,
     STEP,
     STEPS,
+    STOP,
     SWITCH,
     SWITCHED,
     TIME,
@@ -75,9 +97,11 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 _OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
 # rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
 _SLOW, _SLOWEST = 0.02, 0.2
-# of the first few steps that Newton's iteration does not solve every second is followed by a longer one: from next to a
-# singular position no short one leads away, each ends next to it as well
-_HOP = 3.0
+# the second and the fourth step that Newton's iteration does not solve are followed by a longer one: from next to a singular
+# position no short one leads away, each ends next to it as well
+_HOP = 1.4
+# part of the largest pivot that is next to a singular position where steps have one size and few of them shall be changed
+_FIXED_BESIDE = 1e-8
 # part of the usual step below which a step is solved with the constraints of index 2: residuals of positions, divided by its
 # square, would be rounding alone
 _SHORT = 1e-3
@@ -152,6 +176,8 @@ def alpha_integrate(
         status = begin(n, 3, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
         if status != OK:
             return status
+        if closed:
+            note_multipliers(table, n, context)
         count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
         control[DROWNED] = 0.0
         write_reached(n, t, y, n_out, t_out, y_out_, count)
@@ -164,12 +190,20 @@ def alpha_integrate(
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
-        h, failures = control[STEP], 0
+        h, hops, pivot = control[STEP], 0, 0.0
+        usual_pivot = monitor[LARGEST_PIVOT] if closed else 0.0
+        first, failures, longer = (
+            h,
+            0,
+            0,
+        )  # size of the first step that was not solved, how many were not, longer ones tried
         while True:
             smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
             most = max_step
             if closed and not fixed and monitor[SPIN] > 0.0:
                 most = min(most, TURN / monitor[SPIN])
+            if hops > 0:
+                most *= _HOP
             if abs(h) > most:
                 h = direction * most
             if abs(h) < (max(smallest, _LEAST * max_step) if fixed else smallest):
@@ -193,6 +227,7 @@ def alpha_integrate(
                     index = INDEX_2
             status = OK
             if count[HAS_JACOBIAN] == 0:
+                recall_multipliers(table, n)
                 status = linearise(
                     INDEX_2,
                     table,
@@ -213,13 +248,26 @@ def alpha_integrate(
             if status == OK:
                 regular = True
                 if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
-                    regular = factorise(index, table, n, h, control, count, context)
+                    regular = factorise(table, n, h, control, count, context)
                 if regular:
                     begin_step(table, n, h, y, control, count, work)
                     if index == INDEX_3:
                         rescale_speeds(table, n, h, control, count)
                     status, iterations, rate = newton(
-                        index, table, n, t, h, y, atol, control, count, work, rhs, context
+                        index,
+                        table,
+                        n,
+                        t,
+                        h,
+                        y,
+                        atol,
+                        hooks[RANK] if closed else 0,
+                        control,
+                        count,
+                        work,
+                        rhs,
+                        hooks[JACOBIAN],
+                        context,
                     )
             if status != OK and not lost(status):
                 control[TIME] = t
@@ -229,16 +277,26 @@ def alpha_integrate(
             if lost(status):
                 rejected, failure = True, status
                 count[REJECTED] += 1
+                count[HAS_JACOBIAN] = 0
                 h *= 0.5
                 continue
             if iterations == 0:
                 count[REJECTED] += 1
-                if count[HAS_JACOBIAN] == 1:
-                    count[HAS_JACOBIAN] = 0
+                fresh = count[HAS_JACOBIAN] == 2
+                count[HAS_JACOBIAN] = (
+                    0  # also those of a longer step: its end, or its iterates, may be far away
+                )
+                if not fresh:
                     continue
                 rejected, failure = True, np.int32(NOT_CONVERGED)
                 failures += 1
-                h *= _HOP if closed and failures in (2, 4, 6) else 0.5
+                if failures == 1:
+                    first = h
+                if closed and failures in (2, 4):
+                    hops, longer = hops + 1, longer + 1
+                    h = first * _HOP**longer
+                else:
+                    h = first * 0.5 ** (failures - longer)
                 continue
             error = 0.0
             if not fixed:
@@ -262,6 +320,20 @@ def alpha_integrate(
                         count[PENDING] = stored
                         return np.int32(CHAIN_OPEN)
                     continue
+                status = look_at_end(n, t_new, usual_pivot, count, work, monitor, rhs, context)
+                if status != OK:
+                    control[TIME], control[STEP] = t, h
+                    count[PENDING] = stored
+                    return status
+                pivot = monitor[LAST_PIVOT]
+                beside = (_FIXED_BESIDE if fixed else BESIDE) * monitor[LARGEST_PIVOT]
+                if pivot < beside and hops < 8 and t_new != end:
+                    hops += 1
+                    count[REJECTED] += 1
+                    count[HAS_JACOBIAN] = 0  # made next to it
+                    h *= 0.7 if monitor[START_PIVOT] > 16.0 * beside else 1.4
+                    continue
+                leave_multipliers(table, n, context)
                 if hooks[SWITCH] != 0 and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0:
                     rejected = True
                     count[REJECTED] += 1
@@ -283,6 +355,13 @@ def alpha_integrate(
         count[HAS_JACOBIAN] = 0 if slow else 1
         note_usual_step(h, rejected, control)
         _hermite(n, h, y, work)
+        if closed:
+            passed = passes_singular(n, t, h, y, pivot, count, work, euler, n_euler, monitor, rhs, context)
+            if passed and hooks[STOP] != 0:
+                count[PENDING] = stored
+                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
+            monitor[START_PIVOT] = pivot
+            leave_multipliers(table, n, context)
         while wanted(t_new, n_out, t_out, control, count):
             wish = t_out[count[WRITTEN]]
             interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * DENSE, out)

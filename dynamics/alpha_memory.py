@@ -12,10 +12,11 @@ EULER, PRESCRIBED = -1, -2
 # rounding has forced index 2 since the start
 ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXED, DROWNED = range(13, 24)
 # room: rows of `row_size` numbers: auxiliary accelerations a as the last step left them, for the size of this step, new;
-# their slope in the step before; multipliers, new ones; right side; shift of the position, displacement; what the entry
-# point left; residual, the same at the state of the Jacobian; pivots, sizes of rows; speeds for the size of this step, rates
-# P u + P0 at which the chains open at its start, at its end; then matrices, column by column: residual by q, u, x; A; P, row by
-# row; factors; Jacobian of a tree
+# their slope in the step before; multipliers the derivatives are made with and the iteration starts with, new ones; right side;
+# shift of the position, displacement; what the entry point left; residual, the same at the state of the Jacobian; pivots, sizes
+# of rows; speeds for the size of this step, rates P u + P0 at which the chains open at its start, at its end; multipliers of the
+# last step; rates at the start, auxiliary accelerations, speeds and shift while derivatives are made at an iterate; gaps;
+# what the shift makes of the unknowns; then matrices, column by column: residual by q, u, x; A; P, row by row; factors; Jacobian of a tree
 (
     AUXILIARY,
     SCALED,
@@ -30,7 +31,8 @@ ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXE
     RESIDUALS,
     START,
 ) = range(12)
-PIVOTS, SIZES, SPEEDS, OPENING, NEW_OPENING, MATRICES = range(12, 18)
+PIVOTS, SIZES, SPEEDS, OPENING, NEW_OPENING, LAST_MULTIPLIERS = range(12, 18)
+KEPT_RATES, KEPT_SCALED, KEPT_SPEEDS, KEPT_SHIFT, GAPS, SHIFTED, MATRICES = range(18, 25)
 
 
 def row_size(n: int, nu: int, nx: int, rows: int) -> int:

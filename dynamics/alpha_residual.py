@@ -25,11 +25,13 @@ from treemech.kinematics.kernel import (
     ints,
     ints2,
     kernel,
+    load3,
 )
 from treemech.kinematics.plan import (
     N_CONTEXT,
     PUBLIC,
 )
+from treemech.kinematics.plan import P as PLACE
 from treemech.kinematics.status import (
     OK,
 )
@@ -37,6 +39,8 @@ from treemech.kinematics.sweep import (
     turn_speeds,
 )
 from treemech.kinematics.views import (
+    bodies,
+    body_work,
     dofs,
     own_q,
 )
@@ -200,6 +204,17 @@ def gaps(loops, out):
             out[k] = Y[r, POSITION] if masked[k] == 0 else 0.0
             largest = max(largest, abs(out[k]))
     return largest
+
+
+@kernel
+def extent(loops):
+    """How far from the origin bodies are [m]: gaps are rounded to that."""
+    plan = ints(loops[0], N_CONTEXT)
+    W, body, far = body_work(plan), bodies(plan), 0.0
+    for i in range(1, body.shape[0]):
+        x = load3(W, i, PLACE)
+        far = max(far, max(abs(x[0]), max(abs(x[1]), abs(x[2]))))
+    return far
 
 
 @kernel

@@ -1,9 +1,9 @@
 # mypy: ignore-errors
 """One step of generalized-alpha: Newton's iteration for the rates and multipliers at its end, error estimate.
 
-Index 3 closes the positions; index 2 the speeds, and by a shift the positions as well (Gear, Gupta and Leimkuhler). Residuals are
-divided by what their unknown is multiplied with (Bottasso), so that Newton's matrix has entries of the size of A and P, however
-small the step.
+Index 3 closes the positions; index 2 by a shift of them the speeds as well (Gear, Gupta and Leimkuhler). Residuals are divided by
+what their unknown is multiplied with (Bottasso), so that Newton's matrix has entries of the size of A and P, however small the
+step; it is the same for both.
 """
 
 from math import (
@@ -37,10 +37,17 @@ from .alpha_memory import (
     ERROR_U,
     ERROR_X,
     FOUND,
+    GAPS,
+    KEPT_RATES,
+    KEPT_SCALED,
+    KEPT_SHIFT,
+    KEPT_SPEEDS,
+    LAST_MULTIPLIERS,
     MATRICES,
     MOVE,
     MOVES,
     MULTIPLIERS,
+    N_ROWS,
     NEW_AUXILIARY,
     NEW_MULTIPLIERS,
     NEW_OPENING,
@@ -52,6 +59,7 @@ from .alpha_memory import (
     RIGHT,
     SCALED,
     SHIFT,
+    SHIFTED,
     SIZES,
     SLOPE,
     SPEEDS,
@@ -59,7 +67,9 @@ from .alpha_memory import (
 from .alpha_residual import (
     INDEX_2,
     INDEX_3,
+    extent,
     gaps,
+    linearise,
     residual,
 )
 from .alpha_state import (
@@ -82,6 +92,7 @@ from .lu import (
     solve,
 )
 from .stages import (
+    copy,
     square_norm,
 )
 from .step_memory import (
@@ -89,9 +100,11 @@ from .step_memory import (
     EVALUATIONS,
     FACTORED_STEP,
     FACTORISATIONS,
+    HAS_JACOBIAN,
     HAS_PAST,
     LAST,
     NEW,
+    OLD,
     OLD_STEP,
     RTOL,
     STAGE_TIME,
@@ -99,13 +112,15 @@ from .step_memory import (
 
 _EPSILON = 2.0**-52
 MOST_ITERATIONS = 10
-# a gap [m, rad] that is closed; that is if it does not shrink any more
-CLOSED, _NEARLY_CLOSED = 1e-14, 1e-10
+MOST_RENEWED = 3  # times the derivatives are made anew at an iterate
+# a gap [m, rad] that is closed, of a mechanism of the size of 1 m; how much larger it is where rounding keeps it from
+# shrinking; one that is taken for closed where nothing else helps
+CLOSED, _ROUNDED, _NEARLY_CLOSED = 1e-14, 10.0, 1e-10
 _ROUNDING = 0.01  # an increment, relative to the tolerance, that does not shrink any more is rounding
 
 
 @kernel
-def factorise(method, table, n, h, control, count, context):
+def factorise(table, n, h, control, count, context):
     """LU factors of Newton's matrix for steps of size h; whether that went well."""
     nq, ns, m, size, nu = sizes(table)
     G_, A_, P_, M_, J = matrices(table, n)
@@ -130,7 +145,7 @@ def factorise(method, table, n, h, control, count, context):
             if masked[k] == 1:
                 M[ns + k, ns + k] = 1.0
                 continue
-            bent = 0.0 if method == INDEX_3 and rates_only[k] == 0 else by_q / by_u
+            bent = by_q / by_u if rates_only[k] == 1 else 0.0
             for j in range(nu):
                 M[j, ns + k] = P[k, j] + bent * G[j, ns + k]
                 M[ns + k, j] = -P[k, j]
@@ -143,6 +158,24 @@ def factorise(method, table, n, h, control, count, context):
     count[FACTORISATIONS] += 1
     control[FACTORED_STEP] = h
     return factor(M, size, ints(row_of(table, n, PIVOTS), size), floats(row_of(table, n, SIZES), size))
+
+
+@kernel
+def note_multipliers(table, n, context):
+    """The multipliers of the last evaluation by `loop_rhs` are those a leg starts with."""
+    nq, ns, m, size, nu = sizes(table)
+    last, x = floats(row_of(table, n, LAST_MULTIPLIERS), m), solutions(ints(context, N_LOOP_CONTEXT))
+    for k in range(m):
+        last[k] = -x[nu + k]
+
+
+@kernel
+def recall_multipliers(table, n):
+    """Those of the last step, whatever an iteration that failed has made of them."""
+    m = table[N_ROWS]
+    start, last = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, LAST_MULTIPLIERS), m)
+    for k in range(m):
+        start[k] = last[k]
 
 
 @kernel
@@ -178,10 +211,12 @@ def rescale_speeds(table, n, h, control, count):
 
 
 @kernel
-def _shift(table, n, ratio, lack, right, shift):
-    """Add what closes the gaps, which stand in `right`, in the metric of Newton's matrix; the residual follows.
+def _shift(table, n, ratio, lack, gap, move, right, shift):
+    """Index 2: a shift of the position, in the metric of Newton's matrix, that takes what moves the speeds out of their rows.
 
-    The step of the speeds to come moves the position as well: by the ratio of their factors.
+    With `move`, by which the position moves in all, and gaps that it closes, P shift = (P u + P0 + slope move) by_q / by_u - gap.
+    The multipliers answer to it, the rest of the equations of motion but for stiffness does not notice. Its part of the unknowns
+    is left in `right`. (Without ratio: it closes the gaps itself.)
     """
     nq, ns, m, size, nu = sizes(table)
     G, moves, rates_only = (
@@ -189,21 +224,24 @@ def _shift(table, n, ratio, lack, right, shift):
         ints(table[MOVES], nu),
         ints(table[NONHOLONOMIC], m),
     )
-    for k in range(m - 1, -1, -1):
-        right[ns + k] = 0.0 if rates_only[k] == 1 else ratio * lack[ns + k] - right[k]
     for i in range(ns):
         right[i] = 0.0
+    for k in range(m):
+        right[ns + k] = 0.0
+        if rates_only[k] == 0:
+            opening = lack[ns + k]
+            for j in range(nu):
+                opening += G[j, ns + k] * move[j]
+            right[ns + k] = ratio * opening - gap[k]
     _solve(table, n, right)
     for j in range(nu):
         if moves[j] != PRESCRIBED:
             shift[j] += right[j]
-            for i in range(size):
-                lack[i] += G[j, i] * right[j]
 
 
 @kernel
-def _noise(table, n, h, y, atol, control, work):
-    """What the rounding of the rates makes of the state, relative to the tolerance; in E5, which is used up."""
+def _noise(method, table, n, h, y, atol, control, work):
+    """What the rounding of rates and closed positions makes of the state, relative to the tolerance; in E5, which is used up."""
     nq, ns, m, size, nu = sizes(table)
     by_q, by_u, by_x = factors(control, h)
     v, last, step = (
@@ -211,20 +249,68 @@ def _noise(table, n, h, y, atol, control, work):
         floats(work + 8 * n * E5, n),
         floats(row_of(table, n, MOVE), nu),
     )
+    gap = CLOSED if method == INDEX_3 and m > 0 else 0.0
     for i in range(ns):
-        size_ = 16.0 * _EPSILON * v[nq + i]
+        size_ = 16.0 * _EPSILON * abs(v[nq + i])
         last[nq + i] = (by_u if i < nu else by_x) * size_
         if i < nu:
-            step[i] = by_q * size_
+            step[i] = by_q * size_ + gap
+            last[nq + i] += abs(by_u / by_q) * gap
     tangent(table, y, step, last)
     return sqrt(square_norm(last, y, y, nq + ns, control[RTOL], atol) / (nq + ns))
 
 
 @kernel
-def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
+def _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
+    """Derivatives at the iterate, and factors of Newton's matrix with them; a status, and whether there are factors.
+
+    They are those at the end of a step of no length from there. The multipliers it has go into them.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    rate, last, old = floats(work, n), floats(work + 8 * n * LAST, n), floats(work + 8 * n * OLD, n)
+    scaled, speed, shift = (
+        floats(row_of(table, n, SCALED), ns),
+        floats(row_of(table, n, SPEEDS), nu),
+        floats(row_of(table, n, SHIFT), nu),
+    )
+    kept_rate, kept_scaled, kept_speed, kept_shift = (
+        floats(row_of(table, n, KEPT_RATES), n),
+        floats(row_of(table, n, KEPT_SCALED), ns),
+        floats(row_of(table, n, KEPT_SPEEDS), nu),
+        floats(row_of(table, n, KEPT_SHIFT), nu),
+    )
+    multipliers, now = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+    copy(work, OLD, n, floats(work + 8 * n * NEW, n))
+    for i in range(n):
+        kept_rate[i], rate[i] = rate[i], last[i]
+    for i in range(ns):
+        kept_scaled[i] = scaled[i]
+    for j in range(nu):
+        kept_speed[j], kept_shift[j] = speed[j], shift[j]
+    for k in range(m):
+        multipliers[k] = now[k]
+    status = linearise(INDEX_2, table, n, t + h, 0.0, old, rank, control, count, work, rhs, jacobian, context)
+    for i in range(n):
+        last[i], rate[i] = rate[i], kept_rate[i]
+    for i in range(ns):
+        scaled[i] = kept_scaled[i]
+    for j in range(nu):
+        speed[j], shift[j] = kept_speed[j], kept_shift[j]
+    for k in range(m):
+        now[k] = multipliers[k]
+    advance(table, n, h, y, control, work)
+    if status != OK:
+        return status, False
+    return status, factorise(table, n, h, control, count, context)
+
+
+@kernel
+def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jacobian, context):
     """Newton's iteration for the rates and multipliers at the end of the step; (status, iterations, rate), no iterations if it fails.
 
-    The last increment of the state is left in E5. With chords it ends where the positions are closed to rounding.
+    The last increment of the state is left in E5. With chords it ends where the positions are closed to rounding. Where it
+    converges too slowly with derivatives made for this step they are made again, at the iterate: next to a position where the
+    multipliers grow by a factor within the step those at its predicted end lead nowhere, whatever its size.
     """
     nq, ns, m, size, nu = sizes(table)
     v, new = floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
@@ -235,6 +321,7 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
     )
     lack, last = floats(row_of(table, n, RESIDUALS), size), floats(work + 8 * n * E5, n)
     old, multipliers = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+    open_, shifted = floats(row_of(table, n, GAPS), m), floats(row_of(table, n, SHIFTED), size)
     rates_only = ints(table[NONHOLONOMIC], m)
     by_q, by_u, by_x = factors(control, h)
     rtol = control[RTOL]
@@ -244,9 +331,10 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
         last[i] = 0.0
     for k in range(m):
         multipliers[k] = old[k]
-    speed, before, gap_before, settled = 0.0, 0.0, 1e300, False
+    speed, before, gap_earlier, gap_before, settled = 0.0, 0.0, 1e300, 1e300, False
+    renewed, own = 0, 0  # times the derivatives were made at an iterate, iterations with them
     control[STAGE_TIME] = t + h
-    for iteration in range(MOST_ITERATIONS + 1):
+    for iteration in range(2 * (MOST_RENEWED + 1) * MOST_ITERATIONS + 1):
         status = residual(
             method, table, n, t + h, work + 8 * n * NEW, work + 8 * n * LAST, multipliers,
             row_of(table, n, RESIDUALS), rhs, context,
@@ -256,42 +344,67 @@ def newton(method, table, n, t, h, y, atol, control, count, work, rhs, context):
             return np.int32(OK), 0, speed
         if status != OK:
             return status, 0, speed
-        gap = 0.0
+        gap, hopeless = 0.0, own >= (2 if settled else 1) * MOST_ITERATIONS
         if m > 0:
-            gap = gaps(ints(context, N_LOOP_CONTEXT), right)
-        if settled and (gap <= CLOSED or (gap <= _NEARLY_CLOSED and gap > 0.3 * gap_before)):
-            return np.int32(OK), max(iteration, 1), speed
-        if iteration == MOST_ITERATIONS:
-            break
-        gap_before = gap
-        if method == INDEX_2 and m > 0:
-            _shift(table, n, by_q / by_u, lack, right, shift)
-        for i in range(ns):
-            right[i] = -lack[i]
-        for k in range(m):
-            right[ns + k] = -lack[ns + k] / (by_q if method == INDEX_3 and rates_only[k] == 0 else by_u)
-        _solve(table, n, right)
-        for j in range(nu):
-            step[j] = by_q * right[j]
-        tangent(table, new, step, last)
-        for i in range(ns):
-            last[nq + i] = (by_u if i < nu else by_x) * right[i]
-            v[nq + i] += right[i]
-        for k in range(m):
-            multipliers[k] += right[ns + k]
-        advance(table, n, h, y, control, work)
-        norm = sqrt(square_norm(last, y, y, nq + ns, rtol, atol) / (nq + ns))
-        if not isfinite(norm):
-            return np.int32(OK), 0, 1.0
-        if iteration > 0:
-            speed = norm / before if before > 0.0 else 0.0
-            settled = settled or norm == 0.0 or (speed < 1.0 and speed / (1.0 - speed) * norm < tolerance)
-            if not settled and speed > 0.3:
-                settled = norm < max(_ROUNDING, _noise(table, n, h, y, atol, control, work))
-            if not settled and speed >= 0.99 and iteration > 1:
+            gap = gaps(ints(context, N_LOOP_CONTEXT), open_)
+        if settled:
+            unit = CLOSED * max(1.0, extent(ints(context, N_LOOP_CONTEXT))) if gap > CLOSED else CLOSED
+            rounded = gap <= _ROUNDED * unit
+            hopeless = hopeless or gap > 0.5 * gap_earlier
+            last_resort = renewed == MOST_RENEWED and gap <= _NEARLY_CLOSED
+            if gap <= unit or (hopeless and (rounded or last_resort)):
+                return np.int32(OK), max(iteration, 1), speed
+        if not hopeless:
+            gap_earlier, gap_before = gap_before, gap
+            if settled and method == INDEX_2 and m > 0:  # only the positions are left to be closed
+                for j in range(nu):
+                    step[j] = 0.0
+                _shift(table, n, 0.0, lack, open_, step, right, shift)
+                advance(table, n, h, y, control, work)
+                own += 1
+                continue
+            for i in range(ns):
+                right[i] = -lack[i]
+            for k in range(m):
+                right[ns + k] = -lack[ns + k] / by_u if rates_only[k] == 1 else -open_[k] / by_q
+            _solve(table, n, right)
+            for j in range(nu):
+                step[j] = by_q * right[j]
+            tangent(table, new, step, last)
+            if method == INDEX_2 and m > 0:
+                _shift(table, n, by_q / by_u, lack, open_, step, shifted, shift)
+                for i in range(size):
+                    right[i] -= shifted[i] / by_q
+            for i in range(ns):
+                last[nq + i] = (by_u if i < nu else by_x) * right[i]
+                v[nq + i] += right[i]
+            for k in range(m):
+                multipliers[k] += right[ns + k]
+            advance(table, n, h, y, control, work)
+            norm = sqrt(square_norm(last, y, y, nq + ns, rtol, atol) / (nq + ns))
+            if not isfinite(norm):
+                return np.int32(OK), 0, 1.0
+            if own > 0:
+                speed = norm / before if before > 0.0 else 0.0
+                settled = settled or norm == 0.0 or (speed < 1.0 and speed / (1.0 - speed) * norm < tolerance)
+                if not settled and speed > 0.3:
+                    settled = norm < max(_ROUNDING, _noise(method, table, n, h, y, atol, control, work))
+                # what is left when no more iterations are allowed
+                hopeless = (
+                    not settled
+                    and own > 1
+                    and (speed >= 0.99 or speed ** (MOST_ITERATIONS - own) * norm > tolerance)
+                )
+            settled = settled or norm <= 1e-3 * tolerance
+            before = norm
+            own += 1
+        if hopeless:
+            if count[HAS_JACOBIAN] != 2 or renewed == MOST_RENEWED:
                 return np.int32(OK), 0, speed
-        settled = settled or norm <= 1e-3 * tolerance
-        before = norm
+            status, regular = _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context)
+            if status != OK or not regular:
+                return status, 0, speed
+            renewed, own, settled, gap_earlier, gap_before = renewed + 1, 0, False, 1e300, 1e300
     return np.int32(OK), 0, speed
 
 
@@ -312,7 +425,7 @@ def finish(table, n, h, y, work, context):
         new[i] = y[i] + 0.5 * h * (rate[i] + last[i])
     if m > 0:
         loops = ints(context, N_LOOP_CONTEXT)
-        cut, x, multipliers = chord_q(loops), solutions(loops), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+        cut = chord_q(loops)
         for k in range(cut.shape[0]):
             new[n - cut.shape[0] + k] = cut[k]
         Y, kept, masked, opening = (
@@ -325,8 +438,19 @@ def finish(table, n, h, y, work, context):
         for r in range(kept.shape[0]):
             k = kept[r]
             if k >= 0:
-                x[nu + k] = -multipliers[k]
                 opening[k] = Y[r, VELOCITY] if masked[k] == 0 and rates_only[k] == 0 else 0.0
+
+
+@kernel
+def leave_multipliers(table, n, context):
+    """Those of the step, where `loop_rhs` leaves its own."""
+    nq, ns, m, size, nu = sizes(table)
+    x, multipliers = (
+        solutions(ints(context, N_LOOP_CONTEXT)),
+        floats(row_of(table, n, NEW_MULTIPLIERS), m),
+    )
+    for k in range(m):
+        x[nu + k] = -multipliers[k]
 
 
 @kernel
@@ -397,11 +521,15 @@ def accept(table, n, h, work):
         floats(row_of(table, n, NEW_AUXILIARY), ns),
     )
     slope = floats(row_of(table, n, SLOPE), ns)
-    old, new = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
+    start, old, new = (
+        floats(row_of(table, n, MULTIPLIERS), m),
+        floats(row_of(table, n, LAST_MULTIPLIERS), m),
+        floats(row_of(table, n, NEW_MULTIPLIERS), m),
+    )
     for i in range(ns):
         slope[i] = (a_new[i] - scaled[i]) / h
         a[i] = a_new[i]
     opening, opened = floats(row_of(table, n, OPENING), m), floats(row_of(table, n, NEW_OPENING), m)
     for k in range(m):
-        old[k] = new[k]
+        old[k] = start[k] = new[k]
         opening[k] = opened[k]

@@ -19,7 +19,7 @@ from .loop_plan import (
     STEP_PIVOT,
     STEP_ROW,
 )
-from .stages import C4, C5, C8, COEFFICIENTS, DOP853, DP5, copy, run_stages
+from .stages import C4, C5, C8, CM, COEFFICIENTS, CS, DOP853, DP5, RK4, SAMPLES, copy, run_stages
 from .step_memory import N_WORK_ROWS, NEW, OLD, OUT, SWITCHED, USUAL_STEP
 
 # Part of the largest multiplier pivot, which falls with the square of the distance to a singular position, that is
@@ -34,7 +34,10 @@ TURN = 1.5  # [rad] no hinge turns more in a step, else singular positions could
 def passes(method, t, h, monitor):
     """Note a singular position within the step, if there is one: where the parabola through the three smallest pivots comes to zero."""
     # the last but one stands at the end as well
-    stages, nodes = (11, C8) if method == DOP853 else (5, C5) if method == DP5 else (3, C4)
+    stages, nodes = (
+        (11, C8) if method == DOP853 else (5, C5) if method == DP5 else (3, C4) if method == RK4 else
+        (4, CS) if method == SAMPLES else (12, CM)
+    )  # fmt: skip
     a, b, c = 0, -1, -1
     for s in range(1, stages + 1):
         p = monitor[STAGE_PIVOTS + s]

@@ -12,20 +12,20 @@ from . import tableau
 from .loop_plan import LAST_PIVOT, STAGE_PIVOTS
 from .step_memory import DENSE, E3, E5, NEW, OUT, REMEMBER, REMEMBERING, STAGE_TIME
 
-DOP853, DP5, RK4 = 0, 1, 2
+DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)
 
 # All coefficients in one flat array, so that every kernel below exists once: where each row starts
 _TABLES = (
     *tableau.DOP853_A, *tableau.DP5_A, tableau.DOP853_E5, tableau.DOP853_E3, *tableau.DOP853_D,
     tableau.DP5_E, *zip(*tableau.DP5_P, strict=True), tableau.DOP853_C, tableau.DP5_C,
-    *tableau.RK4_A, tableau.RK4_C,
+    *tableau.RK4_A, tableau.RK4_C, tableau.SAMPLES_C, tableau.MANY_SAMPLES_C,
 )  # fmt: skip
 COEFFICIENTS = np.array([x for row in _TABLES for x in row])
 _START = np.cumsum([0] + [len(row) for row in _TABLES])
 _A8, _A5 = 0, 16  # first rows
 E5C, E3C, _D8, _EC, _P5 = 23, 24, 25, 29, 30
 _A4 = 36
-C8, C5, C4 = int(_START[34]), int(_START[35]), int(_START[41])
+C8, C5, C4, CS, CM = (int(_START[k]) for k in (34, 35, 41, 42, 43))
 
 
 @kernel
