@@ -10,7 +10,6 @@ from . import alpha_memory as m
 from . import native
 from .column_groups import residual_groups
 from .core import Core, data
-from .tree_room import has_jacobian
 
 RADIUS = 0.8  # spectral radius at infinity unless given
 
@@ -49,7 +48,7 @@ class AlphaRoom:
             moves,
             np.array([*turns, (0, 0, 0)], dtype=np.int64),
             np.array([*kept, 0], dtype=np.int64),
-            np.zeros(0, dtype=np.int64) if has_jacobian(core) else residual_groups(core),
+            np.zeros(0, dtype=np.int64) if core.has_jacobian else residual_groups(core),
         )
         at_moves, at_turns, at_rows, at_groups = (data(x) for x in self._arrays)
         self.table = np.array(

@@ -167,6 +167,13 @@ class Core:
                     context[CHORD_SLOPES] = address
 
     @property
+    def has_jacobian(self) -> bool:
+        """Whether the core itself has the derivatives integrators ask for: not with internal points, nor with elements that
+        wait for a reaction."""
+        waiting = bool(np.any(self.layout.plan.efforts[:, REACTION] >= 0))
+        return not self.layout.efforts.composites and not waiting
+
+    @property
     def state_names(self) -> list[str]:
         """Of the integrator's y."""
         c = self.coordinates

@@ -20,7 +20,7 @@ from .column_groups import state_groups
 from .core import Core, data
 from .integrator import SUNDIALS
 from .loop_plan import STAGED
-from .tree_room import TreeDerivatives, has_jacobian
+from .tree_room import TreeDerivatives
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class RightHandSide:
             groups[2 : 2 + n],
             groups[2 + n : -1].reshape(int(groups[0]), int(groups[1])),
         )
-        if has_jacobian(core) and not core.n_audit:  # which has no rows for the audit
+        if core.has_jacobian and not core.n_audit:  # which has no rows for the audit
             core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
             core.jacobian_room.serve()
             self.exact = "jacobian" if core.loops is None else "loop_jacobian"

@@ -98,9 +98,9 @@ class Integrator:
         self.count[m.HAS_JACOBIAN] = -1
         if self.loop in ("radau_integrate", "alpha_integrate"):
             from .column_groups import state_groups  # explicit methods do without
-            from .tree_room import TreeDerivatives, has_jacobian
+            from .tree_room import TreeDerivatives
 
-            if has_jacobian(self.core):
+            if self.core.has_jacobian:
                 self.core.jacobian_room = self.core.jacobian_room or TreeDerivatives(self.core, rough=True)
                 self.hooks[m.JACOBIAN] = self.core.jacobian_room.serve(
                     residual=self.loop == "alpha_integrate"

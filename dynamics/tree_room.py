@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from treemech.kinematics.plan import DERIVATIVES, FIRST_STATE, PUBLIC, REACTION
+from treemech.kinematics.plan import DERIVATIVES, FIRST_STATE, PUBLIC
 from treemech.kinematics.status import OK
 
 from . import native
@@ -22,13 +22,6 @@ from .derivative_plan import (
 )
 from .element_slopes import element_slopes
 from .row_room import RowRoom
-
-
-def has_jacobian(core: Core) -> bool:
-    """Whether the core itself has the derivatives integrators ask for: not with internal points, nor with elements that
-    wait for a reaction."""
-    waiting = np.any(core.layout.plan.efforts[:, REACTION] >= 0)
-    return not core.layout.efforts.composites and not waiting
 
 
 class TreeDerivatives:

@@ -15,7 +15,7 @@ from treemech.dynamics import alpha_memory, native
 from treemech.dynamics.alpha_room import AlphaRoom
 from treemech.dynamics.core import data
 from treemech.dynamics.loop_plan import LARGEST_PIVOT
-from treemech.dynamics.tree_room import TreeDerivatives, has_jacobian
+from treemech.dynamics.tree_room import TreeDerivatives
 from treemech.kinematics.chord_plan import VELOCITY
 from treemech.kinematics.plan import PUBLIC
 
@@ -114,7 +114,7 @@ class Closed:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_jacobian_of_the_rates_agrees_with_differences(name):
     closed = Closed(name)
-    assert has_jacobian(closed.core)
+    assert closed.core.has_jacobian
     want, n = along(closed.rates, closed.n), closed.n
     for rough, tolerance in ((False, 1e-9), (True, ROUGH)):
         found = TreeDerivatives(closed.core, rough).jacobian(closed.t, closed.y)
@@ -214,4 +214,4 @@ def test_a_stiff_closed_chain_takes_fewer_evaluations_and_is_as_accurate(method)
 def test_elements_that_wait_for_a_reaction_and_internal_points_keep_to_differences():
     system = random_mechanism(0, planar=True).system
     join(system, np.random.default_rng(0))
-    assert not has_jacobian(system.build().core) and not has_jacobian(incline(0.3, 0.1).core)
+    assert not system.build().core.has_jacobian and not incline(0.3, 0.1).core.has_jacobian
