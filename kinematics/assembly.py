@@ -18,6 +18,7 @@ _ROUNDOFF = (
     4e-16  # where closing stops: next to a singular position the position is worth only the root of it
 )
 _RANK = 1e-6  # singular values below this part of the largest count as zero
+_EQUAL = 1e-9  # norms that differ by no more are equal: which one is larger is a matter of the BLAS
 
 
 class Closure(Protocol):
@@ -293,13 +294,17 @@ def allowed(P: Floats, free: NDArray[np.bool_]) -> Floats:
 
 
 def pivoted(rows: Floats) -> list[int]:
-    """Row numbers in the order of a pivoted Gram-Schmidt: independent ones first."""
+    """Row numbers in the order of a pivoted Gram-Schmidt: independent ones first, of equal ones the first.
+
+    >>> pivoted(np.array([[1.0, 1.0 - 1e-15], [1.0, 1.0], [0.0, 0.1]]))
+    [0, 2, 1]
+    """
     left = np.array(rows)
     order: list[int] = []
     for _ in range(len(rows)):
         norms = np.linalg.norm(left, axis=1)
         norms[order] = -1.0
-        k = int(np.argmax(norms))
+        k = int(np.argmax(norms >= (1.0 - _EQUAL) * np.max(norms)))
         order.append(k)
         if norms[k] > 0.0:
             e = left[k] / norms[k]

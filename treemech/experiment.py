@@ -153,5 +153,8 @@ def _peak(t: Floats, y: Floats, sign: float) -> tuple[float, Floats]:
     best = max([0.0, *inside], key=lambda r: sign * float(p(r)))
     if not x[max(k - 1 - first, 0)] <= best <= x[min(k + 1 - first, len(x) - 1)]:
         best = 0.0
+    if best == 0.0:  # at a sample, whose value is known without a polynomial
+        weights[k] = 1.0
+        return float(y[k]), weights
     weights[first : first + 5] = np.linalg.solve(np.vander(x, increasing=True).T, best ** np.arange(len(x)))
     return float(p(best)), weights
