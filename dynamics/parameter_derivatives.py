@@ -6,6 +6,8 @@ difference of sixth order between whole models. Masses and inertias enter the eq
 of low degree, so that a step (0.05 % of the value) leaves rounding only, about 1e-12 of the terms.
 """
 
+from fractions import Fraction
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -42,8 +44,12 @@ def weights(nodes: tuple[int, ...]) -> Floats:
     >>> (60 * weights(CENTRAL)).round(9).tolist()
     [-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]
     """
-    powers = np.vander(np.array(nodes, dtype=np.float64), increasing=True).T
-    return np.asarray(np.linalg.solve(powers, np.eye(len(nodes))[1]))
+    found = []
+    for x in nodes:  # slope at 0 of the polynomial that is 1 at x and 0 at the other nodes, in whole numbers
+        others = [y for y in nodes if y != x]
+        slope = sum(prod(-y for y in others if y != left) for left in others)
+        found.append(float(Fraction(slope, prod(x - y for y in others))))
+    return np.array(found)
 
 
 def equations(
