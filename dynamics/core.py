@@ -150,6 +150,7 @@ class Core:
         self.remembers = bool(np.any(layout.plan.efforts[:, REMEMBER]))
         self.loops: Loops | None = Loops(self) if layout.chords.rows else None
         self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
+        self.components: Any = None  # its independent parts (column_groups), once an integrator asks for them
 
     @property
     def state_names(self) -> list[str]:
