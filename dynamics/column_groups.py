@@ -99,9 +99,16 @@ class Components:
         return found
 
 
+def components(core: Core) -> Components:
+    """Found once per model."""
+    core.components = core.components or Components(core)
+    found: Components = core.components
+    return found
+
+
 def state_groups(core: Core) -> Ints:
     """The table for the integrator's y: prescribed numbers, the audit, memory and cut hinges influence nothing."""
-    found, prescribed = Components(core), core.layout.plan.prescribed
+    found, prescribed = components(core), core.layout.plan.prescribed
     q, u = found.parts[found.coordinate_owner], found.parts[found.speed_owner]
     cut = np.full(core.n_cut, -1, dtype=np.int64)
     for row, part in zip(core.layout.chords.plan.chord, found.chords, strict=True):
@@ -116,7 +123,7 @@ def state_groups(core: Core) -> Ints:
 
 def residual_groups(core: Core) -> Ints:
     """The table for the residual of generalized-alpha: its columns are speeds (to move along), speeds, states."""
-    found, prescribed = Components(core), core.layout.plan.prescribed
+    found, prescribed = components(core), core.layout.plan.prescribed
     u, x, rows = found.parts[found.speed_owner], found.states(), np.zeros(0, dtype=np.int64)
     if core.loops is not None:
         of_chords = core.layout.chords.plan.chord

@@ -155,6 +155,7 @@ class Core:
         self.remembers = bool(np.any(layout.plan.efforts[:, REMEMBER]))
         self.loops: Loops | None = Loops(self) if layout.chords.rows else None
         self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
+        self.components: Any = None  # its independent parts (column_groups), once an integrator asks for them
         self._slopes: list[Entry] | None = None
 
     def serve_slopes(self) -> None:
