@@ -230,7 +230,7 @@ class Course:
 
     def _switch(self, chord: int) -> None:
         """A unilateral chord lets go, or holds again."""
-        self.switched.append(self.run.switch(chord))
+        self.switched += self.run.switch(chord)
         self.run.aim(self.run.t, self.legs[self.leg][1])
         self._jumped(self.run.t)
 
@@ -336,9 +336,11 @@ class Course:
             came = ((event, change.rests), *change.others)
             if not np.array_equal(change.y[:nq], before[:nq]):
                 run.choose_rows()
-            for _, chord in came:
-                if chord is not None and chord >= 0:
-                    self.switched.append(run.switch(chord))
+            for apart in change.apart:
+                self.switched += run.switch(apart)
+            for _, rests in came:
+                if rests is not None and rests >= 0:
+                    self.switched += run.switch(rests)
         for one, chord in came:
             ends = search.ends(one)
             search.counts[one] += 1

@@ -48,6 +48,7 @@ class Change(NamedTuple):
     y: Floats
     rests: int | None = None
     others: tuple[tuple[int, int | None], ...] = ()
+    apart: tuple[int, ...] = ()  # unilateral chords that held and have let go
 
 
 class Crossing(NamedTuple):

@@ -136,16 +136,27 @@ class Integrator:
         before = int(self.hooks[m.RANK])
         return before > 0 and self.choose_rows() > before
 
-    def switch(self, chord: int) -> Switch:
-        """A unilateral chord lets go, or holds again: an impact without rebound, by projection of the speeds."""
+    def switch(self, chord: int) -> list[Switch]:
+        """A unilateral chord lets go, or holds again: an impact without rebound, by projection of the speeds.
+
+        It may throw apart others that held: they let go.
+        """
         loops = self.core.loops
         if loops is None:
             raise AssertionError("no chords")
-        name, holds = loops.switch(chord)
+        found = [loops.switch(chord)]
+        if found[0][1]:
+            from .impulse import let_go
+
+            (q,), (u,) = self.core.states(np.array([self.t]), self.y[None])
+            kept = loops.work.monitor.copy()
+            self.core.chord_work.q[:] = self.core.unpack(self.y).cut
+            found += [loops.switch(k) for k in let_go(self.core, self.t, q, u, chord)]
+            loops.work.monitor[:] = kept
         self.choose_rows()
-        if holds:
+        if found[0][1]:
             native.entry("loop_project")(self.t, data(self.y), -1, self.context)
-        return Switch(self.t, name, holds)
+        return [Switch(self.t, name, holds) for name, holds in found]
 
     def aim(self, start: float, end: float) -> None:
         """A new leg of the integration; the state may have changed, so the first step is chosen anew."""

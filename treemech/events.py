@@ -326,12 +326,15 @@ class Watch:
         try:
             closed = {k: c for k, c in known.items() if abs(self._values(k, look)[0]) <= INSTANT}
             others = struck(first, closed, state)
-            u, (rests, *more) = blow(self.mech, t, state, [first, *(closed[k] for k in others)])
+            u, (rests, *more), apart = blow(self.mech, t, state, [first, *(closed[k] for k in others)])
             came = tuple(zip(others, more, strict=True))
             if u is None:
                 return Change(y, rests, came)
+            for chord in apart:
+                assert self.mech.core.loops is not None
+                self.mech.core.loops.switch(chord)  # here aside; the run itself follows
             new = State(t, state.q, u, state.x, state.memory, coordinates=self.mech.lagrange)
-            return Change(reassembled(self.mech, t, y, state, new, {"q": {}, "u": {}}), rests, came)
+            return Change(reassembled(self.mech, t, y, state, new, {"q": {}, "u": {}}), rests, came, apart)
         except TreemechError as error:
             raise ElementError(f"impact {name!r} at t = {t:.6g} s: {error}") from error
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics import core as columns
 from treemech.dynamics.blows import blows
-from treemech.dynamics.impulse import answers, free_speeds, holding, impulse
+from treemech.dynamics.impulse import AT_REST, answers, free_speeds, holding, impulse, resting, thrown_apart
 from treemech.kinematics.chord_plan import POSITION as ROW_POSITION
 from treemech.kinematics.chord_plan import VELOCITY as ROW_VELOCITY
 from treemech.topology import Attachment, Body, ElementError, TopologyError, as_vector, unknown
@@ -47,9 +47,10 @@ class Impact(Event):
 
         A (u+ - u-) = J^T L + P^T l      v+ = -restitution v-      P u+ + P0 = 0
 
-    Prescribed speeds stay. Constraints that hold go on holding. Gaps that close at the same instant are struck together, with
-    impulses that can only push (dynamics.blows); one that closes by the blow has its own in the same instant, after it. A rebound slower than `at_rest` [m/s or rad/s] is none: the unilateral constraint holds from then
-    on; where there is none the run ends, for nothing would keep the gap closed.
+    Prescribed speeds stay. Constraints that hold go on holding; unilateral ones only push, and let go where the blow lifts
+    them. Gaps that close at the same instant are struck together, with impulses that can only push (dynamics.blows); one that
+    closes by the blow has its own in the same instant, after it. A rebound slower than `at_rest` [m/s or rad/s] is none: the
+    unilateral constraint holds from then on; where there is none the run ends, for nothing would keep the gap closed.
     """
 
     restitution: float = 1.0
@@ -195,38 +196,50 @@ def struck(first: Contact, others: Mapping[int, Contact], state: State) -> list[
     return [k for k, c in others.items() if c.ahead * c.gap.rate(state)[1] < -least]
 
 
-def blow(
-    mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact]
-) -> tuple[Floats | None, list[int | None]]:
-    """Speeds after a blow of all these contacts at once (None: as before it), and where each of them comes to rest.
+class Struck(NamedTuple):
+    """After a blow: speeds (None: as before it), where each contact comes to rest, unilateral chords it has thrown apart.
 
-    That is the unilateral chord that holds it closed from then on, or -1: nothing would.
+    A contact rests at the unilateral chord that holds it closed from then on, or at -1: nothing would.
     """
+
+    u: Floats | None
+    rests: list[int | None]
+    apart: tuple[int, ...] = ()
+
+
+def blow(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact]) -> Struck:
+    """A blow of all these contacts at once. Unilateral chords that hold take part: they push, and may let go."""
     rows, rates = zip(*(c.gap.rate(state) for c in contacts), strict=True)
     rests = [c.gap.chord if c.weak(rate) else None for c, rate in zip(contacts, rates, strict=True)]
-    first = contacts[0]
+    first, chords = contacts[0], resting(mech.core)
     if not first.ahead * rates[0] < 0.0:
-        return None, rests
-    now, free = holding(mech.core, t, state.q, state.u), free_speeds(mech.core)
-    if len(contacts) == 1:
-        if rests[0] is not None and rests[0] >= 0:
-            return None, rests
+        return Struck(None, rests)
+    held = list(chords.values())
+    now, free = holding(mech.core, t, state.q, state.u, held), free_speeds(mech.core)
+    if len(contacts) == 1 and rests[0] is not None and rests[0] >= 0:
+        return Struck(None, rests)
+    if len(contacts) == 1 and not chords:
         change = np.concatenate(([-(1.0 + first.back) * rates[0]], -now.velocity))
         found = impulse(mech.core, t, state.q, state.u, np.vstack((rows[0], now.partials)), change, free)
         _refuse_driven(first, found.missing[0], rates[0])
-        return found.u, rests
-    J, v = first.ahead * np.array(rows), first.ahead * np.array(rates)
-    back = np.array(
-        [0.0 if k is not None and k >= 0 else c.back for c, k in zip(contacts, rests, strict=True)]
-    )
+        return Struck(found.u, rests)
+    n, every = len(contacts), mech.core.constraints(t, state.q, state.u) if held else now
+    J = first.ahead * np.vstack((rows, every.partials[held]))
+    v = first.ahead * np.concatenate((rates, every.velocity[held]))
+    back = np.zeros(len(v))
+    back[:n] = [0.0 if k is not None and k >= 0 else c.back for c, k in zip(contacts, rests, strict=True)]
     answer, kept = answers(mech.core, t, state.q, J, now, free)
     together = blows(J @ answer, v + J @ kept, back)
-    for c, missing, rate in zip(contacts, together.missing, rates, strict=True):
+    for c, missing, rate in zip(contacts, together.missing[:n], rates, strict=True):
         _refuse_driven(c, missing, rate)
     u = state.u + kept + answer @ together.impulses
-    apart = first.ahead * (np.array(rows) @ (u - state.u) + np.array(rates))
-    slow = [abs(rate) <= c.at_rest for c, rate in zip(contacts, apart, strict=True)]
-    return u, [k if still else None for k, still in zip(rests, slow, strict=True)]
+    after = v + J @ (u - state.u)
+    slow = [abs(rate) <= c.at_rest for c, rate in zip(contacts, after[:n], strict=True)]
+    return Struck(
+        u,
+        [k if still else None for k, still in zip(rests, slow, strict=True)],
+        tuple(thrown_apart(list(chords), after[n:], v, at_rest=max(first.at_rest, AT_REST))),
+    )
 
 
 def _refuse_driven(contact: Contact, missing: float, rate: float) -> None:

@@ -22,6 +22,7 @@ from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, poi
 
 if TYPE_CHECKING:
     from .events import EventPoints
+    from .state import State
 
 Floats = NDArray[np.float64]
 
@@ -124,6 +125,11 @@ class ConnectionMotion:
     unique: bool = True
 
 
+def _named(thing: Any) -> str:
+    """The name of a body, connection or element, or the name itself."""
+    return str(thing if isinstance(thing, str) else getattr(thing, "name", thing))
+
+
 class Run:
     """What a simulation computed.
 
@@ -177,6 +183,7 @@ class Run:
         self.events: list[EventPoints] = []
         self.report: Report | None = None
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
+        self._nx: int | None = None  # how many of z are states of elements; what they remember follows
 
     @classmethod
     def of_integration(
@@ -204,16 +211,47 @@ class Run:
         )  # fmt: skip
         if result.dense is not None and result.nodes is not None:
             run._dense = (result.nodes, result.dense, method, core.states)
-        run.report = result.report
+        run.report, run._nx = result.report, core.nx
         return run
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
         return f"Run({self.info.name!r}: {len(self.t)} states, {span}, success={self.success})"
 
-    # ------------------------------------------------------------ by name
-    def connection(self, name: str) -> ConnectionMotion:
+    def state(self, k: int = -1) -> "State":
+        """The state at output k, the last one unless told: to go on from, ``simulate((t, end), run.state())``, or to look at.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("ball")
+        >>> _ = system.connect("fall", tm.Prismatic("z"), system.ground, system.body("ball", 1.0, (1, 1, 1)))
+        >>> mech = system.build()
+        >>> first = mech.simulate((0, 1))
+        >>> bool(abs(mech.simulate((1, 2), first.state()).q[-1, 0] + 0.5 * 9.81 * 4) < 1e-12)
+        True
+        """
+        from .state import State
+
+        if not -len(self.t) <= k < len(self.t):
+            raise TreemechError(f"the run has {len(self.t)} states; asked for number {k}.")
+        z, cut = self.z[k], {}
+        if self.info.chords:
+            found = self._results()
+            cut = {
+                c.name: (found.cut_q[k, c.q : c.q + c.nq].copy(), found.cut_u[k, c.u : c.u + c.nu].copy())
+                for c in self.info.chords
+            }
+        nx = len(z) if self._nx is None else self._nx
+        return State(
+            float(self.t[k]), self.q[k].copy(), self.u[k].copy(), z[:nx].copy(), z[nx:].copy(), cut=cut,
+            coordinates=self.info,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ by name, or by the body or connection itself
+    def connection(self, name: Any) -> ConnectionMotion:
         """Coordinates, speeds, and the load of a connection."""
+        name = _named(name)
         results, names = (
             self._results(),
             [h.name for h in self.info.hinges] + [c.name for c in self.info.chords],
@@ -237,17 +275,18 @@ class Run:
     hinge = connection
     chord = connection
 
-    def body(self, name: str) -> BodyMotion:
+    def body(self, name: Any) -> BodyMotion:
         """Motion of a body."""
-        number = self._number(name)
+        number = self._number(_named(name))
         return BodyMotion(self._results()[1][:, number], self.info.bodies[number])
 
-    def point(self, body: str, offset: ArrayLike = (0.0, 0.0, 0.0)) -> PointMotion:
+    def point(self, body: Any, offset: ArrayLike = (0.0, 0.0, 0.0)) -> PointMotion:
         """Motion of a point fixed in a body."""
         return self.body(body).point(offset)
 
-    def drive(self, name: str, coordinate: int = 0) -> Floats:
+    def drive(self, name: Any, coordinate: int = 0) -> Floats:
         """Load that prescribes a coordinate (6.3.8): what its drive must exert [N m or N]."""
+        name = _named(name)
         for hinge, k, u in self.info.prescribed:
             if hinge == name and k == coordinate:
                 return self._results()[2][:, u]
@@ -270,9 +309,9 @@ class Run:
         results = self._results()
         return Energy(*energies(results.trace, self.info), stored_energy(results.elements, self.info))
 
-    def element(self, name: str) -> ElementMotion:
+    def element(self, name: Any) -> ElementMotion:
         """What an energetic element or a load sees and does."""
-        return element_motion(self.info, self._results().elements, name)
+        return element_motion(self.info, self._results().elements, _named(name))
 
     @property
     def audit(self) -> dict[str, Audit]:

@@ -268,3 +268,72 @@ def test_a_terminal_impact_ends_the_run_though_another_one_came_first():
         run = mech.simulate((0, 2), events=ending)
         assert run.success and f"'corner {k}' ended the run" in run.message
         assert [len(e.t) for e in run.events] == [1, 1] and run.u[-1, 2] > 0.0
+
+
+# ---------------------------------------------------------------- what rests lets go
+def rocking(inertia, half=0.1, mass=2.0):
+    """A block that has been tilted about its left corner, without friction; its corners are unilateral constraints."""
+    system = tm.System("block", gravity=(0, 0, -G))
+    body = system.body("block", mass, (inertia, inertia, inertia))
+    system.connect("flight", tm.Planar("y"), system.ground, body)
+    for name, x in (("left", -half), ("right", half)):
+        system.connect(name, tm.InPlane(unilateral=True), system.ground, body.at((x, 0, -0.5)))
+    mech = system.build()
+    upwards = np.array([mech.energy(mech.state(q=np.eye(3)[k])).potential for k in range(3)]) / (mass * G)
+    for turn in (0.05, -0.05):
+        q = 0.5 * upwards + [0, 0, turn]
+        q = q - upwards * mech.constraints(mech.state(q=q)).residual.min()
+        if abs(mech.constraints(mech.state(q=q)).residual[0]) < 1e-12:
+            return mech, mech.state(q=q), upwards
+    raise AssertionError
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau"])
+@pytest.mark.parametrize("e", [0.0, 0.3])
+@pytest.mark.parametrize("inertia", [0.2, 0.05])
+def test_a_block_rocks_from_corner_to_corner(inertia, e, method):
+    """The corner that rested only pushes: the blow on the other one lifts it. w+ = w (I - e m b^2 ...) by hand."""
+    (mech, start, upwards), b, m = rocking(inertia), 0.1, 2.0
+    impacts = [tm.Impact.of(name, restitution=e) for name in ("left", "right")]
+    run = mech.simulate((0, 0.5), start, method, rtol=1e-9, events=impacts)
+    assert run.success, run.message
+    before, after = run.events[1].states[0].u, run.events[1].after[0].u
+    w = abs(before[2])
+    J = (1 + e) * 2 * b * w / (1 / m + b * b / inertia)
+    assert_allclose(upwards @ before, -b * w, rtol=1e-6)
+    assert_allclose(abs(after[2]), abs(w - J * b / inertia), rtol=1e-6)
+    assert_allclose(upwards @ after, J / m - b * w, rtol=1e-6)
+    here = [s for s in run.switched if s.t == run.events[1].t[0]]
+    assert ("left", False) in [(s.name, s.holds) for s in here]
+    assert len([s for s in run.switched if s.name == "left" and s.holds]) >= 1  # and it comes back
+    energy = run.energy.total
+    assert np.all(np.diff(energy) < 1e-7 * abs(energy[0]))
+
+
+def test_a_block_that_rocks_ever_less_comes_to_rest_on_both_corners():
+    mech, start, _ = rocking(
+        0.05
+    )  # 3/7 of the speed is left after each blow: infinitely many of them in 0.3 s
+    run = mech.simulate((0, 1), start, rtol=1e-8)
+    assert run.success and 10 < len(run.switched) < 100
+    assert_allclose(run.u[-1], 0.0, atol=1e-9)
+    for name in ("left", "right"):
+        assert_allclose(run.connection(name).force[-1], [0, 0, G], atol=1e-6)
+
+
+def test_a_flat_block_stops_where_both_corners_push():
+    mech, start, _ = rocking(0.005)  # I < m b^2: the blow presses the other corner down
+    run = mech.simulate((0, 0.2), start, rtol=1e-9)
+    assert run.success and [(s.name, s.holds) for s in run.switched] == [("right", True)]
+    assert_allclose(run.u[-1], 0.0, atol=1e-9)
+
+
+def test_without_impacts_the_block_rocks_as_well():
+    mech, start, _ = rocking(0.2)
+    plain = mech.simulate((0, 0.5), start, rtol=1e-9)
+    struck = mech.simulate(
+        (0, 0.5), start, rtol=1e-9, events=[tm.Impact.of(name, restitution=0.0) for name in ("left", "right")]
+    )
+    assert [(s.name, s.holds) for s in plain.switched] == [(s.name, s.holds) for s in struck.switched]
+    assert_allclose([s.t for s in plain.switched], [s.t for s in struck.switched], atol=1e-6)
+    assert_allclose(plain.q[-1], struck.q[-1], atol=1e-6)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import treemech as tm
+from tests.driven import MODELS
 from tests.models import random_state, random_system
 from tests.reference import dense
 from tests.tolerances import DIFF, ROUND
@@ -254,3 +255,36 @@ def test_matrices_and_graph_of_the_topology():
     np.testing.assert_array_equal(L[1:] @ T, np.eye(9, dtype=int))
     assert mech.graph.number_of_nodes() == 10 and mech.graph.number_of_edges() == 9
     assert mech.location_matrix(chords=True).shape == (10, 0)
+
+
+def test_a_run_goes_on_from_its_last_state():
+    """With states of elements, what they remember, held inputs of controllers and cut hinges."""
+    for model in ("four_bar", "elements", "tree"):
+        mech, start = MODELS[model]()
+        t, middle, end = start.t, start.t + 0.3, start.t + 0.5
+        whole = mech.simulate((t, end), start, rtol=1e-10)
+        first = mech.simulate((t, middle), start, rtol=1e-10)
+        state = first.state()
+        assert (
+            state.t == middle
+            and np.array_equal(state.q, first.q[-1])
+            and np.array_equal(state.u, first.u[-1])
+        )
+        rest = mech.simulate((middle, end), state, rtol=1e-10)
+        np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-7)
+        np.testing.assert_allclose(rest.z[-1], whole.z[-1], atol=1e-6)
+        assert first.state(0).t == t and state["A" if model == "four_bar" else mech.info.hinges[0].name]
+    with pytest.raises(tm.TreemechError, match="asked for number"):
+        first.state(10_000)
+
+
+def test_results_of_the_things_themselves():
+    system = tm.System("pendulum")
+    bob = system.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0, 0, -1))
+    pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+    spring = system.connect("spring", tm.RotationalSpring(1.0), pin)
+    run = system.build().simulate((0, 0.1))
+    assert np.array_equal(run.connection(pin).q, run.connection("pin").q)
+    assert np.array_equal(run.body(bob).position, run.body("bob").position)
+    assert np.array_equal(run.point(bob, (0, 0, -1)).velocity, run.point("bob", (0, 0, -1)).velocity)
+    assert np.array_equal(run.element(spring).effort, run.element("spring").effort)
