@@ -119,8 +119,31 @@ def test_errors_follow_the_tolerance_with_steps_of_any_size(model, method):
     runs = [mech.simulate((0, 1), start, method, rtol=r, atol=r) for r in tolerances]
     errors, steps = [distance(run, fine) for run in runs], [run.statistics["steps"] for run in runs]
     assert all(b < a / 100 ** (2 / 3) * 3 for a, b in pairwise(errors)), errors
-    assert steps[-1] < 2.0 * 10 ** (4 / 3) * steps[0], steps
+    assert steps[-1] < 1.3 * 10 ** (4 / 3) * steps[0], steps
     assert errors[-1] < 0.3 * tolerances[-1] ** (2 / 3) * 10 * max(1.0, np.max(np.abs(fine.u))), errors
+
+
+@pytest.mark.parametrize("model", ["closed chain", "driven", "spatial loop"])
+def test_index_3_is_not_disturbed_by_steps_of_another_size(model):
+    """Speeds and accelerations normal to the constraints, as the next size wants them: else they swing, steps are rejected for it."""
+    mech, start = MODELS[model]()
+    three, two = (mech.simulate((0, 1), start, method, rtol=1e-8, atol=1e-8).statistics for method in METHODS)
+    assert three["rejected"] < 0.05 * three["steps"] and three["steps"] < 1.05 * two["steps"], (three, two)
+
+
+@pytest.mark.parametrize("model", ["closed chain", "driven", "spatial loop"])
+def test_index_3_holds_as_far_as_rounding_allows(model):
+    """To rtol 1e-11: there gaps of a few 1e-16, divided by the step, are the tolerance of the speeds. Beyond, with a note, index 2."""
+    mech, start = MODELS[model]()
+    fine = mech.simulate((0, 1), start, rtol=1e-13, atol=1e-13)
+    runs = [mech.simulate((0, 1), start, "alpha3", rtol=r, atol=r) for r in (1e-9, 1e-10, 1e-12)]
+    assert all(run.success for run in runs)
+    errors = [distance(run, fine) for run in runs]
+    assert errors[1] < 0.35 * errors[0] and errors[2] < 0.1 * errors[1], errors
+    opening = [np.median(run.residual.velocity) for run in runs]
+    assert opening[0] > opening[1] > 1e-9 and opening[2] < 1e-13, opening
+    assert "index 2" not in runs[0].message and "steps had index 2" in runs[2].message
+    assert "rounding of closed positions" in runs[2].message
 
 
 def test_a_step_of_another_size_does_not_disturb_the_order():
@@ -146,7 +169,7 @@ def amplification(rho, w):
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.8, 1.0])
-@pytest.mark.parametrize("w", [0.1, 1.0, 30.0, 1e3])
+@pytest.mark.parametrize("w", [0.1, 1.0, 30.0, 1e3, 1e4])
 def test_an_oscillator_is_damped_as_the_spectral_radius_says(rho, w):
     system = tm.System("oscillator", gravity=(0, 0, 0))
     mass = system.body("mass", 1.0, (1, 1, 1))
@@ -161,12 +184,12 @@ def test_an_oscillator_is_damped_as_the_spectral_radius_says(rho, w):
     got = np.stack((run.q[:, 0], run.u[:, 0]), axis=1)
     want = np.array(want)[:, :2]
     np.testing.assert_allclose(got, want, atol=1e-8 * np.max(np.abs(want)))
-    if w == 1e3 and rho > 0:
+    if w >= 1e3 and rho > 0:
         assert np.max(np.abs(np.linalg.eigvals(matrix))) == pytest.approx(rho, abs=0.03)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("k", [0.3, 20.0, 1e5])
+@pytest.mark.parametrize("k", [0.3, 20.0, 1e5, 1e9])
 def test_fast_states_of_elements_decay_with_the_same_radius(rho, k):
     """x' = -k x in steps of length 1 against the matrix of Jansen, Whiting and Hulbert (2000), by (x, auxiliary rate)."""
     system = tm.System("wheel", gravity=(0, 0, 0))
@@ -180,7 +203,7 @@ def test_fast_states_of_elements_decay_with_the_same_radius(rho, k):
     for _ in range(12):
         want.append(matrix @ want[-1])
     np.testing.assert_allclose(run.element("drive").x[:, 0], np.array(want)[:, 0], atol=1e-7)
-    if k == 1e5:
+    if k >= 1e5:
         assert np.max(np.abs(np.linalg.eigvals(matrix))) == pytest.approx(rho, abs=0.02)
 
 
