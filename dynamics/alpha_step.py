@@ -111,6 +111,7 @@ from .step_memory import (
     NEW,
     OLD,
     OLD_STEP,
+    OUT,
     RTOL,
     STAGE_TIME,
 )
@@ -297,12 +298,12 @@ def _shift(table, n, ratio, lack, gap, move, right, shift):
 
 @kernel
 def _noise(method, table, n, h, y, atol, control, work):
-    """What the rounding of rates and closed positions makes of the state, relative to the tolerance; in E5, which is used up."""
+    """What the rounding of rates and closed positions makes of the state, relative to the tolerance; in OUT, which is used up."""
     nq, ns, m, size, nu = sizes(table)
     by_q, by_u, by_x = factors(control, h)
     v, last, step = (
         floats(work + 8 * n * LAST, n),
-        floats(work + 8 * n * E5, n),
+        floats(work + 8 * n * OUT, n),
         floats(row_of(table, n, MOVE), nu),
     )
     gap = 4.0 * ROUNDED if method == INDEX_3 and m > 0 else 0.0

@@ -497,6 +497,53 @@ def test_elements_that_wait_for_a_reaction_are_refused_by_name():
         system.build().simulate((0, 1), method="alpha3")
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_newton_that_does_not_converge_is_reported_with_coordinate_time_step_and_advice(method):
+    """A force beyond x = 1 that no step meets; 1e-3 of the size of steps is as short as they become."""
+    mech = cart(Wall(1.0, 1.0))
+    run = mech.simulate((0, 3), mech.state(u={"rail": 1.0}), method, max_step=0.01, first_step=0.01)
+    found = run.report
+    assert (
+        not run.success
+        and run.message == found.message
+        and "Newton's iteration does not converge" in run.message
+    )
+    assert run.t[-1] == found.t == pytest.approx(1.0, abs=2e-5) and f"at t = {found.t:.6g} s" in run.message
+    assert 0 < found.step < 1e-5 and f"a step of {found.step:.2g} s" in run.message
+    assert (
+        found.coordinate in ("rail.q", "rail.u")
+        and f"{found.coordinate} = {found.value:.6g} moves most" in run.message
+    )
+    assert found.steps == run.statistics["steps"] >= 100 and found.rejected >= 10
+    assert (
+        "an unbounded load there; else try a shorter max_step" in found.advice[0]
+        and found.advice[0] in run.message
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"max_step": 0.01, "first_step": 0.01}])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_motion_beyond_the_end_of_the_travel_is_reported_with_the_joint(method, options):
+    """The slider is drawn away until crank and rod are in line, at t = 0.5 s."""
+    system = tm.System("stretched", gravity=(0, -9.81, 0))
+    crank, link = (system.body(n, 1.0, (0, 1 / 12, 1 / 12), com=(0.5, 0, 0)) for n in ("crank", "rod"))
+    slider = system.body("slider", 0.5, (0.01, 0.01, 0.01))
+    system.connect("A", tm.Revolute("z"), system.ground, crank)
+    system.connect("B", tm.Revolute("z"), crank.at((1, 0, 0)), link)
+    system.connect("C", tm.Revolute("z"), link.at((1, 0, 0)), slider)
+    system.connect("S", tm.Prismatic("x"), system.ground, slider)
+    system.prescribe("S", lambda t: 1.5 + t)
+    mech = system.build()
+    run = mech.simulate((0, 1), mech.assemble(guess={"A": 0.7, "B": -1.4, "C": 0.7}), method, **options)
+    found = run.report
+    assert not run.success and run.t[-1] == pytest.approx(0.5, abs=1e-4) and "Newton" in run.message
+    assert found.coordinate[0] in "AB" and found.connection == "C"
+    assert (
+        "singular there: look at 'C'" in found.advice[0] and "beyond the end of the travel" in found.advice[1]
+    )
+    assert found.advice[1] in run.message
+
+
 def test_a_load_that_is_no_number_is_named_with_its_time():
     mech = cart(Wall(1.0))
     with pytest.raises(tm.ElementError, match=r"'push' \(Wall\).*not a finite number at t = 1 s"):
