@@ -25,7 +25,8 @@ from treemech.kinematics.views import body_work
 
 from .alpha_memory import FIXED, LAST_INDEX, N_LOWERED, N_ROWS, N_TABLE, NEW_TRUE_RATES, NQ, NU, TRUE_RATES
 from .alpha_passage import look_at_end, passes_singular
-from .alpha_residual import INDEX_2, INDEX_3, linearise
+from .alpha_reactions import derive
+from .alpha_residual import INDEX_2, INDEX_3
 from .alpha_state import begin_step
 from .alpha_step import (
     ROUNDED,
@@ -229,8 +230,7 @@ def alpha_integrate(
             status = OK
             if count[HAS_JACOBIAN] == 0:
                 recall_multipliers(table, n)
-                status = linearise(
-                    INDEX_2,
+                status = derive(
                     table,
                     n,
                     t,

@@ -2,9 +2,10 @@
 
 # the table (int64): address of the room; sizes of q, u, x, rows that may count; entry point of the residual with chords (0:
 # none); per speed the coordinate it moves, or EULER, or PRESCRIBED; number of triples of angular speeds, their table: first
-# Euler parameter, first speed, whether they are in the base of end a; per row whether it restricts rates only
-ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC = range(10)
-N_TABLE = 10
+# Euler parameter, first speed, whether they are in the base of end a; per row whether it restricts rates only;
+# whether elements depend on multipliers
+ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC, WAITING = range(11)
+N_TABLE = 11
 EULER, PRESCRIBED = -1, -2
 # control, in the room of Adams' past: of second-order equations alpha_m, alpha_f, beta, gamma; of first-order ones alpha_m,
 # gamma; factors of the local errors of q, u, x; whether steps have one size; index
@@ -17,7 +18,8 @@ N_LOWERED = 12
 # shift of the position, displacement; what the entry point left; residual, the same at the state of the Jacobian; pivots, sizes
 # of rows; speeds for the size of this step, rates P u + P0 at which the chains open at its start, at its end; multipliers of the
 # last step; rates at the start, auxiliary accelerations, speeds and shift while derivatives are made at an iterate; gaps;
-# what the shift makes of the unknowns; rates of the speeds by `loop_rhs` at the start, at the end, their slope; then matrices, column by column: residual by q, u, x; A; P, row by row; factors; Jacobian of a tree
+# what the shift makes of the unknowns; rates of the speeds by `loop_rhs` at the start, at the end, their slope; then matrices, column by column: residual by q, u, x; A; P, row by row; factors; Jacobian
+# of a tree; residual by the multipliers, where elements depend on them
 (
     AUXILIARY,
     SCALED,
@@ -52,6 +54,7 @@ def room_size(n: int, nu: int, nx: int, rows: int) -> int:
         + rows * nu
         + size * size
         + n * n
+        + rows * size
     )
 
 

@@ -68,17 +68,21 @@ from .alpha_memory import (
     SPEEDS,
     TRUE_RATES,
     TRUE_SLOPE,
+    WAITING,
+)
+from .alpha_reactions import (
+    derive,
 )
 from .alpha_residual import (
     INDEX_2,
     INDEX_3,
     extent,
     gaps,
-    linearise,
     residual,
 )
 from .alpha_state import (
     advance,
+    by_multipliers,
     factors,
     matrices,
     predict,
@@ -146,7 +150,7 @@ def factorise(table, n, h, control, count, context):
             M[j, i] = by_x * G[nu + j, i]
         M[j, j] += 1.0
     if m > 0:
-        masked = masks(ints(context, N_LOOP_CONTEXT))
+        masked, L = masks(ints(context, N_LOOP_CONTEXT)), floats2(by_multipliers(table, n), m, size)
         for k in range(m):
             if masked[k] == 1:
                 M[ns + k, ns + k] = 1.0
@@ -155,6 +159,9 @@ def factorise(table, n, h, control, count, context):
             for j in range(nu):
                 M[j, ns + k] = P[k, j] + bent * G[j, ns + k]
                 M[ns + k, j] = -P[k, j]
+            if table[WAITING] == 1:
+                for i in range(ns):
+                    M[ns + k, i] = L[k, i]
     for j in range(nu):
         if moves[j] == PRESCRIBED:
             for i in range(size):
@@ -346,7 +353,7 @@ def _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context
         kept_speed[j], kept_shift[j] = speed[j], shift[j]
     for k in range(m):
         multipliers[k] = now[k]
-    status = linearise(INDEX_2, table, n, t + h, 0.0, old, rank, control, count, work, rhs, jacobian, context)
+    status = derive(table, n, t + h, 0.0, old, rank, control, count, work, rhs, jacobian, context)
     for i in range(n):
         last[i], rate[i] = rate[i], kept_rate[i]
     for i in range(ns):

@@ -20,6 +20,7 @@ from tests.dynamics.test_methods import (
     springs,
 )
 from tests.dynamics.test_reaction_of import Pin
+from tests.dynamics.test_reaction_of import pendulum as pendulum_with_friction
 from tests.dynamics.test_singular import MODELS as SINGULAR
 from tests.dynamics.test_singular import off_the_branch
 from tests.dynamics.test_unilateral import flight, platform
@@ -466,6 +467,58 @@ def test_the_audit_is_integrated_along():
     np.testing.assert_allclose(got, want, atol=1e-4)
 
 
+# ---------------------------------------------------------------- elements that depend on a reaction
+def pin_friction():
+    mech = pendulum_with_friction(0.4)
+    return mech, mech.assemble(fix={"pin": 0.3, "elbow": -0.5}, rates={"pin": 2.0, "elbow": -1.0})
+
+
+def two_frictions(coefficient=0.3):
+    """A closed chain, friction by the forces in two of its hinges."""
+    system = tm.System("four-bar", gravity=(0, 0, -9.81))
+    crank = system.body("crank", mass=1.0, inertia=(0.01, 1 / 12, 1 / 12), com=(0.5, 0, 0))
+    coupler = system.body("coupler", mass=3.0, inertia=(0.01, 9 / 4, 9 / 4), com=(1.5, 0, 0))
+    rocker = system.body("rocker", mass=2.5, inertia=(0.01, 1.3, 1.3), com=(1.25, 0, 0))
+    system.connect("A", tm.Revolute("y"), system.ground, crank)
+    system.connect("B", tm.Ball(), crank.at((1, 0, 0)), coupler)
+    C = system.connect("C", tm.Ball(), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
+    D = system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
+    system.connect("friction C", Pin(coefficient, 0.02, 1e-2), C)
+    system.connect("friction D", Pin(coefficient, 0.04, 1e-2), D)
+    mech = system.build()
+    return mech, mech.assemble(guess={"A": -0.6}, rates={"A": 3.0})
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("model", [pin_friction, two_frictions])
+def test_friction_by_the_load_of_a_hinge_keeps_order_two(model, method):
+    mech, start = model()
+    fine = mech.simulate((0, 0.3), start, rtol=1e-12, audit=True)
+    errors = []
+    for count in (100, 200, 400):
+        run = fixed(mech, (0, 0.3), start, method, count, rtol=1e-9, audit=True)
+        assert run.success and run.statistics["steps"] == count, run.message
+        lam, kept = own_multipliers(mech), mech.core.loops.kept
+        lost, want = (sum(r.audit[n].dissipated[-1] for n in r.audit) for r in (run, fine))
+        errors.append(
+            [distance(run, fine), np.max(np.abs(lam - fine.multipliers[-1][kept])), abs(lost - want)]
+        )
+    assert want > 0.01 and np.all(np.log2(np.array(errors[1]) / errors[2]) > 1.9), errors
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_newton_knows_how_friction_answers_to_the_multipliers(method):
+    """A hundred times the friction costs no more; without the slopes of its loads half as much again."""
+    costs = []
+    for coefficient in (0.1, 10.0):
+        mech, start = two_frictions(coefficient)
+        fine = mech.simulate((0, 0.3), start, rtol=1e-11)
+        run = fixed(mech, (0, 0.3), start, method, 100, rtol=1e-9)
+        assert run.success and distance(run, fine) < 1e-4
+        costs.append(run.statistics["evaluations"])
+    assert costs[1] < 1.2 * costs[0], costs
+
+
 # ---------------------------------------------------------------- what it refuses, how it fails
 def test_steps_of_one_size_take_no_notice_of_the_tolerance():
     mech, start = pendulum()
@@ -486,15 +539,6 @@ def test_other_ways_to_keep_chains_closed_are_refused():
     mech, start = closed_chain()
     with pytest.raises(tm.TreemechError, match="alpha3 closes the chains itself.*'baumgarte'"):
         mech.simulate((0, 1), start, "alpha3", stabilisation="baumgarte")
-
-
-def test_elements_that_wait_for_a_reaction_are_refused_by_name():
-    system = tm.System("pin")
-    rod = system.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
-    pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
-    system.connect("friction", Pin(0.1, 0.05, 1e-2), pin)
-    with pytest.raises(tm.TreemechError, match="'friction'.*'pin'.*Radau"):
-        system.build().simulate((0, 1), method="alpha3")
 
 
 @pytest.mark.parametrize("method", METHODS)
