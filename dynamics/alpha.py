@@ -23,12 +23,13 @@ from treemech.kinematics.status import (
 )
 from treemech.kinematics.views import body_work
 
-from .alpha_memory import DROWNED, FIXED, N_ROWS, N_TABLE, NQ, NU
+from .alpha_memory import FIXED, LAST_INDEX, N_LOWERED, N_ROWS, N_TABLE, NEW_TRUE_RATES, NQ, NU, TRUE_RATES
 from .alpha_passage import look_at_end, passes_singular
-from .alpha_residual import INDEX_2, INDEX_3, linearise
+from .alpha_reactions import derive
+from .alpha_residual import INDEX_2, INDEX_3
 from .alpha_state import begin_step
 from .alpha_step import (
-    CLOSED,
+    ROUNDED,
     accept,
     estimate,
     factorise,
@@ -36,7 +37,9 @@ from .alpha_step import (
     leave_multipliers,
     newton,
     note_multipliers,
+    note_rates,
     recall_multipliers,
+    renew_normal,
     rescale_speeds,
 )
 from .closed_steps import BESIDE, GIVEN_UP, TURN, switches
@@ -44,6 +47,7 @@ from .loop_plan import (
     LARGEST_PIVOT,
     LAST_PIVOT,
     N_MONITOR,
+    NEAR,
     SPIN,
     STAGED,
     START_PIVOT,
@@ -113,7 +117,7 @@ def _drowned(table, h, y, rtol, atol):
     """Whether the rounding of closed positions, which index 3 divides by the step to find the speeds, exceeds their tolerance."""
     nq, nu, total = table[NQ], table[NU], 0.0
     for j in range(nq, nq + nu):
-        x = 40.0 * CLOSED / (abs(h) * (atol[j] + rtol * abs(y[j])))
+        x = 4.0 * ROUNDED / (abs(h) * (atol[j] + rtol * abs(y[j])))
         total += x * x
     return total > nu
 
@@ -178,8 +182,8 @@ def alpha_integrate(
             return status
         if closed:
             note_multipliers(table, n, context)
+            note_rates(table, n, work, TRUE_RATES)
         count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
-        control[DROWNED] = 0.0
         write_reached(n, t, y, n_out, t_out, y_out_, count)
     direction = 1.0 if end >= t else -1.0
     stored = 0
@@ -220,16 +224,13 @@ def alpha_integrate(
                 h = 0.5 * (end - t)
             t_new = end if h == end - t else t + h
             index = INDEX_2 if abs(h) < _SHORT * control[USUAL_STEP] else method
-            if index == INDEX_3 and closed and not fixed:
-                if control[DROWNED] == 0.0 and _drowned(table, h, y, rtol, atol):
-                    control[DROWNED] = 1.0
-                if control[DROWNED] > 0.0:
-                    index = INDEX_2
+            lowered = index == INDEX_3 and closed and not fixed and _drowned(table, h, y, rtol, atol)
+            if lowered:
+                index = INDEX_2
             status = OK
             if count[HAS_JACOBIAN] == 0:
                 recall_multipliers(table, n)
-                status = linearise(
-                    INDEX_2,
+                status = derive(
                     table,
                     n,
                     t,
@@ -251,8 +252,12 @@ def alpha_integrate(
                     regular = factorise(table, n, h, control, count, context)
                 if regular:
                     begin_step(table, n, h, y, control, count, work)
-                    if index == INDEX_3:
-                        rescale_speeds(table, n, h, control, count)
+                    if index == INDEX_3 and closed and count[HAS_PAST] == 1:
+                        same = abs(h - control[OLD_STEP]) < 1e-8 * abs(h) and control[LAST_INDEX] == INDEX_3
+                        if monitor[START_PIVOT] < monitor[NEAR] * usual_pivot:
+                            rescale_speeds(table, n, h, control)
+                        elif not same:
+                            renew_normal(table, n, h, control, count, work, context)
                     status, iterations, rate = newton(
                         index,
                         table,
@@ -325,6 +330,7 @@ def alpha_integrate(
                     control[TIME], control[STEP] = t, h
                     count[PENDING] = stored
                     return status
+                note_rates(table, n, work + 8 * n * OLD, NEW_TRUE_RATES)
                 pivot = monitor[LAST_PIVOT]
                 beside = (_FIXED_BESIDE if fixed else BESIDE) * monitor[LARGEST_PIVOT]
                 if pivot < beside and hops < 8 and t_new != end:
@@ -342,6 +348,8 @@ def alpha_integrate(
                 note_spin(ints(loops[0], N_CONTEXT), loops, body_work(ints(loops[0], N_CONTEXT)))
             break
         count[STEPS] += 1
+        if lowered:
+            count[N_LOWERED] += 1
         factor = 1.0
         if not fixed:
             factor = min(2.0, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0))
@@ -374,7 +382,7 @@ def alpha_integrate(
             write_interpolant(dense_, stored, n, y, work)
         retract(new, last, euler, n_euler)
         accept(table, n, h, work)
-        control[OLD_STEP], count[HAS_PAST] = h, 1
+        control[OLD_STEP], control[LAST_INDEX], count[HAS_PAST] = h, index, 1
         for i in range(n):
             y[i] = new[i]
             K[i] = last[i]

@@ -3,20 +3,23 @@
 # the table (int64): address of the room; sizes of q, u, x, rows that may count; entry point of the residual with chords (0:
 # none); per speed the coordinate it moves, or EULER, or PRESCRIBED; number of triples of angular speeds, their table: first
 # Euler parameter, first speed, whether they are in the base of end a; per row whether it restricts rates only; the table of
-# columns that are moved together for differences (column_groups)
-ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC, GROUPS = range(11)
-N_TABLE = 11
+# columns that are moved together for differences (column_groups); whether elements depend on multipliers
+ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC, GROUPS, WAITING = range(12)
+N_TABLE = 12
 EULER, PRESCRIBED = -1, -2
 # control, in the room of Adams' past: of second-order equations alpha_m, alpha_f, beta, gamma; of first-order ones alpha_m,
-# gamma; factors of the local errors of q, u, x; whether steps have one size; whether
-# rounding has forced index 2 since the start
-ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXED, DROWNED = range(13, 24)
+# gamma; factors of the local errors of q, u, x; whether steps have one size; index
+# of the last step
+ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXED, LAST_INDEX = range(13, 24)
+# count, in the room of Adams' order: steps of index 3 that rounding left to index 2
+N_LOWERED = 12
 # room: rows of `row_size` numbers: auxiliary accelerations a as the last step left them, for the size of this step, new;
 # their slope in the step before; multipliers the derivatives are made with and the iteration starts with, new ones; right side;
 # shift of the position, displacement; what the entry point left; residual, the same at the state of the Jacobian; pivots, sizes
 # of rows; speeds for the size of this step, rates P u + P0 at which the chains open at its start, at its end; multipliers of the
 # last step; rates at the start, auxiliary accelerations, speeds and shift while derivatives are made at an iterate; gaps;
-# what the shift makes of the unknowns; then matrices, column by column: residual by q, u, x; A; P, row by row; factors; Jacobian of a tree
+# what the shift makes of the unknowns; rates of the speeds by `loop_rhs` at the start, at the end, their slope; then matrices, column by column: residual by q, u, x; A; P, row by row; factors; Jacobian
+# of a tree; residual by the multipliers, where elements depend on them
 (
     AUXILIARY,
     SCALED,
@@ -32,7 +35,8 @@ ALPHA_M, ALPHA_F, BETA, GAMMA, ALPHA_X, GAMMA_X, ERROR_Q, ERROR_U, ERROR_X, FIXE
     START,
 ) = range(12)
 PIVOTS, SIZES, SPEEDS, OPENING, NEW_OPENING, LAST_MULTIPLIERS = range(12, 18)
-KEPT_RATES, KEPT_SCALED, KEPT_SPEEDS, KEPT_SHIFT, GAPS, SHIFTED, MATRICES = range(18, 25)
+KEPT_RATES, KEPT_SCALED, KEPT_SPEEDS, KEPT_SHIFT, GAPS, SHIFTED = range(18, 24)
+TRUE_RATES, NEW_TRUE_RATES, TRUE_SLOPE, MATRICES = range(24, 28)
 
 
 def row_size(n: int, nu: int, nx: int, rows: int) -> int:
@@ -50,6 +54,7 @@ def room_size(n: int, nu: int, nx: int, rows: int) -> int:
         + rows * nu
         + size * size
         + n * n
+        + rows * size
     )
 
 

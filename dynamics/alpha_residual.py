@@ -58,6 +58,7 @@ from .alpha_memory import (
     RESIDUALS,
     RIGHT,
     START,
+    WAITING,
 )
 from .alpha_state import (
     begin_step,
@@ -167,10 +168,14 @@ def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
         return status
     for i in range(nu):
         found[nq + i] = v[i]
+    loops = ints(context, N_LOOP_CONTEXT)
+    if table[WAITING] == 1:
+        x = solutions(loops)
+        for k in range(m):
+            x[nu + k] = -multipliers[k]
     status = call_rhs(table[RESIDUAL], t, y, found_, context)
     if status != OK:
         return status
-    loops = ints(context, N_LOOP_CONTEXT)
     plan = ints(loops[0], N_CONTEXT)
     _dense_rows(table, n, plan, loops)
     G, A, P_, M, J = matrices(table, n)

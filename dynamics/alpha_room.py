@@ -18,17 +18,8 @@ class AlphaRoom:
     """Room, and the table that leads to it."""
 
     def __init__(self, core: Core, n: int) -> None:
-        efforts = core.layout.efforts
-        waiting = [
-            f"element {a.name!r} (it depends on the load of {a.reaction_of!r})"
-            for a, row in zip(efforts.applied, efforts.rows, strict=True)
-            if row[p.REACTION] >= 0
-        ]
-        if waiting:
-            raise TreemechError(
-                f"generalized-alpha does not solve {', '.join(waiting)}: use 'Radau', or an explicit method."
-            )
         loops, body = core.loops, core.layout.plan.body
+        waiting = np.any(core.layout.plan.efforts[:, p.REACTION] >= 0)
         moves = np.full(core.nu, m.EULER, dtype=np.int64)
         turns: list[tuple[int, int, int]] = []
         for row in body[1:]:
@@ -55,7 +46,7 @@ class AlphaRoom:
             [
                 data(self.numbers), core.nq, core.nu, core.nx, count,
                 0 if loops is None else native.address("loop_residual"), at_moves, len(turns), at_turns, at_rows,
-                at_groups,
+                at_groups, waiting,
             ],
             dtype=np.int64,
         )  # fmt: skip

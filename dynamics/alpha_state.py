@@ -81,6 +81,13 @@ def matrices(table, n):
     return G, A, P, M, M + 8 * size * size
 
 
+@inlined
+def by_multipliers(table, n):
+    """Address of the derivatives of the residual by the multipliers, row by row."""
+    G, A, P, M, J = matrices(table, n)
+    return J + 8 * n * n
+
+
 @kernel
 def turn(q, at, x, y, z, left, out):
     """Euler parameters at q[at:], turned by a rotation vector in the base of end a (left) or b, to out[at:]."""

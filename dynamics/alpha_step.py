@@ -32,6 +32,8 @@ from treemech.kinematics.status import (
 )
 
 from .alpha_memory import (
+    ALPHA_F,
+    ALPHA_M,
     AUXILIARY,
     ERROR_Q,
     ERROR_U,
@@ -51,6 +53,7 @@ from .alpha_memory import (
     NEW_AUXILIARY,
     NEW_MULTIPLIERS,
     NEW_OPENING,
+    NEW_TRUE_RATES,
     NONHOLONOMIC,
     OPENING,
     PIVOTS,
@@ -63,17 +66,23 @@ from .alpha_memory import (
     SIZES,
     SLOPE,
     SPEEDS,
+    TRUE_RATES,
+    TRUE_SLOPE,
+    WAITING,
+)
+from .alpha_reactions import (
+    derive,
 )
 from .alpha_residual import (
     INDEX_2,
     INDEX_3,
     extent,
     gaps,
-    linearise,
     residual,
 )
 from .alpha_state import (
     advance,
+    by_multipliers,
     factors,
     matrices,
     predict,
@@ -106,6 +115,7 @@ from .step_memory import (
     NEW,
     OLD,
     OLD_STEP,
+    OUT,
     RTOL,
     STAGE_TIME,
 )
@@ -113,9 +123,9 @@ from .step_memory import (
 _EPSILON = 2.0**-52
 MOST_ITERATIONS = 10
 MOST_RENEWED = 3  # times the derivatives are made anew at an iterate
-# a gap [m, rad] that is closed, of a mechanism of the size of 1 m; how much larger it is where rounding keeps it from
-# shrinking; one that is taken for closed where nothing else helps
-CLOSED, _ROUNDED, _NEARLY_CLOSED = 1e-14, 10.0, 1e-10
+# a gap [m, rad] that is closed, of a mechanism of the size of 1 m; one that is rounding; one that is taken for closed where nothing
+# else helps
+CLOSED, ROUNDED, _NEARLY_CLOSED = 1e-14, 5e-16, 1e-10
 _ROUNDING = 0.01  # an increment, relative to the tolerance, that does not shrink any more is rounding
 
 
@@ -140,7 +150,7 @@ def factorise(table, n, h, control, count, context):
             M[j, i] = by_x * G[nu + j, i]
         M[j, j] += 1.0
     if m > 0:
-        masked = masks(ints(context, N_LOOP_CONTEXT))
+        masked, L = masks(ints(context, N_LOOP_CONTEXT)), floats2(by_multipliers(table, n), m, size)
         for k in range(m):
             if masked[k] == 1:
                 M[ns + k, ns + k] = 1.0
@@ -149,6 +159,9 @@ def factorise(table, n, h, control, count, context):
             for j in range(nu):
                 M[j, ns + k] = P[k, j] + bent * G[j, ns + k]
                 M[ns + k, j] = -P[k, j]
+            if table[WAITING] == 1:
+                for i in range(ns):
+                    M[ns + k, i] = L[k, i]
     for j in range(nu):
         if moves[j] == PRESCRIBED:
             for i in range(size):
@@ -187,15 +200,66 @@ def _solve(table, n, right):
 
 
 @kernel
-def rescale_speeds(table, n, h, control, count):
-    """Index 3, a shorter step than the one before: the part of the speeds that opens the chains goes with its square.
+def note_rates(table, n, address, row):
+    """Rates of the speeds at an address, as `loop_rhs` gave them, to a row of the room."""
+    nq, ns, m, size, nu = sizes(table)
+    given, kept = floats(address, n), floats(row_of(table, n, row), nu)
+    for j in range(nu):
+        kept[j] = given[nq + j]
+
+
+@kernel
+def renew_normal(table, n, h, control, count, work, context):
+    """Index 3, a step of another size: what is normal to the constraints in speeds and accelerations, as this size wants it.
+
+    Positions that are closed need speeds that are not, by ERROR_Q h^2 times the slope of the accelerations; and auxiliary
+    accelerations as they are (alpha_m - alpha_f) h ahead. Whatever else is left of steps before, these included, would
+    swing on for some steps. True accelerations are those of `loop_rhs`: they differ from the ones found by what is normal alone.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    G, A, P_, M, J = matrices(table, n)
+    P, masked = floats2(P_, m, nu), masks(ints(context, N_LOOP_CONTEXT))
+    right, opening = floats(row_of(table, n, RIGHT), size), floats(row_of(table, n, OPENING), m)
+    speed, moves = floats(row_of(table, n, SPEEDS), nu), ints(table[MOVES], nu)
+    true, slope = floats(row_of(table, n, TRUE_RATES), nu), floats(row_of(table, n, TRUE_SLOPE), nu)
+    scaled, rate, rates_only = (
+        floats(row_of(table, n, SCALED), ns),
+        floats(work, n),
+        ints(table[NONHOLONOMIC], m),
+    )
+    ahead = (control[ALPHA_M] - control[ALPHA_F]) * h
+    for level in range(2):
+        for i in range(ns):
+            right[i] = 0.0
+        for k in range(m):
+            lack = 0.0 if level == 1 else -opening[k]
+            for j in range(nu):
+                lack += P[k, j] * (
+                    control[ERROR_Q] * h * h * slope[j]
+                    if level == 0
+                    else true[j] + ahead * slope[j] - scaled[j]
+                )
+            right[ns + k] = lack if masked[k] == 0 and rates_only[k] == 0 else 0.0
+        _solve(table, n, right)
+        for j in range(nu):
+            if moves[j] != PRESCRIBED:
+                if level == 0:
+                    speed[j] += right[j]
+                else:
+                    scaled[j] += right[j]
+                    rate[nq + j] = true[j]
+
+
+@kernel
+def rescale_speeds(table, n, h, control):
+    """Index 3, a shorter step near a singular position: the part of the speeds that opens the chains goes with its square.
 
     Positions that are closed need speeds that are not, by ERROR_Q h^2 times the slope of the accelerations; what a longer
     step left of that a shorter one would have to take back at once, and its accelerations would jump. (A longer one
     builds it up by itself; to enlarge it would enlarge what is left of an earlier jump as well.)
     """
     nq, ns, m, size, nu = sizes(table)
-    if count[HAS_PAST] == 0 or m == 0 or abs(h) >= abs(control[OLD_STEP]):
+    if abs(h) >= abs(control[OLD_STEP]):
         return
     right, opening = floats(row_of(table, n, RIGHT), size), floats(row_of(table, n, OPENING), m)
     speed, moves = floats(row_of(table, n, SPEEDS), nu), ints(table[MOVES], nu)
@@ -241,15 +305,15 @@ def _shift(table, n, ratio, lack, gap, move, right, shift):
 
 @kernel
 def _noise(method, table, n, h, y, atol, control, work):
-    """What the rounding of rates and closed positions makes of the state, relative to the tolerance; in E5, which is used up."""
+    """What the rounding of rates and closed positions makes of the state, relative to the tolerance; in OUT, which is used up."""
     nq, ns, m, size, nu = sizes(table)
     by_q, by_u, by_x = factors(control, h)
     v, last, step = (
         floats(work + 8 * n * LAST, n),
-        floats(work + 8 * n * E5, n),
+        floats(work + 8 * n * OUT, n),
         floats(row_of(table, n, MOVE), nu),
     )
-    gap = CLOSED if method == INDEX_3 and m > 0 else 0.0
+    gap = 4.0 * ROUNDED if method == INDEX_3 and m > 0 else 0.0
     for i in range(ns):
         size_ = 16.0 * _EPSILON * abs(v[nq + i])
         last[nq + i] = (by_u if i < nu else by_x) * size_
@@ -289,7 +353,7 @@ def _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context
         kept_speed[j], kept_shift[j] = speed[j], shift[j]
     for k in range(m):
         multipliers[k] = now[k]
-    status = linearise(INDEX_2, table, n, t + h, 0.0, old, rank, control, count, work, rhs, jacobian, context)
+    status = derive(table, n, t + h, 0.0, old, rank, control, count, work, rhs, jacobian, context)
     for i in range(n):
         last[i], rate[i] = rate[i], kept_rate[i]
     for i in range(ns):
@@ -325,6 +389,8 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
     rates_only = ints(table[NONHOLONOMIC], m)
     by_q, by_u, by_x = factors(control, h)
     rtol = control[RTOL]
+    # with index 3 speeds are found from positions, and noisy by a gap divided by the step
+    closed = CLOSED if method == INDEX_2 else max(ROUNDED, min(CLOSED, 0.01 * rtol * abs(h)))
     tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))
     predict(table, n, h, y, control, work)
     for i in range(n):
@@ -348,11 +414,10 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
         if m > 0:
             gap = gaps(ints(context, N_LOOP_CONTEXT), open_)
         if settled:
-            unit = CLOSED * max(1.0, extent(ints(context, N_LOOP_CONTEXT))) if gap > CLOSED else CLOSED
-            rounded = gap <= _ROUNDED * unit
+            far = max(1.0, extent(ints(context, N_LOOP_CONTEXT))) if gap > closed else 1.0
             hopeless = hopeless or gap > 0.5 * gap_earlier
-            last_resort = renewed == MOST_RENEWED and gap <= _NEARLY_CLOSED
-            if gap <= unit or (hopeless and (rounded or last_resort)):
+            enough = _NEARLY_CLOSED if renewed == MOST_RENEWED else 10.0 * CLOSED * far
+            if gap <= closed * far or (hopeless and gap <= enough):
                 return np.int32(OK), max(iteration, 1), speed
         if not hopeless:
             gap_earlier, gap_before = gap_before, gap
@@ -388,7 +453,12 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
                 speed = norm / before if before > 0.0 else 0.0
                 settled = settled or norm == 0.0 or (speed < 1.0 and speed / (1.0 - speed) * norm < tolerance)
                 if not settled and speed > 0.3:
-                    settled = norm < max(_ROUNDING, _noise(method, table, n, h, y, atol, control, work))
+                    noise = _noise(method, table, n, h, y, atol, control, work)
+                    if (
+                        own > 1 and gap <= 2.0 * ROUNDED
+                    ):  # gaps of single units of rounding, one way and the other
+                        noise *= 20.0
+                    settled = norm < max(_ROUNDING, noise)
                 # what is left when no more iterations are allowed
                 hopeless = (
                     not settled
@@ -529,6 +599,14 @@ def accept(table, n, h, work):
     for i in range(ns):
         slope[i] = (a_new[i] - scaled[i]) / h
         a[i] = a_new[i]
+    true, true_new, true_slope = (
+        floats(row_of(table, n, TRUE_RATES), nu),
+        floats(row_of(table, n, NEW_TRUE_RATES), nu),
+        floats(row_of(table, n, TRUE_SLOPE), nu),
+    )
+    for j in range(nu):
+        true_slope[j] = (true_new[j] - true[j]) / h
+        true[j] = true_new[j]
     opening, opened = floats(row_of(table, n, OPENING), m), floats(row_of(table, n, NEW_OPENING), m)
     for k in range(m):
         old[k] = start[k] = new[k]

@@ -344,7 +344,7 @@ def compile_target(target: str, folder: Path) -> None:
 
     from .entries import ENTRIES
 
-    gc.disable()
+    gc.disable()  # it would run all the time; without any the memory grows to 4 GB
     # a row of the mass matrix reads nine arrays: LLVM gives up on vectorising after eight tests for overlap
     llvm.set_option("treemech", "--runtime-memory-check-threshold=32")
     module: Any = None
@@ -360,6 +360,8 @@ def compile_target(target: str, folder: Path) -> None:
         exported[name] = f"treemech_{name}"
         wrappers.append(c_function(exported[name], inner, signature))
         print(f"{name} {time.perf_counter() - started:.1f} s", flush=True)
+        if len(exported) % 20 == 0:
+            gc.collect()
     started = time.perf_counter()
     module = llvm.parse_assembly(without_counting(str(module)) + "".join(wrappers))
     for symbol in (*module.functions, *module.global_variables):

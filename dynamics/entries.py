@@ -20,6 +20,7 @@ from treemech.kinematics.chord_views import chords as chord_table
 from treemech.kinematics.kernel import (
     address_of,
     call_derivatives,
+    call_part,
     floats,
     floats2,
     inlined,
@@ -40,6 +41,7 @@ from treemech.kinematics.plan import (
     PRESCRIBED_Q,
     PRESCRIBED_SIGNAL,
     PRESCRIBED_U,
+    REACTIONS,
     VELOCITY,
     Z_ROWS,
     P,
@@ -127,7 +129,7 @@ from .loops import (
 )
 from .loops import evaluate as evaluate_loops
 from .radau import radau_integrate
-from .reaction_loads import solve_reactions
+from .reaction_loads import apply_reactions, solve_reactions
 from .residual_derivatives import residual_derivatives
 from .row_derivatives import row_derivatives as differentiate_rows
 from .runge_kutta import integrate, loop_integrate
@@ -256,9 +258,15 @@ def composite(c, t, context):
 
 
 def reactions(i, t, loops):
-    """Elements that depend on loads of chords, with the multipliers; called from within the equations of motion."""
+    """Elements that depend on loads of chords, with the multipliers; called from within the equations of motion.
+
+    i: 0 where the multipliers are to be found as well, 1 where they are given.
+    """
     chords = ints(loops, N_LOOP_CONTEXT)
-    return np.int32(solve_reactions(ints(chords[0], N_CONTEXT), chords, t))
+    plan = ints(chords[0], N_CONTEXT)
+    if i == 1:
+        return np.int32(apply_reactions(plan, chords, t))
+    return np.int32(solve_reactions(plan, chords, t))
 
 
 def chord_element(c, t, loops):
@@ -413,7 +421,8 @@ def loop_residual(t, y, dy, loops):
     """As `loop_rhs`, backwards: for given rates of the speeds, in dy, the loads A ud - Q they need, in their place.
 
     Prescribed speeds have the rates of their signals, and no load. Rates of all else as there; the constraint rows of the
-    state are left behind, the coordinates of the cut hinges settled.
+    state are left behind, the coordinates of the cut hinges settled. Elements that wait for a reaction see that of the
+    multipliers in the solution.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -427,6 +436,15 @@ def loop_residual(t, y, dy, loops):
     status = evaluate_motion(plan, W, S, t, q, u)
     if status != OK:
         return np.int32(status)
+    origin_velocities(plan, W, S, u)
+    columns(plan, W, S)
+    failed = constraint_rows(plan, chords, W, S, t)
+    if failed >= 0:
+        return np.int32(CHORD_FAILED + 16 * failed)
+    if plan[REACTIONS] != 0:
+        status = call_part(plan[REACTIONS], 1, t, chords)
+        if status != OK:
+            return np.int32(status)
     tau, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
     for k in range(nu):
         ud[k] = tau[k]
@@ -440,11 +458,6 @@ def loop_residual(t, y, dy, loops):
     for k in range(prescribed.shape[0]):
         rates[prescribed[k, PRESCRIBED_Q]] = 0.0
         tau[prescribed[k, PRESCRIBED_U]] = 0.0
-    origin_velocities(plan, W, S, u)
-    columns(plan, W, S)
-    failed = constraint_rows(plan, chords, W, S, t)
-    if failed >= 0:
-        return np.int32(CHORD_FAILED + 16 * failed)
     if n_efforts(plan) > 0:
         _state_rates(plan, dy)
     settle(chords)

@@ -102,6 +102,21 @@ def _chord_load(loops, c, k):
 
 
 @kernel
+def apply_reactions(plan, loops, t):
+    """Loads of the elements that wait for a reaction, for multipliers that stand in the solution; a status."""
+    m, table = room_work(plan), effort_table(plan)
+    for e in range(table.shape[0]):
+        if table[e, REACTION] >= 0:
+            for k in range(6):
+                m[_seen(table, e) + k] = _chord_load(loops, table[e, REACTION], k)
+            status = call(plan, e, t)
+            if status != OK:
+                return status
+            scatter(plan, e)
+    return OK
+
+
+@kernel
 def solve_reactions(plan, loops, t):
     """Loads of the elements that wait for a reaction, and the solution with them; a status.
 

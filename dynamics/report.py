@@ -17,6 +17,7 @@ from treemech.kinematics.status import (
     split,
 )
 
+from . import alpha_memory
 from . import step_memory as m
 from .core import Core
 from .integrator import Integrator
@@ -182,8 +183,17 @@ def _advice(
     if found.singular:
         what = "position" if core.loops is not None else "choice of coordinates"
         advice.append(f"The {what} is singular there: look at {found.weakest!r}, or start elsewhere.")
+        if core.loops is not None and len(core.layout.plan.prescribed):
+            advice.append(
+                "A prescribed motion may lead beyond the end of the travel, where the mechanism locks."
+            )
     if not advice:
-        advice.append("Look for a singular position or an unbounded load there; else try another rtol,")
+        other = (
+            "a shorter max_step,"
+            if run.control[alpha_memory.FIXED] and run.alpha is not None
+            else "another rtol,"
+        )
+        advice.append(f"Look for a singular position or an unbounded load there; else try {other}")
         advice.append(
             "an explicit method." if code == NOT_CONVERGED else "or atol for this coordinate by name."
         )

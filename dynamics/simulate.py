@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treemech.kinematics.status import OK
 from treemech.topology import TreemechError
 
+from . import alpha_memory
 from . import step_memory as m
 from .core import Core
 from .course import Course, legs
@@ -128,6 +129,12 @@ def _result(course: Course) -> Integration:
     result.message = result.report.message
     if result.methods:
         result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
+    lowered = int(run.count[alpha_memory.N_LOWERED]) if run.name == "alpha3" else 0
+    if lowered:
+        result.message += (
+            f" {lowered} of {result.n_steps} steps had index 2: at this tolerance and step the rounding of closed positions, which "
+            "index 3 divides by the step, exceeds that of the speeds."
+        )
     return result
 
 

@@ -20,6 +20,7 @@ from tests.dynamics.test_methods import (
     springs,
 )
 from tests.dynamics.test_reaction_of import Pin
+from tests.dynamics.test_reaction_of import pendulum as pendulum_with_friction
 from tests.dynamics.test_singular import MODELS as SINGULAR
 from tests.dynamics.test_singular import off_the_branch
 from tests.dynamics.test_unilateral import flight, platform
@@ -119,8 +120,31 @@ def test_errors_follow_the_tolerance_with_steps_of_any_size(model, method):
     runs = [mech.simulate((0, 1), start, method, rtol=r, atol=r) for r in tolerances]
     errors, steps = [distance(run, fine) for run in runs], [run.statistics["steps"] for run in runs]
     assert all(b < a / 100 ** (2 / 3) * 3 for a, b in pairwise(errors)), errors
-    assert steps[-1] < 2.0 * 10 ** (4 / 3) * steps[0], steps
+    assert steps[-1] < 1.3 * 10 ** (4 / 3) * steps[0], steps
     assert errors[-1] < 0.3 * tolerances[-1] ** (2 / 3) * 10 * max(1.0, np.max(np.abs(fine.u))), errors
+
+
+@pytest.mark.parametrize("model", ["closed chain", "driven", "spatial loop"])
+def test_index_3_is_not_disturbed_by_steps_of_another_size(model):
+    """Speeds and accelerations normal to the constraints, as the next size wants them: else they swing, steps are rejected for it."""
+    mech, start = MODELS[model]()
+    three, two = (mech.simulate((0, 1), start, method, rtol=1e-8, atol=1e-8).statistics for method in METHODS)
+    assert three["rejected"] < 0.05 * three["steps"] and three["steps"] < 1.05 * two["steps"], (three, two)
+
+
+@pytest.mark.parametrize("model", ["closed chain", "driven", "spatial loop"])
+def test_index_3_holds_as_far_as_rounding_allows(model):
+    """To rtol 1e-11: there gaps of a few 1e-16, divided by the step, are the tolerance of the speeds. Beyond, with a note, index 2."""
+    mech, start = MODELS[model]()
+    fine = mech.simulate((0, 1), start, rtol=1e-13, atol=1e-13)
+    runs = [mech.simulate((0, 1), start, "alpha3", rtol=r, atol=r) for r in (1e-9, 1e-10, 1e-12)]
+    assert all(run.success for run in runs)
+    errors = [distance(run, fine) for run in runs]
+    assert errors[1] < 0.35 * errors[0] and errors[2] < 0.1 * errors[1], errors
+    opening = [np.median(run.residual.velocity) for run in runs]
+    assert opening[0] > opening[1] > 1e-9 and opening[2] < 1e-13, opening
+    assert "index 2" not in runs[0].message and "steps had index 2" in runs[2].message
+    assert "rounding of closed positions" in runs[2].message
 
 
 def test_a_step_of_another_size_does_not_disturb_the_order():
@@ -146,7 +170,7 @@ def amplification(rho, w):
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.8, 1.0])
-@pytest.mark.parametrize("w", [0.1, 1.0, 30.0, 1e3])
+@pytest.mark.parametrize("w", [0.1, 1.0, 30.0, 1e3, 1e4])
 def test_an_oscillator_is_damped_as_the_spectral_radius_says(rho, w):
     system = tm.System("oscillator", gravity=(0, 0, 0))
     mass = system.body("mass", 1.0, (1, 1, 1))
@@ -161,12 +185,12 @@ def test_an_oscillator_is_damped_as_the_spectral_radius_says(rho, w):
     got = np.stack((run.q[:, 0], run.u[:, 0]), axis=1)
     want = np.array(want)[:, :2]
     np.testing.assert_allclose(got, want, atol=1e-8 * np.max(np.abs(want)))
-    if w == 1e3 and rho > 0:
+    if w >= 1e3 and rho > 0:
         assert np.max(np.abs(np.linalg.eigvals(matrix))) == pytest.approx(rho, abs=0.03)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("k", [0.3, 20.0, 1e5])
+@pytest.mark.parametrize("k", [0.3, 20.0, 1e5, 1e9])
 def test_fast_states_of_elements_decay_with_the_same_radius(rho, k):
     """x' = -k x in steps of length 1 against the matrix of Jansen, Whiting and Hulbert (2000), by (x, auxiliary rate)."""
     system = tm.System("wheel", gravity=(0, 0, 0))
@@ -180,7 +204,7 @@ def test_fast_states_of_elements_decay_with_the_same_radius(rho, k):
     for _ in range(12):
         want.append(matrix @ want[-1])
     np.testing.assert_allclose(run.element("drive").x[:, 0], np.array(want)[:, 0], atol=1e-7)
-    if k == 1e5:
+    if k >= 1e5:
         assert np.max(np.abs(np.linalg.eigvals(matrix))) == pytest.approx(rho, abs=0.02)
 
 
@@ -443,6 +467,58 @@ def test_the_audit_is_integrated_along():
     np.testing.assert_allclose(got, want, atol=1e-4)
 
 
+# ---------------------------------------------------------------- elements that depend on a reaction
+def pin_friction():
+    mech = pendulum_with_friction(0.4)
+    return mech, mech.assemble(fix={"pin": 0.3, "elbow": -0.5}, rates={"pin": 2.0, "elbow": -1.0})
+
+
+def two_frictions(coefficient=0.3):
+    """A closed chain, friction by the forces in two of its hinges."""
+    system = tm.System("four-bar", gravity=(0, 0, -9.81))
+    crank = system.body("crank", mass=1.0, inertia=(0.01, 1 / 12, 1 / 12), com=(0.5, 0, 0))
+    coupler = system.body("coupler", mass=3.0, inertia=(0.01, 9 / 4, 9 / 4), com=(1.5, 0, 0))
+    rocker = system.body("rocker", mass=2.5, inertia=(0.01, 1.3, 1.3), com=(1.25, 0, 0))
+    system.connect("A", tm.Revolute("y"), system.ground, crank)
+    system.connect("B", tm.Ball(), crank.at((1, 0, 0)), coupler)
+    C = system.connect("C", tm.Ball(), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
+    D = system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
+    system.connect("friction C", Pin(coefficient, 0.02, 1e-2), C)
+    system.connect("friction D", Pin(coefficient, 0.04, 1e-2), D)
+    mech = system.build()
+    return mech, mech.assemble(guess={"A": -0.6}, rates={"A": 3.0})
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("model", [pin_friction, two_frictions])
+def test_friction_by_the_load_of_a_hinge_keeps_order_two(model, method):
+    mech, start = model()
+    fine = mech.simulate((0, 0.3), start, rtol=1e-12, audit=True)
+    errors = []
+    for count in (100, 200, 400):
+        run = fixed(mech, (0, 0.3), start, method, count, rtol=1e-9, audit=True)
+        assert run.success and run.statistics["steps"] == count, run.message
+        lam, kept = own_multipliers(mech), mech.core.loops.kept
+        lost, want = (sum(r.audit[n].dissipated[-1] for n in r.audit) for r in (run, fine))
+        errors.append(
+            [distance(run, fine), np.max(np.abs(lam - fine.multipliers[-1][kept])), abs(lost - want)]
+        )
+    assert want > 0.01 and np.all(np.log2(np.array(errors[1]) / errors[2]) > 1.9), errors
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_newton_knows_how_friction_answers_to_the_multipliers(method):
+    """A hundred times the friction costs no more; without the slopes of its loads half as much again."""
+    costs = []
+    for coefficient in (0.1, 10.0):
+        mech, start = two_frictions(coefficient)
+        fine = mech.simulate((0, 0.3), start, rtol=1e-11)
+        run = fixed(mech, (0, 0.3), start, method, 100, rtol=1e-9)
+        assert run.success and distance(run, fine) < 1e-4
+        costs.append(run.statistics["evaluations"])
+    assert costs[1] < 1.2 * costs[0], costs
+
+
 # ---------------------------------------------------------------- what it refuses, how it fails
 def test_steps_of_one_size_take_no_notice_of_the_tolerance():
     mech, start = pendulum()
@@ -465,13 +541,51 @@ def test_other_ways_to_keep_chains_closed_are_refused():
         mech.simulate((0, 1), start, "alpha3", stabilisation="baumgarte")
 
 
-def test_elements_that_wait_for_a_reaction_are_refused_by_name():
-    system = tm.System("pin")
-    rod = system.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
-    pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
-    system.connect("friction", Pin(0.1, 0.05, 1e-2), pin)
-    with pytest.raises(tm.TreemechError, match="'friction'.*'pin'.*Radau"):
-        system.build().simulate((0, 1), method="alpha3")
+@pytest.mark.parametrize("method", METHODS)
+def test_newton_that_does_not_converge_is_reported_with_coordinate_time_step_and_advice(method):
+    """A force beyond x = 1 that no step meets; 1e-3 of the size of steps is as short as they become."""
+    mech = cart(Wall(1.0, 1.0))
+    run = mech.simulate((0, 3), mech.state(u={"rail": 1.0}), method, max_step=0.01, first_step=0.01)
+    found = run.report
+    assert (
+        not run.success
+        and run.message == found.message
+        and "Newton's iteration does not converge" in run.message
+    )
+    assert run.t[-1] == found.t == pytest.approx(1.0, abs=2e-5) and f"at t = {found.t:.6g} s" in run.message
+    assert 0 < found.step < 1e-5 and f"a step of {found.step:.2g} s" in run.message
+    assert (
+        found.coordinate in ("rail.q", "rail.u")
+        and f"{found.coordinate} = {found.value:.6g} moves most" in run.message
+    )
+    assert found.steps == run.statistics["steps"] >= 100 and found.rejected >= 10
+    assert (
+        "an unbounded load there; else try a shorter max_step" in found.advice[0]
+        and found.advice[0] in run.message
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"max_step": 0.01, "first_step": 0.01}])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_motion_beyond_the_end_of_the_travel_is_reported_with_the_joint(method, options):
+    """The slider is drawn away until crank and rod are in line, at t = 0.5 s."""
+    system = tm.System("stretched", gravity=(0, -9.81, 0))
+    crank, link = (system.body(n, 1.0, (0, 1 / 12, 1 / 12), com=(0.5, 0, 0)) for n in ("crank", "rod"))
+    slider = system.body("slider", 0.5, (0.01, 0.01, 0.01))
+    system.connect("A", tm.Revolute("z"), system.ground, crank)
+    system.connect("B", tm.Revolute("z"), crank.at((1, 0, 0)), link)
+    system.connect("C", tm.Revolute("z"), link.at((1, 0, 0)), slider)
+    system.connect("S", tm.Prismatic("x"), system.ground, slider)
+    system.prescribe("S", lambda t: 1.5 + t)
+    mech = system.build()
+    run = mech.simulate((0, 1), mech.assemble(guess={"A": 0.7, "B": -1.4, "C": 0.7}), method, **options)
+    found = run.report
+    assert not run.success and run.t[-1] == pytest.approx(0.5, abs=1e-4) and "Newton" in run.message
+    assert found.coordinate[0] in "AB" and found.connection == "C"
+    assert (
+        "singular there: look at 'C'" in found.advice[0] and "beyond the end of the travel" in found.advice[1]
+    )
+    assert found.advice[1] in run.message
 
 
 def test_a_load_that_is_no_number_is_named_with_its_time():
