@@ -1,5 +1,6 @@
 """The methods of integration behind simulate(method=...): order, cost next to scipy's, output, stiffness, and what they report."""
 
+import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -490,8 +491,10 @@ def test_newton_that_does_not_converge_is_reported_with_coordinate_time_and_step
     mech = cart(Wall(1.0, 1.0))
     run = mech.simulate((0, 3), mech.state(u={"rail": 1.0}), "Radau")
     assert not run.success and "Newton" in run.message
-    assert "swing.u" in run.message and "t = 1 s" in run.message and "step of" in run.message, run.message
-    assert run.t[-1] == pytest.approx(1.0, abs=2e-8)  # differences for the Jacobian reach 1.5e-8 ahead
+    # the load pushes both; their increments are infinite
+    assert re.search(r"(rail|swing)\.u = \S+ moves most", run.message), run.message
+    assert "t = 1 s" in run.message and "step of" in run.message, run.message
+    assert run.t[-1] == pytest.approx(1.0, abs=1e-11)  # exact slopes do not look beyond the wall
 
 
 @pytest.mark.parametrize("method", ["Radau", "Adams", "DOP853"])
