@@ -30,6 +30,7 @@ _RANK = 1e-9  # singular values of the constraints below this part of the larges
 _AGREE = 1e-9  # how well differences must meet the exact Jacobian
 _ROWS = 4096  # states evaluated at once
 _STAGES = 5
+_FEW = 8  # speeds of a closed chain up to which differences of many states at once are faster than exact derivatives of each
 _HALVINGS = 6
 
 
@@ -109,7 +110,7 @@ class Variation:
 
     def _jacobians(self, y: Motion) -> Floats:
         """Of (ud, x') by displacements, speeds and states of elements."""
-        if self.core.loops is None:
+        if self.core.loops is None or self.core.nu > _FEW:
             return np.array([self.exact(y, k) for k in range(len(y.t))])
         if self._step is None:
             self._step = self._safe_step(y)

@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from treemech import elements
-from treemech.elements import Element
+from treemech.elements import Coupling, Element
 from treemech.elements.check import check
-from treemech.elements.entry import ROLES
+from treemech.elements.entry import ROLES, SLOPES, make_slopes, parts_of
 from treemech.topology import ElementError, TreemechError
 
 from .skeletons import SKELETONS, TEST_HEAD
@@ -122,12 +122,24 @@ def verdict(name: str, thing: Any) -> Verdict:
                     )
                 thing = thing()
             report = check(thing)
+            slopes = differentiated(thing)
         except ElementError as error:
             return Verdict(label, False, f"{label} breaks its contract.\n  {error}")
         except Exception as error:
             return Verdict(label, False, f"{label} cannot be made: {type(error).__name__}: {error}")
     text = str(report).replace(report.kind, label, 1)
-    return Verdict(label, True, "\n".join([text, *(f"  {w.message}" for w in told)]))
+    return Verdict(label, True, "\n".join([text, *slopes, *(f"  {w.message}" for w in told)]))
+
+
+def differentiated(element: Element) -> list[str]:
+    """How derivatives of the element are found, in a line; none for what has none."""
+    if SLOPES not in parts_of(element) or getattr(element, "n_ends", 0) is None:
+        return []
+    if isinstance(element, Coupling) and element.n_arguments is None:
+        return []
+    if make_slopes(element) is not None:
+        return ["  derivatives: exact, from the same source"]
+    return ["  derivatives: by differences; its methods work with floats only (docs/own-element.md, slopes)"]
 
 
 def required(cls: type) -> list[str]:

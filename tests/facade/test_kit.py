@@ -79,7 +79,17 @@ def test_a_skeleton_is_checked_from_the_command_line(tmp_path, capsys):
     assert {p.name for p in tmp_path.iterdir()} == {"achilles_tendon.py", "test_achilles_tendon.py"}
     assert "from achilles_tendon import AchillesTendon" in (tmp_path / "test_achilles_tendon.py").read_text()
     assert main(["check", str(tmp_path / "achilles_tendon.py")]) == 0
-    assert "AchillesTendon keeps its contract (20 samples, runs by way of numba)" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "AchillesTendon keeps its contract (20 samples, runs by way of numba)" in told
+    assert "derivatives: exact, from the same source" in told
+    text = (tmp_path / "achilles_tendon.py").read_text()
+    head, body = text.split("    def effort(self, now, t, out):\n")
+    (tmp_path / "floats.py").write_text(
+        "import numpy\n" + head + "    def effort(self, now, t, out):\n        kept = numpy.zeros(1)\n"
+        "        kept[0] = now.deformation[0]\n" + body
+    )
+    assert main(["check", str(tmp_path / "floats.py")]) == 0
+    assert "derivatives: by differences; its methods work with floats only" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", SKELETONS)
