@@ -15,7 +15,7 @@ A, W, G = (
     1e-3,
     5e4,
     9.81,
-)  # height and wave number of the ripple: it turns 200 times within the first step of differences
+)  # height and wave number of the ripple: its phase goes on by 390 rad within the first step of differences
 EXACT = 1e-10  # rounding of sin(W x), 1e-16 W x, in the terms that cancel
 
 
