@@ -13,7 +13,7 @@ from . import by_address, differential, members
 from .constraint import Constraint, RelativeMotion, Rows
 from .coupling import Coupling, CouplingRows
 from .differential import as_dual
-from .effort_slopes import sloped_answer
+from .effort_slopes import Both, sloped_answer
 from .element import SignalValue, parameters
 from .energetic import EndsLoad, EndsMotion, Energetic
 from .hinge import Motion
@@ -47,6 +47,18 @@ def shift(typing_context, pointer, k):
         return builder.gep(args[0], [args[1]])
 
     return pointer(pointer, types.intp), generate
+
+
+@intrinsic
+def pair(typing_context, pointer, k):
+    """Number k of the pairs (number, derivative) at a pointer."""
+
+    def generate(context, builder, signature, args):
+        item = context.get_data_type(differential.SLOPED).as_pointer()
+        place = builder.gep(builder.bitcast(args[0], item), [args[1]])
+        return context.data_model_manager[differential.SLOPED].load_from_data_pointer(builder, place)
+
+    return differential.SLOPED(pointer, types.intp), generate
 
 
 def with_helpers(function, seen):
@@ -84,8 +96,9 @@ def names_in(code):
     return names
 
 
-def scope(element, methods, slopes=False):
-    """Globals of the generated entry around the author's compiled methods; `slopes`: for numbers that have one."""
+def scope(element, methods, slopes=False, held=False):
+    """Globals of the generated entry around the author's compiled methods; `slopes`: for numbers that have one, `held`: but
+    for its parameters."""
     method, width, lanes = methods.get("evaluate"), 0, 0
     scalars = SLOPED if slopes else PLAIN
     if "pose" in methods:
@@ -96,7 +109,7 @@ def scope(element, methods, slopes=False):
         if isinstance(element, Function):
             plain = method
             method = njit(**JIT_OPTIONS)(lambda self, t: plain(t))
-        method = compile_signal(method, JIT_OPTIONS)
+        method = compile_signal(method, JIT_OPTIONS, scalars)
     elif isinstance(element, Energetic):
         n = element.n
         if "remember" in methods:
@@ -106,7 +119,9 @@ def scope(element, methods, slopes=False):
         elif method is None:
             width, lanes = effort_width(n.ends), 6 * n.ends
             answer = (
-                sloped_answer(methods, n, JIT_OPTIONS) if slopes else plain_answer(methods, n, JIT_OPTIONS)
+                sloped_answer(methods, n, JIT_OPTIONS, held)
+                if slopes
+                else plain_answer(methods, n, JIT_OPTIONS)
             )
             method = compile_effort(methods.get("deformation"), answer, n, JIT_OPTIONS, scalars)
     elif method is None:
@@ -139,6 +154,8 @@ def scope(element, methods, slopes=False):
         "Self": namedtuple("Self", names) if names else None,
         "jet_signal": scalars.signal,
         "as_dual": as_dual,
+        "pair": pair,
+        "Both": Both,
         "WIDTH": width,  # of the jets, and the lane of time
         "N": lanes,
     }

@@ -442,16 +442,20 @@ def literal(name, argument):
 
 
 def number(context, builder, kind, sig, args, k=None, slope=None):
-    """Number of a kind with the given v (a, b), each plain or sloped, and, if k is there, partial k = slope."""
+    """Number of a kind with the given v (a, b), each plain or sloped, and, if k is there, partial k = slope, a v itself."""
     given = [take_apart(context, builder, t, x, Tangent(1)) for t, x in zip(sig, args)]
     halves = []
     for half in Halves._fields:
         terms = dict(zip(("v", "a", "b"), (getattr(x, half).v for x in given)))
+        if k is not None:
+            partials = Term(builder, ir.VectorType(DOUBLE, kind.K)([0.0] * kind.K))
+            terms["g"] = _with_lane(builder, partials, k, getattr(slope, half).v)
         halves.append(nothing(builder)._replace(**terms))
-    if k is not None:
-        g = builder.insert_element(ir.VectorType(DOUBLE, kind.K)([0.0] * kind.K), slope, k)
-        halves[0] = halves[0]._replace(g=Term(builder, g))
     return put_together(context, builder, kind, Halves(*halves))
+
+
+def _one(context, builder):
+    return take_apart(context, builder, types.float64, DOUBLE(1.0), Tangent(1))
 
 
 @intrinsic(prefer_literal=True)
@@ -460,7 +464,7 @@ def dual_seed(typingctx, K, value, k):
     kind = Dual(literal("K", K))
 
     def generate(context, builder, sig, args):
-        return number(context, builder, kind, sig.args[1:2], args[1:2], args[2], DOUBLE(1.0))
+        return number(context, builder, kind, sig.args[1:2], args[1:2], args[2], _one(context, builder))
 
     return kind(K, types.float64, types.intp), generate
 
@@ -482,7 +486,7 @@ def seeds(family):
         kind = family(literal("K", K))
 
         def generate(context, builder, sig, args):
-            return number(context, builder, kind, sig.args[1:3], args[1:3], args[3], DOUBLE(1.0))
+            return number(context, builder, kind, sig.args[1:3], args[1:3], args[3], _one(context, builder))
 
         return kind(K, *given(value, rate), types.intp), generate
 
@@ -492,9 +496,10 @@ def seeds(family):
         kind = family(literal("K", K))
 
         def generate(context, builder, sig, args):
-            return number(context, builder, kind, sig.args[1:4], args[1:4], args[4], args[2])
+            rate = take_apart(context, builder, sig.args[2], args[2], Tangent(1))
+            return number(context, builder, kind, sig.args[1:4], args[1:4], args[4], rate)
 
-        return kind(K, types.float64, types.float64, types.float64, types.intp), generate
+        return kind(K, *given(value, rate, acceleration), types.intp), generate
 
     @intrinsic(prefer_literal=True)
     def plain(typingctx, K, value, rate, acceleration):
@@ -518,7 +523,8 @@ def sloped(typingctx, value, slope):
     """The number value with its derivative along the direction."""
 
     def generate(context, builder, sig, args):
-        return number(context, builder, SLOPED, sig.args[:1], args[:1], ir.IntType(32)(0), args[1])
+        slope = take_apart(context, builder, types.float64, args[1], Tangent(1))
+        return number(context, builder, SLOPED, sig.args[:1], args[:1], ir.IntType(32)(0), slope)
 
     return SLOPED(types.float64, types.float64), generate
 

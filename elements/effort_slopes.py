@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The effort of an element along one direction in which deformation, rate, states and inputs change.
+"""The effort of an element along one direction in which deformation, rate, states, inputs and parameters change.
 
 An ``effort`` is run on numbers that carry their derivative (``Dual(1)``). An implicit law f(F, eps, ...) = 0 is solved
 for plain numbers first; then (3.4.5) differentiated gives::
@@ -8,7 +8,11 @@ for plain numbers first; then (3.4.5) differentiated gives::
 
 Where the author gives them, d effort/d deformation (``stiffness_matrix``) and d effort/d rate (``damping_matrix``) take the place of
 the effort's own derivatives.
+
+In the place of `self` all functions here get `both`: the element with parameters that change, and with plain ones.
 """
+
+from typing import Any, NamedTuple
 
 from .differential import dual_seed, lane, sloped, stack_array, value_of
 from .energetic import Deformed, Effort
@@ -16,12 +20,22 @@ from .jet_effort import gauss, plain_answer, solve_law
 from .jet_motion import compiled, jet_width
 
 
-def sloped_answer(methods, sizes, jit_options):
-    """Compile effort or law, and the slopes the author gives, to ``answer(self, now, t, out)`` on Dual(1)."""
+class Both(NamedTuple):
+    """An element as its methods see it: its parameters as they change, and plain."""
+
+    own: Any
+    plain: Any
+
+
+def sloped_answer(methods, sizes, jit_options, held):
+    """Compile effort or law, and the slopes the author gives, to ``answer(both, now, t, out)`` on Dual(1).
+
+    `held`: the parameters are plain numbers.
+    """
     stiffness, damping = methods.get("stiffness_matrix"), methods.get("damping_matrix")
     nd, ns, ni = sizes.deformations, sizes.states, sizes.inputs
     whole = stiffness is not None and damping is not None and ns + ni == 0
-    if whole:  # all slopes are given: the effort itself need not be differentiable
+    if whole and held:  # all slopes are given: the effort itself need not be differentiable
         return _given(
             _flat(plain_answer(methods, sizes, jit_options), sizes, jit_options),
             stiffness,
@@ -30,7 +44,8 @@ def sloped_answer(methods, sizes, jit_options):
             jit_options,
         )
     if "effort" in methods:
-        answer = compiled(methods["effort"], jit_options)
+        effort = compiled(methods["effort"], jit_options)
+        answer = compiled(lambda both, now, t, out: effort(both.own, now, t, out), jit_options)
     else:
         answer = _sloped_law(methods["law"], methods.get("balance"), sizes, jit_options)
     if stiffness is None and damping is None:
@@ -67,7 +82,7 @@ def _flat(effort, sizes, jit_options):
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
     values = _values(sizes, jit_options)
 
-    def answer(self, now, t, out):
+    def answer(both, now, t, out):
         eps, rate = stack_array("float", 1, (nd,)), stack_array("float", 1, (nd,))
         x, inputs, memory = (
             stack_array("float", 1, (ns,)),
@@ -83,9 +98,8 @@ def _flat(effort, sizes, jit_options):
         values(now, eps, rate, x, inputs, memory)
         for k in range(nd):
             F[k] = value_of(out.effort[k])
-        effort(
-            self, Deformed(eps, rate, x, inputs, memory), t, Effort(F, rates, energy, dissipated, supplied)
-        )
+        seen = Deformed(eps, rate, x, inputs, memory)
+        effort(both.plain, seen, t, Effort(F, rates, energy, dissipated, supplied))
         for k in range(nd):
             out.effort[k] = F[k]
         for k in range(ns):
@@ -108,8 +122,8 @@ def _sloped_law(law, balance, sizes, jit_options):
     )
     K, columns = jet_width(nd - 1, "law", 16), nd + 1
 
-    def answer(self, now, t, out):
-        solve(self, now, t, out)
+    def answer(both, now, t, out):
+        solve(both, now, t, out)
         eps, rate = stack_array("float", 1, (nd,)), stack_array("float", 1, (nd,))
         x, inputs, memory = (
             stack_array("float", 1, (ns,)),
@@ -123,8 +137,8 @@ def _sloped_law(law, balance, sizes, jit_options):
         for i in range(nd):
             F[i] = dual_seed(K, value_of(out.effort[i]), i)
             held[i] = value_of(out.effort[i])
-        law(self, Deformed(eps, rate, x, inputs, memory), F, t, f)
-        law(self, now, held, t, change)
+        law(both.plain, Deformed(eps, rate, x, inputs, memory), F, t, f)
+        law(both.own, now, held, t, change)
         for i in range(nd):
             M[i, nd] = -lane(change[i], 0)
             for j in range(nd):
@@ -132,7 +146,7 @@ def _sloped_law(law, balance, sizes, jit_options):
         gauss(M, nd)
         for i in range(nd):
             out.effort[i] = sloped(value_of(out.effort[i]), M[i, nd])
-        balance(self, now, t, out)
+        balance(both.own, now, t, out)
 
     return compiled(answer, jit_options)
 
@@ -140,8 +154,8 @@ def _sloped_law(law, balance, sizes, jit_options):
 def _held(answer, hold_deformation, hold_rate, nd, ns, jit_options):
     """Compile an answer to one whose effort takes no notice of the change of what a given slope stands for."""
 
-    def held(self, now, t, out):
-        answer(self, now, t, out)  # states and powers see everything
+    def held(both, now, t, out):
+        answer(both, now, t, out)  # states and powers see everything
         eps, rate = stack_array("dual", 1, (nd,)), stack_array("dual", 1, (nd,))
         F, rates = stack_array("dual", 1, (nd,)), stack_array("dual", 1, (ns,))
         energy, dissipated, supplied = (
@@ -157,7 +171,7 @@ def _held(answer, hold_deformation, hold_rate, nd, ns, jit_options):
                 rate[k] = value_of(now.rate[k])
             F[k] = value_of(out.effort[k])
         answer(
-            self,
+            both,
             Deformed(eps, rate, now.x, now.inputs, now.memory),
             t,
             Effort(F, rates, energy, dissipated, supplied),
@@ -178,8 +192,8 @@ def _given(answer, stiffness, damping, sizes, jit_options):
     stiffness, damping = compiled(stiffness or none, jit_options), compiled(damping or none, jit_options)
     values = _values(sizes, jit_options)
 
-    def with_slopes(self, now, t, out):
-        answer(self, now, t, out)
+    def with_slopes(both, now, t, out):
+        answer(both, now, t, out)
         eps, rate = stack_array("float", 1, (nd,)), stack_array("float", 1, (nd,))
         x, inputs, memory = (
             stack_array("float", 1, (ns,)),
@@ -189,8 +203,8 @@ def _given(answer, stiffness, damping, sizes, jit_options):
         K, D = stack_array("float", 1, (nd, nd)), stack_array("float", 1, (nd, nd))
         values(now, eps, rate, x, inputs, memory)
         plain = Deformed(eps, rate, x, inputs, memory)
-        stiffness(self, plain, t, K)
-        damping(self, plain, t, D)
+        stiffness(both.plain, plain, t, K)
+        damping(both.plain, plain, t, D)
         for i in range(nd):
             change = lane(out.effort[i], 0)
             for j in range(nd):

@@ -9,8 +9,9 @@ motion, s and s', rows (constraint); q, u, rows (coupling); motion of the ends, 
 elements, no numba), numba (the method compiled as it stands, `self` a record of its parameters), or, for what
 cannot be compiled, a Python callback with one warning.
 
-Its part "slopes" is the same function for numbers that carry their derivative along one direction: a, b and out are
-pairs (number, derivative). What cannot be compiled for such numbers has none, and is differenced.
+Its part "slopes" is the same function for numbers that carry their derivative along one direction: a, b, parameters and
+out are pairs (number, derivative). A method that cannot be compiled with such parameters sees plain ones ("slopes_held"); what
+cannot be compiled for such numbers at all has no slopes, and is differenced.
 """
 
 import ctypes
@@ -59,6 +60,7 @@ class Entry(NamedTuple):
     address: int
     way: str
     keep: object  # what must stay alive while the address is in use
+    varied: bool = True  # of slopes: whether they follow its parameters too
 
 
 class Failure:
@@ -67,7 +69,7 @@ class Failure:
     exception: BaseException | None = None
 
 
-SLOPES = "slopes"
+SLOPES, HELD = "slopes", "slopes_held"
 _GIVEN_SLOPES = ("stiffness_matrix", "damping_matrix")
 ROLES = ("hinge", "constraint", "coupling", "energetic", "signal", "load")
 _SIZES = ("n_holonomic", "n_nonholonomic", "n_auxiliary", "n_arguments")
@@ -101,8 +103,8 @@ def make_entry(element: Element, part: str = "") -> Entry:
 
 
 def parts_of(element: Element) -> tuple[str, ...]:
-    """The forms it is compiled in; slopes are not for elements made of others, nor for functions of time alone."""
-    return ("",) if getattr(element, "sizes_at", ()) or role_of(element) == "signal" else ("", SLOPES)
+    """The forms it is compiled in; slopes are not for elements made of others."""
+    return ("",) if getattr(element, "sizes_at", ()) else ("", SLOPES)
 
 
 def make_slopes(element: Element) -> Entry | None:
@@ -114,12 +116,20 @@ def make_slopes(element: Element) -> Entry | None:
         return Entry(address, "library", None)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") or make_entry(element).way == "python":
         return None
-    try:
-        compiled = compile_entry(element, SLOPES)
-    except Exception as error:  # numba raises many kinds
-        log.info("%s is differenced: %s", element.kind, str(error).splitlines()[0])
-        return None
-    return Entry(compiled.address, "numba", compiled)
+    for part in (SLOPES, HELD):
+        try:
+            compiled = compile_entry(element, part)
+        except Exception as error:  # numba raises many kinds
+            what = "is differenced" if part == HELD else "is differenced by its parameters"
+            log.info("%s %s: %s", element.kind, what, str(error).splitlines()[0])
+            continue
+        return Entry(compiled.address, "numba", compiled, part == SLOPES)
+    return None
+
+
+def is_sloped(part: str) -> bool:
+    """Whether it is a form for numbers with a derivative."""
+    return part in (SLOPES, HELD)
 
 
 def library_name(cls: type, part: str = "") -> str:
@@ -152,7 +162,7 @@ def sizes(element: Any) -> tuple[Any, ...]:
 def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]]:
     """What the author wrote, by name: evaluate, or pose / value alone, or residual and slip, or deformation and effort."""
     cls: Any = type(element)
-    if part and part != SLOPES:
+    if part and not is_sloped(part):
         return {part: getattr(cls, part)}
     if isinstance(element, Function):
         return {"value": element.function}
@@ -326,7 +336,7 @@ def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[.
 # ---------------------------------------------------------------- compiled by numba
 def _view(pointer: str, at: int, shape: tuple[int, ...], part: str) -> str:
     """Source of an array on the memory behind a pointer; of the slopes an array of pairs."""
-    if part != SLOPES:
+    if not is_sloped(part):
         return f"carray(shift({pointer}, {at}), {shape})"
     return f"as_dual(carray(shift({pointer}, {2 * at}), {(*shape, 2)}), 1)"
 
@@ -334,35 +344,17 @@ def _view(pointer: str, at: int, shape: tuple[int, ...], part: str) -> str:
 def entry_source(element: Element, part: str = "") -> str:
     """Source of the C function around the author's method."""
     role, names = role_of(element), "/".join(methods_of(element, part))
-    lines, items, jets, start, arrays = [], [], [], 0, []
     jet = names not in ("evaluate", "value") and role != "energetic"
-    for p in parameters(element):
-        if p.kind == "scalar":
-            items.append(f"par_[{start}]")
-            start += 1
-        elif p.kind == "signal":
-            three = ", ".join(f"par_[{start + j}]" for j in range(3))
-            items.append(f"jet_signal(WIDTH, {three}, N)" if jet else f"SignalValue({three})")
-            jets.append((len(items) - 1, f"jet_signal(WIDTH, {three}, N)"))
-            start += 3
-        else:
-            arrays.append((p.name, int(p.kind[5:])))
-    if arrays:
-        lines.append(f"at = {start}")
-    for k, (_, ndim) in enumerate(arrays):
-        shape = ", ".join(f"int(par_[at + {j}])" for j in range(ndim))
-        lines.append(f"shape{k} = ({shape},)")
-        lines.append(f"array{k} = carray(shift(par_, at + {ndim}), shape{k})")
-        size = " * ".join(f"shape{k}[{j}]" for j in range(ndim))
-        lines.append(f"at = at + {ndim} + {size}")
-        items.append(f"array{k}")
-    lines.append(f"self = Self({', '.join(items)})" if items else "self = 0")
+    lines, items, jets = _self_lines(element, "self", "plain" if part == HELD else part, jet)
+    if is_sloped(part) and isinstance(element, Energetic) and "evaluate" not in methods_of(element, part):
+        more, _, _ = _self_lines(element, "plain", "plain", False)
+        lines += [*more, "both = Both(self, plain)"]
 
     def views(places: Iterable[tuple[str, tuple[int, ...], int]], pointer: str = "out_") -> str:
         return ", ".join(_view(pointer, at, shape, part) for _, shape, at in places)
 
     if isinstance(element, Energetic):
-        lines += _energetic_lines(element, part, items, dict(jets))
+        lines += _energetic_lines(element, part, items, jets)
     elif getattr(element, "sizes_at", ()):
         lines += _assembled_lines(element)
     elif isinstance(element, Hinge):
@@ -381,7 +373,7 @@ def entry_source(element: Element, part: str = "") -> str:
         q, u = _view("a_", 0, (k,), part), _view("b_", 0, (k,), part)
         lines.append(f"method(self, {q}, {u}, t, CouplingRows({views(coupling_layout(element.n_rows, k))}))")
     elif role == "signal":
-        lines.append("method(self, t, carray(out_, (3,)))")
+        lines.append(f"method(self, t, {_view('out_', 0, (3,), part)})")
     else:
         place, two = (("", (3,), 0), ("", (3, 3), 3)), (("", (3,), 0), ("", (3,), 3))
         lines.append(f"end = EndMotion({views(place, 'a_')}, {views(two, 'b_')})")
@@ -391,6 +383,43 @@ def entry_source(element: Element, part: str = "") -> str:
         f", sizes {sizes(element)}" if any(sizes(element)) else ""
     )
     return f"{head}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
+
+
+def _self_lines(
+    element: Element, name: str, part: str, jet: bool
+) -> tuple[list[str], list[str], dict[int, str]]:
+    """Source of the author's `self` from the record: lines, items, and those that are jets where a jet is wanted.
+
+    part "": plain numbers in a plain record; SLOPES: pairs; "plain": the numbers alone out of pairs.
+    """
+    one = {"": "par_[{}]", SLOPES: "pair(par_, {})", "plain": "par_[2 * ({})]"}[part]
+    size, view = {
+        "": ("par_[{}]", "carray(shift(par_, {at}), {shape})"),
+        SLOPES: ("par_[2 * ({})]", "as_dual(carray(shift(par_, 2 * ({at})), {shape} + (2,)), 1)"),
+        "plain": ("par_[2 * ({})]", "carray(shift(par_, 2 * ({at})), {shape} + (2,))[..., 0]"),
+    }[part]
+    lines, items, jets, start, arrays = list[str](), list[str](), dict[int, str](), 0, list[int]()
+    for p in parameters(element):
+        if p.kind == "scalar":
+            items.append(one.format(start))
+            start += 1
+        elif p.kind == "signal":
+            three = ", ".join(one.format(start + j) for j in range(3))
+            jets[len(items)] = f"jet_signal(WIDTH, {three}, N)"
+            items.append(jets[len(items)] if jet else f"SignalValue({three})")
+            start += 3
+        else:
+            arrays.append(int(p.kind[5:]))
+    if arrays:
+        lines.append(f"at = {start}")
+    for k, ndim in enumerate(arrays):
+        own = f"{name}_{k}"
+        extents = [f"int({size.format(f'at + {j}')})" for j in range(ndim)]
+        lines.append(f"shape = ({', '.join(extents)},)")
+        lines.append(f"{own} = {view.format(at=f'at + {ndim}', shape='shape')}")
+        lines.append(f"at = at + {ndim} + {' * '.join(f'shape[{j}]' for j in range(ndim))}")
+        items.append(own)
+    return [*lines, f"{name} = Self({', '.join(items)})" if items else f"{name} = 0"], items, jets
 
 
 def _assembled_lines(element: Any) -> list[str]:
@@ -420,14 +449,14 @@ def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict
     lines.append(views("load", "out_", n.load))
     if "law" not in methods:
         lines += [f"for k in range({n.deformations}):", "    load.effort[k] = 0.0"]
-    if n.reactions and part != SLOPES:
+    if n.reactions and not is_sloped(part):
         slopes = f"carray(shift(out_, {n.load_size}), ({6 * n.ends + n.coordinates}, 6))"
         return [*lines, f"method(self, motion, t, load, {slopes})"]
     if "evaluate" in methods:
         return [*lines, "method(self, motion, t, load)"]
     with_jets = ", ".join(jets.get(k, item) for k, item in enumerate(items))
     lines.append(f"jets = Self({with_jets})" if jets else "jets = self")
-    return [*lines, "method(self, jets, motion, t, load)"]
+    return [*lines, f"method({'both' if is_sloped(part) else 'self'}, jets, motion, t, load)"]
 
 
 def entry_globals(element: Element, part: str = "") -> tuple[dict[str, Any], set[Callable[..., Any]]]:
@@ -436,7 +465,7 @@ def entry_globals(element: Element, part: str = "") -> tuple[dict[str, Any], set
 
     seen: dict[Callable[..., Any], Any] = {}
     methods = {name: compiling.with_helpers(f, seen) for name, f in methods_of(element, part).items()}
-    return compiling.scope(element, methods, part == SLOPES), set(seen)
+    return compiling.scope(element, methods, is_sloped(part), part == HELD), set(seen)
 
 
 def compile_entry(element: Element, part: str = "") -> Any:

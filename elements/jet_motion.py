@@ -317,15 +317,18 @@ def compile_coupling(
 
 
 # ---------------------------------------------------------------- signals
-def compile_signal(function: Callable, jit_options: dict[str, Any] | None = None) -> Callable:
+def compile_signal(
+    function: Callable, jit_options: dict[str, Any] | None = None, scalars: Scalars = PLAIN
+) -> Callable:
     """Compile ``value(self, t)`` to ``evaluate(self, t, out)``: out = value, rate, acceleration."""
     function = compiled(function, jit_options)
+    _, jet, seed, _, _ = scalars
 
     def evaluate(self, t, out):
-        result = stack_array("jet", 2, (1,))
-        result[0] = function(self, jet_seed(2, t, 1.0, 0))  # a constant function returns a plain number
-        out[0] = result[0].v
-        out[1] = result[0].a
-        out[2] = result[0].b
+        result = stack_array(jet, 2, (1,))
+        result[0] = function(self, seed(2, t, 1.0, 0))  # a constant function returns a plain number
+        out[0] = value(result[0])
+        out[1] = rate(result[0])
+        out[2] = second(result[0])
 
     return compiled(evaluate, jit_options)
