@@ -55,7 +55,7 @@ _ITERATIONS, _STEP = 60, 1e-7
 
 
 @kernel
-def _load_points(plan, c, t):
+def load_points(plan, c, t):
     """Loads of the parts of composite c on its points; a status."""
     composites, inner, m, table, ends = (
         composite_table(plan),
@@ -104,7 +104,7 @@ def _line(plan, c):
 
 
 @kernel
-def _move(plan, c, p, k, step):
+def move_point(plan, c, p, k, step):
     """Change unknown k of point p."""
     inner, table = point_work(plan), point_table(plan)
     viscous = table[p, POINT_STATE] >= 0
@@ -129,7 +129,7 @@ def _move(plan, c, p, k, step):
 
 
 @kernel
-def _place(plan, c):
+def place_points(plan, c):
     """Points that are states from z; others where they were, before their first use in the middle of the ends."""
     composites, inner, points, z = composite_table(plan), point_work(plan), point_table(plan), own_z(plan)
     origin, direction, size, velocity = _line(plan, c)
@@ -155,7 +155,7 @@ def _place(plan, c):
 
 
 @kernel
-def _residual(plan, c, out, at):
+def point_residual(plan, c, out, at):
     """Loads on the points as one column in `out`; the sum of squares."""
     composites, inner, points = composite_table(plan), point_work(plan), point_table(plan)
     origin, direction, size, velocity = _line(plan, c)
@@ -213,7 +213,7 @@ def _advance(plan, c, m, at, factor):
     first = composites[c, FIRST_POINT]
     for p in range(first, first + composites[c, N_POINTS]):
         for k in range(points[p, POINT_COORDINATES]):
-            _move(plan, c, p, k, -factor * m[at + row * (n + 1) + n])
+            move_point(plan, c, p, k, -factor * m[at + row * (n + 1) + n])
             row += 1
 
 
@@ -224,10 +224,10 @@ def _slopes(plan, c, t, m, at, base, beside):
     n, first, column = composites[c, N_UNKNOWNS], composites[c, FIRST_POINT], 0
     for p in range(first, first + composites[c, N_POINTS]):
         for k in range(points[p, POINT_COORDINATES]):
-            _move(plan, c, p, k, _STEP)
-            status = _load_points(plan, c, t)
-            _residual(plan, c, m, beside)
-            _move(plan, c, p, k, -_STEP)
+            move_point(plan, c, p, k, _STEP)
+            status = load_points(plan, c, t)
+            point_residual(plan, c, m, beside)
+            move_point(plan, c, p, k, -_STEP)
             if status != OK:
                 return status
             for row in range(n):
@@ -244,11 +244,11 @@ def _settle(plan, c, t):
     composites, m = composite_table(plan), room_work(plan)
     n, at = composites[c, N_UNKNOWNS], composites[c, POINT_ROOM]
     base = at + n * (n + 1)  # behind the matrix: the loads where it is made, and beside it
-    _place(plan, c)
-    status = _load_points(plan, c, t)
+    place_points(plan, c)
+    status = load_points(plan, c, t)
     if status != OK:
         return status
-    norm, last = _residual(plan, c, m, base), 1e300
+    norm, last = point_residual(plan, c, m, base), 1e300
     for _ in range(_ITERATIONS):
         status = _slopes(plan, c, t, m, at, base, base + n)
         if status != OK:
@@ -262,13 +262,13 @@ def _settle(plan, c, t):
             return POINT_LOST + 16 * c
         factor = 1.0
         _advance(plan, c, m, at, factor)
-        status = _load_points(plan, c, t)
-        fresh = _residual(plan, c, m, base) if status == OK else 1e300
+        status = load_points(plan, c, t)
+        fresh = point_residual(plan, c, m, base) if status == OK else 1e300
         while not fresh <= norm * (1.0 - 1e-4 * factor) and factor > 1e-3 and size > 1e-9:
             _advance(plan, c, m, at, -0.5 * factor)
             factor *= 0.5
-            status = _load_points(plan, c, t)
-            fresh = _residual(plan, c, m, base) if status == OK else 1e300
+            status = load_points(plan, c, t)
+            fresh = point_residual(plan, c, m, base) if status == OK else 1e300
         if status != OK:
             return status
         norm = fresh
@@ -281,12 +281,19 @@ def _settle(plan, c, t):
 @kernel
 def settle_points(plan, c, t):
     """The points of composite c in equilibrium, then the loads of its parts; a status."""
-    composites, points, inner, zd = composite_table(plan), point_table(plan), point_work(plan), own_zd(plan)
-    first = composites[c, FIRST_POINT]
     status = _settle(plan, c, t)
     if status != OK:
         _lose(plan, c)
         return status
+    act(plan, c)
+    return OK
+
+
+@kernel
+def act(plan, c):
+    """Loads of the parts of composite c, and the rates of its points that are states, where these are settled."""
+    composites, points, inner, zd = composite_table(plan), point_table(plan), point_work(plan), own_zd(plan)
+    first = composites[c, FIRST_POINT]
     for p in range(first, first + composites[c, N_POINTS]):
         at = points[p, POINT_STATE]
         if at >= 0 and points[p, POINT_COORDINATES] == 1:
@@ -296,4 +303,3 @@ def settle_points(plan, c, t):
                 zd[at + k] = inner[p, POINT_V + k]
     for e in range(composites[c, FIRST_PART], composites[c, FIRST_PART] + composites[c, N_PARTS]):
         scatter(plan, e)
-    return OK

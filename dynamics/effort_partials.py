@@ -26,7 +26,7 @@ from treemech.kinematics.plan import (
 )
 from treemech.kinematics.status import OK
 from treemech.kinematics.vector import euler_rotation, multiply
-from treemech.kinematics.views import effort_table, end_table, parameters, room_work
+from treemech.kinematics.views import effort_table, end_table, parameter_pairs, room_work
 
 from .efforts import call, gather
 
@@ -78,9 +78,8 @@ def _sloped(plan, e, t, direction, D, best):
         D[2 * (12 * n + 3 * end + c - 6) + 1] = 1.0
     else:
         D[2 * (15 * n + 3 * end + c - 9) + 1] = 1.0
-    status = call_element(
-        table[e, EFFORT_SLOPES], D, 0, D, 24, t, parameters(plan), table[e, EFFORT_PARAMETER], D, 2 * seen
-    )
+    own, first = parameter_pairs(plan), table[e, EFFORT_PARAMETER]
+    status = call_element(table[e, EFFORT_SLOPES], D, 0, D, 24, t, own, first, D, 2 * seen)
     total = 0.0
     for j in range(best.shape[0]):
         best[j] = D[2 * (seen + j) + 1]

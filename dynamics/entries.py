@@ -135,6 +135,7 @@ from .row_derivatives import row_derivatives as differentiate_rows
 from .runge_kutta import integrate, loop_integrate
 from .state_jacobian import state_jacobian
 from .tree_derivatives import tree_derivatives
+from .varied_entries import VARIED_ENTRIES
 from .virtual_work import evaluate_motion
 from .virtual_work import inverse_dynamics as load_tree
 from .virtual_work import mass_matrix as assemble_mass_matrix
@@ -901,4 +902,5 @@ ENTRIES = {
     "adams_integrate": (adams_integrate, _status(*[_n] * 20)),
     "radau_integrate": (radau_integrate, _status(*[_n] * 20)),
     "alpha_integrate": (alpha_integrate, _status(*[_n] * 20)),
+    **VARIED_ENTRIES,
 }

@@ -46,6 +46,11 @@ PROTOTYPES: dict[str, list[Any]] = {
     "adams_integrate": [_N] * 20,
     "radau_integrate": [_N] * 20,
     "alpha_integrate": [_N] * 20,
+    "varied_hinge": [_N, _F, _N],
+    "varied_loads": [_N, _F, _N],
+    "varied_composite": [_N, _F, _N],
+    "varied_chord": [_N, _F, _N],
+    "varied_equations": [_F, *[_N] * 5],
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

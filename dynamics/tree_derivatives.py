@@ -70,6 +70,7 @@ from treemech.kinematics.views import (
     gravity,
     n_efforts,
     own_u,
+    pair_parameters,
     run_starts,
 )
 
@@ -371,6 +372,7 @@ def tree_derivatives(plan, W, S, t, ud, table):
     rows, nq, nu = counts(plan)
     J, A, room = table[BY], table[MASSES], table[ROOM_OF_ALL]
     columns(plan, W, S)
+    pair_parameters(plan)
     loaded = n_efforts(plan) > 0
     if loaded:
         origin_velocities(plan, W, S, own_u(plan))

@@ -44,7 +44,7 @@ CORE_FILES = (
     "efforts", "entries", "inverse_matrix", "kkt", "loop_derivatives", "loop_plan", "loop_views", "loops", "lu",
     "ordering", "radau", "reaction_loads", "relative_derivatives", "residual_derivatives", "row_derivatives",
     "runge_kutta", "spatial", "stages", "state_jacobian", "step_memory", "step_output", "tableau", "tree_derivatives",
-    "virtual_work",
+    "varied_entries", "varied_points", "virtual_work",
 )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
 # mypy: ignore-errors
 """Rows of the chords whose element is called through its address; only models that have one need (and compile) this."""
 
-from .chord_equations import constraint_element, coupling_element
-from .chord_plan import CONSTRAINT, COUPLING, KIND
-from .chord_table import hinge_rows
+from .chord_equations import constraint_element, coupling_element, fit_unknowns
+from .chord_plan import CONSTRAINT, COUPLING, KIND, NU
+from .chord_table import fit_hinge, hinge_rows
 from .chord_views import chord_paths, chord_pivots, chord_q, chord_records, chord_work, chords, partials, rows
 from .kernel import kernel
 from .views import dofs, own_q, own_u, own_ud, parameters
@@ -25,3 +25,18 @@ def element_rows(plan, loops, c, t):
     if chord[c, KIND] == CONSTRAINT:
         return constraint_element(chord, Y, X, record, q, pivot, parameter, c, t)
     return hinge_rows(chord, Y, X, record, q, pivot, parameter, c, t)
+
+
+@kernel
+def fit_element(plan, loops, c, t):
+    """One step of Gauss and Newton for what chord c is fitted by: the coordinates of a hinge, unknowns of a constraint.
+
+    From where they solve their equations a step on pairs gives their derivatives (implicit function theorem).
+    """
+    chord, X, record = chords(loops), chord_work(loops), chord_records(loops)
+    parameter, q, kind = parameters(plan), chord_q(loops), chord[c, KIND]
+    if chord[c, NU] == 0 or kind == COUPLING:
+        return True
+    if kind == CONSTRAINT:
+        return fit_unknowns(chord, X, record, q, parameter, c, t)
+    return fit_hinge(chord, X, record, q, parameter, c, t)

@@ -210,7 +210,7 @@ def constraint_element(chord, Y, X, record, s, pivot, parameter, c, t):
         position, velocity, bias = 0.0, 0.0, 0.0
         for e in range(n):
             weight = record[at + e] if e < width else 1.0 if e == na + k else 0.0
-            if weight != 0.0:
+            if na > 0 or weight != 0.0:  # with unknowns a weight of zero may have a derivative
                 force = add(force, scale(weight, _three(record, o + 3 * (n + e))))
                 moment = add(moment, scale(weight, _three(record, o + 3 * (2 * n + e))))
                 position += weight * record[o + e]

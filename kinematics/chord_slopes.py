@@ -40,7 +40,7 @@ from .chord_table import fit_hinge, hinge_rows
 from .chord_views import chord_paths, chord_pivots, chord_q, chord_records, chord_work, chords
 from .kernel import call_element, floats, floats2, ints2, kernel, pairs, pairs2
 from .plan import PUBLIC
-from .views import dofs, own_q, own_u, own_ud, parameters
+from .views import dofs, own_q, own_u, own_ud, parameter_pairs
 
 
 @kernel
@@ -93,7 +93,7 @@ def _of_pose(plan, loops, c, t, direction, out, room):
         pairs(record, size),
         pairs2(row, count, N_ROW),
     )
-    parameter, worked = parameters(plan), True
+    parameter, worked = parameter_pairs(plan), True
     if chord[c, KIND] == CONSTRAINT:
         if na > 0:
             worked = fit_unknowns(own, Xd, recorded, qd, parameter, 0, t)
@@ -131,7 +131,8 @@ def _of_coordinates(plan, loops, c, t, direction, out, room):
         D[2 * (n + i)] = u[dof[path[first + i, SPEED], PUBLIC]]
     D[2 * direction + 1] = 1.0
     at = 4 * n
-    status = call_element(chord[c, SLOPES], D, 0, D, 2 * n, t, parameters(plan), chord[c, PARAMETER], D, at)
+    own = parameter_pairs(plan)
+    status = call_element(chord[c, SLOPES], D, 0, D, 2 * n, t, own, chord[c, PARAMETER], D, at)
     for r in range(count):
         velocity, bias = D[at + 2 * (count + r) + 1], D[at + 2 * (2 * count + r) + 1]
         for i in range(n):

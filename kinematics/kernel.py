@@ -19,6 +19,7 @@ from numba.core.typing import signature as typed
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from treemech.elements import elementary  # noqa: F401  teaches numba sin, exp, ... of pairs
 from treemech.elements.by_address import call_element as _call_element
 from treemech.elements.differential import SLOPED
 from treemech.elements.members import call_element
@@ -269,9 +270,9 @@ def _array(context, builder, array_type, address, shape):
     return array._getvalue()
 
 
-def _viewer(dtype, ndim):
+def _viewer(dtype, ndim, readonly=False):
     """Intrinsic: the array of `dtype` at an address, of the shape that follows it."""
-    result = types.Array(dtype, ndim, "C")
+    result = types.Array(dtype, ndim, "C", readonly=readonly)
 
     def generate(context, builder, signature, args):
         return _array(context, builder, result, args[0], list(args[1:]))
@@ -290,10 +291,19 @@ def _viewer(dtype, ndim):
     return view
 
 
+def pair_context(address, n):
+    """A context whose arrays of numbers are arrays of pairs (number, derivative); in compiled code only.
+
+    Its type is that of an array nobody may write to. Kernels are compiled once more for it, and run on pairs.
+    """
+    raise NotImplementedError
+
+
 def member(dtype, at, *shape):
     """A function of the context that gives one of its arrays: the address stands at `at`.
 
-    An entry of the shape is a number, or the place of a size in the context as a tuple (place, more).
+    An entry of the shape is a number, or the place of a size in the context as a tuple (place, more). Out of a context of
+    pairs come pairs for numbers.
     """
 
     def sizes(plan):
@@ -306,13 +316,16 @@ def member(dtype, at, *shape):
             ("int64", 1): ints,
             ("int64", 2): ints2,
             ("uint64", 1): ints,
+            ("Dual(1)", 1): pairs,
         }
         view = make[str(dtype), len(shape)]
         return lambda plan: view(plan[at], *sizes(plan))
-    result = types.Array(dtype, len(shape), "C")
 
     @intrinsic
     def get(typing_context, plan):
+        number_type = dtype if plan.mutable or dtype != types.float64 else SLOPED
+        result = types.Array(number_type, len(shape), "C")
+
         def generate(context, builder, signature, args):
             data = context.make_array(signature.args[0])(context, builder, args[0]).data
 
@@ -407,6 +420,7 @@ if COMPILED:
     ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
     # pairs (number, derivative); plain Python has none
     pairs, pairs2 = _viewer(SLOPED, 1), _viewer(SLOPED, 2)
+    pair_context = _viewer(types.int64, 1, readonly=True)
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
     call_derivatives = _call_derivatives

@@ -116,6 +116,7 @@ class Work(NamedTuple):
     soa: Floats  # (9, nu) w, v of each speed and the origin they refer to, one row per component
     record: Floats  # motion records of TABLE hinges
     parameters: Floats  # records of all elements; the slots of signals are rewritten for each t
+    parameter_pairs: Floats  # (., 2) the same with derivatives, zero: what slopes of elements are called with
     signal: Floats  # (nsig, 3) value, rate, acceleration
     q: Floats
     u: Floats
@@ -158,6 +159,7 @@ def make_work(plan: Plan, nq: int, parameters: Floats, room: int = 0, nz: int = 
         soa=zeros((9, nu)),
         record=zeros(max(record, 1)),
         parameters=np.array(parameters, dtype=np.float64),
+        parameter_pairs=zeros((len(parameters), 2)),
         signal=zeros((max(len(plan.signals), 1), 3)),
         q=zeros(max(nq, 1)),
         u=zeros(max(nu, 1)),

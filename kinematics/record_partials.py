@@ -11,7 +11,7 @@ from .kernel import address_of, call_element, floats, kernel, pairs
 from .plan import EULER, NQ, NU, PARAMETER, RECORD, REVERSED, SLOPES, Q, U
 from .sweep import rates_of_hinge
 from .table_hinge import clear_record, evaluate_record, reverse
-from .views import bodies, own_q, own_u, parameters, records
+from .views import bodies, own_q, own_u, parameter_pairs, parameters, records
 
 _FIRST_STEP = 2.0**-7
 _LEVELS = 4
@@ -65,7 +65,8 @@ def _sloped(plan, i, t, base, rates, D, out):
     clear_record(out, 0, n)
     for k in range(size):
         D[first + 2 * k], D[first + 2 * k + 1] = out[k], 0.0
-    status = call_element(body[i, SLOPES], D, 0, D, 2 * nq, t, parameters(plan), body[i, PARAMETER], D, first)
+    own = parameter_pairs(plan)
+    status = call_element(body[i, SLOPES], D, 0, D, 2 * nq, t, own, body[i, PARAMETER], D, first)
     if body[i, REVERSED] == 1:
         reverse(pairs(address_of(D) + 8 * first, size), 0, n, u, body[i, U])
     total = 0.0

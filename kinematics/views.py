@@ -8,8 +8,10 @@ nearly double the time to compile.
 
 from numba import types
 
+from treemech.elements.differential import SLOPED
+
 from . import plan as _p
-from .kernel import kernel, member
+from .kernel import floats, kernel, member
 from .plan import Plan, Work
 
 _AT = {name: _p.N_SIZES + k for k, name in enumerate(Plan._fields)}
@@ -28,7 +30,7 @@ _EFFORT_TABLE, _END_TABLE, _END_POINTS = _AT["efforts"], _AT["ends"], _AT["end_p
 _ACTED_TABLE, _SOURCE_TABLE = _AT["acted"], _AT["sources"]
 _COMPOSITE_TABLE, _POINT_TABLE = _AT["composites"], _AT["points"]
 _W, _S, _SOA, _RECORDS = _AT["work_body"], _AT["work_speed"], _AT["work_soa"], _AT["work_record"]
-_PARAMETER, _VALUES = _AT["work_parameters"], _AT["work_signal"]
+_PARAMETER, _PAIRS, _VALUES = _AT["work_parameters"], _AT["work_parameter_pairs"], _AT["work_signal"]
 _Q, _U, _UD, _TAU, _REQUIRED = (_AT["work_" + n] for n in ("q", "u", "ud", "tau", "required"))
 _EFFORT, _ROOMS, _Z, _ZD, _POINT = (_AT["work_" + n] for n in ("effort", "room", "z", "zd", "point"))
 _FLOAT, _INT = types.float64, types.int64
@@ -85,6 +87,7 @@ speed_work = member(_FLOAT, _S, _N_SPEEDS, _N_SPEED)
 soa_work = member(_FLOAT, _SOA, 9, _N_SPEEDS)
 records = member(_FLOAT, _RECORDS, (_RECORD, 0))
 parameters = member(_FLOAT, _PARAMETER, (_PARAMETERS, 0))
+parameter_pairs = member(SLOPED, _PAIRS, (_PARAMETERS, 0))
 signal_values = member(_FLOAT, _VALUES, (_SIGNALS, 0), 3)
 own_q = member(_FLOAT, _Q, (_NQ, 0))
 own_u = member(_FLOAT, _U, _N_SPEEDS)
@@ -96,6 +99,14 @@ room_work = member(_FLOAT, _ROOMS, (_ROOM, 0))
 own_z = member(_FLOAT, _Z, (_NZ, 0))
 own_zd = member(_FLOAT, _ZD, (_NZ, 0))
 point_work = member(_FLOAT, _POINT, (_POINTS, 0), _N_POINT)
+
+
+@kernel
+def pair_parameters(plan):
+    """Records of all elements as pairs, as the slopes of elements take them."""
+    record, pair = parameters(plan), floats(plan[_PAIRS], 2 * plan[_PARAMETERS])
+    for k in range(record.shape[0]):
+        pair[2 * k] = record[k]
 
 
 @kernel

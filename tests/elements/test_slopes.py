@@ -10,12 +10,24 @@ from numba import config
 from numpy.testing import assert_allclose
 
 from treemech.dynamics.build import builtin_elements
-from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Spring, Tire
+from treemech.elements import (
+    Constraint,
+    Coupling,
+    Energetic,
+    Hinge,
+    HingeStop,
+    Load,
+    Pid,
+    PointOnSurface,
+    Signal,
+    Spring,
+    Tire,
+)
 from treemech.elements.check import check
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.differences import differences
-from treemech.elements.element import record
+from treemech.elements.element import parameters, record
 from treemech.elements.entry import C_ELEMENT, SLOPES, make_entry, make_slopes, parts_of
 from treemech.topology.errors import ElementError
 
@@ -153,6 +165,23 @@ class Sightless(Energetic):
     effort = Rough.effort
 
 
+@dataclass(frozen=True)
+class Chirp(Signal):
+    """A signal by its value alone."""
+
+    rate: float = 0.3
+
+    def value(self, t):
+        return sin(self.rate * t * t) * exp(self.rate)
+
+
+FIELDS = [*(e for e in builtin_elements() if isinstance(e, Signal)), Chirp()]
+CHOICES = {("PointOnSurface", "number"), ("Spring", "side"), ("TableSpring", "side")}
+SMOOTH = {  # in the places of samples that lie at a corner, or at infinity, of their numbers
+    "HingeStop": HingeStop(-0.001, 0.001, stiffness=40.0, damping=0.1),
+    "PointOnSurface": PointOnSurface("torus", 2.0, 0.5),
+    "Pid": Pid(2.0, 0.5, 0.3, filter=0.2, limit=50.0),
+}
 FOREIGN = [Pose(), Contact(), Wave(), Maxwell(), Law()]
 
 
@@ -169,42 +198,68 @@ def place(element, rng):
         return element.sample(rng, TIME), rng.normal(size=k), coupling_size(element.n_rows, k)
     if isinstance(element, Energetic):
         return element.sample(rng, TIME), np.zeros(1), element.n.load_size
+    if isinstance(element, Signal):
+        return np.zeros(1), np.zeros(1), 3
     assert isinstance(element, Load)
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     return np.concatenate((rng.normal(size=3), turn.ravel())), rng.normal(size=6), 6
 
 
-def caller(element):
-    """(plain(a, b), with_slopes(a, b, da, db)): what the element leaves, by its two addresses."""
+def numbers_of(element):
+    """Its record at TIME."""
     numbers, signals = record(element)
     for at, signal in signals:
         numbers[at : at + 3] = signal.at(TIME)
-    plain, slopes = make_entry(element), make_slopes(element)
+    return numbers
+
+
+def change_of(element, rng):
+    """A random change of its record: of numbers, not of the shapes of arrays, nor of fields that stand for a choice."""
+    change = []
+    for p in parameters(element):
+        if p.kind == "signal":
+            change += rng.normal(size=3).tolist()
+        elif p.kind == "scalar":
+            change.append(0.0 if (element.kind, p.name) in CHOICES else rng.normal())
+        else:
+            change += [0.0] * p.value.ndim + (0.1 * rng.normal(size=p.value.size)).tolist()
+    return np.array(change)
+
+
+def caller(element):
+    """(plain(a, b, size), with_slopes(a, b, da, db, size)): what the element leaves, by its two addresses.
+
+    One more argument of either is a change of its record.
+    """
+    numbers, plain, slopes = numbers_of(element), make_entry(element), make_slopes(element)
     assert slopes is not None, "it cannot be compiled for numbers with a derivative"
 
-    def call(entry, a, b, out):
-        pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (a, b, numbers, out)]
+    def call(entry, a, b, own, out):
+        pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (a, b, own, out)]
         assert C_ELEMENT(entry.address)(pointers[0], pointers[1], TIME, pointers[2], pointers[3]) == 1
         return out
 
-    def plainly(a, b, size):
+    def plainly(a, b, size, change=0.0):
         room = np.zeros(size + 6000)
         if isinstance(element, Hinge):
             room[[3, 7, 11]] = 1.0
-        return call(plain, a, b, room)[:size].copy()
+        return call(plain, a, b, numbers + change, room)[:size].copy()
 
-    def moving(a, b, da, db, size):
-        room = np.zeros((size, 2))
+    def moving(a, b, da, db, size, change=0.0):
+        room, pairs = (
+            np.zeros((size, 2)),
+            [np.column_stack(np.broadcast_arrays(*x)).copy() for x in ((a, da), (b, db), (numbers, change))],
+        )
         if isinstance(element, Hinge):
             room[[3, 7, 11], 0] = 1.0
-        return call(slopes, np.column_stack((a, da)).copy(), np.column_stack((b, db)).copy(), room)
+        return call(slopes, *pairs, room)
 
     return plainly, moving
 
 
 def with_slopes():
     """Every built-in element that has slopes; a tire that has no stiffness to slide with is at a corner everywhere."""
-    kept = [e for e in builtin_elements() if SLOPES in parts_of(e) and not isinstance(e, Tire)]
+    kept = [e for e in builtin_elements() if SLOPES in parts_of(e) and not isinstance(e, (Tire, Signal))]
     tire = Tire(1.0, 1.0, damping=0.1, longitudinal=20.0, lateral=30.0, friction=0.9)
     return [*kept, tire, *FOREIGN, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
 
@@ -231,6 +286,27 @@ def test_slopes_of_every_element_are_those_of_differences(element):
         found = max(found, float(np.abs(got[:, 1]).max()))
     assert places > 3
     assert found > 0.0 or element.kind in ("Rigid", "Moving", "Force", "Moment"), "nothing moved"
+
+
+@pytest.mark.parametrize("element", [*with_slopes(), *FIELDS], ids=lambda e: e.kind)
+def test_slopes_of_every_element_by_its_own_numbers_are_those_of_differences(element):
+    rng, element = np.random.default_rng(4), SMOOTH.get(element.kind, element)
+    plain, moving = caller(element)
+    assert make_slopes(element).varied
+    found, places = 0.0, 0
+    for _ in range(6):
+        (a, b, size), change = place(element, rng), change_of(element, rng)
+        got = moving(a, b, 0 * a, 0 * b, size, change)
+        want = differences(lambda h: plain(a, b, size, h * change), (size,), orders=1)  # noqa: B023
+        scale = max(np.abs(want.first).max(), np.abs(got[:, 0]).max())
+        if scale > STEEP:
+            continue
+        places += 1
+        assert want.error < 1.0, "the differences themselves do not converge here"
+        assert_allclose(got[:, 1], want.first, rtol=0.0, atol=SLOPE * max(scale, 1e-300))
+        found = max(found, float(np.abs(got[:, 1]).max()))
+    assert places > 3
+    assert found > 0.0 or not np.any(change), "nothing changed"
 
 
 def test_given_slopes_take_the_place_of_the_efforts_own():
