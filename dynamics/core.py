@@ -369,9 +369,20 @@ class Core:
             own[:] = np.where(np.isnan(q), own, q)
         self.chord_work.pivot[:] = -1
 
+    def full_partials(self, entries: Floats) -> Floats:
+        """P (m, nu), public order of the speeds, from its entries one chord behind the other."""
+        layout, public = self.layout.chords, self.layout.plan.dof[:, PUBLIC]
+        P = np.zeros((len(layout.rows), self.nu))
+        for row in layout.plan.chord:
+            path = layout.plan.path[row[PATH_START] : row[PATH_END], SPEED]
+            first, count, at = row[FIRST_ROW], row[N_ROWS], row[FIRST_ENTRY]
+            block = entries[at : at + len(path) * count].reshape(len(path), count)
+            P[first : first + count, public[path]] = block.T
+        return P
+
     def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
         """f, P, velocity residual P u + P0, and P ud + P00 of all chords, in the public order of the speeds."""
-        layout, work = self.layout.chords, self.chord_work
+        work = self.chord_work
         q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
         given = np.zeros(self.nu) if ud is None else np.array(ud, dtype=np.float64)
         tau = np.zeros(self.nu)
@@ -381,16 +392,9 @@ class Core:
             )
         if status != OK:
             self.fail(status, t, failure)
-        P = np.zeros((len(layout.rows), self.nu))
-        public = self.layout.plan.dof[:, PUBLIC]
-        for row in layout.plan.chord:
-            path = layout.plan.path[row[PATH_START] : row[PATH_END], SPEED]
-            first, count, at = row[FIRST_ROW], row[N_ROWS], row[FIRST_ENTRY]
-            block = work.partials[at : at + len(path) * count].reshape(len(path), count)
-            P[first : first + count, public[path]] = block.T
         return Constraints(
             work.row[:, ROW_POSITION].copy(),
-            P,
+            self.full_partials(work.partials),
             work.row[:, ROW_VELOCITY].copy(),
             work.row[:, ROW_BIAS].copy(),
             tau,

@@ -4,7 +4,7 @@ Directions in q are those of the speeds, q' = N(q) u: for hinges with u = q' pla
 the derivative along a rotation as the relative angular velocity measures it (base of end a). So all are (nu, nu).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import pivoted, rank
 from treemech.kinematics.plan import PRESCRIBED_U
-from treemech.topology import TreemechError
-
 from .composite_derivatives import Input
 from .core import Core, Floats
-from .parameter_derivatives import Stencil, equations_by_parameters, prescribed_accelerations
+from .parameter_derivatives import Direction, equations_by_parameters
 from .row_room import RowDerivatives, row_derivatives
 from .tree_room import TreeDerivatives
 from .waiting_elements import Waiting
@@ -58,31 +56,27 @@ def derivatives(
     tau: Floats | None = None,
     held: NDArray[np.bool_] | None = None,
     inputs: Mapping[str, Input] | None = None,
-    stencils: tuple[Stencil, ...] = (),
+    parameters: Sequence[Direction] = (),
 ) -> Derivatives:
     """Derivatives of ud and multipliers at a state; with chords after `core.loops.choose`.
 
     Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
     redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are. `inputs`: by
-    name, which inputs of which elements it is. `stencils`: the parameters.
+    name, which inputs of which elements it is.
     """
     loops, waiting, none = core.loops, Waiting(core), np.zeros((0, core.nu))
     named = inputs or {}
-    if stencils and waiting:
-        raise TreemechError(
-            f"not differentiated by parameters: element {waiting.names[0]!r}, which depends on a reaction. Leave it out."
-        )
     if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
         if not np.all(np.isfinite(ud)):
             core.refuse_weightless(t, q)
         x_rates, ud_x, states = core.work.zd[: core.nx].copy(), tree.accelerations_x(), tree.states()
         tau_i, rates_i = tree.inputs(t, tuple(named.values()))
-        by_p = equations_by_parameters(core, stencils, t, q, u, ud, np.zeros(0))
+        by_p = equations_by_parameters(core, parameters, t, q, u, ud, np.zeros(0))
         return Derivatives(
             ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none, ud_x, np.zeros((0, core.nx)), x_rates, *states,
             np.zeros((core.nx, core.nu)), tuple(named), -ud_load @ tau_i, np.zeros((0, len(named))), rates_i,
-            prescribed_accelerations(core, stencils, t) - ud_load @ by_p.loads, np.zeros((0, len(stencils))), by_p.x_rates,
+            by_p.prescribed[2] - ud_load @ by_p.loads, np.zeros((0, len(parameters))), by_p.x_rates,
         )  # fmt: skip
     free = free_speeds(core)
     load = np.zeros(core.nu) if tau is None else tau
@@ -108,15 +102,16 @@ def derivatives(
         rows = RowDerivatives(none, 0.0 * tau_q, none, none, none, np.zeros((0, 6, core.nu)))
         if loops is not None:
             rows = row_derivatives(core, tree, t, q, u, ud, multipliers)
-    by_p = equations_by_parameters(core, stencils, t, q, u, ud, multipliers)
+        by_p = equations_by_parameters(core, parameters, t, q, u, ud, multipliers)
     n, nf = core.nu, int(np.sum(free))
     P = rows.partials[np.ix_(chosen, free)]
     # what waiting elements see, s = F^T lambda: loads B ds on the speeds
     B, F = waiting.slopes(), waiting.wrenches()[chosen]
     seen_q = rows.chord_loads_q[waiting.chords].reshape(-1, n)
-    ends = np.cumsum([n, n, n, core.nx, len(named), len(stencils)])
+    seen_p = by_p.chord_loads[waiting.chords].reshape(len(B.T), len(parameters))
+    ends = np.cumsum([n, n, n, core.nx, len(named), len(parameters)])
     right = np.zeros((nf + len(P), ends[-1]))
-    of_loads = (rows.loads_q - tau_q + B @ seen_q, -tau_u, np.eye(n), -tau_x, -tau_i, -by_p.loads)
+    of_loads = (rows.loads_q - tau_q + B @ seen_q, -tau_u, np.eye(n), -tau_x, -tau_i, B @ seen_p - by_p.loads)
     right[:nf] = np.hstack(of_loads)[free]
     right[nf:, :n], right[nf:, n : 2 * n] = -rows.bias_q[chosen], -rows.bias_u[chosen]
     right[nf:, ends[4] :] = -by_p.bias[chosen]
@@ -124,12 +119,13 @@ def derivatives(
     K[:nf, nf:] += B[free] @ F.T
     x = np.linalg.solve(K, right)
     by, of_multipliers = np.zeros((n, ends[-1])), np.zeros((len(multipliers), ends[-1]))
-    by[:, ends[4] :] = prescribed_accelerations(core, stencils, t)
+    by[:, ends[4] :] = by_p.prescribed[2]
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
     of_rates = np.hstack((*states[:2], np.zeros((core.nx, n)), states[2], rates_i, by_p.x_rates))
     if waiting:
         seen = F.T @ of_multipliers[chosen]
         seen[:, :n] += seen_q
+        seen[:, ends[4] :] += seen_p
         of_rates += waiting.rate_slopes(t, q, u) @ seen
     ud_q, ud_u, ud_load, ud_x, ud_i, ud_p = np.split(by, ends[:-1], axis=1)
     of_q, of_u, of_load, of_x, of_i, of_p = np.split(of_multipliers, ends[:-1], axis=1)

@@ -1,41 +1,129 @@
 """Derivatives of the equations of motion by parameters of the model (implicit function theorem).
 
 d ud / dp and d lambda / dp follow from the equations themselves, A ud - Q - P^T lambda = 0 and P ud + P00 = 0, differentiated
-by p at fixed q, u, ud, lambda: the same matrix as for any other derivative, another right side. That right side is a central
-difference of sixth order between whole models. Masses and inertias enter the equations linearly, lengths as polynomials
-of low degree, so that a step (0.05 % of the value) leaves rounding only, about 1e-12 of the terms.
+by p at fixed q, u, ud, lambda: the same matrix as for any other derivative, another right side. That right side is exact
+where all elements have slopes: the equations run once on pairs (number, derivative), from the derivatives of the model's numbers
+(varied_model). Elsewhere it is a central difference of sixth order between whole models: masses and inertias enter the
+equations linearly, lengths as polynomials of low degree, so that a step (0.05 % of the value) leaves rounding, about 1e-12 of the
+terms.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
 from treemech.kinematics.plan import PRESCRIBED_SIGNAL, PRESCRIBED_U
 
 from .core import Core, Floats
+from .displacement import Motion, magnitude, moved
+from .waiting_elements import Waiting
 
 STEP = 5e-4
 CENTRAL = (-3, -2, -1, 1, 2, 3)
 AHEAD = (0, 1, 2, 3, 4, 5, 6)
 
 
-class Stencil(NamedTuple):
-    """The same model with some values of one parameter; sum of weights times anything is its derivative there."""
-
-    cores: tuple[Core, ...]
-    weights: Floats
-
-
 class Equations(NamedTuple):
-    """What must vanish, and the rates of states of elements, at given q, u, x, ud, multipliers."""
+    """What must vanish, rates of states of elements, prescribed motion, loads of chords, at given q, u, x, ud, multipliers;
+    or the derivatives of all that by a parameter."""
 
     loads: Floats  # (nu,) A ud - Q - P^T lambda
     bias: Floats  # (m,) P ud + P00
     x_rates: Floats  # (nx,)
     position: Floats  # (m,) f, zero for rows that restrict rates only
     velocity: Floats  # (m,) P u + P0
+    prescribed: Floats  # (3, nu) prescribed displacements, speeds, accelerations; zero elsewhere
+    chord_loads: Floats  # (chords, 6) force and moment on the body of end b, at that end
+
+
+class Direction(Protocol):
+    """A parameter of one model, in whose direction its equations are differentiated."""
+
+    def equations(
+        self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
+    ) -> Equations:
+        """Derivatives of the residual at the state the core evaluated last; along s as well, if it is given."""
+
+
+class Stencil:
+    """The same model with some values of one parameter; sum of weights times anything is its derivative there."""
+
+    def __init__(self, leader: Core, cores: tuple[Core, ...], weights: Floats) -> None:
+        self.leader, self.cores, self.weights = leader, cores, weights
+
+    def equations(
+        self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
+    ) -> Equations:
+        leader = self.leader
+        here = Motion(np.array([t]), q[None], u[None], leader.work.z[None].copy(), leader.chord_work.q[None].copy())
+        found = self._sum(self.weights, [residual(c, here, ud, multipliers, leader) for c in self.cores])
+        if s is None:
+            return found
+        step = STEP / magnitude(leader, s[None], here)
+        there = [moved(leader, here, k * step * s[None]) for k in CENTRAL]
+        along = self._sum(
+            weights(CENTRAL) / step, [residual(leader, x, ud, multipliers, leader) for x in there]
+        )
+        residual(leader, here, ud, multipliers, leader)
+        return Equations(*(a + b for a, b in zip(found, along, strict=True)))
+
+    @staticmethod
+    def _sum(weights: Floats, each: list[Equations]) -> Equations:
+        return Equations(*(sum_of(weights, part) for part in zip(*each, strict=True)))
+
+
+def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Core) -> Equations:
+    """Of the equations of one model at one state; cut hinges next to those of the leader, rows chosen as there."""
+    t, q, u, given = float(y.t[0]), y.q[0], y.u[0], ud.copy()
+    prescribed = np.zeros((3, core.nu))
+    for row in core.layout.plan.prescribed:
+        prescribed[:, row[PRESCRIBED_U]] = core.layout.signals[row[PRESCRIBED_SIGNAL]].at(t)
+        given[row[PRESCRIBED_U]] = prescribed[2, row[PRESCRIBED_U]]
+    core.work.z[:] = y.z[0]
+    if core is not leader:
+        core.work.point[:], core.work.room[:] = leader.work.point, leader.work.room
+    none = np.zeros(0)
+    if core.loops is None:
+        loads = core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0]
+        x_rates = core.work.zd[: core.nx].copy()
+        return Equations(loads, none, x_rates, none, none, prescribed, np.zeros((0, 6)))
+    core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[0], leader.chord_work.pivot
+    with Waiting(core).held():
+        now = core.constraints(t, q, u, given)
+    return Equations(
+        now.loads - now.partials.T @ multipliers,
+        now.bias,
+        core.work.zd[: core.nx].copy(),
+        now.residual * ~core.layout.chords.nonholonomic,
+        now.velocity,
+        prescribed,
+        loads_of_chords(core, core.chord_work.row, multipliers),
+    )
+
+
+def loads_of_chords(core: Core, rows: Floats, multipliers: Floats) -> Floats:
+    """(chords, 6) from the wrenches in the rows."""
+    found = np.zeros((len(core.layout.chords.names), 6))
+    for load, chord in zip(found, core.layout.chords.plan.chord, strict=True):
+        own = slice(chord[FIRST_ROW], chord[FIRST_ROW] + chord[N_ROWS])
+        load[:] = multipliers[own] @ rows[own, ROW_F : ROW_F + 6]
+    return found
+
+
+def equations_by_parameters(
+    core: Core, directions: Sequence[Direction], t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
+) -> Equations:
+    """The derivatives of the residual, one column (last index) for every parameter."""
+    each = [x.equations(t, q, u, ud, multipliers) for x in directions]
+    if not each:
+        m, chords = len(core.layout.chords.rows), len(core.layout.chords.names)
+        shapes = ((core.nu,), (m,), (core.nx,), (m,), (m,), (3, core.nu), (chords, 6))
+        return Equations(*(np.zeros((*shape, 0)) for shape in shapes))
+    return Equations(*(np.stack(part, axis=-1) for part in zip(*each, strict=True)))
 
 
 def weights(nodes: tuple[int, ...]) -> Floats:
@@ -50,62 +138,6 @@ def weights(nodes: tuple[int, ...]) -> Floats:
         slope = sum(prod(-y for y in others if y != left) for left in others)
         found.append(float(Fraction(slope, prod(x - y for y in others))))
     return np.array(found)
-
-
-def equations(
-    core: Core, t: float, q: Floats, u: Floats, z: Floats, ud: Floats, multipliers: Floats, leader: Core
-) -> Equations:
-    """Residual of the equations of one model; cut hinges next to those of the leader, rows chosen as there."""
-    given = ud.copy()
-    for row in core.layout.plan.prescribed:
-        given[row[PRESCRIBED_U]] = core.layout.signals[row[PRESCRIBED_SIGNAL]].at(t).acceleration
-    core.work.z[:], core.work.point[:] = z, leader.work.point
-    none = np.zeros(0)
-    if core.loops is None:
-        loads = core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0]
-        return Equations(loads, none, core.work.zd[: core.nx].copy(), none, none)
-    core.chord_work.q[:], core.chord_work.pivot[:] = leader.chord_work.q, leader.chord_work.pivot
-    now = core.constraints(t, q, u, given)
-    return Equations(
-        now.loads - now.partials.T @ multipliers,
-        now.bias,
-        core.work.zd[: core.nx].copy(),
-        now.residual * ~core.layout.chords.nonholonomic,
-        now.velocity,
-    )
-
-
-def equations_by_parameters(
-    core: Core, stencils: tuple[Stencil, ...], t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
-) -> Equations:
-    """The derivatives of the residual, one column for every parameter."""
-    z = core.work.z.copy()
-    columns = []
-    for stencil in stencils:
-        each = [equations(c, t, q, u, z, ud, multipliers, core) for c in stencil.cores]
-        columns.append([sum_of(stencil.weights, part) for part in zip(*each, strict=True)])
-    if not columns:
-        m = 0 if core.loops is None else core.loops.n_rows
-        return Equations(*(np.zeros((n, 0)) for n in (core.nu, m, core.nx, m, m)))
-    return Equations(*(np.array(part).T.reshape(-1, len(stencils)) for part in zip(*columns, strict=True)))
-
-
-def prescribed_motion(core: Core, stencils: tuple[Stencil, ...], t: float) -> Floats:
-    """(3, nu, np): derivatives of prescribed displacements, speeds and accelerations by the parameters."""
-    found = np.zeros((3, core.nu, len(stencils)))
-    for row in core.layout.plan.prescribed:
-        for j, stencil in enumerate(stencils):
-            signals = (c.layout.signals[row[PRESCRIBED_SIGNAL]] for c in stencil.cores)
-            found[:, row[PRESCRIBED_U], j] = sum_of(
-                stencil.weights, tuple(np.array(s.at(t)) for s in signals)
-            )
-    return found
-
-
-def prescribed_accelerations(core: Core, stencils: tuple[Stencil, ...], t: float) -> Floats:
-    """(nu, np) of ud."""
-    found: Floats = prescribed_motion(core, stencils, t)[2]
-    return found
 
 
 def sum_of(weights: Floats, values: tuple[Floats, ...]) -> Floats:

@@ -41,16 +41,15 @@ class Analyses(Parametric):
         Inputs are known by the names `system.input` and controllers gave them; one given as it stands is "element.input".
         Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
         relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
-        Derivatives by `parameters` are those at fixed q, u (dynamics.parameter_derivatives says how exact they are); prescribed
-        coordinates follow their signals.
+        Derivatives by `parameters` are those at fixed q, u; prescribed coordinates follow their signals.
         """
         from treemech.dynamics.derivatives import derivatives
 
         mech = cast("Mechanism", self)
         room = derivative_room(mech)
         t, q, u = _ready(mech, state, "derivatives")
-        stencils = tuple(n.stencil for n in mech.neighbours(parameters))
-        return derivatives(mech.core, room, t, q, u, mech._loads(loads), None, element_inputs(mech), stencils)
+        by = mech.directions(parameters)
+        return derivatives(mech.core, room, t, q, u, mech._loads(loads), None, element_inputs(mech), by)
 
     def linearize(
         self,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treemech.dynamics.core import Core
+from treemech.elements.cache import log
 from treemech.topology import Body, Connection, ElementError, TreemechError
 from treemech.topology.declared import remade
 from treemech.topology.parameter import Parameter, as_value
@@ -11,7 +12,7 @@ from treemech.topology.parameter import Parameter, as_value
 from .journal import Call, replay
 
 if TYPE_CHECKING:
-    from treemech.dynamics.parameter_derivatives import Stencil
+    from treemech.dynamics.parameter_derivatives import Direction, Stencil
 
     from .mechanism import Mechanism
     from .system import System
@@ -61,6 +62,7 @@ class Parametric:
 
     origin: Origin | None = None
     _neighbours: dict[str, Neighbours] | None = None
+    _directions: "dict[str, Direction] | None" = None
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -82,6 +84,35 @@ class Parametric:
         """
         origin = self._known(values)
         return origin.build({name: as_value(name, value) for name, value in values.items()})
+
+    def directions(self, names: Iterable[str]) -> "list[Direction]":
+        """The parameters as the equations of motion are differentiated by them: exact where all elements have slopes."""
+        from treemech.dynamics.varied_model import VariedModel, obstacle
+
+        mech = cast("Mechanism", self)
+        if self._directions is None:
+            self._directions = {}
+        for name in names:
+            if name not in self._directions:
+                slopes = self.plan_slopes([name])[0]
+                hinders = obstacle(mech.core.layout, slopes)
+                if hinders is None:
+                    self._directions[name] = VariedModel(mech.core, slopes)
+                else:
+                    log.info("by %r the equations are differenced: %s has no slopes", name, hinders.kind)
+                    self._directions[name] = self.neighbours([name])[0].stencil
+        return [self._directions[name] for name in names]
+
+    def plan_slopes(self, names):
+        import numpy as np
+        from treemech.kinematics.plan_slopes import PlanSlopes
+        from treemech.dynamics.parameter_derivatives import sum_of
+        found = []
+        for nb in self.neighbours(names):
+            w = nb.stencil.weights
+            L = [m.core.layout for m in nb.mechanisms]
+            found.append(PlanSlopes(*(sum_of(w, tuple(f(l) for l in L)) for f in (lambda l: l.plan.constants, lambda l: l.plan.gravity, lambda l: l.plan.end_points, lambda l: l.parameters, lambda l: l.chords.plan.place)), False))
+        return found
 
     def neighbours(self, names: Iterable[str]) -> list[Neighbours]:
         """Mechanisms for differences by these parameters; made once. Next to a limit they lie on one side of it."""
@@ -116,7 +147,7 @@ def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
         cores = tuple(m.core for m in made)
         for core in cores:
             follow(core, mech.core)
-        return Neighbours(made, Stencil(cores, weights(nodes) / step))
+        return Neighbours(made, Stencil(mech.core, cores, weights(nodes) / step))
     raise ElementError(f"no derivative by {name!r}: values next to {value:g} are refused. {refusal}")
 
 

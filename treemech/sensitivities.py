@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics.core import Core
+from treemech.dynamics.displacement import Motion, difference, magnitude, moved
 from treemech.dynamics.interpolant import interpolate
 from treemech.dynamics.parameter_derivatives import CENTRAL, STEP, sum_of, weights
-from treemech.dynamics.sensitivity import Motion, Variation, difference, magnitude, moved
+from treemech.dynamics.sensitivity import Variation
 from treemech.topology import TreemechError
 
 from .analyses import derivative_room
@@ -105,7 +106,7 @@ def sensitivities(
     along = _Along(mech.core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
     edges = np.unique(np.concatenate((run.t, breaks, times)))
-    variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
+    variation = Variation(mech.core, derivative_room(mech), mech.directions(names))
     motion = along(times)
     found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
     found = variation.closed(motion, found)
@@ -124,13 +125,12 @@ def kinematic_sensitivities(
 ) -> Sensitivities:
     """As `Mechanism.kinematic_sensitivities`."""
     names = list(mech.parameters) if parameters is None else list(parameters)
-    beside = mech.neighbours(names)
     if np.any(mech._nonholonomic()):
         raise TreemechError("no sensitivities of this motion: constraints restrict rates only.")
     run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
     if not run.success:
         raise TreemechError(f"no sensitivities of this motion: {run.message}")
-    variation = Variation(mech.core, derivative_room(mech), [b.stencil for b in beside])
+    variation = Variation(mech.core, derivative_room(mech), mech.directions(names))
     cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
     z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
     motion = Motion(run.t, run.q, run.u, z, cut)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import treemech as tm
+from treemech.dynamics.displacement import difference, displaced
 from treemech.dynamics.parameter_derivatives import AHEAD, CENTRAL, weights
-from treemech.dynamics.sensitivity import difference, displaced
 
 from ..parametric import four_bar, four_bar_start, spatial, spatial_start, tree, tree_start
 

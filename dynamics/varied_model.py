@@ -1,0 +1,157 @@
+"""A model whose numbers change along one direction: derivatives of its equations of motion, exact to rounding.
+
+Plan and Work once more, with pairs (number, derivative) for numbers; the kernels of the core run on them (varied_entries). The
+derivatives of the Plan's numbers are given (kinematics.plan_slopes), those of the state are any; elements are called through
+their slopes. All that is computed starts from the state the core evaluated last: what is fitted or settled there need only
+be differentiated.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.elements.element import Element, record
+from treemech.elements.entry import Entry, make_slopes
+from treemech.kinematics import chord_plan as c
+from treemech.kinematics import plan as p
+from treemech.kinematics.chord_plan import ChordPlan, ChordWork, by_address, make_chord_context
+from treemech.kinematics.layout import Layout
+from treemech.kinematics.plan import Plan, Work, make_context
+from treemech.kinematics.plan_slopes import PlanSlopes
+from treemech.kinematics.status import OK
+
+from . import native
+from .core import Core, Floats, data
+from .displacement import rates
+from .parameter_derivatives import Equations, loads_of_chords
+
+
+def pairs(numbers: Floats, derivatives: Floats | float = 0.0) -> Floats:
+    """(..., 2) numbers with their derivatives."""
+    return np.stack(np.broadcast_arrays(numbers, derivatives), axis=-1)
+
+
+class VariedModel:
+    """One model along one direction, a `Direction` of parameter_derivatives."""
+
+    def __init__(self, core: Core, slopes: PlanSlopes) -> None:
+        core.serve_slopes()
+        self.core, layout = core, core.layout
+        self._kept = list[Entry]()  # slopes of signals
+        plan = Plan(*(x.copy() if x.dtype == np.int64 else pairs(x) for x in layout.plan))
+        plan.constants[..., 1], plan.gravity[..., 1] = slopes.constants, slopes.gravity
+        plan.end_points[..., 1] = slopes.end_points
+        plan.body[:, p.ADDRESS] = plan.body[:, p.SLOPES]
+        plan.efforts[:, p.EFFORT_ADDRESS] = plan.efforts[:, p.EFFORT_SLOPES]
+        plan.efforts[:, p.REACTION] = -1  # they see what they saw last
+        changing = varying(layout, slopes)
+        plan.signals[:, p.SIGNAL_ADDRESS] = [
+            self._slopes(signal) if changing[own].any() else 0
+            for signal, own in zip(layout.signals, _signal_records(layout), strict=True)
+        ]
+        self.plan, self.work = plan, Work(*(pairs(np.zeros_like(x)) for x in core.work))
+        self.work.body[0, [p.R, p.R + 4, p.R + 8], 0] = 1.0
+        self.work.parameters[:] = pairs(core.work.parameters, slopes.parameters)
+        chords = layout.chords
+        chord_plan = ChordPlan(chords.plan.chord.copy(), pairs(chords.plan.place, slopes.places), chords.plan.path)
+        chord_plan.chord[:, c.ADDRESS] = chord_plan.chord[:, c.SLOPES]
+        own = (pairs(np.zeros_like(x)) if x.dtype == np.float64 else x.copy() for x in core.chord_work)
+        self.chord_work = ChordWork(*own)
+        self.context = make_context(plan, self.work, core.nq, core.nz, core.nx)
+        self.chord_context = make_chord_context(
+            data(self.context), chords._replace(plan=chord_plan), self.chord_work
+        )
+        for place, name in (
+            (p.TABLE_HINGE, "varied_hinge"),
+            (p.APPLIED_LOADS, "varied_loads"),
+            (p.COMPOSITE, "varied_composite"),
+        ):
+            if core.context[place]:
+                self.context[place] = native.address(name)
+        if core.chord_context[c.CHORD_ELEMENT]:
+            self.chord_context[c.CHORD_ELEMENT] = native.address("varied_chord")
+        self._chord_plan = chord_plan
+
+    def _slopes(self, signal: Element) -> int:
+        entry = make_slopes(signal)
+        assert entry is not None
+        self._kept.append(entry)
+        return entry.address
+
+    def equations(
+        self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
+    ) -> Equations:
+        core, n = self.core, self.core.nu
+        along = np.zeros(2 * n + core.nx) if s is None else s
+        state = (
+            pairs(q, rates(core, q[None], along[None, :n])[0]),
+            pairs(u, along[n : 2 * n]),
+            pairs(ud),
+            np.zeros((n, 2)),
+        )
+        work = self.work
+        work.z[:], work.room[:], work.point[:] = pairs(core.work.z), pairs(core.work.room), pairs(core.work.point)
+        work.z[: core.nx, 1], work.signal[:] = along[2 * n :], pairs(core.work.signal)
+        own = core.chord_work
+        self.chord_work.q[:], self.chord_work.record[:] = pairs(own.q), pairs(own.record)
+        self.chord_work.pivot[:] = own.pivot
+        with core.guard() as failure:
+            status = native.entry("varied_equations")(t, *(data(x) for x in state), data(self.chord_context))
+        if status != OK:
+            core.fail(status, t, failure)
+        row = self.chord_work.row[..., 1]
+        prescribed = np.zeros((3, n))
+        for given in self.plan.prescribed:
+            prescribed[:, given[p.PRESCRIBED_U]] = work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
+        return Equations(
+            state[3][:, 1] - core.full_partials(self.chord_work.partials[..., 1]).T @ multipliers,
+            row[:, c.BIAS].copy(),
+            work.zd[: core.nx, 1].copy(),
+            row[:, c.POSITION] * ~core.layout.chords.nonholonomic,
+            row[:, c.VELOCITY].copy(),
+            prescribed,
+            loads_of_chords(core, row, multipliers),
+        )
+
+
+def obstacle(layout: Layout, slopes: PlanSlopes) -> Element | None:
+    """An element that has no slopes, or whose slopes do not follow its parameters where these change; None if all have."""
+    changing = varying(layout, slopes)
+    for element, first in _by_address(layout):
+        entry = make_slopes(element)
+        if entry is None or not entry.varied and changing[first : first + len(record(element)[0])].any():
+            return element
+    for signal, own in zip(layout.signals, _signal_records(layout), strict=True):
+        if slopes.parameters[own].any():
+            entry = make_slopes(signal)
+            if entry is None or not entry.varied:
+                return signal
+    return None
+
+
+def varying(layout: Layout, slopes: PlanSlopes) -> NDArray[np.bool_]:
+    """Which numbers of the records change, those of signals in them included."""
+    found: NDArray[np.bool_] = slopes.parameters != 0.0
+    own = list(_signal_records(layout))
+    for link in layout.plan.links:
+        first = link[p.LINK_PARAMETER]
+        found[first : first + 3] = slopes.parameters[own[link[p.LINK_SIGNAL]]].any()
+    return found
+
+
+def _signal_records(layout: Layout) -> Iterator[slice]:
+    for signal, row in zip(layout.signals, layout.plan.signals, strict=True):
+        yield slice(row[p.SIGNAL_PARAMETER], row[p.SIGNAL_PARAMETER] + len(record(signal)[0]))
+
+
+def _by_address(layout: Layout) -> Iterator[tuple[Element, Any]]:
+    """Elements the core calls, and where their records start."""
+    for number, hinge in layout.hinges.items():
+        yield hinge, layout.plan.body[number, p.PARAMETER]
+    for row, applied in zip(layout.plan.efforts, layout.efforts.applied, strict=True):
+        yield applied.element, row[p.EFFORT_PARAMETER]
+    for row, element in zip(layout.chords.plan.chord, layout.chords.elements, strict=True):
+        if by_address(element):
+            yield element, row[c.PARAMETER]
