@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from treemech.kinematics.chord_plan import FIRST_ROW, N_ROWS, ROW_F
-from treemech.kinematics.plan import PRESCRIBED_SIGNAL, PRESCRIBED_U
+from treemech.kinematics.plan import PRESCRIBED_SIGNAL, PRESCRIBED_U, REACTIONS
 
 from .core import Core, Floats
 from .displacement import Motion, magnitude, moved
@@ -106,8 +106,10 @@ def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Cor
 
 
 def loads_of_chords(core: Core, rows: Floats, multipliers: Floats) -> Floats:
-    """(chords, 6) from the wrenches in the rows."""
+    """(chords, 6) from the wrenches in the rows; zero in models where no element waits for one."""
     found = np.zeros((len(core.layout.chords.names), 6))
+    if not core.context[REACTIONS]:
+        return found
     for load, chord in zip(found, core.layout.chords.plan.chord, strict=True):
         own = slice(chord[FIRST_ROW], chord[FIRST_ROW] + chord[N_ROWS])
         load[:] = multipliers[own] @ rows[own, ROW_F : ROW_F + 6]

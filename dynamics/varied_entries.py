@@ -8,10 +8,11 @@ along it. Elements are called through their slopes (elements.entry).
 import numpy as np
 from numba import types
 
+from treemech.elements.differential import sloped
 from treemech.kinematics.chord_element import element_rows, fit_element
 from treemech.kinematics.chord_motion import constraint_rows
-from treemech.kinematics.chord_views import N_CHORD_CONTEXT
-from treemech.kinematics.kernel import call_element, inlined, pair_context, pairs
+from treemech.kinematics.chord_views import N_CHORD_CONTEXT, chord_pivots, chord_q, chord_records
+from treemech.kinematics.kernel import call_element, floats, inlined, ints, pair_context, pairs
 from treemech.kinematics.plan import (
     LINK_PARAMETER,
     LINK_SIGNAL,
@@ -22,16 +23,20 @@ from treemech.kinematics.plan import (
     SIGNAL_PARAMETER,
 )
 from treemech.kinematics.status import CHORD_FAILED, OK, SIGNAL_FAILED
-from treemech.kinematics.sweep import columns, origin_velocities, prescribe
+from treemech.kinematics.sweep import columns, coordinate_rates, origin_velocities, prescribe
 from treemech.kinematics.table_hinge import place_hinge
 from treemech.kinematics.views import (
     body_work,
     counts,
+    n_states,
     own_q,
     own_u,
     own_ud,
+    own_z,
     parameters,
+    point_work,
     prescriptions,
+    room_work,
     signal_links,
     signal_table,
     signal_values,
@@ -85,25 +90,63 @@ def _signals(plan, t):
     return -1
 
 
-def varied_equations(t, q, u, ud, tau, loops):
-    """As `constraints`: constraint rows of one state and tau = A ud - Q, all with their derivatives.
+@inlined
+def _copy(numbers, to):
+    """Numbers that do not change."""
+    for k in range(to.shape[0]):
+        to[k] = numbers[k]
 
-    Prescribed coordinates, speeds and accelerations follow their signals.
-    """
-    chords = pair_context(loops, N_CHORD_CONTEXT)
-    plan = pair_context(chords[0], N_CONTEXT)
+
+@inlined
+def _copy_rows(numbers, to):
+    for i in range(to.shape[0]):
+        for k in range(to.shape[1]):
+            to[i, k] = numbers[i, k]
+
+
+@inlined
+def _stand(plan, chords, source, cut, s):
+    """The state of the core (source, cut) in the work arrays of the pairs, with its change s: displacements, speeds, states."""
     rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    change = floats(s, 2 * nu + nx + nq)
+    q, u, z, rate = own_q(source), own_u(source), own_z(source), floats(s + 8 * (2 * nu + nx), nq)
+    coordinate_rates(source, q, change, rate)
+    to_q, to_u, to_z = own_q(plan), own_u(plan), own_z(plan)
+    for k in range(nq):
+        to_q[k] = sloped(q[k], rate[k])
+    for k in range(nu):
+        to_u[k] = sloped(u[k], change[nu + k])
+    for k in range(nz):
+        to_z[k] = sloped(z[k], change[2 * nu + k] if k < nx else 0.0)
+    _copy(room_work(source), room_work(plan))
+    _copy_rows(point_work(source), point_work(plan))
+    _copy_rows(signal_values(source), signal_values(plan))
+    _copy(chord_q(cut), chord_q(chords))
+    _copy(chord_records(cut), chord_records(chords))
+    _copy_rows(chord_pivots(cut), chord_pivots(chords))
+
+
+def varied_equations(t, s, ud, tau, core, loops):
+    """As `constraints`: constraint rows and tau = A ud - Q with their derivatives, at the state `core` evaluated last.
+
+    core, loops: the chord contexts of numbers and of pairs. s: how the state changes (and nq numbers of scratch); prescribed
+    coordinates, speeds and accelerations follow their signals. tau: pairs.
+    """
+    cut, chords = ints(core, N_CHORD_CONTEXT), pair_context(loops, N_CHORD_CONTEXT)
+    source, plan = ints(cut[0], N_CONTEXT), pair_context(chords[0], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    _stand(plan, chords, source, cut, s)
     failed = _signals(plan, t)
     if failed >= 0:
         return np.int32(SIGNAL_FAILED + 16 * failed)
-    prescribe(plan, pairs(q, nq), pairs(u, nu))
+    prescribe(plan, own_q(plan), own_u(plan))
     W, S, state_u = body_work(plan), speed_work(plan), own_u(plan)
     status = evaluate_motion(plan, W, S, t, own_q(plan), state_u)
     if status != OK:
         return np.int32(status)
-    given, own = pairs(ud, nu), own_ud(plan)
-    for k in range(nu):
-        own[k] = given[k]
+    own = own_ud(plan)
+    _copy(floats(ud, nu), own)
     prescribed, values = prescriptions(plan), signal_values(plan)
     for k in range(prescribed.shape[0]):
         own[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]

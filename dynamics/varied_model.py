@@ -24,7 +24,6 @@ from treemech.kinematics.status import OK
 
 from . import native
 from .core import Core, Floats, data
-from .displacement import rates
 from .parameter_derivatives import Equations, loads_of_chords
 
 
@@ -72,7 +71,25 @@ class VariedModel:
                 self.context[place] = native.address(name)
         if core.chord_context[c.CHORD_ELEMENT]:
             self.chord_context[c.CHORD_ELEMENT] = native.address("varied_chord")
-        self._chord_plan = chord_plan
+        self._chord_plan, path = chord_plan, chord_plan.path[:, c.SPEED]
+        self._entry_row = np.concatenate(
+            [
+                np.tile(np.arange(x[c.FIRST_ROW], x[c.FIRST_ROW] + x[c.N_ROWS]), x[c.PATH_END] - x[c.PATH_START])
+                for x in chord_plan.chord
+            ]
+            or [np.zeros(0, dtype=np.int64)]
+        )
+        self._entry_speed = np.concatenate(
+            [
+                np.repeat(plan.dof[path[x[c.PATH_START] : x[c.PATH_END]], p.PUBLIC], x[c.N_ROWS])
+                for x in chord_plan.chord
+            ]
+            or [np.zeros(0, dtype=np.int64)]
+        )
+        n = core.nu
+        self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
+        arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
+        self._at = tuple(data(x) for x in arrays)
 
     def _slopes(self, signal: Element) -> int:
         entry = make_slopes(signal)
@@ -84,31 +101,20 @@ class VariedModel:
         self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
     ) -> Equations:
         core, n = self.core, self.core.nu
-        along = np.zeros(2 * n + core.nx) if s is None else s
-        state = (
-            pairs(q, rates(core, q[None], along[None, :n])[0]),
-            pairs(u, along[n : 2 * n]),
-            pairs(ud),
-            np.zeros((n, 2)),
-        )
-        work = self.work
-        work.z[:], work.room[:], work.point[:] = pairs(core.work.z), pairs(core.work.room), pairs(core.work.point)
-        work.z[: core.nx, 1], work.signal[:] = along[2 * n :], pairs(core.work.signal)
-        own = core.chord_work
-        self.chord_work.q[:], self.chord_work.record[:] = pairs(own.q), pairs(own.record)
-        self.chord_work.pivot[:] = own.pivot
+        self._s[: 2 * n + core.nx] = 0.0 if s is None else s
+        self._ud[:] = ud
         with core.guard() as failure:
-            status = native.entry("varied_equations")(t, *(data(x) for x in state), data(self.chord_context))
+            status = native.entry("varied_equations")(t, *self._at)
         if status != OK:
             core.fail(status, t, failure)
-        row = self.chord_work.row[..., 1]
-        prescribed = np.zeros((3, n))
+        row, prescribed = self.chord_work.row[..., 1], np.zeros((3, n))
         for given in self.plan.prescribed:
-            prescribed[:, given[p.PRESCRIBED_U]] = work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
+            prescribed[:, given[p.PRESCRIBED_U]] = self.work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
+        moved = self.chord_work.partials[: len(self._entry_row), 1] * multipliers[self._entry_row]
         return Equations(
-            state[3][:, 1] - core.full_partials(self.chord_work.partials[..., 1]).T @ multipliers,
+            self._tau[:, 1] - np.bincount(self._entry_speed, moved, n),
             row[:, c.BIAS].copy(),
-            work.zd[: core.nx, 1].copy(),
+            self.work.zd[: core.nx, 1].copy(),
             row[:, c.POSITION] * ~core.layout.chords.nonholonomic,
             row[:, c.VELOCITY].copy(),
             prescribed,
