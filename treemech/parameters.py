@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treemech.dynamics.core import Core
 from treemech.topology import Body, Connection, ElementError, TreemechError
-from treemech.topology.declared import remade
+from treemech.topology.declared import Making, made_again, remade
 from treemech.topology.parameter import Parameter, as_value
 
 from .journal import Call, replay
 
 if TYPE_CHECKING:
     from treemech.dynamics.parameter_derivatives import Stencil
+    from treemech.kinematics.plan_slopes import PlanSlopes
 
     from .mechanism import Mechanism
     from .system import System
@@ -37,7 +38,11 @@ class Origin(NamedTuple):
     def build(self, values: Mapping[str, float], checked: bool = True) -> "Mechanism":
         """The same mechanism with other values; `checked=False` lets bodies pass that nobody can make."""
         origin = self._replace(values={**self.values, **values})
-        system = self.kind(self.name, remade(self.gravity, origin.values))
+        return origin.system(checked).build(**self.options, origin=origin)
+
+    def system(self, checked: bool = True, making: Making = made_again) -> "System":
+        """The system described again, with these values; `making` makes its elements."""
+        system = self.kind(self.name, remade(self.gravity, self.values))
         system.checked = checked
 
         def of(handle: Any) -> Any:
@@ -45,8 +50,8 @@ class Origin(NamedTuple):
                 return system.bodies[handle.number]
             return system.connections[handle.name] if isinstance(handle, Connection) else handle
 
-        replay(self.calls, system, origin.values, of)
-        return system.build(**self.options, origin=origin)
+        replay(self.calls, system, self.values, of, making)
+        return system
 
 
 class Neighbours(NamedTuple):
@@ -61,6 +66,7 @@ class Parametric:
 
     origin: Origin | None = None
     _neighbours: dict[str, Neighbours] | None = None
+    _plan_slopes: dict[str, "PlanSlopes"] | None = None
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -92,6 +98,19 @@ class Parametric:
             if name not in self._neighbours:
                 self._neighbours[name] = _neighbours(origin, name, mech)
         return [self._neighbours[name] for name in names]
+
+    def plan_slopes(self, names: Iterable[str]) -> "list[PlanSlopes]":
+        """Derivatives of the numbers of the Plan by these parameters; made once."""
+        from .plan_variation import plan_slopes
+
+        names = list(names)
+        self._known(names)
+        if self._plan_slopes is None:
+            self._plan_slopes = {}
+        for name in names:
+            if name not in self._plan_slopes:
+                self._plan_slopes[name] = plan_slopes(cast("Mechanism", self), name)
+        return [self._plan_slopes[name] for name in names]
 
     def _known(self, names: Iterable[str]) -> Origin:
         origin = _origin(self)
