@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from treemech.topology.declared import Declarable
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_floats, plain
 
 Floats = NDArray[np.float64]
 
@@ -62,16 +63,16 @@ def parameters(element: Element) -> list[Parameter]:
             scalars.append(Parameter(f.name, "signal", value))
             continue
         try:
-            numbers = np.asarray(value, dtype=np.float64)
+            numbers = as_floats(value)
         except (TypeError, ValueError):
             raise ElementError(
                 f"{element.kind}.{f.name} is {value!r}: wanted a number, an array of numbers or a signal. "
                 "A field that only shapes the element is declared with tm.structure()."
             ) from None
-        if not np.all(np.isfinite(numbers)):
+        if not np.all(np.isfinite(plain(numbers))):
             raise ElementError(f"{element.kind}.{f.name} is {value!r}: wanted finite numbers.")
         if numbers.ndim == 0:
-            scalars.append(Parameter(f.name, "scalar", float(numbers)))
+            scalars.append(Parameter(f.name, "scalar", numbers.item()))
         else:
             arrays.append(Parameter(f.name, f"array{numbers.ndim}", np.ascontiguousarray(numbers)))
     return scalars + arrays
@@ -90,7 +91,7 @@ def record(element: Element) -> tuple[Floats, list[tuple[int, Any]]]:
         else:
             numbers += [float(n) for n in parameter.value.shape]
             numbers += parameter.value.ravel().tolist()
-    whole = np.array(numbers, dtype=np.float64)
+    whole = as_floats(numbers)
     element.complete(whole, signals)
     return whole, signals
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from treemech.topology.body import as_axis
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_float, as_floats, plain
 
 from .element import Floats
 from .signal import Constant, as_signal
@@ -28,10 +29,10 @@ def make_numbers(element: Any, *names: str) -> None:
     for name in names:
         value = getattr(element, name)
         try:
-            number = float(value)
+            number = as_float(value)
         except (TypeError, ValueError):
             raise ElementError(f"{element.kind}.{name} is {value!r}: wanted a number.") from None
-        if not np.isfinite(number):
+        if not np.isfinite(plain(number)):
             raise ElementError(f"{element.kind}.{name} is {value!r}: wanted a finite number.")
         object.__setattr__(element, name, number)
 
@@ -39,14 +40,14 @@ def make_numbers(element: Any, *names: str) -> None:
 def as_numbers(given: Any, what: str, wanted: str, *shapes: tuple[int | None, ...]) -> Floats:
     """Finite numbers in an array of one of the shapes (None: any length); `wanted` describes them."""
     try:
-        numbers = np.array(given, dtype=np.float64)
+        numbers = np.array(as_floats(given))
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {given!r}: wanted {wanted}.") from None
     fits = any(
         len(shape) == numbers.ndim and all(n in (None, m) for n, m in zip(shape, numbers.shape, strict=True))
         for shape in shapes
     )
-    if not fits or not np.all(np.isfinite(numbers)):
+    if not fits or not np.all(np.isfinite(plain(numbers))):
         met = f"has shape {numbers.shape}" if not fits else "holds numbers that are not finite"
         raise ElementError(f"{what} {met}: wanted {wanted}.")
     return numbers

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.topology.body import as_axis, as_vector
 from treemech.topology.errors import ConvergenceError, ElementError
+from treemech.topology.parameter import plain
 
 from .element import Element, structure
 
@@ -207,7 +208,7 @@ def axis_base(axis: Any, what: str) -> Floats:
             )
         return np.array(_BASES[axis])
     z = as_axis(axis, f"{what}: axis")
-    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(plain(z))))])
     x /= np.linalg.norm(x)
     return np.column_stack((x, np.cross(z, x), z))
 

@@ -33,6 +33,7 @@ NOT_CORE = (
     "check_slopes",
     "differences",
     "library",
+    "plan_slopes",
     "probe",
     "report",
     "trajectory",

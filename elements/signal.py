@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_float, plain
 
 from .element import Element, SignalValue, structure
 
@@ -212,9 +213,9 @@ def as_signal(value: Any, what: str) -> Signal:
     if callable(value):
         return Function(value)
     try:
-        number = float(value)
+        number = as_float(value)
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {value!r}: wanted a signal, a number or a function of t.") from None
-    if not np.isfinite(number):
+    if not np.isfinite(plain(number)):
         raise ElementError(f"{what} is {value!r}: wanted a finite number.")
     return Constant(number)

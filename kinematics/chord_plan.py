@@ -2,7 +2,7 @@
 stand, what they need."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +134,7 @@ def make_chord_layout(
     records: dict[str, tuple[int, int]],
     couplings: Sequence[Coupled] = (),
     coordinates: dict[tuple[str, int], Coordinate] | None = None,
+    numbers: Any = np.float64,
 ) -> ChordLayout:
     """Arrays of the chords, couplings last.
 
@@ -142,7 +143,7 @@ def make_chord_layout(
     described: list[Connection | Coupled] = [*tree.chords, *couplings]
     names, elements = [c.name for c in described], [c.element for c in described]
     chord = np.zeros((len(names), N_CHORD), dtype=np.int64)
-    place = np.zeros((len(names), N_PLACE))
+    place = np.zeros((len(names), N_PLACE), dtype=numbers)
     path: list[tuple[int, int, int]] = []
     rows: list[tuple[str, int]] = []
     nonholonomic: list[bool] = []
@@ -176,7 +177,8 @@ def make_chord_layout(
         n_q, n_u, n_entries = n_q + int(row[NQ]), n_u + int(row[NU]), n_entries + len(own) * n_rows
         rows += [(name, j) for j in range(n_rows)]
         nonholonomic += [j >= row[HOLONOMIC] for j in range(n_rows)]
-        start.append(_start(name, element))
+        if numbers is not object:
+            start.append(_start(name, element))
     steps = np.array(path, dtype=np.int64).reshape(-1, N_PATH_COLUMNS)
     return ChordLayout(
         ChordPlan(chord, place, steps), rows, np.array(nonholonomic, dtype=np.bool_), names, elements,

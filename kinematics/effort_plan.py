@@ -11,6 +11,7 @@ from treemech.elements import Energetic, Load, Signal
 from treemech.elements.energetic import Sizes
 from treemech.elements.entry import methods_of, remembers
 from treemech.topology import Attachment
+from treemech.topology.parameter import as_floats, plain
 
 from . import plan as p
 
@@ -136,16 +137,14 @@ def make_effort_layout(
     room, pending = 0, []
 
     def join(end: Attachment | InnerPoint) -> None:
-        place = np.zeros(12)
         if isinstance(end, InnerPoint):
             ends.append(-1 - inner.index(end))
+            places.append(np.zeros(12))
         else:
             number = numbers[end.body.name]
             F, f = points[number]
             ends.append(number)
-            place[:9] = (F.T @ end.rotation).ravel()
-            place[9:] = F.T @ (end.offset - f)
-        places.append(place)
+            places.append(np.concatenate(((F.T @ end.rotation).ravel(), F.T @ (end.offset - f))))
 
     for row, a in zip(rows, every, strict=True):
         n = a.sizes
@@ -167,7 +166,7 @@ def make_effort_layout(
                 sources.append((p.FROM_MEMORY, 0))
         row[p.FIRST_STATE], row[p.N_STATES] = len(x), n.states
         if isinstance(a.element, Energetic):
-            x += np.asarray(a.element.initial(), dtype=np.float64).tolist()
+            x += as_floats(a.element.initial()).tolist()
         row[p.ROOM], row[p.LOAD_ROOM] = room, room + n.motion_size
         row[p.N_LOAD] = n.load_size
         row[p.N_KEPT] = n.deformations if "law" in methods_of(a.element) else 0
@@ -197,7 +196,7 @@ def make_effort_layout(
     for row, a in zip(rows, every, strict=True):
         row[p.FIRST_MEMORY], row[p.N_MEMORY] = len(x) + len(memory), a.sizes.memory
         if isinstance(a.element, Energetic) and a.sizes.memory:
-            memory += np.asarray(a.element.memory(), dtype=np.float64).tolist()
+            memory += as_floats(a.element.memory()).tolist()
             if remembers(a.element):
                 row[p.REMEMBER] = add(a.element, "remember")[0]
     places_held = {name: len(x) + len(memory) + k for k, name in enumerate(held)}
@@ -216,6 +215,6 @@ def make_effort_layout(
         tuple(inner),
         room,
         len(x),
-        np.array([*x, *memory, *held.values()], dtype=np.float64),
+        plain(as_floats([*x, *memory, *held.values()])),
         places_held,
     )

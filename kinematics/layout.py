@@ -1,11 +1,10 @@
 """From the tree and its elements to the Plan: geometry, inertia, coordinates, addresses, parameters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from treemech.elements import Ball, Free, Hinge, Prismatic, Revolute, Rigid, Signal
 from treemech.elements.element import Element, record
@@ -25,6 +24,19 @@ class Prescription(NamedTuple):
     hinge: str
     coordinate: int
     signal: Signal
+
+
+class Description(NamedTuple):
+    """What a Plan is made of: bodies in their tree, and all that connects, moves and loads them."""
+
+    tree: Tree
+    coordinates: Lagrange
+    gravity: Floats
+    prescriptions: tuple[Prescription, ...] = ()
+    applied: Sequence[Applied] = ()
+    couplings: Sequence[Coupled] = ()
+    composites: Sequence[Assembled] = ()
+    held: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +61,8 @@ class Layout:
 class _Records:
     """Element records one behind the other, their addresses, and the signals that stand in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, entry_of: Callable[..., Entry] = make_entry) -> None:
+        self.entry_of = entry_of
         self.numbers: list[Floats] = []
         self.size = 0
         self.entries: list[Entry] = []
@@ -61,7 +74,7 @@ class _Records:
 
     def add(self, element: Element, kinematic: bool = False, part: str = "") -> tuple[int, int]:
         """(address, start of its record)"""
-        entry = make_entry(element, part)
+        entry = self.entry_of(element, part)
         self.entries.append(entry)
         if part:
             return entry.address, -1
@@ -140,28 +153,26 @@ def _ancestor_runs(tree: Tree, body: Ints) -> tuple[Ints, Ints]:
     return np.array(start, dtype=np.int64), np.array(runs, dtype=np.int64).reshape(-1, 2)
 
 
+def _no_entry(element: Element, part: str = "") -> Entry:
+    return Entry(0, "none", None)
+
+
 def _rows(values: Sequence[Sequence[int]], columns: int) -> Ints:
     return np.array(values, dtype=np.int64).reshape(-1, columns)
 
 
-def make_layout(
-    tree: Tree,
-    coordinates: Lagrange,
-    gravity: ArrayLike,
-    prescriptions: Sequence[Prescription] = (),
-    applied: Sequence[Applied] = (),
-    inline: bool = True,
-    couplings: Sequence[Coupled] = (),
-    composites: Sequence[Assembled] = (),
-    held: Mapping[str, float] | None = None,
-) -> Layout:
-    """The Plan of a tree. With inline=False every hinge is called through its address, built-ins too."""
+def make_layout(described: Description, inline: bool = True, numbers: Any = np.float64) -> Layout:
+    """The Plan of a tree. With inline=False every hinge is called through its address, built-ins too.
+
+    With numbers=object they may carry derivatives; such a Plan is for looking at, it has no addresses.
+    """
+    tree, coordinates, gravity, prescriptions, applied, couplings, composites, held = described
     rows = len(tree.bodies)
     body = np.zeros((rows, p.N_BODY), dtype=np.int64)
-    constants, frames = np.zeros((rows, p.N_CONSTANTS)), np.zeros((rows, 12))
+    constants, frames = np.zeros((rows, p.N_CONSTANTS), dtype=numbers), np.zeros((rows, 12), dtype=numbers)
     points: dict[int, tuple[Floats, Floats]] = {}
     _geometry(tree, constants, frames, points)
-    records = _Records()
+    records = _Records(_no_entry if numbers is object else make_entry)
     given = {(x.hinge, x.coordinate): records.signal(x.signal, True) for x in prescriptions}
     by_number: dict[int, Coordinates] = {c.number: c for c in coordinates.hinges}
     places: dict[tuple[str, int], Coordinate] = {}  # of the coordinates that may be coupled
@@ -201,7 +212,7 @@ def make_layout(
     efforts = make_effort_layout(
         applied,
         composites,
-        held or {},
+        held,
         lambda element, part: records.add(element, part=part),
         lambda signal: records.signal(signal, False),
         tree.numbers,
@@ -209,14 +220,14 @@ def make_layout(
         acted,
         [c.name for c in tree.chords],
     )
-    described: list[Connection | Coupled] = [*tree.chords, *couplings]
-    cut = {c.name: records.add(c.element, kinematic=True) for c in described if by_address(c.element)}
+    closing: list[Connection | Coupled] = [*tree.chords, *couplings]
+    cut = {c.name: records.add(c.element, kinematic=True) for c in closing if by_address(c.element)}
     start, runs = _ancestor_runs(tree, body)
     plan = Plan(
         body=body,
         constants=constants,
         frames=frames,
-        gravity=np.array(gravity, dtype=np.float64),
+        gravity=np.array(gravity, dtype=numbers),
         dof=_rows(dof, p.N_DOF),
         run_start=start,
         runs=runs,
@@ -238,7 +249,7 @@ def make_layout(
         tuple(records.entries),
         tuple(records.signals),
         frozenset(records.kinematic),
-        make_chord_layout(tree, plan, points, cut, couplings, places),
+        make_chord_layout(tree, plan, points, cut, couplings, places, numbers),
         efforts,
         tables,
     )

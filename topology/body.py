@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .declared import Declaration, depends, remade
 from .errors import ElementError
+from .parameter import as_float, as_floats, plain
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -158,10 +159,10 @@ def as_number(value: object, what: str) -> float:
     try:
         if isinstance(value, (str, bytes)):  # float() would read them
             raise TypeError
-        number = float(value)  # type: ignore[arg-type]
+        number = as_float(value)
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {_shown(value)}; wanted a number.") from None
-    if not isfinite(number):
+    if not isfinite(plain(number)):
         raise ElementError(f"{what} is {number}; wanted a finite number.")
     return number
 
@@ -190,9 +191,9 @@ def as_axis(value: object, what: str) -> Vector:
             raise ElementError(f"{what} is {value!r}; wanted 'x', 'y', 'z' or 3 numbers.")
         return _frozen(np.eye(3)["xyz".index(value)])
     vector = as_vector(value, what)
-    if abs(vector @ vector - 1.0) < UNIT_TOLERANCE:
-        return vector
-    largest = float(np.abs(vector).max())
+    if vector.dtype != object and abs(vector @ vector - 1.0) < UNIT_TOLERANCE:
+        return vector  # with a derivative it would be that of a vector of any length
+    largest = float(np.abs(plain(vector)).max())
     if largest == 0.0:
         raise ElementError(
             f"{what} is (0, 0, 0); wanted a direction: 'x', 'y', 'z' or a vector that is not zero."
@@ -215,13 +216,13 @@ def as_rotation(value: object, what: str) -> Matrix:
     if rotation.shape != (3, 3):
         raise ElementError(f"{what} is {_shown(value)}, of shape {rotation.shape}; wanted {wanted}.")
     square = rotation.T @ rotation
-    error = float(np.abs(square - np.eye(3)).max())
+    error = float(np.abs(plain(square) - np.eye(3)).max())
     if error > ROTATION_TOLERANCE:
         raise ElementError(
             f"{what} is not orthonormal: R^T R differs from 1 by {error:.3g}; wanted at most "
             f"{ROTATION_TOLERANCE:g}. Give more digits, or make it with scipy Rotation."
         )
-    if np.linalg.det(rotation) < 0.0:
+    if np.linalg.det(plain(rotation)) < 0.0:
         raise ElementError(
             f"{what} is left-handed (determinant -1); wanted +1. Change the sign of one column."
         )
@@ -263,8 +264,8 @@ def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
     else:
         raise ElementError(f"{what} is {_shown(value)}, of shape {array.shape}; wanted {wanted}.")
 
-    largest = float(np.abs(matrix).max())
-    skew = float(np.abs(matrix - matrix.T).max())
+    largest = float(np.abs(plain(matrix)).max())
+    skew = float(np.abs(plain(matrix - matrix.T)).max())
     if skew > INERTIA_TOLERANCE * largest:
         raise ElementError(
             f"{what} is not symmetric: J - J^T has an entry of {skew:.3g}; wanted zero. "
@@ -273,7 +274,7 @@ def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
     matrix = 0.5 * (matrix + matrix.T)
     if not checked:
         return _frozen(matrix)
-    moments = np.sort(array) if array.shape == (3,) else np.linalg.eigvalsh(matrix)
+    moments = np.sort(plain(array)) if array.shape == (3,) else np.linalg.eigvalsh(plain(matrix))
     low, middle, high = moments.tolist()
     slack = INERTIA_TOLERANCE * largest
     shown = f"{what} has principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
@@ -293,10 +294,10 @@ def _as_floats(value: object, what: str, wanted: str) -> NDArray[np.float64]:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiubO":  # text and complex numbers would be converted somehow
             raise TypeError
-        array = np.array(raw, dtype=np.float64)
+        array = np.array(as_floats(raw))
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {_shown(value)}; wanted {wanted}.") from None
-    if not np.isfinite(array).all():
+    if not np.isfinite(plain(array)).all():
         raise ElementError(f"{what} is {array.tolist()}; wanted finite numbers only.")
     return array
 

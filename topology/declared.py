@@ -38,7 +38,15 @@ def mapped(thing: Any, leaf: Callable[[Any], Any]) -> Any:
     return leaf(thing)
 
 
-def remade(thing: Any, values: Mapping[str, float]) -> Any:
+Making = Callable[[Declaration, Mapping[str, float]], Any]
+
+
+def made_again(declared: Declaration, values: Mapping[str, float]) -> Any:
+    """What was declared, with other numbers."""
+    return declared.make(*remade(declared.args, values), **remade(declared.options, values))
+
+
+def remade(thing: Any, values: Mapping[str, float], making: Making = made_again) -> Any:
     """The thing with numbers for its expressions, and what was declared with expressions made again."""
 
     def leaf(x: Any) -> Any:
@@ -46,7 +54,7 @@ def remade(thing: Any, values: Mapping[str, float]) -> Any:
             return x.at(values)
         declared = getattr(x, "declared", None)
         if isinstance(declared, Declaration):
-            return declared.make(*remade(declared.args, values), **remade(declared.options, values))
+            return making(declared, values)
         return x
 
     return mapped(thing, leaf)

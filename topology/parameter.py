@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import ElementError
 
@@ -62,10 +63,10 @@ class Expression:
         try:
             with np.errstate(all="ignore"):
                 made = _SIGNS[self.op](*numbers) if self.op in _SIGNS else getattr(np, self.op)(*numbers)
-            number = float(made)
+            number = as_float(made)
         except (ArithmeticError, TypeError):  # 1 / 0; (-1) ** 0.5 is complex
             number = np.nan
-        if not isfinite(number):
+        if not isfinite(plain(number)):
             shown = ", ".join(f"{p.name} = {p.at(values):g}" for p in self.parameters())
             raise ElementError(f"{self!r} is not a finite number with {shown}.")
         return number
@@ -182,7 +183,7 @@ class Parameter(Expression):
         self.name, self._value = name, as_value(name, value)
 
     def at(self, values: Mapping[str, float]) -> float:
-        return float(values.get(self.name, self._value))
+        return as_float(values.get(self.name, self._value))
 
     def parameters(self) -> Iterator[Parameter]:
         yield self
@@ -203,6 +204,33 @@ def as_value(name: str, value: Any) -> float:
     if not isfinite(number):
         raise ElementError(f"parameter {name!r} is {number}; wanted a finite number.")
     return number
+
+
+def as_float(value: Any) -> float:
+    """float(value); a number that carries its derivative (`varied.Varied`) as it is."""
+    number: float = value if getattr(value, "is_varied", False) else float(value)
+    return number
+
+
+def as_floats(numbers: Any) -> NDArray[np.float64]:
+    """An array of floats; of objects, all of them Varied, if one of them is."""
+    try:
+        return np.asarray(numbers, dtype=np.float64)
+    except TypeError:
+        from .varied import varied_array
+
+        if not any(getattr(x, "is_varied", False) for x in np.array(numbers, dtype=object).flat):
+            raise
+        return varied_array(numbers)  # type: ignore[return-value]
+
+
+def plain(thing: Any) -> Any:
+    """Without derivatives: for checks, decisions, and whatever looks at the numbers of one model only."""
+    if isinstance(thing, float) or (isinstance(thing, np.ndarray) and thing.dtype != object):
+        return thing
+    from .varied import values
+
+    return values(thing)
 
 
 def from_data(data: Any) -> Expression | float:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
 from .declared import Declaration, Property, declarable
 from .errors import ElementError
+from .parameter import plain
 
 Array = NDArray[np.float64]
 Shape = Mapping[str, object]
@@ -66,7 +67,7 @@ class Solid:
             self.mass,
             turn @ self.inertia @ turn.T,
             shift + turn @ self.com,
-            tuple(_moved_shape(shape, shift, turn) for shape in self.shapes),
+            tuple(_moved_shape(shape, plain(shift), plain(turn)) for shape in self.shapes),
         )
 
     def inertia_about(self, point: object) -> Array:
@@ -102,6 +103,8 @@ def composite(*solids: Solid, voids: Sequence[Solid] = ()) -> Solid:
             f"voids of {added - mass:g} kg in {added:g} kg; wanted less. A void takes mass away."
         )
     if mass <= 1e-12 * added:  # nothing left, or nothing there: no centre of mass to speak of
+        if not isinstance(mass, float):
+            raise ElementError("a composite whose mass vanishes here only: its centre has no derivative.")
         mass, com = 0.0, np.mean([solid.com for solid in solids], axis=0)
     else:
         com = sum((sign * solid.mass * solid.com for sign, solid in signed), np.zeros(3)) / mass
@@ -131,7 +134,7 @@ def rod(start: object, end: object, *, mass: object = None, density: object = No
     [0.0, 1.0, 1.0]
     """
     a, b = as_vector(start, "start of a rod"), as_vector(end, "end of a rod")
-    length = float(np.sqrt((b - a) @ (b - a)))
+    length = np.sqrt((b - a) @ (b - a))
     m = _mass("rod", _positive(length, "length of a rod"), mass, density)
     shape = _shape("line", points=[a.tolist(), b.tolist()])
     return Solid(m, m / 12.0 * _spread(b - a), 0.5 * (a + b), (shape,))
@@ -261,7 +264,7 @@ def conical_shell(
 ) -> Solid:
     """The thin lateral surface of a cone or frustum, placed as :func:`cone`; density per area."""
     r, t, h = _cone_measures(radius, top_radius, height, "conical shell")
-    m = _mass("conical shell", pi * (r + t) * hypot(h, r - t), mass, density)
+    m = _mass("conical shell", pi * (r + t) * _hypot(h, r - t), mass, density)
     polar = 0.5 * (r * r + t * t)
     centre = h * (r + 2 * t) / (3 * (r + t))
     along = h * h * (r + 3 * t) / (6 * (r + t)) - centre**2
@@ -374,15 +377,21 @@ def _axial(
 def _turn(axis: object, kind: str) -> Array:
     """A rotation that brings z to the axis; for "x" and "y" the cyclic one."""
     n = as_axis(axis, f"axis of a {kind}")
-    helper = np.eye(3)[(int(np.abs(n).argmax()) + 2) % 3]
+    helper = np.eye(3)[(int(np.abs(plain(n)).argmax()) + 2) % 3]
     first = np.cross(helper, n)
     first /= np.sqrt(first @ first)
     return np.column_stack((first, np.cross(n, first), n))
 
 
+def _hypot(x: float, y: float) -> float:
+    """That of math, or of numpy for numbers that carry a derivative."""
+    length: float = hypot(x, y) if isinstance(x, float) and isinstance(y, float) else np.hypot(x, y)
+    return length
+
+
 def _spread(d: Array) -> Array:
     """d.d 1 - d d^T: the inertia of a unit mass at d."""
-    return float(d @ d) * np.eye(3) - np.outer(d, d)
+    return np.asarray((d @ d) * np.eye(3) - np.outer(d, d))
 
 
 def _shape(kind: str, **measures: object) -> Shape:

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
 from treemech.topology import Attachment, Body, Connection, ElementError, TreemechError
-from treemech.topology.declared import Property, mapped, parameters_in, remade
+from treemech.topology.declared import Making, Property, made_again, mapped, parameters_in, remade
 from treemech.topology.parameter import Expression, Parameter
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,7 +63,11 @@ def recorded(method: F) -> F:
 
 
 def replay(
-    calls: Iterable[Call], target: Journal, values: Mapping[str, float], of: Callable[[Any], Any]
+    calls: Iterable[Call],
+    target: Journal,
+    values: Mapping[str, float],
+    of: Callable[[Any], Any],
+    making: Making = made_again,
 ) -> None:
     """Make the calls again on another object; of(handle) is what stands there for a body, a hinge, ... of the first."""
 
@@ -73,7 +77,7 @@ def replay(
                 start, offset, rotation = x.declared.args
                 return leaf(start).at(remade(offset, values), remade(rotation, values))
             return Attachment(of(x.body), x.offset, x.rotation)
-        return of(x) if isinstance(x, (Body, Connection)) else remade(of(x), values)
+        return of(x) if isinstance(x, (Body, Connection)) else remade(of(x), values, making)
 
     for call in calls:
         try:

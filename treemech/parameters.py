@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from treemech.dynamics.core import Core
 from treemech.elements.cache import log
 from treemech.topology import Body, Connection, ElementError, TreemechError
-from treemech.topology.declared import remade
+from treemech.topology.declared import Making, made_again, remade
 from treemech.topology.parameter import Parameter, as_value
 
 from .journal import Call, replay
 
 if TYPE_CHECKING:
     from treemech.dynamics.parameter_derivatives import Direction, Stencil
+    from treemech.kinematics.plan_slopes import PlanSlopes
 
     from .mechanism import Mechanism
     from .system import System
@@ -38,7 +39,11 @@ class Origin(NamedTuple):
     def build(self, values: Mapping[str, float], checked: bool = True) -> "Mechanism":
         """The same mechanism with other values; `checked=False` lets bodies pass that nobody can make."""
         origin = self._replace(values={**self.values, **values})
-        system = self.kind(self.name, remade(self.gravity, origin.values))
+        return origin.system(checked).build(**self.options, origin=origin)
+
+    def system(self, checked: bool = True, making: Making = made_again) -> "System":
+        """The system described again, with these values; `making` makes its elements."""
+        system = self.kind(self.name, remade(self.gravity, self.values))
         system.checked = checked
 
         def of(handle: Any) -> Any:
@@ -46,8 +51,8 @@ class Origin(NamedTuple):
                 return system.bodies[handle.number]
             return system.connections[handle.name] if isinstance(handle, Connection) else handle
 
-        replay(self.calls, system, origin.values, of)
-        return system.build(**self.options, origin=origin)
+        replay(self.calls, system, self.values, of, making)
+        return system
 
 
 class Neighbours(NamedTuple):
@@ -63,6 +68,7 @@ class Parametric:
     origin: Origin | None = None
     _neighbours: dict[str, Neighbours] | None = None
     _directions: "dict[str, Direction] | None" = None
+    _plan_slopes: dict[str, "PlanSlopes"] | None = None
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -103,17 +109,6 @@ class Parametric:
                     self._directions[name] = self.neighbours([name])[0].stencil
         return [self._directions[name] for name in names]
 
-    def plan_slopes(self, names):
-        import numpy as np
-        from treemech.kinematics.plan_slopes import PlanSlopes
-        from treemech.dynamics.parameter_derivatives import sum_of
-        found = []
-        for nb in self.neighbours(names):
-            w = nb.stencil.weights
-            L = [m.core.layout for m in nb.mechanisms]
-            found.append(PlanSlopes(*(sum_of(w, tuple(f(l) for l in L)) for f in (lambda l: l.plan.constants, lambda l: l.plan.gravity, lambda l: l.plan.end_points, lambda l: l.parameters, lambda l: l.chords.plan.place)), False))
-        return found
-
     def neighbours(self, names: Iterable[str]) -> list[Neighbours]:
         """Mechanisms for differences by these parameters; made once. Next to a limit they lie on one side of it."""
         origin, mech = self._known(names), cast("Mechanism", self)
@@ -123,6 +118,19 @@ class Parametric:
             if name not in self._neighbours:
                 self._neighbours[name] = _neighbours(origin, name, mech)
         return [self._neighbours[name] for name in names]
+
+    def plan_slopes(self, names: Iterable[str]) -> "list[PlanSlopes]":
+        """Derivatives of the numbers of the Plan by these parameters; made once."""
+        from .plan_variation import plan_slopes
+
+        names = list(names)
+        self._known(names)
+        if self._plan_slopes is None:
+            self._plan_slopes = {}
+        for name in names:
+            if name not in self._plan_slopes:
+                self._plan_slopes[name] = plan_slopes(cast("Mechanism", self), name)
+        return [self._plan_slopes[name] for name in names]
 
     def _known(self, names: Iterable[str]) -> Origin:
         origin = _origin(self)

@@ -12,7 +12,7 @@ from treemech.elements import Constraint, Coupling, Energetic, Free, Hinge, Load
 from treemech.elements.hinge import AxialHinge, axis_base
 from treemech.kinematics.chord_plan import Coupled
 from treemech.kinematics.lagrange import lagrange
-from treemech.kinematics.layout import Prescription, make_layout
+from treemech.kinematics.layout import Description, Prescription, make_layout
 from treemech.topology import (
     Attachment,
     Body,
@@ -339,6 +339,18 @@ class System(Journal):
         Bodies nothing joins to the ground get a free hinge of their own, or an error when `free_isolated` is
         False. inline=False calls built-in hinges through the address table too (for tests); `origin` is for with_parameters.
         """
+        described = self.description(free_isolated, probed=origin is None)
+        layout = make_layout(described, inline)
+        mech = Mechanism(
+            self.name, described.tree, described.coordinates, layout, described.prescriptions, self.wiring
+        )
+        mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
+        for measure in self.wiring.measures.values():
+            check_owner(mech.info, measure)
+        return mech
+
+    def description(self, free_isolated: bool = True, probed: bool = False) -> Description:
+        """Bodies, connections and elements in a tree; `probed`: those of somebody else are looked at first."""
         coupled = [a for c in self.couplings.values() for a in c.arguments]
         kept = {name for name, _ in (*self.prescriptions, *coupled)} | self.wiring.acted()
         cut = self.wiring.reactions()
@@ -365,29 +377,21 @@ class System(Journal):
         parts = [a.element for a in (*applied, *(part for c in composites for part in c.parts))]
         elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
         for element in elements:
-            if origin is None and not type(element).__module__.startswith("treemech."):
+            if probed and not type(element).__module__.startswith("treemech."):
                 from treemech.elements.check import probe  # only where somebody else's element is met
 
                 probe(element)
         tree = build_tree(self.bodies, connections, self._free_hinge if free_isolated else None)
-        coordinates = lagrange(tree, connections)
-        prescriptions, couplings = tuple(self.prescriptions.values()), tuple(self.couplings.values())
-        layout = make_layout(
+        return Description(
             tree,
-            coordinates,
+            lagrange(tree, connections),
             self.gravity,
-            prescriptions,
+            tuple(self.prescriptions.values()),
             applied,
-            inline,
-            couplings,
+            tuple(self.couplings.values()),
             composites,
             self.wiring.held(),
         )
-        mech = Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
-        mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
-        for measure in self.wiring.measures.values():
-            check_owner(mech.info, measure)
-        return mech
 
     # ------------------------------------------------------------ files
     def save(self, path: str | Path) -> Path:

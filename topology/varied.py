@@ -1,0 +1,256 @@
+"""Numbers that carry their derivative by one parameter: a model made of them has its own exact derivative.
+
+They stand wherever numbers stand: in arithmetic, in numpy's functions, in arrays of objects, which numpy adds, multiplies
+and turns as any others. They never become plain numbers by themselves: what asks for a float is refused, so that no
+derivative is lost unseen. `values` and `slopes` take them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import is_dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Varied:
+    """A number and its derivative. Comparisons look at the number, so every branch is the one plain numbers take.
+
+    >>> x = Varied(3.0, 1.0)
+    >>> x * x, np.sqrt(x + 1), x > 2
+    (Varied(9.0, 6.0), Varied(2.0, 0.25), True)
+    """
+
+    __slots__ = ("slope", "value")
+    __hash__ = None  # type: ignore[assignment]
+    is_varied: ClassVar[bool] = True
+
+    def __init__(self, value: float, slope: float) -> None:
+        self.value, self.slope = value, slope
+
+    def __repr__(self) -> str:
+        return f"Varied({float(self.value)!r}, {float(self.slope)!r})"
+
+    def __format__(self, how: str) -> str:
+        return format(self.value, how)
+
+    def __float__(self) -> float:
+        raise TypeError(f"{self!r} carries a derivative and is no plain number: use numpy's functions on it.")
+
+    def __int__(self) -> int:
+        raise TypeError(f"{self!r} carries a derivative and is no whole number.")
+
+    __index__ = __trunc__ = __floor__ = __ceil__ = __round__ = __int__
+
+    def __complex__(self) -> complex:
+        return complex(float(self))
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Numpy's loops over objects call methods of their first argument: all of them Varied."""
+        return getattr(ufunc, method)(*map(varied_array, inputs), **options)
+
+    # ------------------------------------------------------------ comparisons
+    def __eq__(self, other: Any) -> bool:
+        return bool(self.value == _value(other))
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.value < _value(other))
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self.value <= _value(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self.value > _value(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self.value >= _value(other))
+
+    # ------------------------------------------------------------ arithmetic
+    def __neg__(self) -> Varied:
+        return Varied(-self.value, -self.slope)
+
+    def __pos__(self) -> Varied:
+        return self
+
+    def __abs__(self) -> Varied:
+        return self if self.value >= 0.0 else -self
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Varied):
+            return Varied(self.value + other.value, self.slope + other.slope)
+        return Varied(self.value + other, self.slope) if _is_number(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Varied):
+            return Varied(self.value - other.value, self.slope - other.slope)
+        return Varied(self.value - other, self.slope) if _is_number(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return Varied(other - self.value, -self.slope) if _is_number(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Varied):
+            return Varied(self.value * other.value, self.slope * other.value + self.value * other.slope)
+        return Varied(self.value * other, self.slope * other) if _is_number(other) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Varied):
+            quotient = self.value / other.value
+            return Varied(quotient, (self.slope - quotient * other.slope) / other.value)
+        return Varied(self.value / other, self.slope / other) if _is_number(other) else NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Varied(other, 0.0) / self if _is_number(other) else NotImplemented
+
+    def __pow__(self, other: Any) -> Any:
+        if not (isinstance(other, Varied) or _is_number(other)):
+            return NotImplemented
+        n = _value(other)
+        power = self.value**n
+        if isinstance(power, complex):
+            raise ArithmeticError(f"{self!r} has no real power {n!r}.")
+        slope = n * self.value ** (n - 1) * self.slope if n != 0 else 0.0
+        if isinstance(other, Varied) and other.slope != 0.0:
+            slope += power * _log(self.value) * other.slope
+        return Varied(power, slope)
+
+    def __rpow__(self, other: Any) -> Any:
+        return Varied(other, 0.0) ** self if _is_number(other) else NotImplemented
+
+    # ------------------------------------------------------------ functions, as numpy calls them
+    def conjugate(self) -> Varied:
+        return self
+
+    def arctan2(self, other: Any) -> Varied:
+        x = varied(other)
+        angle = np.arctan2(self.value, x.value)
+        square = self.value * self.value + x.value * x.value
+        return Varied(float(angle), (self.slope * x.value - self.value * x.slope) / square)
+
+    def hypot(self, other: Any) -> Varied:
+        y = varied(other)
+        size = float(np.hypot(self.value, y.value))
+        return Varied(size, (self.value * self.slope + y.value * y.slope) / size)
+
+    def minimum(self, other: Any) -> Varied:
+        return self if self <= other else varied(other)
+
+    def maximum(self, other: Any) -> Varied:
+        return self if self >= other else varied(other)
+
+
+def _function(name: str, derivative: Callable[[float, float], float]) -> Callable[[Varied], Varied]:
+    def apply(self: Varied) -> Varied:
+        y = float(getattr(np, name)(self.value))
+        return Varied(y, derivative(self.value, y) * self.slope)
+
+    apply.__doc__ = f"What numpy.{name} calls."
+    return apply
+
+
+# derivatives as functions of the argument x and the result y; where there is none they divide by zero
+_DERIVATIVES: dict[str, Callable[[float, float], float]] = {
+    "sin": lambda x, y: float(np.cos(x)),
+    "cos": lambda x, y: -float(np.sin(x)),
+    "tan": lambda x, y: 1.0 + y * y,
+    "arcsin": lambda x, y: 1.0 / float(np.sqrt(1.0 - x * x)),
+    "arccos": lambda x, y: -1.0 / float(np.sqrt(1.0 - x * x)),
+    "arctan": lambda x, y: 1.0 / (1.0 + x * x),
+    "sinh": lambda x, y: float(np.cosh(x)),
+    "cosh": lambda x, y: float(np.sinh(x)),
+    "tanh": lambda x, y: 1.0 - y * y,
+    "sqrt": lambda x, y: 0.5 / y,
+    "cbrt": lambda x, y: 1.0 / (3.0 * y * y),
+    "exp": lambda x, y: y,
+    "log": lambda x, y: 1.0 / float(x),
+}
+for _name, _derivative in _DERIVATIVES.items():
+    setattr(Varied, _name, _function(_name, _derivative))
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (float, int, np.floating, np.integer))
+
+
+def _value(x: Any) -> Any:
+    return x.value if isinstance(x, Varied) else x
+
+
+def _log(x: float) -> float:
+    if not x > 0.0:
+        raise ArithmeticError(f"a power of {x!r} has no derivative by its exponent.")
+    return float(np.log(x))
+
+
+def varied(x: Any) -> Varied:
+    """A number as one that could vary."""
+    if isinstance(x, Varied):
+        return x
+    if not _is_number(x):
+        raise TypeError(f"{x!r} is no number.")
+    return Varied(float(x), 0.0)
+
+
+# ---------------------------------------------------------------- arrays
+def varied_array(numbers: Any) -> NDArray[np.object_]:
+    """An array of which every entry is Varied."""
+    found = np.array(numbers, dtype=object)
+    for k in np.ndindex(found.shape):
+        found[k] = varied(found[k])
+    return found
+
+
+def values(thing: Any) -> Any:
+    """The thing without derivatives: numbers, arrays, what holds them; itself if there are none."""
+    if isinstance(thing, Varied):
+        return float(thing.value)
+    if isinstance(thing, np.ndarray):
+        if thing.dtype != object:
+            return thing
+        return np.array([float(_value(x)) for x in thing.flat], dtype=np.float64).reshape(thing.shape)
+    if isinstance(thing, (tuple, list)):
+        parts = [values(x) for x in thing]
+        if all(a is b for a, b in zip(parts, thing, strict=True)):
+            return thing
+        return type(thing)(*parts) if hasattr(thing, "_fields") else type(thing)(parts)
+    if is_dataclass(thing) and not isinstance(thing, type):
+        changed = {name: new for name, x in vars(thing).items() if (new := values(x)) is not x}
+        if changed:
+            thing = copy(thing)
+            for name, new in changed.items():
+                object.__setattr__(thing, name, new)
+    return thing
+
+
+def slopes(array: Any) -> Floats:
+    """The derivatives of the numbers of an array; zero for plain ones."""
+    if array.dtype != object:
+        return np.zeros(array.shape)
+    found = [float(x.slope) if isinstance(x, Varied) else 0.0 for x in array.flat]
+    return np.array(found, dtype=np.float64).reshape(array.shape)
+
+
+def joined(numbers: Floats, derivatives: Floats) -> NDArray[np.object_]:
+    """Arrays of numbers and of their derivatives as one of Varied."""
+    found = np.empty(np.shape(numbers), dtype=object)
+    for k in np.ndindex(found.shape):
+        found[k] = Varied(float(numbers[k]), float(derivatives[k]))
+    return found
+
+
+def solved(A: Any, b: Any) -> NDArray[np.object_]:
+    """x of A x = b, with A x' = b' - A' x."""
+    plain, x = values(A), np.linalg.solve(values(A), values(b))
+    return joined(x, np.linalg.solve(plain, slopes(b) - slopes(A) @ x))
