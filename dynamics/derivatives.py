@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.assembly import pivoted, rank
 from treemech.kinematics.plan import PRESCRIBED_U
+
 from .composite_derivatives import Input
 from .core import Core, Floats
 from .parameter_derivatives import Direction, equations_by_parameters

@@ -59,7 +59,9 @@ class Stencil:
         self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
     ) -> Equations:
         leader = self.leader
-        here = Motion(np.array([t]), q[None], u[None], leader.work.z[None].copy(), leader.chord_work.q[None].copy())
+        here = Motion(
+            np.array([t]), q[None], u[None], leader.work.z[None].copy(), leader.chord_work.q[None].copy()
+        )
         found = self._sum(self.weights, [residual(c, here, ud, multipliers, leader) for c in self.cores])
         if s is None:
             return found
@@ -117,7 +119,13 @@ def loads_of_chords(core: Core, rows: Floats, multipliers: Floats) -> Floats:
 
 
 def equations_by_parameters(
-    core: Core, directions: Sequence[Direction], t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
+    core: Core,
+    directions: Sequence[Direction],
+    t: float,
+    q: Floats,
+    u: Floats,
+    ud: Floats,
+    multipliers: Floats,
 ) -> Equations:
     """The derivatives of the residual, one column (last index) for every parameter."""
     each = [x.equations(t, q, u, ud, multipliers) for x in directions]

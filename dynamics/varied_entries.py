@@ -79,7 +79,12 @@ def _signals(plan, t):
 
     Those without an address stand where they are.
     """
-    table, links, values, record = signal_table(plan), signal_links(plan), signal_values(plan), parameters(plan)
+    table, links, values, record = (
+        signal_table(plan),
+        signal_links(plan),
+        signal_values(plan),
+        parameters(plan),
+    )
     for k in range(table.shape[0]):
         address, first = table[k, SIGNAL_ADDRESS], table[k, SIGNAL_PARAMETER]
         if address != 0 and call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) != 1:

@@ -54,7 +54,9 @@ class VariedModel:
         self.work.body[0, [p.R, p.R + 4, p.R + 8], 0] = 1.0
         self.work.parameters[:] = pairs(core.work.parameters, slopes.parameters)
         chords = layout.chords
-        chord_plan = ChordPlan(chords.plan.chord.copy(), pairs(chords.plan.place, slopes.places), chords.plan.path)
+        chord_plan = ChordPlan(
+            chords.plan.chord.copy(), pairs(chords.plan.place, slopes.places), chords.plan.path
+        )
         chord_plan.chord[:, c.ADDRESS] = chord_plan.chord[:, c.SLOPES]
         own = (pairs(np.zeros_like(x)) if x.dtype == np.float64 else x.copy() for x in core.chord_work)
         self.chord_work = ChordWork(*own)
@@ -74,7 +76,9 @@ class VariedModel:
         self._chord_plan, path = chord_plan, chord_plan.path[:, c.SPEED]
         self._entry_row = np.concatenate(
             [
-                np.tile(np.arange(x[c.FIRST_ROW], x[c.FIRST_ROW] + x[c.N_ROWS]), x[c.PATH_END] - x[c.PATH_START])
+                np.tile(
+                    np.arange(x[c.FIRST_ROW], x[c.FIRST_ROW] + x[c.N_ROWS]), x[c.PATH_END] - x[c.PATH_START]
+                )
                 for x in chord_plan.chord
             ]
             or [np.zeros(0, dtype=np.int64)]
@@ -122,18 +126,20 @@ class VariedModel:
         )
 
 
-def obstacle(layout: Layout, slopes: PlanSlopes) -> Element | None:
-    """An element that has no slopes, or whose slopes do not follow its parameters where these change; None if all have."""
+def obstacle(layout: Layout, slopes: PlanSlopes) -> str | None:
+    """What has no slopes, or none by its own numbers where these change; None if a VariedModel can be made."""
+    if native.way() == "python":
+        return "plain Python"
     changing = varying(layout, slopes)
     for element, first in _by_address(layout):
         entry = make_slopes(element)
-        if entry is None or not entry.varied and changing[first : first + len(record(element)[0])].any():
-            return element
+        if entry is None or (not entry.varied and changing[first : first + len(record(element)[0])].any()):
+            return element.kind
     for signal, own in zip(layout.signals, _signal_records(layout), strict=True):
         if slopes.parameters[own].any():
             entry = make_slopes(signal)
             if entry is None or not entry.varied:
-                return signal
+                return signal.kind
     return None
 
 

@@ -105,7 +105,7 @@ class Parametric:
                 if hinders is None:
                     self._directions[name] = VariedModel(mech.core, slopes)
                 else:
-                    log.info("by %r the equations are differenced: %s has no slopes", name, hinders.kind)
+                    log.info("the equations by %r are differenced: %s has no slopes", name, hinders)
                     self._directions[name] = self.neighbours([name])[0].stencil
         return [self._directions[name] for name in names]
 

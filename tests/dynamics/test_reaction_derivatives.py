@@ -8,9 +8,12 @@ import pytest
 
 import treemech as tm
 from tests.mechanisms import random_mechanism
+from treemech.dynamics.displacement import difference
+from treemech.dynamics.varied_model import VariedModel
 from treemech.kinematics.assembly import move
 
 from .test_derivatives import agrees, along
+from .test_parameter_derivatives import by_differences
 from .test_random_loops import moving
 from .test_reaction_of import Pin, incline, pendulum
 
@@ -253,12 +256,45 @@ def test_a_driven_run_shows_friction_in_its_drive():
     )
 
 
-def test_parameters_beside_a_reaction_are_refused_by_name():
-    system = tm.System("pendulum")
-    rod = system.body("rod", mass=tm.Parameter("m", 2.0), inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
-    pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
-    system.connect("friction", Pin(0.4, 0.05, 1e-2), pin)
-    mech = system.build()
-    state = mech.assemble(fix={"pin": 0.3})
-    with pytest.raises(tm.TreemechError, match="by parameters: element 'friction'"):
-        mech.derivatives(state, parameters=["m"])
+@pytest.mark.parametrize("closed", [False, True])
+def test_parameters_of_models_with_elements_that_depend_on_a_reaction(closed):
+    """Of the element itself, of the bodies and of the points it acts at, against differences of the solutions."""
+    m, c, l = tm.Parameter("m", 2.0), tm.Parameter("c", 0.4), tm.Parameter("l", 0.8)
+    system = tm.System("slider-crank", gravity=(0.5, 0.2, -9.81))
+    crank = system.body("crank", mass=m, inertia=(0.1, 0.2 * l, 0.1), com=(0.1, 0.05, l / 4))
+    rod = system.body("rod", mass=0.5, inertia=(0.1, 0.1, 0.1), com=(l / 2, 0, 0.1))
+    pin = system.connect("A", tm.Revolute("y"), system.ground, crank)
+    system.connect("B", tm.Revolute("y"), crank.at((l / 3, 0, 0)), rod)
+    if closed:
+        block = system.body("block", mass=m, inertia=(0.1, 0.1, 0.1))
+        pin = system.connect("C", tm.Revolute("y"), rod.at((l, 0, 0)), block)
+        system.connect("D", tm.Prismatic("x"), system.ground, block)
+    system.connect("friction", Warm(c, 0.05 * l), pin)
+    mech, names = system.build(), ["m", "c", "l"]
+
+    def start(mech):
+        rates = {"A": 1.5} if closed else {"A": 1.5, "B": -0.7}
+        guess = {"D": 1.0} if closed else {"B": 0.6}
+        return mech.assemble(fix={"A": 0.4}, guess=guess, rates=rates, states={"friction": 0.3})
+
+    state = start(mech)
+    d = mech.derivatives(state, parameters=names)
+    assert all(isinstance(x, VariedModel) for x in mech.directions(names))
+    for j, name in enumerate(names):
+
+        def motion(mech):
+            s = start(mech)
+            found = mech.derivatives(s)
+            step = difference(mech.core, state.q, s.q)
+            return np.concatenate((found.ud, step, s.u, found.multipliers, found.x_rates))
+
+        n, k = mech.nu, len(d.multipliers)
+        ud, s_q, s_u, multipliers, x_rates = np.split(
+            by_differences(mech, name, motion), np.cumsum([n, n, n, k])
+        )
+        for got, want in (
+            (d.ud_p[:, j] + d.ud_q @ s_q + d.ud_u @ s_u, ud),
+            (d.multipliers_p[:, j] + d.multipliers_q @ s_q + d.multipliers_u @ s_u, multipliers),
+            (d.x_rates_p[:, j] + d.x_rates_q @ s_q + d.x_rates_u @ s_u, x_rates),
+        ):
+            assert np.max(np.abs(got - want)) < 1e-9 * max(np.max(np.abs(want)), 1e-3), name

@@ -176,7 +176,10 @@ class Chirp(Signal):
 
 
 FIELDS = [*(e for e in builtin_elements() if isinstance(e, Signal)), Chirp()]
-CHOICES = {("PointOnSurface", "number"), ("Spring", "side"), ("TableSpring", "side")}
+CHOICES = {
+    *(("PointOnSurface", "number"), ("Spring", "side"), ("TableSpring", "side")),
+    *(("PrescribedPose", "axis"), ("PrescribedPose", "given")),
+}
 SMOOTH = {  # in the places of samples that lie at a corner, or at infinity, of their numbers
     "HingeStop": HingeStop(-0.001, 0.001, stiffness=40.0, damping=0.1),
     "PointOnSurface": PointOnSurface("torus", 2.0, 0.5),
@@ -217,12 +220,13 @@ def change_of(element, rng):
     """A random change of its record: of numbers, not of the shapes of arrays, nor of fields that stand for a choice."""
     change = []
     for p in parameters(element):
+        size = 0.0 if (element.kind, p.name) in CHOICES else 1.0
         if p.kind == "signal":
             change += rng.normal(size=3).tolist()
         elif p.kind == "scalar":
-            change.append(0.0 if (element.kind, p.name) in CHOICES else rng.normal())
+            change.append(size * rng.normal())
         else:
-            change += [0.0] * p.value.ndim + (0.1 * rng.normal(size=p.value.size)).tolist()
+            change += [0.0] * p.value.ndim + (0.1 * size * rng.normal(size=p.value.size)).tolist()
     return np.array(change)
 
 

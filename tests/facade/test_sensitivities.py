@@ -7,7 +7,10 @@ import pytest
 from scipy.optimize import minimize
 
 import treemech as tm
-from treemech.dynamics.sensitivity import Variation, difference
+from treemech.dynamics import varied_model
+from treemech.dynamics.displacement import difference
+from treemech.dynamics.parameter_derivatives import Stencil
+from treemech.dynamics.varied_model import VariedModel
 
 from ..dynamics.test_parameter_derivatives import by_differences
 from ..parametric import four_bar, four_bar_start, spatial, spatial_start, tree, tree_start
@@ -55,13 +58,16 @@ def test_motion_and_functions_of_a_run_match_differences_of_runs(model, start, n
         assert np.all(error < RUN * np.maximum(np.abs(want[2 * n :]), size)), name
 
 
-def test_the_exact_jacobian_gives_the_same_as_differences_of_the_compiled_equations(monkeypatch):
-    mech = four_bar().build()
-    quick = mech.sensitivities((0, 0.3), four_bar_start, ["l", "k"], rtol=1e-9)
-    monkeypatch.setattr(Variation, "_safe_step", lambda *_: 0.0)
+def test_differences_of_whole_models_give_the_same(monkeypatch):
+    """What is left where an element has no slopes."""
+    mech, other = four_bar().build(), four_bar().build()
     exact = mech.sensitivities((0, 0.3), four_bar_start, ["l", "k"], rtol=1e-9)
-    assert np.max(np.abs(quick.q - exact.q)) < 1e-8 * np.max(np.abs(exact.q))
-    assert np.max(np.abs(quick.u - exact.u)) < 1e-8 * np.max(np.abs(exact.u))
+    assert all(isinstance(x, VariedModel) for x in mech.directions(["l", "k"]))
+    monkeypatch.setattr(varied_model, "obstacle", lambda *_: "nothing")
+    found = other.sensitivities((0, 0.3), four_bar_start, ["l", "k"], rtol=1e-9)
+    assert all(isinstance(x, Stencil) for x in other.directions(["l", "k"]))
+    assert np.max(np.abs(found.q - exact.q)) < 1e-8 * np.max(np.abs(exact.q))
+    assert np.max(np.abs(found.u - exact.u)) < 1e-8 * np.max(np.abs(exact.u))
 
 
 def test_a_pendulum_in_closed_form():
