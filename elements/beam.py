@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_floats
 
 from .element import Floats, structure
 from .fields import as_numbers, make_numbers, refuse_unless_positive
@@ -34,14 +35,16 @@ class Straight(LinearElement):
             (),
             (2,),
         )
-        about_y, about_z = (float(x) for x in np.broadcast_to(bending, 2))
+        about_y, about_z = np.broadcast_to(bending, 2).tolist()
         if min(self.axial_stiffness, about_y, about_z, self.torsion_stiffness, self.damping) < 0.0:
             raise ElementError(f"{self.kind}: stiffnesses and damping must be at least 0.")
-        K = self.matrix(about_y, about_z)
+        numbers = (self.length, self.axial_stiffness, about_y, about_z, self.torsion_stiffness)
+        K = np.zeros((6, 6), dtype=as_floats(numbers).dtype)
+        self.fill(K, about_y, about_z)
         object.__setattr__(self, "K", K)
         object.__setattr__(self, "B", self.damping * K)
 
-    def matrix(self, about_y: float, about_z: float) -> Floats:
+    def fill(self, K: Floats, about_y: float, about_z: float) -> None:
         """K, from the elementary beam formulas."""
         raise NotImplementedError
 
@@ -85,14 +88,13 @@ class Beam(Straight):
     K: Any = field(default=None, init=False, repr=False)
     B: Any = field(default=None, init=False, repr=False)
 
-    def matrix(self, about_y: float, about_z: float) -> Floats:
+    def fill(self, K: Floats, about_y: float, about_z: float) -> None:
         l = self.length
-        K = np.diag([self.axial_stiffness / l, 0.0, 0.0, self.torsion_stiffness / l, 0.0, 0.0])
+        K[0, 0], K[3, 3] = self.axial_stiffness / l, self.torsion_stiffness / l
         for deflection, angle, bending, sign in ((1, 5, about_z, -1.0), (2, 4, about_y, 1.0)):
             K[deflection, deflection] = 12.0 * bending / l**3
             K[deflection, angle] = K[angle, deflection] = sign * 6.0 * bending / l**2
             K[angle, angle] = 4.0 * bending / l
-        return K
 
     def deformation(self, position: Floats, rotation: Floats, t: float, eps: Floats) -> None:
         w, x, y, z = relative_quaternion(rotation, 0, 1)
@@ -133,12 +135,11 @@ class CorotationalBeam(Straight):
     K: Any = field(default=None, init=False, repr=False)
     B: Any = field(default=None, init=False, repr=False)
 
-    def matrix(self, about_y: float, about_z: float) -> Floats:
+    def fill(self, K: Floats, about_y: float, about_z: float) -> None:
         l = self.length
-        K = np.diag([self.axial_stiffness / l, self.torsion_stiffness / l, 0.0, 0.0, 0.0, 0.0])
+        K[0, 0], K[1, 1] = self.axial_stiffness / l, self.torsion_stiffness / l
         for k, bending in ((2, about_y), (4, about_z)):
             K[k : k + 2, k : k + 2] = bending / l * np.array([[4.0, 2.0], [2.0, 4.0]])
-        return K
 
     def deformation(self, position: Floats, rotation: Floats, t: float, eps: Floats) -> None:
         w, x, y, z = relative_quaternion(rotation, 0, 1)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import plain
 
 from .element import Floats, structure
 from .finite_rotation import half, offset_in, relative_quaternion, rotation_vector, turn_back
@@ -43,7 +44,7 @@ class Bushing(LinearElement):
 
     def __post_init__(self) -> None:
         K = square_matrix(self.stiffness, f"{self.kind}.stiffness")
-        if not np.allclose(K, K.T, rtol=1e-9, atol=1e-12 * np.max(np.abs(K))):
+        if not np.allclose(plain(K), plain(K.T), rtol=1e-9, atol=1e-12 * np.max(np.abs(plain(K)))):
             raise ElementError(f"{self.kind}.stiffness is not symmetric: such a spring has no energy.")
         object.__setattr__(self, "K", 0.5 * (K + K.T))
         object.__setattr__(self, "B", square_matrix(self.damping, f"{self.kind}.damping"))

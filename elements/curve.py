@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_floats, plain
 
 from .element import structure
 from .hinge import Floats, Hinge, Motion
+from .splines import interpolating_spline
 
 _PIECES = 4  # pieces per segment between points, for the spline of normals
 
@@ -62,8 +64,8 @@ class Curve(Hinge):
     n_coordinates = 1
 
     def __post_init__(self) -> None:
-        points = np.array(self.points, dtype=np.float64)
-        if points.ndim != 2 or points.shape[1] != 3 or not np.all(np.isfinite(points)):
+        points = np.array(as_floats(self.points))
+        if points.ndim != 2 or points.shape[1] != 3 or not np.all(np.isfinite(plain(points))):
             raise ElementError(f"Curve: points have shape {points.shape}; wanted (n, 3) finite numbers.")
         if self.degree not in (3, 5):
             raise ElementError(f"Curve: degree is {self.degree}; wanted 3 or 5.")
@@ -78,7 +80,7 @@ class Curve(Hinge):
             raise ElementError(f"Curve: point {int(np.argmin(steps))} and the next one coincide.")
         s = np.concatenate(([0.0], np.cumsum(steps)))
         if self.parameters is not None:
-            s = np.array(self.parameters, dtype=np.float64)
+            s = np.array(as_floats(self.parameters))
             if s.shape != (len(points),) or np.any(np.diff(s) <= 0.0):
                 raise ElementError(f"Curve: parameters must be {len(points)} increasing numbers.")
         breaks, table = tabulate(s, points, self.degree, bool(self.closed), self.normal)
@@ -172,20 +174,16 @@ def unit(a, da, dda):  # type: ignore[no-untyped-def]
 
 def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) -> tuple[Floats, Floats]:
     """Breaks and polynomial coefficients [piece, component, power] of the curve and of its normals."""
-    from scipy.interpolate import BSpline, make_interp_spline
 
-    def spline(x: Floats, y: Floats) -> Any:
-        return make_interp_spline(x, y, k=degree, bc_type="periodic" if closed else None)
-
-    def powers(curve: BSpline, breaks: Floats) -> Floats:
-        coefficients = np.zeros((len(breaks) - 1, 3, 6))
+    def powers(curve: Any, breaks: Floats) -> Floats:
+        coefficients = np.zeros((len(breaks) - 1, 3, 6), dtype=curve.c.dtype)
         factorial = 1.0
         for k in range(degree + 1):  # Taylor coefficients at the left end of each piece
             factorial *= max(k, 1)
             coefficients[:, :, k] = curve.derivative(k)(breaks[:-1]) / factorial
         return coefficients
 
-    curve = spline(s, points)
+    curve = interpolating_spline(s, points, degree, closed)
     fine = np.concatenate([np.linspace(a, b, _PIECES, endpoint=False) for a, b in pairwise(s)])
     fine = np.append(fine, s[-1])
     position, tangent = curve(fine), curve.derivative()(fine)
@@ -200,7 +198,7 @@ def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) 
         angle = -missing * (fine - fine[0]) / (fine[-1] - fine[0])
         normals = np.cos(angle)[:, None] * normals + np.sin(angle)[:, None] * np.cross(tangent, normals)
         normals[-1] = normals[0]
-    across_spline = spline(fine, normals)
+    across_spline = interpolating_spline(fine, normals, degree, closed)
     breaks = np.unique(np.concatenate((curve.t[degree:-degree], across_spline.t[degree:-degree])))
     table = np.concatenate((powers(curve, breaks), powers(across_spline, breaks)), axis=1)
     return breaks, np.ascontiguousarray(table)
@@ -208,7 +206,7 @@ def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) 
 
 def carried_normals(position: Floats, tangent: Floats, normal: Any) -> Floats:
     """Normals that turn as little as possible about the tangent: double reflection (Wang et al., 2008)."""
-    first = np.eye(3)[int(np.argmin(np.abs(tangent[0])))] if normal is None else np.asarray(normal, float)
+    first = np.eye(3)[int(np.argmin(np.abs(plain(tangent[0]))))] if normal is None else as_floats(normal)
     first = first - (first @ tangent[0]) * tangent[0]
     size = np.linalg.norm(first)
     if not size > 1e-9:

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_floats, plain
 
 from .element import structure
 from .energetic import Deformed, Effort, EndsMotion, Energetic, Floats
 from .fields import make_numbers, refuse_unless_positive
 from .pair import distance
+from .splines import cubic_coefficients, monotone_coefficients
 from .viscoelastic import make_branches
 
 
@@ -149,12 +151,12 @@ class FungHistory(Energetic):
         refuse_unless_positive(self, "stiffness", "span")
         if not isinstance(self.samples, int) or self.samples < 2:
             raise ElementError(f"FungHistory.samples is {self.samples!r}: wanted an integer of at least 2.")
-        s, G = np.array(self.times, dtype=np.float64), np.array(self.relaxation, dtype=np.float64)
+        s, G = np.array(as_floats(self.times)), np.array(as_floats(self.relaxation))
         if s.ndim != 1 or s.shape != G.shape or len(s) < 2 or not np.all(np.diff(s) > 0.0) or s[0] != 0.0:
             raise ElementError(
                 "FungHistory: times and relaxation must be equally long, at least 2, times increasing from 0."
             )
-        if not np.all(np.isfinite(G)) or not np.all(np.diff(G) <= 0.0) or G[-1] < 0.0:
+        if not np.all(np.isfinite(plain(G))) or not np.all(np.diff(G) <= 0.0) or G[-1] < 0.0:
             raise ElementError("FungHistory.relaxation must fall with time and not become negative.")
         object.__setattr__(self, "knots", s)
         object.__setattr__(self, "table", _falling(s, G))
@@ -259,14 +261,15 @@ def response_energy(k: float, b: float, eps: float) -> float:
 
 def _falling(s: Floats, G: Floats) -> Floats:
     """Coefficients (n - 1, 4), constant first, of a spline through G that falls everywhere; else of monotone cubics."""
-    from scipy.interpolate import CubicSpline, PchipInterpolator
+    from scipy.interpolate import PPoly
 
-    spline = CubicSpline(s, G) if len(s) > 2 else PchipInterpolator(s, G)
-    slope = spline.derivative()
-    where = np.concatenate((s, slope.derivative().roots(extrapolate=False)))
-    if np.any(slope(where[np.isfinite(where)]) > 0.0):
-        spline = PchipInterpolator(s, G)
-    return np.ascontiguousarray(spline.c.T[:, ::-1])
+    if len(s) > 2:
+        c = cubic_coefficients(s, G)
+        slope = PPoly(plain(c), plain(s)).derivative()
+        where = np.concatenate((plain(s), slope.derivative().roots(extrapolate=False)))
+    if len(s) == 2 or np.any(slope(where[np.isfinite(where)]) > 0.0):
+        c = monotone_coefficients(s, G)
+    return np.ascontiguousarray(c.T[:, ::-1])
 
 
 def relaxation(knots: Floats, table: Floats, age: float) -> tuple[float, float]:

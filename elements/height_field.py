@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_floats, plain
 
 from .constraint import Constraint, Floats
 from .element import structure
+from .splines import cubic_coefficients
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +46,17 @@ class PointOnHeightField(Constraint):
     n_holonomic = 1
 
     def __post_init__(self) -> None:
-        from scipy.interpolate import CubicSpline
-
-        x, y, h = (np.array(a, dtype=np.float64) for a in (self.x, self.y, self.heights))
+        x, y, h = (np.array(as_floats(a)) for a in (self.x, self.y, self.heights))
         for name, knots in (("x", x), ("y", y)):
             if knots.ndim != 1 or len(knots) < 4 or not np.all(np.diff(knots) > 0.0):
                 raise ElementError(f"PointOnHeightField.{name}: wanted at least 4 increasing numbers.")
-        if h.shape != (len(x), len(y)) or not np.all(np.isfinite(h)):
+        if h.shape != (len(x), len(y)) or not np.all(np.isfinite(plain(h))):
             raise ElementError(
                 f"PointOnHeightField.heights has shape {h.shape}; wanted {(len(x), len(y))} finite numbers, one row "
                 "for each x."
             )
-        along_x = CubicSpline(x, h, axis=0).c  # [power of x, piece, y]
-        both = CubicSpline(y, along_x, axis=2).c  # [power of y, piece, power of x, piece]
+        along_x = cubic_coefficients(x, h)  # [power of x, piece, y]
+        both = cubic_coefficients(y, np.moveaxis(along_x, 2, 0))  # [power of y, piece, power of x, piece]
         table = both.transpose(3, 1, 2, 0)[:, :, ::-1, ::-1]  # [piece, piece, power of x, power of y], rising
         for name, value in (("knots_x", x), ("knots_y", y), ("table", np.ascontiguousarray(table))):
             object.__setattr__(self, name, value)

@@ -124,11 +124,13 @@ class Hinge(Element):
         q[k + 1 : k + 4] = a * e + e0 * b + np.cross(b, e)
         return q
 
-    def motion(self, q: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Motion:
-        """The motion at q, u, t, evaluated once (by Python; a pose-only hinge through its address)."""
+    def motion(
+        self, q: ArrayLike, u: ArrayLike | None = None, t: float = 0.0, kind: Any = np.float64
+    ) -> Motion:
+        """The motion at q, u, t, evaluated once (by Python; a pose-only hinge through its address); kind: of its numbers."""
         numbers = as_vector(q, f"{self.kind}: q", self.n_coordinates)
         speeds = np.zeros(self.n_speeds) if u is None else as_vector(u, f"{self.kind}: u", self.n_speeds)
-        record = np.zeros(24 + 6 * self.n_speeds)
+        record = np.zeros(24 + 6 * self.n_speeds, dtype=kind)
         motion = motion_views(record, self.n_speeds)
         motion.rotation[:] = np.eye(3)
         if has_pose(self):

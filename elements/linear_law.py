@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import plain
 
 from .element import Floats
 from .energetic import Deformed, Effort, Energetic, motion_views
@@ -50,7 +51,7 @@ def square_matrix(given: ArrayLike, what: str) -> Floats:
     """6 numbers or 6x6 as a matrix without negative directions."""
     K = as_numbers(given, what, "6 finite numbers or a 6x6 matrix", (6,), (6, 6))
     K = np.diag(K) if K.ndim == 1 else K
-    values = np.linalg.eigvalsh(0.5 * (K + K.T))
+    values = np.linalg.eigvalsh(plain(0.5 * (K + K.T)))
     if values[0] < -1e-9 * max(values[-1], -values[0]):
         raise ElementError(f"{what} has the negative eigenvalue {values[0]:.3g}: it would create energy.")
     return K

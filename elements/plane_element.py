@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_float
 
 from .element import Floats, structure
 from .energetic import Deformed, Effort, Energetic, motion_views
@@ -72,21 +73,21 @@ class PlaneElement(Energetic):
                 f"{self.state}, and damping of at least 0."
             )
         b, c = points[1] - points[0], points[2] - points[0]
-        l1, area = float(np.hypot(*b)), 0.5 * float(b[0] * c[1] - b[1] * c[0])
-        if abs(area) <= 1e-12 * float(b @ b + c @ c):
+        l1, area = np.hypot(*b), 0.5 * (b[0] * c[1] - b[1] * c[0])
+        if abs(area) <= 1e-12 * (b @ b + c @ c):
             raise ElementError(f"{self.kind}.points lie on a line: they make no triangle.")
         e, v = self.young, self.poisson
         if self.state == "stress":
             direct, cross = e / (1 - v * v), e * v / (1 - v * v)
         else:
             direct, cross = e * (1 - v) / ((1 + v) * (1 - 2 * v)), e * v / ((1 + v) * (1 - 2 * v))
-        edges = np.array([l1, 2.0 * abs(area) / l1, float(b @ c) / l1])
+        edges = np.array([l1, 2.0 * abs(area) / l1, (b @ c) / l1])
         for name, value in (
             ("edges", edges),
             ("direct", direct),
             ("cross", cross),
             ("shear", e / (1 + v)),
-            ("volume", abs(area) * self.thickness),
+            ("volume", as_float(abs(area) * self.thickness)),
         ):
             object.__setattr__(self, name, value)
 

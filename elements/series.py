@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from treemech.topology.body import as_rotation, as_vector
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_float, plain
 
 from .ball import Ball
 from .ball_bryant import BallBryant
@@ -130,11 +131,11 @@ class Series(Hinge):
     # ------------------------------------------------------------ reduction by rank
     def _reduce(self, euler: bool) -> None:
         """Which coordinates are kept, and the numbers that say so."""
-        plain = aligned([p for m in self.members for p in plainly(m)])
-        rank, kept = independent(plain)
+        simple = aligned([p for m in self.members for p in plainly(m)])
+        rank, kept = independent(plain(simple))
         runs, k, start = list[tuple[Member, list[Member], list[bool]]](), 0, 0
         for m in self.members:
-            parts = plain[k : k + len(plainly(m))]
+            parts = simple[k : k + len(plainly(m))]
             n = sum(speeds_of(p) for p in parts)
             runs.append((m, parts, kept[start : start + n]))
             k, start = k + len(parts), start + n
@@ -156,12 +157,13 @@ class Series(Hinge):
 
     def _lay_out(self, members: list[Member], flags: list[list[bool]], rank: int) -> None:
         """Coordinates, names, and the numbers the compiled method reads."""
-        rows = np.zeros((len(members), N_MEMBER))
+        bases = [m.axes() for m in members]
+        geometry = (x for m, base in zip(members, bases, strict=True) for x in (m.offset, m.rotation, base))
+        rows = np.zeros((len(members), N_MEMBER), dtype=np.result_type(*geometry))
         names, redundant, tail, tail_at = list[str](), list[str](), list[float](), 2 + rows.size
         nq = nu = 0
         euler, reference, places, counts = None, list[float](), list[tuple[int, Hinge]](), dict[str, int]()
-        for row, m, keep in zip(rows, members, flags, strict=True):
-            base = m.axes()
+        for row, m, base, keep in zip(rows, members, bases, flags, strict=True):
             row[OFFSET : OFFSET + 3] = m.offset
             row[BEFORE : BEFORE + 9] = (m.rotation @ base).ravel()
             row[AFTER : AFTER + 9] = base.T.ravel()
@@ -180,9 +182,9 @@ class Series(Hinge):
                     tail += [float(nq), 0.0]
                     if k == hinge.euler_parameters:
                         euler = nq
-                    nq, names, reference = nq + 1, [*names, label], [*reference, float(own[k])]
+                    nq, names, reference = nq + 1, [*names, label], [*reference, as_float(own[k])]
                 else:
-                    tail += [-1.0, float(own[k])]
+                    tail += [-1.0, as_float(own[k])]
                     redundant.append(label)
             row[SPEEDS] = tail_at + len(tail)
             for k in range(hinge.n_speeds):
@@ -310,7 +312,8 @@ def plainly(m: Member) -> tuple[Member, ...]:
 
 def aligned(members: list[Member]) -> list[Member]:
     """The first ball with a redundant spin, its third axis along it."""
-    Y = partials(members, references(members))
+    still = plain(members)
+    Y = partials(still, references(still))
     s, null = np.linalg.svd(Y)[1:]
     null = null[int(np.sum(s > _RANK * max(s[0], 1e-300))) :] if Y.shape[1] else null
     start = 0
@@ -318,26 +321,35 @@ def aligned(members: list[Member]) -> list[Member]:
         n = speeds_of(m)
         block = null[:, start : start + n]
         if type(m.hinge) is BallBryant and len(null) == 1 and np.linalg.norm(block) > 1e-6:
-            return [*members[:k], m._replace(base=axis_base(block[0], "spin")), *members[k + 1 :]]
+            spin = block[0] if still is members else carried(members, Y, null[0])[start : start + n]
+            return [*members[:k], m._replace(base=axis_base(spin, "spin")), *members[k + 1 :]]
         start += n
     return members
+
+
+def carried(members: list[Member], Y: Floats, null: Floats) -> Floats:
+    """The speeds n that do not move end b with their derivative: Y n = 0, Y n' = -Y' n, and n' across n."""
+    from treemech.topology.varied import joined, slopes
+
+    varied = slopes(partials(members, references(members), object))
+    return joined(null, -np.linalg.pinv(Y, rcond=_RANK) @ varied @ null)  # type: ignore[return-value]
 
 
 def references(members: Sequence[Member]) -> list[Floats]:
     return [m.hinge.reference() for m in members if m.hinge is not None]
 
 
-def frames(members: Sequence[Member], q: Sequence[Floats]) -> list[Frame]:
-    """All frames from end a on, at the coordinates of the members (5.2)."""
+def frames(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float64) -> list[Frame]:
+    """All frames from end a on, at the coordinates of the members (5.2); kind: of their numbers."""
     n = sum(speeds_of(m) for m in members)
-    found = [Frame(np.zeros(3), np.eye(3), np.zeros((n, 3)), np.zeros((n, 3)))]
+    found = [Frame(np.zeros(3), np.eye(3), np.zeros((n, 3), dtype=kind), np.zeros((n, 3), dtype=kind))]
     numbers, first = list(q), 0
     for m in members:
         x, R_, v, w = found[-1]
         step = R_ @ m.offset
         x, v, R_ = x + step, v + np.cross(w, step), R_ @ m.rotation
         if m.hinge is not None:
-            base, own = m.axes(), m.hinge.motion(numbers.pop(0))
+            base, own = m.axes(), m.hinge.motion(numbers.pop(0), kind=kind)
             c, C, pv, pw = own.offset, own.rotation, own.translation_partials, own.rotation_partials
             if m.backward:
                 pv, pw = -(pv - np.cross(pw, c)) @ C, -pw @ C
@@ -351,10 +363,10 @@ def frames(members: Sequence[Member], q: Sequence[Floats]) -> list[Frame]:
     return found
 
 
-def partials(members: Sequence[Member], q: Sequence[Floats]) -> Floats:
+def partials(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float64) -> Floats:
     """Partials of the motion of end b, one column per speed, lengths by the size of the assembly (6, n): Y of (7.2.5)."""
-    all_frames = frames(members, q)
-    size = max(float(np.max(np.abs(f.offset))) for f in all_frames)
+    all_frames = frames(members, q, kind)
+    size = max(float(np.max(np.abs(plain(f.offset)))) for f in all_frames)
     return np.vstack((all_frames[-1].v.T / (size or 1.0), all_frames[-1].w.T))
 
 

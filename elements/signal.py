@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.topology.errors import ElementError
-from treemech.topology.parameter import as_float, plain
+from treemech.topology.parameter import as_float, as_floats, plain
 
 from .element import Element, SignalValue, structure
 
@@ -131,10 +131,10 @@ class Spline(Signal):
     periodic: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        t, y = np.array(self.times, dtype=np.float64), np.array(self.values, dtype=np.float64)
+        t, y = np.array(as_floats(self.times)), np.array(as_floats(self.values))
         if t.ndim != 1 or t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0.0):
             raise ElementError("Spline: times and values must be equally long, at least 2, times increasing.")
-        if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
+        if not (np.all(np.isfinite(plain(t))) and np.all(np.isfinite(plain(y)))):
             raise ElementError("Spline: times and values must be finite numbers.")
         if self.ends not in ("clamped", "natural", "not-a-knot", "periodic"):
             raise ElementError(
@@ -142,11 +142,11 @@ class Spline(Signal):
             )
         if self.ends == "periodic" and y[0] != y[-1]:
             raise ElementError("Spline: a periodic table must end with the value it starts with.")
-        from scipy.interpolate import CubicSpline
+        from .splines import cubic_coefficients
 
         object.__setattr__(self, "knots", t)
         object.__setattr__(
-            self, "table", np.ascontiguousarray(CubicSpline(t, y, bc_type=self.ends).c.T[:, ::-1])
+            self, "table", np.ascontiguousarray(cubic_coefficients(t, y, self.ends).T[:, ::-1])
         )
         object.__setattr__(self, "periodic", float(self.ends == "periodic"))
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import plain
 
 from .element import Floats
 from .fields import as_numbers
@@ -31,18 +32,18 @@ def make_table(rows: ArrayLike | None, interpolation: str, what: str) -> Floats:
         raise ElementError(
             f"{what} is not increasing: row {k + 1} has {x[k + 1]:g} after {x[k]:g}; sort its first column."
         )
-    pieces = np.zeros((len(x) + 1, COLUMNS))
+    pieces = np.zeros((len(x) + 1, COLUMNS), dtype=given.dtype)
     pieces[0, START], pieces[1:, START] = x[0], x
     pieces[0, VALUE], pieces[1:, VALUE] = y[0], y
     if interpolation == "linear":
         pieces[1:-1, SLOPE] = np.diff(y) / np.diff(x)
         last = pieces[-2, SLOPE]
     else:
-        from scipy.interpolate import CubicSpline
+        from .splines import cubic_coefficients, end_slope
 
-        spline = CubicSpline(x, y, bc_type="natural")
-        pieces[1:-1, [CUBE, SQUARE, SLOPE]] = spline.c[:3].T
-        last = float(spline(x[-1], 1))
+        c = cubic_coefficients(x, y, "natural")
+        pieces[1:-1, [CUBE, SQUARE, SLOPE]] = c[:3].T
+        last = end_slope(x, c)
     pieces[0, SLOPE], pieces[-1, SLOPE] = pieces[1, SLOPE], last
     h = np.diff(x)
     a, b, c, d = pieces[1:-1, VALUE : CUBE + 1].T
@@ -52,21 +53,37 @@ def make_table(rows: ArrayLike | None, interpolation: str, what: str) -> Floats:
 
 def zero_of(pieces: Floats) -> float | None:
     """Where a table first passes zero, from its first row to its last."""
-    for k in range(1, len(pieces) - 1):
-        start, stop = pieces[k, START], pieces[k + 1, START]
-        if pieces[k, VALUE] == 0.0:
-            return float(start)
-        roots = np.roots(pieces[k, CUBE : VALUE - 1 : -1])
+    numbers = plain(pieces)
+    for k in range(1, len(numbers) - 1):
+        start, stop = numbers[k, START], numbers[k + 1, START]
+        if numbers[k, VALUE] == 0.0:
+            return _moving(pieces, k, float(start))
+        roots = np.roots(numbers[k, CUBE : VALUE - 1 : -1])
         inside = [r.real for r in roots if abs(r.imag) < 1e-12 and 0.0 < r.real <= stop - start]
         if inside:
-            return float(start + min(inside))
+            return _moving(pieces, k, float(start + min(inside)))
     return None
+
+
+def _moving(pieces: Floats, k: int, zero: float) -> float:
+    """A zero in piece k, with its derivative if the table has one: one step of Newton's method finds it."""
+    if pieces.dtype != object:
+        return zero
+    before, after = (
+        piece[SLOPE] + h * (2.0 * piece[SQUARE] + h * 3.0 * piece[CUBE])
+        for piece, h in ((p, zero - p[START]) for p in pieces[[k - 1, k]])
+    )
+    if zero == pieces[k, START] and abs(after - before) > 1e-9 * abs(after):
+        raise ArithmeticError("a table with its zero in a corner")
+    moved: float = zero - table_value(pieces, zero) / plain(after)
+    return moved
 
 
 def shifted(pieces: Floats, x: float) -> Floats:
     """The same table with its integral counted from x."""
-    other = pieces.copy()
-    other[:, AREA] -= table_area(pieces, x)
+    area = table_area(pieces, x)
+    other = pieces.astype(np.result_type(pieces, np.asarray(area)))
+    other[:, AREA] -= area
     return other
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_float
 
 from .element import structure
 from .energetic import EndsLoad, EndsMotion, Energetic
@@ -66,7 +67,7 @@ class TableSpring(Energetic):
                 f"{self.kind}.table has no zero between its rows: with only={self.only!r} it must hold the length "
                 "without tension."
             )
-        length = float(spring[0, START]) if length is None else length
+        length = as_float(spring[0, START]) if length is None else length
         beyond = side * (spring[:, START] - length) > 0.0
         if np.any(side * spring[beyond, VALUE] < 0.0):
             raise ElementError(

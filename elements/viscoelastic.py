@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from treemech.topology.errors import ElementError
+from treemech.topology.parameter import as_floats, plain
 
 from .element import Floats, structure
 from .energetic import Deformed, Effort, Energetic
@@ -105,10 +106,10 @@ def make_branches(element: Any, weights: str, times: str) -> None:
     for name in (weights, times):
         given = getattr(element, name)
         try:
-            numbers: Floats = np.array(given, dtype=np.float64)
+            numbers: Floats = np.array(as_floats(given))
         except (TypeError, ValueError):
             raise ElementError(f"{kind}.{name} is {given!r}: wanted numbers, one for each branch.") from None
-        if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
+        if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(plain(numbers))):
             raise ElementError(f"{kind}.{name} is {given!r}: wanted finite numbers, one for each branch.")
         object.__setattr__(element, name, numbers)
     w, tau = getattr(element, weights), getattr(element, times)

@@ -10,7 +10,7 @@ from treemech.topology.varied import slopes, values
 from .layout import Layout
 from .plan import Floats
 
-AGREES = 1e-6  # an exact slope that a difference confirms to this part of it is kept
+AGREES = 1e-6  # part of a number to which two ways to it agree that are both right
 
 
 class PlanSlopes(NamedTuple):
@@ -25,38 +25,34 @@ class PlanSlopes(NamedTuple):
 
 
 def numbers_of(layout: Layout) -> dict[str, Floats]:
-    """The arrays that have slopes; signals stand in the records as zeros."""
-    plan, parameters = layout.plan, layout.parameters.copy()
-    for _, place in plan.links:
-        parameters[place : place + 3] = 0.0
+    """The arrays that have slopes."""
     return {
-        "constants": plan.constants,
-        "gravity": plan.gravity,
-        "end_points": plan.end_points,
-        "parameters": parameters,
+        "constants": layout.plan.constants,
+        "gravity": layout.plan.gravity,
+        "end_points": layout.plan.end_points,
+        "parameters": layout.parameters,
         "places": layout.chords.plan.place,
     }
 
 
-def exact_slopes(varied: Layout, layout: Layout) -> PlanSlopes:
-    """The slopes of a layout of numbers that carry them; refused unless it is the layout of the model otherwise."""
-    own, found = numbers_of(layout), dict[str, Floats]()
+def carried_slopes(varied: Layout, layout: Layout) -> PlanSlopes:
+    """The slopes of a layout of numbers that carry them; exact if it is the layout of the model otherwise."""
+    exact, own, found = True, numbers_of(layout), dict[str, Floats]()
     for name, a in numbers_of(varied).items():
-        b = own[name]
-        if a.shape != b.shape or not np.allclose(values(a), b, rtol=AGREES, atol=1e-9 * _size(b)):
-            raise ArithmeticError(f"made with a varying parameter it has other {name}")
-        found[name] = slopes(a)
-        if not np.all(np.isfinite(found[name])):
-            raise ArithmeticError(f"its {name} have no derivative")
-    return PlanSlopes(**found, exact=True)
+        b, found[name] = own[name], slopes(a)
+        if a.shape != b.shape:
+            raise ValueError(f"with a varying parameter there are other {name}")
+        exact &= np.allclose(values(a), b, rtol=AGREES, atol=1e-9 * _size(b))
+        exact &= bool(np.all(np.isfinite(found[name])))
+    return PlanSlopes(**found, exact=exact)
 
 
-def confirmed_slopes(exact: PlanSlopes | None, differences: Mapping[str, Floats]) -> PlanSlopes:
-    """Differences between neighbouring models, and in their place the exact slopes they confirm."""
+def confirmed_slopes(carried: PlanSlopes | None, differences: Mapping[str, Floats]) -> PlanSlopes:
+    """Differences between neighbouring models, and in their place the carried slopes they confirm."""
     found = dict(differences)
     for name, d in differences.items():
-        e = d if exact is None else getattr(exact, name)
-        found[name] = np.where(np.abs(e - d) <= AGREES * np.abs(d), e, d)
+        c = d if carried is None else getattr(carried, name)
+        found[name] = np.where(np.abs(c - d) <= AGREES * np.abs(d), c, d)
     return PlanSlopes(**found, exact=False)
 
 

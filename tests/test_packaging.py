@@ -166,6 +166,7 @@ NOT_FOR_A_TREE = {
     "treemech.sensitivities", "treemech.checkpoint", "treemech.events", "treemech.assembly_reduction",
     "treemech.dynamics.derivatives", "treemech.dynamics.equilibrium", "treemech.dynamics.linearization",
     "treemech.dynamics.foreign_methods", "treemech.dynamics.row_derivatives", "treemech.kinematics.trajectory",
+    "treemech.topology.varied", "treemech.elements.splines", "treemech.kinematics.plan_slopes",
     "treemech.elements.spring", "treemech.elements.series", "treemech.elements.prescribed_pose",
 }  # fmt: skip
 

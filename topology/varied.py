@@ -16,6 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+_NUMBERS = (float, int, np.floating, np.integer)
+
+
+def _of_numbers(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operation of two Varied numbers, for plain ones as the second too."""
+
+    def apply(self: Varied, other: Any) -> Any:
+        if not isinstance(other, Varied):
+            if not isinstance(other, _NUMBERS):
+                return NotImplemented
+            other = Varied(float(other), 0.0)
+        return operation(self, other)
+
+    return apply
 
 
 class Varied:
@@ -83,72 +97,61 @@ class Varied:
     def __abs__(self) -> Varied:
         return self if self.value >= 0.0 else -self
 
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, Varied):
-            return Varied(self.value + other.value, self.slope + other.slope)
-        return Varied(self.value + other, self.slope) if _is_number(other) else NotImplemented
+    @_of_numbers
+    def __add__(self, other: Varied) -> Varied:
+        return Varied(self.value + other.value, self.slope + other.slope)
 
-    __radd__ = __add__
+    @_of_numbers
+    def __sub__(self, other: Varied) -> Varied:
+        return Varied(self.value - other.value, self.slope - other.slope)
 
-    def __sub__(self, other: Any) -> Any:
-        if isinstance(other, Varied):
-            return Varied(self.value - other.value, self.slope - other.slope)
-        return Varied(self.value - other, self.slope) if _is_number(other) else NotImplemented
+    @_of_numbers
+    def __mul__(self, other: Varied) -> Varied:
+        return Varied(self.value * other.value, self.slope * other.value + self.value * other.slope)
 
-    def __rsub__(self, other: Any) -> Any:
-        return Varied(other - self.value, -self.slope) if _is_number(other) else NotImplemented
+    @_of_numbers
+    def __truediv__(self, other: Varied) -> Varied:
+        quotient = self.value / other.value
+        return Varied(quotient, (self.slope - quotient * other.slope) / other.value)
 
-    def __mul__(self, other: Any) -> Any:
-        if isinstance(other, Varied):
-            return Varied(self.value * other.value, self.slope * other.value + self.value * other.slope)
-        return Varied(self.value * other, self.slope * other) if _is_number(other) else NotImplemented
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, Varied):
-            quotient = self.value / other.value
-            return Varied(quotient, (self.slope - quotient * other.slope) / other.value)
-        return Varied(self.value / other, self.slope / other) if _is_number(other) else NotImplemented
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return Varied(other, 0.0) / self if _is_number(other) else NotImplemented
-
-    def __pow__(self, other: Any) -> Any:
-        if not (isinstance(other, Varied) or _is_number(other)):
-            return NotImplemented
-        n = _value(other)
-        power = self.value**n
+    @_of_numbers
+    def __pow__(self, other: Varied) -> Varied:
+        x, n = self.value, other.value
+        power = x**n
         if isinstance(power, complex):
             raise ArithmeticError(f"{self!r} has no real power {n!r}.")
-        slope = n * self.value ** (n - 1) * self.slope if n != 0 else 0.0
-        if isinstance(other, Varied) and other.slope != 0.0:
-            slope += power * _log(self.value) * other.slope
+        slope = n * x ** (n - 1.0) * self.slope if n != 0.0 else 0.0
+        if other.slope != 0.0:
+            slope += power * _log(x) * other.slope
         return Varied(power, slope)
 
-    def __rpow__(self, other: Any) -> Any:
-        return Varied(other, 0.0) ** self if _is_number(other) else NotImplemented
+    @_of_numbers
+    def __rsub__(self, other: Varied) -> Any:
+        return other - self
+
+    @_of_numbers
+    def __rtruediv__(self, other: Varied) -> Any:
+        return other / self
+
+    @_of_numbers
+    def __rpow__(self, other: Varied) -> Any:
+        return other**self
+
+    __radd__, __rmul__ = __add__, __mul__
 
     # ------------------------------------------------------------ functions, as numpy calls them
     def conjugate(self) -> Varied:
         return self
 
-    def arctan2(self, other: Any) -> Varied:
-        x = varied(other)
-        angle = np.arctan2(self.value, x.value)
-        square = self.value * self.value + x.value * x.value
+    @_of_numbers
+    def arctan2(self, x: Varied) -> Varied:
+        angle, square = np.arctan2(self.value, x.value), self.value * self.value + x.value * x.value
         return Varied(float(angle), (self.slope * x.value - self.value * x.slope) / square)
 
-    def hypot(self, other: Any) -> Varied:
-        y = varied(other)
+    @_of_numbers
+    def hypot(self, y: Varied) -> Varied:
         size = float(np.hypot(self.value, y.value))
         return Varied(size, (self.value * self.slope + y.value * y.slope) / size)
-
-    def minimum(self, other: Any) -> Varied:
-        return self if self <= other else varied(other)
-
-    def maximum(self, other: Any) -> Varied:
-        return self if self >= other else varied(other)
 
 
 def _function(name: str, derivative: Callable[[float, float], float]) -> Callable[[Varied], Varied]:
@@ -180,10 +183,6 @@ for _name, _derivative in _DERIVATIVES.items():
     setattr(Varied, _name, _function(_name, _derivative))
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (float, int, np.floating, np.integer))
-
-
 def _value(x: Any) -> Any:
     return x.value if isinstance(x, Varied) else x
 
@@ -198,7 +197,7 @@ def varied(x: Any) -> Varied:
     """A number as one that could vary."""
     if isinstance(x, Varied):
         return x
-    if not _is_number(x):
+    if not isinstance(x, _NUMBERS):
         raise TypeError(f"{x!r} is no number.")
     return Varied(float(x), 0.0)
 

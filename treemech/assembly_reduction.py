@@ -10,6 +10,7 @@ from treemech.elements import Constraint, Hinge, Member, RelativeMotion, Series,
 from treemech.elements.series import frames, partials, rank_of, speeds_of
 from treemech.elements.series_rows import SeriesEnd
 from treemech.topology import ElementError, TopologyError
+from treemech.topology.parameter import plain
 
 from .composite import Place
 
@@ -55,7 +56,7 @@ def reduce_assembly(composite: "Composite", what: str) -> Reduction:
         a, b = (_series_end(stages, place) for place in part.places)
         rows.append((part.name, SeriesRows(part.element, series, a, b)))
         found.append((part, a, b))
-    freedoms, admissible = _freedoms(series, found, what)
+    freedoms, admissible = _freedoms(plain(series), plain(found), what)
     return Reduction(series, tuple(rows), series.rank, series.redundant, freedoms, admissible)
 
 

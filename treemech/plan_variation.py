@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from treemech.elements.cache import log
 from treemech.elements.element import Element
 from treemech.kinematics.layout import make_layout
-from treemech.kinematics.plan_slopes import PlanSlopes, confirmed_slopes, exact_slopes, numbers_of
+from treemech.kinematics.plan_slopes import PlanSlopes, carried_slopes, confirmed_slopes, numbers_of
 from treemech.topology.declared import Declaration, made_again, remade
 from treemech.topology.varied import Varied
 
@@ -41,12 +41,16 @@ def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
     inline = options.pop("inline", True)
     try:
         described = origin.system(checked=False, making=making).description(**options)
-        found = exact_slopes(make_layout(described, inline, numbers=object), layout)
+        found = carried_slopes(make_layout(described, inline, numbers=object), layout)
+        if found.exact and not refusals:
+            return found
     except Exception as error:
         refusals.append(f"{type(error).__name__}: {error}")
-    if found is not None and not refusals:
-        return found
-    log.info("the model by %r is differenced: %s", name, "; ".join(refusals))
+    log.info(
+        "the model by %r is differenced: %s",
+        name,
+        "; ".join(refusals) or "made of varying numbers it is another",
+    )
     return _differenced(mech, name, found)
 
 

@@ -26,6 +26,7 @@ from treemech.topology import (
 )
 from treemech.topology.body import as_rotation
 from treemech.topology.declared import mapped, remade
+from treemech.topology.parameter import plain
 
 from .composite import Composite
 from .journal import Journal, recorded
@@ -305,6 +306,7 @@ class System(Journal):
             raise ElementError(
                 f"controller {name!r}: {function!r} is not callable; wanted a function of t and measures."
             )
+        period = plain(period)  # of no concern to the Plan
         if not (np.isfinite(period) and period > 0.0):
             raise ElementError(f"controller {name!r}: period is {period}; wanted a positive time [s].")
         outputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
