@@ -273,12 +273,10 @@ def functions() -> Iterator[tuple[str, Any, Any]]:
 
 def element_parts() -> list[tuple[str, Any, str]]:
     """(exported name, element, part) of all there is to compile of the elements."""
-    from treemech.elements.entry import SLOPES, library_name, parts_of
+    from treemech.elements.entry import SLOPES, library_name
 
     built = builtin_elements()
-    return [
-        (library_name(type(e), part), e, part) for part in ("", SLOPES) for e in built if part in parts_of(e)
-    ]
+    return [(library_name(type(e), part), e, part) for part in ("", SLOPES) for e in built]
 
 
 def native(function: Any, signature: Any) -> tuple[str, str]:

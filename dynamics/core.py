@@ -161,7 +161,7 @@ class Core:
     def serve_slopes(self) -> None:
         """Elements on numbers with a derivative, for the derivatives of this core; once."""
         if self._slopes is None:
-            self._slopes = serve_slopes(self.layout)
+            self._slopes = serve_slopes(self.layout, self.work.parameter_pairs)
             if np.any(self.layout.chords.plan.chord[:, CHORD_SLOPES_COLUMN]):
                 address = native.address("chord_slopes")
                 for context in (self.chord_context, *((self.loops.context,) if self.loops else ())):

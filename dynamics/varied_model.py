@@ -52,7 +52,8 @@ class VariedModel:
         ]
         self.plan, self.work = plan, Work(*(pairs(np.zeros_like(x)) for x in core.work))
         self.work.body[0, [p.R, p.R + 4, p.R + 8], 0] = 1.0
-        self.work.parameters[:] = pairs(core.work.parameters, slopes.parameters)
+        addresses = core.work.parameter_pairs[:, 1]  # of slopes, in the records of elements made of others
+        self.work.parameters[:] = pairs(core.work.parameters, slopes.parameters + addresses)
         chords = layout.chords
         chord_plan = ChordPlan(
             chords.plan.chord.copy(), pairs(chords.plan.place, slopes.places), chords.plan.path

@@ -37,6 +37,11 @@ _P = types.CPointer(types.float64)
 SIGNATURE = types.int32(_P, _P, types.float64, _P, _P)
 # Plain functions that compiled methods use in another form
 REPLACED = {members.call_element: by_address.call_element, members.stack_array: differential.stack_array}
+SLOPED_REPLACED = {
+    members.call_element: by_address.call_element,
+    members.stack_array: differential.sloped_array,
+    members.address_at: njit(**JIT_OPTIONS)(lambda numbers, at: int(differential.lane(numbers[at], 0))),
+}
 
 
 @intrinsic
@@ -61,10 +66,11 @@ def pair(typing_context, pointer, k):
     return differential.SLOPED(pointer, types.intp), generate
 
 
-def with_helpers(function, seen):
+def with_helpers(function, seen, slopes=False):
     """njit of a plain function; plain functions it names are compiled along, so authors need no decorator."""
-    if function in REPLACED:
-        seen[function] = REPLACED[function]
+    replaced = SLOPED_REPLACED if slopes else REPLACED
+    if function in replaced:
+        seen[function] = replaced[function]
     if function in seen:
         return seen[function]
     if hasattr(function, "py_func"):
@@ -72,13 +78,13 @@ def with_helpers(function, seen):
         for name in names_in(function.py_func.__code__):  # its helpers decide about the cache too
             helper = function.py_func.__globals__.get(name)
             if hasattr(helper, "py_func") and helper.py_func not in seen:
-                with_helpers(helper, seen)
+                with_helpers(helper, seen, slopes)
         return function
     scope = dict(function.__globals__)
     for name in names_in(function.__code__):
         helper = scope.get(name)
         if inspect.isfunction(helper) and helper is not function:
-            scope[name] = with_helpers(helper, seen)
+            scope[name] = with_helpers(helper, seen, slopes)
     copy = type(function)(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
     )

@@ -614,14 +614,8 @@ def array_on(context, builder, array_type, data, shape, meminfo=None, parent=Non
     return array._getvalue()
 
 
-@intrinsic(prefer_literal=True)
-def stack_array(typingctx, kind, K, shape):
-    """Array of ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'`` numbers on the stack, zero filled; the shape is a constant.
-
-    It lives as long as the function that makes it: pass it down, never return it.
-    """
-    name = literal("kind", kind)
-    number = types.float64 if name == "float" else KINDS[name](literal("K", K))
+def on_stack(number, kind, K, shape):
+    """(signature, code) of an array of numbers on the stack, zero filled."""
     extents = [literal("shape", n) for n in (shape if isinstance(shape, types.BaseTuple) else (shape,))]
     array_type = types.Array(number, len(extents), "C")
 
@@ -632,6 +626,22 @@ def stack_array(typingctx, kind, K, shape):
         return array_on(context, builder, array_type, data, [INDEX(n) for n in extents])
 
     return array_type(kind, K, shape), generate
+
+
+@intrinsic(prefer_literal=True)
+def stack_array(typingctx, kind, K, shape):
+    """Array of ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'`` numbers on the stack, zero filled; the shape is a constant.
+
+    It lives as long as the function that makes it: pass it down, never return it.
+    """
+    name = literal("kind", kind)
+    return on_stack(types.float64 if name == "float" else KINDS[name](literal("K", K)), kind, K, shape)
+
+
+@intrinsic(prefer_literal=True)
+def sloped_array(typingctx, kind, K, shape):
+    """What `stack_array` is to plain numbers, for numbers with a slope: of 'float' an array of Dual(1)."""
+    return on_stack(SLOPED, kind, K, shape)
 
 
 @intrinsic(prefer_literal=True)

@@ -102,29 +102,32 @@ def make_entry(element: Element, part: str = "") -> Entry:
     return python_entry(element, part)
 
 
-def parts_of(element: Element) -> tuple[str, ...]:
-    """The forms it is compiled in; slopes are not for elements made of others."""
-    return ("",) if getattr(element, "sizes_at", ()) else ("", SLOPES)
-
-
 def make_slopes(element: Element) -> Entry | None:
     """The element on numbers with a derivative as an address; None if it has no such form."""
-    if SLOPES not in parts_of(element):
+    members = [make_slopes(member) for _, member in members_of(element)]
+    if None in members:
         return None
+    varied = all(entry.varied for entry in members if entry)
     address = library_address(element, SLOPES)
     if address is not None:
-        return Entry(address, "library", None)
+        return Entry(address, "library", None, varied)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") or make_entry(element).way == "python":
         return None
-    for part in (SLOPES, HELD):
+    for part in (SLOPES,) if members else (SLOPES, HELD):
         try:
             compiled = compile_entry(element, part)
         except Exception as error:  # numba raises many kinds
             what = "is differenced" if part == HELD else "is differenced by its parameters"
             log.info("%s %s: %s", element.kind, what, str(error).splitlines()[0])
             continue
-        return Entry(compiled.address, "numba", compiled, part == SLOPES)
+        return Entry(compiled.address, "numba", compiled, part == SLOPES and varied)
     return None
+
+
+def members_of(element: Any) -> list[tuple[int, Element]]:
+    """Of an element made of others these, each with the place of its address in the record of the whole."""
+    found: list[tuple[int, Element]] = element.members_at(0) if getattr(element, "sizes_at", ()) else []
+    return found
 
 
 def is_sloped(part: str) -> bool:
@@ -334,11 +337,12 @@ def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[.
 
 
 # ---------------------------------------------------------------- compiled by numba
-def _view(pointer: str, at: int, shape: tuple[int, ...], part: str) -> str:
+def _view(pointer: str, at: int | str, shape: Iterable[int | str], part: str) -> str:
     """Source of an array on the memory behind a pointer; of the slopes an array of pairs."""
+    extents = "".join(f"{n}, " for n in shape)
     if not is_sloped(part):
-        return f"carray(shift({pointer}, {at}), {shape})"
-    return f"as_dual(carray(shift({pointer}, {2 * at}), {(*shape, 2)}), 1)"
+        return f"carray(shift({pointer}, {at}), ({extents}))"
+    return f"as_dual(carray(shift({pointer}, 2 * ({at})), ({extents}2)), 1)"
 
 
 def entry_source(element: Element, part: str = "") -> str:
@@ -356,7 +360,7 @@ def entry_source(element: Element, part: str = "") -> str:
     if isinstance(element, Energetic):
         lines += _energetic_lines(element, part, items, jets)
     elif getattr(element, "sizes_at", ()):
-        lines += _assembled_lines(element)
+        lines += _assembled_lines(element, part)
     elif isinstance(element, Hinge):
         n, m = element.n_coordinates, element.n_speeds
         lines.append(f"q = {_view('a_', 0, (n,), part)}")
@@ -422,17 +426,18 @@ def _self_lines(
     return [*lines, f"{name} = Self({', '.join(items)})" if items else f"{name} = 0"], items, jets
 
 
-def _assembled_lines(element: Any) -> list[str]:
+def _assembled_lines(element: Any, part: str) -> list[str]:
     """The call of an element made of others: one compiled form, the sizes stand in its record."""
-    sizes = [f"int(par_[{at}])" for at in element.sizes_at]
-    call = "method(self, carray(a_, (8,)), carray(b_, (8,)), t, "
+    sizes = [f"int(par_[{2 * at if is_sloped(part) else at}])" for at in element.sizes_at]
+    call = f"method(self, {_view('a_', 0, (8,), part)}, {_view('b_', 0, (8,), part)}, t, "
     if isinstance(element, Hinge):
         views = [
-            f"carray(shift(out_, {start} + {one - start} * m), {'(m, 3)' if name.endswith('partials') else shape})"
+            _view("out_", f"{start} + {one - start} * m", ("m", 3) if name.endswith("partials") else shape, part)
             for (name, shape, start), (_, _, one) in zip(motion_layout(0), motion_layout(1), strict=True)
         ]
         return [f"m = {sizes[0]}", f"{call}Motion({', '.join(views)}))"]
-    views = [f"carray(shift(out_, {k} * n), (n,))" for k in range(3)] + ["carray(shift(out_, 3 * n), (n, k))"]
+    views = [_view("out_", f"{k} * n", ("n",), part) for k in range(3)]
+    views.append(_view("out_", "3 * n", ("n", "k"), part))
     return [f"n, k = {', '.join(sizes)}", f"{call}CouplingRows({', '.join(views)}))"]
 
 
@@ -464,8 +469,9 @@ def entry_globals(element: Element, part: str = "") -> tuple[dict[str, Any], set
     from . import compiling
 
     seen: dict[Callable[..., Any], Any] = {}
-    methods = {name: compiling.with_helpers(f, seen) for name, f in methods_of(element, part).items()}
-    return compiling.scope(element, methods, is_sloped(part), part == HELD), set(seen)
+    slopes, found = is_sloped(part), methods_of(element, part)
+    methods = {name: compiling.with_helpers(f, seen, slopes) for name, f in found.items()}
+    return compiling.scope(element, methods, slopes, part == HELD), set(seen)
 
 
 def compile_entry(element: Element, part: str = "") -> Any:

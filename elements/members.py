@@ -32,6 +32,11 @@ def call_element(
     return status
 
 
+def address_at(numbers: Floats, at: int) -> int:
+    """Address of a member; of its slopes where the numbers are pairs, whose second part it is there."""
+    return int(numbers[at])
+
+
 def stack_array(kind: str, K: int, shape: tuple[int, ...]) -> Floats:
     """Room for numbers as long as the function runs."""
     return np.zeros(shape)

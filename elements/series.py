@@ -21,7 +21,7 @@ from .ball_bryant import BallBryant
 from .element import record, structure
 from .free import Free
 from .hinge import Floats, Hinge, Motion, axis_base
-from .members import call_element, stack_array
+from .members import address_at, call_element, stack_array
 from .translation import Translation
 
 _RANK = 1e-8  # a partial counts if this part of it is independent of the others
@@ -217,6 +217,16 @@ class Series(Hinge):
         for k, entry, (at, hinge) in zip(rows, self._entries, self._places, strict=True):
             numbers[start + 2 + N_MEMBER * k + ADDRESS] = entry.address
             signals += [(start + at + place, signal) for place, signal in record(hinge)[1]]
+
+    def members_at(self, start: int) -> list[tuple[int, Hinge]]:
+        """The members, each with the place of its address, in a record in which that of the series begins at `start`."""
+        rows = [k for k, m in enumerate(self.reduced) if m.hinge is not None]
+        found = list[tuple[int, Hinge]]()
+        for k, (at, hinge) in zip(rows, self._places, strict=True):
+            found.append((start + 1 + 2 + N_MEMBER * k + ADDRESS, hinge))
+            if isinstance(hinge, Series):
+                found += hinge.members_at(start + 1 + at)
+        return found
 
     # ------------------------------------------------------------ contract
     def reference(self) -> Floats:
@@ -417,7 +427,7 @@ def follow(numbers, at, stages, q, u, t, frame):  # type: ignore[no-untyped-def]
         row = at + 2 + N_MEMBER * m
         carry(frame, turned(frame, R, three(numbers, row + OFFSET)), n)
         turn(frame, numbers, row + BEFORE)
-        address, nu = int(numbers[row + ADDRESS]), int(numbers[row + NU])
+        address, nu = address_at(numbers, row + ADDRESS), int(numbers[row + NU])
         if address == 0:
             continue
         for k in range(int(numbers[row + NQ])):

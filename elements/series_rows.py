@@ -9,9 +9,9 @@ from treemech.topology.errors import ElementError
 
 from .constraint import Constraint
 from .coupling import Coupling, CouplingRows
-from .element import record, structure
+from .element import Element, record, structure
 from .hinge import Floats
-from .members import call_element, stack_array
+from .members import address_at, call_element, stack_array
 from .series import (
     ALPHA,
     PARTIAL_V,
@@ -98,6 +98,10 @@ class SeriesRows(Coupling):
         start = 1 + int(self.numbers[RECORD])
         signals += [(start + at, signal) for at, signal in record(self.constraint)[1]]
 
+    def members_at(self, start: int) -> list[tuple[int, Element]]:
+        """The constraint and the hinges, each with the place of its address, in a record that begins at `start`."""
+        return [(start + 1 + ADDRESS, self.constraint), *self.series.members_at(start + SERIES)]
+
     def sample(self, rng: "np.random.Generator", t: float) -> Floats:
         return self.series.sample(rng)
 
@@ -126,7 +130,9 @@ class SeriesRows(Coupling):
         set_three(motion, 12, turned_back(a, R, v))
         set_three(motion, 15, turned_back(a, R, w))
         if (
-            call_element(int(numbers[ADDRESS]), motion, 0, s, 0, t, numbers, int(numbers[RECORD]), found, 0)
+            call_element(
+                address_at(numbers, ADDRESS), motion, 0, s, 0, t, numbers, int(numbers[RECORD]), found, 0
+            )
             != 1
         ):
             raise RuntimeError("a constraint of the assembly failed")

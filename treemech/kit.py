@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from treemech import elements
 from treemech.elements import Coupling, Element
 from treemech.elements.check import check
-from treemech.elements.entry import ROLES, SLOPES, make_slopes, parts_of
+from treemech.elements.entry import ROLES, make_slopes
 from treemech.topology import ElementError, TreemechError
 
 from .skeletons import SKELETONS, TEST_HEAD
@@ -133,13 +133,16 @@ def verdict(name: str, thing: Any) -> Verdict:
 
 def differentiated(element: Element) -> list[str]:
     """How derivatives of the element are found, in a line; none for what has none."""
-    if SLOPES not in parts_of(element) or getattr(element, "n_ends", 0) is None:
+    if getattr(element, "n_ends", 0) is None:
         return []
     if isinstance(element, Coupling) and element.n_arguments is None:
         return []
-    if make_slopes(element) is not None:
-        return ["  derivatives: exact, from the same source"]
-    return ["  derivatives: by differences; its methods work with floats only (docs/own-element.md, slopes)"]
+    slopes, why = make_slopes(element), "its methods work with floats only (docs/own-element.md, slopes)"
+    if slopes is None:
+        return [f"  derivatives: by differences; {why}"]
+    if not slopes.varied:
+        return [f"  derivatives: exact, but for those by its own parameters; {why}"]
+    return ["  derivatives: exact, from the same source"]
 
 
 def required(cls: type) -> list[str]:

@@ -11,24 +11,31 @@ from numpy.testing import assert_allclose
 
 from treemech.dynamics.build import builtin_elements
 from treemech.elements import (
+    Ball,
     Constraint,
     Coupling,
+    Distance,
     Energetic,
     Hinge,
     HingeStop,
     Load,
     Pid,
     PointOnSurface,
+    Revolute,
+    Screw,
     Signal,
     Spring,
     Tire,
+    Universal,
 )
 from treemech.elements.check import check
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.differences import differences
 from treemech.elements.element import parameters, record
-from treemech.elements.entry import C_ELEMENT, SLOPES, make_entry, make_slopes, parts_of
+from treemech.elements.entry import C_ELEMENT, make_entry, make_slopes, members_of
+from treemech.elements.series import AFTER, OFFSET, Series
+from treemech.elements.series_rows import SeriesEnd, SeriesRows
 from treemech.topology.errors import ElementError
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
@@ -180,6 +187,12 @@ CHOICES = {
     *(("PointOnSurface", "number"), ("Spring", "side"), ("TableSpring", "side")),
     *(("PrescribedPose", "axis"), ("PrescribedPose", "given")),
 }
+LONG = Series(Pose(), (0.1, 0.3, 0.2), Screw(0.2, axis=(1, 2, 0)), (0, 0.2, 0.1), Universal())
+END = SeriesEnd(2, np.array([0.1, 0.2, 0.3]), np.eye(3))
+ASSEMBLED = [
+    Series(Ball(), (0, 0.1, 0.5), Ball()), LONG, Series(LONG, (0.2, 0.1, 0), Revolute("y")),
+    SeriesRows(Distance(0.7), LONG, SeriesEnd(0, np.zeros(3), np.eye(3)), END),
+]  # fmt: skip
 SMOOTH = {  # in the places of samples that lie at a corner, or at infinity, of their numbers
     "HingeStop": HingeStop(-0.001, 0.001, stiffness=40.0, damping=0.1),
     "PointOnSurface": PointOnSurface("torus", 2.0, 0.5),
@@ -218,6 +231,12 @@ def numbers_of(element):
 
 def change_of(element, rng):
     """A random change of its record: of numbers, not of the shapes of arrays, nor of fields that stand for a choice."""
+    if isinstance(element, (Series, SeriesRows)):  # the places of the members, not how many there are of what
+        change = np.zeros(len(numbers_of(element)))
+        for place, member in members_of(element):
+            if isinstance(member, Hinge):
+                change[place + OFFSET : place + AFTER + 9] = 0.3 * rng.normal(size=AFTER + 9 - OFFSET)
+        return change
     change = []
     for p in parameters(element):
         size = 0.0 if (element.kind, p.name) in CHOICES else 1.0
@@ -254,6 +273,8 @@ def caller(element):
             np.zeros((size, 2)),
             [np.column_stack(np.broadcast_arrays(*x)).copy() for x in ((a, da), (b, db), (numbers, change))],
         )
+        for at, member in members_of(element):
+            pairs[2][at, 1] = make_slopes(member).address
         if isinstance(element, Hinge):
             room[[3, 7, 11], 0] = 1.0
         return call(slopes, *pairs, room)
@@ -263,9 +284,9 @@ def caller(element):
 
 def with_slopes():
     """Every built-in element that has slopes; a tire that has no stiffness to slide with is at a corner everywhere."""
-    kept = [e for e in builtin_elements() if SLOPES in parts_of(e) and not isinstance(e, (Tire, Signal))]
+    kept = [e for e in builtin_elements() if not isinstance(e, (Tire, Signal, SeriesRows))]
     tire = Tire(1.0, 1.0, damping=0.1, longitudinal=20.0, lateral=30.0, friction=0.9)
-    return [*kept, tire, *FOREIGN, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
+    return [*kept, tire, *FOREIGN, *ASSEMBLED, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
 
 
 @pytest.mark.parametrize("element", with_slopes(), ids=lambda e: e.kind)
