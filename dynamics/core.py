@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
 from treemech.kinematics.chord_plan import (
     CHORD_ELEMENT,
     CHORD_SLOPES,
-    FIRST_ENTRY,
     FIRST_Q,
     FIRST_ROW,
     N_ROWS,
@@ -369,16 +369,16 @@ class Core:
             own[:] = np.where(np.isnan(q), own, q)
         self.chord_work.pivot[:] = -1
 
-    def full_partials(self, entries: Floats) -> Floats:
-        """P (m, nu), public order of the speeds, from its entries one chord behind the other."""
+    @cached_property
+    def entry_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(row, speed in public order) of every entry of P, as they stand one chord behind the other."""
         layout, public = self.layout.chords, self.layout.plan.dof[:, PUBLIC]
-        P = np.zeros((len(layout.rows), self.nu))
+        rows, speeds = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for row in layout.plan.chord:
             path = layout.plan.path[row[PATH_START] : row[PATH_END], SPEED]
-            first, count, at = row[FIRST_ROW], row[N_ROWS], row[FIRST_ENTRY]
-            block = entries[at : at + len(path) * count].reshape(len(path), count)
-            P[first : first + count, public[path]] = block.T
-        return P
+            rows.append(np.tile(np.arange(row[FIRST_ROW], row[FIRST_ROW] + row[N_ROWS]), len(path)))
+            speeds.append(np.repeat(public[path], row[N_ROWS]))
+        return np.concatenate(rows), np.concatenate(speeds)
 
     def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
         """f, P, velocity residual P u + P0, and P ud + P00 of all chords, in the public order of the speeds."""
@@ -392,9 +392,11 @@ class Core:
             )
         if status != OK:
             self.fail(status, t, failure)
+        P, places = np.zeros((len(self.layout.chords.rows), self.nu)), self.entry_places
+        P[places] = work.partials[: len(places[0])]
         return Constraints(
             work.row[:, ROW_POSITION].copy(),
-            self.full_partials(work.partials),
+            P,
             work.row[:, ROW_VELOCITY].copy(),
             work.row[:, ROW_BIAS].copy(),
             tau,

@@ -32,66 +32,45 @@ def pairs(numbers: Floats, derivatives: Floats | float = 0.0) -> Floats:
     return np.stack(np.broadcast_arrays(numbers, derivatives), axis=-1)
 
 
+def paired(array: Any) -> Any:
+    """A copy of an array of a Plan or Work: numbers as pairs, integers as they are."""
+    return array.copy() if array.dtype == np.int64 else pairs(array)
+
+
 class VariedModel:
-    """One model along one direction, a `Direction` of parameter_derivatives."""
+    """One model along one direction: a `Direction` of parameter_derivatives."""
 
     def __init__(self, core: Core, slopes: PlanSlopes) -> None:
         core.serve_slopes()
-        self.core, layout = core, core.layout
-        self._kept = list[Entry]()  # slopes of signals
-        plan = Plan(*(x.copy() if x.dtype == np.int64 else pairs(x) for x in layout.plan))
+        self.core, layout, n = core, core.layout, core.nu
+        self.plan, self.work = Plan(*map(paired, layout.plan)), Work(*map(paired, core.work))
+        self.chord_plan = ChordPlan(*map(paired, layout.chords.plan))
+        self.chord_work = ChordWork(*map(paired, core.chord_work))
+        plan, chord = self.plan, self.chord_plan.chord
         plan.constants[..., 1], plan.gravity[..., 1] = slopes.constants, slopes.gravity
-        plan.end_points[..., 1] = slopes.end_points
-        plan.body[:, p.ADDRESS] = plan.body[:, p.SLOPES]
+        plan.end_points[..., 1], self.chord_plan.place[..., 1] = slopes.end_points, slopes.places
+        addresses = core.work.parameter_pairs[:, 1]  # of slopes, in the records of elements made of others
+        self.work.parameters[..., 1] = slopes.parameters + addresses
+        plan.body[:, p.ADDRESS], chord[:, c.ADDRESS] = plan.body[:, p.SLOPES], chord[:, c.SLOPES]
         plan.efforts[:, p.EFFORT_ADDRESS] = plan.efforts[:, p.EFFORT_SLOPES]
-        plan.efforts[:, p.REACTION] = -1  # they see what they saw last
-        changing = varying(layout, slopes)
+        plan.efforts[:, p.REACTION] = -1  # what depends on a reaction sees what it saw last
+        self._kept = list[Entry]()
         plan.signals[:, p.SIGNAL_ADDRESS] = [
-            self._slopes(signal) if changing[own].any() else 0
+            self._slopes(signal) if slopes.parameters[own].any() else 0
             for signal, own in zip(layout.signals, _signal_records(layout), strict=True)
         ]
-        self.plan, self.work = plan, Work(*(pairs(np.zeros_like(x)) for x in core.work))
-        self.work.body[0, [p.R, p.R + 4, p.R + 8], 0] = 1.0
-        addresses = core.work.parameter_pairs[:, 1]  # of slopes, in the records of elements made of others
-        self.work.parameters[:] = pairs(core.work.parameters, slopes.parameters + addresses)
-        chords = layout.chords
-        chord_plan = ChordPlan(
-            chords.plan.chord.copy(), pairs(chords.plan.place, slopes.places), chords.plan.path
-        )
-        chord_plan.chord[:, c.ADDRESS] = chord_plan.chord[:, c.SLOPES]
-        own = (pairs(np.zeros_like(x)) if x.dtype == np.float64 else x.copy() for x in core.chord_work)
-        self.chord_work = ChordWork(*own)
         self.context = make_context(plan, self.work, core.nq, core.nz, core.nx)
         self.chord_context = make_chord_context(
-            data(self.context), chords._replace(plan=chord_plan), self.chord_work
+            data(self.context), layout.chords._replace(plan=self.chord_plan), self.chord_work
         )
-        for place, name in (
-            (p.TABLE_HINGE, "varied_hinge"),
-            (p.APPLIED_LOADS, "varied_loads"),
-            (p.COMPOSITE, "varied_composite"),
+        for theirs, own, place, name in (
+            (core.context, self.context, p.TABLE_HINGE, "varied_hinge"),
+            (core.context, self.context, p.APPLIED_LOADS, "varied_loads"),
+            (core.context, self.context, p.COMPOSITE, "varied_composite"),
+            (core.chord_context, self.chord_context, c.CHORD_ELEMENT, "varied_chord"),
         ):
-            if core.context[place]:
-                self.context[place] = native.address(name)
-        if core.chord_context[c.CHORD_ELEMENT]:
-            self.chord_context[c.CHORD_ELEMENT] = native.address("varied_chord")
-        self._chord_plan, path = chord_plan, chord_plan.path[:, c.SPEED]
-        self._entry_row = np.concatenate(
-            [
-                np.tile(
-                    np.arange(x[c.FIRST_ROW], x[c.FIRST_ROW] + x[c.N_ROWS]), x[c.PATH_END] - x[c.PATH_START]
-                )
-                for x in chord_plan.chord
-            ]
-            or [np.zeros(0, dtype=np.int64)]
-        )
-        self._entry_speed = np.concatenate(
-            [
-                np.repeat(plan.dof[path[x[c.PATH_START] : x[c.PATH_END]], p.PUBLIC], x[c.N_ROWS])
-                for x in chord_plan.chord
-            ]
-            or [np.zeros(0, dtype=np.int64)]
-        )
-        n = core.nu
+            if theirs[place]:
+                own[place] = native.address(name)
         self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
         arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
         self._at = tuple(data(x) for x in arrays)
@@ -115,9 +94,10 @@ class VariedModel:
         row, prescribed = self.chord_work.row[..., 1], np.zeros((3, n))
         for given in self.plan.prescribed:
             prescribed[:, given[p.PRESCRIBED_U]] = self.work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
-        moved = self.chord_work.partials[: len(self._entry_row), 1] * multipliers[self._entry_row]
+        rows, speeds = core.entry_places
+        changed = self.chord_work.partials[: len(rows), 1] * multipliers[rows]
         return Equations(
-            self._tau[:, 1] - np.bincount(self._entry_speed, moved, n),
+            self._tau[:, 1] - np.bincount(speeds, changed, n),
             row[:, c.BIAS].copy(),
             self.work.zd[: core.nx, 1].copy(),
             row[:, c.POSITION] * ~core.layout.chords.nonholonomic,

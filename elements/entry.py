@@ -432,7 +432,9 @@ def _assembled_lines(element: Any, part: str) -> list[str]:
     call = f"method(self, {_view('a_', 0, (8,), part)}, {_view('b_', 0, (8,), part)}, t, "
     if isinstance(element, Hinge):
         views = [
-            _view("out_", f"{start} + {one - start} * m", ("m", 3) if name.endswith("partials") else shape, part)
+            _view(
+                "out_", f"{start} + {one - start} * m", ("m", 3) if name.endswith("partials") else shape, part
+            )
             for (name, shape, start), (_, _, one) in zip(motion_layout(0), motion_layout(1), strict=True)
         ]
         return [f"m = {sizes[0]}", f"{call}Motion({', '.join(views)}))"]

@@ -116,7 +116,9 @@ class Work(NamedTuple):
     soa: Floats  # (9, nu) w, v of each speed and the origin they refer to, one row per component
     record: Floats  # motion records of TABLE hinges
     parameters: Floats  # records of all elements; the slots of signals are rewritten for each t
-    parameter_pairs: Floats  # (., 2) the same with derivatives, zero, for slopes of elements (kinematics.slopes)
+    parameter_pairs: (
+        Floats  # (., 2) the same with derivatives, zero, for slopes of elements (kinematics.slopes)
+    )
     signal: Floats  # (nsig, 3) value, rate, acceleration
     q: Floats
     u: Floats
