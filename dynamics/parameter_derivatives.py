@@ -133,7 +133,8 @@ def equations_by_parameters(
         m, chords = len(core.layout.chords.rows), len(core.layout.chords.names)
         shapes = ((core.nu,), (m,), (core.nx,), (m,), (m,), (3, core.nu), (chords, 6))
         return Equations(*(np.zeros((*shape, 0)) for shape in shapes))
-    return Equations(*(np.stack(part, axis=-1) for part in zip(*each, strict=True)))
+    parts = (np.array(part) for part in zip(*each, strict=True))
+    return Equations(*(part.transpose(*range(1, part.ndim), 0) for part in parts))
 
 
 def weights(nodes: tuple[int, ...]) -> Floats:

@@ -6,7 +6,8 @@ their slopes. All that is computed starts from the state the core evaluated last
 be differentiated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from treemech.kinematics.status import OK
 
 from . import native
 from .core import Core, Floats, data
-from .parameter_derivatives import Equations, loads_of_chords
+from .parameter_derivatives import Direction, Equations, loads_of_chords
 
 
 def pairs(numbers: Floats, derivatives: Floats | float = 0.0) -> Floats:
@@ -38,10 +39,16 @@ def paired(array: Any) -> Any:
 
 
 class VariedModel:
-    """One model along one direction: a `Direction` of parameter_derivatives."""
+    """One model along one direction: a `Direction` of parameter_derivatives.
 
-    def __init__(self, core: Core, slopes: PlanSlopes) -> None:
+    `otherwise`: makes another one, for states at which a number has no derivative (a root at zero).
+    """
+
+    def __init__(
+        self, core: Core, slopes: PlanSlopes, otherwise: Callable[[], Direction] | None = None
+    ) -> None:
         core.serve_slopes()
+        self._otherwise = otherwise
         self.core, layout, n = core, core.layout, core.nu
         self.plan, self.work = Plan(*map(paired, layout.plan)), Work(*map(paired, core.work))
         self.chord_plan = ChordPlan(*map(paired, layout.chords.plan))
@@ -91,7 +98,10 @@ class VariedModel:
             status = native.entry("varied_equations")(t, *self._at)
         if status != OK:
             core.fail(status, t, failure)
-        row, prescribed = self.chord_work.row[..., 1], np.zeros((3, n))
+        row, x_rates = self.chord_work.row[..., 1], self.work.zd[: core.nx, 1]
+        if self._otherwise and not isfinite(self._tau[:, 1].sum() + row.sum() + x_rates.sum()):
+            return self._otherwise().equations(t, q, u, ud, multipliers, s)
+        prescribed = np.zeros((3, n))
         for given in self.plan.prescribed:
             prescribed[:, given[p.PRESCRIBED_U]] = self.work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
         rows, speeds = core.entry_places
@@ -99,7 +109,7 @@ class VariedModel:
         return Equations(
             self._tau[:, 1] - np.bincount(speeds, changed, n),
             row[:, c.BIAS].copy(),
-            self.work.zd[: core.nx, 1].copy(),
+            x_rates.copy(),
             row[:, c.POSITION] * ~core.layout.chords.nonholonomic,
             row[:, c.VELOCITY].copy(),
             prescribed,

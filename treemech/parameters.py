@@ -99,14 +99,19 @@ class Parametric:
         if self._directions is None:
             self._directions = {}
         for name in names:
-            if name not in self._directions:
-                slopes = self.plan_slopes([name])[0]
-                hinders = obstacle(mech.core.layout, slopes)
-                if hinders is None:
-                    self._directions[name] = VariedModel(mech.core, slopes)
-                else:
-                    log.info("the equations by %r are differenced: %s has no slopes", name, hinders)
-                    self._directions[name] = self.neighbours([name])[0].stencil
+            if name in self._directions:
+                continue
+
+            def differenced(name: str = name) -> "Direction":
+                return self.neighbours([name])[0].stencil
+
+            slopes = self.plan_slopes([name])[0]
+            hinders = obstacle(mech.core.layout, slopes)
+            if hinders is None:
+                self._directions[name] = VariedModel(mech.core, slopes, differenced)
+            else:
+                log.info("the equations by %r are differenced: %s has no slopes", name, hinders)
+                self._directions[name] = differenced()
         return [self._directions[name] for name in names]
 
     def neighbours(self, names: Iterable[str]) -> list[Neighbours]:
