@@ -9,6 +9,7 @@ import pytest
 import treemech as tm
 from treemech.dynamics.parameter_derivatives import sum_of, weights
 from treemech.kinematics import plan as p_
+from treemech.kinematics.layout import make_layout
 from treemech.kinematics.plan_slopes import numbers_of
 
 from ..parametric import VALUES, four_bar, spatial, tree
@@ -16,13 +17,14 @@ from ..parametric import VALUES, four_bar, spatial, tree
 NODES = (-4, -3, -2, -1, 1, 2, 3, 4)
 STEP = 2e-3  # of the value: eighth order leaves rounding, 1e-16 / STEP
 TIGHT = 1e-9  # of the largest slope in an array
+ADDRESS = 2.0**40  # numbers beyond are addresses of members, perhaps other ones in a neighbouring model
 
 
 def differences(mech, name, step=STEP):
     value = mech.parameters[name]
     step = step * (abs(value) or 1.0)
-    near = [mech.origin.build({name: value + k * step}, checked=False).core.layout for k in NODES]
-    arrays = [numbers_of(layout) for layout in near]
+    near = [mech.origin._replace(values={**mech.parameters, name: value + k * step}) for k in NODES]
+    arrays = [numbers_of(make_layout(origin.system(checked=False).description())) for origin in near]
     return {part: sum_of(weights(NODES) / step, tuple(a[part] for a in arrays)) for part in arrays[0]}
 
 
@@ -32,6 +34,8 @@ def compare(mech, name, exact=True, step=STEP):
     assert found.exact is exact
     for part, wanted in differences(mech, name, step).items():
         slope = getattr(found, part)
+        if part == "parameters":
+            wanted[np.abs(mech.core.layout.parameters) > ADDRESS] = 0.0
         assert slope.dtype == np.float64 and slope.shape == wanted.shape
         np.testing.assert_allclose(slope, wanted, rtol=0, atol=TIGHT * np.max(np.abs(wanted), initial=0.0))
     return found
