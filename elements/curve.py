@@ -64,7 +64,7 @@ class Curve(Hinge):
     n_coordinates = 1
 
     def __post_init__(self) -> None:
-        points = np.array(as_floats(self.points))
+        points = as_floats(self.points)
         if points.ndim != 2 or points.shape[1] != 3 or not np.all(np.isfinite(plain(points))):
             raise ElementError(f"Curve: points have shape {points.shape}; wanted (n, 3) finite numbers.")
         if self.degree not in (3, 5):
@@ -80,7 +80,7 @@ class Curve(Hinge):
             raise ElementError(f"Curve: point {int(np.argmin(steps))} and the next one coincide.")
         s = np.concatenate(([0.0], np.cumsum(steps)))
         if self.parameters is not None:
-            s = np.array(as_floats(self.parameters))
+            s = as_floats(self.parameters)
             if s.shape != (len(points),) or np.any(np.diff(s) <= 0.0):
                 raise ElementError(f"Curve: parameters must be {len(points)} increasing numbers.")
         breaks, table = tabulate(s, points, self.degree, bool(self.closed), self.normal)

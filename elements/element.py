@@ -42,7 +42,10 @@ class Element(metaclass=Declarable):
         return type(self).__name__
 
     def complete(self, numbers: Floats, signals: list[tuple[int, Any]]) -> None:
-        """Write into the own record what is known only now: an element made of others, their addresses and signals."""
+        """Write into the own record what is known only now: an element made of others, their addresses and signals.
+
+        A record of objects is for looking at (its numbers carry derivatives): not a number in place of an address.
+        """
 
 
 def structure(**options: Any) -> Any:

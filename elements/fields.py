@@ -40,7 +40,7 @@ def make_numbers(element: Any, *names: str) -> None:
 def as_numbers(given: Any, what: str, wanted: str, *shapes: tuple[int | None, ...]) -> Floats:
     """Finite numbers in an array of one of the shapes (None: any length); `wanted` describes them."""
     try:
-        numbers = np.array(as_floats(given))
+        numbers = as_floats(given)
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {given!r}: wanted {wanted}.") from None
     fits = any(

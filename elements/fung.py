@@ -151,7 +151,7 @@ class FungHistory(Energetic):
         refuse_unless_positive(self, "stiffness", "span")
         if not isinstance(self.samples, int) or self.samples < 2:
             raise ElementError(f"FungHistory.samples is {self.samples!r}: wanted an integer of at least 2.")
-        s, G = np.array(as_floats(self.times)), np.array(as_floats(self.relaxation))
+        s, G = as_floats(self.times), as_floats(self.relaxation)
         if s.ndim != 1 or s.shape != G.shape or len(s) < 2 or not np.all(np.diff(s) > 0.0) or s[0] != 0.0:
             raise ElementError(
                 "FungHistory: times and relaxation must be equally long, at least 2, times increasing from 0."

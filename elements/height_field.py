@@ -46,7 +46,7 @@ class PointOnHeightField(Constraint):
     n_holonomic = 1
 
     def __post_init__(self) -> None:
-        x, y, h = (np.array(as_floats(a)) for a in (self.x, self.y, self.heights))
+        x, y, h = (as_floats(a) for a in (self.x, self.y, self.heights))
         for name, knots in (("x", x), ("y", y)):
             if knots.ndim != 1 or len(knots) < 4 or not np.all(np.diff(knots) > 0.0):
                 raise ElementError(f"PointOnHeightField.{name}: wanted at least 4 increasing numbers.")

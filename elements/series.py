@@ -211,11 +211,12 @@ class Series(Hinge):
         """Addresses and signals of the members, in a record in which `self.numbers` begin at `start`."""
         from .entry import make_entry
 
-        if not self._entries:
+        if not self._entries and numbers.dtype != object:
             self._set("_entries", [make_entry(hinge) for _, hinge in self._places])
+        addresses = [entry.address for entry in self._entries] or [np.nan] * len(self._places)
         rows = [k for k, m in enumerate(self.reduced) if m.hinge is not None]
-        for k, entry, (at, hinge) in zip(rows, self._entries, self._places, strict=True):
-            numbers[start + 2 + N_MEMBER * k + ADDRESS] = entry.address
+        for k, address, (at, hinge) in zip(rows, addresses, self._places, strict=True):
+            numbers[start + 2 + N_MEMBER * k + ADDRESS] = address
             signals += [(start + at + place, signal) for place, signal in record(hinge)[1]]
 
     def members_at(self, start: int) -> list[tuple[int, Hinge]]:

@@ -92,9 +92,12 @@ class SeriesRows(Coupling):
         from .entry import make_entry
 
         self.series.complete_at(numbers, 1 + SERIES, signals)
-        entry = make_entry(self.constraint)
-        object.__setattr__(self, "_entry", entry)
-        numbers[1 + ADDRESS] = entry.address
+        if numbers.dtype == object:
+            numbers[1 + ADDRESS] = np.nan
+        else:
+            entry = make_entry(self.constraint)
+            object.__setattr__(self, "_entry", entry)
+            numbers[1 + ADDRESS] = entry.address
         start = 1 + int(self.numbers[RECORD])
         signals += [(start + at, signal) for at, signal in record(self.constraint)[1]]
 

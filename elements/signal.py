@@ -131,7 +131,7 @@ class Spline(Signal):
     periodic: float = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        t, y = np.array(as_floats(self.times)), np.array(as_floats(self.values))
+        t, y = as_floats(self.times), as_floats(self.values)
         if t.ndim != 1 or t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0.0):
             raise ElementError("Spline: times and values must be equally long, at least 2, times increasing.")
         if not (np.all(np.isfinite(plain(t))) and np.all(np.isfinite(plain(y)))):

@@ -35,20 +35,19 @@ def cubic_coefficients(x: Floats, y: Floats, ends: str = "not-a-knot") -> Floats
             A[n - 1, k] += factor / h[piece]
         b[n - 1] = 6.0 * (m[0] / h[0] + m[-1] / h[-1])
     else:
-        for end, next_, step in ((0, 1, 1), (n - 1, n - 2, -1)):
-            h0, m0 = h[0 if end == 0 else -1], m[0 if end == 0 else -1]
+        inner = min(1, n - 2)
+        for end, next_, k0, k1 in ((0, 1, 0, inner), (n - 1, n - 2, -1, -1 - inner)):
             A[end, end] = 1.0
             if ends == "natural":
-                A[end, next_], b[end] = 0.5, 1.5 * m0
-            elif ends == "not-a-knot" and n == 2:
-                b[end] = m0
-            elif ends == "not-a-knot" and n == 3:
-                A[end, next_], b[end] = 1.0, 2.0 * m0
-            elif ends == "not-a-knot":
-                h1, m1 = h[step if end == 0 else -2], m[step if end == 0 else -2]
-                d = h0 + h1
-                A[end, end], A[end, next_] = h1, d
-                b[end] = ((h0 + 2.0 * d) * h1 * m0 + h0 * h0 * m1) / d
+                A[end, next_], b[end] = 0.5, 1.5 * m[k0]
+            elif ends == "not-a-knot" and n == 2:  # a line
+                b[end] = m[k0]
+            elif ends == "not-a-knot" and n == 3:  # a parabola
+                A[end, next_], b[end] = 1.0, 2.0 * m[k0]
+            elif ends == "not-a-knot":  # the third derivative does not jump
+                d = h[k0] + h[k1]
+                A[end, end], A[end, next_] = h[k1], d
+                b[end] = ((h[k0] + 2.0 * d) * h[k1] * m[k0] + h[k0] * h[k0] * m[k1]) / d
     return hermite_coefficients(x, y, solved(A, b).reshape(y.shape))
 
 
@@ -88,7 +87,7 @@ def hermite_coefficients(x: Floats, y: Floats, s: Any) -> Floats:
     h = np.diff(x).reshape(-1, *[1] * (y.ndim - 1))
     m = np.diff(y, axis=0) / h
     t = (s[:-1] + s[1:] - 2.0 * m) / h
-    return np.stack((t / h, (m - s[:-1]) / h - t, s[:-1] + 0.0 * m, y[:-1] + 0.0 * m))
+    return np.stack((t / h, (m - s[:-1]) / h - t, s[:-1], y[:-1]))
 
 
 def end_slope(x: Floats, c: Floats) -> float:

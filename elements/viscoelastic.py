@@ -106,7 +106,7 @@ def make_branches(element: Any, weights: str, times: str) -> None:
     for name in (weights, times):
         given = getattr(element, name)
         try:
-            numbers: Floats = np.array(as_floats(given))
+            numbers: Floats = as_floats(given)
         except (TypeError, ValueError):
             raise ElementError(f"{kind}.{name} is {given!r}: wanted numbers, one for each branch.") from None
         if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(plain(numbers))):

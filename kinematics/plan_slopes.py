@@ -11,6 +11,7 @@ from .layout import Layout
 from .plan import Floats
 
 AGREES = 1e-6  # part of a number to which two ways to it agree that are both right
+HUGE = 1e12  # addresses, and limits that are none, say nothing about the size of the others
 
 
 class PlanSlopes(NamedTuple):
@@ -42,7 +43,10 @@ def carried_slopes(varied: Layout, layout: Layout) -> PlanSlopes:
         b, found[name] = own[name], slopes(a)
         if a.shape != b.shape:
             raise ValueError(f"with a varying parameter there are other {name}")
-        exact &= np.allclose(values(a), b, rtol=AGREES, atol=1e-9 * _size(b))
+        known = np.array([not (isinstance(x, float) and np.isnan(x)) for x in a.flat], dtype=bool)
+        numbers, wanted = values(a).ravel()[known], b.ravel()[known]  # all but addresses
+        size = np.max(np.abs(wanted), where=np.abs(wanted) < HUGE, initial=0.0)
+        exact &= np.allclose(numbers, wanted, rtol=AGREES, atol=1e-9 * float(size))
         exact &= bool(np.all(np.isfinite(found[name])))
     return PlanSlopes(**found, exact=exact)
 
@@ -54,8 +58,3 @@ def confirmed_slopes(carried: PlanSlopes | None, differences: Mapping[str, Float
         c = d if carried is None else getattr(carried, name)
         found[name] = np.where(np.abs(c - d) <= AGREES * np.abs(d), c, d)
     return PlanSlopes(**found, exact=False)
-
-
-def _size(numbers: Floats) -> float:
-    """The largest of them, addresses not counted."""
-    return float(np.max(np.abs(numbers), where=np.abs(numbers) < 1e12, initial=0.0))

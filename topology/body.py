@@ -294,7 +294,7 @@ def _as_floats(value: object, what: str, wanted: str) -> NDArray[np.float64]:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiubO":  # text and complex numbers would be converted somehow
             raise TypeError
-        array = np.array(as_floats(raw))
+        array = as_floats(raw)
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {_shown(value)}; wanted {wanted}.") from None
     if not np.isfinite(plain(array)).all():

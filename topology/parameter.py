@@ -208,14 +208,19 @@ def as_value(name: str, value: Any) -> float:
 
 def as_float(value: Any) -> float:
     """float(value); a number that carries its derivative (`varied.Varied`) as it is."""
-    number: float = value if getattr(value, "is_varied", False) else float(value)
-    return number
+    try:
+        return float(value)
+    except TypeError:
+        if not getattr(value, "is_varied", False):
+            raise
+        number: float = value
+        return number
 
 
 def as_floats(numbers: Any) -> NDArray[np.float64]:
-    """An array of floats; of objects, all of them Varied, if one of them is."""
+    """A new array of floats; of objects, all of them Varied, if one of them is."""
     try:
-        return np.asarray(numbers, dtype=np.float64)
+        return np.array(numbers, dtype=np.float64)
     except TypeError:
         from .varied import varied_array
 
