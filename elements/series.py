@@ -332,6 +332,11 @@ def aligned(members: list[Member]) -> list[Member]:
         n = speeds_of(m)
         block = null[:, start : start + n]
         if type(m.hinge) is BallBryant and len(null) == 1 and np.linalg.norm(block) > 1e-6:
+            size = np.abs(block[0])
+            if (
+                block[0, np.argmax(size > 0.5 * size.max())] < 0.0
+            ):  # either sign solves Y n = 0: always the same one
+                null, block = -null, -block
             spin = block[0] if still is members else carried(members, Y, null[0])[start : start + n]
             return [*members[:k], m._replace(base=axis_base(spin, "spin")), *members[k + 1 :]]
         start += n
