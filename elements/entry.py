@@ -349,7 +349,7 @@ def entry_source(element: Element, part: str = "") -> str:
     """Source of the C function around the author's method."""
     role, names = role_of(element), "/".join(methods_of(element, part))
     jet = names not in ("evaluate", "value") and role != "energetic"
-    lines, items, jets = _self_lines(element, "self", "plain" if part == HELD else part, jet)
+    lines, items, jets = _self_lines(element, "self", {SLOPES: SLOPES, HELD: "plain"}.get(part, ""), jet)
     if is_sloped(part) and isinstance(element, Energetic) and "evaluate" not in methods_of(element, part):
         more, _, _ = _self_lines(element, "plain", "plain", False)
         lines += [*more, "both = Both(self, plain)"]
@@ -390,18 +390,18 @@ def entry_source(element: Element, part: str = "") -> str:
 
 
 def _self_lines(
-    element: Element, name: str, part: str, jet: bool
+    element: Element, name: str, form: str, jet: bool
 ) -> tuple[list[str], list[str], dict[int, str]]:
     """Source of the author's `self` from the record: lines, items, and those that are jets where a jet is wanted.
 
-    part "": plain numbers in a plain record; SLOPES: pairs; "plain": the numbers alone out of pairs.
+    form "": plain numbers in a plain record; SLOPES: pairs; "plain": the numbers alone out of pairs.
     """
-    one = {"": "par_[{}]", SLOPES: "pair(par_, {})", "plain": "par_[2 * ({})]"}[part]
+    one = {"": "par_[{}]", SLOPES: "pair(par_, {})", "plain": "par_[2 * ({})]"}[form]
     size, view = {
         "": ("par_[{}]", "carray(shift(par_, {at}), {shape})"),
         SLOPES: ("par_[2 * ({})]", "as_dual(carray(shift(par_, 2 * ({at})), {shape} + (2,)), 1)"),
         "plain": ("par_[2 * ({})]", "carray(shift(par_, 2 * ({at})), {shape} + (2,))[..., 0]"),
-    }[part]
+    }[form]
     lines, items, jets, start, arrays = list[str](), list[str](), dict[int, str](), 0, list[int]()
     for p in parameters(element):
         if p.kind == "scalar":
