@@ -1,7 +1,10 @@
 """Signals: given functions of time, with their rate and acceleration (inputs, motions, moving scalars)."""
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import cos, floor, sin
+from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -194,8 +197,7 @@ class Function(Signal):
     break_times: tuple[float, ...] = structure(default=())
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ElementError(f"Function: {self.function!r} is not callable; wanted a function of t.")
+        object.__setattr__(self, "function", _function_of_time(self.function, "Function"))
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -205,12 +207,32 @@ class Function(Signal):
         return float(self.function(t))
 
 
+def _function_of_time(given: Any, what: str) -> Callable[[float], float]:
+    """A function that can be compiled, of one argument; refuse another."""
+    if isinstance(given, (np.ufunc, BuiltinFunctionType)):  # np.sin, math.exp
+        return lambda t: given(t)  # type: ignore[no-any-return]
+    plain = getattr(given, "py_func", given)
+    if not inspect.isfunction(plain):
+        raise ElementError(
+            f"{what} is {given!r}; wanted a function of t, def or lambda, that numba can compile. What objects compute goes into "
+            "a table: tm.Spline(times, values)."
+        )
+    own = inspect.signature(plain).parameters.values()
+    needed = [p.name for p in own if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    if len(needed) > 1 or not own:
+        raise ElementError(
+            f"{what} is a function of {', '.join(needed) or 'nothing'} ({plain.__name__}); wanted one of t alone."
+        )
+    function: Callable[[float], float] = given
+    return function
+
+
 def as_signal(value: Any, what: str) -> Signal:
     """A signal as it is, a number as a Constant, a callable as a Function."""
     if isinstance(value, Signal):
         return value
     if callable(value):
-        return Function(value)
+        return Function(_function_of_time(value, what))
     try:
         number = float(value)
     except (TypeError, ValueError):
