@@ -17,6 +17,7 @@ from treemech.kinematics.assembly import close_positions, quoted
 from treemech.kinematics.status import ELEMENT_FAILURES
 from treemech.topology import ElementError, SingularError, TreemechError
 
+from .contacts import open_contacts
 from .control import Sampling, described
 from .progress import ProgressBar
 from .run import Results, Run
@@ -162,7 +163,7 @@ class Simulation:
             mech.core.loops.release(())
             if not (isinstance(state, State) and state.cut):  # else they stand where the state has them
                 mech.core.reset_chords()
-            open_ = _open(mech, t0, q[0], u[0])
+            open_ = open_contacts(mech, t0, q[0], u[0])
             mech.core.loops.release(open_)
             check_start(mech, t0, q[0], u[0])
         if not _positive(rtol) or rtol >= 1.0:
@@ -215,6 +216,8 @@ class Simulation:
             if bar is not None:
                 bar.close()
         released = _released(open_, result.switched)
+        if mech.core.loops is not None:
+            mech.core.loops.release(())
 
         def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
             return mech._results(t, q, u, cut, z, released)
@@ -336,19 +339,6 @@ def _tolerance(given: Any, what: str) -> Floats:
     if not np.all(numbers >= 0.0):
         raise TreemechError(f"{what} is {given!r}; wanted numbers that are not negative.")
     return numbers
-
-
-def _open(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
-    """Unilateral constraints that do not hold at the start: their gap is open, or opens."""
-    loops = mech.core.loops
-    if loops is None or not len(loops.plan.unilateral):
-        return ()
-    now = mech.core.constraints(t, q, u)
-    gaps = [
-        (first, now.residual[first], now.velocity[first]) for first in loops.plan.unilateral[::2].tolist()
-    ]
-    rows = mech.core.layout.chords.rows
-    return tuple(rows[k][0] for k, gap, rate in gaps if gap > 1e-6 or (gap > -1e-6 and rate > 1e-6))
 
 
 def _released(at_start: tuple[str, ...], switched: Sequence[Switch]) -> Released:
