@@ -15,7 +15,7 @@ from treemech.topology import TreemechError
 
 from .atomic import atomic, with_suffix
 from .events import EventPoints
-from .measures import Measure
+from .measures import Measure, all_measures
 from .model_info import ModelInfo
 from .run import Results, Run
 
@@ -32,7 +32,7 @@ def save_run(run: Run, path: str | Path) -> Path:
         return save_netcdf(run, Path(path))
     target = with_suffix(path, ".npz")
     results = run._results()
-    measures = np.array([run.measure(name) for name in run._measures]).reshape(-1, len(run.t))
+    measures = all_measures(run)
     header = json.dumps(
         {
             "schema": _SCHEMA,
@@ -43,7 +43,7 @@ def save_run(run: Run, path: str | Path) -> Path:
             "statistics": run.statistics,
             "singular": run.singular,
             "switched": run.switched,
-            "measures": list(run._measures),
+            "measures": list(measures),
             "events": [points.as_dict() for points in run.events],
         }
     )
@@ -53,7 +53,7 @@ def save_run(run: Run, path: str | Path) -> Path:
         "u": run.u,
         "z": run.z,
         "audit": run._audit,
-        "measures": measures,
+        "measures": np.array([*measures.values()]).reshape(-1, len(run.t)),
     } | results._asdict()
     with atomic(target) as stream:
         np.savez_compressed(stream, header=np.array(header), **arrays)

@@ -29,7 +29,7 @@ from treemech.topology.declared import mapped, remade
 
 from .composite import Composite
 from .journal import Journal, recorded
-from .measures import Measure, as_measure, check_owner
+from .measures import Measure, as_measure, check_measures
 from .mechanism import Mechanism
 from .parameters import Origin
 from .wiring import Controller, ElementHandle, Wiring
@@ -385,8 +385,7 @@ class System(Journal):
         )
         mech = Mechanism(self.name, tree, coordinates, layout, prescriptions, self.wiring)
         mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
-        for measure in self.wiring.measures.values():
-            check_owner(mech.info, measure)
+        check_measures(mech)
         return mech
 
     # ------------------------------------------------------------ files

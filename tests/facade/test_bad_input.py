@@ -291,11 +291,38 @@ def test_a_measure_that_is_not_one_number_for_every_time(system, what):
         run.measure("odd")
 
 
-def test_a_measure_of_what_is_no_number(system):
-    system.measure("label", "shoulder.name")
+@pytest.mark.parametrize(
+    "what, said",
+    [
+        ("shoulder.name", "'shoulder.name' is no number"),
+        ("shoulder.angle", "'shoulder' has no 'angle'"),
+        ("lower.position", r"add its place, lower.position\[0\]"),
+        ("lower.position[3]", r"there is no place \[3\]"),
+    ],
+)
+def test_a_measure_of_what_is_no_number_is_refused_by_build(system, what, said):
+    system.measure("odd", what)
+    with refused(tm.ElementError, "measure 'odd'", said):
+        system.build()
+
+
+def test_a_run_is_kept_whatever_becomes_of_a_measure(system, tmp_path):
+    system.measure("high", "lower.position[2]")
+    system.measure("odd", lambda run: 1 / 0)
     run = system.build().simulate((0, 0.1))
-    with refused(tm.ElementError, "measure 'label'", "'shoulder.name' is no number"):
-        run.measure("label")
+    with pytest.warns(UserWarning, match="measure 'odd' is left out: ZeroDivisionError"):
+        again = tm.read(run.save(tmp_path / "run"))
+    assert np.array_equal(again.q, run.q) and np.array_equal(again.measure("high"), run.measure("high"))
+
+
+def test_the_one_state_of_an_element_needs_no_place():
+    system = tm.System("motor")
+    wheel = system.body("wheel", mass=1.0, inertia=(1, 1, 1))
+    system.connect("axle", tm.Revolute("z"), system.ground, wheel)
+    system.connect("motor", tm.ElectricMotor(), "axle", inputs={"voltage": 1.0})
+    system.measure("current", "motor.x")
+    run = system.build().simulate((0, 0.1))
+    assert np.array_equal(run.measure("current"), run.element("motor").x[:, 0])
 
 
 def test_a_body_by_its_right_name(system):
