@@ -38,7 +38,7 @@ from treemech.topology import (
 from treemech.topology.body import as_pose
 
 from .analyses import Analyses
-from .assembly import Assembly, cut_numbers, split
+from .assembly import Assembly, cut_numbers, not_cut, split
 from .contacts import contacts, hinting, open_contacts, refuse_passed, without
 from .element_motion import stored_energy
 from .element_states import element_states, settle_states
@@ -241,6 +241,17 @@ class Mechanism(Simulation, Analyses):
 
         Unilateral constraints touch, but for those named in `open`, which are not to be passed through.
         """
+        for what, given in (
+            ("fix", fix),
+            ("guess", guess),
+            ("poses", poses),
+            ("rates", rates),
+            ("states", states),
+        ):
+            if given is not None and not isinstance(given, Mapping):
+                raise ElementError(
+                    f"assemble: {what} is {given!r}; wanted what is given by name, {{'A': ...}}."
+                )
         search = Assembly(self, float(t), fix, rates, guess, weights, rate_weights)
         q, near = split(self, guess)
         if poses:
@@ -376,6 +387,8 @@ class Mechanism(Simulation, Analyses):
         return np.array([float(t)]), q[None], u[None]
 
     def _loads(self, loads: Any) -> Floats | None:
+        if isinstance(loads, Mapping):
+            not_cut(self, loads)
         return None if loads is None else fill(self.lagrange, np.zeros(self.nu), loads, "u")
 
     # ------------------------------------------------------------ dynamics

@@ -42,4 +42,7 @@ def settle(mech: "Mechanism", state: State) -> State:
         if kinetic[k] <= _REST * largest or largest == 0.0:
             return here
         span = 4.0 * float(run.t[k] - t)
-    raise ConvergenceError(f"settling: {mech.name!r} still moves after it was stopped {_FALLS} times.")
+    raise ConvergenceError(
+        f"settling: {mech.name!r} still moves after it was stopped {_FALLS} times. It has to come to rest within one fall: with "
+        "loads or inputs that change with time it does not; method='energy' has them as they are at the state's time."
+    )

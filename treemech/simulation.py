@@ -17,6 +17,7 @@ from treemech.kinematics.assembly import close_positions, quoted
 from treemech.kinematics.status import ELEMENT_FAILURES
 from treemech.topology import ElementError, SingularError, TreemechError
 
+from .assembly import not_cut
 from .contacts import open_contacts
 from .control import Sampling, described
 from .progress import ProgressBar
@@ -316,11 +317,17 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
                 first = mech.nq + mech.nu + element.state
                 values[first : first + element.sizes[2]] = value
                 continue
+            not_cut(mech, [name])
             c = find(mech.lagrange, name)
-            if which in ("", "q"):
-                values[c.q_slice] = value
-            if which in ("", "u"):
-                values[mech.nq + c.u : mech.nq + c.u + c.hinge.n_speeds] = value
+            try:
+                if which in ("", "q"):
+                    values[c.q_slice] = value
+                if which in ("", "u"):
+                    values[mech.nq + c.u : mech.nq + c.u + c.hinge.n_speeds] = value
+            except ValueError:
+                raise TreemechError(
+                    f"atol of {key!r} is {given!r}; wanted one number, or one for each of the hinge's."
+                ) from None
     else:
         given = _tolerance(atol, "atol")
         if given.ndim and given.shape != values.shape:

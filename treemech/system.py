@@ -305,8 +305,8 @@ class System(Journal):
             raise ElementError(
                 f"controller {name!r}: {function!r} is not callable; wanted a function of t and measures."
             )
-        if not (np.isfinite(period) and period > 0.0):
-            raise ElementError(f"controller {name!r}: period is {period}; wanted a positive time [s].")
+        if not (isinstance(period, (int, float, np.number)) and np.isfinite(period) and period > 0.0):
+            raise ElementError(f"controller {name!r}: period is {period!r}; wanted a positive time [s].")
         outputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
         for output in outputs:
             if output in self.wiring.inputs or output in self.wiring.held():
