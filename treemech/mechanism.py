@@ -313,7 +313,7 @@ class Mechanism(Simulation, Analyses):
 
         def evaluate(q: Floats, u: Floats) -> Constraints:
             with self.core.unloaded():
-                now = self.constraints(State(t, q, u))
+                now = self.core.constraints(t, q, u)
             return now._replace(residual=now.residual * holonomic, partials=now.partials * holonomic[:, None])
 
         return evaluate

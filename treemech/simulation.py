@@ -291,9 +291,11 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
 
 def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
     """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
-    loops = mech.core.loops
+    loops, core = mech.core.loops, mech.core
     if loops is not None and loops.choose(t, q, u) < loops.n_kept:
-        found = mech.mobility(State(t, q, u))
+        cut, z = core.chord_work.q.copy(), core.work.z.copy()
+        found = mech.mobility(State(t, q, u))  # which looks elsewhere too
+        core.chord_work.q[:], core.work.z[:] = cut, z
         if found.singular:
             raise SingularError(
                 f"the start at t = {t:.6g} s is a singular position: it can be left on more than one branch, by "
