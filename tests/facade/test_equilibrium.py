@@ -352,3 +352,18 @@ def test_a_slender_beam_of_free_bodies_sags(bending, method):
     turns = [2 * np.arctan2(q[5], q[3]) for q in (found.state[f"place {k}"][0] for k in range(n))]
     assert np.all(np.diff(turns) > 0.0)
     assert still.element("beam 0").moment[0, 0, 1] == pytest.approx(arms, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["Newton", "energy"])
+@pytest.mark.parametrize("seed", [7, 9, 15, 18, 23, 24])
+def test_a_position_in_which_a_hinge_loses_a_direction_is_no_equilibrium(seed, method):
+    """Bryant angles at a right angle: the moment about the lost axis does no work on any of them."""
+    rng, system = np.random.default_rng(seed), tm.System("hung")
+    body = system.body("body", 1.0, (0.2, 0.3, 0.4), com=(0.1, 0.2, -0.1))
+    system.connect("joint", tm.BallBryant(), system.ground, body)
+    for k in range(2):
+        ends = system.ground.at(rng.normal(size=3)), body.at(0.5 * rng.normal(size=3))
+        system.connect(f"spring {k}", tm.Spring(60.0, length=0.3), *ends)
+    mech = system.build()
+    found = mech.equilibrium(mech.state(q={"joint": rng.uniform(-0.5, 0.5, 3)}), method=method)
+    assert np.abs(mech.forward_dynamics(found.state).ud).max() < 1e-6
