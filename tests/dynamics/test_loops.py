@@ -260,3 +260,15 @@ def test_a_chord_that_restricts_nothing_leaves_the_motion_of_the_tree():
         assert mech.mobility(mech.assemble()).dof == 3
     np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-8)
     np.testing.assert_allclose(runs[0].connection("plane").force, 0.0, atol=1e-12)
+
+
+def test_room_for_the_choice_of_speeds_is_there_without_rows_to_choose_by():
+    """A plane constraint on a body that moves in that plane: its only row vanishes everywhere."""
+    system = tm.System("plane", gravity=(0, -9.81, 0))
+    body = system.body("body", 1.0, (0.2, 0.3, 0.4), com=(0.3, 0, 0))
+    system.connect("A", tm.Planar("z"), system.ground, body)
+    system.connect("C", tm.InPlane(), system.ground, body.at((0.1, 0.2, 0)))
+    mech = system.build()
+    work = mech.core.loops.work
+    assert mech.core.loops.n_kept == 0 and len(work.room_rows) >= len(work.masked) * mech.nu
+    assert mech.simulate((0, 1), mech.state(), stabilisation="partitioning").success
