@@ -154,7 +154,7 @@ class Core:
         # whether an element writes something down after every step
         self.remembers = bool(np.any(layout.plan.efforts[:, REMEMBER]))
         self.left_out: NDArray[np.bool_] | None = None  # rows that do not count now
-        self.loops: Loops | None = Loops(self) if layout.chords.rows else None
+        self.loops: Loops | None = Loops(self) if len(layout.chords.plan.chord) else None
         self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
         self.components: Any = None  # its independent parts (column_groups), once an integrator asks for them
         self._slopes: list[Entry] | None = None

@@ -63,7 +63,7 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
     free = free_speeds(core)
     if core.nu > _MOST_SPEEDS:
         return found
-    if core.loops is None:
+    if core.loops is None or not core.loops.n_kept:
         names = [name for name, own in zip(core.coordinates.u_names, free, strict=True) if own]
         A = core.mass_matrix(t, q)[np.ix_(free, free)]
         size = 1.0 / np.sqrt(np.maximum(np.diag(A), usual_inertia(core, t)[free]))

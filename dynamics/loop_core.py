@@ -174,7 +174,7 @@ class Loops:
         """
         core, n = self.core, len(t)
         if not core.nu:
-            first = core.layout.chords.rows[0][0]
+            first = core.tree.chords[0].name
             raise TreemechError(
                 f"nothing can move, and {first!r} closes a chain of rigid hinges: their loads are not decided. Leave it out."
             )

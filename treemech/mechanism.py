@@ -424,7 +424,7 @@ class Mechanism(Simulation, Analyses):
         sum of squares, times `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations
         given by name are completed by those that follow from the chains; prescribed ones follow their signals.
         """
-        if self.core.loops is not None:
+        if self.core.layout.chords.rows:
             from .drives import drives
 
             return drives(self, state, ud, actuated, weights).loads
@@ -445,7 +445,7 @@ class Mechanism(Simulation, Analyses):
         weights: Any = None,
     ) -> dict[str, float]:
         """As `inverse_dynamics`, by name: the load of every drive, on the coordinate of its hinge, cut or not."""
-        if self.core.loops is not None:
+        if self.core.layout.chords.rows:
             from .drives import drives
 
             return drives(self, state, ud, actuated, weights).by_name
