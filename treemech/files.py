@@ -15,7 +15,7 @@ from treemech.topology import TreemechError
 
 from .atomic import atomic, with_suffix
 from .events import EventPoints
-from .measures import Measure, all_measures
+from .measures import all_measures, known_measure
 from .model_info import ModelInfo
 from .run import Results, Run
 
@@ -111,12 +111,7 @@ def read_run(path: str | Path) -> Run:
         audit=audit,
         singular=[(float(t), str(name)) for t, name in header["singular"]],
         switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
-        measures={n: _kept(n, row) for n, row in zip(header["measures"], measures, strict=True)},
+        measures={n: known_measure(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
     run.events = [EventPoints.from_dict(points, run.info) for points in header.get("events", ())]
     return run
-
-
-def _kept(name: str, values: Floats) -> Measure:
-    """A measure that is known by its values."""
-    return Measure(name, lambda run: values)

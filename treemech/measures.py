@@ -64,6 +64,21 @@ def as_measure(name: str, what: Any) -> Measure:
     return Measure(name, of, what)
 
 
+class _Values:
+    """A function of a run that knows its values."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def __call__(self, run: "Run") -> Floats:
+        return self.values
+
+
+def known_measure(name: str, values: Floats) -> Measure:
+    """A measure that is known by its values."""
+    return Measure(name, _Values(values))
+
+
 def all_measures(run: "Run") -> dict[str, Floats]:
     """Of a run; one that fails is left out, with a warning: what else the run knows is not lost for it."""
     found = {}

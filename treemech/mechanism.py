@@ -43,6 +43,7 @@ from .contacts import contacts, hinting, open_contacts, refuse_passed, without
 from .element_motion import stored_energy
 from .element_states import element_states, settle_states
 from .model_info import energies, model_info
+from .parameters import Origin
 from .run import Energy, Results
 from .simulation import Simulation
 from .state import State, fill, find, reference_state
@@ -96,6 +97,10 @@ class Momentum(NamedTuple):
     angular: Floats
 
 
+def _rebuilt(origin: Origin) -> "Mechanism":
+    return origin.build({})
+
+
 class Mechanism(Simulation, Analyses):
     """What `System.build` returns: the tree, its coordinates, and every analysis."""
 
@@ -120,6 +125,12 @@ class Mechanism(Simulation, Analyses):
             f"Mechanism({self.name!r}: {len(self.tree.branches)} bodies, {len(self.tree.chords)} chords, "
             f"nq = {self.nq}, nu = {self.nu})"
         )
+
+    def __reduce__(self) -> Any:
+        """Copies, and what goes to another process, are built anew: the core is full of addresses of this one's arrays."""
+        if self.origin is None:
+            raise TypeError(f"{self!r} was not made by System.build() and cannot be copied.")
+        return _rebuilt, (self.origin,)
 
     # ------------------------------------------------------------ topology
     @property
