@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics.integrator import Switch
+from treemech.dynamics.report import Report
 from treemech.topology import TreemechError
 
 from .atomic import atomic, with_suffix
@@ -45,6 +46,8 @@ def save_run(run: Run, path: str | Path) -> Path:
             "switched": run.switched,
             "measures": list(measures),
             "events": [points.as_dict() for points in run.events],
+            "states": run._nx,
+            "report": None if run.report is None else run.report._asdict(),
         }
     )
     arrays: dict[str, Any] = {
@@ -114,4 +117,7 @@ def read_run(path: str | Path) -> Run:
         measures={n: known_measure(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
     run.events = [EventPoints.from_dict(points, run.info) for points in header.get("events", ())]
+    run._nx = header.get("states")  # files of before have neither
+    if header.get("report"):
+        run.report = Report(**header["report"] | {"advice": tuple(header["report"]["advice"])})
     return run
