@@ -192,13 +192,15 @@ def _descend(
     """(the last point, its rates, number of steps); `bold`: whole steps, whatever becomes of the residual"""
     rates, z = motion.rates.copy(), core.work.z[: core.nz].copy()
     sizes = _rate_sizes(core, tree, t, q, z, rates)
-    here = _evaluate(core, t, q, z, rates, motion, sizes)
+    here, before = _evaluate(core, t, q, z, rates, motion, sizes), np.inf
     for iteration in range(_STEPS):
         balanced = here.size <= _BALANCED * here.scale
-        if balanced and not downhill:
+        # forces and moments have one measure: in small mechanisms moments still fall when they are small next to forces
+        settled, before = balanced and not here.size < 0.1 * before, here.size
+        if settled and not downhill:
             return here, rates, iteration
         step, change, change_x, falls = _newton(core, tree, t, here, motion, sizes, downhill, balanced)
-        if balanced and not falls:
+        if settled and not falls:
             return here, rates, iteration
         factor = min(1.0, _LONGEST / max(_size(step), 1e-300))
         for _ in range(30):
