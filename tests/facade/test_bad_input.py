@@ -490,7 +490,7 @@ def test_a_cut_hinge_is_not_called_unknown():
 def test_a_hinge_with_a_motor_cannot_be_cut_and_the_message_says_why():
     system = closed()
     system.connect("motor", tm.ElectricMotor(), "C", inputs={"voltage": 1.0})
-    with refused(tm.TopologyError, "'C'", "acted on by an element"):
+    with refused(tm.TopologyError, "'C'", "an element acts on its coordinate"):
         system.build()
 
 
