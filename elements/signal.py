@@ -44,7 +44,12 @@ class Signal(Element):
         if type(self).evaluate is Signal.evaluate and hasattr(type(self), "value"):
             from .entry import call
 
-            call(self, "signal", out, out, t, out)
+            try:
+                call(self, "signal", out, out, t, out)
+            except Exception as error:  # of the author's function, or of numba
+                raise ElementError(
+                    f"{self.kind} gives no value with its rates at t = {t:.6g}: {_why(error)}"
+                ) from error
         else:
             type(self).evaluate(self, float(t), out)
         return SignalValue(*out.tolist())
@@ -205,6 +210,17 @@ class Function(Signal):
 
     def value(self, t: float) -> float:
         return float(self.function(t))
+
+
+def _why(error: BaseException) -> str:
+    """What the author did, or may do instead."""
+    cause = error.__cause__
+    if isinstance(error, ElementError) and cause is not None and not isinstance(cause, ElementError):
+        return f"{type(cause).__name__}: {cause}"
+    return (
+        "numba cannot compile it for numbers that carry their rates. Write it with plain numbers and functions of math or numpy, "
+        "or give a table: tm.Spline(times, values)."
+    )
 
 
 def _function_of_time(given: Any, what: str) -> Callable[[float], float]:

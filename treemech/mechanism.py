@@ -184,7 +184,11 @@ class Mechanism(Simulation, Analyses):
         if not np.isfinite(time):
             raise ElementError(f"t is {t}; wanted a finite time.")
         for p in self.prescriptions:
-            c, now = find(self.lagrange, p.hinge), p.signal.at(time)
+            c = find(self.lagrange, p.hinge)
+            try:
+                now = p.signal.at(time)
+            except ElementError as error:
+                raise ElementError(f"prescribed motion of {p.hinge!r}: {error}") from error
             full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
         return self._state(time, full_q, full_u, z, near)
 

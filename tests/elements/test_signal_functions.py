@@ -92,3 +92,16 @@ def test_what_is_no_function_of_time_is_refused_by_name_where_it_is_given(given,
         system.input("wind", given)
     with pytest.raises(tm.ElementError, match=f"Force.x .*{said}"):
         tm.Force(given)
+
+
+TIMES, VALUES = np.linspace(0, 1, 5), np.linspace(0, 2, 5)
+
+
+@pytest.mark.filterwarnings("ignore::treemech.ElementCompileWarning")
+def test_a_motion_that_cannot_be_compiled_is_named_with_what_to_do():
+    system = tm.System("driven")
+    body = system.body("body", mass=1.0, inertia=(1, 1, 1))
+    system.connect("slide", tm.Prismatic("x"), system.ground, body)
+    system.prescribe("slide", lambda t: np.interp(t, TIMES, VALUES))
+    with pytest.raises(tm.ElementError, match="prescribed motion of 'slide': .*tm.Spline"):
+        system.build().state()
