@@ -153,7 +153,8 @@ class Core:
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
         # whether an element writes something down after every step
         self.remembers = bool(np.any(layout.plan.efforts[:, REMEMBER]))
-        self.loops: Loops | None = Loops(self) if layout.chords.rows else None
+        self.left_out: NDArray[np.bool_] | None = None  # rows that do not count now
+        self.loops: Loops | None = Loops(self) if len(layout.chords.plan.chord) else None
         self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
         self.components: Any = None  # its independent parts (column_groups), once an integrator asks for them
         self._slopes: list[Entry] | None = None
@@ -333,6 +334,15 @@ class Core:
         return q, u
 
     @contextmanager
+    def leaving_out(self, rows: NDArray[np.bool_]) -> Iterator[None]:
+        """Within, `constraints` has zeros in these rows: chords that have let go."""
+        before, self.left_out = self.left_out, np.asarray(rows, dtype=bool)
+        try:
+            yield
+        finally:
+            self.left_out = before
+
+    @contextmanager
     def unloaded(self) -> Iterator[None]:
         """Without elements and loads."""
         at = SIZES.index("efforts")
@@ -394,13 +404,17 @@ class Core:
             self.fail(status, t, failure)
         P, places = np.zeros((len(self.layout.chords.rows), self.nu)), self.entry_places
         P[places] = work.partials[: len(places[0])]
-        return Constraints(
+        found = Constraints(
             work.row[:, ROW_POSITION].copy(),
             P,
             work.row[:, ROW_VELOCITY].copy(),
             work.row[:, ROW_BIAS].copy(),
             tau,
         )
+        if self.left_out is not None:
+            for rows in found[:4]:
+                rows[self.left_out] = 0.0
+        return found
 
     def refuse_weightless(self, t: float, q: Floats) -> None:
         """Say which speed meets no inertia at this position, if there is one: the mass matrix has no inverse there."""

@@ -63,10 +63,10 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
     free = free_speeds(core)
     if core.nu > _MOST_SPEEDS:
         return found
-    if core.loops is None:
+    if core.loops is None or not core.loops.n_kept:
         names = [name for name, own in zip(core.coordinates.u_names, free, strict=True) if own]
         A = core.mass_matrix(t, q)[np.ix_(free, free)]
-        size = 1.0 / np.sqrt(np.maximum(np.diag(A), _usual_inertia(core, t)[free]))
+        size = 1.0 / np.sqrt(np.maximum(np.diag(A), usual_inertia(core, t)[free]))
         values, vectors = np.linalg.eigh(size[:, None] * A * size)
         weakest = names[int(np.argmax(np.abs(vectors[:, 0])))] if names else ""
         return found._replace(conditioning=_ratio(values[::-1]), weakest=weakest)
@@ -92,7 +92,7 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
     )
 
 
-def _usual_inertia(core: Core, t: float) -> Floats:
+def usual_inertia(core: Core, t: float) -> Floats:
     """(nu,) of every speed the largest at some random positions: next to it a vanishing one shows."""
     rng, found = np.random.default_rng(2), np.full(core.nu, 1e-300)
     for _ in range(3):

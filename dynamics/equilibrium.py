@@ -17,12 +17,16 @@ from treemech.kinematics.plan import APPLIED_F, APPLIED_N, FORCE, MOMENT
 from treemech.topology import ConvergenceError
 
 from .core import Core, Floats
+from .diagnosis import usual_inertia
 from .linearization import Linearization
 from .row_room import row_derivatives
 from .tree_room import TreeDerivatives
 from .waiting_elements import Waiting
 
 _STEPS, _LONGEST = 100, 0.3
+_WEIGHTLESS = (
+    1e-10  # inertia next to the usual one: 1e-5 rad from a position of a hinge where a direction is lost
+)
 _BALANCED = 1e-11  # residual relative to the largest load a hinge of the tree carries or an element exerts
 
 
@@ -111,16 +115,26 @@ def balance(
     instead, stiffness taken as positive, as long as the loads do work; so an unstable balance is left again. Where neither
     arrives (slender beams: every straight step stretches them) the residual may rise on the way.
     """
+    usual = usual_inertia(core, t)
+
+    def found(point: _Point) -> bool:
+        return _balances(point) and not _weightless(core, t, point, usual)
+
     here, rates, iteration = _descend(core, tree, t, q, motion, close, downhill)
-    if not _found(here) and not downhill and not motion.sought:
+    if not found(here) and not downhill and not motion.sought:
         here, rates, iteration = _descend(core, tree, t, q, motion, close, True)
-    if not _found(here):
+    if not found(here):
         there = _descend(core, tree, t, q, motion, close, False, bold=True)
-        if _found(there[0]) and downhill:
+        if found(there[0]) and downhill:
             lower = _descend(core, tree, t, there[0].q, motion, close, True)
             there = (*lower[:2], there[2] + lower[2])
-        here, rates, iteration = there if _found(there[0]) else (here, rates, iteration)
-    if not _found(here):
+        here, rates, iteration = there if found(there[0]) else (here, rates, iteration)
+    if _balances(here) and (weak := _weightless(core, t, here, usual)):
+        raise ConvergenceError(
+            f"no equilibrium found: the search ended where {weak!r} moves no inertia, so that loads on it say nothing (Bryant "
+            "angles at a right angle, a polar hinge at its centre). Start elsewhere, or use a hinge without such a position."
+        )
+    if not _balances(here):
         unbalanced, names = here.N @ here.residual, core.coordinates.u_names
         if _size(here.x_rates) * here.scale > _size(unbalanced):
             name = core.layout.efforts.z_names[int(np.argmax(np.abs(here.x_rates)))]
@@ -145,8 +159,24 @@ def balance(
     return Balance(here.q, here.u, here.z, here.loads - here.partials.T @ multipliers, multipliers, iteration)
 
 
-def _found(here: _Point) -> bool:
+def _balances(here: _Point) -> bool:
     return here.size <= 1e3 * _BALANCED * here.scale
+
+
+def _weightless(core: Core, t: float, here: _Point, usual: Floats) -> str:
+    """A speed with nearly none of its usual inertia on some displacement in balance, "" if there is none.
+
+    In such a position of a hinge a direction is lost, and with it what loads do in that direction: they seem to balance.
+    """
+    if not here.N.shape[1]:
+        return ""
+    A = core.mass_matrix(t, here.q)
+    root = np.sqrt(np.maximum(np.diag(A), usual))
+    scaled = np.linalg.qr(root[:, None] * here.N)[0]
+    values, vectors = np.linalg.eigh(scaled.T @ (A / root[:, None] / root) @ scaled)
+    if values[0] > _WEIGHTLESS:
+        return ""
+    return core.coordinates.u_names[int(np.argmax(np.abs(scaled @ vectors[:, 0])))]
 
 
 def _descend(
@@ -162,13 +192,15 @@ def _descend(
     """(the last point, its rates, number of steps); `bold`: whole steps, whatever becomes of the residual"""
     rates, z = motion.rates.copy(), core.work.z[: core.nz].copy()
     sizes = _rate_sizes(core, tree, t, q, z, rates)
-    here = _evaluate(core, t, q, z, rates, motion, sizes)
+    here, before = _evaluate(core, t, q, z, rates, motion, sizes), np.inf
     for iteration in range(_STEPS):
         balanced = here.size <= _BALANCED * here.scale
-        if balanced and not downhill:
+        # forces and moments have one measure: in small mechanisms moments still fall when they are small next to forces
+        settled, before = balanced and not here.size < 0.1 * before, here.size
+        if settled and not downhill:
             return here, rates, iteration
         step, change, change_x, falls = _newton(core, tree, t, here, motion, sizes, downhill, balanced)
-        if balanced and not falls:
+        if settled and not falls:
             return here, rates, iteration
         factor = min(1.0, _LONGEST / max(_size(step), 1e-300))
         for _ in range(30):

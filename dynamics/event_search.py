@@ -14,7 +14,11 @@ _GOLDEN, _SECTIONS = (
     0.5 * (5.0**0.5 - 1.0),
     16,
 )  # to find where a function turns: to 1e-3 of the time between samples
-_MOST, _INSTANT = 20, 1e-9  # so many actions of one event within this part of the time span do not end
+_MOST, _INSTANT = 20, 1e-9  # so many actions of one event within this part of the time span do not end,
+_SHORTER, _ROUNDING = (
+    4,
+    1e-10,
+)  # nor do so many, each sooner than the one before, within this part of the time: rounding ends them
 
 
 class Watched(Protocol):
@@ -244,7 +248,11 @@ class Search:
         past = self.actions[event]
         past.append(t)
         del past[:-_MOST]
-        return len(past) == _MOST and abs(t - past[0]) <= _INSTANT * self.span
+        if len(past) == _MOST and abs(t - past[0]) <= _INSTANT * min(self.span, abs(t)):
+            return True
+        gaps = np.abs(np.diff(past[-_SHORTER:]))
+        shrinking = len(past) >= _SHORTER and bool(np.all(gaps[1:] < gaps[:-1]))
+        return shrinking and float(np.sum(gaps)) <= _ROUNDING * abs(t)
 
 
 def _signs(values: Floats, slack: float | Floats) -> NDArray[np.int64]:

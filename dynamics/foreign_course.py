@@ -100,7 +100,12 @@ class ForeignCourse:
                 self.message = f"reached t = {t1:.6g} s in {self.steps} steps, {self.rhs.calls} evaluations."
             except Failed as failed:
                 self.status, t = failed.status, self.rhs.t
-                self.message = f"{self.method} failed at t = {t:.6g} s after {self.steps} steps. {failed}"
+                reason = str(failed) or (
+                    "The state there has no rates."
+                    if self.core.loops is None
+                    else "The chains cannot be closed there: where constraints lose rank 'DOP853' goes through."
+                )
+                self.message = f"{self.method} failed at t = {t:.6g} s after {self.steps} steps. {reason}"
             except KeyboardInterrupt:
                 self.interrupted = True
                 self.message = (

@@ -157,7 +157,9 @@ class SundialsSteps:
         if found.t == self.t:  # after a look at the inside it answers with the end of the step once more
             found = self.solver.step(self.end, method="onestep", tstop=self.end)
         if not found.success or found.t == self.t:
-            raise Failed(STEP_TOO_SMALL, str(found.message))
+            raise Failed(
+                STEP_TOO_SMALL, "The step size fell to nothing." if found.success else str(found.message)
+            )
         self.t = float(found.t)
         return Step(self.t, np.array(found.y), self.inside)
 

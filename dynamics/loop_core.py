@@ -174,7 +174,7 @@ class Loops:
         """
         core, n = self.core, len(t)
         if not core.nu:
-            first = core.layout.chords.rows[0][0]
+            first = core.tree.chords[0].name
             raise TreemechError(
                 f"nothing can move, and {first!r} closes a chain of rigid hinges: their loads are not decided. Leave it out."
             )
@@ -234,10 +234,11 @@ class Loops:
 
 def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:
     """(name, gain) of a way to keep chains closed."""
-    name, gain = (how, _BAUMGARTE) if isinstance(how, str) else how
+    pair = (how, _BAUMGARTE) if isinstance(how, str) else how
+    name, gain = pair if isinstance(pair, tuple) and len(pair) == 2 else (None, _BAUMGARTE)
     if name not in STABILISATIONS:
         raise TreemechError(f"stabilisation is {how!r}; wanted one of {', '.join(STABILISATIONS)}.")
-    if not (np.isfinite(gain) and gain > 0.0):
+    if not (isinstance(gain, (int, float, np.number)) and np.isfinite(gain) and gain > 0.0):
         raise TreemechError(
             f"the gain of Baumgarte's stabilisation is {gain}; wanted a positive number [1/s]."
         )

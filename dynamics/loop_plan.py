@@ -131,7 +131,7 @@ def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
         A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), inverse=zeros(size),
         Y=zeros(size),
         right=zeros(size), x=zeros(size), b=zeros(size), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
-        room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(m * len(plan.fixed) + 1),
+        room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(max(m, 1) * len(plan.fixed) + 1),
         reaction=zeros(6 * n_reactions * (6 * n_reactions + 1) + 1), base=zeros(size),
         masked=ints(m),
         off=ints(len(plan.kept)), held=plan.fixed.copy(), independent=ints(len(plan.fixed)),

@@ -27,6 +27,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -518,10 +519,36 @@ def keepable(functions: set[Callable[..., Any]]) -> bool:
 
 
 def sources_of(functions: set[Callable[..., Any]]) -> str:
-    """The whole files of the functions, and which of their lines are meant; compiled code also knows their modules by name."""
+    """The whole files of the functions, and which of their lines are meant; compiled code also knows their modules by name.
+
+    A line may hold several lambdas, and a loop makes many of one that differ in their defaults: code and defaults count.
+    """
     files = sorted({inspect.getsourcefile(f) or "" for f in functions})
-    lines = sorted((f.__module__, f.__qualname__, f.__code__.co_firstlineno) for f in functions)
+    lines = sorted(
+        (f.__module__, f.__qualname__, f.__code__.co_firstlineno, _code(f.__code__), *_defaults(f))
+        for f in functions
+    )
     return "\n".join([*(Path(f).read_text() for f in files), repr(lines)])
+
+
+def _code(code: CodeType) -> str:
+    """What a function does, whatever it is called and wherever it stands."""
+    constants = [_code(c) if inspect.iscode(c) else repr(c) for c in code.co_consts]
+    return repr((code.co_code.hex(), code.co_names, code.co_varnames, constants))
+
+
+def _defaults(function: Callable[..., Any]) -> list[str]:
+    """Values of arguments that are not given, which compiled code holds frozen."""
+    values = [
+        *(function.__defaults__ or ()),
+        *(x for _, x in sorted((function.__kwdefaults__ or {}).items())),
+    ]
+    return [
+        f"{x.shape} {x.dtype} {hashlib.sha256(x.tobytes()).hexdigest()}"
+        if isinstance(x, np.ndarray)
+        else repr(x)
+        for x in values
+    ]
 
 
 def constants_of(functions: set[Callable[..., Any]]) -> str:

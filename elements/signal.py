@@ -1,7 +1,10 @@
 """Signals: given functions of time, with their rate and acceleration (inputs, motions, moving scalars)."""
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import cos, floor, sin
+from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +45,12 @@ class Signal(Element):
         if type(self).evaluate is Signal.evaluate and hasattr(type(self), "value"):
             from .entry import call
 
-            call(self, "signal", out, out, t, out)
+            try:
+                call(self, "signal", out, out, t, out)
+            except Exception as error:  # of the author's function, or of numba
+                raise ElementError(
+                    f"{self.kind} gives no value with its rates at t = {t:.6g}: {_why(error)}"
+                ) from error
         else:
             type(self).evaluate(self, float(t), out)
         return SignalValue(*out.tolist())
@@ -195,8 +203,7 @@ class Function(Signal):
     break_times: tuple[float, ...] = structure(default=())
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ElementError(f"Function: {self.function!r} is not callable; wanted a function of t.")
+        object.__setattr__(self, "function", _function_of_time(self.function, "Function"))
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -206,12 +213,43 @@ class Function(Signal):
         return float(self.function(t))
 
 
+def _why(error: BaseException) -> str:
+    """What the author did, or may do instead."""
+    cause = error.__cause__
+    if isinstance(error, ElementError) and cause is not None and not isinstance(cause, ElementError):
+        return f"{type(cause).__name__}: {cause}"
+    return (
+        "numba cannot compile it for numbers that carry their rates. Write it with plain numbers and functions of math or numpy, "
+        "or give a table: tm.Spline(times, values)."
+    )
+
+
+def _function_of_time(given: Any, what: str) -> Callable[[float], float]:
+    """A function that can be compiled, of one argument; refuse another."""
+    if isinstance(given, (np.ufunc, BuiltinFunctionType)):  # np.sin, math.exp
+        return lambda t: given(t)  # type: ignore[no-any-return]
+    plain = getattr(given, "py_func", given)
+    if not inspect.isfunction(plain):
+        raise ElementError(
+            f"{what} is {given!r}; wanted a function of t, def or lambda, that numba can compile. What objects compute goes into "
+            "a table: tm.Spline(times, values)."
+        )
+    own = inspect.signature(plain).parameters.values()
+    needed = [p.name for p in own if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    if len(needed) > 1 or not own:
+        raise ElementError(
+            f"{what} is a function of {', '.join(needed) or 'nothing'} ({plain.__name__}); wanted one of t alone."
+        )
+    function: Callable[[float], float] = given
+    return function
+
+
 def as_signal(value: Any, what: str) -> Signal:
     """A signal as it is, a number as a Constant, a callable as a Function."""
     if isinstance(value, Signal):
         return value
     if callable(value):
-        return Function(value)
+        return Function(_function_of_time(value, what))
     try:
         number = as_float(value)
     except (TypeError, ValueError):

@@ -71,8 +71,8 @@ class Connection:
             raise ElementError(f"{me} is prescribed or coupled; only the coordinates of a hinge can be.")
         if self.stays_branch and self.role == "chord":
             raise TopologyError(
-                f"{me} has role='chord', but it is prescribed or coupled and so has to stay a branch. "
-                "Leave role out, or prescribe another hinge."
+                f"{me} has role='chord', but it is prescribed or coupled, or an element acts on its coordinate, and so has to stay a "
+                "branch. Leave role out, or let another hinge be cut."
             )
 
     @property

@@ -3,16 +3,18 @@
 What they are made of is loaded when one is asked for: a simulation does without.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.kinematics.assembly import close_positions
-from treemech.topology import ElementError
+from treemech.topology import ConvergenceError, ElementError
 
 from .assembly import cut_partials, cut_speed_names, not_cut
+from .contacts import contacts, misjudged, open_contacts, unilateral, without
 from .parameters import Parametric
 from .state import State, fill
 
@@ -47,9 +49,9 @@ class Analyses(Parametric):
 
         mech = cast("Mechanism", self)
         room = derivative_room(mech)
-        t, q, u = _ready(mech, state, "derivatives")
-        by = mech.directions(parameters)
-        return derivatives(mech.core, room, t, q, u, mech._loads(loads), None, element_inputs(mech), by)
+        tau, by = mech._loads(loads), mech.directions(parameters)
+        with _ready(mech, state, "derivatives", tau) as (t, q, u):
+            return derivatives(mech.core, room, t, q, u, tau, None, element_inputs(mech), by)
 
     def linearize(
         self,
@@ -78,9 +80,10 @@ class Analyses(Parametric):
             held = np.zeros(mech.nu, dtype=bool)
             held[_numbers(mech, hold)] = True
         room = derivative_room(mech)
-        t, q, u = _ready(mech, state, "linearize")
-        cut = _cut_speeds(mech, t, q)
-        return linearize(mech.core, room, t, q, u, held, acting, seen, mech._loads(loads), known, cut)
+        tau = mech._loads(loads)
+        with _ready(mech, state, "linearize", tau) as (t, q, u):
+            cut = _cut_speeds(mech, t, q)
+            return linearize(mech.core, room, t, q, u, held, acting, seen, tau, known, cut)
 
     def equilibrium(
         self,
@@ -101,9 +104,6 @@ class Analyses(Parametric):
         loads, to a place of least energy, a stable balance if there is any; "settling" lets the mechanism go, simulates it,
         and stops it at every peak of its kinetic energy until it stays.
         """
-        from treemech.dynamics.equilibrium import Equilibrium, balance
-        from treemech.dynamics.linearization import linearize
-
         from .settling import settle
 
         mech = cast("Mechanism", self)
@@ -116,33 +116,26 @@ class Analyses(Parametric):
         for name, what in (("fix", fix), ("rates", rates)):
             if what is not None and not isinstance(what, Mapping):
                 raise ElementError(f"equilibrium: {name} is {what!r}; wanted numbers by name, {{'A': 0.3}}.")
-        room, start, given, speeds = derivative_room(mech), state, dict(fix or {}), dict(rates or {})
+        start, given, speeds = state, dict(fix or {}), dict(rates or {})
         not_cut(mech, [*given, *speeds])
         if start is None or given:
             guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
             start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
         if method == "settling":
             start = state = settle(mech, start)
-        t, q, u = _ready(mech, start, "equilibrium")
-        if state is not None and mech.core.nx:
-            mech.core.work.z[:] = state.z
-        motion = _motion(mech, u, given, speeds, _numbers(mech, free))
-
-        def close(near: Floats) -> Floats:
-            if mech.core.loops is None:
-                return near
-            rows = mech.core.layout.chords.rows
-            return close_positions(
-                mech.lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale()
-            )
-
-        found = balance(mech.core, room, t, q, motion, close, method == "energy" and not motion.sought)
-        there = mech._state(t, found.q, found.u, found.z)
-        _ready(mech, there, "equilibrium")
-        held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
-        small = linearize(mech.core, room, t, found.q, found.u, held, cut=_cut_speeds(mech, t, found.q))
-        loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
-        return Equilibrium(there, loads, found.multipliers, small, found.iterations)
+        z = None if state is None or not mech.core.nx else state.z
+        off = set(open_contacts(mech, *mech._unpack(start, "equilibrium")[:2], np.zeros(mech.nu)))
+        for _ in range(2 + 2 * len(unilateral(mech))):
+            with without(mech, off):
+                found = _balanced(mech, start, z, given, speeds, free, method == "energy")
+            other = misjudged(mech, found.state, found.multipliers, off)
+            if other is None:
+                return found
+            off ^= {other}
+            start, z = found.state, found.state.z if mech.core.nx else None
+        raise ConvergenceError(
+            f"no equilibrium found in which every contact holds or is open: {other!r} is neither. Try method='settling'."
+        )
 
     def sensitivities(
         self,
@@ -205,7 +198,7 @@ def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-def _ready(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
+def _chosen(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
     """t, q, u of a state, its independent rows chosen and its cut hinges in place."""
     if mech.core.loops is None:
         t, q, u = mech._unpack(state, what)
@@ -214,6 +207,51 @@ def _ready(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
     mech.core.loops.choose(float(times[0]), qs[0])
     mech._unpack(state, what)
     return float(times[0]), qs[0], us[0]
+
+
+@contextmanager
+def _ready(
+    mech: "Mechanism", state: State | tuple[Any, ...], what: str, loads: Floats | None
+) -> Iterator[tuple[float, Floats, Floats]]:
+    """As `_chosen`; within, unilateral constraints that are open have let go."""
+    with contacts(mech, *mech._unpack(state, what), loads):
+        yield _chosen(mech, state, what)
+
+
+def _balanced(
+    mech: "Mechanism",
+    start: State,
+    z: Floats | None,
+    fix: dict[str, Any],
+    rates: dict[str, Any],
+    free: Sequence[str],
+    downhill: bool,
+) -> "Equilibrium":
+    """The balance next to a start, with the unilateral constraints that hold now."""
+    from treemech.dynamics.equilibrium import Equilibrium, balance
+    from treemech.dynamics.linearization import linearize
+
+    room, t = derivative_room(mech), start.t
+    motion = _motion(mech, start.u, fix, rates, _numbers(mech, free))
+
+    def close(near: Floats) -> Floats:
+        if mech.core.loops is None:
+            return near
+        rows = mech.core.layout.chords.rows
+        return close_positions(mech.lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale())
+
+    if unilateral(mech):  # one that was open may have to touch
+        start = mech._state(t, close(start.q), start.u, start.z)
+    _, q, _ = _chosen(mech, start, "equilibrium")
+    if z is not None:
+        mech.core.work.z[:] = z
+    found = balance(mech.core, room, t, q, motion, close, downhill and not motion.sought)
+    there = mech._state(t, found.q, found.u, found.z)
+    _chosen(mech, there, "equilibrium")
+    held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
+    small = linearize(mech.core, room, t, found.q, found.u, held, cut=_cut_speeds(mech, t, found.q))
+    loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
+    return Equilibrium(there, loads, found.multipliers, small, found.iterations)
 
 
 def _motion(

@@ -23,6 +23,13 @@ def described(controllers: "Mapping[str, Controller]") -> list[list[object]]:
     return [[c.name, c.period, list(c.measures), list(c.inputs)] for c in controllers.values()]
 
 
+def _measure(measures: Mapping[str, Measure], name: str, controller: str) -> Measure:
+    try:
+        return find_measure(measures, name)
+    except ElementError as error:
+        raise ElementError(f"controller {controller!r}: {error}") from None
+
+
 class Sampling:
     """All controllers of a mechanism over one simulation.
 
@@ -37,7 +44,7 @@ class Sampling:
         places: Mapping[str, int],
     ) -> None:
         self.controllers, self.look, self.places = list(controllers.values()), look, places
-        self.measures = [[find_measure(measures, n) for n in c.measures] for c in self.controllers]
+        self.measures = [[_measure(measures, n, c.name) for n in c.measures] for c in self.controllers]
         for c in self.controllers:
             for name in c.inputs:
                 if name not in places:
@@ -70,7 +77,10 @@ class Sampling:
                 raise ElementError(
                     f"controller {c.name!r} failed at t = {t:.6g} s: {type(error).__name__}: {error}"
                 ) from error
-            values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+            try:
+                values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+            except (TypeError, ValueError):
+                values = np.full(1, np.nan)
             if values.shape != (len(c.inputs),) or not np.all(np.isfinite(values)):
                 raise ElementError(
                     f"controller {c.name!r} gives {given!r} at t = {t:.6g} s; wanted {len(c.inputs)} finite numbers: "

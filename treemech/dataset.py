@@ -15,6 +15,7 @@ from treemech import __version__
 from treemech.topology import TreemechError
 
 from .atomic import atomic
+from .measures import all_measures
 from .model_info import HingeInfo
 from .run import Run
 
@@ -104,7 +105,7 @@ def to_xarray(run: Run) -> Any:
         put(name, {f"{name}_of": list(rows)}, _stacked(list(rows.values())), "", f"{name} of elements")
     inputs = {name: run.input(name) for name, _, _ in info.inputs}
     put("input", {"input_name": list(inputs)}, _stacked(list(inputs.values())), "", "inputs of elements")
-    measures = {name: run.measure(name) for name in run._measures}
+    measures = all_measures(run)
     put("measure", {"measure_name": list(measures)}, _stacked(list(measures.values())), "", "measures")
     return data
 

@@ -10,6 +10,7 @@ from treemech.dynamics.inverse_loops import check_actuated, complete_acceleratio
 from treemech.topology import ElementError
 
 from .assembly import cut_numbers, cut_partials, cut_speed_names, split
+from .contacts import open_contacts, without
 from .state import State, fill
 
 if TYPE_CHECKING:
@@ -36,7 +37,16 @@ class _Cut(NamedTuple):
 def drives(
     mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
 ) -> Drives:
-    """Of a mechanism with closed chains."""
+    """Of a mechanism with closed chains; unilateral constraints that touch hold, whatever their load."""
+    times, qs, us = mech._rows(state, "inverse_dynamics")
+    with without(mech, open_contacts(mech, float(times[0]), qs[0], us[0])):
+        mech._unpack(state, "inverse_dynamics")
+        return _drives(mech, state, ud, actuated, weights)
+
+
+def _drives(
+    mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
+) -> Drives:
     times, qs, us = mech._rows(state, "inverse_dynamics")
     t, q, u, core = float(times[0]), qs[0], us[0], mech.core
     of_tree, of_cut = split(mech, ud) if isinstance(ud, Mapping) else (ud, {})
@@ -64,7 +74,9 @@ def drives(
 
 def _cut(mech: "Mechanism", state: State | tuple[Any, ...], t: float, q: Floats, u: Floats) -> _Cut:
     V = cut_partials(mech.core, t, q)
-    mech.forward_dynamics(state)
+    mech._unpack(state, "inverse_dynamics")
+    if mech.core.loops is not None:
+        mech.core.loops.choose(t, q)
     found = mech._closed(np.array([t]), q[None], u[None])
     return _Cut(cut_speed_names(mech), V, found.cut_ud[0] - V @ found.ud[0])
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics.integrator import Switch
+from treemech.dynamics.report import Report
 from treemech.topology import TreemechError
 
 from .atomic import atomic, with_suffix
 from .events import EventPoints
-from .measures import Measure
+from .measures import all_measures, known_measure
 from .model_info import ModelInfo
 from .run import Results, Run
 
@@ -32,7 +33,7 @@ def save_run(run: Run, path: str | Path) -> Path:
         return save_netcdf(run, Path(path))
     target = with_suffix(path, ".npz")
     results = run._results()
-    measures = np.array([run.measure(name) for name in run._measures]).reshape(-1, len(run.t))
+    measures = all_measures(run)
     header = json.dumps(
         {
             "schema": _SCHEMA,
@@ -43,8 +44,10 @@ def save_run(run: Run, path: str | Path) -> Path:
             "statistics": run.statistics,
             "singular": run.singular,
             "switched": run.switched,
-            "measures": list(run._measures),
+            "measures": list(measures),
             "events": [points.as_dict() for points in run.events],
+            "states": run._nx,
+            "report": None if run.report is None else run.report._asdict(),
         }
     )
     arrays: dict[str, Any] = {
@@ -53,7 +56,7 @@ def save_run(run: Run, path: str | Path) -> Path:
         "u": run.u,
         "z": run.z,
         "audit": run._audit,
-        "measures": measures,
+        "measures": np.array([*measures.values()]).reshape(-1, len(run.t)),
     } | results._asdict()
     with atomic(target) as stream:
         np.savez_compressed(stream, header=np.array(header), **arrays)
@@ -111,12 +114,10 @@ def read_run(path: str | Path) -> Run:
         audit=audit,
         singular=[(float(t), str(name)) for t, name in header["singular"]],
         switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
-        measures={n: _kept(n, row) for n, row in zip(header["measures"], measures, strict=True)},
+        measures={n: known_measure(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
     run.events = [EventPoints.from_dict(points, run.info) for points in header.get("events", ())]
+    run._nx = header.get("states")  # files of before have neither
+    if header.get("report"):
+        run.report = Report(**header["report"] | {"advice": tuple(header["report"]["advice"])})
     return run
-
-
-def _kept(name: str, values: Floats) -> Measure:
-    """A measure that is known by its values."""
-    return Measure(name, lambda run: values)

@@ -1,6 +1,7 @@
 """Named scalars of the motion, for controllers and results."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from treemech.topology import ElementError, TopologyError, unknown
 
 if TYPE_CHECKING:
+    from .mechanism import Mechanism
     from .model_info import ModelInfo
     from .run import Run
 
@@ -52,12 +54,40 @@ def as_measure(name: str, what: Any) -> Measure:
                     numbers = numbers[:, place]
         except IndexError:
             raise ElementError(f"measure {name!r} = {what!r}: there is no place {list(places)}.") from None
+        if numbers.ndim == 2 and numbers.shape[1] == 1:  # the one state of a motor
+            numbers = numbers[:, 0]
         if numbers.ndim != 1:
             raise ElementError(f"measure {name!r} = {what!r} is not one number: add its place, {what}[0].")
         column: Floats = numbers
         return column
 
     return Measure(name, of, what)
+
+
+class _Values:
+    """A function of a run that knows its values."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def __call__(self, run: "Run") -> Floats:
+        return self.values
+
+
+def known_measure(name: str, values: Floats) -> Measure:
+    """A measure that is known by its values."""
+    return Measure(name, _Values(values))
+
+
+def all_measures(run: "Run") -> dict[str, Floats]:
+    """Of a run; one that fails is left out, with a warning: what else the run knows is not lost for it."""
+    found = {}
+    for name in run._measures:
+        try:
+            found[name] = run.measure(name)
+        except Exception as error:  # of the author's function
+            warnings.warn(f"measure {name!r} is left out: {type(error).__name__}: {error}", stacklevel=4)
+    return found
 
 
 def _column(name: str, given: Any, count: int) -> Floats:
@@ -86,6 +116,18 @@ def check_owner(info: "ModelInfo", measure: Measure) -> None:
     match = _FORM.fullmatch(measure.text or "")
     if match is not None:
         _known(info, match[1], measure.name)
+
+
+def check_measures(mech: "Mechanism") -> None:
+    """What measures made of a text are of exists in this model, and is one number: looked for in a run without any states."""
+    from .run import Run
+
+    texts = [measure for measure in mech.wiring.measures.values() if measure.text is not None]
+    if texts:
+        none = np.zeros(0), np.zeros((0, mech.nq)), np.zeros((0, mech.nu))
+        run = Run(mech.info, *none, True, "", tracer=mech._results)
+        for measure in texts:
+            measure.of(run)
 
 
 def _known(info: "ModelInfo", name: str, measure: str) -> None:

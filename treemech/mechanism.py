@@ -1,6 +1,6 @@
 """Mechanism: a built system, and the analyses on it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,10 +38,12 @@ from treemech.topology import (
 from treemech.topology.body import as_pose
 
 from .analyses import Analyses
-from .assembly import Assembly, cut_numbers, split
+from .assembly import Assembly, cut_numbers, not_cut, split
+from .contacts import contacts, hinting, open_contacts, refuse_passed, without
 from .element_motion import stored_energy
 from .element_states import element_states, settle_states
 from .model_info import energies, model_info
+from .parameters import Origin
 from .run import Energy, Results
 from .simulation import Simulation
 from .state import State, fill, find, reference_state
@@ -95,6 +97,10 @@ class Momentum(NamedTuple):
     angular: Floats
 
 
+def _rebuilt(origin: Origin) -> "Mechanism":
+    return origin.build({})
+
+
 class Mechanism(Simulation, Analyses):
     """What `System.build` returns: the tree, its coordinates, and every analysis."""
 
@@ -119,6 +125,12 @@ class Mechanism(Simulation, Analyses):
             f"Mechanism({self.name!r}: {len(self.tree.branches)} bodies, {len(self.tree.chords)} chords, "
             f"nq = {self.nq}, nu = {self.nu})"
         )
+
+    def __reduce__(self) -> Any:
+        """Copies, and what goes to another process, are built anew: the core is full of addresses of this one's arrays."""
+        if self.origin is None:
+            raise TypeError(f"{self!r} was not made by System.build() and cannot be copied.")
+        return _rebuilt, (self.origin,)
 
     # ------------------------------------------------------------ topology
     @property
@@ -172,7 +184,11 @@ class Mechanism(Simulation, Analyses):
         if not np.isfinite(time):
             raise ElementError(f"t is {t}; wanted a finite time.")
         for p in self.prescriptions:
-            c, now = find(self.lagrange, p.hinge), p.signal.at(time)
+            c = find(self.lagrange, p.hinge)
+            try:
+                now = p.signal.at(time)
+            except ElementError as error:
+                raise ElementError(f"prescribed motion of {p.hinge!r}: {error}") from error
             full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
         return self._state(time, full_q, full_u, z, near)
 
@@ -224,6 +240,7 @@ class Mechanism(Simulation, Analyses):
         states: Mapping[str, Any] | None = None,
         weights: Mapping[str, Any] | None = None,
         rate_weights: Mapping[str, Any] | None = None,
+        open: Collection[str] = (),
     ) -> State:
         """A consistent state: positions (KSP/0), then velocities (KSP/1).
 
@@ -236,7 +253,20 @@ class Mechanism(Simulation, Analyses):
         ``weights={"A": 10.0, "B[1]": 0.1}`` asks for the closed position nearest to the guess, in the sum of weighted squares
         over the coordinates of all hinges, cut or not (1 where none is given, 0: free). `rate_weights` does the same for
         rates: those of hinges named there are wished for, not held.
+
+        Unilateral constraints touch, but for those named in `open`, which are not to be passed through.
         """
+        for what, given in (
+            ("fix", fix),
+            ("guess", guess),
+            ("poses", poses),
+            ("rates", rates),
+            ("states", states),
+        ):
+            if given is not None and not isinstance(given, Mapping):
+                raise ElementError(
+                    f"assemble: {what} is {given!r}; wanted what is given by name, {{'A': ...}}."
+                )
         search = Assembly(self, float(t), fix, rates, guess, weights, rate_weights)
         q, near = split(self, guess)
         if poses:
@@ -249,9 +279,10 @@ class Mechanism(Simulation, Analyses):
                 )
         start = self.state(t, {**q, **near, **split(self, fix)[1]}, search.rates, states)
         if self.info.chords or search.points:
-            with self.core.unloaded():
+            with self.core.unloaded(), without(self, open), hinting(self):
                 closed = search.close(start)
             start = self._state(float(t), *closed, start.z)
+            refuse_passed(self, start, open)
         return settle_states(self.core, start, states or {})
 
     def _free(self, given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
@@ -268,6 +299,11 @@ class Mechanism(Simulation, Analyses):
 
     def mobility(self, state: State) -> Mobility:
         """Degrees of freedom by rank (8.2), redundant rows, singular directions and suitable coordinates by name."""
+        t, q, u = self._unpack(state, "mobility")
+        with without(self, open_contacts(self, t, q, u)):
+            return self._mobility(state)
+
+    def _mobility(self, state: State) -> Mobility:
         free, nonholonomic = self._free({}), self._nonholonomic()
         P = self.constraints(state).partials
         for k in np.flatnonzero(~np.all(np.isfinite(P), axis=1))[:1]:
@@ -278,7 +314,9 @@ class Mechanism(Simulation, Analyses):
         regular = regular_rank(
             self.lagrange, self._holonomic(state.t), state.q, free, ~nonholonomic, self._scale()
         )
-        return mobility(P, self.core.layout.chords.rows, self.speeds, free, nonholonomic, regular)
+        on = np.ones(len(P), dtype=bool) if self.core.left_out is None else ~self.core.left_out
+        rows = [row for row, holds in zip(self.core.layout.chords.rows, on, strict=True) if holds]
+        return mobility(P[on], rows, self.speeds, free, nonholonomic[on], regular)
 
     def _nonholonomic(self) -> NDArray[np.bool_]:
         """Which rows restrict rates only."""
@@ -290,7 +328,7 @@ class Mechanism(Simulation, Analyses):
 
         def evaluate(q: Floats, u: Floats) -> Constraints:
             with self.core.unloaded():
-                now = self.constraints(State(t, q, u))
+                now = self.core.constraints(t, q, u)
             return now._replace(residual=now.residual * holonomic, partials=now.partials * holonomic[:, None])
 
         return evaluate
@@ -364,6 +402,8 @@ class Mechanism(Simulation, Analyses):
         return np.array([float(t)]), q[None], u[None]
 
     def _loads(self, loads: Any) -> Floats | None:
+        if isinstance(loads, Mapping):
+            not_cut(self, loads)
         return None if loads is None else fill(self.lagrange, np.zeros(self.nu), loads, "u")
 
     # ------------------------------------------------------------ dynamics
@@ -374,8 +414,10 @@ class Mechanism(Simulation, Analyses):
         """
         t, q, u = self._unpack(state, "forward_dynamics")
         if self.core.loops is not None:
-            self.core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
-            found = self._closed(*self._rows(state, "forward_dynamics"), self._loads(loads))
+            tau = self._loads(loads)
+            with contacts(self, float(t), q, u, tau):
+                self.core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
+                found = self._closed(*self._rows(state, "forward_dynamics"), tau)
             return ForwardDynamics(found.ud[0], found.multipliers[0])
         ud = self.core.forward_dynamics(t, q, u, self._loads(loads))
         if not np.isfinite(ud).all():
@@ -397,7 +439,7 @@ class Mechanism(Simulation, Analyses):
         sum of squares, times `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations
         given by name are completed by those that follow from the chains; prescribed ones follow their signals.
         """
-        if self.core.loops is not None:
+        if self.core.layout.chords.rows:
             from .drives import drives
 
             return drives(self, state, ud, actuated, weights).loads
@@ -418,7 +460,7 @@ class Mechanism(Simulation, Analyses):
         weights: Any = None,
     ) -> dict[str, float]:
         """As `inverse_dynamics`, by name: the load of every drive, on the coordinate of its hinge, cut or not."""
-        if self.core.loops is not None:
+        if self.core.layout.chords.rows:
             from .drives import drives
 
             return drives(self, state, ud, actuated, weights).by_name
@@ -464,9 +506,9 @@ class Mechanism(Simulation, Analyses):
     def reactions(self, state: State | tuple[Any, ...]) -> dict[str, Reaction]:
         """Load every hinge exerts on the body of its end b, at the point of that end, world components."""
         t, q, u = self._rows(state, "reactions")
-        if self.core.loops is not None:
-            self.core.loops.choose(float(t[0]), q[0])
-        results = self._results(t, q, u)
+        with contacts(self, float(t[0]), q[0], u[0]):
+            off = () if self.core.loops is None else self.core.loops.released()
+        results = self._results(t, q, u, released=((-np.inf, off),))
         loads = [h.load(results.trace) for h in self.info.hinges]
         loads += [(load[:, :3], load[:, 3:]) for load in results.chord_loads.transpose(1, 0, 2)]
         names = [h.name for h in self.info.hinges] + [c.name for c in self.info.chords]
@@ -532,16 +574,14 @@ class Mechanism(Simulation, Analyses):
         parts, edges = [], [*(time for time, _ in released[1:]), np.inf]
         for (start, names), stop in zip(released, edges, strict=True):
             own = (t >= start) & (t < stop)
-            self.core.loops.release(names)
             if np.any(own):
                 if cut is not None:
                     self.core.chord_work.q[:] = cut[own][0]
-                self.core.loops.choose(float(t[own][0]), q[own][0])
-                with self.core.seeing(None if z is None else z[own]):
+                with without(self, names), self.core.seeing(None if z is None else z[own]):
+                    self.core.loops.choose(float(t[own][0]), q[own][0])
                     parts.append(
                         self._closed(t[own], q[own], u[own], None, None if cut is None else cut[own])
                     )
-        self.core.loops.release(())
         found = (
             ClosedMotion(*map(np.concatenate, zip(*parts, strict=True))) if parts else self._closed(t, q, u)
         )

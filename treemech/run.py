@@ -17,7 +17,7 @@ from treemech.dynamics.simulate import Integration
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
 
 from .element_motion import Audit, ElementMotion, element_motion, stored_energy
-from .measures import Measure, find_measure
+from .measures import Measure, all_measures, find_measure, known_measure
 from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
 
 if TYPE_CHECKING:
@@ -213,6 +213,13 @@ class Run:
             run._dense = (result.nodes, result.dense, method, core.states)
         run.report, run._nx = result.report, core.nx
         return run
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy, or another process, gets: all results, but no interpolant."""
+        measures = {name: known_measure(name, values) for name, values in all_measures(self).items()}
+        return self.__dict__ | {
+            "_computed": self._results(), "_tracer": None, "_dense": None, "_measures": measures
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"

@@ -17,6 +17,8 @@ from treemech.kinematics.assembly import close_positions, quoted
 from treemech.kinematics.status import ELEMENT_FAILURES
 from treemech.topology import ElementError, SingularError, TreemechError
 
+from .assembly import not_cut
+from .contacts import open_contacts
 from .control import Sampling, described
 from .progress import ProgressBar
 from .run import Results, Run
@@ -162,9 +164,11 @@ class Simulation:
             mech.core.loops.release(())
             if not (isinstance(state, State) and state.cut):  # else they stand where the state has them
                 mech.core.reset_chords()
-            open_ = _open(mech, t0, q[0], u[0])
+            open_ = open_contacts(mech, t0, q[0], u[0])
             mech.core.loops.release(open_)
             check_start(mech, t0, q[0], u[0])
+            if name in ("alpha3", "alpha2") and np.isinf(max_step):
+                _warn_driven(mech, name)
         if not _positive(rtol) or rtol >= 1.0:
             raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
         if not _positive(max_step) or (first_step is not None and not _positive(first_step)):
@@ -215,6 +219,8 @@ class Simulation:
             if bar is not None:
                 bar.close()
         released = _released(open_, result.switched)
+        if mech.core.loops is not None:
+            mech.core.loops.release(())
 
         def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
             return mech._results(t, q, u, cut, z, released)
@@ -287,15 +293,29 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
 
 def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
     """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
-    loops = mech.core.loops
+    loops, core = mech.core.loops, mech.core
     if loops is not None and loops.choose(t, q, u) < loops.n_kept:
-        found = mech.mobility(State(t, q, u))
+        cut, z = core.chord_work.q.copy(), core.work.z.copy()
+        found = mech.mobility(State(t, q, u))  # which looks elsewhere too
+        core.chord_work.q[:], core.work.z[:] = cut, z
         if found.singular:
             raise SingularError(
                 f"the start at t = {t:.6g} s is a singular position: it can be left on more than one branch, by "
                 f"{quoted(found.singular)} too. Start a little before or after it."
             )
         loops.choose(t, q)
+
+
+def _warn_driven(mech: "Mechanism", method: str) -> None:
+    """Generalized-alpha chooses its steps by the error of the freedoms: without any they grow until a chain closes elsewhere."""
+    free, loops = int(np.sum(mech._free({}))), mech.core.loops
+    if free and loops is not None and loops.rank >= free and not len(loops.plan.unilateral):
+        warnings.warn(
+            f"{method} controls the error of the freedoms, and {mech.name!r} has none: all coordinates follow from what is "
+            "prescribed. Its steps may be too long to stay on their branch: give max_step, or take 'DOP853', 'Radau' or "
+            "mech.kinematics(...).",
+            stacklevel=3,
+        )
 
 
 def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
@@ -313,11 +333,17 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
                 first = mech.nq + mech.nu + element.state
                 values[first : first + element.sizes[2]] = value
                 continue
+            not_cut(mech, [name])
             c = find(mech.lagrange, name)
-            if which in ("", "q"):
-                values[c.q_slice] = value
-            if which in ("", "u"):
-                values[mech.nq + c.u : mech.nq + c.u + c.hinge.n_speeds] = value
+            try:
+                if which in ("", "q"):
+                    values[c.q_slice] = value
+                if which in ("", "u"):
+                    values[mech.nq + c.u : mech.nq + c.u + c.hinge.n_speeds] = value
+            except ValueError:
+                raise TreemechError(
+                    f"atol of {key!r} is {given!r}; wanted one number, or one for each of the hinge's."
+                ) from None
     else:
         given = _tolerance(atol, "atol")
         if given.ndim and given.shape != values.shape:
@@ -336,19 +362,6 @@ def _tolerance(given: Any, what: str) -> Floats:
     if not np.all(numbers >= 0.0):
         raise TreemechError(f"{what} is {given!r}; wanted numbers that are not negative.")
     return numbers
-
-
-def _open(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
-    """Unilateral constraints that do not hold at the start: their gap is open, or opens."""
-    loops = mech.core.loops
-    if loops is None or not len(loops.plan.unilateral):
-        return ()
-    now = mech.core.constraints(t, q, u)
-    gaps = [
-        (first, now.residual[first], now.velocity[first]) for first in loops.plan.unilateral[::2].tolist()
-    ]
-    rows = mech.core.layout.chords.rows
-    return tuple(rows[k][0] for k, gap, rate in gaps if gap > 1e-6 or (gap > -1e-6 and rate > 1e-6))
 
 
 def _released(at_start: tuple[str, ...], switched: Sequence[Switch]) -> Released:

@@ -90,7 +90,10 @@ def fill(coordinates: Lagrange, start: Floats, given: Any, what: str) -> Floats:
         for key, value in given.items():
             _fill_one(coordinates, values, str(key), value, what)
     else:
-        array = np.asarray(given, dtype=np.float64)
+        try:
+            array = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ElementError(f"{what} is {given!r}; wanted numbers, in full or by name.") from None
         if array.shape != values.shape:
             names = coordinates.q_names if what == "q" else coordinates.u_names
             raise ElementError(
@@ -134,7 +137,10 @@ def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what:
             k = -1
         if not 0 <= k < n:
             raise ElementError(f"{key!r}: hinge {name!r} ({c.hinge.kind}) has {n} numbers in {what}, from 0.")
-        values[start + k] = float(value)
+        try:
+            values[start + k] = float(value)
+        except (TypeError, ValueError):
+            raise ElementError(f"{what} of {key!r} is {value!r}; wanted a number.") from None
         return
     numbers = _numbers(value, c, what)
     if numbers.shape != (n,):

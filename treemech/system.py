@@ -30,7 +30,7 @@ from treemech.topology.parameter import plain
 
 from .composite import Composite
 from .journal import Journal, recorded
-from .measures import Measure, as_measure, check_owner
+from .measures import Measure, as_measure, check_measures
 from .mechanism import Mechanism
 from .parameters import Origin
 from .wiring import Controller, ElementHandle, Wiring
@@ -307,8 +307,8 @@ class System(Journal):
                 f"controller {name!r}: {function!r} is not callable; wanted a function of t and measures."
             )
         period = plain(period)  # of no concern to the Plan
-        if not (np.isfinite(period) and period > 0.0):
-            raise ElementError(f"controller {name!r}: period is {period}; wanted a positive time [s].")
+        if not (isinstance(period, (int, float, np.number)) and np.isfinite(period) and period > 0.0):
+            raise ElementError(f"controller {name!r}: period is {period!r}; wanted a positive time [s].")
         outputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
         for output in outputs:
             if output in self.wiring.inputs or output in self.wiring.held():
@@ -347,8 +347,7 @@ class System(Journal):
             self.name, described.tree, described.coordinates, layout, described.prescriptions, self.wiring
         )
         mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
-        for measure in self.wiring.measures.values():
-            check_owner(mech.info, measure)
+        check_measures(mech)
         return mech
 
     def description(self, free_isolated: bool = True, probed: bool = False) -> Description:

@@ -112,11 +112,14 @@ class Wiring:
             element = element.reading(sum(isinstance(end, (Connection, str)) for end in ends))
         points: list[Attachment | InnerPoint] = []
         coordinates: list[tuple[str, int]] = []
+        bodies = {body.name for body in system.bodies} - {*system.connections}
+        if getattr(element, "n_coordinates", 0) == 0:  # a hinge by its name is the hinge itself
+            ends = [system.connections.get(end, end) if isinstance(end, str) else end for end in ends]
         between = [e for e in ends if isinstance(e, Connection) and getattr(element, "n_coordinates", 0) == 0]
         for end in ends:
             if isinstance(end, Connection) and end in between:
                 points += hinge_ends(end, what)
-            elif isinstance(end, (Connection, str)):
+            elif isinstance(end, Connection) or (isinstance(end, str) and end not in bodies):
                 coordinates.append(system._coordinate(end, what))
             elif isinstance(end, InnerPoint):
                 points.append(end)

@@ -592,3 +592,23 @@ def test_a_load_that_is_no_number_is_named_with_its_time():
     mech = cart(Wall(1.0))
     with pytest.raises(tm.ElementError, match=r"'push' \(Wall\).*not a finite number at t = 1 s"):
         mech.simulate((0, 3), mech.state(u={"rail": 1.0}), "alpha3")
+
+
+@pytest.mark.parametrize("method", ["alpha3", "alpha2"])
+def test_where_all_motion_is_prescribed_it_warns_that_no_error_bounds_its_steps(method):
+    """A spatial four-bar whose coupler turns fast for a moment: long steps lead to another branch, whatever the tolerance."""
+    system = tm.System("driven", gravity=(0, 0, -9.81))
+    crank = system.body("crank", 1.0, (0.1, 0.1, 0.1), com=(0.1, 0, 0))
+    coupler = system.body("coupler", 2.0, (0.1, 0.2, 0.2), com=(0.5, 0, 0))
+    rocker = system.body("rocker", 1.0, (0.1, 0.1, 0.1), com=(0.2, 0, 0))
+    system.connect("A", tm.Revolute("z"), system.ground, crank)
+    system.connect("U", tm.Universal(), crank.at((0.2, 0, 0)), coupler)
+    system.connect("S", tm.Ball(), coupler.at((1.0, 0, 0)), rocker.at((0.4, 0, 0)))
+    system.connect("B", tm.Revolute("y"), system.ground.at((0.7, 0.5, 0.2)), rocker)
+    system.prescribe("A", lambda t: 1.0 + 3.0 * t + 0.5 * np.sin(4.0 * t))
+    mech = system.build()
+    start = mech.assemble(guess={"B": 0.3})
+    with pytest.warns(UserWarning, match=f"{method} .*'driven' has none.*max_step"):
+        mech.simulate((0, 0.1), start, method=method)
+    run = mech.simulate((0, 2), start, method=method, max_step=0.01)
+    assert run.success and np.abs(run.q - mech.kinematics(run.t, start).q).max() < 1e-9

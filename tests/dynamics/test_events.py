@@ -299,6 +299,17 @@ def test_jumps_make_events_too():
     assert_allclose(run.events[1].t, fine.t[:-1][(x[:-1] <= 0) & (x[1:] > 0)], atol=1.01e-4)
 
 
+@pytest.mark.parametrize("restitution", [0.1, 0.2, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("span", [3.0, 300.0])
+def test_rebounds_by_an_action_end_the_run_rather_than_pass_through(restitution, span):
+    mech = thrown()
+    bounce = tm.Event("z.q < 0", action=lambda t, s: {"z.u": -restitution * s.u[0]}, name="bounce")
+    run = mech.simulate((0, span), mech.state(q={"z": 0.1}), events=bounce, rtol=1e-8)
+    end = (1 + restitution) / (1 - restitution) * np.sqrt(2 * 0.1 / 10.0)
+    assert not run.success and "'bounce'" in run.message
+    assert abs(run.t[-1] - end) < 1e-6 and run.q.min() > -1e-12
+
+
 def test_actions_that_accumulate_end_the_run_with_the_name_of_the_event():
     mech = thrown()
     bounce = tm.Event("z.q < 0", action=lambda t, s: {"z.u": -0.5 * s.u[0]}, name="bounce")

@@ -175,3 +175,20 @@ def test_jumps_of_controllers_and_events_at_breaks():
 def test_checkpoints_are_refused_by_name(tmp_path):
     with pytest.raises(tm.TreemechError, match="scipy:RK45.*no checkpoints"):
         pendulum().simulate((0, 1), method="scipy:RK45", checkpoint=tmp_path / "long")
+
+
+@pytest.mark.parametrize("method", ["scipy:LSODA", "CVODE"])
+def test_a_failure_of_another_library_has_a_reason(method):
+    """Three parallel cranks: where they lie in line constraints lose rank."""
+    if method == "CVODE":
+        pytest.importorskip("sksundae")
+    system = tm.System("three cranks")
+    coupler = system.body("coupler", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    for k in range(3):
+        crank = system.body(f"crank {k}", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.2, 0, 0))
+        system.connect(f"A{k}", tm.Revolute("y"), system.ground.at((k, 0, 0)), crank)
+        system.connect(f"B{k}", tm.Revolute("y"), crank.at((0.4, 0, 0)), coupler.at((k, 0, 0)))
+    mech = system.build()
+    start = mech.assemble(guess={f"A{k}": 0.3 for k in range(3)}, rates={"A0": 12.0})
+    run = mech.simulate((0, 5), start, method=method, rtol=1e-7)
+    assert run.success or "DOP853" in run.message

@@ -288,3 +288,14 @@ def test_a_start_beyond_a_limit_is_refused_unless_it_comes_back():
     back = mech.assemble(fix={"A": angle}, rates={"A": -6.0})
     run = mech.simulate((0, 0.1), back, events=tm.Impact.at_limit("A", upper=limit))
     assert run.success and not len(run.events[0].t) and run.connection("A").q[-1] < limit
+
+
+def test_rest_comes_as_it_does_however_long_the_run_is_to_be():
+    """Rebounds that follow each other within a small part of the whole run are no accumulation."""
+    mech, state, _ = floor(0.9)
+    found = []
+    for span in (10.0, 1e5):
+        run = mech.simulate((0, span), state, events=tm.Impact.of("floor", restitution=0.9))
+        assert run.success and run.switched[-1].holds
+        found.append(run.events[0].t)
+    assert_allclose(found[0], found[1], atol=1e-6)

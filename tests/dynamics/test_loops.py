@@ -260,3 +260,47 @@ def test_a_chord_that_restricts_nothing_leaves_the_motion_of_the_tree():
         assert mech.mobility(mech.assemble()).dof == 3
     np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-8)
     np.testing.assert_allclose(runs[0].connection("plane").force, 0.0, atol=1e-12)
+
+
+def arm_with_an_observer(observed=True):
+    """A spatial arm; a free hinge between the ground and its tip restricts nothing and sees where it goes."""
+    system = tm.System("arm", gravity=(0, 0, -9.81))
+    last = system.ground
+    for k, hinge in enumerate((tm.Revolute("y"), tm.Universal(), tm.Revolute("z"))):
+        body = system.body(f"b{k}", 1.0, (0.2, 0.3, 0.4), com=(0.3, 0, 0.1))
+        system.connect(f"h{k}", hinge, last.at((0.5 * (k > 0), 0, 0)), body)
+        last = body
+    if observed:
+        system.connect("seen", tm.Free(), system.ground, last.at((0.1, 0.2, 0.3)))
+    return system.build()
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "alpha3"])
+def test_a_model_whose_only_chord_restricts_nothing_moves_as_without_it_and_sees_it(method, tmp_path):
+    mech, plain = arm_with_an_observer(), arm_with_an_observer(observed=False)
+    options = {"rtol": 1e-8, "atol": 1e-11, "method": method, "t_eval": np.linspace(0, 1, 5)}
+    run, want = (m.simulate((0, 1), m.state(), **options) for m in (mech, plain))
+    assert np.allclose(run.q, want.q, atol=1e-5)
+    for one in (run, tm.read(run.save(tmp_path / "run"))):
+        seen, tip = one.connection("seen"), one.point("b2", (0.1, 0.2, 0.3))
+        assert np.allclose(seen.q[:, :3], tip.position, atol=1e-12)
+        assert np.allclose(seen.u[:, :3], tip.velocity, atol=1e-12)
+        assert not seen.force.any() and not seen.moment.any()
+    state = run.state()
+    assert np.allclose(mech.forward_dynamics(state).ud, run.ud[-1])
+    assert not mech.reactions(state)["seen"].force.any()
+    ud = np.arange(1.0, 1.0 + mech.nu)
+    assert np.allclose(mech.inverse_dynamics(state, ud), plain.inverse_dynamics((state.q, state.u), ud))
+    assert mech.mobility(state).dof == plain.mobility(plain.state()).dof
+
+
+def test_room_for_the_choice_of_speeds_is_there_without_rows_to_choose_by():
+    """A plane constraint on a body that moves in that plane: its only row vanishes everywhere."""
+    system = tm.System("plane", gravity=(0, -9.81, 0))
+    body = system.body("body", 1.0, (0.2, 0.3, 0.4), com=(0.3, 0, 0))
+    system.connect("A", tm.Planar("z"), system.ground, body)
+    system.connect("C", tm.InPlane(), system.ground, body.at((0.1, 0.2, 0)))
+    mech = system.build()
+    work = mech.core.loops.work
+    assert mech.core.loops.n_kept == 0 and len(work.room_rows) >= len(work.masked) * mech.nu
+    assert mech.simulate((0, 1), mech.state(), stabilisation="partitioning").success

@@ -104,6 +104,22 @@ def test_a_flywheel_runs_down_linearly(element):
     assert_allclose(run.connection("axle").u, want, rtol=1e-4)
 
 
+@pytest.mark.parametrize("load", [None, 40.0])
+def test_the_hinge_may_be_given_by_its_name(load, tmp_path):
+    def wheels(handle):
+        system = tm.System("flywheel")
+        wheel = system.body("wheel", mass=5.0, inertia=(0.1, 0.1, 0.2))
+        axle = system.connect("axle", tm.Revolute("y"), system.ground, wheel)
+        system.connect("friction", tm.Friction(0.2, radius=0.03, load=load), axle if handle else "axle")
+        return system
+
+    systems = wheels(True), wheels(False), tm.read(wheels(False).save(tmp_path / "wheels.json"))
+    mechs = [system.build() for system in systems]
+    runs = [mech.simulate((0, 1), mech.assemble(rates={"axle": 10.0})) for mech in mechs]
+    assert runs[0].connection("axle").u[-1] < 10.0
+    assert all(np.array_equal(run.u, runs[0].u) for run in runs)
+
+
 def test_pin_friction_follows_the_load_of_the_pin():
     """A swinging rod: the moment is mu radius |force of the pin|, in every position."""
     system = tm.System("pendulum", gravity=(0, 0, -G))
@@ -167,3 +183,10 @@ def test_power_balance(load, radius):
 def test_bad_numbers_are_named(make, message):
     with pytest.raises(tm.ElementError, match=message):
         make()
+
+
+def test_a_body_by_its_name_is_refused_as_a_body():
+    system = tm.System("pair")
+    system.body("block", mass=1.0, inertia=(1, 1, 1))
+    with pytest.raises(tm.TopologyError, match="'spring' .* 'block' is a name. Pass the body itself"):
+        system.connect("spring", tm.Spring(1.0), "block", system.ground)

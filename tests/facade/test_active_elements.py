@@ -299,3 +299,35 @@ def test_missing_and_unknown_inputs_are_refused_by_name():
         rotor(tm.ElectricMotor(), {"voltage": 1.0, "volts": 2.0})
     with pytest.raises(tm.TopologyError, match="input 'voltage' of element 'drive'.*'batery'"):
         rotor(tm.ElectricMotor(), {"voltage": "batery"}).build()
+
+
+def three_cranks():
+    """A coupler on three parallel cranks, one more than needed: rows are redundant. A motor has its current as a state."""
+    system = tm.System("three cranks", gravity=(0, 0, -9.81))
+    coupler = system.body("coupler", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    for k in range(3):
+        crank = system.body(f"crank {k}", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.2, 0, 0))
+        system.connect(f"A{k}", tm.Revolute("y"), system.ground.at((k, 0, 0)), crank)
+        system.connect(f"B{k}", tm.Revolute("y"), crank.at((0.4, 0, 0)), coupler.at((k, 0, 0)))
+    system.connect("motor", tm.ElectricMotor(2.0, 1.0, 0.5), "A0", inputs={"voltage": 30.0})
+    return system.build()
+
+
+def test_redundant_constraints_leave_the_states_of_elements_as_they_are_given():
+    mech = three_cranks()
+    state = mech.assemble(guess={f"A{k}": 0.3 for k in range(3)}, states={"motor": [4.0]})
+    assert mech.mobility(state).redundant
+    run = mech.simulate((0, 0.1), state, rtol=1e-9)
+    assert run.element("motor").x[0, 0] == 4.0
+    assert np.allclose(run.ud[0], mech.forward_dynamics(state).ud, rtol=1e-9)
+
+
+def test_redundant_constraints_leave_the_turns_of_cut_hinges_as_they_are():
+    mech = three_cranks()
+    start = mech.assemble(guess={f"A{k}": 0.3 for k in range(3)}, rates={"A0": 12.0})
+    whole = mech.simulate((0, 1.5), start, rtol=1e-10, t_eval=[0.0, 1.0, 1.5])
+    assert abs(whole.connection("A0").q[1]) > 2 * np.pi
+    rest = mech.simulate((1.0, 1.5), whole.state(1), rtol=1e-10, t_eval=[1.0, 1.5])
+    for name in (c.name for c in mech.info.chords):
+        assert np.allclose(rest.connection(name).q, whole.connection(name).q[1:], atol=1e-6)
+    assert np.allclose(rest.element("motor").x, whole.element("motor").x[1:], atol=1e-6)

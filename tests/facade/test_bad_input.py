@@ -291,11 +291,38 @@ def test_a_measure_that_is_not_one_number_for_every_time(system, what):
         run.measure("odd")
 
 
-def test_a_measure_of_what_is_no_number(system):
-    system.measure("label", "shoulder.name")
+@pytest.mark.parametrize(
+    "what, said",
+    [
+        ("shoulder.name", "'shoulder.name' is no number"),
+        ("shoulder.angle", "'shoulder' has no 'angle'"),
+        ("lower.position", r"add its place, lower.position\[0\]"),
+        ("lower.position[3]", r"there is no place \[3\]"),
+    ],
+)
+def test_a_measure_of_what_is_no_number_is_refused_by_build(system, what, said):
+    system.measure("odd", what)
+    with refused(tm.ElementError, "measure 'odd'", said):
+        system.build()
+
+
+def test_a_run_is_kept_whatever_becomes_of_a_measure(system, tmp_path):
+    system.measure("high", "lower.position[2]")
+    system.measure("odd", lambda run: 1 / 0)
     run = system.build().simulate((0, 0.1))
-    with refused(tm.ElementError, "measure 'label'", "'shoulder.name' is no number"):
-        run.measure("label")
+    with pytest.warns(UserWarning, match="measure 'odd' is left out: ZeroDivisionError"):
+        again = tm.read(run.save(tmp_path / "run"))
+    assert np.array_equal(again.q, run.q) and np.array_equal(again.measure("high"), run.measure("high"))
+
+
+def test_the_one_state_of_an_element_needs_no_place():
+    system = tm.System("motor")
+    wheel = system.body("wheel", mass=1.0, inertia=(1, 1, 1))
+    system.connect("axle", tm.Revolute("z"), system.ground, wheel)
+    system.connect("motor", tm.ElectricMotor(), "axle", inputs={"voltage": 1.0})
+    system.measure("current", "motor.x")
+    run = system.build().simulate((0, 0.1))
+    assert np.array_equal(run.measure("current"), run.element("motor").x[:, 0])
 
 
 def test_a_body_by_its_right_name(system):
@@ -417,3 +444,71 @@ def test_a_signal_that_raises_is_told_by_whoever_has_it(given, owner, method):
     with refused(tm.ElementError, f"signal of {owner}", "ValueError: too late") as told:
         system.build().simulate((0, 1), method=method)
     assert isinstance(told.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize("what", ["fix", "guess", "poses", "rates", "states"])
+def test_assembly_from_a_list(mech, what):
+    with refused(tm.ElementError, "assemble", what, "by name"):
+        mech.assemble(**{what: ["elbow"]})
+
+
+@pytest.mark.parametrize("given", ["text", {"shoulder": "text"}, {"elbow[1]": "text"}, {"elbow[1]": None}])
+def test_coordinates_that_are_no_numbers(mech, given):
+    with refused(tm.ElementError, "q ", "(text|None)", "wanted"):
+        mech.state(q=given)
+
+
+def closed():
+    """A parallelogram."""
+    system = tm.System("closed")
+    bars = [system.body(f"bar {k}", 1.0, (0.1, 0.1, 0.1)) for k in range(3)]
+    system.connect("A", tm.Revolute("y"), system.ground, bars[0])
+    system.connect("B", tm.Revolute("y"), bars[0].at((0, 0, 1)), bars[1])
+    system.connect("C", tm.Revolute("y"), bars[1].at((2, 0, 0)), bars[2].at((0, 0, 1)), role="chord")
+    system.connect("D", tm.Revolute("y"), system.ground.at((2, 0, 0)), bars[2])
+    return system
+
+
+@pytest.mark.parametrize("given", [None, 3, ("baumgarte", 1, 2), ("baumgarte", "x"), ("gear", 1.0)])
+def test_stabilisation_that_is_none(given):
+    mech = closed().build()
+    with refused(tm.TreemechError, "tabilisation"):
+        mech.simulate((0, 1), mech.assemble(fix={"A": 0.3}), stabilisation=given)
+
+
+def test_a_cut_hinge_is_not_called_unknown():
+    mech = closed().build()
+    state = mech.assemble(fix={"A": 0.3})
+    with refused(tm.ElementError, "'C' is cut"):
+        mech.forward_dynamics(state, loads={"C": 1.0})
+    with refused(tm.ElementError, "'C' is cut"):
+        mech.simulate((0, 1), state, atol={"C.q": 1e-6})
+    with refused(tm.TreemechError, "atol of 'A'", "one number"):
+        mech.simulate((0, 1), state, atol={"A": [1.0, 2.0, 3.0]})
+
+
+def test_a_hinge_with_a_motor_cannot_be_cut_and_the_message_says_why():
+    system = closed()
+    system.connect("motor", tm.ElectricMotor(), "C", inputs={"voltage": 1.0})
+    with refused(tm.TopologyError, "'C'", "an element acts on its coordinate"):
+        system.build()
+
+
+@pytest.mark.parametrize("period", ["x", None, 0.0, -1.0, np.nan])
+def test_the_period_of_a_controller(system, period):
+    with refused(tm.ElementError, "controller 'hold'", "period", "positive time"):
+        system.controller("hold", lambda t: 1.0, period, inputs=["u"])
+
+
+def test_what_a_controller_wants_and_gives_is_named_with_it(system):
+    system.connect("motor", tm.ElectricMotor(), "shoulder", inputs={"voltage": "u"})
+    system.controller("hold", lambda t, x: "full", 0.1, ["shoulder.q"], ["u"])
+    with refused(tm.ElementError, "controller 'hold'", "'full'", "1 finite numbers: u"):
+        system.build().simulate((0, 1))
+    other = tm.System("other")
+    wheel = other.body("wheel", 1.0, (1, 1, 1))
+    other.connect("axle", tm.Revolute("z"), other.ground, wheel)
+    other.connect("motor", tm.ElectricMotor(), "axle", inputs={"voltage": "u"})
+    other.controller("hold", lambda t, x: x, 0.1, ["angle"], ["u"])
+    with refused(tm.ElementError, "controller 'hold'", "no measure 'angle'"):
+        other.build().simulate((0, 1))

@@ -352,3 +352,37 @@ def test_a_slender_beam_of_free_bodies_sags(bending, method):
     turns = [2 * np.arctan2(q[5], q[3]) for q in (found.state[f"place {k}"][0] for k in range(n))]
     assert np.all(np.diff(turns) > 0.0)
     assert still.element("beam 0").moment[0, 0, 1] == pytest.approx(arms, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["Newton", "energy"])
+@pytest.mark.parametrize("seed", [7, 9, 15, 18, 23, 24])
+def test_a_position_in_which_a_hinge_loses_a_direction_is_no_equilibrium(seed, method):
+    """Bryant angles at a right angle: the moment about the lost axis does no work on any of them."""
+    rng, system = np.random.default_rng(seed), tm.System("hung")
+    body = system.body("body", 1.0, (0.2, 0.3, 0.4), com=(0.1, 0.2, -0.1))
+    system.connect("joint", tm.BallBryant(), system.ground, body)
+    for k in range(2):
+        ends = system.ground.at(rng.normal(size=3)), body.at(0.5 * rng.normal(size=3))
+        system.connect(f"spring {k}", tm.Spring(60.0, length=0.3), *ends)
+    mech = system.build()
+    found = mech.equilibrium(mech.state(q={"joint": rng.uniform(-0.5, 0.5, 3)}), method=method)
+    assert np.abs(mech.forward_dynamics(found.state).ud).max() < 1e-6
+
+
+@pytest.mark.parametrize("length", [1e-6, 1e-3, 1e3])
+def test_a_linkage_balances_in_the_same_position_whatever_its_size(length):
+    def balanced(l):
+        system = tm.System("four-bar", gravity=(0, 0, -9.81))
+        m = l**3
+        crank = system.body("crank", m, (0, m * l * l / 12, m * l * l / 12), com=(0.5 * l, 0, 0))
+        coupler = system.body("coupler", 3 * m, (0, 2 * m * l * l, 2 * m * l * l), com=(1.5 * l, 0, 0))
+        rocker = system.body("rocker", 2 * m, (0, m * l * l, m * l * l), com=(1.25 * l, 0, 0))
+        system.connect("A", tm.Revolute("y"), system.ground, crank)
+        system.connect("B", tm.Revolute("y"), crank.at((l, 0, 0)), coupler)
+        system.connect("C", tm.Revolute("y"), coupler.at((3 * l, 0, 0)), rocker.at((2.5 * l, 0, 0)))
+        system.connect("D", tm.Revolute("y"), system.ground.at((3.5 * l, 0, 0)), rocker)
+        mech = system.build()
+        found = mech.equilibrium(mech.assemble(fix={"A": -0.6}, guess={"B": 0.3, "D": -1.5}))
+        return found.state["A"][0][0], np.abs(found.eigenvalues).max() * np.sqrt(l)
+
+    np.testing.assert_allclose(balanced(length), balanced(1.0), rtol=1e-8)

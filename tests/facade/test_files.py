@@ -89,3 +89,20 @@ def test_without_an_audit_there_is_none_after_reading_either(run, tmp_path):
     assert back.z.shape == (len(back.t), 0)
     with pytest.raises(tm.TreemechError, match="no energy audit"):
         _ = back.audit
+
+
+def test_a_run_from_a_file_tells_states_from_memory_and_has_its_report(tmp_path):
+    system = tm.System("relaxing")
+    body = system.body("body", 1.0, (1, 1, 1))
+    system.connect("slide", tm.Prismatic("x"), system.ground, body)
+    history = tm.FungHistory(10.0, [0.0, 0.5, 1.0], [1.0, 0.8, 0.7], 1.0, length=0.1)
+    system.connect("tissue", history, body, system.ground.at((1, 0, 0)))
+    system.connect("motor", tm.ElectricMotor(), "slide", inputs={"voltage": 1.0})
+    mech = system.build()
+    run = mech.simulate((0, 0.5), mech.assemble())
+    again = tm.read(run.save(tmp_path / "run"))
+    state, want = again.state(), run.state()
+    assert len(want.x) == 1 and len(want.memory) > 1
+    assert np.array_equal(state.x, want.x) and np.array_equal(state.memory, want.memory)
+    assert again.report._asdict().keys() == run.report._asdict().keys()
+    assert str(again.report) == again.message == run.message and again.report.steps == run.report.steps
