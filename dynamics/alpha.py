@@ -7,6 +7,8 @@ kept as long as Newton's iteration converges well with them. Closed chains are c
 their constraints lose rank: nothing but Newton's matrix is ever solved.
 """
 
+from math import sqrt
+
 import numpy as np
 
 from treemech.kinematics.chord_plan import POSITION
@@ -34,6 +36,7 @@ from .alpha_step import (
     estimate,
     factorise,
     finish,
+    freedoms,
     leave_multipliers,
     newton,
     note_multipliers,
@@ -41,6 +44,7 @@ from .alpha_step import (
     recall_multipliers,
     renew_normal,
     rescale_speeds,
+    unevenness,
 )
 from .closed_steps import BESIDE, GIVEN_UP, TURN, switches
 from .loop_plan import (
@@ -55,7 +59,7 @@ from .loop_plan import (
 )
 from .loop_views import N_LOOP_CONTEXT
 from .loops import largest, note_spin
-from .stages import DOP853, copy, interpolate, lost, retract
+from .stages import DOP853, copy, interpolate, lost, retract, square_norm
 from .step_memory import (
     ALPHA,
     CONTROLLED,
@@ -103,6 +107,8 @@ _OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it 
 _SLOW, _SLOWEST = 0.02, 0.2
 # the second and the fourth step that Newton's iteration does not solve are followed by a longer one: from next to a singular
 # position no short one leads away, each ends next to it as well
+_LEAP = 0.05  # [rad, m] a coordinate that goes so far otherwise than its rates say,
+_UNEVEN = 0.1  # by this part of the longest way of any, may have come to another branch
 _HOP = 1.4
 # part of the largest pivot that is next to a singular position where steps have one size and few of them shall be changed
 _FIXED_BESIDE = 1e-8
@@ -306,6 +312,13 @@ def alpha_integrate(
             error = 0.0
             if not fixed:
                 error = estimate(table, n, m, h, y, atol, control, count, work)
+            if closed and not fixed:
+                driven = freedoms(table, context) <= 0
+                leap, way = unevenness(table, n, h, y, work, e5 if driven else out)
+                if driven:  # no freedom whose error could bound the step
+                    error = max(error, sqrt(square_norm(e5, y, new, m, rtol, atol) / m))
+                if leap > _LEAP and leap > _UNEVEN * way:
+                    error = max(error, 2.0)
             control[LAST_ERROR] = error
             if not error < 1.0:
                 rejected, failure = True, np.int32(STEP_TOO_SMALL)

@@ -582,6 +582,36 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
 
 
 @kernel
+def unevenness(table, n, h, y, work, e):
+    """e: how far coordinates went otherwise than their rates at both ends of the step say; (the largest, the longest way).
+
+    Of third order; on another branch the rates lead elsewhere.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    rate, found, new = floats(work, n), floats(row_of(table, n, FOUND), n), floats(work + 8 * n * NEW, n)
+    largest, longest = 0.0, 0.0
+    for i in range(nq):
+        e[i] = new[i] - y[i] - 0.5 * h * (rate[i] + found[i])
+        largest = max(largest, abs(e[i]))
+        longest = max(longest, 0.5 * abs(h) * (abs(rate[i]) + abs(found[i])))
+    return largest, longest
+
+
+@kernel
+def freedoms(table, context):
+    """Speeds that are neither prescribed nor follow from the constraints chosen now."""
+    nq, ns, m, size, nu = sizes(table)
+    moves, masked, free = ints(table[MOVES], nu), masks(ints(context, N_LOOP_CONTEXT)), 0
+    for j in range(nu):
+        if moves[j] != PRESCRIBED:
+            free += 1
+    for k in range(masked.shape[0]):
+        if masked[k] == 0:
+            free -= 1
+    return free
+
+
+@kernel
 def accept(table, n, h, work):
     """The memory of the method for the next step."""
     nq, ns, m, size, nu = sizes(table)

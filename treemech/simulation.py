@@ -167,8 +167,6 @@ class Simulation:
             open_ = open_contacts(mech, t0, q[0], u[0])
             mech.core.loops.release(open_)
             check_start(mech, t0, q[0], u[0])
-            if name in ("alpha3", "alpha2") and np.isinf(max_step):
-                _warn_driven(mech, name)
         if not _positive(rtol) or rtol >= 1.0:
             raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
         if not _positive(max_step) or (first_step is not None and not _positive(first_step)):
@@ -304,18 +302,6 @@ def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
                 f"{quoted(found.singular)} too. Start a little before or after it."
             )
         loops.choose(t, q)
-
-
-def _warn_driven(mech: "Mechanism", method: str) -> None:
-    """Generalized-alpha chooses its steps by the error of the freedoms: without any they grow until a chain closes elsewhere."""
-    free, loops = int(np.sum(mech._free({}))), mech.core.loops
-    if free and loops is not None and loops.rank >= free and not len(loops.plan.unilateral):
-        warnings.warn(
-            f"{method} controls the error of the freedoms, and {mech.name!r} has none: all coordinates follow from what is "
-            "prescribed. Its steps may be too long to stay on their branch: give max_step, or take 'DOP853', 'Radau' or "
-            "mech.kinematics(...).",
-            stacklevel=3,
-        )
 
 
 def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
