@@ -26,6 +26,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
@@ -599,6 +600,10 @@ def _cannot_compile(element: Element, error: Exception, part: str = "") -> None:
         if line is not None:
             break
     else:
+        if role_of(element) == "signal":  # it is compiled, but what it gives is no number
+            raise ElementError(
+                f"{element.kind} ({place_of(element, function)}) gives no number of time: {explain(function, error)[1]}"
+            ) from None
         raise error  # not the author's fault
     file = Path(inspect.getsourcefile(function) or "?")
     text = linecache.getline(str(file), line).strip()
@@ -694,6 +699,24 @@ def by_python(element: Element, part: str = "") -> bool:
     )
 
 
+def value_and_rates(function: Callable[[float], Any], t: float, h: float = 1e-3) -> Floats:
+    """A function of time that cannot be compiled, its rate and acceleration by differences of sixth order.
+
+    >>> value_and_rates(lambda t: t**3, 2.0).round(6).tolist()
+    [8.0, 12.0, 12.0]
+    """
+    x = np.array([float(function(t + k * h)) for k in range(-3, 4)])
+    rate = np.array([-1, 9, -45, 0, 45, -9, 1]) @ x / (60.0 * h)
+    acceleration = np.array([2, -27, 270, -490, 270, -27, 2]) @ x / (180.0 * h * h)
+    return np.array([x[3], rate, acceleration])
+
+
+def moves_by_differences(signal: Element) -> bool:
+    """Whether its rates would be differences, though others are compiled: not good enough for what moves something."""
+    compiling = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    return compiling and "value" in methods_of(signal) and make_entry(signal).way == "python"
+
+
 def python_entry(element: Element, part: str = "") -> Entry:
     """The element's method behind a ctypes callback; exceptions are kept for the driver."""
     role, (name, function) = role_of(element), next(iter(methods_of(element, part).items()))
@@ -743,7 +766,8 @@ def python_entry(element: Element, part: str = "") -> Entry:
                 q, u, filled = views[key]
                 function(python_self(element, t), q, u, t, filled)
             elif name == "value":
-                raise ElementError(f"{element.kind}: rates of a plain Python function need numba.")
+                value = function if isinstance(element, Function) else partial(function, element)
+                views[key][0][:] = value_and_rates(value, t)
             elif role == "signal":
                 function(element, t, views[key][0])
             elif name == "effort":

@@ -8,8 +8,8 @@ import numpy as np
 
 from treemech.elements import Ball, Free, Hinge, Prismatic, Revolute, Rigid, Signal
 from treemech.elements.element import Element, record
-from treemech.elements.entry import Entry, make_entry
-from treemech.topology import Connection, Tree
+from treemech.elements.entry import Entry, make_entry, moves_by_differences
+from treemech.topology import Connection, ElementError, Tree
 
 from . import plan as p
 from .chord_plan import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
@@ -95,7 +95,19 @@ class _Records:
             self.signal_rows.append((address, start))
         if kinematic:
             self.kinematic.add(self.known[id(signal)])
+            if self.entry_of is make_entry and moves_by_differences(signal):
+                raise ElementError(
+                    f"{signal!r} moves something, and its rates are not known: numba cannot compile it. Write it in plain scalar "
+                    "Python, or as a table, tm.Spline(times, values)."
+                )
         return self.known[id(signal)]
+
+    def motion(self, given: Prescription) -> int:
+        """Number of the signal of a prescribed coordinate."""
+        try:
+            return self.signal(given.signal, True)
+        except ElementError as error:
+            raise ElementError(f"prescribed motion of {given.hinge!r}: {error}") from None
 
 
 def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
@@ -173,7 +185,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
     points: dict[int, tuple[Floats, Floats]] = {}
     _geometry(tree, constants, frames, points)
     records = _Records(_no_entry if numbers is object else make_entry)
-    given = {(x.hinge, x.coordinate): records.signal(x.signal, True) for x in prescriptions}
+    given = {(x.hinge, x.coordinate): records.motion(x) for x in prescriptions}
     by_number: dict[int, Coordinates] = {c.number: c for c in coordinates.hinges}
     places: dict[tuple[str, int], Coordinate] = {}  # of the coordinates that may be coupled
     dof: list[tuple[int, int, int, int]] = []

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numba import config
 from numpy.testing import assert_allclose
 from scipy.interpolate import CubicSpline
 
@@ -90,6 +91,7 @@ def test_what_is_no_function_of_time_is_refused_by_name_where_it_is_given(given,
 TIMES, VALUES = np.linspace(0, 1, 5), np.linspace(0, 2, 5)
 
 
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 @pytest.mark.filterwarnings("ignore::treemech.ElementCompileWarning")
 def test_a_motion_that_cannot_be_compiled_is_named_with_what_to_do():
     system = tm.System("driven")
@@ -97,4 +99,22 @@ def test_a_motion_that_cannot_be_compiled_is_named_with_what_to_do():
     system.connect("slide", tm.Prismatic("x"), system.ground, body)
     system.prescribe("slide", lambda t: np.interp(t, TIMES, VALUES))
     with pytest.raises(tm.ElementError, match="prescribed motion of 'slide': .*tm.Spline"):
-        system.build().state()
+        system.build()
+
+
+@pytest.mark.filterwarnings("ignore::treemech.ElementCompileWarning")
+def test_a_load_that_cannot_be_compiled_runs_as_python():
+    def pull(t):
+        return {"force": np.interp(t, TIMES, VALUES)}["force"]  # 2 t
+
+    found = pushed(pull, lambda t: float(np.heaviside(t, 1.0)), 0.0)
+    assert_allclose(found, [2.0 / 6.0, 0.5, 0.0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.parametrize("function", [lambda t: None, lambda t: "fast"], ids=["none", "text"])
+def test_a_function_that_gives_no_number_is_refused_with_its_place(function):
+    with pytest.raises(
+        tm.ElementError, match=r"Function \(test_signal_functions.py, line \d+\) gives no number"
+    ):
+        pushed(function, 0.0, 0.0)
