@@ -39,13 +39,13 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "adams", "alpha", "alpha_memory", "alpha_passage", "alpha_reactions", "alpha_residual", "alpha_state", "alpha_step",
-    "applied_loads", "articulated",
-    "closed_steps", "collocation", "composites", "derivative_plan", "effort_derivatives", "effort_partials",
-    "efforts", "entries", "inverse_matrix", "kkt", "loop_derivatives", "loop_plan", "loop_views", "loops", "lu",
-    "ordering", "radau", "reaction_loads", "relative_derivatives", "residual_derivatives", "row_derivatives",
-    "runge_kutta", "spatial", "stages", "state_jacobian", "step_memory", "step_output", "tableau", "tree_derivatives",
-    "varied_entries", "varied_points", "virtual_work",
+    "adams", "alpha", "alpha_memory", "alpha_passage", "alpha_reactions", "alpha_residual", "alpha_state",
+    "alpha_step", "applied_loads", "articulated", "closed_steps", "collocation", "composites", "derivative_entries",
+    "derivative_plan", "effort_derivatives", "effort_partials", "efforts", "entries", "entry_state",
+    "inverse_matrix", "kkt", "loop_derivatives", "loop_plan", "loop_views", "loops", "lu", "ordering", "radau",
+    "reaction_loads", "relative_derivatives", "residual_derivatives", "row_derivatives", "runge_kutta", "spatial",
+    "stages", "state_jacobian", "step_memory", "step_output", "tableau", "tree_derivatives", "varied_entries",
+    "varied_points", "virtual_work",
 )  # fmt: skip
 
 

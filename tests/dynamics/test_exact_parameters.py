@@ -203,3 +203,25 @@ def test_elements_for_floats_only_are_compared_too():
     found = mech.derivatives(mech.state(q={"pin": 0.4}), parameters=["m", "k"])
     assert all(isinstance(x, Stencil) for x in mech.directions(["m", "k"]))
     np.testing.assert_allclose(found.ud_p[0], [5.0 * 0.4 / 4.0, -0.4 / 2.0], rtol=1e-9)
+
+
+@dataclass(frozen=True)
+class Held(tm.Energetic):
+    """Its own numbers go where floats alone can go, what it sees does not."""
+
+    stiffness: float
+    n_ends = 0
+    n_coordinates = n_deformations = 1
+
+    def effort(self, now, t, out):
+        kept = np.zeros(1)
+        kept[0] = self.stiffness
+        out.effort[0] = kept[0] * now.deformation[0]
+
+
+def test_only_derivatives_by_numbers_that_must_be_floats_are_differences():
+    mech = swing(Held(tm.Parameter("k", 5.0)))
+    found = mech.derivatives(mech.state(q={"pin": 0.4}), parameters=["m", "k"])
+    assert [type(x) for x in mech.directions(["m", "k"])] == [VariedModel, Stencil]
+    np.testing.assert_allclose(found.ud_p[0], [5.0 * 0.4 / 4.0, -0.4 / 2.0], rtol=1e-9)
+    assert found.ud_q[0, 0] == pytest.approx(-2.5, rel=1e-12)

@@ -90,6 +90,12 @@ def test_a_skeleton_is_checked_from_the_command_line(tmp_path, capsys):
     )
     assert main(["check", str(tmp_path / "floats.py")]) == 0
     assert "derivatives: by differences; its methods work with floats only" in capsys.readouterr().out
+    (tmp_path / "held.py").write_text(
+        "import numpy\n" + head + "    def effort(self, now, t, out):\n        kept = numpy.zeros(1)\n"
+        "        kept[0] = self.stiffness\n" + body
+    )
+    assert main(["check", str(tmp_path / "held.py")]) == 0
+    assert "derivatives: exact, but for those by its own parameters" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", SKELETONS)
