@@ -12,18 +12,14 @@ from treemech.elements.differential import sloped
 from treemech.kinematics.chord_element import element_rows, fit_element
 from treemech.kinematics.chord_motion import constraint_rows
 from treemech.kinematics.chord_views import N_CHORD_CONTEXT, chord_pivots, chord_q, chord_records
-from treemech.kinematics.kernel import call_element, floats, inlined, ints, pair_context, pairs
+from treemech.kinematics.kernel import floats, inlined, ints, pair_context, pairs
 from treemech.kinematics.plan import (
-    LINK_PARAMETER,
-    LINK_SIGNAL,
     N_CONTEXT,
     PRESCRIBED_SIGNAL,
     PRESCRIBED_U,
-    SIGNAL_ADDRESS,
-    SIGNAL_PARAMETER,
 )
 from treemech.kinematics.status import CHORD_FAILED, OK, SIGNAL_FAILED
-from treemech.kinematics.sweep import columns, coordinate_rates, origin_velocities, prescribe
+from treemech.kinematics.sweep import columns, coordinate_rates, origin_velocities, prescribe, signals
 from treemech.kinematics.table_hinge import place_hinge
 from treemech.kinematics.views import (
     body_work,
@@ -33,12 +29,9 @@ from treemech.kinematics.views import (
     own_u,
     own_ud,
     own_z,
-    parameters,
     point_work,
     prescriptions,
     room_work,
-    signal_links,
-    signal_table,
     signal_values,
     speed_work,
 )
@@ -71,28 +64,6 @@ def varied_chord(c, t, loops):
     plan = pair_context(chords[0], N_CONTEXT)
     worked = fit_element(plan, chords, c, t) and element_rows(plan, chords, c, t)
     return np.int32(1) if worked else np.int32(0)
-
-
-@inlined
-def _signals(plan, t):
-    """Signals that change, and all of them copied into the records that hold one; -1, or the one that failed.
-
-    Those without an address stand where they are.
-    """
-    table, links, values, record = (
-        signal_table(plan),
-        signal_links(plan),
-        signal_values(plan),
-        parameters(plan),
-    )
-    for k in range(table.shape[0]):
-        address, first = table[k, SIGNAL_ADDRESS], table[k, SIGNAL_PARAMETER]
-        if address != 0 and call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) != 1:
-            return k
-    for k in range(links.shape[0]):
-        for j in range(3):
-            record[links[k, LINK_PARAMETER] + j] = values[links[k, LINK_SIGNAL], j]
-    return -1
 
 
 @inlined
@@ -142,7 +113,7 @@ def varied_equations(t, s, ud, tau, core, loops):
     source, plan = ints(cut[0], N_CONTEXT), pair_context(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
     _stand(plan, chords, source, cut, s)
-    failed = _signals(plan, t)
+    failed = signals(plan, t)
     if failed >= 0:
         return np.int32(SIGNAL_FAILED + 16 * failed)
     prescribe(plan, own_q(plan), own_u(plan))

@@ -69,24 +69,13 @@ from .views import (
 def signals(plan, t):
     """Value, rate and acceleration of every signal at t, copied into the records that hold one.
 
-    -1, or the signal that failed.
+    -1, or the signal that failed. One without an address stands as it is.
     """
     table, links = signal_table(plan), signal_links(plan)
     values, record = signal_values(plan), parameters(plan)
     for k in range(table.shape[0]):
-        status = call_element(
-            table[k, SIGNAL_ADDRESS],
-            record,
-            0,
-            record,
-            0,
-            t,
-            record,
-            table[k, SIGNAL_PARAMETER],
-            values,
-            3 * k,
-        )
-        if status != 1:
+        address, first = table[k, SIGNAL_ADDRESS], table[k, SIGNAL_PARAMETER]
+        if address != 0 and call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) != 1:
             return k
     for k in range(links.shape[0]):
         for j in range(3):
