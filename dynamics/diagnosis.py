@@ -21,6 +21,7 @@ _LARGEST_MODEL, _MOST_SPEEDS = (
     200,
     1000,
 )  # numbers in y, speeds, up to which stiffness, conditioning are looked for
+_UNKNOWN = suppress(TreemechError, np.linalg.LinAlgError)
 _BAD, _SINGULAR = 1e12, 1e-6  # conditioning, and pivots next to the largest, that tell of a singular position
 
 
@@ -43,20 +44,27 @@ class Diagnosis(NamedTuple):
 
 def diagnose(core: Core, run: Integrator, stiffness: bool) -> Diagnosis:
     """At the last accepted state; what an element or a matrix refuses to tell there is left out."""
-    t, y, found = run.t, run.y.copy(), Diagnosis()
+    y = run.y.copy()
+    found = diagnose_state(core, run.t, y)
     if not np.all(np.isfinite(y)):
         return found
-    unknown = suppress(TreemechError, np.linalg.LinAlgError)
-    with core.guard(), unknown, np.errstate(all="ignore"):
-        q, u = (x[0] for x in core.states(np.array([t]), y[None]))
-        rest = core.unpack(y)
-        core.work.z[: core.nz] = rest.z
-        core.chord_work.q[:] = rest.cut
-        found = _constraints(core, found, t, q, u)
+    with core.guard(), _UNKNOWN, np.errstate(all="ignore"):
         found = _loads(core, run, found, y)
         if stiffness and run.n <= _LARGEST_MODEL:
             found = found._replace(fastest=_fastest(core, run, y))
     return found
+
+
+def diagnose_state(core: Core, t: float, y: Floats) -> Diagnosis:
+    """What constraints and inertia tell of an integrator state."""
+    if np.all(np.isfinite(y)):
+        with core.guard(), _UNKNOWN, np.errstate(all="ignore"):
+            q, u = (x[0] for x in core.states(np.array([t]), y[None]))
+            rest = core.unpack(y)
+            core.work.z[: core.nz] = rest.z
+            core.chord_work.q[:] = rest.cut
+            return _constraints(core, Diagnosis(), t, q, u)
+    return Diagnosis()
 
 
 def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -> Diagnosis:

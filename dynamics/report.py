@@ -19,7 +19,7 @@ from treemech.kinematics.status import (
 
 from . import alpha_memory
 from . import step_memory as m
-from .core import Core
+from .core import Core, Floats
 from .integrator import Integrator
 
 if TYPE_CHECKING:
@@ -89,6 +89,30 @@ def report(core: Core, run: Integrator, status: int, interrupted: bool, end: flo
         core.state_names[worst] if worst >= 0 else "", float(run.y[worst]) if worst >= 0 else np.nan,
         found.connection, found.residual, found.conditioning, found.weakest,
         found.load if found.load_change > _JUMP else "", advice,
+    )  # fmt: skip
+
+
+def foreign_report(core: Core, text: str, t: float, y: Floats, steps: int, rates: Floats | None) -> Report:
+    """Of a method of another library: what the state it reached tells. rates: the last ones, where it failed."""
+    if rates is None:
+        return Report(text, t, steps, 0)
+    from .diagnosis import diagnose_state
+
+    found, coordinate, value = diagnose_state(core, t, y), "", np.nan
+    with np.errstate(all="ignore"):
+        fast = np.abs(rates) / (1.0 + np.abs(y))
+    if len(fast):
+        k = int(np.argmax(np.where(np.isfinite(fast), fast, np.inf)))
+        coordinate, value = core.state_names[k], float(y[k])
+        text += f" {coordinate} = {value:.6g} changes fastest."
+    advice = ["'DOP853' and 'Radau' of the library itself say more about it."]
+    if found.singular:
+        what = "position" if core.loops is not None else "choice of coordinates"
+        advice.insert(0, f"The {what} is singular there: look at {found.weakest!r}, or start elsewhere.")
+    texts = " ".join([text, *_numbers(found), *advice])
+    return Report(
+        texts, t, steps, 0, np.nan, coordinate, value, found.connection, found.residual, found.conditioning,
+        found.weakest, "", tuple(advice),
     )  # fmt: skip
 
 

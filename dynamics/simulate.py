@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.status import OK
+from treemech.kinematics.status import ELEMENT_FAILURES, OK, split
 from treemech.topology import TreemechError
 
 from . import alpha_memory
@@ -16,7 +16,7 @@ from .core import Core
 from .course import Course, legs
 from .event_search import Occurrence, Watched
 from .integrator import FOREIGN, Closure, Switch
-from .report import Report, report
+from .report import Report, foreign_report, report
 
 if TYPE_CHECKING:
     from .foreign_course import ForeignCourse
@@ -154,6 +154,10 @@ def _foreign_result(course: "ForeignCourse") -> Integration:
         result.nodes = t
     if course.stepwise:
         result.t, result.y = _with_events(course, t, y)
+    failed = course.status != OK and split(course.status)[0] not in ELEMENT_FAILURES
+    rates = course.rhs.rate if failed and not course.interrupted else None
+    result.report = foreign_report(course.core, result.message, course.t, course.y, course.steps, rates)
+    result.message = result.report.message
     return result
 
 

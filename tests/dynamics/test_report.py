@@ -34,6 +34,16 @@ class Noisy(tm.Load):
         load.force[0] = (self.large + x) - self.large - x - end.position[0]
 
 
+@dataclass(frozen=True)
+class Runaway(tm.Load):
+    """The faster, the stronger."""
+
+    strength: float
+
+    def evaluate(self, end, t, load):
+        load.force[0] = self.strength * end.velocity[0] ** 2
+
+
 @pytest.mark.parametrize("method", ["DOP853", "Adams", "Radau"])
 def test_an_unbounded_load_is_named(method):
     mech = cart(Pole(1.0))
@@ -138,3 +148,15 @@ def test_an_unbounded_load_in_a_closed_chain_tells_how_well_it_was_closed():
     assert not run.success and run.report.load == "pole" and "'pole'" in run.report.advice[0]
     assert run.report.connection in "ABCS" and run.report.residual < 1e-9
     assert "worst met" in run.message
+
+
+@pytest.mark.parametrize("method", ["scipy:DOP853", "scipy:Radau", "scipy:BDF"])
+def test_methods_of_other_libraries_report_what_the_state_they_reached_tells(method):
+    """1.1 x'' = 3 x'^2, x'(0) = 1: the speed is infinite at t = 1.1 / 3."""
+    mech = cart(Runaway(3.0))
+    run = mech.simulate((0, 1), mech.state(u={"rail": 1.0}), method=method, rtol=1e-6)
+    found = run.report
+    assert not run.success and found.message == run.message
+    assert found.t == pytest.approx(1.1 / 3, abs=1e-3) and found.steps > 10
+    assert found.coordinate == "rail.u" and found.value > 1e3 and 1.0 <= found.conditioning < 1e3
+    assert "rail.u" in run.message and found.advice
