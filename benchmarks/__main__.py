@@ -10,6 +10,7 @@ RUNS = {
     "loops": ("loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
     "stiff": ("stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
     "stiff-chains": ("stiff_chains", "stiff closed chains with exact Jacobians and with differences"),
+    "parameters": ("parameter_derivatives", "derivatives by parameters, exact and by differences"),
     "compare": ("compare", "formulations of the equations of motion side by side"),
     "peers": ("peers_compare", "the same problems in Pinocchio, MuJoCo, Exudyn and Drake: time to an error"),
     "reference": ("reference_runs", "problems with known answers: error and time"),
