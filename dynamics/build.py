@@ -249,7 +249,7 @@ def sample(cls: type) -> Any:
 def builtin_elements() -> list[Any]:
     """One instance of every built-in element, but for those whose numbers of rows depend on the instance."""
     from treemech import elements as e
-    from treemech.elements.entry import sizes
+    from treemech.elements.methods import sizes
 
     kinds = (e.HINGES, e.SIGNALS, e.LOADS, e.CONSTRAINTS, e.COUPLINGS, e.ASSEMBLED, e.ENERGETIC)
     samples = [sample(cls) for classes in kinds for cls in classes]
@@ -259,7 +259,8 @@ def builtin_elements() -> list[Any]:
 def functions() -> Iterator[tuple[str, Any, Any]]:
     """(exported name, Python function, C signature) of all there is to compile."""
     from treemech.elements.compiling import SIGNATURE
-    from treemech.elements.entry import entry_globals, entry_source
+    from treemech.elements.entry import entry_globals
+    from treemech.elements.entry_source import entry_source
 
     from .entries import ENTRIES
 
@@ -273,7 +274,8 @@ def functions() -> Iterator[tuple[str, Any, Any]]:
 
 def element_parts() -> list[tuple[str, Any, str]]:
     """(exported name, element, part) of all there is to compile of the elements."""
-    from treemech.elements.entry import SLOPES, library_name
+    from treemech.elements.entry import library_name
+    from treemech.elements.methods import SLOPES
 
     built = builtin_elements()
     return [(library_name(type(e), part), e, part) for part in ("", SLOPES) for e in built]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from treemech.elements import Energetic
 from treemech.elements.energetic import motion_views
-from treemech.elements.entry import Entry, catching, role_of
+from treemech.elements.methods import role_of
+from treemech.elements.python_entry import Entry, catching
 from treemech.kinematics.chord_plan import BIAS as ROW_BIAS
 from treemech.kinematics.chord_plan import (
     CHORD_ELEMENT,

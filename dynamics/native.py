@@ -9,7 +9,7 @@ from typing import Any
 
 from treemech.elements import library
 from treemech.elements.cache import log, numba_cache
-from treemech.elements.entry import in_python
+from treemech.elements.python_entry import in_python
 
 _N, _F = ctypes.c_int64, ctypes.c_double
 # C prototypes; the same as dynamics.entries.ENTRIES, which cannot be asked without importing numba

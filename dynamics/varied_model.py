@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.elements.element import Element, record
-from treemech.elements.entry import Entry, make_slopes
+from treemech.elements.entry import make_slopes
+from treemech.elements.python_entry import Entry
 from treemech.kinematics import chord_plan as c
 from treemech.kinematics import plan as p
 from treemech.kinematics.chord_plan import ChordPlan, ChordWork, by_address, make_chord_context

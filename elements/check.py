@@ -16,9 +16,9 @@ from .constraint import Constraint
 from .coupling import Coupling
 from .element import Element
 from .energetic import Energetic
-from .entry import check_methods, role_of
 from .hinge import Hinge
 from .load import Load
+from .methods import check_methods, role_of
 from .probe import probe
 from .report import Report
 from .signal import Signal

@@ -21,8 +21,10 @@ from .differences import differences
 from .element import Floats
 from .element import record as parameter_record
 from .energetic import EndsLoad, EndsMotion, Energetic, load_views, motion_views
-from .entry import C_ELEMENT, Entry, catching, make_entry, methods_of, remembers
+from .entry import make_entry
+from .methods import methods_of, remembers
 from .probe import blame, python_eps, python_law, python_load, python_memory, sampled_motion
+from .python_entry import C_ELEMENT, Entry, catching
 from .report import FIRST, PROPER, ROUND, TINY, Report, Row, check_guard, guarded, locked, random_time, shown
 
 _OWN = ("effort", "rates", "energy", "dissipated", "supplied")  # what the author's effort() fills in

@@ -23,7 +23,8 @@ from treemech.topology.errors import ElementError, TreemechError
 
 from .differences import Differences, differences
 from .element import Floats
-from .entry import call, make_entry, methods_of, role_of
+from .entry import call, make_entry
+from .methods import methods_of, role_of
 from .probe import blame, n_rates, python_equations, sampled
 from .report import (
     FIRST,

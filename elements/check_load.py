@@ -5,9 +5,10 @@ import numpy as np
 from treemech.topology.errors import ElementError
 
 from .element import Floats
-from .entry import call, make_entry, python_self
+from .entry import call, make_entry
 from .load import EndLoad, EndMotion, Load
 from .probe import blame
+from .python_entry import python_self
 from .report import ROUND, TINY, Report, Row, check_guard, guarded, locked, random_time, shown
 
 

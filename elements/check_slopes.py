@@ -7,8 +7,9 @@ import numpy as np
 
 from .element import Floats
 from .energetic import Deformed, Effort
-from .entry import SLOPES, methods_of, python_self
+from .methods import SLOPES, methods_of
 from .probe import deformed, python_eps
+from .python_entry import python_self
 from .report import FIRST, TINY, Report, Row, locked
 
 if TYPE_CHECKING:

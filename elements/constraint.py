@@ -128,7 +128,7 @@ class Constraint(Element):
             a = np.concatenate([np.ravel(x) for x in motion[:4]]).astype(np.float64)
             call(self, "constraint", a, np.concatenate(motion[4:]), t, record)
         else:
-            from .entry import python_self
+            from .python_entry import python_self
 
             type(self).evaluate(python_self(self, t), motion, t, rows)
         return rows

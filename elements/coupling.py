@@ -112,7 +112,7 @@ class Coupling(Element):
 
             call(self, "coupling", numbers, speeds, t, record)
         else:
-            from .entry import python_self
+            from .python_entry import python_self
 
             type(self).evaluate(python_self(self, t), numbers, speeds, t, rows)
         return rows

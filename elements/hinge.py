@@ -138,7 +138,7 @@ class Hinge(Element):
 
             call(self, "hinge", numbers, speeds, t, record)
         else:
-            from .entry import python_self
+            from .python_entry import python_self
 
             type(self).evaluate(python_self(self, t), numbers, speeds, t, motion)
         return motion

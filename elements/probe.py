@@ -16,18 +16,10 @@ from .constraint import Constraint, RelativeMotion
 from .coupling import Coupling
 from .element import Element, Floats, parameters
 from .energetic import Deformed, Effort, Energetic, load_views, motion_views
-from .entry import (
-    _ARGUMENTS,
-    _WithSignals,
-    check_methods,
-    methods_of,
-    place_of,
-    python_self,
-    remembers,
-    role_of,
-)
 from .hinge import Hinge, has_pose
 from .load import EndLoad, EndMotion, Load
+from .methods import _ARGUMENTS, check_methods, methods_of, place_of, remembers, role_of
+from .python_entry import _WithSignals, python_self
 from .report import locked, shown
 
 MISTAKES = (IndexError, ValueError, AttributeError, TypeError, NameError)  # of a program, not of physics

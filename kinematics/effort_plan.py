@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treemech.elements import Energetic, Load, Signal
 from treemech.elements.energetic import Sizes
-from treemech.elements.entry import methods_of, remembers
+from treemech.elements.methods import methods_of, remembers
 from treemech.topology import Attachment
 from treemech.topology.parameter import as_floats, plain
 

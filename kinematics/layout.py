@@ -8,7 +8,8 @@ import numpy as np
 
 from treemech.elements import Ball, Free, Hinge, Prismatic, Revolute, Rigid, Signal
 from treemech.elements.element import Element, record
-from treemech.elements.entry import Entry, make_entry, moves_by_differences
+from treemech.elements.entry import make_entry, moves_by_differences
+from treemech.elements.python_entry import Entry
 from treemech.topology import Connection, ElementError, Tree
 
 from . import plan as p

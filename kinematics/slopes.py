@@ -1,7 +1,9 @@
 """Addresses of elements on numbers with a derivative (elements.entry, part "slopes"), for whoever differentiates."""
 
 from treemech.elements.element import Element
-from treemech.elements.entry import Entry, make_slopes, members_of
+from treemech.elements.entry import make_slopes
+from treemech.elements.methods import members_of
+from treemech.elements.python_entry import Entry
 
 from . import chord_plan, plan
 from .layout import Layout

@@ -5,7 +5,8 @@ from scipy.spatial.transform import Rotation
 
 from treemech.elements.element import record
 from treemech.elements.energetic import EndsMotion, load_views, motion_views
-from treemech.elements.entry import C_ELEMENT, make_entry
+from treemech.elements.entry import make_entry
+from treemech.elements.python_entry import C_ELEMENT
 
 
 def moved(motion: EndsMotion, h: float) -> EndsMotion:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treemech.elements.entry import python_self
 from treemech.elements.load import EndLoad, EndMotion
+from treemech.elements.python_entry import python_self
 
 
 def tilde(a):

@@ -40,10 +40,12 @@ from treemech.elements import (
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import kinds, record
-from treemech.elements.entry import C_ELEMENT, SLOPES, compile_entry, library_name, methods_of, python_self
+from treemech.elements.entry import compile_entry, library_name
 from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
+from treemech.elements.methods import SLOPES, methods_of
 from treemech.elements.probe import python_load
+from treemech.elements.python_entry import C_ELEMENT, python_self
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("topology", "elements", "kinematics", "dynamics")  # imports point to the left

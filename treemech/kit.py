@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from treemech import elements
 from treemech.elements import Coupling, Element
 from treemech.elements.check import check
-from treemech.elements.entry import ROLES, make_slopes
+from treemech.elements.entry import make_slopes
+from treemech.elements.methods import ROLES
 from treemech.topology import ElementError, TreemechError
 
 from .skeletons import SKELETONS, TEST_HEAD

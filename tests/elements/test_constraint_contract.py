@@ -25,8 +25,9 @@ from treemech.elements import (
 from treemech.elements.check import check
 from treemech.elements.constraint import rows_size, rows_views
 from treemech.elements.coupling import coupling_size, coupling_views
-from treemech.elements.entry import ElementCompileWarning, call, compile_entry, make_entry, python_entry
+from treemech.elements.entry import ElementCompileWarning, call, compile_entry, make_entry
 from treemech.elements.probe import probe
+from treemech.elements.python_entry import python_entry
 from treemech.topology.errors import ElementError
 
 jit = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")

@@ -33,7 +33,9 @@ from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.differences import differences
 from treemech.elements.element import parameters, record
-from treemech.elements.entry import C_ELEMENT, make_entry, make_slopes, members_of
+from treemech.elements.entry import make_entry, make_slopes
+from treemech.elements.methods import members_of
+from treemech.elements.python_entry import C_ELEMENT
 from treemech.elements.series import AFTER, OFFSET, Series
 from treemech.elements.series_rows import SeriesEnd, SeriesRows
 from treemech.topology.errors import ElementError

@@ -9,7 +9,8 @@ import pytest
 from numba import config
 
 import treemech as tm
-from treemech.elements.entry import C_ELEMENT, ElementCompileWarning
+from treemech.elements.entry import ElementCompileWarning
+from treemech.elements.python_entry import C_ELEMENT
 
 jit = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
 as_python = pytest.mark.filterwarnings("ignore::treemech.elements.entry.ElementCompileWarning")
