@@ -53,5 +53,5 @@ EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-iso
 # Only when the core has changed (the build looks at the hash of its sources); without a compiler all goes on
 .venv/library: $(CORE) | .venv/installed
 	@if [ "$${TREEMECH_NO_LIBRARY:-0}" = 0 ]; then $(BIN)/python -m treemech.dynamics.build --if-changed \
-	|| echo "the compiled core was not built; the first use compiles it with numba (about 15 s, once)"; fi
+	|| echo "the compiled core was not built; the first use compiles it with numba (about 10 s, once)"; fi
 	@touch $@

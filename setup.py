@@ -63,7 +63,7 @@ class BuildPackage(build_py):
                 shutil.rmtree(folder, ignore_errors=True)
             say(
                 f"the compiled core was not built ({reason}). The package works all the same; "
-                "the first use compiles it with numba (about 15 s, once)."
+                "the first use compiles it with numba (about 10 s, once)."
             )
 
 
