@@ -12,6 +12,7 @@ import numpy as np
 
 import treemech as tm
 from treemech.dynamics.core import Core
+from treemech.topology import Body
 
 from .problems.a02_double_four_bar import four_bars
 from .timing import cpu_seconds
@@ -19,9 +20,8 @@ from .timing import cpu_seconds
 METHODS = ("Radau", "alpha3", "alpha2")
 
 
-def four_bar() -> tuple[tm.Mechanism, tm.State, float]:
-    """(mechanism, start, end): fastest mode -5e4 1/s."""
-    system = tm.System("four-bar", gravity=(0, -9.81, 0))
+def linkage(system: tm.System) -> tuple[Body, Body, Body]:
+    """(crank, coupler, rocker) of a plane four-bar with the hinges A, B, C, D."""
     crank, coupler, rocker = (
         system.body(name, 1.0, (0, length**2 / 12, length**2 / 12), com=(length / 2, 0, 0))
         for name, length in (("crank", 1.0), ("coupler", 3.0), ("rocker", 2.5))
@@ -30,6 +30,13 @@ def four_bar() -> tuple[tm.Mechanism, tm.State, float]:
     system.connect("B", tm.Revolute("z"), crank.at((1, 0, 0)), coupler)
     system.connect("C", tm.Revolute("z"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
     system.connect("D", tm.Revolute("z"), system.ground.at((3.5, 0, 0)), rocker)
+    return crank, coupler, rocker
+
+
+def four_bar() -> tuple[tm.Mechanism, tm.State, float]:
+    """(mechanism, start, end): fastest mode -5e4 1/s."""
+    system = tm.System("four-bar", gravity=(0, -9.81, 0))
+    crank, _, _ = linkage(system)
     system.connect("damper", tm.Spring(2e4, 2e5, 2.5), system.ground.at((-2, 0, 0)), crank.at((1, 0, 0)))
     mech = system.build()
     return mech, mech.assemble(fix={"A": 0.8}), 20.0

@@ -25,6 +25,7 @@ from treemech.kinematics.status import (
 )
 from treemech.kinematics.views import body_work
 
+from .alpha_error import estimate, freedoms, unevenness
 from .alpha_memory import FIXED, LAST_INDEX, N_LOWERED, N_ROWS, N_TABLE, NEW_TRUE_RATES, NQ, NU, TRUE_RATES
 from .alpha_passage import look_at_end, passes_singular
 from .alpha_reactions import derive
@@ -33,10 +34,8 @@ from .alpha_state import begin_step
 from .alpha_step import (
     ROUNDED,
     accept,
-    estimate,
     factorise,
     finish,
-    freedoms,
     leave_multipliers,
     newton,
     note_multipliers,
@@ -44,7 +43,6 @@ from .alpha_step import (
     recall_multipliers,
     renew_normal,
     rescale_speeds,
-    unevenness,
 )
 from .closed_steps import BESIDE, GIVEN_UP, TURN, switches
 from .loop_plan import (

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""One step of generalized-alpha: Newton's iteration for the rates and multipliers at its end, error estimate.
+"""One step of generalized-alpha: Newton's iteration for the rates and multipliers at its end.
 
 Index 3 closes the positions; index 2 by a shift of them the speeds as well (Gear, Gupta and Leimkuhler). Residuals are divided by
 what their unknown is multiplied with (Bottasso), so that Newton's matrix has entries of the size of A and P, however small the
@@ -36,8 +36,6 @@ from .alpha_memory import (
     ALPHA_M,
     AUXILIARY,
     ERROR_Q,
-    ERROR_U,
-    ERROR_X,
     FOUND,
     GAPS,
     KEPT_RATES,
@@ -110,7 +108,6 @@ from .step_memory import (
     FACTORED_STEP,
     FACTORISATIONS,
     HAS_JACOBIAN,
-    HAS_PAST,
     LAST,
     NEW,
     OLD,
@@ -192,7 +189,7 @@ def recall_multipliers(table, n):
 
 
 @kernel
-def _solve(table, n, right):
+def solve_newton(table, n, right):
     """right = M^-1 right"""
     nq, ns, m, size, nu = sizes(table)
     G, A, P, M_, J = matrices(table, n)
@@ -240,7 +237,7 @@ def renew_normal(table, n, h, control, count, work, context):
                     else true[j] + ahead * slope[j] - scaled[j]
                 )
             right[ns + k] = lack if masked[k] == 0 and rates_only[k] == 0 else 0.0
-        _solve(table, n, right)
+        solve_newton(table, n, right)
         for j in range(nu):
             if moves[j] != PRESCRIBED:
                 if level == 0:
@@ -268,7 +265,7 @@ def rescale_speeds(table, n, h, control):
         right[i] = 0.0
     for k in range(m):
         right[ns + k] = (ratio * ratio - 1.0) * opening[k]
-    _solve(table, n, right)
+    solve_newton(table, n, right)
     for j in range(nu):
         if moves[j] != PRESCRIBED:
             speed[j] += right[j]
@@ -297,7 +294,7 @@ def _shift(table, n, ratio, lack, gap, move, right, shift):
             for j in range(nu):
                 opening += G[j, ns + k] * move[j]
             right[ns + k] = ratio * opening - gap[k]
-    _solve(table, n, right)
+    solve_newton(table, n, right)
     for j in range(nu):
         if moves[j] != PRESCRIBED:
             shift[j] += right[j]
@@ -432,7 +429,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
                 right[i] = -lack[i]
             for k in range(m):
                 right[ns + k] = -lack[ns + k] / by_u if rates_only[k] == 1 else -open_[k] / by_q
-            _solve(table, n, right)
+            solve_newton(table, n, right)
             for j in range(nu):
                 step[j] = by_q * right[j]
             tangent(table, new, step, last)
@@ -521,94 +518,6 @@ def leave_multipliers(table, n, context):
     )
     for k in range(m):
         x[nu + k] = -multipliers[k]
-
-
-@kernel
-def estimate(table, n, m_controlled, h, y, atol, control, count, work):
-    """Error of the step relative to the tolerance, its components in E5.
-
-    From the slope of the auxiliary accelerations and its change since the step before; through Newton's matrix, which leaves
-    slow parts as they are, takes the part normal to the constraints out, and brings fast parts down to the size they have:
-    of positions only what is fast by stiffness, since what damping holds back they have moved all the same.
-    """
-    nq, ns, m, size, nu = sizes(table)
-    G_, A_, P, M, J = matrices(table, n)
-    G = floats2(G_, nu + ns, size)
-    by_q, by_u, by_x = factors(control, h)
-    A, right, step = (
-        floats2(A_, nu, nu),
-        floats(row_of(table, n, RIGHT), size),
-        floats(row_of(table, n, MOVE), nu),
-    )
-    a, a_new = floats(row_of(table, n, SCALED), ns), floats(row_of(table, n, NEW_AUXILIARY), ns)
-    slope, e, new = (
-        floats(row_of(table, n, SLOPE), ns),
-        floats(work + 8 * n * E5, n),
-        floats(work + 8 * n * NEW, n),
-    )
-    moves = ints(table[MOVES], nu)
-    for i in range(n):
-        e[i] = 0.0
-    for level in range(2):
-        for i in range(size):
-            right[i] = 0.0
-        for i in range(ns):
-            now = (a_new[i] - a[i]) / h
-            if level == 0:
-                x = control[ERROR_Q] * h * h * h * now if i < nu else 0.0
-            else:
-                bend = (now - slope[i]) / (0.5 * (h + control[OLD_STEP])) if count[HAS_PAST] == 1 else 0.0
-                x = control[ERROR_U if i < nu else ERROR_X] * h * h * h * bend
-            if i >= nu:
-                right[i] += x
-            elif moves[i] != PRESCRIBED:
-                for j in range(nu):
-                    right[j] += A[i, j] * x
-                if level == 0:
-                    for j in range(ns):
-                        right[j] += by_u * G[nu + i, j] * x
-        for j in range(nu):
-            if moves[j] == PRESCRIBED:
-                right[j] = 0.0
-        _solve(table, n, right)
-        if level == 0:
-            for j in range(nu):
-                step[j] = right[j]
-            tangent(table, new, step, e)
-        else:
-            for i in range(ns):
-                e[nq + i] = right[i]
-    return sqrt(square_norm(e, y, new, m_controlled, control[RTOL], atol) / m_controlled)
-
-
-@kernel
-def unevenness(table, n, h, y, work, e):
-    """e: how far coordinates went otherwise than their rates at both ends of the step say; (the largest, the longest way).
-
-    Of third order; on another branch the rates lead elsewhere.
-    """
-    nq, ns, m, size, nu = sizes(table)
-    rate, found, new = floats(work, n), floats(row_of(table, n, FOUND), n), floats(work + 8 * n * NEW, n)
-    largest, longest = 0.0, 0.0
-    for i in range(nq):
-        e[i] = new[i] - y[i] - 0.5 * h * (rate[i] + found[i])
-        largest = max(largest, abs(e[i]))
-        longest = max(longest, 0.5 * abs(h) * (abs(rate[i]) + abs(found[i])))
-    return largest, longest
-
-
-@kernel
-def freedoms(table, context):
-    """Speeds that are neither prescribed nor follow from the constraints chosen now."""
-    nq, ns, m, size, nu = sizes(table)
-    moves, masked, free = ints(table[MOVES], nu), masks(ints(context, N_LOOP_CONTEXT)), 0
-    for j in range(nu):
-        if moves[j] != PRESCRIBED:
-            free += 1
-    for k in range(masked.shape[0]):
-        if masked[k] == 0:
-            free -= 1
-    return free
 
 
 @kernel

@@ -82,6 +82,7 @@ class VariedModel:
         self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
         arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
         self._at = tuple(data(x) for x in arrays)
+        self._entry, self._unloaded = native.entry("varied_equations"), np.zeros((len(chord), 6))
 
     def _slopes(self, signal: Element) -> int:
         entry = make_slopes(signal)
@@ -96,7 +97,7 @@ class VariedModel:
         self._s[: 2 * n + core.nx] = 0.0 if s is None else s
         self._ud[:] = ud
         with core.guard() as failure:
-            status = native.entry("varied_equations")(t, *self._at)
+            status = self._entry(t, *self._at)
         if status != OK:
             core.fail(status, t, failure)
         row, x_rates = self.chord_work.row[..., 1], self.work.zd[: core.nx, 1]
@@ -105,6 +106,11 @@ class VariedModel:
         prescribed = np.zeros((3, n))
         for given in self.plan.prescribed:
             prescribed[:, given[p.PRESCRIBED_U]] = self.work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
+        if not len(row):
+            none = np.zeros(0)
+            return Equations(
+                self._tau[:, 1].copy(), none, x_rates.copy(), none, none, prescribed, self._unloaded
+            )
         rows, speeds = core.entry_places
         changed = self.chord_work.partials[: len(rows), 1] * multipliers[rows]
         return Equations(

@@ -253,8 +253,9 @@ def _cannot_compile(element: Element, error: Exception, part: str = "") -> None:
         raise ElementError(f"{message}. The numeric fields are: {fields or 'none'}.") from None
     if type(element) not in _warned:
         _warned.add(type(element))
+        rates = ", its rates by differences" if name == "value" else ""
         warnings.warn(
-            f"{message}; it runs as a Python callback (about 1000 ns per call instead of 10).",
+            f"{message}; it runs as a Python callback{rates} (about 1000 ns per call instead of 10).",
             ElementCompileWarning,
             stacklevel=2,
         )

@@ -39,7 +39,7 @@ NOT_CORE = (
     "trajectory",
 )
 CORE_FILES = (
-    "adams", "alpha", "alpha_memory", "alpha_passage", "alpha_reactions", "alpha_residual", "alpha_state",
+    "adams", "alpha", "alpha_error", "alpha_memory", "alpha_passage", "alpha_reactions", "alpha_residual", "alpha_state",
     "alpha_step", "applied_loads", "articulated", "closed_steps", "collocation", "composites", "derivative_entries",
     "derivative_plan", "effort_derivatives", "effort_partials", "efforts", "entries", "entry_state",
     "inverse_matrix", "kkt", "loop_derivatives", "loop_plan", "loop_views", "loops", "lu", "ordering", "radau",

@@ -247,11 +247,11 @@ def ints2(address, n, m):
 
 def pairs(address, n):
     """The n numbers with a derivative at an address; in compiled code only."""
-    raise NotImplementedError
+    raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
 
 def pairs2(address, n, m):
-    raise NotImplementedError
+    raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
 
 def _array(context, builder, array_type, address, shape):
@@ -296,7 +296,7 @@ def pair_context(address, n):
 
     Its type is that of an array nobody may write to. Kernels are compiled once more for it, and run on pairs.
     """
-    raise NotImplementedError
+    raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
 
 def member(dtype, at, *shape):

@@ -3,7 +3,7 @@
 
 By the speeds they are exact: a bias is a polynomial of second degree in them. By the coordinates, along the motion of
 each speed, they come from one call on numbers with a derivative (elements.entry, part "slopes"). A hinge that has no such
-form (made of others, or in Python) is differenced: central differences of sixth order of the record itself; the step
+form (it works with floats only, or is in Python) is differenced: central differences of sixth order of the record itself; the step
 starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the record.
 """
 

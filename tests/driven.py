@@ -24,7 +24,8 @@ def thrown():
     return system.build()
 
 
-def four_bar():
+def four_bar_system():
+    """A four-bar linkage: crank A, B, C, rocker D."""
     system = tm.System("four-bar", gravity=(0, 0, -G))
     crank = system.body("crank", mass=1.0, inertia=(0, 1 / 12, 1 / 12), com=(0.5, 0, 0))
     coupler = system.body("coupler", mass=3.0, inertia=(0, 9 / 4, 9 / 4), com=(1.5, 0, 0))
@@ -33,6 +34,11 @@ def four_bar():
     system.connect("B", tm.Revolute("y"), crank.at((1, 0, 0)), coupler)
     system.connect("C", tm.Revolute("y"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
     system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
+    return system
+
+
+def four_bar():
+    system = four_bar_system()
     system.measure("tip", "rocker.com[2]")
     mech = system.build()
     return mech, mech.assemble(fix={"A": -0.6}, rates={"A": 6.0})

@@ -15,7 +15,7 @@ from treemech.dynamics.varied_model import VariedModel
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="compiled elements only")
 W = 5e4  # wave number: the phase goes on by 25 rad within the shortest step of a difference between models
-EXACT = 1e-10  # rounding of sin(W x), 1e-16 W x
+EXACT = 1e-9  # rounding of sin(W x), 1e-16 W x, where the waves cancel
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def test_numbers_of_a_foreign_element_and_the_points_it_acts_at():
     x = 0.4 + 1.2 * 0.7
     force = -(2.0 * np.sin(W * 0.31) + 3.0 * np.sin(W * x))
     want = [-2.0 * W * np.cos(W * 0.31) / 2.0, -3.0 * W * 1.2 * np.cos(W * x) / 2.0, -force / 4.0]
-    np.testing.assert_allclose(d.ud_p[0], want, rtol=EXACT * W * 1e-3, atol=EXACT * W)
+    np.testing.assert_allclose(d.ud_p[0], want, rtol=EXACT)
 
 
 def test_arithmetic_on_parameters_may_wave():
@@ -96,7 +96,7 @@ def test_arithmetic_on_parameters_may_wave():
     m, slope = 2.0 + 0.5 * np.sin(W * 0.123), 0.5 * W * np.cos(W * 0.123)
     inertia = 0.2 + 0.25 * m
     want = 9.81 * 0.5 * slope * (1.0 / inertia - 0.25 * m / inertia**2)
-    assert d.ud_p[0, 0] == pytest.approx(want, rel=1e-9)
+    assert d.ud_p[0, 0] == pytest.approx(want, rel=EXACT)
 
 
 def test_a_constraint_that_waves():
@@ -111,7 +111,7 @@ def test_a_constraint_that_waves():
     k = 0.1 * np.sin(W * (0.217 + 1e-30j))
     want = -9.81 * k / (1.0 + k * k)
     assert d.ud[0] == pytest.approx(want.real, rel=1e-10)
-    assert d.ud_p[0, 0] == pytest.approx(want.imag / 1e-30, rel=1e-9)
+    assert d.ud_p[0, 0] == pytest.approx(want.imag / 1e-30, rel=EXACT)
 
 
 def test_a_hinge_that_waves():
@@ -125,7 +125,7 @@ def test_a_hinge_that_waves():
     c = np.cos(W * (0.6 + 1e-30j))
     want = -2.0 * c * 0.3 * 9.81 / (1.0 + 4.0 * c * c * 0.09)
     assert d.ud[0] == pytest.approx(want.real, rel=1e-10)
-    assert d.ud_p[0, 0] == pytest.approx(want.imag / 1e-30, rel=1e-9)
+    assert d.ud_p[0, 0] == pytest.approx(want.imag / 1e-30, rel=EXACT)
 
 
 @pytest.mark.parametrize("number", [0.2, 0.9])
@@ -144,7 +144,7 @@ def test_a_signal_that_waves_moves_what_it_prescribes(number):
     slope = rate * 0.1 * W * np.cos(W * number)
     # (J + m c^2) ud = m c^2 w^2 sin cos, by w = rate
     want = 2.0 * 0.04 / (0.1 + 2.0 * 0.04) * 2.0 * rate * slope * np.sin(0.6) * np.cos(0.6)
-    assert d.ud_p[1, 0] == pytest.approx(want, rel=1e-9)
+    assert d.ud_p[1, 0] == pytest.approx(want, rel=EXACT)
 
 
 @pytest.mark.parametrize(
@@ -195,14 +195,14 @@ def test_where_numbers_have_no_derivative_models_are_compared():
     mech = swing(Root(0.0, 3.0))
     found = mech.derivatives(mech.state(q={"pin": 0.4}), parameters=["m"])
     assert isinstance(mech.directions(["m"])[0], VariedModel)
-    assert found.ud_p[0, 0] == pytest.approx(0.4 / 4.0, rel=1e-9)
+    assert found.ud_p[0, 0] == pytest.approx(0.4 / 4.0, rel=EXACT)
 
 
 def test_elements_for_floats_only_are_compared_too():
     mech = swing(Sightless(tm.Parameter("k", 5.0)))
     found = mech.derivatives(mech.state(q={"pin": 0.4}), parameters=["m", "k"])
     assert all(isinstance(x, Stencil) for x in mech.directions(["m", "k"]))
-    np.testing.assert_allclose(found.ud_p[0], [5.0 * 0.4 / 4.0, -0.4 / 2.0], rtol=1e-9)
+    np.testing.assert_allclose(found.ud_p[0], [5.0 * 0.4 / 4.0, -0.4 / 2.0], rtol=EXACT)
 
 
 @dataclass(frozen=True)
@@ -223,5 +223,5 @@ def test_only_derivatives_by_numbers_that_must_be_floats_are_differences():
     mech = swing(Held(tm.Parameter("k", 5.0)))
     found = mech.derivatives(mech.state(q={"pin": 0.4}), parameters=["m", "k"])
     assert [type(x) for x in mech.directions(["m", "k"])] == [VariedModel, Stencil]
-    np.testing.assert_allclose(found.ud_p[0], [5.0 * 0.4 / 4.0, -0.4 / 2.0], rtol=1e-9)
+    np.testing.assert_allclose(found.ud_p[0], [5.0 * 0.4 / 4.0, -0.4 / 2.0], rtol=EXACT)
     assert found.ud_q[0, 0] == pytest.approx(-2.5, rel=1e-12)

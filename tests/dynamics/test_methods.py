@@ -15,6 +15,7 @@ from tests.mechanisms import random_mechanism
 from tests.models import KINDS, any_hinge, inertia, random_state, random_system, rotation
 from treemech.benchmarks.families import double_pendulum
 from treemech.benchmarks.stiff import Direct, Governor, governor_tree, measure, measure_runs
+from treemech.benchmarks.stiff_chains import linkage
 from treemech.dynamics import lu
 from treemech.dynamics import step_memory as m
 from treemech.dynamics.integrator import NAMES
@@ -420,14 +421,7 @@ def test_auto_stays_explicit_where_that_is_better(models):
 @pytest.mark.parametrize("method", ["Radau", "auto"])
 def test_a_stiff_closed_chain_costs_little(method):
     system = tm.System("four-bar", gravity=(0, -9.81, 0))
-    crank, coupler, rocker = (
-        system.body(name, 1.0, (0, length**2 / 12, length**2 / 12), com=(length / 2, 0, 0))
-        for name, length in (("crank", 1.0), ("coupler", 3.0), ("rocker", 2.5))
-    )
-    system.connect("A", tm.Revolute("z"), system.ground, crank)
-    system.connect("B", tm.Revolute("z"), crank.at((1, 0, 0)), coupler)
-    system.connect("C", tm.Revolute("z"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
-    system.connect("D", tm.Revolute("z"), system.ground.at((3.5, 0, 0)), rocker)
+    crank, _, _ = linkage(system)
     system.load("s", Anchor(2e4, 2e5, 0.3), crank.at((1, 0, 0)))  # overdamped: it creeps towards x = 0.3
     mech = system.build()
     state = mech.assemble(fix={"A": 0.8})

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import treemech as tm
+from tests.driven import four_bar_system
 from tests.dynamics.test_unilateral import flight, platform
 from tests.tolerances import ROUND
 
@@ -13,14 +14,8 @@ G = 9.81
 
 def four_bar(floor=True):
     """A four-bar linkage whose coupler may touch a floor."""
-    system = tm.System("four-bar", gravity=(0, 0, -G))
-    crank = system.body("crank", mass=1.0, inertia=(0, 1 / 12, 1 / 12), com=(0.5, 0, 0))
-    coupler = system.body("coupler", mass=3.0, inertia=(0, 9 / 4, 9 / 4), com=(1.5, 0, 0))
-    rocker = system.body("rocker", mass=2.5, inertia=(0, 1.3, 1.3), com=(1.25, 0, 0))
-    system.connect("A", tm.Revolute("y"), system.ground, crank)
-    system.connect("B", tm.Revolute("y"), crank.at((1, 0, 0)), coupler)
-    system.connect("C", tm.Revolute("y"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
-    system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
+    system = four_bar_system()
+    coupler = system.bodies[1]
     if floor:
         system.connect(
             "floor", tm.InPlane(unilateral=True), system.ground.at((0, 0, 0.4)), coupler.at((1.5, 0, 0))
