@@ -152,7 +152,7 @@ def test_reactions_balance_every_free_body(seed):
         assert np.max(np.abs(moment)) < 1e-11 * scale, body.name
 
 
-def test_the_jacobian_of_a_point_is_its_velocity_per_speed():
+def test_the_jacobian_of_a_point_and_its_frame_is_their_velocity_per_speed():
     mech = random_system(3, n=8).build()
     state = random_state(mech, 3)
     body = mech.tree.bodies[5]
@@ -162,6 +162,9 @@ def test_the_jacobian_of_a_point_is_its_velocity_per_speed():
     rest = mech.simulate((state.t, state.t + 1e-3), mech.state(state.t, state.q), t_eval=[state.t])
     got = J[:3] @ state.u + rest.point(body.name, end.offset).velocity[0]
     np.testing.assert_allclose(got, run.point(body.name, end.offset).velocity[0], atol=1e-12)
+    turning = J[3:] @ state.u + rest.body(body.name).angular_velocity[0]
+    np.testing.assert_allclose(turning, run.body(body.name).angular_velocity[0], atol=1e-12)
+    assert np.max(np.abs(J[3:])) > 0.1
 
 
 @pytest.mark.parametrize("seed", range(3))
