@@ -6,7 +6,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-CORE := $(wildcard elements/*.py kinematics/*.py dynamics/*.py)
+CORE := $(shell find elements kinematics dynamics -name "*.py")
 INSTALL := pyproject.toml setup.py
 
 .PHONY: demo test test-all lint library clean
@@ -26,7 +26,7 @@ lint: .venv/installed-test
 	$(BIN)/mypy
 
 library: .venv/installed
-	$(BIN)/python -m treemech.dynamics.build
+	$(BIN)/python -m treemech.dynamics.native.build
 	touch .venv/library
 
 clean:
@@ -52,6 +52,6 @@ EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-iso
 
 # Only when the core has changed (the build looks at the hash of its sources); without a compiler all goes on
 .venv/library: $(CORE) | .venv/installed
-	@if [ "$${TREEMECH_NO_LIBRARY:-0}" = 0 ]; then $(BIN)/python -m treemech.dynamics.build --if-changed \
+	@if [ "$${TREEMECH_NO_LIBRARY:-0}" = 0 ]; then $(BIN)/python -m treemech.dynamics.native.build --if-changed \
 	|| echo "the compiled core was not built; the first use compiles it with numba (about 10 s, once)"; fi
 	@touch $@

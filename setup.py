@@ -1,4 +1,4 @@
-"""Build step beside pyproject.toml: the compiled core as shared libraries inside the package (dynamics/build.py).
+"""Build step beside pyproject.toml: the compiled core as shared libraries inside the package (dynamics/native/build.py).
 
 The step is a bonus. Where it cannot run, or with TREEMECH_NO_LIBRARY=1, the package is built without it and
 compiles the core with numba on first use.
@@ -18,6 +18,19 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
 
+FOLDERS = ("topology", "elements", "kinematics", "dynamics", "benchmarks")  # installed inside treemech
+
+
+def packages() -> dict[str, str]:
+    """Find every package and the folder it stands in: the facade's own folders, then those beside it."""
+    facade = [i.parent for i in sorted((ROOT / "treemech").rglob("__init__.py"))]
+    own = [f for f in facade if not {*FOLDERS} & {*f.relative_to(ROOT / "treemech").parts[:1]}]
+    beside = [i.parent for top in FOLDERS for i in sorted((ROOT / top).rglob("__init__.py"))]
+    found = {".".join(f.relative_to(ROOT).parts): f for f in own}
+    found |= {".".join(("treemech", *f.relative_to(ROOT).parts)): f for f in beside}
+    return {name: folder.relative_to(ROOT).as_posix() for name, folder in found.items()}
+
+
 def say(line: str) -> None:
     print(f"treemech: {line}", file=sys.stderr, flush=True)
 
@@ -28,7 +41,7 @@ def obstacle() -> str:
     if os.environ.get("TREEMECH_NO_LIBRARY", "0") not in ("", "0"):
         return "TREEMECH_NO_LIBRARY is set"
     try:
-        from treemech.dynamics import build
+        from treemech.dynamics.native import build
 
         return build.obstacle()
     except Exception as error:
@@ -40,7 +53,7 @@ def build_core(folder: Path) -> str:
     if obstacle():
         return obstacle()
     try:
-        from treemech.dynamics import build
+        from treemech.dynamics.native import build
 
         if build.up_to_date(folder):
             say("the compiled core is up to date")
@@ -80,6 +93,8 @@ class PlatformDistribution(Distribution):
 
 
 setup(
+    packages=list(packages()),
+    package_dir=packages(),
     cmdclass={"build_py": BuildPackage, "bdist_wheel": PlatformWheel},
     distclass=PlatformDistribution,
 )

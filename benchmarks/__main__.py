@@ -6,14 +6,14 @@ from importlib import import_module
 
 # name -> (module with main(argv), what it does)
 RUNS = {
-    "core": ("core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
-    "loops": ("loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
-    "stiff": ("stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
-    "stiff-chains": ("stiff_chains", "stiff closed chains with exact Jacobians and with differences"),
-    "parameters": ("parameter_derivatives", "derivatives by parameters, exact and by differences"),
-    "compare": ("compare", "formulations of the equations of motion side by side"),
-    "peers": ("peers_compare", "the same problems in Pinocchio, MuJoCo, Exudyn and Drake: time to an error"),
-    "reference": ("reference_runs", "problems with known answers: error and time"),
+    "core": ("runs.core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
+    "loops": ("runs.loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
+    "stiff": ("runs.stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
+    "stiff-chains": ("runs.stiff_chains", "stiff closed chains with exact Jacobians and with differences"),
+    "parameters": ("runs.parameter_derivatives", "derivatives by parameters, exact and by differences"),
+    "compare": ("runs.compare", "formulations of the equations of motion side by side"),
+    "peers": ("runs.peers", "the same problems in Pinocchio, MuJoCo, Exudyn and Drake: time to an error"),
+    "reference": ("runs.reference", "problems with known answers: error and time"),
 }
 
 

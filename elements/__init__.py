@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 # file -> what it brings
 _FILES = {
-    "actuator": ("HydraulicActuator",),
-    "ball": ("Ball",),
-    "ball_bryant": ("BallBryant",),
-    "beam": ("Beam", "CorotationalBeam"),
-    "belt": ("Belt",),
-    "bushing": ("Bushing",),
-    "constant_velocity": ("ConstantVelocity",),
+    "actuators.hydraulic": ("HydraulicActuator",),
+    "hinges.ball": ("Ball",),
+    "hinges.ball_bryant": ("BallBryant",),
+    "springs.beam": ("Beam", "CorotationalBeam"),
+    "couplings.belt": ("Belt",),
+    "springs.bushing": ("Bushing",),
+    "constraints.constant_velocity": ("ConstantVelocity",),
     "constraint": ("Constraint", "RelativeMotion", "Rows"),
-    "contact": ("SpherePlane", "SphereSphere", "hertz_stiffness", "restitution_damping"),
-    "contractile": ("ContractileElement",),
+    "contact.spheres": ("SpherePlane", "SphereSphere", "hertz_stiffness", "restitution_damping"),
+    "muscles.contractile": ("ContractileElement",),
     "coupling": ("Coupling", "CouplingRows"),
-    "curve": ("Curve",),
-    "curve_contact": ("CamFollower", "CurveOnCurve"),
-    "cylindrical": ("Cylindrical",),
-    "differential_gear": ("Differential",),
-    "directions": ("AtRotation", "Parallel", "Perpendicular"),
-    "drag": ("Drag",),
-    "drivers": ("RelativeAngle", "RelativeDistance", "RelativeOffset"),
-    "ehd_traction": ("EhdTraction",),
+    "hinges.curve": ("Curve",),
+    "constraints.curve_contact": ("CamFollower", "CurveOnCurve"),
+    "hinges.cylindrical": ("Cylindrical",),
+    "couplings.differential": ("Differential",),
+    "constraints.orientation": ("AtRotation", "Parallel", "Perpendicular"),
+    "loads.drag": ("Drag",),
+    "constraints.drivers": ("RelativeAngle", "RelativeDistance", "RelativeOffset"),
+    "contact.ehd_traction": ("EhdTraction",),
     "element": ("Element", "SignalValue", "structure"),
     "energetic": ("Deformed", "Effort", "EndsLoad", "EndsMotion", "Energetic"),
-    "free": ("Free",),
-    "friction": ("BristleFriction", "Friction"),
-    "fung": ("Fung", "FungHistory"),
-    "gear": ("Gear",),
-    "haug_composites": (
+    "hinges.free": ("Free",),
+    "contact.friction": ("BristleFriction", "Friction"),
+    "springs.fung": ("Fung", "FungHistory"),
+    "couplings.gear": ("Gear",),
+    "constraints.composite_joints": (
         "RevoluteCylindrical",
         "RevoluteRevolute",
         "RevoluteRevoluteOrthogonal",
@@ -42,53 +42,53 @@ _FILES = {
         "SphericalSpherical",
         "Strut",
     ),
-    "height_field": ("PointOnHeightField",),
+    "constraints.height_field": ("PointOnHeightField",),
     "hinge": ("AxialHinge", "Hinge", "Motion", "axis_field"),
-    "hinge_stop": ("HingeStop",),
-    "implicit_surface": ("PointOnImplicitSurface",),
-    "in_plane": ("InLine", "InPlane"),
-    "journal_bearing": ("JournalBearing",),
-    "knife_edge": ("KnifeEdge",),
+    "springs.hinge_stop": ("HingeStop",),
+    "constraints.implicit_surface": ("PointOnImplicitSurface",),
+    "constraints.point": ("InLine", "InPlane"),
+    "contact.journal_bearing": ("JournalBearing",),
+    "constraints.knife_edge": ("KnifeEdge",),
     "load": ("EndLoad", "EndMotion", "Force", "Load", "Moment"),
-    "load_function": ("ForceFunction", "MomentFunction"),
-    "mimic": ("Mimic",),
-    "motor": ("ElectricMotor",),
-    "moving": ("Moving",),
-    "muscle": ("Muscle", "MusclePath"),
-    "path": ("Path",),
-    "pid": ("Pid",),
-    "planar": ("Planar",),
-    "plane_element": ("PlaneElement",),
-    "point_on_curve": ("PointOnCurve",),
-    "point_on_surface": ("PointOnSurface",),
-    "polar": ("Polar",),
-    "prescribed_pose": ("PrescribedPose",),
-    "prismatic": ("Prismatic",),
-    "profile": ("Profile",),
-    "rack": ("RackAndPinion",),
-    "ramberg_osgood": ("RambergOsgood",),
-    "relation": ("Relation", "VelocityRelation"),
-    "revolute": ("Revolute",),
-    "rigid": ("Rigid",),
-    "rod": ("Distance",),
-    "rolling": ("RollingBall", "RollingDisk"),
-    "rolling_wheel": ("RollingWheel",),
-    "rotational_spring": ("RotationalSpring",),
-    "screw": ("Screw",),
-    "series": ("Member", "Series"),
-    "series_rows": ("SeriesRows",),
-    "servo": ("PositionServo",),
+    "loads.functions": ("ForceFunction", "MomentFunction"),
+    "couplings.mimic": ("Mimic",),
+    "actuators.motor": ("ElectricMotor",),
+    "hinges.moving": ("Moving",),
+    "muscles.muscle": ("Muscle", "MusclePath"),
+    "cords.path": ("Path",),
+    "actuators.pid": ("Pid",),
+    "hinges.planar": ("Planar",),
+    "springs.plane_element": ("PlaneElement",),
+    "constraints.point_on_curve": ("PointOnCurve",),
+    "constraints.point_on_surface": ("PointOnSurface",),
+    "hinges.polar": ("Polar",),
+    "constraints.prescribed_pose": ("PrescribedPose",),
+    "hinges.prismatic": ("Prismatic",),
+    "constraints.profile": ("Profile",),
+    "couplings.rack": ("RackAndPinion",),
+    "springs.ramberg_osgood": ("RambergOsgood",),
+    "couplings.relation": ("Relation", "VelocityRelation"),
+    "hinges.revolute": ("Revolute",),
+    "hinges.rigid": ("Rigid",),
+    "constraints.distance": ("Distance",),
+    "constraints.rolling": ("RollingBall", "RollingDisk"),
+    "constraints.rolling_wheel": ("RollingWheel",),
+    "springs.rotational_spring": ("RotationalSpring",),
+    "hinges.screw": ("Screw",),
+    "assembled.series": ("Member", "Series"),
+    "assembled.rows": ("SeriesRows",),
+    "actuators.servo": ("PositionServo",),
     "signal": ("Constant", "Function", "Harmonic", "Polynomial", "Signal", "Spline", "as_signal"),
-    "spring": ("Spring",),
-    "table_spring": ("TableSpring",),
-    "tendon": ("Tendon",),
-    "tire": ("Tire",),
-    "translation": ("Translation",),
-    "universal": ("Universal",),
-    "viscoelastic": ("Viscoelastic",),
-    "wrapping": ("WrapCylinder", "WrapSphere"),
+    "springs.spring": ("Spring",),
+    "springs.table_spring": ("TableSpring",),
+    "muscles.tendon": ("Tendon",),
+    "contact.tire": ("Tire",),
+    "hinges.translation": ("Translation",),
+    "hinges.universal": ("Universal",),
+    "springs.viscoelastic": ("Viscoelastic",),
+    "cords.wrapping": ("WrapCylinder", "WrapSphere"),
 }
-# what is built into the library (dynamics.build), by role
+# what is built into the library (dynamics.native.build), by role
 _GROUPS = {
     "HINGES": (
         "Rigid", "Revolute", "Prismatic", "Cylindrical", "Screw", "Universal", "Planar", "Translation", "Ball",
@@ -123,37 +123,66 @@ _GROUPS = {
 _FILE_OF = {name: file for file, names in _FILES.items() for name in names}
 
 if TYPE_CHECKING:
-    from .actuator import HydraulicActuator as HydraulicActuator
-    from .ball import Ball as Ball
-    from .ball_bryant import BallBryant as BallBryant
-    from .beam import Beam as Beam
-    from .beam import CorotationalBeam as CorotationalBeam
-    from .belt import Belt as Belt
-    from .bushing import Bushing as Bushing
-    from .constant_velocity import ConstantVelocity as ConstantVelocity
+    from .actuators.hydraulic import HydraulicActuator as HydraulicActuator
+    from .actuators.motor import ElectricMotor as ElectricMotor
+    from .actuators.pid import Pid as Pid
+    from .actuators.servo import PositionServo as PositionServo
+    from .assembled.rows import SeriesRows as SeriesRows
+    from .assembled.series import Member as Member
+    from .assembled.series import Series as Series
     from .constraint import Constraint as Constraint
     from .constraint import RelativeMotion as RelativeMotion
     from .constraint import Rows as Rows
-    from .contact import SpherePlane as SpherePlane
-    from .contact import SphereSphere as SphereSphere
-    from .contact import hertz_stiffness as hertz_stiffness
-    from .contact import restitution_damping as restitution_damping
-    from .contractile import ContractileElement as ContractileElement
+    from .constraints.composite_joints import RevoluteCylindrical as RevoluteCylindrical
+    from .constraints.composite_joints import RevoluteRevolute as RevoluteRevolute
+    from .constraints.composite_joints import RevoluteRevoluteOrthogonal as RevoluteRevoluteOrthogonal
+    from .constraints.composite_joints import RevoluteSpherical as RevoluteSpherical
+    from .constraints.composite_joints import RevoluteTranslational as RevoluteTranslational
+    from .constraints.composite_joints import SphericalSpherical as SphericalSpherical
+    from .constraints.composite_joints import Strut as Strut
+    from .constraints.constant_velocity import ConstantVelocity as ConstantVelocity
+    from .constraints.curve_contact import CamFollower as CamFollower
+    from .constraints.curve_contact import CurveOnCurve as CurveOnCurve
+    from .constraints.distance import Distance as Distance
+    from .constraints.drivers import RelativeAngle as RelativeAngle
+    from .constraints.drivers import RelativeDistance as RelativeDistance
+    from .constraints.drivers import RelativeOffset as RelativeOffset
+    from .constraints.height_field import PointOnHeightField as PointOnHeightField
+    from .constraints.implicit_surface import PointOnImplicitSurface as PointOnImplicitSurface
+    from .constraints.knife_edge import KnifeEdge as KnifeEdge
+    from .constraints.orientation import AtRotation as AtRotation
+    from .constraints.orientation import Parallel as Parallel
+    from .constraints.orientation import Perpendicular as Perpendicular
+    from .constraints.point import InLine as InLine
+    from .constraints.point import InPlane as InPlane
+    from .constraints.point_on_curve import PointOnCurve as PointOnCurve
+    from .constraints.point_on_surface import PointOnSurface as PointOnSurface
+    from .constraints.prescribed_pose import PrescribedPose as PrescribedPose
+    from .constraints.profile import Profile as Profile
+    from .constraints.rolling import RollingBall as RollingBall
+    from .constraints.rolling import RollingDisk as RollingDisk
+    from .constraints.rolling_wheel import RollingWheel as RollingWheel
+    from .contact.ehd_traction import EhdTraction as EhdTraction
+    from .contact.friction import BristleFriction as BristleFriction
+    from .contact.friction import Friction as Friction
+    from .contact.journal_bearing import JournalBearing as JournalBearing
+    from .contact.spheres import SpherePlane as SpherePlane
+    from .contact.spheres import SphereSphere as SphereSphere
+    from .contact.spheres import hertz_stiffness as hertz_stiffness
+    from .contact.spheres import restitution_damping as restitution_damping
+    from .contact.tire import Tire as Tire
+    from .cords.path import Path as Path
+    from .cords.wrapping import WrapCylinder as WrapCylinder
+    from .cords.wrapping import WrapSphere as WrapSphere
     from .coupling import Coupling as Coupling
     from .coupling import CouplingRows as CouplingRows
-    from .curve import Curve as Curve
-    from .curve_contact import CamFollower as CamFollower
-    from .curve_contact import CurveOnCurve as CurveOnCurve
-    from .cylindrical import Cylindrical as Cylindrical
-    from .differential_gear import Differential as Differential
-    from .directions import AtRotation as AtRotation
-    from .directions import Parallel as Parallel
-    from .directions import Perpendicular as Perpendicular
-    from .drag import Drag as Drag
-    from .drivers import RelativeAngle as RelativeAngle
-    from .drivers import RelativeDistance as RelativeDistance
-    from .drivers import RelativeOffset as RelativeOffset
-    from .ehd_traction import EhdTraction as EhdTraction
+    from .couplings.belt import Belt as Belt
+    from .couplings.differential import Differential as Differential
+    from .couplings.gear import Gear as Gear
+    from .couplings.mimic import Mimic as Mimic
+    from .couplings.rack import RackAndPinion as RackAndPinion
+    from .couplings.relation import Relation as Relation
+    from .couplings.relation import VelocityRelation as VelocityRelation
     from .element import Element as Element
     from .element import SignalValue as SignalValue
     from .element import structure as structure
@@ -162,68 +191,36 @@ if TYPE_CHECKING:
     from .energetic import EndsLoad as EndsLoad
     from .energetic import EndsMotion as EndsMotion
     from .energetic import Energetic as Energetic
-    from .free import Free as Free
-    from .friction import BristleFriction as BristleFriction
-    from .friction import Friction as Friction
-    from .fung import Fung as Fung
-    from .fung import FungHistory as FungHistory
-    from .gear import Gear as Gear
-    from .haug_composites import RevoluteCylindrical as RevoluteCylindrical
-    from .haug_composites import RevoluteRevolute as RevoluteRevolute
-    from .haug_composites import RevoluteRevoluteOrthogonal as RevoluteRevoluteOrthogonal
-    from .haug_composites import RevoluteSpherical as RevoluteSpherical
-    from .haug_composites import RevoluteTranslational as RevoluteTranslational
-    from .haug_composites import SphericalSpherical as SphericalSpherical
-    from .haug_composites import Strut as Strut
-    from .height_field import PointOnHeightField as PointOnHeightField
     from .hinge import AxialHinge as AxialHinge
     from .hinge import Hinge as Hinge
     from .hinge import Motion as Motion
     from .hinge import axis_field as axis_field
-    from .hinge_stop import HingeStop as HingeStop
-    from .implicit_surface import PointOnImplicitSurface as PointOnImplicitSurface
-    from .in_plane import InLine as InLine
-    from .in_plane import InPlane as InPlane
-    from .journal_bearing import JournalBearing as JournalBearing
-    from .knife_edge import KnifeEdge as KnifeEdge
+    from .hinges.ball import Ball as Ball
+    from .hinges.ball_bryant import BallBryant as BallBryant
+    from .hinges.curve import Curve as Curve
+    from .hinges.cylindrical import Cylindrical as Cylindrical
+    from .hinges.free import Free as Free
+    from .hinges.moving import Moving as Moving
+    from .hinges.planar import Planar as Planar
+    from .hinges.polar import Polar as Polar
+    from .hinges.prismatic import Prismatic as Prismatic
+    from .hinges.revolute import Revolute as Revolute
+    from .hinges.rigid import Rigid as Rigid
+    from .hinges.screw import Screw as Screw
+    from .hinges.translation import Translation as Translation
+    from .hinges.universal import Universal as Universal
     from .load import EndLoad as EndLoad
     from .load import EndMotion as EndMotion
     from .load import Force as Force
     from .load import Load as Load
     from .load import Moment as Moment
-    from .load_function import ForceFunction as ForceFunction
-    from .load_function import MomentFunction as MomentFunction
-    from .mimic import Mimic as Mimic
-    from .motor import ElectricMotor as ElectricMotor
-    from .moving import Moving as Moving
-    from .muscle import Muscle as Muscle
-    from .muscle import MusclePath as MusclePath
-    from .path import Path as Path
-    from .pid import Pid as Pid
-    from .planar import Planar as Planar
-    from .plane_element import PlaneElement as PlaneElement
-    from .point_on_curve import PointOnCurve as PointOnCurve
-    from .point_on_surface import PointOnSurface as PointOnSurface
-    from .polar import Polar as Polar
-    from .prescribed_pose import PrescribedPose as PrescribedPose
-    from .prismatic import Prismatic as Prismatic
-    from .profile import Profile as Profile
-    from .rack import RackAndPinion as RackAndPinion
-    from .ramberg_osgood import RambergOsgood as RambergOsgood
-    from .relation import Relation as Relation
-    from .relation import VelocityRelation as VelocityRelation
-    from .revolute import Revolute as Revolute
-    from .rigid import Rigid as Rigid
-    from .rod import Distance as Distance
-    from .rolling import RollingBall as RollingBall
-    from .rolling import RollingDisk as RollingDisk
-    from .rolling_wheel import RollingWheel as RollingWheel
-    from .rotational_spring import RotationalSpring as RotationalSpring
-    from .screw import Screw as Screw
-    from .series import Member as Member
-    from .series import Series as Series
-    from .series_rows import SeriesRows as SeriesRows
-    from .servo import PositionServo as PositionServo
+    from .loads.drag import Drag as Drag
+    from .loads.functions import ForceFunction as ForceFunction
+    from .loads.functions import MomentFunction as MomentFunction
+    from .muscles.contractile import ContractileElement as ContractileElement
+    from .muscles.muscle import Muscle as Muscle
+    from .muscles.muscle import MusclePath as MusclePath
+    from .muscles.tendon import Tendon as Tendon
     from .signal import Constant as Constant
     from .signal import Function as Function
     from .signal import Harmonic as Harmonic
@@ -231,15 +228,18 @@ if TYPE_CHECKING:
     from .signal import Signal as Signal
     from .signal import Spline as Spline
     from .signal import as_signal as as_signal
-    from .spring import Spring as Spring
-    from .table_spring import TableSpring as TableSpring
-    from .tendon import Tendon as Tendon
-    from .tire import Tire as Tire
-    from .translation import Translation as Translation
-    from .universal import Universal as Universal
-    from .viscoelastic import Viscoelastic as Viscoelastic
-    from .wrapping import WrapCylinder as WrapCylinder
-    from .wrapping import WrapSphere as WrapSphere
+    from .springs.beam import Beam as Beam
+    from .springs.beam import CorotationalBeam as CorotationalBeam
+    from .springs.bushing import Bushing as Bushing
+    from .springs.fung import Fung as Fung
+    from .springs.fung import FungHistory as FungHistory
+    from .springs.hinge_stop import HingeStop as HingeStop
+    from .springs.plane_element import PlaneElement as PlaneElement
+    from .springs.ramberg_osgood import RambergOsgood as RambergOsgood
+    from .springs.rotational_spring import RotationalSpring as RotationalSpring
+    from .springs.spring import Spring as Spring
+    from .springs.table_spring import TableSpring as TableSpring
+    from .springs.viscoelastic import Viscoelastic as Viscoelastic
 
     HINGES: tuple[type[Hinge], ...]
     SIGNALS: tuple[type[Signal], ...]

@@ -123,12 +123,12 @@ class Constraint(Element):
         record = np.zeros(rows_size(self.n_rows, self.n_auxiliary))
         rows = rows_views(record, self.n_rows, self.n_auxiliary)
         if type(self).evaluate is Constraint.evaluate:
-            from .entry import call  # compiles: only when asked for
+            from .compilation.entry import call  # compiles: only when asked for
 
             a = np.concatenate([np.ravel(x) for x in motion[:4]]).astype(np.float64)
             call(self, "constraint", a, np.concatenate(motion[4:]), t, record)
         else:
-            from .python_entry import python_self
+            from .compilation.callback import python_self
 
             type(self).evaluate(python_self(self, t), motion, t, rows)
         return rows

@@ -108,11 +108,11 @@ class Coupling(Element):
         record = np.zeros(coupling_size(self.n_rows, k))
         rows = coupling_views(record, self.n_rows, k)
         if type(self).evaluate is Coupling.evaluate:
-            from .entry import call  # compiles: only when asked for
+            from .compilation.entry import call  # compiles: only when asked for
 
             call(self, "coupling", numbers, speeds, t, record)
         else:
-            from .python_entry import python_self
+            from .compilation.callback import python_self
 
             type(self).evaluate(python_self(self, t), numbers, speeds, t, rows)
         return rows

@@ -248,7 +248,7 @@ class Energetic(Element):
 
     def at(self, motion: EndsMotion, t: float = 0.0) -> EndsLoad:
         """Loads and states at one motion, evaluated once through its address."""
-        from .entry import call
+        from .compilation.entry import call
 
         record = np.concatenate([np.ravel(x) for x in motion]).astype(np.float64)
         out = np.zeros(self.n.load_size + self.n.slopes_size)

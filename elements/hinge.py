@@ -63,7 +63,7 @@ class Hinge(Element):
        `motion` arrives zeroed with rotation = identity: write what differs. C maps components in the base of
        end b to components in the base of end a.
     3. Or write ``pose(self, q, t, offset, rotation)`` alone: the rest follows exactly from the same source
-       compiled for jet numbers (elements.jet_motion).
+       compiled for jet numbers (elements.compilation.motion).
     4. Plain scalar Python is enough and best: numbers, loops, math functions, helper functions, fields of
        self. The method is compiled as it stands. It must depend on its arguments and fields only.
     5. The speeds must be necessary and independent: [v w] has rank nu everywhere in the domain (3.3.36).
@@ -134,11 +134,11 @@ class Hinge(Element):
         motion = motion_views(record, self.n_speeds)
         motion.rotation[:] = np.eye(3)
         if has_pose(self):
-            from .entry import call  # compiles: only when asked for
+            from .compilation.entry import call  # compiles: only when asked for
 
             call(self, "hinge", numbers, speeds, t, record)
         else:
-            from .python_entry import python_self
+            from .compilation.callback import python_self
 
             type(self).evaluate(python_self(self, t), numbers, speeds, t, motion)
         return motion

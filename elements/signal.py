@@ -43,7 +43,7 @@ class Signal(Element):
         """
         out = np.zeros(3)
         if type(self).evaluate is Signal.evaluate and hasattr(type(self), "value"):
-            from .entry import call
+            from .compilation.entry import call
 
             try:
                 call(self, "signal", out, out, t, out)
@@ -150,7 +150,7 @@ class Spline(Signal):
             )
         if self.ends == "periodic" and y[0] != y[-1]:
             raise ElementError("Spline: a periodic table must end with the value it starts with.")
-        from .splines import cubic_coefficients
+        from .shared.splines import cubic_coefficients
 
         object.__setattr__(self, "knots", t)
         object.__setattr__(

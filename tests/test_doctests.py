@@ -2,25 +2,21 @@
 
 import doctest
 import importlib
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = {
-    "treemech": "treemech",
-    "topology": "treemech.topology",
-    "elements": "treemech.elements",
-    "kinematics": "treemech.kinematics",
-    "dynamics": "treemech.dynamics",
-    "benchmarks": "treemech.benchmarks",
-    "benchmarks/problems": "treemech.benchmarks.problems",
-}
+from tests.support.places import ROOT
+
+FOLDERS = ("treemech", "topology", "elements", "kinematics", "dynamics", "benchmarks")
+FILES = [
+    path.relative_to(ROOT).with_suffix("")
+    for folder in FOLDERS
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if path.stem != "__main__" and not any(parent.is_symlink() for parent in path.parents)
+]
 MODULES = [
-    f"{package}.{path.stem}".removesuffix(".__init__")
-    for folder, package in FOLDERS.items()
-    for path in sorted((ROOT / folder).glob("*.py"))
-    if path.stem != "__main__"
+    ".".join(("treemech", *file.parts)).removesuffix(".__init__").replace("treemech.treemech", "treemech")
+    for file in FILES
 ]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 

@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.places import ROOT
 from treemech import elements
-from treemech.dynamics import build, native
+from treemech.dynamics.native import build
+from treemech.dynamics.native import entry_points as native
 from treemech.elements import (
     ASSEMBLED,
     CONSTRAINTS,
@@ -35,19 +37,18 @@ from treemech.elements import (
     PrescribedPose,
     RollingBall,
     Viscoelastic,
-    library,
 )
+from treemech.elements.check.python_forms import python_load
+from treemech.elements.compilation.callback import C_ELEMENT, python_self
+from treemech.elements.compilation.entry import compile_entry, library_name
+from treemech.elements.compilation.methods import SLOPES, methods_of
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import kinds, record
-from treemech.elements.entry import compile_entry, library_name
 from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
-from treemech.elements.methods import SLOPES, methods_of
-from treemech.elements.probe import python_load
-from treemech.elements.python_entry import C_ELEMENT, python_self
+from treemech.elements.native import library
 
-ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("topology", "elements", "kinematics", "dynamics")  # imports point to the left
 RANK = {name: rank for rank, name in enumerate((*FOLDERS, "treemech", "benchmarks"))}
 MAY_RUN_BENCHMARKS = ("command.py", "__main__.py")
@@ -61,12 +62,11 @@ def pyproject():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_every_folder_with_an_init_is_packaged():
-    found = {"treemech"}
-    for top in (*FOLDERS, "benchmarks"):
-        for init in (ROOT / top).rglob("__init__.py"):
-            found.add("treemech." + ".".join(init.parent.relative_to(ROOT).parts))
-    assert found == set(pyproject()["tool"]["setuptools"]["packages"])
+def test_every_folder_with_a_source_is_a_package():
+    tops = [ROOT / top for top in (*FOLDERS, "benchmarks", "tests")]
+    facade = [f for f in (ROOT / "treemech").iterdir() if f.is_dir() and not f.is_symlink()]
+    folders = {path.parent for top in (*tops, *facade) for path in top.rglob("*.py")}
+    assert not [f for f in folders if not (f / "__init__.py").exists()]
 
 
 def test_version_is_the_same_everywhere():
@@ -80,7 +80,9 @@ def test_version_is_the_same_everywhere():
 
 # ---------------------------------------------------------------- imports
 def sources(*tops):
-    return [path for top in tops for path in sorted((ROOT / top).rglob("*.py"))]
+    """Every file of the folders, once: what treemech/ links to belongs to the folder it links to."""
+    files = [path for top in tops for path in sorted((ROOT / top).rglob("*.py"))]
+    return [path for path in files if not any(folder.is_symlink() for folder in path.parents)]
 
 
 def imports(path):
@@ -103,7 +105,7 @@ def owner(path):
 
 @pytest.mark.parametrize("folder", RANK)
 def test_imports_point_one_way(folder):
-    files = (ROOT / folder).glob("*.py") if folder == "treemech" else sources(folder)
+    files = sources(folder)
     wrong = []
     for path in files:
         for line, name, level in imports(path):
@@ -126,7 +128,7 @@ def test_imports_point_one_way(folder):
 def test_nothing_imports_a_folder_by_its_bare_name():
     wrong = [
         f"{path.relative_to(ROOT)}, line {line}: {name}"
-        for path in [*sources(*FOLDERS, "benchmarks", "tests"), *(ROOT / "treemech").glob("*.py")]
+        for path in sources(*FOLDERS, "benchmarks", "tests", "treemech")
         for line, name, level in imports(path)
         if level == 0 and name.split(".")[0] in (*FOLDERS, "benchmarks")
     ]
@@ -147,7 +149,7 @@ def loaded_by(statement, **environment):
 
 
 @pytest.mark.parametrize(
-    "statement", ["import treemech", "import treemech.elements, treemech.dynamics.native"]
+    "statement", ["import treemech", "import treemech.elements, treemech.dynamics.native.entry_points"]
 )
 def test_import_is_cheap(statement):
     loaded = loaded_by(statement)
@@ -165,11 +167,11 @@ assert mech.simulate((0, 1), mech.state(q={"A": 0.3})).success
 # what only an analysis, a failure, a file or a compilation asks for
 NOT_FOR_A_TREE = {
     "scipy", "networkx", "matplotlib", "logging", "tempfile", "difflib", "zipfile", "numpy.random",
-    "treemech.sensitivities", "treemech.checkpoint", "treemech.events", "treemech.assembly_reduction",
-    "treemech.dynamics.derivatives", "treemech.dynamics.equilibrium", "treemech.dynamics.linearization",
-    "treemech.dynamics.foreign_methods", "treemech.dynamics.row_derivatives", "treemech.kinematics.trajectory",
-    "treemech.topology.varied", "treemech.elements.splines", "treemech.kinematics.plan_slopes",
-    "treemech.elements.spring", "treemech.elements.series", "treemech.elements.prescribed_pose",
+    "treemech.design.sensitivities", "treemech.files.checkpoint", "treemech.simulation.events", "treemech.description.kinematic_assembly",
+    "treemech.dynamics.analyses.derivatives", "treemech.dynamics.analyses.equilibrium", "treemech.dynamics.analyses.linearization",
+    "treemech.dynamics.simulation.external_methods", "treemech.dynamics.derivatives.rows", "treemech.kinematics.kinematic_simulation",
+    "treemech.topology.dual", "treemech.elements.shared.splines", "treemech.kinematics.plan_derivatives",
+    "treemech.elements.springs.spring", "treemech.elements.assembled.series", "treemech.elements.constraints.prescribed_pose",
 }  # fmt: skip
 
 
@@ -177,7 +179,7 @@ NOT_FOR_A_TREE = {
 def test_the_first_simulation_of_a_tree_loads_what_it_needs():
     loaded = set(loaded_by(FIRST_TREE))
     assert not loaded & {*NOT_FOR_A_TREE, "numba"}
-    assert "treemech.elements.revolute" in loaded
+    assert "treemech.elements.hinges.revolute" in loaded
 
 
 def test_element_files_are_listed_as_type_checkers_see_them():
@@ -202,8 +204,12 @@ def test_every_element_can_be_asked_for_by_name():
 
 
 def test_hash_covers_every_source_of_the_core():
-    loaded = loaded_by("import treemech.dynamics.entries", TREEMECH_JIT="1")
-    packages = ("treemech", "treemech.dynamics")  # their __init__ holds nothing that is compiled
+    loaded = loaded_by("import treemech.dynamics.entries.table", TREEMECH_JIT="1")
+    packages = (
+        "treemech",
+        "treemech.kinematics",
+        "treemech.dynamics",
+    )  # their __init__ holds nothing that is compiled
     core = {
         Path(file).resolve()
         for name, file in loaded.items()
@@ -233,7 +239,7 @@ def test_every_builtin_element_has_a_sample_to_build_from():
 
 
 def test_prototypes_are_those_of_the_entries():
-    from treemech.dynamics.entries import ENTRIES
+    from treemech.dynamics.entries.table import ENTRIES
 
     words = {"float64": ctypes.c_double, "int64": ctypes.c_int64}
     compiled = {name: [words[str(t)] for t in signature.args] for name, (_, signature) in ENTRIES.items()}

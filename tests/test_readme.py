@@ -1,11 +1,11 @@
 """What people read is true: the code in README and docs runs."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.support.places import ROOT
+
 PAGES = [
     pytest.param("\n".join(blocks), id=path.name)
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

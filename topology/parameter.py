@@ -222,7 +222,7 @@ def as_floats(numbers: Any) -> NDArray[np.float64]:
     try:
         return np.array(numbers, dtype=np.float64)
     except TypeError:
-        from .varied import varied_array
+        from .dual import varied_array
 
         if not any(getattr(x, "is_varied", False) for x in np.array(numbers, dtype=object).flat):
             raise
@@ -233,7 +233,7 @@ def plain(thing: Any) -> Any:
     """Without derivatives: for checks, decisions, and whatever looks at the numbers of one model only."""
     if isinstance(thing, float) or (isinstance(thing, np.ndarray) and thing.dtype != object):
         return thing
-    from .varied import values
+    from .dual import values
 
     return values(thing)
 

@@ -15,47 +15,48 @@ __version__ = "0.1.0"
 _NAMES = {
     "System": "system",
     "Mechanism": "mechanism",
-    "State": "state",
-    "Run": "run",
-    "Event": "events",
-    "Impact": "impact",
-    "Composite": "composite",
-    "read": "files",
+    "State": "results.state",
+    "Run": "results.run",
+    "Event": "simulation.events",
+    "Impact": "simulation.impact",
+    "Composite": "description.composite",
+    "read": "files.read",
     "Parameter": "topology.parameter",
-    "Experiment": "experiment",
-    "Objective": "objective",
-    "design_study": "designs",
-    "check": "elements.check",
+    "Experiment": "design.experiment",
+    "Objective": "design.objective",
+    "design_study": "design.study",
+    "check": "elements.check.checks",
     "solids": "topology.solids",
     "TreemechError": "topology",
     "TopologyError": "topology",
     "ElementError": "topology",
     "SingularError": "topology",
     "ConvergenceError": "topology",
-    "ElementCompileWarning": "elements.entry",
+    "ElementCompileWarning": "elements.compilation.entry",
 }
 if TYPE_CHECKING:
-    from .composite import Composite as Composite
-    from .designs import design_study as design_study
-    from .elements import *  # noqa: F403
-    from .elements.check import check as check
-    from .elements.entry import ElementCompileWarning as ElementCompileWarning
-    from .events import Event as Event
-    from .experiment import Experiment as Experiment
-    from .files import read as read
-    from .impact import Impact as Impact
+    from treemech.elements import *  # noqa: F403
+    from treemech.elements.check.checks import check as check
+    from treemech.elements.compilation.entry import ElementCompileWarning as ElementCompileWarning
+    from treemech.topology import ConvergenceError as ConvergenceError
+    from treemech.topology import ElementError as ElementError
+    from treemech.topology import SingularError as SingularError
+    from treemech.topology import TopologyError as TopologyError
+    from treemech.topology import TreemechError as TreemechError
+    from treemech.topology import solids as solids
+    from treemech.topology.parameter import Parameter as Parameter
+
+    from .description.composite import Composite as Composite
+    from .design.experiment import Experiment as Experiment
+    from .design.objective import Objective as Objective
+    from .design.study import design_study as design_study
+    from .files.read import read as read
     from .mechanism import Mechanism as Mechanism
-    from .objective import Objective as Objective
-    from .run import Run as Run
-    from .state import State as State
+    from .results.run import Run as Run
+    from .results.state import State as State
+    from .simulation.events import Event as Event
+    from .simulation.impact import Impact as Impact
     from .system import System as System
-    from .topology import ConvergenceError as ConvergenceError
-    from .topology import ElementError as ElementError
-    from .topology import SingularError as SingularError
-    from .topology import TopologyError as TopologyError
-    from .topology import TreemechError as TreemechError
-    from .topology import solids as solids
-    from .topology.parameter import Parameter as Parameter
 
 
 def _elements() -> list[str]:

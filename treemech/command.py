@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from .demo import run_demo
+    from .view.demo import run_demo
 
     for path, what in run_demo(Path(arguments.out), arguments.time):
         print(f"  {path}  {what}")
@@ -55,8 +55,9 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _new(arguments: argparse.Namespace) -> int:
-    from .kit import write_skeleton
-    from .topology import TreemechError
+    from treemech.topology import TreemechError
+
+    from .authoring.kit import write_skeleton
 
     try:
         source, test = write_skeleton(arguments.kind, arguments.name, Path(arguments.out))
@@ -69,8 +70,9 @@ def _new(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from .kit import check_file
-    from .topology import TreemechError
+    from treemech.topology import TreemechError
+
+    from .authoring.kit import check_file
 
     try:
         verdicts = check_file(Path(arguments.file))
@@ -85,7 +87,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _elements(arguments: argparse.Namespace) -> int:
-    from .kit import GROUP, built_in, installed
+    from .authoring.kit import GROUP, built_in, installed
 
     lists = {
         "energetic and active" if r == "energetic" else r + "s": found for r, found in built_in().items()
@@ -101,9 +103,9 @@ def _elements(arguments: argparse.Namespace) -> int:
 def _info(arguments: argparse.Namespace) -> int:
     from importlib.metadata import PackageNotFoundError, version
 
-    from treemech.dynamics import native
-    from treemech.elements import library
-    from treemech.elements.cache import cache_root
+    from treemech.dynamics.native import entry_points as native
+    from treemech.elements.native import library
+    from treemech.elements.native.cache import cache_root
 
     from . import __version__
 
@@ -124,7 +126,7 @@ def _info(arguments: argparse.Namespace) -> int:
 
 
 def _warmup(arguments: argparse.Namespace) -> int:
-    from treemech.dynamics import native
+    from treemech.dynamics.native import entry_points as native
 
     started = time.perf_counter()
     for name in native.PROTOTYPES:
@@ -137,7 +139,7 @@ def _warmup(arguments: argparse.Namespace) -> int:
 
 
 def _clear(arguments: argparse.Namespace) -> int:
-    from treemech.elements.cache import clear_cache
+    from treemech.elements.native.cache import clear_cache
 
     print(f"removed {clear_cache()} files of cached code")
     return 0

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics import core as columns
-from treemech.dynamics.core import Constraints, Core
-from treemech.dynamics.integrator import Released
-from treemech.dynamics.loop_core import ClosedMotion
-from treemech.dynamics.reactions import add_chord_loads, add_element_loads, smallest_multipliers, unique_loads
-from treemech.elements import Hinge
-from treemech.kinematics.assembly import (
-    Mobility,
-    mobility,
-    regular_rank,
+from treemech.dynamics.analyses.reactions import (
+    add_chord_loads,
+    add_element_loads,
+    smallest_multipliers,
+    unique_loads,
 )
-from treemech.kinematics.lagrange import Lagrange
-from treemech.kinematics.layout import Layout, Prescription
+from treemech.dynamics.model import core as columns
+from treemech.dynamics.model.core import Constraints, Core
+from treemech.dynamics.model.loops import ClosedMotion
+from treemech.dynamics.simulation.integrator import Released
+from treemech.elements import Hinge
+from treemech.kinematics.closure import Mobility, mobility, regular_rank
+from treemech.kinematics.plan.lagrange import Lagrange
+from treemech.kinematics.plan.layout import Layout, Prescription
 from treemech.topology import (
     Attachment,
     Body,
@@ -37,20 +38,20 @@ from treemech.topology import (
 )
 from treemech.topology.body import as_pose
 
-from .analyses import Analyses
-from .assembly import Assembly, cut_numbers, not_cut, split
-from .contacts import contacts, hinting, open_contacts, refuse_passed, without
-from .element_motion import stored_energy
-from .element_states import element_states, settle_states
-from .model_info import energies, model_info
-from .parameters import Origin
-from .run import Energy, Results
-from .simulation import Simulation
-from .state import State, fill, find, reference_state
-from .wiring import Wiring
+from .analyses.assembly import Assembly, cut_numbers, not_cut, split
+from .analyses.contacts import contacts, hinting, open_contacts, refuse_passed, without
+from .analyses.element_states import element_states, settle_states
+from .analyses.small_motions import Analyses
+from .description.parameters import Origin
+from .description.wiring import Wiring
+from .results.elements import stored_energy
+from .results.model_info import energies, model_info
+from .results.run import Energy, Results
+from .results.state import State, fill, find, reference_state
+from .simulation.simulate import Simulation
 
 if TYPE_CHECKING:
-    from treemech.kinematics.trajectory import Drive
+    from treemech.kinematics.kinematic_simulation import Drive
 
 Floats = NDArray[np.float64]
 
@@ -161,7 +162,7 @@ class Mechanism(Simulation, Analyses):
     def draw(self, path: str | None = None) -> str:
         """The tree as text, branches and chords; with a path also as a picture (needs matplotlib)."""
         if path is not None:
-            from .picture import draw_tree
+            from .view.plot import draw_tree
 
             draw_tree(self.tree, path)
         return draw(self.tree)
@@ -440,7 +441,7 @@ class Mechanism(Simulation, Analyses):
         given by name are completed by those that follow from the chains; prescribed ones follow their signals.
         """
         if self.core.layout.chords.rows:
-            from .drives import drives
+            from .analyses.inverse_dynamics import drives
 
             return drives(self, state, ud, actuated, weights).loads
         if actuated is not None or weights is not None:
@@ -461,7 +462,7 @@ class Mechanism(Simulation, Analyses):
     ) -> dict[str, float]:
         """As `inverse_dynamics`, by name: the load of every drive, on the coordinate of its hinge, cut or not."""
         if self.core.layout.chords.rows:
-            from .drives import drives
+            from .analyses.inverse_dynamics import drives
 
             return drives(self, state, ud, actuated, weights).by_name
         loads = self.inverse_dynamics(state, ud)
@@ -476,7 +477,7 @@ class Mechanism(Simulation, Analyses):
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
         """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
         t, q, u = self._rows(state, "load_column")
-        from treemech.dynamics.waiting_elements import Waiting
+        from treemech.dynamics.model.reaction_dependent import Waiting
 
         waiting = Waiting(self.core)
         if waiting:  # they see the reactions of this state's own motion
@@ -651,7 +652,7 @@ class Mechanism(Simulation, Analyses):
     # ------------------------------------------------------------ drives
     def _drives(self) -> "list[Drive]":
         """The prescribed coordinates."""
-        from treemech.kinematics.trajectory import Drive
+        from treemech.kinematics.kinematic_simulation import Drive
 
         hinges = {c.name: c for c in self.lagrange.hinges}
         return [

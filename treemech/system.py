@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.elements import Constraint, Coupling, Energetic, Free, Hinge, Load, Signal, as_signal
 from treemech.elements.hinge import AxialHinge, axis_base
-from treemech.kinematics.chord_plan import Coupled
-from treemech.kinematics.lagrange import lagrange
-from treemech.kinematics.layout import Description, Prescription, make_layout
+from treemech.kinematics.plan.chords import Coupled
+from treemech.kinematics.plan.lagrange import lagrange
+from treemech.kinematics.plan.layout import Description, Prescription, make_layout
 from treemech.topology import (
     Attachment,
     Body,
@@ -28,12 +28,12 @@ from treemech.topology.body import as_rotation
 from treemech.topology.declared import mapped, remade
 from treemech.topology.parameter import plain
 
-from .composite import Composite
-from .journal import Journal, recorded
-from .measures import Measure, as_measure, check_measures
+from .description.composite import Composite
+from .description.parameters import Origin
+from .description.recording import Journal, recorded
+from .description.wiring import Controller, ElementHandle, Wiring
 from .mechanism import Mechanism
-from .parameters import Origin
-from .wiring import Controller, ElementHandle, Wiring
+from .results.measures import Measure, as_measure, check_measures
 
 
 class System(Journal):
@@ -174,7 +174,7 @@ class System(Journal):
         self, name: str, composite: Composite, ends: Sequence[Any], role: Any
     ) -> Connection:
         """A kinematic assembly (7.2): one hinge, and its constraints as couplings "name.part" of its coordinates."""
-        from .assembly_reduction import reduce_assembly  # with the elements it is made of
+        from .description.kinematic_assembly import reduce_assembly  # with the elements it is made of
 
         composite.check(f"composite {name!r}")
         reduction = reduce_assembly(composite, f"composite {name!r}")
@@ -379,7 +379,7 @@ class System(Journal):
         elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
         for element in elements:
             if probed and not type(element).__module__.startswith("treemech."):
-                from treemech.elements.check import probe  # only where somebody else's element is met
+                from treemech.elements.check.checks import probe  # only where somebody else's element is met
 
                 probe(element)
         tree = build_tree(self.bodies, connections, self._free_hinge if free_isolated else None)
@@ -401,7 +401,7 @@ class System(Journal):
         Functions cannot be written: controllers, signals and measures made of them are refused by name, as are elements of
         classes that no entry point names, before anything is written.
         """
-        from .model_files import save_system
+        from .files.models import save_system
 
         return save_system(self, path)
 

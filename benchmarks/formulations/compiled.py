@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.elements.cache import cache_root, numba_cache
-from treemech.elements.library import core_hash
+from treemech.elements.native.cache import cache_root, numba_cache
+from treemech.elements.native.library import core_hash
 
 Ints = NDArray[np.int64]
 
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 def folder() -> Path:
     """Where compiled code is kept: a folder for the present sources, of the core and of this folder."""
     h = hashlib.sha256(core_hash().encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         h.update(path.read_bytes())
     place = cache_root() / f"formulations-{h.hexdigest()[:16]}"
     place.mkdir(parents=True, exist_ok=True)

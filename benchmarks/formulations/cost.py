@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-from treemech.kinematics.kernel import call_rhs
-from treemech.kinematics.status import OK
+from treemech.kinematics.kernel.language import call_rhs
+from treemech.kinematics.kernel.status import OK
 
 from .compiled import c_function, data
 from .formulation import Floats

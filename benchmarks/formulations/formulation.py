@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any, ClassVar
 
 import numpy as np
@@ -212,8 +212,10 @@ class Formulation(ABC):
 def formulations() -> dict[str, type[Formulation]]:
     """All formulations of this folder by name: every class of its modules that has a name and a right-hand side."""
     package, found = __name__.rpartition(".")[0], {}
-    for entry in sorted(iter_modules([str(Path(__file__).parent)]), key=lambda entry: entry.name):
-        module = import_module(f"{package}.{entry.name}")
+    for entry in sorted(
+        walk_packages([str(Path(__file__).parent)], package + "."), key=lambda entry: entry.name
+    ):
+        module = import_module(entry.name)
         for thing in vars(module).values():
             if (
                 isinstance(thing, type)

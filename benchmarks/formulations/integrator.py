@@ -11,12 +11,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics import native
-from treemech.dynamics import step_memory as m
-from treemech.dynamics.loop_plan import N_MONITOR
-from treemech.kinematics.status import OK, PAUSED, STEP_TOO_SMALL, split
+from treemech.dynamics.equations.loop_plan import N_MONITOR
+from treemech.dynamics.integrators import layout as m
+from treemech.dynamics.native import entry_points as native
+from treemech.kinematics.kernel.status import OK, PAUSED, STEP_TOO_SMALL, split
 
-from .cartesian_kernels import RESELECT
+from .cartesian.kernels import RESELECT
 from .compiled import data
 from .formulation import Floats, Integration, TooSlow
 

@@ -17,16 +17,16 @@ import numpy as np
 from scipy.linalg import qr
 
 import treemech as tm
-from treemech.kinematics.plan import PRESCRIBED_Q
-from treemech.kinematics.status import OK, split
-from treemech.state import find
+from treemech.kinematics.kernel.status import OK, split
+from treemech.kinematics.plan.arrays import PRESCRIBED_Q
+from treemech.results.state import find
 
+from .cartesian.joint_rows import EDGE, LENGTH, N1, N2, POINT, Row, rows_of
 from .compiled import RHS, Compiled, data, folder
 from .cost import seconds
 from .formulation import Floats, Inexpressible, Integration, refuse_composites, signals_of
 from .integrator import integrate
-from .joint_rows import EDGE, LENGTH, N1, N2, POINT, Row, rows_of
-from .relative import Relative, loads_of
+from .relative.relative import Relative, loads_of
 
 MOST = 4  # coordinates
 
@@ -59,11 +59,11 @@ _POSES: dict[type, Callable[[Any, Any, Any], tuple[Any, Any]]] = {
 _TEMPLATE = '''# written by treemech.benchmarks.formulations.lagrange
 import numpy as np
 from math import cos, sin, sqrt, pi
-from treemech.kinematics.kernel import floats, ints, kernel
-from treemech.kinematics.plan import N_CONTEXT, PRESCRIBED_Q, PRESCRIBED_SIGNAL
-from treemech.kinematics.status import CHAIN_OPEN, OK
-from treemech.kinematics.sweep import signals
-from treemech.kinematics.views import prescriptions, signal_values
+from treemech.kinematics.kernel.language import floats, ints, kernel
+from treemech.kinematics.plan.arrays import N_CONTEXT, PRESCRIBED_Q, PRESCRIBED_SIGNAL
+from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
+from treemech.kinematics.tree.sweep import signals
+from treemech.kinematics.plan.views import prescriptions, signal_values
 N, M, S = {n}, {m}, {n} + {m}
 
 @kernel

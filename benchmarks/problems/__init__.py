@@ -1,14 +1,5 @@
 """Mechanisms with known answers, one file each; `problem` says what such a file holds."""
 
-from .problem import (
-    Comparison,
-    Expected,
-    Problem,
-    Reference,
-    compare,
-    load,
-    problems,
-    references,
-)
+from .problem import Comparison, Expected, Problem, Reference, compare, load, problems, references
 
 __all__ = ["Comparison", "Expected", "Problem", "Reference", "compare", "load", "problems", "references"]

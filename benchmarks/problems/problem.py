@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import ModuleInfo, walk_packages
 from typing import Any
 
 import numpy as np
@@ -172,15 +172,19 @@ def _row(t: Floats, time: float) -> int:
     return row
 
 
+def _file_name(entry: ModuleInfo) -> str:
+    return entry.name.rpartition(".")[2]
+
+
 def problems() -> dict[str, Problem]:
-    """All problems of this folder by name: every module with a `system`."""
+    """All problems of this folder and its groups by name: every module with a `system`."""
     package = __name__.rpartition(".")[0]
     found = {}
-    for entry in sorted(iter_modules([str(Path(__file__).parent)]), key=lambda entry: entry.name):
-        module = import_module(f"{package}.{entry.name}")
+    for entry in sorted(walk_packages([str(Path(__file__).parent)], package + "."), key=_file_name):
+        module = import_module(entry.name)
         if hasattr(module, "system"):
-            found[entry.name] = Problem(
-                entry.name,
+            found[_file_name(entry)] = Problem(
+                _file_name(entry),
                 module.REFERENCE.file,
                 module.system,
                 module.state,

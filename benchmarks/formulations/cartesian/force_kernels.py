@@ -1,0 +1,156 @@
+# mypy: ignore-errors
+"""Applied loads of a System on bodies in Cartesian coordinates: gravity, external loads and force elements, compiled.
+
+An element is called through its address with the record the engine keeps for it; the places and velocities of its ends come
+from the bodies here. The coordinate of a hinge on which it acts is measured by a row (`cartesian_rows`): the value, its
+rate, and with the partials of that row the loads on the two bodies.
+"""
+
+from treemech.dynamics.loads.efforts import call
+from treemech.kinematics.kernel.language import ints, kernel, load3, load9, store
+from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.kernel.vector import add, cross, multiply, rotate, scale, unrotate
+from treemech.kinematics.plan.arrays import (
+    FIRST_ACTED,
+    FIRST_END,
+    FIRST_INPUT,
+    FIRST_STATE,
+    FROM_Q,
+    FROM_SIGNAL,
+    LOAD_ROOM,
+    N_ACTED,
+    N_CONTEXT,
+    N_ENDS,
+    N_INPUTS,
+    N_STATES,
+    ROOM,
+    SOURCE_INDEX,
+    SOURCE_KIND,
+)
+from treemech.kinematics.plan.views import effort_table, own_z, own_zd, room_work, signal_values, source_table
+
+from .joint_rows import ANGLE
+from .rows import row, wrapped
+from .views import (
+    BODIES,
+    CORE,
+    LOADS,
+    OMEGA,
+    PHI,
+    PHI_RATE,
+    PLACE,
+    VELOCITY,
+    acted_rows,
+    applied_,
+    body_,
+    end_bodies,
+    end_points,
+    gravity_,
+    jacobian_,
+    level_,
+    row_ints,
+    source_rows,
+    state_,
+    turn_,
+    turns_,
+)
+
+
+@kernel
+def measure(C, core, r):
+    """A hinge coordinate and its rate, to `level`. Angles go on from where they were last seen."""
+    row(C, r, signal_values(core))
+    if row_ints(C)[r, 0] == ANGLE:
+        V, seen = level_(C), turns_(C)
+        seen[r] += wrapped(V[r, PHI] - seen[r])
+        V[r, PHI] = seen[r]
+
+
+@kernel
+def gather(C, core, e):
+    """What element e sees, into its record."""
+    S, T, V, m, table = state_(C), turn_(C), level_(C), room_work(core), effort_table(core)
+    bodies, points = end_bodies(C), end_points(C)
+    n, at, first = table[e, N_ENDS], table[e, ROOM], table[e, FIRST_END]
+    for k in range(n):
+        i, j = bodies[first + k], first + k
+        R, w = load9(T, i, 0), load3(S, i, OMEGA)
+        arm = rotate(R, load3(points, j, 9))
+        base = multiply(R, load9(points, j, 0))
+        position, velocity = add(load3(S, i, PLACE), arm), add(load3(S, i, VELOCITY), cross(w, arm))
+        for c in range(3):
+            m[at + 3 * k + c] = position[c]
+            m[at + 12 * n + 3 * k + c] = velocity[c]
+            m[at + 15 * n + 3 * k + c] = w[c]
+        for c in range(9):
+            m[at + 3 * n + 9 * k + c] = base[c]
+    at += 18 * n
+    acted, n, first = acted_rows(C), table[e, N_ACTED], table[e, FIRST_ACTED]
+    for k in range(n):
+        r = acted[first + k]
+        measure(C, core, r)
+        m[at + k], m[at + n + k] = V[r, PHI], V[r, PHI_RATE]
+    at += 2 * n
+    z = own_z(core)
+    for k in range(table[e, N_STATES]):
+        m[at + k] = z[table[e, FIRST_STATE] + k]
+    at += table[e, N_STATES]
+    sources, values, rows, first = (
+        source_table(core),
+        signal_values(core),
+        source_rows(C),
+        table[e, FIRST_INPUT],
+    )
+    for k in range(table[e, N_INPUTS]):
+        if sources[first + k, SOURCE_KIND] == FROM_SIGNAL:
+            m[at + k] = values[sources[first + k, SOURCE_INDEX], 0]
+        else:
+            r = rows[first + k]
+            measure(C, core, r)
+            m[at + k] = V[r, PHI if sources[first + k, SOURCE_KIND] == FROM_Q else PHI_RATE]
+
+
+@kernel
+def scatter(C, core, e):
+    """Loads of element e to the bodies, about their centres of mass, and the rates of its states."""
+    T, F, J, m, table = turn_(C), applied_(C), jacobian_(C), room_work(core), effort_table(core)
+    bodies, points, kinds = end_bodies(C), end_points(C), row_ints(C)
+    n, at, first = table[e, N_ENDS], table[e, LOAD_ROOM], table[e, FIRST_END]
+    for k in range(n):
+        i, f, g = bodies[first + k], at + 3 * k, at + 3 * n + 3 * k
+        force, moment = (m[f], m[f + 1], m[f + 2]), (m[g], m[g + 1], m[g + 2])
+        R = load9(T, i, 0)
+        arm = rotate(R, load3(points, first + k, 9))
+        store(F, i, 0, add(load3(F, i, 0), force))
+        store(F, i, 3, add(load3(F, i, 3), unrotate(R, add(moment, cross(arm, force)))))
+    at += 6 * n
+    acted, first = acted_rows(C), table[e, FIRST_ACTED]
+    for k in range(table[e, N_ACTED]):
+        r = acted[first + k]
+        for side in range(2):
+            i = kinds[r, 1 + side]
+            for c in range(6):
+                F[i, c] += m[at + k] * J[r, 6 * side + c]
+    at += table[e, N_ACTED]
+    zd = own_zd(core)
+    for k in range(table[e, N_STATES]):
+        zd[table[e, FIRST_STATE] + k] = m[at + k]
+
+
+@kernel
+def apply(C, t):
+    """All applied loads on the bodies: force in the world, moment in body axes; a status."""
+    B, F, g = body_(C), applied_(C), gravity_(C)
+    for i in range(1, C[BODIES] + 1):
+        store(F, i, 0, scale(B[i, 0], (g[0], g[1], g[2])))
+        store(F, i, 3, (0.0, 0.0, 0.0))
+    if C[LOADS] == 0:
+        return OK
+    core = ints(C[CORE], N_CONTEXT)
+    for e in range(C[LOADS]):
+        gather(C, core, e)
+        status = call(core, e, t)
+        if status != OK:
+            return status
+        scatter(C, core, e)
+    return OK

@@ -1,0 +1,106 @@
+"""The force elements of a System for formulations in Cartesian coordinates: ends, and rows that measure hinge coordinates."""
+
+from typing import Any
+
+import numpy as np
+
+import treemech as tm
+from treemech.kinematics.plan.arrays import FIRST_ACTED, LOAD_ROOM, N_ACTED, N_ENDS
+from treemech.kinematics.plan.efforts import FromHinge
+from treemech.results.state import find
+
+from ..formulation import Floats, Inexpressible, refuse_composites, refuse_memory
+from .joint_rows import Row, coordinate_row
+
+
+class ForceElements:
+    """Tables for `force_kernels`; what is not there raises by name.
+
+    States of elements are integrated along. A memory, a reaction the load depends on, the inputs of controllers and
+    composites have no form here.
+    """
+
+    def __init__(self, system: tm.System, mech: tm.Mechanism, n_rows: int) -> None:
+        refuse_composites(system)
+        refuse_memory(system)
+        self.n_rows = n_rows
+        self.layout = mech.core.layout.efforts
+        self.coordinates: dict[tuple[str, int], int] = {}  # (hinge, number) -> row
+        self.rows: list[Row] = []
+        acted: list[int] = []
+        sources: list[int] = []
+        ends: list[Any] = []
+        touched: list[list[int]] = []
+        for a in self.layout.applied:
+            what = f"element {a.name!r} ({a.element.kind})"
+
+            def measured(hinge: str, number: int, what: str = what) -> int:
+                if (hinge, number) not in self.coordinates:
+                    row = coordinate_row(system.connections[hinge], number, what)
+                    self.coordinates[hinge, number] = n_rows + len(self.rows)
+                    self.rows.append(row)
+                return self.coordinates[hinge, number]
+
+            own = [measured(*c) for c in a.coordinates]
+            acted += own
+            for source in a.inputs:
+                is_coordinate = isinstance(source, FromHinge)
+                sources.append(measured(source.hinge, source.number) if is_coordinate else -1)  # type: ignore[union-attr]
+            ends += a.ends
+            rows = [self.rows[r - n_rows] for r in own]
+            bodies = [e.body.number for e in a.ends] + [i for row in rows for i in (row.i, row.j)]  # type: ignore[union-attr]
+            touched.append(sorted(set(bodies) - {0}))
+        places = np.zeros((len(ends), 12))
+        for line, end in zip(places, ends, strict=True):
+            line[:9], line[9:] = end.rotation.ravel(), end.offset - end.body.com
+        self.touched = touched
+        whole = {
+            "end_bodies": [end.body.number for end in ends],
+            "acted_rows": acted,
+            "source_rows": sources,
+            "touched": [i for own in touched for i in own],
+            "touched_from": np.cumsum([0, *map(len, touched)]),
+        }
+        self.arrays: dict[str, Any] = {name: np.array(given, dtype=np.int64) for name, given in whole.items()}
+        self.arrays |= {"end_points": places, "turns": np.zeros(max(n_rows + len(self.rows), 1))}
+
+    def __len__(self) -> int:
+        return len(self.layout.applied)
+
+    @property
+    def nx(self) -> int:
+        """States of elements."""
+        return self.layout.nx
+
+    def refuse_states(self, name: str) -> None:
+        """For formulations without room for them."""
+        for a in self.layout.applied:
+            if a.sizes.states:
+                raise Inexpressible(f"element {a.name!r} ({a.element.kind}) has states, {name} has none.")
+
+    def start(self, mech: tm.Mechanism, state: tm.State) -> Floats:
+        """States of elements at a state, whose counted turns are noted."""
+        for (hinge, number), row in self.coordinates.items():
+            self.arrays["turns"][row] = state.q[find(mech.lagrange, hinge).q + number]
+        return np.asarray(state.x)
+
+    def on_coordinates(self, mech: tm.Mechanism) -> list[tuple[int, Row, float]]:
+        """(row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
+        room, found = mech.core.work.room, []
+        for line in self.layout.rows:
+            for n in range(line[N_ACTED]):
+                number = int(self.arrays["acted_rows"][line[FIRST_ACTED] + n])
+                load = float(room[line[LOAD_ROOM] + 6 * line[N_ENDS] + n])
+                found.append((number, self.rows[number - self.n_rows], load))
+        return found
+
+    def slope_entries(self, n: int) -> tuple[list[int], list[int]]:
+        """Places of the slopes of loads in a matrix with n unknowns a body, as `force_slopes` gives them."""
+        rows: list[int] = []
+        cols: list[int] = []
+        for own in self.touched:
+            for b in own:
+                for j in range(n):
+                    rows += [n * (a - 1) + c for a in own for c in range(n)]
+                    cols += [n * (b - 1) + j] * (n * len(own))
+        return rows, cols

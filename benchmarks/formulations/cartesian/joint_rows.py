@@ -1,0 +1,160 @@
+"""The connections of a System as constraint rows between pairs of bodies: which vectors and points they join.
+
+Elementary constraints of Nikravesh, Table 11.1 (corrected), and of Haug, section 9.4. With a fixed in body i, b in body j,
+d from the point of i to the point of j, e fixed in the world::
+
+    POINT   e . d          one component of a coincidence ("s")
+    N1      a . b          perpendicular vectors (normal type 1)
+    N2      a . d - f(t)   a vector perpendicular to the line between points (normal type 2), or a slider's driver
+    LENGTH  (d . d - l^2) / 2 l0    a distance ("s-s")
+    ANGLE   angle about a - f(t)    a revolute's driver
+    SCREW   a . d - p angle         advance with the turn
+    EDGE    b . d' = 0              the knife edge, nonholonomic
+
+What has no such rows raises `Inexpressible` by name.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import treemech as tm
+
+from ..formulation import Floats, Inexpressible, signals_of
+
+POINT, N1, N2, LENGTH, ANGLE, SCREW, EDGE = range(7)
+_X, _Y, _Z = range(3)
+_NO = np.zeros(3)
+
+
+class Row(NamedTuple):
+    """One equation. Bodies by their number in System.bodies, vectors in body axes, points from body origins."""
+
+    kind: int
+    connection: str
+    i: int
+    j: int
+    a: Floats  # in body i (POINT: in the world)
+    b: Floats  # in body j
+    point_i: Floats
+    point_j: Floats
+    x_i: Floats  # normal to a, in body i and in body j: between them is the angle
+    x_j: Floats
+    number: float  # pitch, length
+    signal: Any  # f(t), l(t), or None
+
+
+class _Ends:
+    """The two ends of a connection: bases and points."""
+
+    def __init__(self, connection: Any, base: Floats) -> None:
+        self.name, (a, b) = connection.name, connection.ends
+        self.i, self.j = a.body.number, b.body.number
+        self.A, self.B = a.rotation @ base, b.rotation @ base
+        self.pi, self.pj = a.offset, b.offset
+
+    def row(self, kind: int, a: Floats, b: Floats = _NO, number: float = 0.0, signal: Any = None) -> Row:
+        return Row(
+            kind, self.name, self.i, self.j, a, b, self.pi, self.pj, self.A[:, _X], self.B[:, _X], number, signal
+        )  # fmt: skip
+
+    def points(self) -> list[Row]:
+        return [self.row(POINT, e) for e in np.eye(3)]
+
+    def normal(self, *pairs: tuple[int, int]) -> list[Row]:
+        """Vector k of end a is perpendicular to vector l of end b."""
+        return [self.row(N1, self.A[:, k], self.B[:, l]) for k, l in pairs]
+
+    def line(self, *axes: int, signal: Any = None) -> list[Row]:
+        """The point of end b has no (or a given) coordinate along these vectors of end a."""
+        return [self.row(N2, self.A[:, k], signal=signal) for k in axes]
+
+    def angle(self, signal: Any) -> list[Row]:
+        return [self.row(ANGLE, self.A[:, _Z], signal=signal)]
+
+
+def _parallel(e: _Ends) -> list[Row]:
+    return e.normal((_X, _Z), (_Y, _Z))
+
+
+def _no_turn(e: _Ends) -> list[Row]:
+    return e.normal((_X, _Z), (_Y, _Z), (_X, _Y))
+
+
+_HINGES: dict[type, Callable[[_Ends, Any], list[Row]]] = {
+    tm.Revolute: lambda e, h: e.points() + _parallel(e),
+    tm.Prismatic: lambda e, h: e.line(_X, _Y) + _no_turn(e),
+    tm.Cylindrical: lambda e, h: e.line(_X, _Y) + _parallel(e),
+    tm.Screw: lambda e, h: e.line(_X, _Y) + _parallel(e) + [e.row(SCREW, e.A[:, _Z], number=float(h.pitch))],
+    tm.Universal: lambda e, h: e.points() + e.normal((_X, _Y)),
+    tm.Planar: lambda e, h: e.line(_Z) + _parallel(e),
+    tm.Polar: lambda e, h: e.line(_Z) + _parallel(e),
+    tm.Translation: lambda e, h: _no_turn(e),
+    tm.Ball: lambda e, h: e.points(),
+    tm.BallBryant: lambda e, h: e.points(),
+    tm.Rigid: lambda e, h: e.points() + _no_turn(e),
+    tm.Free: lambda e, h: [],
+}
+_DRIVERS: dict[tuple[type, int], Callable[[_Ends, Any], list[Row]]] = {
+    (tm.Revolute, 0): lambda e, f: e.angle(f),
+    (tm.Prismatic, 0): lambda e, f: e.line(_Z, signal=f),
+    (tm.Cylindrical, 0): lambda e, f: e.angle(f),
+    (tm.Cylindrical, 1): lambda e, f: e.line(_Z, signal=f),
+    (tm.Screw, 0): lambda e, f: e.angle(f),
+    (tm.Planar, 0): lambda e, f: e.line(_X, signal=f),
+    (tm.Planar, 1): lambda e, f: e.line(_Y, signal=f),
+    (tm.Planar, 2): lambda e, f: e.angle(f),
+    (tm.Translation, 0): lambda e, f: e.line(_X, signal=f),
+    (tm.Translation, 1): lambda e, f: e.line(_Y, signal=f),
+    (tm.Translation, 2): lambda e, f: e.line(_Z, signal=f),
+}
+
+
+def rows_of(system: tm.System) -> list[Row]:
+    """All rows, connection by connection; the driver of a prescribed coordinate is a row of its hinge."""
+    for name, coupled in system.couplings.items():
+        raise Inexpressible(
+            f"coupling {name!r} ({coupled.element.kind}) joins coordinates that are not there."
+        )
+    rows: list[Row] = []
+    for name, connection in system.connections.items():
+        element = connection.element
+        if connection.is_hinge:
+            if type(element) not in _HINGES:
+                raise Inexpressible(f"hinge {name!r} ({element.kind}) has no Cartesian rows.")
+            if signals_of(element):
+                raise Inexpressible(f"hinge {name!r} ({element.kind}) depends on time.")
+            ends = _Ends(connection, element.base())
+            rows += _HINGES[type(element)](ends, element)
+            for (hinge, coordinate), given in system.prescriptions.items():
+                if hinge == name:
+                    if (type(element), coordinate) not in _DRIVERS:
+                        raise Inexpressible(
+                            f"coordinate {coordinate} of hinge {name!r} ({element.kind}) is prescribed."
+                        )
+                    rows += _DRIVERS[type(element), coordinate](ends, given.signal)
+        elif connection.is_constraint:
+            rows += _constraint(_Ends(connection, np.eye(3)), name, element)
+        else:
+            raise Inexpressible(f"connection {name!r} ({element.kind}) is neither a hinge nor a constraint.")
+    return rows
+
+
+def coordinate_row(connection: Any, number: int, what: str) -> Row:
+    """The row whose residual is a coordinate of a hinge; `what` needs it."""
+    element = connection.element
+    if (type(element), number) not in _DRIVERS:
+        raise Inexpressible(
+            f"{what} needs coordinate {number} of hinge {connection.name!r} ({element.kind}), which no row measures."
+        )
+    (row,) = _DRIVERS[type(element), number](_Ends(connection, element.base()), None)
+    return row
+
+
+def _constraint(ends: _Ends, name: str, element: Any) -> list[Row]:
+    if type(element) is tm.Distance:
+        return [ends.row(LENGTH, _NO, number=element.length.at(0.0).value, signal=element.length)]
+    if type(element) is tm.KnifeEdge and ends.i == 0:
+        return [ends.row(EDGE, _NO, ends.B[:, _Y])]
+    raise Inexpressible(f"constraint {name!r} ({element.kind}) has no Cartesian rows.")

@@ -1,0 +1,311 @@
+"""Relative coordinates: what the formulations in the coordinates of this engine share."""
+
+import math
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+
+import treemech as tm
+from treemech.dynamics.analyses.reactions import add_chord_loads
+from treemech.dynamics.model import core as columns
+from treemech.dynamics.native import entry_points as native
+from treemech.dynamics.simulation.integrate import integrate as integrate_engine
+from treemech.dynamics.simulation.integrator import Closure
+from treemech.kinematics.kernel.language import call_rhs, ints
+from treemech.kinematics.kernel.status import OK, split
+from treemech.kinematics.plan.arrays import PRESCRIBED_DOF, PUBLIC
+from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.simulation.simulate import check_start
+
+from ..compiled import RHS, c_function, data, lapack
+from ..cost import seconds
+from ..formulation import Bodies, Floats, Formulation, Inexpressible, Integration, TooSlow, refuse_memory
+from ..integrator import integrate
+from . import kernels as k
+
+
+class Relative(Formulation):
+    """The engine's own equations and its own integrator; a subclass says how chains are kept closed.
+
+    y: coordinates q, speeds u, and the coordinates of the cut hinges.
+    """
+
+    stabilisation: ClassVar[str | tuple[str, float]] = "default"
+    trees: ClassVar[bool] = True
+    loops: ClassVar[bool] = True
+
+    def __init__(self, system: tm.System) -> None:
+        super().__init__(system)
+        self.mech = system.build()
+        self.core = self.mech.core
+        closed = self.core.loops is not None
+        if closed and not self.loops:
+            names = ", ".join(repr(c.name) for c in self.mech.info.chords[:3])
+            raise Inexpressible(f"{self.name} is for trees; {names} close chains.")
+        if not closed and not self.trees:
+            raise Inexpressible(f"{self.name} is for closed chains; this is a tree.")
+        self.size, self.nonzeros = self.mech.nu, 0
+        if self.core.loops is not None:
+            plan = self.core.loops.plan
+            self.size, self.nonzeros = len(plan.perm), 2 * len(plan.Ai) - len(plan.perm)
+
+    def initial(self, state: tm.State) -> Floats:
+        if self.core.loops is not None:
+            self.core.loops.release(())
+            self.core.reset_chords({name: q for name, (q, _) in state.cut.items()})
+            check_start(self.mech, state.t, state.q, state.u)
+        return self.core.pack(state.q, state.u, state.z, self.core.chord_work.q)
+
+    def rhs(self, t: float, y: Floats) -> Floats:
+        loops, dy, state = self.core.loops, np.zeros(len(y)), np.ascontiguousarray(y)
+        name, context = (
+            ("rhs", self.core.context_address) if loops is None else ("loop_rhs", data(loops.context))
+        )
+        if native.entry(name)(float(t), data(state), data(dy), context) != OK:
+            raise tm.SingularError(f"{self.name} fails at t = {t:.6g} s.")
+        return dy
+
+    def integrate(
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
+    ) -> Integration:
+        until = time.process_time() + allowed
+
+        def watch(fraction: float) -> None:
+            if time.process_time() > until:
+                raise TooSlow
+
+        breaks = tuple(b for signal in self.core.layout.signals for b in signal.breaks)
+        found = integrate_engine(
+            self.core, t_span, y0, "DOP853", setting, np.full(self.mech.nq + self.mech.nu, setting), np.asarray(t_eval),
+            breaks=breaks, progress=watch, closure=Closure(self.stabilisation),
+        )  # fmt: skip
+        return Integration(
+            found.t, found.y, found.n_evaluations, found.n_steps, found.n_rejected, found.status == OK, found.message
+        )  # fmt: skip
+
+    def work(self, state: tm.State) -> dict[str, float]:
+        y, loops = self.initial(state), self.core.loops
+        if loops is not None:
+            loops.stabilise(self.stabilisation)
+        name, context = (
+            ("rhs", self.core.context_address) if loops is None else ("loop_rhs", data(loops.context))
+        )
+        dy = np.zeros(len(y))  # must stay alive while it is written to
+        return {"evaluation": seconds(native.address(name), state.t, y, data(dy), context)}
+
+    def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """q, u in the public conventions."""
+        return self.core.states(np.asarray(t, dtype=np.float64), np.ascontiguousarray(y))
+
+    def bodies(self, t: Floats, y: Floats) -> Bodies:
+        q, u = self.states(t, y)
+        trace, _ = self.core.trace(np.asarray(t, dtype=np.float64), q, u, np.zeros_like(u))
+        own = trace[:, [self.mech.tree.numbers[b.name] for b in self.system.bodies[1:]]]
+        return Bodies(
+            own[:, :, columns.POSITION], own[:, :, columns.ROTATION].reshape(*own.shape[:2], 3, 3),
+            own[:, :, columns.VELOCITY], own[:, :, columns.OMEGA],
+        )  # fmt: skip
+
+    def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
+        q, u = (x[0] for x in self.states(np.array([t]), y[None]))
+        rest, nx = self.core.unpack(y), self.core.nx
+        cut = rest.cut
+        state = tm.State(
+            t,
+            q,
+            u,
+            rest.z[:nx],
+            rest.z[nx:],
+            cut={c.name: (cut[c.q : c.q + c.nq], np.zeros(c.nu)) for c in self.mech.info.chords},
+        )
+        self.mech._near(state)
+        return {name: (r.force, r.moment) for name, r in self.mech.reactions(state).items()}
+
+    def residuals(self, t: Floats, y: Floats) -> Floats:
+        if self.core.loops is None:
+            return np.zeros((len(t), 2))
+        q, u = self.states(t, y)
+        found = np.zeros((len(t), 2))
+        holonomic = ~self.mech._nonholonomic()
+        for n in range(len(t)):
+            self.core.chord_work.q[:] = self.core.unpack(y[n]).cut
+            now = self.core.constraints(float(t[n]), q[n], u[n])
+            found[n] = np.max(np.abs(now.residual) * holonomic), np.max(np.abs(now.velocity))
+        return found
+
+
+# ---------------------------------------------------------------- other ways to solve them
+@c_function(RHS)
+def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
+    """y' of the integrator state."""
+    return np.int32(k.motion(ints(context, k.N_RELATIVE), t, y, dy))
+
+
+@c_function(RHS)
+def project(t, y, rank, context):  # type: ignore[no-untyped-def]
+    """The engine's projection; the rows chosen at the start stay."""
+    D = ints(context, k.N_RELATIVE)
+    return call_rhs(D[k.PROJECT], t, y, 0 if rank >= 0 else -1, D[k.LOOPS])
+
+
+@c_function(RHS)
+def part(t, y, what, context):  # type: ignore[no-untyped-def]
+    """For timing: 1 kinematics and the terms or entries of the matrix, 2 also the solution."""
+    D = ints(context, k.N_RELATIVE)
+    status = k.evaluate(D, t, y)
+    m = k.choose(D)
+    if D[k.MODE] == k.NEWTON_EULER:
+        if what == 1:
+            k.newton_euler(D, m)
+        else:
+            status = k.tableau(D, m)
+        return np.int32(status)
+    k.terms(D, m)
+    if what == 2:
+        status = k.schur(D, m) if D[k.MODE] == k.SCHUR or m == 0 else k.null_space(D, m)
+    return np.int32(status)
+
+
+class OwnSolution(Relative):
+    """The engine's terms, another solution of the equations, the engine's projection after every step."""
+
+    mode: ClassVar[int] = k.SCHUR
+    assembly_note = "all bodies and elements are swept for a matrix with a row for each coordinate only"
+    sparse: ClassVar[bool] = False
+
+    def __init__(self, system: tm.System) -> None:
+        super().__init__(system)
+        core, loops = self.core, self.core.loops
+        refuse_memory(system)
+        nu, kept = self.mech.nu, 0 if loops is None else loops.n_rows
+        fixed = np.zeros(max(nu, 1), np.int64)
+        fixed[core.layout.plan.prescribed[:, PRESCRIBED_DOF]] = 1
+        self.context = np.zeros(k.N_RELATIVE, np.int64)
+        self.arrays: dict[str, Any] = {"fixed": fixed, "chosen": np.zeros(max(kept, 1), np.int64)}
+        self.arrays |= {"bias": np.zeros(max(kept, 1)), "whole": np.zeros(8, np.int64)}
+        for name in ("load", "z", "tau"):
+            self.arrays[name] = np.zeros(max(nu, kept, 1))
+        dense = self.mode != k.NEWTON_EULER
+        for name, size in (
+            ("A", nu * nu),
+            ("B", nu * nu),
+            ("P", kept * nu),
+            ("X", kept * nu),
+            ("S", kept * kept),
+        ):
+            self.arrays[name] = np.zeros(max(size, 1) if dense else 1)
+        self.m = self.size - nu if loops is not None else 0
+        self._pattern(kept)
+
+    def _pattern(self, kept: int) -> None:
+        """Room for what the mode needs."""
+        nu, A = self.mech.nu, self.arrays
+        self.size, self.nonzeros = nu, nu * nu
+        A["values"], A["slot"], A["matrix"] = np.zeros(0), np.zeros(0, np.int64), np.zeros(2 * nu * nu + 1)
+        self._rooms(max(kept, nu, 1))
+
+    def _rooms(self, n: int, room: int = 1) -> None:
+        A = self.arrays
+        for name in ("right", "room"):
+            A[name] = np.zeros(n)
+        A["pivots"], A["mark"], A["pinv"], A["stack"] = (np.zeros(c * n + 1, np.int64) for c in (1, 1, 2, 3))
+        for name in ("Lp", "Up"):
+            A[name] = np.zeros(n + 1, np.int64)
+        for name in ("Li", "Ui"):
+            A[name] = np.zeros(room, np.int64)
+        for name in ("Lx", "Ux"):
+            A[name] = np.zeros(room)
+        for name in ("order", "Ap", "Ai"):
+            A.setdefault(name, np.zeros(n + 1, np.int64))
+        self._address(n)
+
+    def _address(self, n: int) -> None:
+        A, D, loops = self.arrays, self.context, self.core.loops
+        D[k.CORE] = self.core.context_address
+        D[k.LOOPS] = 0 if loops is None else data(loops.context)
+        D[k.PROJECT] = 0 if loops is None else native.address("loop_project")
+        D[[k.MODE, k.SPEEDS, k.KEPT, k.SIZE, k.ENTRIES, k.MATRIX, k.ROOM, k.SPARSE, k.FACTORED, k.FULL, k.WIDE, k.TALL]] = (
+            self.mode, self.mech.nu, len(A["chosen"]), n, len(A["values"]), len(A["matrix"]), len(A["Li"]), self.sparse, 0,
+            len(A["S"]), len(A["A"]), len(A["P"]),
+        )  # fmt: skip
+        D[k.BODIES] = len(self.system.bodies) - 1
+        for place, name in (
+            (k.POTRF, "dpotrf"),
+            (k.POTRS, "dpotrs"),
+            (k.GETRF, "dgetrf"),
+            (k.GETRS, "dgetrs"),
+        ):
+            D[place] = lapack(name)
+        for number, name in enumerate(k.NAMES):
+            D[k.SIZES + number] = data(A[name])
+
+    def rhs(self, t: float, y: Floats) -> Floats:
+        dy, state = np.zeros(len(y)), np.ascontiguousarray(y)
+        status = motion(float(t), data(state), data(dy), data(self.context))
+        if status != OK:
+            raise tm.SingularError(f"{self.name} fails at t = {t:.6g} s (status {split(status)}).")
+        return dy
+
+    def integrate(
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
+    ) -> Integration:
+        return integrate(
+            motion.address, data(self.context), t_span, y0, setting, t_eval, allowed,
+            0 if self.core.loops is None else project.address,
+            euler=tuple(self.mech.lagrange.euler_parameters), controlled=self.mech.nq + self.mech.nu,
+        )  # fmt: skip
+
+    def work(self, state: tm.State) -> dict[str, float]:
+        y, context = self.initial(state), data(self.context)
+        dy = np.zeros(len(y))
+        assembly = seconds(part.address, state.t, y, 1, context)
+        whole = seconds(motion.address, state.t, y, data(dy), context)
+        solution = max(seconds(part.address, state.t, y, 2, context) - assembly, 0.0)
+        return {"evaluation": whole, "assembly": assembly, "factorization": solution}
+
+    def _ud(self, t: float, y: Floats) -> tuple[Floats, Floats, Floats]:
+        """q, u, ud in the public conventions."""
+        q, u = (x[0] for x in self.states(np.array([t]), y[None]))
+        self.rhs(t, y)
+        ud = np.zeros(self.mech.nu)
+        public = self.core.layout.plan.dof[:, PUBLIC]
+        ud[public] = self.core.work.ud[: self.mech.nu][public] + self.arrays["z"][: self.mech.nu]
+        return q, u, ud
+
+    def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
+        q, u, ud = self._ud(t, y)
+        return loads_of(self.mech, t, q, u, ud, self.core.unpack(y).cut)
+
+
+def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut: Floats) -> dict[str, Any]:
+    """Loads of the connections for given accelerations: multipliers from what these ask for, then hinge by hinge (8.5)."""
+    core, loops = mech.core, mech.core.loops
+    trace, _ = core.trace(np.array([t]), q[None].copy(), u[None].copy(), ud[None].copy())
+    found: dict[str, tuple[Floats, Floats]] = {}
+    if loops is not None:
+        core.chord_work.q[:] = cut
+        now = core.constraints(t, q, u, ud)
+        chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
+        free = mech._free({})
+        lam = np.zeros(len(now.residual))
+        lam[chosen] = np.linalg.lstsq(now.partials[chosen][:, free].T, now.loads[free], rcond=None)[0]
+        wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * lam[:, None]
+        chords = core.layout.chords.plan.chord
+        loads = np.array([wrench[c[FIRST_ROW] : c[FIRST_ROW] + c[N_ROWS]].sum(axis=0) for c in chords])
+        add_chord_loads(core, trace, loads[None])
+        found = {c.name: (loads[n, :3], loads[n, 3:]) for n, c in enumerate(mech.info.chords)}
+    for h in mech.info.hinges:
+        force, moment = h.load(trace)
+        found[h.name] = force[0], moment[0]
+    return found

@@ -1,0 +1,1 @@
+"""Bodies moved by muscles."""

@@ -1,0 +1,1 @@
+"""Pendulums, tops, chains and rolling bodies of the textbooks."""

@@ -1,0 +1,43 @@
+"""Torque-free body started near its intermediate axis (Landau and Lifshitz 37): it tumbles over.
+
+Period in closed form, motion by a Taylor series in many digits. The motion follows the separatrix and magnifies
+errors by 1e5.
+"""
+
+import numpy as np
+
+import treemech as tm
+
+from ..problem import body_components, load, momentum, zero_crossings
+
+REFERENCE = load("free_rigid_body_intermediate_axis")
+SAMPLES = 1001  # for the period
+
+
+def system() -> tm.System:
+    p = REFERENCE.parameters
+    system = tm.System(REFERENCE.name, gravity=REFERENCE.gravity)
+    body = system.body("body", mass=p["mass"], inertia=p["inertia_principal"])
+    system.connect("free", tm.Free(), system.ground, body)
+    return system
+
+
+def state(mech: tm.Mechanism) -> tm.State:
+    initial = REFERENCE.initial  # at identity body and world components coincide
+    return mech.state(
+        q={"free": [*initial["position"], 1, 0, 0, 0]},
+        u={"free": [*initial["velocity"], *initial["omega_body"]]},
+    )
+
+
+def observe(run: tm.Run) -> dict:
+    body = run.body("body")
+    omega = body_components(body.rotation, body.angular_velocity)
+    passes = zero_crossings(run.t, omega[:, 1])  # two in a period
+    return {
+        "omega_body": omega,
+        "body_y_axis_in_world": body.rotation[:, :, 1],
+        "angular_momentum_world": momentum(run)[1],
+        "kinetic_energy": run.energy.kinetic,
+        "period_of_omega": 2.0 * np.mean(np.diff(passes)),
+    }

@@ -1,0 +1,1 @@
+"""Machines with governors, cams, pumps and other elements of force."""

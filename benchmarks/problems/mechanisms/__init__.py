@@ -1,0 +1,1 @@
+"""Linkages: closed chains of bars, cranks and sliders."""

@@ -1,0 +1,14 @@
+"""The spatial slider-crank with the rod inertia that reproduces the curve in the IFToMM library."""
+
+import treemech as tm
+
+from ..problem import load
+from .spatial_slider_crank import mechanism, observe, state
+
+__all__ = ["REFERENCE", "observe", "state", "system"]
+
+REFERENCE = load("spatial_slider_crank_iftomm")
+
+
+def system() -> tm.System:
+    return mechanism(REFERENCE)

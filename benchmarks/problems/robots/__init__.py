@@ -1,0 +1,1 @@
+"""Manipulators, walking machines and other driven chains."""

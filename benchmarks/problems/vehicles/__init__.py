@@ -1,0 +1,1 @@
+"""What rolls, steers and is sprung."""

@@ -1,0 +1,246 @@
+"""Closed chains through singular positions: the N-four-bar mechanism A02, against the peers in the same run.
+
+CPU time of this process against the error of the position of B0 at 10 s, the exact answer for every N being a
+pendulum (problems/a02_double_four_bar.py). Ours is the model as anybody would write it, with plain `Revolute` hinges.
+Everybody runs a ladder of settings from coarse to fine. The time to an error of 1e-6 is that of the first setting
+which reaches it together with the next two finer ones: near a singular position one good run proves little. A peer
+that reaches it without the finer ones is listed as not sustained, and we are compared with that time as well.
+"""
+
+import argparse
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treemech.dynamics.native import entry_points as native
+
+from ..peers.loops import END, PEERS, TOLERANCES, Floats, L, Solve, Tool, TooSlow
+from ..problems.mechanisms.a02_double_four_bar import exact_position, four_bars, state
+from ..timing import machine, say, table
+
+TARGET = 1e-6  # m
+SUSTAINED = 2  # finer settings that must reach it too
+WINDOWS = (2, 10, 40)
+LARGE = 200  # ours only
+SECONDS = 6.0  # CPU time a peer may take for one run
+
+
+def treemech(windows: int, allowed: float = math.inf) -> Solve:
+    """Ours, with defaults."""
+    mech = four_bars(windows).build()
+    start = state(mech)
+    mech.simulate((0.0, 0.01), start)  # compiles, where nothing was built
+
+    def solve(rtol: float) -> Floats:
+        run = mech.simulate((0.0, END), start, rtol=rtol, t_eval=[END])
+        if not run.success:
+            raise ArithmeticError(run.message)
+        angle = run.q[-1, 0]  # of A0, the hinge declared first
+        return L * np.array([-np.sin(angle), np.cos(angle), 0.0])
+
+    return solve
+
+
+OURS = Tool("treemech", treemech, "rtol", TOLERANCES)
+
+
+def climb(tool: Tool, windows: int, allowed: float = SECONDS, repeats: int = 5) -> list[dict[str, Any]]:
+    """Error and CPU time at every setting; the least of `repeats`, of fewer when a run takes long."""
+    solve, exact, rungs = tool.make(windows, allowed), exact_position(windows, END), []
+    for setting in tool.ladder:
+        rung: dict[str, Any] = {"setting": setting, "error": None, "cpu_s": math.inf, "failure": ""}
+        spent = 0.0
+        for _ in range(repeats):
+            began = time.process_time()
+            try:
+                rung["error"] = float(np.linalg.norm(solve(setting) - exact))
+            except TooSlow:
+                rung["failure"] = f"more than {allowed:g} s"
+            except Exception as error:  # each peer stops in its own way
+                rung["failure"] = f"{type(error).__name__}: {error}".splitlines()[0]
+            seconds = time.process_time() - began
+            rung["cpu_s"], spent = min(rung["cpu_s"], seconds), spent + seconds
+            if rung["failure"] or spent > 0.5 * allowed:
+                break
+        rungs.append(rung)
+        if tool.setting == "step" and 2.0 * rung["cpu_s"] > allowed:
+            break  # half the step takes twice as long
+    return rungs
+
+
+def reached(rungs: Sequence[dict[str, Any]]) -> tuple[int | None, bool]:
+    """(rung of the error wanted, whether the finer ones reach it too): the first sustained one, else the cheapest.
+
+    >>> ladder = [{"error": e, "cpu_s": float(k)} for k, e in enumerate([1e-3, 9e-7, 1e-5, 1e-7, 1e-8, 1e-8])]
+    >>> reached(ladder), reached(ladder[:4]), reached(ladder[:1])
+    ((3, True), (1, False), (None, False))
+    """
+    good = [rung["error"] is not None and rung["error"] <= TARGET for rung in rungs]
+    for k in range(len(rungs) - SUSTAINED):
+        if all(good[k : k + SUSTAINED + 1]):
+            return k, True
+    return min((k for k, ok in enumerate(good) if ok), key=lambda k: rungs[k]["cpu_s"], default=None), False
+
+
+def measure_tool(tool: Tool, windows: int, allowed: float, repeats: int = 5) -> dict[str, Any] | None:
+    """A row: the ladder of a tool and its time to the error wanted; None where the tool is not installed."""
+    try:
+        rungs = climb(tool, windows, allowed, repeats)
+    except ImportError:
+        say(f"{tool.name} is not installed: its rows are missing")
+        return None
+    k, sustained = reached(rungs)
+    return {
+        "windows": windows, "tool": tool.name, "kind": tool.setting, "ladder": rungs, "sustained": sustained,
+        "setting": None if k is None else rungs[k]["setting"], "cpu_s": None if k is None else rungs[k]["cpu_s"],
+    }  # fmt: skip
+
+
+def ratio(rows: Sequence[dict[str, Any]], windows: int) -> dict[str, Any]:
+    """Our time over that of the fastest peer that reaches the error, sustained and at all; None without such a peer."""
+    here = [row for row in rows if row["windows"] == windows and row["cpu_s"] is not None]
+    ours = [row["cpu_s"] for row in here if row["tool"] == OURS.name and row["sustained"]]
+    found: dict[str, Any] = {"windows": windows}
+    for name, which in ("sustained", [r for r in here if r["sustained"]]), ("at all", here):
+        peers = [row for row in which if row["tool"] != OURS.name]
+        best = min(peers, key=lambda row: row["cpu_s"], default=None)
+        found[name] = ours[0] / best["cpu_s"] if ours and best else None
+        found[f"peer {name}"] = best["tool"] if best else None
+    return found
+
+
+def growth(rows: Sequence[dict[str, Any]], small: int = WINDOWS[-1], large: int = LARGE) -> float | None:
+    """Our CPU time with `large` windows over that with `small`, at the coarsest rtol that reaches the error in both."""
+    pair = [row for w in (small, large) for row in rows if row["windows"] == w and row["tool"] == OURS.name]
+    if len(pair) < 2 or not all(row["sustained"] for row in pair):
+        return None
+    rtol = min(row["setting"] for row in pair)
+    a, b = (next(r["cpu_s"] for r in row["ladder"] if r["setting"] == rtol) for row in pair)
+    return float(b / a)
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """This process on one core, where the system can do that."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def measure(
+    windows: Sequence[int] = WINDOWS,
+    large: int | None = LARGE,
+    allowed: float = SECONDS,
+    peers: Sequence[Tool] = PEERS,
+    repeats: int = 5,
+    log: Callable[[str], None] = say,
+) -> dict[str, Any]:
+    """Everything, as the JSON file holds it."""
+    rows, missing = [], set()
+    with one_core():
+        for w in [*windows, *([large] if large else [])]:
+            for tool in (OURS, *(peers if w in windows else ())):
+                if tool.name in missing:
+                    continue
+                log(f"{w} windows: {tool.name}")
+                row = measure_tool(tool, w, allowed, repeats)
+                if row is None:
+                    missing.add(tool.name)
+                else:
+                    rows.append(row)
+    where = machine()
+    try:
+        where["versions"]["exudyn"] = version("exudyn")
+    except PackageNotFoundError:
+        where["versions"]["exudyn"] = "absent"
+    return {
+        "machine": where,
+        "way": native.way(),
+        "target_m": TARGET,
+        "allowed_s": allowed,
+        "rows": rows,
+        "ratios": [ratio(rows, w) for w in windows],
+        "growth": None if large is None else growth(rows, max(windows), large),
+        "missing": sorted(missing),
+    }
+
+
+def report(result: dict[str, Any]) -> str:
+    """The result as Markdown."""
+    where = result["machine"]
+    versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items())
+    parts = [
+        f"# Closed chains: A02, N four-bar windows, 10 s\n\n{where['cpu']}, {where['cores']} cores, one used; {versions}; "
+        f"core: {result['way']}. CPU time, without building the model. A peer has {result['allowed_s']:g} s for a run.",
+        f"## CPU time to an error of {result['target_m']:g} m\n\n"
+        + table(
+            ["N", "tool", "setting", "CPU ms", "sustained", "least error", "in CPU ms"],
+            [_summary(row) for row in result["rows"]],
+        ),
+        "## Ours over the fastest peer\n\n"
+        + table(
+            ["N", "sustained", "peer", "also not sustained", "peer"],
+            [
+                [r["windows"], r["sustained"], r["peer sustained"], r["at all"], r["peer at all"]]
+                for r in result["ratios"]
+            ],
+        ),
+    ]
+    if result["growth"] is not None:
+        sizes = sorted({row["windows"] for row in result["rows"]})[-2:]
+        parts.append(f"Ours from N = {sizes[0]} to {sizes[1]}: {result['growth']:.2f} times the CPU time.")
+    if result["missing"]:
+        parts.append(f"Not installed: {', '.join(result['missing'])}.")
+    for w in dict.fromkeys(row["windows"] for row in result["rows"]):
+        rows = [
+            [row["tool"], f"{row['kind']} {r['setting']:.3g}", r["error"], 1e3 * r["cpu_s"], r["failure"] or ""]
+            for row in result["rows"] if row["windows"] == w
+            for r in row["ladder"]
+        ]  # fmt: skip
+        parts.append(f"## Ladders, N = {w}\n\n" + table(["tool", "setting", "error m", "CPU ms", ""], rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(row: dict[str, Any]) -> list[Any]:
+    done = [rung for rung in row["ladder"] if rung["error"] is not None]
+    best = min(done, key=lambda rung: rung["error"], default=None)
+    setting = None if row["setting"] is None else f"{row['kind']} {row['setting']:.3g}"
+    cpu = None if row["cpu_s"] is None else 1e3 * row["cpu_s"]
+    sustained = None if cpu is None else "yes" if row["sustained"] else "no"
+    least = [None, None] if best is None else [best["error"], 1e3 * best["cpu_s"]]
+    return [row["windows"], row["tool"], setting, cpu, sustained, *least]
+
+
+def main(argv: list[str]) -> int:
+    """The command ``python -m treemech.benchmarks loops``."""
+    parser = argparse.ArgumentParser(prog="treemech.benchmarks loops", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("out/loops.json"), help="where the JSON file goes")
+    parser.add_argument("--windows", nargs="+", type=int, default=list(WINDOWS), metavar="N")
+    parser.add_argument("--large", type=int, default=LARGE, metavar="N", help="ours only; 0: none")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="CPU time a peer may take for one run")
+    parser.add_argument("--alone", action="store_true", help="without peers")
+    parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
+    given = parser.parse_args(argv)
+    if given.quick:
+        result = measure([1], 2, 0.05, () if given.alone else PEERS, 1)
+    else:
+        peers = () if given.alone else PEERS
+        result = measure(given.windows, given.large or None, given.seconds, peers)
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(report(result))
+    return 0

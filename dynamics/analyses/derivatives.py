@@ -1,0 +1,185 @@
+"""Exact derivatives of the equations of motion: ud and multipliers by coordinates, speeds and loads.
+
+Directions in q are those of the speeds, q' = N(q) u: for hinges with u = q' plain partial derivatives, for Euler parameters
+the derivative along a rotation as the relative angular velocity measures it (base of end a). So all are (nu, nu).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.closure import pivoted, rank
+from treemech.kinematics.plan.arrays import PRESCRIBED_U
+
+from ..model.composite_derivatives import Input
+from ..model.core import Core, Floats
+from ..model.reaction_dependent import Waiting
+from ..model.row_derivatives import RowDerivatives, row_derivatives
+from ..model.tree_derivatives import TreeDerivatives
+from .parameter_derivatives import Direction, equations_by_parameters
+
+
+class Derivatives(NamedTuple):
+    """Derivatives of ud (nu, nu) and of the multipliers (m, nu), columns in the public order of the speeds."""
+
+    ud: Floats  # (nu,) the accelerations themselves
+    multipliers: Floats  # (m,)
+    ud_q: Floats
+    ud_u: Floats
+    ud_load: Floats
+    multipliers_q: Floats
+    multipliers_u: Floats
+    multipliers_load: Floats
+    ud_x: Floats  # (nu, nx) by states of elements
+    multipliers_x: Floats
+    x_rates: Floats  # (nx,) x' of the states of elements
+    x_rates_q: Floats  # (nx, nu)
+    x_rates_u: Floats
+    x_rates_x: Floats  # (nx, nx)
+    x_rates_load: Floats  # (nx, nu): of elements that depend on a reaction
+    inputs: tuple[str, ...]  # names of inputs of elements
+    ud_input: Floats  # (nu, ni) by them
+    multipliers_input: Floats
+    x_rates_input: Floats  # (nx, ni)
+    ud_p: Floats  # (nu, np) by parameters, at fixed q, u, x
+    multipliers_p: Floats
+    x_rates_p: Floats
+
+
+def derivatives(
+    core: Core,
+    tree: TreeDerivatives,
+    t: float,
+    q: Floats,
+    u: Floats,
+    tau: Floats | None = None,
+    held: NDArray[np.bool_] | None = None,
+    inputs: Mapping[str, Input] | None = None,
+    parameters: Sequence[Direction] = (),
+) -> Derivatives:
+    """Derivatives of ud and multipliers at a state; with chords after `core.loops.choose`.
+
+    Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
+    redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are. `inputs`: by
+    name, which inputs of which elements it is.
+    """
+    loops, waiting, none = core.loops, Waiting(core), np.zeros((0, core.nu))
+    named = inputs or {}
+    if loops is None and held is None:
+        ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
+        if not np.all(np.isfinite(ud)):
+            core.refuse_weightless(t, q)
+        x_rates, ud_x, states = core.work.zd[: core.nx].copy(), tree.accelerations_x(), tree.states()
+        tau_i, rates_i = tree.inputs(t, tuple(named.values()))
+        by_p = equations_by_parameters(core, parameters, t, q, u, ud, np.zeros(0))
+        return Derivatives(
+            ud, np.zeros(0), ud_q, ud_u, ud_load, none, none, none, ud_x, np.zeros((0, core.nx)), x_rates, *states,
+            np.zeros((core.nx, core.nu)), tuple(named), -ud_load @ tau_i, np.zeros((0, len(named))), rates_i,
+            by_p.prescribed[2] - ud_load @ by_p.loads, np.zeros((0, len(parameters))), by_p.x_rates,
+        )  # fmt: skip
+    free = free_speeds(core)
+    load = np.zeros(core.nu) if tau is None else tau
+    if loops is None:
+        chosen, ud, multipliers = (
+            np.zeros(0, dtype=np.int64),
+            core.forward_dynamics(t, q, u, load),
+            np.zeros(0),
+        )
+    else:
+        near = core.chord_work.q[None].copy()
+        found = loops.solve(np.array([t]), q[None], u[None], near, load[None])
+        chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
+        ud, multipliers = found.ud[0], found.multipliers[0]
+    if held is not None:
+        free = free & ~held
+        given = np.where(free | held, 0.0, ud)
+        chosen, ud, multipliers = _held(core, waiting, t, q, u, load, free, given, chosen)
+    with waiting.held():
+        tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
+        tau_x, states, x_rates = tree.loads_x(), tree.states(), core.work.zd[: core.nx].copy()
+        tau_i, rates_i = tree.inputs(t, tuple(named.values()))
+        rows = RowDerivatives(none, 0.0 * tau_q, none, none, none, np.zeros((0, 6, core.nu)))
+        if loops is not None:
+            rows = row_derivatives(core, tree, t, q, u, ud, multipliers)
+        by_p = equations_by_parameters(core, parameters, t, q, u, ud, multipliers)
+    n, nf = core.nu, int(np.sum(free))
+    P = rows.partials[np.ix_(chosen, free)]
+    # what waiting elements see, s = F^T lambda: loads B ds on the speeds
+    B, F = waiting.slopes(), waiting.wrenches()[chosen]
+    seen_q = rows.chord_loads_q[waiting.chords].reshape(-1, n)
+    seen_p = by_p.chord_loads[waiting.chords].reshape(len(B.T), len(parameters))
+    ends = np.cumsum([n, n, n, core.nx, len(named), len(parameters)])
+    right = np.zeros((nf + len(P), ends[-1]))
+    of_loads = (rows.loads_q - tau_q + B @ seen_q, -tau_u, np.eye(n), -tau_x, -tau_i, B @ seen_p - by_p.loads)
+    right[:nf] = np.hstack(of_loads)[free]
+    right[nf:, :n], right[nf:, n : 2 * n] = -rows.bias_q[chosen], -rows.bias_u[chosen]
+    right[nf:, ends[4] :] = -by_p.bias[chosen]
+    K = _matrix(A[np.ix_(free, free)], P)
+    K[:nf, nf:] += B[free] @ F.T
+    x = np.linalg.solve(K, right)
+    by, of_multipliers = np.zeros((n, ends[-1])), np.zeros((len(multipliers), ends[-1]))
+    by[:, ends[4] :] = by_p.prescribed[2]
+    by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
+    of_rates = np.hstack((*states[:2], np.zeros((core.nx, n)), states[2], rates_i, by_p.x_rates))
+    if waiting:
+        seen = F.T @ of_multipliers[chosen]
+        seen[:, :n] += seen_q
+        seen[:, ends[4] :] += seen_p
+        of_rates += waiting.rate_slopes(t, q, u) @ seen
+    ud_q, ud_u, ud_load, ud_x, ud_i, ud_p = np.split(by, ends[:-1], axis=1)
+    of_q, of_u, of_load, of_x, of_i, of_p = np.split(of_multipliers, ends[:-1], axis=1)
+    x_q, x_u, x_load, x_x, x_i, x_p = np.split(of_rates, ends[:-1], axis=1)
+    return Derivatives(
+        ud, multipliers, ud_q, ud_u, ud_load, of_q, of_u, of_load, ud_x, of_x, x_rates, x_q, x_u, x_x, x_load,
+        tuple(named), ud_i, of_i, x_i, ud_p, of_p, x_p,
+    )  # fmt: skip
+
+
+def _matrix(A: Floats, P: Floats) -> Floats:
+    """Of (ud, -multipliers)."""
+    return np.block([[A, P.T], [P, np.zeros((len(P), len(P)))]])
+
+
+def _held(
+    core: Core,
+    waiting: Waiting,
+    t: float,
+    q: Floats,
+    u: Floats,
+    tau: Floats,
+    free: NDArray[np.bool_],
+    given: Floats,
+    chosen: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """(rows that are independent then, ud, multipliers) where only some speeds are free, the others as given."""
+    P, bias, ud = np.zeros((0, core.nu)), np.zeros(0), given.copy()
+    if core.loops is not None:
+        now = core.constraints(t, q, u, given)
+        P, bias = now.partials, now.bias
+        F = P[np.ix_(chosen, free)]
+        chosen = chosen[sorted(pivoted(F)[: rank(F)])]
+    nf = int(np.sum(free))
+    K = _matrix(core.mass_matrix(t, q)[np.ix_(free, free)], P[np.ix_(chosen, free)])
+
+    def loads() -> Floats:
+        if core.loops is not None:
+            return core.constraints(t, q, u, given).loads
+        return np.asarray(core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0])
+
+    def respond(required: Floats) -> Floats:
+        x = np.linalg.solve(K, np.concatenate(((tau - required)[free], -bias[chosen])))
+        multipliers = np.zeros(len(bias))
+        ud[free], multipliers[chosen] = x[:nf], -x[nf:]
+        return multipliers
+
+    multipliers = respond(waiting.settle(loads, respond).required if waiting else loads())
+    return chosen, ud, multipliers
+
+
+def free_speeds(core: Core) -> NDArray[np.bool_]:
+    """(nu,) which speeds are not prescribed."""
+    free = np.ones(core.nu, dtype=bool)
+    free[core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+    return free

@@ -1,0 +1,167 @@
+"""A model whose numbers change along one direction: derivatives of its equations of motion, exact to rounding.
+
+Plan and Work once more, with pairs (number, derivative) for numbers; the kernels of the core run on them (varied_entries). The
+derivatives of the Plan's numbers are given (kinematics.plan_derivatives), those of the state are any; elements are called through
+their slopes. All that is computed starts from the state the core evaluated last: what is fitted or settled there need only
+be differentiated.
+"""
+
+from collections.abc import Callable, Iterator
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.elements.compilation.callback import Entry
+from treemech.elements.compilation.entry import make_slopes
+from treemech.elements.element import Element, record
+from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.plan import arrays as p
+from treemech.kinematics.plan import chords as c
+from treemech.kinematics.plan.arrays import Plan, Work, make_context
+from treemech.kinematics.plan.chords import ChordPlan, ChordWork, by_address, make_chord_context
+from treemech.kinematics.plan.layout import Layout
+from treemech.kinematics.plan_derivatives import PlanSlopes
+
+from ..model.core import Core, Floats, data
+from ..native import entry_points as native
+from .parameter_derivatives import Direction, Equations, loads_of_chords
+
+
+def pairs(numbers: Floats, derivatives: Floats | float = 0.0) -> Floats:
+    """(..., 2) numbers with their derivatives."""
+    return np.stack(np.broadcast_arrays(numbers, derivatives), axis=-1)
+
+
+def paired(array: Any) -> Any:
+    """A copy of an array of a Plan or Work: numbers as pairs, integers as they are."""
+    return array.copy() if array.dtype == np.int64 else pairs(array)
+
+
+class VariedModel:
+    """One model along one direction: a `Direction` of parameter_derivatives.
+
+    `otherwise`: makes another one, for states at which a number has no derivative (a root at zero).
+    """
+
+    def __init__(
+        self, core: Core, slopes: PlanSlopes, otherwise: Callable[[], Direction] | None = None
+    ) -> None:
+        core.serve_slopes()
+        self._otherwise = otherwise
+        self.core, layout, n = core, core.layout, core.nu
+        self.plan, self.work = Plan(*map(paired, layout.plan)), Work(*map(paired, core.work))
+        self.chord_plan = ChordPlan(*map(paired, layout.chords.plan))
+        self.chord_work = ChordWork(*map(paired, core.chord_work))
+        plan, chord = self.plan, self.chord_plan.chord
+        plan.constants[..., 1], plan.gravity[..., 1] = slopes.constants, slopes.gravity
+        plan.end_points[..., 1], self.chord_plan.place[..., 1] = slopes.end_points, slopes.places
+        addresses = core.work.parameter_pairs[:, 1]  # of slopes, in the records of elements made of others
+        self.work.parameters[..., 1] = slopes.parameters + addresses
+        plan.body[:, p.ADDRESS], chord[:, c.ADDRESS] = plan.body[:, p.SLOPES], chord[:, c.SLOPES]
+        plan.efforts[:, p.EFFORT_ADDRESS] = plan.efforts[:, p.EFFORT_SLOPES]
+        plan.efforts[:, p.REACTION] = -1  # what depends on a reaction sees what it saw last
+        self._kept = list[Entry]()
+        plan.signals[:, p.SIGNAL_ADDRESS] = [
+            self._slopes(signal) if slopes.parameters[own].any() else 0
+            for signal, own in zip(layout.signals, _signal_records(layout), strict=True)
+        ]
+        self.context = make_context(plan, self.work, core.nq, core.nz, core.nx)
+        self.chord_context = make_chord_context(
+            data(self.context), layout.chords._replace(plan=self.chord_plan), self.chord_work
+        )
+        for theirs, own, place, name in (
+            (core.context, self.context, p.TABLE_HINGE, "varied_hinge"),
+            (core.context, self.context, p.APPLIED_LOADS, "varied_loads"),
+            (core.context, self.context, p.COMPOSITE, "varied_composite"),
+            (core.chord_context, self.chord_context, c.CHORD_ELEMENT, "varied_chord"),
+        ):
+            if theirs[place]:
+                own[place] = native.address(name)
+        self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
+        arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
+        self._at = tuple(data(x) for x in arrays)
+        self._entry, self._unloaded = native.entry("varied_equations"), np.zeros((len(chord), 6))
+
+    def _slopes(self, signal: Element) -> int:
+        entry = make_slopes(signal)
+        assert entry is not None
+        self._kept.append(entry)
+        return entry.address
+
+    def equations(
+        self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
+    ) -> Equations:
+        core, n = self.core, self.core.nu
+        self._s[: 2 * n + core.nx] = 0.0 if s is None else s
+        self._ud[:] = ud
+        with core.guard() as failure:
+            status = self._entry(t, *self._at)
+        if status != OK:
+            core.fail(status, t, failure)
+        row, x_rates = self.chord_work.row[..., 1], self.work.zd[: core.nx, 1]
+        if self._otherwise and not isfinite(self._tau[:, 1].sum() + row.sum() + x_rates.sum()):
+            return self._otherwise().equations(t, q, u, ud, multipliers, s)
+        prescribed = np.zeros((3, n))
+        for given in self.plan.prescribed:
+            prescribed[:, given[p.PRESCRIBED_U]] = self.work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
+        if not len(row):
+            none = np.zeros(0)
+            return Equations(
+                self._tau[:, 1].copy(), none, x_rates.copy(), none, none, prescribed, self._unloaded
+            )
+        rows, speeds = core.entry_places
+        changed = self.chord_work.partials[: len(rows), 1] * multipliers[rows]
+        return Equations(
+            self._tau[:, 1] - np.bincount(speeds, changed, n),
+            row[:, c.BIAS].copy(),
+            x_rates.copy(),
+            row[:, c.POSITION] * ~core.layout.chords.nonholonomic,
+            row[:, c.VELOCITY].copy(),
+            prescribed,
+            loads_of_chords(core, row, multipliers),
+        )
+
+
+def obstacle(layout: Layout, slopes: PlanSlopes) -> str | None:
+    """What has no slopes, or none by its own numbers where these change; None if a VariedModel can be made."""
+    if native.way() == "python":
+        return "plain Python"
+    changing = varying(layout, slopes)
+    for element, first in _by_address(layout):
+        entry = make_slopes(element)
+        if entry is None or (not entry.varied and changing[first : first + len(record(element)[0])].any()):
+            return element.kind
+    for signal, own in zip(layout.signals, _signal_records(layout), strict=True):
+        if slopes.parameters[own].any():
+            entry = make_slopes(signal)
+            if entry is None or not entry.varied:
+                return signal.kind
+    return None
+
+
+def varying(layout: Layout, slopes: PlanSlopes) -> NDArray[np.bool_]:
+    """Which numbers of the records change, those of signals in them included."""
+    found: NDArray[np.bool_] = slopes.parameters != 0.0
+    own = list(_signal_records(layout))
+    for link in layout.plan.links:
+        first = link[p.LINK_PARAMETER]
+        found[first : first + 3] = slopes.parameters[own[link[p.LINK_SIGNAL]]].any()
+    return found
+
+
+def _signal_records(layout: Layout) -> Iterator[slice]:
+    for signal, row in zip(layout.signals, layout.plan.signals, strict=True):
+        yield slice(row[p.SIGNAL_PARAMETER], row[p.SIGNAL_PARAMETER] + len(record(signal)[0]))
+
+
+def _by_address(layout: Layout) -> Iterator[tuple[Element, Any]]:
+    """Elements the core calls, and where their records start."""
+    for number, hinge in layout.hinges.items():
+        yield hinge, layout.plan.body[number, p.PARAMETER]
+    for row, applied in zip(layout.plan.efforts, layout.efforts.applied, strict=True):
+        yield applied.element, row[p.EFFORT_PARAMETER]
+    for row, element in zip(layout.chords.plan.chord, layout.chords.elements, strict=True):
+        if by_address(element):
+            yield element, row[c.PARAMETER]

@@ -1,0 +1,134 @@
+"""Inverse dynamics of closed chains (6.3.8): loads of the drives and multipliers for given accelerations."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.closure import complete, freedoms, null_space, quoted, rank, worst_row
+from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.topology import SingularError
+
+from ..model.core import Core, Floats
+from ..model.reaction_dependent import Waiting
+from .reactions import add_chord_loads, add_element_loads
+
+
+def _largest(x: Floats) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+class DriveLoads(NamedTuple):
+    """A ud = Q + P^T multipliers + loads, with loads = S actuated."""
+
+    loads: Floats  # (nu,)
+    actuated: Floats  # (k,)
+    multipliers: Floats  # (m,)
+    left: float  # largest part of A ud - Q that neither can carry
+    size: float  # largest of A ud - Q
+
+
+def drive_loads(required: Floats, P: Floats, S: Floats, weights: Floats) -> DriveLoads:
+    """Loads and multipliers, each the smallest there are, that make up `required` = A ud - Q.
+
+    S (nu, k): what every drive does to the speeds. On the rates the constraints allow, only the drives do work:
+    N^T required = N^T S actuated. Smallest is the sum of their squares, times `weights` (k,).
+    """
+    N, root = null_space(P), 1.0 / np.sqrt(weights)
+    actuated = root * (np.linalg.pinv(N.T @ S * root, rcond=1e-9) @ (N.T @ required))
+    loads = S @ actuated
+    multipliers = np.linalg.pinv(P.T, rcond=1e-9) @ (required - loads) if P.size else np.zeros(len(P))
+    left = required - loads - P.T @ multipliers
+    return DriveLoads(loads, actuated, multipliers, _largest(left), _largest(required))
+
+
+def inverse_dynamics(
+    core: Core, t: float, q: Floats, u: Floats, ud: Floats, S: Floats, weights: Floats
+) -> DriveLoads:
+    """Of one state with known accelerations, elements that wait for a reaction included."""
+    now, waiting = core.constraints(t, q, u, ud), Waiting(core)
+    required = now.loads
+    if waiting:
+
+        def respond(x: Floats) -> Floats:
+            return drive_loads(x, now.partials, S, weights).multipliers
+
+        required = waiting.settle(lambda: core.constraints(t, q, u, ud).loads, respond).required
+    return drive_loads(required, now.partials, S, weights)
+
+
+def check_actuated(P: Floats, S: Floats, chosen: list[str], names: list[str]) -> None:
+    """As many independent drives as there are freedoms, or an error that names suitable speeds."""
+    N = null_space(P)
+    missing = N.shape[1] - rank(S.T @ N, 1.0)
+    if missing:
+        k, all_names = S.shape[1], np.array(names)
+        more = [j - k for j in complete(np.vstack((S.T @ N, N)), list(range(k)))]
+        have = f"{quoted(np.array(chosen))} as actuated" if chosen else "nothing actuated"
+        raise SingularError(
+            f"inverse_dynamics: under-actuated, with {have}, {freedoms(missing)} of {N.shape[1]} cannot be driven. "
+            f"Actuate {quoted(all_names[more])} as well (actuated=[...], or system.prescribe)."
+        )
+
+
+def complete_accelerations(
+    core: Core,
+    t: float,
+    q: Floats,
+    u: Floats,
+    ud: Floats,
+    free: NDArray[np.bool_],
+    more: Floats,
+    wanted: Floats,
+) -> Floats:
+    """ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`: the free entries follow from the others."""
+    now, ud = core.constraints(t, q, u, ud), ud.copy()
+    rows, all_rows = core.layout.chords.rows, np.vstack((now.partials, more))
+    F = all_rows[:, free]
+    if _largest(now.velocity) > 1e-6 * (1.0 + _largest(u)):
+        name, gap = worst_row(rows, now.velocity)
+        raise SingularError(
+            f"the state is inconsistent: its rates open {name!r} with {gap:.3g} (m/s, rad/s). Make it with mech.assemble(...)."
+        )
+    dof = F.shape[1] - rank(F, float(np.linalg.norm(now.partials, 2)))
+    if dof:
+        N, names = null_space(all_rows), np.array(core.coordinates.u_names)
+        open_ = quoted(names[complete(N, np.flatnonzero(~free).tolist())])
+        raise SingularError(f"the accelerations leave {freedoms(dof)} open: give those of {open_} as well.")
+    if F.size:
+        ud[free] -= np.linalg.lstsq(F, np.concatenate((now.bias, more @ ud - wanted)), rcond=1e-10)[0]
+    left = np.concatenate((core.constraints(t, q, u, ud).bias, more @ ud - wanted))
+    scale = 1.0 + _largest(ud) + _largest(now.bias)
+    if _largest(left) > 1e-8 * scale:
+        name, gap = worst_row([*rows, *(("a cut hinge", 0) for _ in wanted)], left)
+        raise SingularError(
+            f"the accelerations do not fit together: {name!r} would open with {gap:.3g} (m/s2, rad/s2). Give fewer by "
+            "name, and the others follow."
+        )
+    return ud
+
+
+def driven_results(
+    core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, actuated: NDArray[np.bool_]
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(trace, loads on the speeds, multipliers, chord loads, records of elements) of many states with known accelerations.
+
+    In a singular position the loads may have no finite value; they are nan there.
+    """
+    n, chords, S = len(t), core.layout.chords.plan.chord, np.eye(core.nu)[:, actuated]
+    trace, tau = core.trace(t, q, u, ud)
+    multipliers, loads = np.zeros((n, len(core.layout.chords.rows))), np.zeros((n, len(chords), 6))
+    records = np.zeros((n, len(core.work.room)))
+    for k in range(n):
+        found = inverse_dynamics(core, float(t[k]), q[k], u[k], ud[k], S, np.ones(S.shape[1]))
+        records[k] = core.work.room
+        scale = _largest(core.mass_matrix(float(t[k]), q[k])) * _largest(u[k]) ** 2 + found.size
+        if found.left > 1e-6 * scale:
+            found = found._replace(loads=found.loads + np.nan, multipliers=found.multipliers + np.nan)
+        tau[k], multipliers[k] = found.loads, found.multipliers
+        wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * multipliers[k][:, None]
+        for c, row in enumerate(chords):
+            loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
+    add_chord_loads(core, trace, loads)
+    add_element_loads(core, trace, records)
+    return trace, tau, multipliers, loads, records

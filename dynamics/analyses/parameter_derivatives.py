@@ -1,0 +1,157 @@
+"""Derivatives of the equations of motion by parameters of the model (implicit function theorem).
+
+d ud / dp and d lambda / dp follow from the equations themselves, A ud - Q - P^T lambda = 0 and P ud + P00 = 0, differentiated
+by p at fixed q, u, ud, lambda: the same matrix as for any other derivative, another right side. That right side is exact
+where all elements have slopes: the equations run once on pairs (number, derivative), from the derivatives of the model's numbers
+(varied_model). Elsewhere it is a central difference of sixth order between whole models: masses and inertias enter the
+equations linearly, lengths as polynomials of low degree, so that a step (0.05 % of the value) leaves rounding, about 1e-12 of the
+terms.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from treemech.kinematics.plan.arrays import PRESCRIBED_SIGNAL, PRESCRIBED_U, REACTIONS
+from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+
+from ..model.core import Core, Floats
+from ..model.reaction_dependent import Waiting
+from .displacement import Motion, magnitude, moved
+
+STEP = 5e-4
+CENTRAL = (-3, -2, -1, 1, 2, 3)
+AHEAD = (0, 1, 2, 3, 4, 5, 6)
+
+
+class Equations(NamedTuple):
+    """What must vanish, rates of states of elements, prescribed motion, loads of chords, at given q, u, x, ud, multipliers;
+    or the derivatives of all that by a parameter."""
+
+    loads: Floats  # (nu,) A ud - Q - P^T lambda
+    bias: Floats  # (m,) P ud + P00
+    x_rates: Floats  # (nx,)
+    position: Floats  # (m,) f, zero for rows that restrict rates only
+    velocity: Floats  # (m,) P u + P0
+    prescribed: Floats  # (3, nu) prescribed displacements, speeds, accelerations; zero elsewhere
+    chord_loads: Floats  # (chords, 6) force and moment on the body of end b, at that end
+
+
+class Direction(Protocol):
+    """A parameter of one model, in whose direction its equations are differentiated."""
+
+    def equations(
+        self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
+    ) -> Equations:
+        """Derivatives of the residual at the state the core evaluated last; along s as well, if it is given."""
+
+
+class Stencil:
+    """The same model with some values of one parameter; sum of weights times anything is its derivative there."""
+
+    def __init__(self, leader: Core, cores: tuple[Core, ...], weights: Floats) -> None:
+        self.leader, self.cores, self.weights = leader, cores, weights
+
+    def equations(
+        self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
+    ) -> Equations:
+        leader = self.leader
+        here = Motion(
+            np.array([t]), q[None], u[None], leader.work.z[None].copy(), leader.chord_work.q[None].copy()
+        )
+        found = self._sum(self.weights, [residual(c, here, ud, multipliers, leader) for c in self.cores])
+        if s is None:
+            return found
+        step = STEP / magnitude(leader, s[None], here)
+        there = [moved(leader, here, k * step * s[None]) for k in CENTRAL]
+        along = self._sum(
+            weights(CENTRAL) / step, [residual(leader, x, ud, multipliers, leader) for x in there]
+        )
+        residual(leader, here, ud, multipliers, leader)
+        return Equations(*(a + b for a, b in zip(found, along, strict=True)))
+
+    @staticmethod
+    def _sum(weights: Floats, each: list[Equations]) -> Equations:
+        return Equations(*(sum_of(weights, part) for part in zip(*each, strict=True)))
+
+
+def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Core) -> Equations:
+    """Of the equations of one model at one state; cut hinges next to those of the leader, rows chosen as there."""
+    t, q, u, given = float(y.t[0]), y.q[0], y.u[0], ud.copy()
+    prescribed = np.zeros((3, core.nu))
+    for row in core.layout.plan.prescribed:
+        prescribed[:, row[PRESCRIBED_U]] = core.layout.signals[row[PRESCRIBED_SIGNAL]].at(t)
+        given[row[PRESCRIBED_U]] = prescribed[2, row[PRESCRIBED_U]]
+    core.work.z[:] = y.z[0]
+    if core is not leader:
+        core.work.point[:], core.work.room[:] = leader.work.point, leader.work.room
+    none = np.zeros(0)
+    if core.loops is None:
+        loads = core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0]
+        x_rates = core.work.zd[: core.nx].copy()
+        return Equations(loads, none, x_rates, none, none, prescribed, np.zeros((0, 6)))
+    core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[0], leader.chord_work.pivot
+    with Waiting(core).held():
+        now = core.constraints(t, q, u, given)
+    return Equations(
+        now.loads - now.partials.T @ multipliers,
+        now.bias,
+        core.work.zd[: core.nx].copy(),
+        now.residual * ~core.layout.chords.nonholonomic,
+        now.velocity,
+        prescribed,
+        loads_of_chords(core, core.chord_work.row, multipliers),
+    )
+
+
+def loads_of_chords(core: Core, rows: Floats, multipliers: Floats) -> Floats:
+    """(chords, 6) from the wrenches in the rows; zero in models where no element waits for one."""
+    found = np.zeros((len(core.layout.chords.names), 6))
+    if not core.context[REACTIONS]:
+        return found
+    for load, chord in zip(found, core.layout.chords.plan.chord, strict=True):
+        own = slice(chord[FIRST_ROW], chord[FIRST_ROW] + chord[N_ROWS])
+        load[:] = multipliers[own] @ rows[own, ROW_F : ROW_F + 6]
+    return found
+
+
+def equations_by_parameters(
+    core: Core,
+    directions: Sequence[Direction],
+    t: float,
+    q: Floats,
+    u: Floats,
+    ud: Floats,
+    multipliers: Floats,
+) -> Equations:
+    """The derivatives of the residual, one column (last index) for every parameter."""
+    each = [x.equations(t, q, u, ud, multipliers) for x in directions]
+    if not each:
+        m, chords = len(core.layout.chords.rows), len(core.layout.chords.names)
+        shapes = ((core.nu,), (m,), (core.nx,), (m,), (m,), (3, core.nu), (chords, 6))
+        return Equations(*(np.zeros((*shape, 0)) for shape in shapes))
+    parts = (np.array(part) for part in zip(*each, strict=True))
+    return Equations(*(part.transpose(*range(1, part.ndim), 0) for part in parts))
+
+
+def weights(nodes: tuple[int, ...]) -> Floats:
+    """Of values at the nodes, for the derivative at 0; exact for polynomials up to the number of nodes less one.
+
+    >>> (60 * weights(CENTRAL)).round(9).tolist()
+    [-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]
+    """
+    found = []
+    for x in nodes:  # slope at 0 of the polynomial that is 1 at x and 0 at the other nodes, in whole numbers
+        others = [y for y in nodes if y != x]
+        slope = sum(prod(-y for y in others if y != left) for left in others)
+        found.append(float(Fraction(slope, prod(x - y for y in others))))
+    return np.array(found)
+
+
+def sum_of(weights: Floats, values: tuple[Floats, ...]) -> Floats:
+    """Differences to the middle first, so that what does not depend on the parameter stays zero."""
+    middle = values[len(values) // 2]
+    return np.asarray(np.tensordot(weights, np.array([v - middle for v in values]), axes=1))

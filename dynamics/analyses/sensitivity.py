@@ -1,0 +1,129 @@
+"""Forward sensitivities: how a motion changes with parameters of the model, s = dy/dp along y = (q, u, x).
+
+They obey the equations of motion differentiated along the motion::
+
+    s_q' = s_u + H s_q      s_u' = d ud / d(q, u, x) s + d ud / dp      s_x' = d x' / d(q, u, x) s + d x' / dp
+
+with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise): linear equations with exact
+coefficients (derivatives), solved by Gauss collocation of order 10 on the steps of the motion, two in one at first, then halved
+until two solutions agree. With closed chains s obeys the constraints as well, P s_q + df/dp = 0 and its rate.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology import ConvergenceError
+
+from ..model.core import Core, Floats
+from ..model.tree_derivatives import TreeDerivatives
+from .derivatives import derivatives, free_speeds
+from .displacement import Motion
+from .linearization import turning
+from .parameter_derivatives import Direction
+
+_RANK = 1e-9  # singular values of the constraints below this part of the largest are those of redundant rows
+_STAGES = 5
+_HALVINGS = 6
+
+
+class Variation:
+    """The equations of s for some parameters; s is (nu + nu + nx, np): displacements, speeds, states of elements."""
+
+    def __init__(self, core: Core, room: TreeDerivatives, parameters: Sequence[Direction]) -> None:
+        self.core, self.room, self.parameters = core, room, tuple(parameters)
+        self.free: NDArray[np.bool_] = free_speeds(core)
+
+    def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
+        """s at the edges (steps of the motion, and wherever it breaks): (edges, 2 nu + nx, np), to rtol."""
+        some = np.unique([*range(0, len(edges), 2), len(edges) - 1])  # first two steps in one
+        coarse = self._collocated(motion, edges[some], start, 1)
+        for halving in range(_HALVINGS):
+            fine = self._collocated(motion, edges, start, 2**halving)
+            sizes = np.max(np.abs(fine), axis=0, initial=0.0)
+            sizes = np.maximum(sizes, np.max(sizes, axis=0))
+            if np.all(np.abs(fine[some] - coarse) <= rtol * sizes):
+                return fine
+            coarse, some = fine, np.arange(len(edges))
+        raise ConvergenceError(
+            f"sensitivities do not settle to rtol = {rtol:g} on steps of the motion cut by {2**halving}: the motion is not "
+            "smooth, or so sensitive that its rounding shows. Ask for less, or a shorter time."
+        )
+
+    def _collocated(
+        self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, parts: int
+    ) -> Floats:
+        n = len(start)
+        fine = np.unique(
+            np.concatenate([edges, *((edges[:-1] + k / parts * np.diff(edges)) for k in range(parts))])
+        )
+        h = np.diff(fine)
+        nodes, a, b = _gauss(_STAGES)
+        J, f = self.linear(motion((fine[:-1, None] + h[:, None] * nodes).ravel()))
+        J, f = J.reshape(len(h), _STAGES, n, n), f.reshape(len(h), _STAGES, n, -1)
+        # K_i = J_i (s + h sum a_ij K_j) + f_i, for s = each unit vector and for f
+        system = np.eye(_STAGES * n) - np.einsum("m,ij,mikl->mikjl", h, a, J).reshape(len(h), _STAGES * n, -1)
+        right = np.concatenate((J, f), axis=3).reshape(len(h), _STAGES * n, -1)
+        K = np.linalg.solve(system, right).reshape(len(h), _STAGES, n, -1)
+        change = np.einsum("m,i,mikl->mkl", h, b, K)
+        s, found = start, [start]
+        for step in change:
+            s = s + step[:, :n] @ s + step[:, n:]
+            found.append(s)
+        return np.array(found)[np.searchsorted(fine, edges)]
+
+    def linear(self, y: Motion) -> tuple[Floats, Floats]:
+        """J, f of s' = J s + f at many states: (states, n, n) and (states, n, np)."""
+        n, nx = self.core.nu, self.core.nx
+        size = 2 * n + nx
+        J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, len(self.parameters)))
+        J[:, :n, n : 2 * n] = np.eye(n)
+        if self.core.coordinates.euler_parameters:
+            J[:, :n, :n] = [turning(self.core, u) for u in y.u]
+        for k, t in enumerate(y.t.tolist()):
+            self._stand(y, k)
+            d = derivatives(self.core, self.room, t, y.q[k], y.u[k], parameters=self.parameters)
+            J[k, n:] = np.block([[d.ud_q, d.ud_u, d.ud_x], [d.x_rates_q, d.x_rates_u, d.x_rates_x]])
+            f[k, n:] = np.vstack((d.ud_p, d.x_rates_p))
+        J[:, n:, np.flatnonzero(np.tile(~self.free, 2))] = 0.0  # prescribed motions are in f already
+        return J, f
+
+    def _stand(self, y: Motion, k: int) -> None:
+        """States of elements and cut hinges of the core as in state k."""
+        core = self.core
+        core.work.z[: core.nz] = y.z[k]
+        core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[k], -1
+
+    # ------------------------------------------------------------ constraints
+    def closed(self, y: Motion, s: Floats) -> Floats:
+        """s at many states with the least change that meets the constraints; prescribed entries follow their signals."""
+        core, n, s = self.core, self.core.nu, s.copy()
+        driven, holonomic = np.flatnonzero(~self.free), ~core.layout.chords.nonholonomic
+        for k, t in enumerate(y.t.tolist()):
+            self._stand(y, k)
+            P = core.constraints(t, y.q[k], y.u[k]).partials
+            state = (t, y.q[k], y.u[k], np.zeros(n), np.zeros(len(P)))
+            for own, parameter in zip(s[k].T, self.parameters, strict=True):
+                now = parameter.equations(*state, own)
+                own[driven], own[n + driven] = now.prescribed[:2, driven]
+                if core.loops is not None:
+                    own[:n] -= self._least(P[holonomic], now.position[holonomic])
+                    own[n : 2 * n] -= self._least(P, parameter.equations(*state, own).velocity)
+        return s
+
+    def _least(self, P: Floats, gap: Floats) -> Floats:
+        """Least change of the free entries that closes a gap."""
+        change = np.zeros(self.core.nu)
+        change[self.free] = np.linalg.lstsq(P[:, self.free], gap, rcond=_RANK)[0]
+        return change
+
+
+def _gauss(stages: int) -> tuple[Floats, Floats, Floats]:
+    """Nodes in (0, 1), coefficients a and weights b of Gauss collocation, order 2 stages."""
+    x, w = np.polynomial.legendre.leggauss(stages)
+    c = 0.5 * (x + 1.0)
+    powers = np.arange(1, stages + 1)
+    # sum_j a_ij c_j^(k-1) = c_i^k / k
+    a = np.linalg.solve(np.vander(c, increasing=True).T, (c[:, None] ** powers / powers).T).T
+    return c, np.asarray(a, dtype=np.float64), 0.5 * w

@@ -1,0 +1,216 @@
+# mypy: ignore-errors
+"""Derivatives of what an element does by what it sees.
+
+Directions: of every end displacement, turn, velocity and angular velocity (12), then q, u of its coordinates, its states
+and its inputs. Each is one call of the element on numbers with a derivative, exact to rounding (elements.compilation.entry, part
+"slopes").
+
+An element that has no such form, or at a place where that gives no number (the root of zero), is differenced: central
+differences of sixth order; the step starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the loads
+(of each rate by itself), the best are kept. Rough, for Newton's method in an integrator: forward differences, one call each.
+"""
+
+from treemech.kinematics.kernel.language import call_element, floats, kernel
+from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.kernel.vector import euler_rotation, multiply
+from treemech.kinematics.plan.arrays import (
+    EFFORT_PARAMETER,
+    EFFORT_SLOPES,
+    FIRST_END,
+    LOAD_ROOM,
+    N_ACTED,
+    N_ENDS,
+    N_INPUTS,
+    N_KEPT,
+    N_LOAD,
+    N_STATES,
+    ROOM,
+)
+from treemech.kinematics.plan.views import effort_table, end_table, parameter_pairs, room_work
+
+from ..loads.efforts import call, gather
+
+_FIRST_STEP = 2.0**-7
+_ROUGH_STEP = 2.0**-26
+_LEVELS = 6
+_ENOUGH = 1e-12
+_GAIN = 4.0**6
+
+
+@kernel
+def effort_sizes(plan, e):
+    """(ends, coordinates, states, loads, outputs, directions) of element e"""
+    table = effort_table(plan)
+    n, nc, ns = table[e, N_ENDS], table[e, N_ACTED], table[e, N_STATES]
+    return n, nc, ns, 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + table[e, N_INPUTS]
+
+
+@kernel
+def pairs(plan, e):
+    """Doubles of the motion and load records of element e as pairs (number, derivative)."""
+    table = effort_table(plan)
+    return 2 * (table[e, LOAD_ROOM] - table[e, ROOM] + table[e, N_LOAD])
+
+
+@kernel
+def _sloped(plan, e, t, direction, D, best):
+    """best = derivative along a direction, from one call on pairs (D: room); whether there is one."""
+    m, table = room_work(plan), effort_table(plan)
+    n, at, load = table[e, N_ENDS], table[e, ROOM], table[e, LOAD_ROOM]
+    seen, size = load - at, table[e, N_LOAD]
+    for k in range(seen):
+        D[2 * k] = m[at + k]
+        D[2 * k + 1] = 0.0
+    for k in range(size):
+        D[2 * (seen + k)] = m[load + k] if k >= size - table[e, N_KEPT] else 0.0
+        D[2 * (seen + k) + 1] = 0.0
+    end, c = direction // 12, direction % 12
+    if end >= n:
+        D[2 * (6 * n + direction) + 1] = 1.0
+    elif c < 3:
+        D[2 * (3 * end + c) + 1] = 1.0
+    elif c < 6:  # [e_c x] B
+        b, k, l = 3 * n + 9 * end, (c - 2) % 3, (c - 1) % 3
+        for j in range(3):
+            D[2 * (b + 3 * k + j) + 1] = -m[at + b + 3 * l + j]
+            D[2 * (b + 3 * l + j) + 1] = m[at + b + 3 * k + j]
+    elif c < 9:
+        D[2 * (12 * n + 3 * end + c - 6) + 1] = 1.0
+    else:
+        D[2 * (15 * n + 3 * end + c - 9) + 1] = 1.0
+    own, first = parameter_pairs(plan), table[e, EFFORT_PARAMETER]
+    status = call_element(table[e, EFFORT_SLOPES], D, 0, D, 24, t, own, first, D, 2 * seen)
+    total = 0.0
+    for j in range(best.shape[0]):
+        best[j] = D[2 * (seen + j) + 1]
+        total += 0.0 * best[j]
+    return status == 1 and total == 0.0
+
+
+@kernel
+def _displace(m, at, n, kept, direction, h):
+    """The motion record at `at`: as kept, but moved by h along a direction."""
+    for k in range(kept.shape[0]):
+        m[at + k] = kept[k]
+    end, c = direction // 12, direction % 12
+    if end >= n:
+        m[at + 6 * n + direction] += h
+    elif c < 3:
+        m[at + 3 * end + c] += h
+    elif c < 6:
+        b = 3 * n + 9 * end
+        B = (
+            kept[b], kept[b + 1], kept[b + 2], kept[b + 3], kept[b + 4], kept[b + 5], kept[b + 6], kept[b + 7], kept[b + 8]
+        )  # fmt: skip
+        x, y, z = 0.5 * h if c == 3 else 0.0, 0.5 * h if c == 4 else 0.0, 0.5 * h if c == 5 else 0.0
+        B = multiply(euler_rotation(1.0, x, y, z), B)
+        for k in range(9):
+            m[at + b + k] = B[k]
+    elif c < 9:
+        m[at + 12 * n + 3 * end + c - 6] += h
+    else:
+        m[at + 15 * n + 3 * end + c - 9] += h
+
+
+@kernel
+def _difference(plan, e, t, kept, direction, h, out):
+    """Sixth order, by the step h; a status."""
+    m, table = room_work(plan), effort_table(plan)
+    n, at, load = table[e, N_ENDS], table[e, ROOM], table[e, LOAD_ROOM]
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    for side in range(6):
+        step = 1.0 + side // 2
+        weight = (1.5 if side < 2 else -0.6 if side < 4 else 0.1) / (2.0 * step * h)
+        if side % 2 == 1:
+            step, weight = -step, -weight
+        _displace(m, at, n, kept, direction, step * h)
+        status = call(plan, e, t)
+        if status != OK:
+            return status
+        for j in range(out.shape[0]):
+            out[j] += weight * m[load + j]
+    return OK
+
+
+@kernel
+def _exact(plan, e, t, kept, direction, first, loads, base, coarse, fine, gap, best):
+    """best = derivative along a direction; a status."""
+    h, outputs = first, base.shape[0]
+    status = _difference(plan, e, t, kept, direction, h, coarse)
+    for j in range(outputs):
+        gap[j], best[j] = 1e300, coarse[j]
+    for level in range(_LEVELS):
+        if status == OK:
+            status = _difference(plan, e, t, kept, direction, 0.25 * h, fine)
+        if status != OK:
+            return status
+        scale, worst, largest = 1e-300, 0.0, 0.0
+        for j in range(outputs):
+            change = abs(fine[j] - coarse[j])
+            if j < loads:
+                scale, largest = max(scale, abs(fine[j]), abs(base[j])), max(largest, change)
+            elif change > 0.0:
+                worst = max(worst, change / max(abs(fine[j]), abs(base[j])))
+            if change < gap[j]:  # of two that agree to rounding the one with the longer step
+                gap[j], best[j] = change, coarse[j]
+        worst = max(worst, largest / scale)
+        if worst <= _ENOUGH:
+            return OK
+        if worst <= _ENOUGH * _GAIN:
+            for j in range(outputs):
+                best[j] = fine[j]
+            return OK
+        for j in range(outputs):
+            coarse[j] = fine[j]
+        h *= 0.25
+    return OK
+
+
+@kernel
+def effort_partials(plan, e, t, rough, G):
+    """Loads and rates of element e and (directions, outputs) their derivatives, at the address G; a status.
+
+    Its record is left as it is at the state in the work arrays. Ends on the ground are passed over.
+    """
+    m, table, ends = room_work(plan), effort_table(plan), end_table(plan)
+    n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
+    at, load, seen = table[e, ROOM], table[e, LOAD_ROOM], directions + 6 * n
+    base = floats(G, outputs)
+    more = G + 8 * outputs * (directions + 1)
+    coarse, fine, gap = (
+        floats(more, outputs),
+        floats(more + 8 * outputs, outputs),
+        floats(more + 16 * outputs, outputs),
+    )
+    kept = floats(more + 24 * outputs, seen)
+    D = floats(more + 24 * outputs + 8 * seen, pairs(plan, e))
+    gather(plan, e)
+    for k in range(seen):
+        kept[k] = m[at + k]
+    status = call(plan, e, t)
+    if status != OK:
+        return status
+    for j in range(outputs):
+        base[j] = m[load + j]
+    for direction in range(directions):
+        best = floats(G + 8 * outputs * (direction + 1), outputs)
+        if direction < 12 * n and ends[table[e, FIRST_END] + direction // 12, 0] == 0:
+            continue
+        if table[e, EFFORT_SLOPES] != 0 and _sloped(plan, e, t, direction, D, best):
+            continue
+        size = 1.0 if direction < 12 * n else max(1.0, abs(kept[6 * n + direction]))
+        if rough == 1:
+            h = _ROUGH_STEP * size
+            _displace(m, at, n, kept, direction, h)
+            status = call(plan, e, t)
+            for j in range(outputs):
+                best[j] = (m[load + j] - base[j]) / h
+        else:
+            status = _exact(
+                plan, e, t, kept, direction, _FIRST_STEP * size, loads, base, coarse, fine, gap, best
+            )
+        if status != OK:
+            return status
+    _displace(m, at, n, kept, 0, 0.0)
+    return call(plan, e, t)

@@ -1,0 +1,97 @@
+# mypy: ignore-errors
+"""Derivatives of the accelerations of closed chains by coordinates, speeds and states of elements.
+
+A ud = Q + P^T lambda, P ud + P00 = 0 differentiated: the same matrix with other right sides, and its factors are there::
+
+    [A  P^T] [ d ud     ]   [ d(P^T lambda) - d(A ud - Q) ]
+    [P   0 ] [-d lambda ] = [ -d(P ud + P00)              ]           at fixed ud and lambda on the right
+
+Of redundant rows only the chosen ones vary; prescribed speeds stand still.
+"""
+
+from treemech.kinematics.kernel.language import floats2, ints, kernel
+from treemech.kinematics.plan.chord_views import chord_paths, chords, partials
+from treemech.kinematics.plan.chords import (
+    FIRST_ENTRY,
+    FIRST_ROW,
+    HOLONOMIC,
+    N_ROWS,
+    PATH_END,
+    PATH_START,
+    SPEED,
+)
+from treemech.kinematics.plan.views import counts, n_states
+
+from ..equations.loop_plan import GAIN
+from ..equations.loop_views import fixed_speeds, kept_rows, masks, monitors, right_sides, solutions
+from ..equations.loops import solve
+from .layout import BIAS_Q, BIAS_U, BY, LOADS_Q, N_ROW_TABLE, OUT, ROWS, TAU_X, UD_X, VELOCITY_Q
+
+
+@kernel
+def _baumgarte(loops, right, gain, column, nu):
+    """What Baumgarte's terms 2 gain (P u + P0) + gain^2 f add on the right, beside those of d(P u + P0)/dq: P itself."""
+    P, kept, chord, path = partials(loops), kept_rows(loops), chords(loops), chord_paths(loops)
+    by_u = column >= nu
+    for c in range(chord.shape[0]):
+        at = chord[c, FIRST_ENTRY]
+        for k in range(chord[c, PATH_START], chord[c, PATH_END]):
+            for j in range(chord[c, N_ROWS]):
+                r = kept[chord[c, FIRST_ROW] + j]
+                if path[k, SPEED] == column % nu and r >= 0:
+                    right[nu + r] -= P[at] * (
+                        2.0 * gain if by_u else gain * gain if j < chord[c, HOLONOMIC] else 0.0
+                    )
+                at += 1
+
+
+@kernel
+def loop_derivatives(plan, loops, table):
+    """OUT and UD_X of the table, from its BY and TAU_X and the table of rows; after `accelerate`, whose factors it takes.
+
+    The solution of `accelerate` is overwritten.
+    """
+    n_bodies, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    right, x, kept, masked = right_sides(loops), solutions(loops), kept_rows(loops), masks(loops)
+    fixed, gain, m = fixed_speeds(loops), monitors(loops)[GAIN], kept_rows(loops).shape[0]
+    rows = ints(table[ROWS], N_ROW_TABLE)
+    by, by_x, loads_q = (
+        floats2(table[BY], nu, 2 * nu),
+        floats2(table[TAU_X], nu, nx),
+        floats2(rows[LOADS_Q], nu, nu),
+    )
+    velocity_q, bias_q, bias_u = (
+        floats2(rows[VELOCITY_Q], m, nu),
+        floats2(rows[BIAS_Q], m, nu),
+        floats2(rows[BIAS_U], m, nu),
+    )
+    out, out_x = floats2(table[OUT], nu, 2 * nu), floats2(table[UD_X], nu, nx)
+    for column in range(2 * nu + nx):
+        for d in range(nu):
+            if column < nu:
+                right[d] = loads_q[d, column] - by[d, column]
+            elif column < 2 * nu:
+                right[d] = -by[d, column]
+            else:
+                right[d] = -by_x[d, column - 2 * nu]
+            if fixed[d] == 1:
+                right[d] = 0.0
+        for r in range(m):
+            k = kept[r]
+            if k >= 0:
+                if column < nu:
+                    right[nu + k] = -bias_q[r, column] - 2.0 * gain * velocity_q[r, column]
+                else:
+                    right[nu + k] = -bias_u[r, column - nu] if column < 2 * nu else 0.0
+        if gain > 0.0 and column < 2 * nu:
+            _baumgarte(loops, right, gain, column, nu)
+        for k in range(masked.shape[0]):
+            if nu + k < right.shape[0] and masked[k] == 1:
+                right[nu + k] = 0.0
+        solve(loops)
+        for d in range(nu):
+            if column < 2 * nu:
+                out[d, column] = x[d]
+            else:
+                out_x[d, column - 2 * nu] = x[d]

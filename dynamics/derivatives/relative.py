@@ -1,0 +1,188 @@
+# mypy: ignore-errors
+"""The motion of end b of a chord seen from end a, differentiated by the speeds between them; exact.
+
+From what the derivatives of the tree left in their room (dynamics.derivatives.tree): s, y, z, e of every speed and V, A of the
+two bodies, all moved to the point of b. Seen from a, a speed of the branch to b (side 1) displaces b by s, one of the
+branch to a (side -1) by -s. With V, A the motion of b less that of a, as the derivatives of tree bodies::
+
+    dV = side (y + s x Vb)        dA = side (z + y x Vb + s x Ab) - Va x dV        dA/du = side (e + s x Vb - Va x s)
+
+The motions s_k themselves change, seen from a, with the coordinate j by the turn of what lies between and of a.
+"""
+
+from treemech.kinematics.kernel.language import floats, floats2, inlined, kernel, load3, load9, store
+from treemech.kinematics.kernel.vector import add, cross, dot, multiply, rotate, scale, sub, unrotate
+from treemech.kinematics.plan.arrays import (
+    COLUMN,
+    KIND,
+    NU,
+    OWNER,
+    PARENT,
+    PARTIAL_V,
+    PARTIAL_W,
+    PLACE_R,
+    TABLE,
+    P,
+    R,
+)
+from treemech.kinematics.plan.chord_views import chord_paths, chords, places
+from treemech.kinematics.plan.chords import (
+    BODY_A,
+    BODY_B,
+    PATH_END,
+    PATH_START,
+    PLACE_A,
+    PLACE_B,
+    SIDE,
+    SPEED,
+)
+from treemech.kinematics.plan.views import bodies, constants, dofs
+
+from ..equations.spatial import column, motion_cross
+from .layout import (
+    ACCELERATION,
+    ACCELERATION_Q,
+    ACCELERATION_U,
+    DISPLACEMENT,
+    N_OWN,
+    N_RELATIVE,
+    RATE_Q,
+    SPEED_E,
+    SPEED_S,
+    SPEED_Y,
+    SPEED_Z,
+    VELOCITY,
+)
+
+
+@kernel
+def reference_point(body, W, i):
+    """Where the spatial vectors of body i are taken: the origin of the first body of its branch from the ground"""
+    while i > 0 and body[i, PARENT] > 0:
+        i = body[i, PARENT]
+    return load3(W, i, P)
+
+
+@inlined
+def _at(Z, k, d, arm):
+    """A motion of speed d at a point `arm` away from the reference point"""
+    w = column(Z, k, d)
+    return w, add(column(Z, k + 3, d), cross(w, arm))
+
+
+@inlined
+def _of_body(Y, i, k, arm):
+    w = load3(Y, i, k)
+    return w, add(load3(Y, i, k + 3), cross(w, arm))
+
+
+@inlined
+def end_base(W, place, c, a):
+    """Base of end a"""
+    return multiply(load9(W, a, R), load9(place, c, PLACE_A))
+
+
+@kernel
+def relative_derivatives(plan, loops, W, Y, Z, c, out):
+    """(speeds between the ends, N_RELATIVE) at `out`, of chord c."""
+    body, chord, path, place = bodies(plan), chords(loops), chord_paths(loops), places(loops)
+    a, b, first, last = chord[c, BODY_A], chord[c, BODY_B], chord[c, PATH_START], chord[c, PATH_END]
+    to = floats2(out, last - first, N_RELATIVE)
+    Ra = end_base(W, place, c, a)
+    point = add(load3(W, b, P), rotate(load9(W, b, R), load3(place, c, PLACE_B + 9)))
+    arm_a, arm_b = sub(point, reference_point(body, W, a)), sub(point, reference_point(body, W, b))
+    wa, va = _of_body(Y, a, VELOCITY, arm_a)
+    wb, vb = _of_body(Y, b, VELOCITY, arm_b)
+    ea, aa = _of_body(Y, a, ACCELERATION, arm_a)
+    eb, ab = _of_body(Y, b, ACCELERATION, arm_b)
+    w, v = sub(wb, wa), sub(vb, va)
+    xw, xv = motion_cross(wa, va, w, v)
+    alpha = sub(sub(eb, ea), xw)
+    for k in range(first, last):
+        d, side = path[k, SPEED], 1.0 * path[k, SIDE]
+        arm = arm_b if side > 0.0 else arm_a
+        sw, sv = _at(Z, SPEED_S, d, arm)
+        yw, yv = _at(Z, SPEED_Y, d, arm)
+        zw, zv = _at(Z, SPEED_Z, d, arm)
+        uw, uv = _at(Z, SPEED_E, d, arm)
+        sbw, sbv = motion_cross(sw, sv, wb, vb)
+        dw, dv = scale(side, add(yw, sbw)), scale(side, add(yv, sbv))
+        xw, xv = motion_cross(yw, yv, wb, vb)
+        tw, tv = motion_cross(sw, sv, eb, ab)
+        cw, cv = motion_cross(wa, va, dw, dv)
+        aw, av = (
+            sub(scale(side, add(zw, add(xw, tw))), cw),
+            sub(scale(side, add(zv, add(xv, tv))), cv),
+        )
+        xw, xv = motion_cross(wa, va, sw, sv)
+        uw, uv = scale(side, sub(add(uw, sbw), xw)), scale(side, sub(add(uv, sbv), xv))
+        turn, shift = scale(side, sw), scale(side, sv)
+        rate = add(dv, cross(w, shift))
+        acceleration = add(add(av, cross(alpha, shift)), add(cross(dw, v), cross(w, rate)))
+        uv = add(uv, add(cross(turn, v), cross(w, shift)))
+        j = k - first
+        store(to, j, DISPLACEMENT, unrotate(Ra, shift))
+        store(to, j, DISPLACEMENT + 3, unrotate(Ra, turn))
+        store(to, j, RATE_Q, unrotate(Ra, rate))
+        store(to, j, RATE_Q + 3, unrotate(Ra, dw))
+        store(to, j, ACCELERATION_Q, unrotate(Ra, acceleration))
+        store(to, j, ACCELERATION_Q + 3, unrotate(Ra, aw))
+        store(to, j, ACCELERATION_U, unrotate(Ra, uv))
+        store(to, j, ACCELERATION_U + 3, unrotate(Ra, uw))
+
+
+@kernel
+def _three(own, at):
+    return (own[at], own[at + 1], own[at + 2])
+
+
+@kernel
+def _own_change(plan, W, S, i, j, k, point, table, force, moment):
+    """Work of a load on the change of the motion of speed k of hinge i, at a point, with its own coordinate j"""
+    body, dof, C = bodies(plan), dofs(plan), constants(plan)
+    turned = dot(cross(load3(S, j, PARTIAL_V), load3(S, k, PARTIAL_W)), force)
+    if body[i, KIND] != TABLE:
+        return turned
+    T = multiply(load9(W, body[i, PARENT], R), load9(C, i, PLACE_R))
+    own = floats(table + 8 * N_OWN * (6 * i + dof[j, COLUMN]), N_OWN)
+    at = 12 + 3 * dof[k, COLUMN]
+    dv, dw = rotate(T, _three(own, at)), rotate(T, _three(own, at + 3 * body[i, NU]))
+    arm = sub(point, load3(W, i, P))
+    return turned + dot(dw, moment) + dot(add(dv, cross(dw, arm)), force)
+
+
+@kernel
+def load_derivatives(plan, loops, W, S, c, relative, force, moment, table, turned, out):
+    """out[j, k] = work of the load of chord c (base of a) on the change of the motion of speed k with coordinate j.
+
+    `relative`: of `relative_derivatives`; `table`: address of the derivatives of the hinges by their own coordinates;
+    turned: (speeds, 6) how the load itself changes in the base of a.
+    """
+    dof, chord, path, place = dofs(plan), chords(loops), chord_paths(loops), places(loops)
+    body, first = bodies(plan), chord[c, PATH_START]
+    n, b = chord[c, PATH_END] - first, chord[c, BODY_B]
+    D = floats2(relative, n, N_RELATIVE)
+    Ra = end_base(W, place, c, chord[c, BODY_A])
+    point = add(load3(W, b, P), rotate(load9(W, b, R), load3(place, c, PLACE_B + 9)))
+    F, M = rotate(Ra, force), rotate(Ra, moment)
+    for j in range(n):
+        dj, side_j = path[first + j, SPEED], 1.0 * path[first + j, SIDE]
+        shift, turn = load3(D, j, DISPLACEMENT), load3(D, j, DISPLACEMENT + 3)
+        by_turn = scale(side_j, add(cross(moment, turn), cross(force, shift)))
+        by_shift = scale(side_j, cross(force, turn))
+        rest_turn = add(cross(shift, force), load3(turned, j, 3))
+        rest_shift = load3(turned, j, 0)
+        for k in range(n):
+            dk, side_k = path[first + k, SPEED], 1.0 * path[first + k, SIDE]
+            same = dof[dj, OWNER] == dof[dk, OWNER]
+            sign = 0.0
+            if side_j > 0.0:
+                if side_k > 0.0 and j < k and not same:
+                    sign = 1.0
+            elif side_k > 0.0 or same or j >= k:
+                sign = -1.0
+            x = dot(load3(D, k, DISPLACEMENT), add(rest_shift, scale(sign, by_shift)))
+            x += dot(load3(D, k, DISPLACEMENT + 3), add(rest_turn, scale(sign, by_turn)))
+            if same and (body[dof[dj, OWNER], NU] > 1 or body[dof[dj, OWNER], KIND] == TABLE):
+                x += side_k * _own_change(plan, W, S, dof[dj, OWNER], dj, dk, point, table, F, M)
+            out[j, k] = x

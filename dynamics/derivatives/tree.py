@@ -1,0 +1,399 @@
+# mypy: ignore-errors
+"""Exact derivatives of inverse dynamics tau = A ud - Q of a tree by its coordinates and speeds.
+
+Spatial vectors (angular part, part at the reference point), world axes, about the origin of the first body of the
+branch from the ground. A displacement along the speed j of hinge J turns everything beyond J by its motion s_j as if it
+were rigid; seen from there (derivative' = derivative - s_j x) every body beyond changes its velocity by y_j and its
+acceleration by z_j + y_j x V, whatever lies between, and of the motions beyond J only those of J itself change, by E_jk::
+
+    y_j = V_p x s_j + e_j                                 e_j = sum E_jk u_k + E_j0
+    z_j = A_p x s_j + V_p x (V_p x s_j) + (V_p + V) x e_j + sum E_jk ud_k + E_j00
+
+E vanishes for one-speed hinges with an axis fixed in the body; where speeds are measured in the base of end a (Ball, Free)
+it is -s_j x s_k but for the moving origin; of a hinge by address it follows from its record (kinematics.tree.hinge_partials).
+With B V' = (I (V' x V) + V' x* I V + V x* I V') / 2 of the composite bodies, F their load,::
+
+    d tau_k / d q_j = s_k . (2 B y_j + I z_j) (+ E_jk . F in one hinge)     k beyond j or in its hinge
+    d tau_k / d q_j = s_k . (2 B y_j + I z_j + s_j x* F)                    k before j
+    d tau_k / d u_j = s_k . (2 B s_j + I e_j),   e_j = V_p x s_j + V x s_j + d(bias)/d u_j
+
+(after Singh, Russell and Wensing). Every pair of related speeds costs the same few products, A comes along. Directions in
+q are those of the speeds, q' = N(q) u: for Euler parameters rotations as the angular velocity measures them.
+"""
+
+from treemech.kinematics.kernel.language import floats, floats2, kernel, load3, load6, load9, store
+from treemech.kinematics.kernel.status import HINGE_FAILED, OK
+from treemech.kinematics.kernel.vector import (
+    add,
+    cross,
+    dot,
+    multiply,
+    rotate,
+    rotate_symmetric,
+    scale,
+    sub,
+    unrotate,
+)
+from treemech.kinematics.plan.arrays import (
+    APPLIED_F,
+    APPLIED_N,
+    BALL,
+    COLUMN,
+    COM,
+    DOF,
+    DRIFT_V,
+    DRIFT_W,
+    FREE,
+    HINGE_BIAS_V,
+    HINGE_BIAS_W,
+    INERTIA,
+    KIND,
+    NU,
+    PARENT,
+    PARTIAL_V,
+    PARTIAL_W,
+    PLACE_R,
+    PUBLIC,
+    TABLE,
+    P,
+    R,
+)
+from treemech.kinematics.plan.arrays import MASS as BODY_MASS
+from treemech.kinematics.plan.views import (
+    ancestor_runs,
+    bodies,
+    constants,
+    counts,
+    dofs,
+    gravity,
+    n_efforts,
+    own_u,
+    pair_parameters,
+    run_starts,
+)
+from treemech.kinematics.tree.hinge_partials import record_partials
+from treemech.kinematics.tree.sweep import columns, origin_velocities
+
+from ..equations.spatial import column, inertia_times, motion_cross, put_column
+from .efforts import effort_derivatives
+from .layout import (
+    ACCELERATION,
+    BY,
+    FIRST,
+    FLUX,
+    FORCE,
+    HINGE_SCRATCH,
+    MASS,
+    MASSES,
+    MOMENT,
+    MOMENTUM,
+    N_COMPONENTS,
+    N_DERIVATIVE_BODY,
+    N_OWN,
+    RATES,
+    RATES_X,
+    ROOM_OF_ALL,
+    ROUGH,
+    SECOND,
+    SPEED_E,
+    SPEED_S,
+    SPEED_Y,
+    SPEED_Z,
+    TAU_X,
+    VELOCITY,
+)
+
+_NIL = (0.0, 0.0, 0.0)
+
+
+@kernel
+def _of(record, o):
+    return (record[o], record[o + 1], record[o + 2])
+
+
+@kernel
+def _own_body(plan, W, Y, i, origin):
+    """Inertia, momentum flux and load of body i alone, about the reference point."""
+    C = constants(plan)
+    Ri, m = load9(W, i, R), C[i, BODY_MASS]
+    c = add(sub(load3(W, i, P), origin), rotate(Ri, load3(C, i, COM)))
+    h, J = scale(m, c), rotate_symmetric(Ri, load6(C, i, INERTIA))
+    cc = dot(c, h)
+    J = (
+        J[0] + cc - h[0] * c[0], J[1] - h[0] * c[1], J[2] - h[0] * c[2],
+        J[3] + cc - h[1] * c[1], J[4] - h[1] * c[2], J[5] + cc - h[2] * c[2],
+    )  # fmt: skip
+    w, v = load3(Y, i, VELOCITY), load3(Y, i, VELOCITY + 3)
+    L, p = inertia_times(m, h, J, w, v)
+    n, f = inertia_times(m, h, J, load3(Y, i, ACCELERATION), load3(Y, i, ACCELERATION + 3))
+    half = 0.5 * (J[0] + J[3] + J[5])
+    g0 = cross(w, (half - J[0], -J[1], -J[2]))
+    g1 = cross(w, (-J[1], half - J[3], -J[4]))
+    g2 = cross(w, (-J[2], -J[4], half - J[5]))
+    Y[i, MASS] = m
+    store(Y, i, FIRST, h)
+    store(Y, i, SECOND, J)
+    store(Y, i, MOMENTUM, p)
+    flux = (
+        v[0] * h[0] + g0[0], v[0] * h[1] + g1[0], v[0] * h[2] + g2[0],
+        v[1] * h[0] + g0[1], v[1] * h[1] + g1[1], v[1] * h[2] + g2[1],
+        v[2] * h[0] + g0[2], v[2] * h[1] + g1[2], v[2] * h[2] + g2[2],
+    )  # fmt: skip
+    store(Y, i, FLUX, flux)
+    store(Y, i, MOMENT, add(n, add(cross(w, L), cross(v, p))))
+    store(Y, i, FORCE, add(f, cross(w, p)))
+
+
+@kernel
+def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
+    """What the speeds of hinge i change in their own hinge: the parts of y, z, e that a fixed axis does not have.
+
+    D: address of the derivatives of the record (zero for Ball and Free). After the plain parts of y, z, e.
+    """
+    body, dof, u, C = bodies(plan), dofs(plan), own_u(plan), constants(plan)
+    first, n, table = body[i, DOF], body[i, NU], body[i, KIND] == TABLE
+    T = multiply(load9(W, body[i, PARENT], R), load9(C, i, PLACE_R))
+    pos = sub(load3(W, i, P), origin)
+    size = 24 + 6 * n
+    w00, wJ, vJ = _NIL, _NIL, _NIL
+    if table:
+        w00 = load3(W, i, HINGE_BIAS_W)
+        wJ, vJ = load3(W, i, DRIFT_W), load3(W, i, DRIFT_V)
+    aw, av = _NIL, _NIL  # hinge acceleration at the origin of the body
+    for d in range(first, first + n):
+        x, y = u[dof[d, PUBLIC]], ud[dof[d, PUBLIC]]
+        wJ, vJ = add(wJ, scale(x, load3(S, d, PARTIAL_W))), add(vJ, scale(x, load3(S, d, PARTIAL_V)))
+        aw, av = add(aw, scale(y, load3(S, d, PARTIAL_W))), add(av, scale(y, load3(S, d, PARTIAL_V)))
+    if table:
+        aw, av = add(aw, w00), add(av, load3(W, i, HINGE_BIAS_V))
+    spatial_v, spatial_a = add(vJ, cross(pos, wJ)), add(add(av, cross(pos, aw)), cross(vJ, wJ))
+    for d in range(first, first + n):
+        wj, vj = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
+        sw, sv = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d)
+        own = floats(D + 8 * N_OWN * dof[d, COLUMN], N_OWN)
+        dw, dv = _NIL, _NIL  # of the hinge velocity and acceleration at the origin, by coordinate d
+        daw, dav = _NIL, _NIL
+        bw, bv = _NIL, _NIL  # of the bias by speed d
+        if table:
+            ow = 12 + 3 * n
+            dv, dw = _of(own, size - 12), _of(own, size - 9)
+            dav, daw = _of(own, size - 6), _of(own, size - 3)
+            for e in range(first, first + n):
+                c, x, y = dof[e, COLUMN], u[dof[e, PUBLIC]], ud[dof[e, PUBLIC]]
+                pv, pw = _of(own, 12 + 3 * c), _of(own, ow + 3 * c)
+                dv, dw = add(dv, scale(x, pv)), add(dw, scale(x, pw))
+                dav, daw = add(dav, scale(y, pv)), add(daw, scale(y, pw))
+            dv, dw, dav, daw = rotate(T, dv), rotate(T, dw), rotate(T, dav), rotate(T, daw)
+            bv, bw = rotate(T, _of(own, size)), rotate(T, _of(own, size + 3))
+        # to the reference point, of which the origin is `pos` away, moving with vj
+        ev = add(add(dv, cross(pos, dw)), cross(vj, wJ))
+        ea = add(add(dav, cross(pos, daw)), add(cross(vj, aw), add(cross(dv, wJ), cross(vJ, dw))))
+        xw, xv = motion_cross(sw, sv, wJ, spatial_v)
+        ew, ev = sub(dw, xw), sub(ev, xv)
+        xw, xv = motion_cross(sw, sv, aw, spatial_a)
+        zw, zv = sub(daw, xw), sub(ea, xv)
+        xw, xv = motion_cross(add(wp, w), add(vp, v), ew, ev)
+        zw, zv = add(zw, xw), add(zv, xv)
+        bv = add(add(bv, cross(pos, bw)), add(cross(vj, wJ), cross(vJ, wj)))
+        for k in range(3):
+            Z[SPEED_Y + k, d] += ew[k]
+            Z[SPEED_Y + 3 + k, d] += ev[k]
+            Z[SPEED_Z + k, d] += zw[k]
+            Z[SPEED_Z + 3 + k, d] += zv[k]
+            Z[SPEED_E + k, d] += bw[k]
+            Z[SPEED_E + 3 + k, d] += bv[k]
+
+
+@kernel
+def _own_loads(plan, W, S, Z, i, origin, D, N, F, J):
+    """E_jk . F of the speeds of hinge i, added to d tau_k / d q_j (J: address, rows of 2 nu)."""
+    body, dof, C = bodies(plan), dofs(plan), constants(plan)
+    first, n, table = body[i, DOF], body[i, NU], body[i, KIND] == TABLE
+    T = multiply(load9(W, body[i, PARENT], R), load9(C, i, PLACE_R))
+    pos = sub(load3(W, i, P), origin)
+    at_origin = sub(N, cross(pos, F))
+    for j in range(first, first + n):
+        own = floats(D + 8 * N_OWN * dof[j, COLUMN], N_OWN)
+        vj = load3(S, j, PARTIAL_V)
+        sw, sv = column(Z, SPEED_S, j), column(Z, SPEED_S + 3, j)
+        for k in range(first, first + n):
+            x = dot(cross(vj, load3(S, k, PARTIAL_W)), F)
+            if table:
+                c = dof[k, COLUMN]
+                x += dot(rotate(T, _of(own, 12 + 3 * n + 3 * c)), at_origin)
+                x += dot(rotate(T, _of(own, 12 + 3 * c)), F)
+            a, b = motion_cross(sw, sv, column(Z, SPEED_S, k), column(Z, SPEED_S + 3, k))
+            floats(J + 8 * (2 * dof.shape[0] * k + j), 1)[0] += x - dot(a, N) - dot(b, F)
+
+
+@kernel
+def _six(out, z, stride, a, b):
+    """out = (a, b) . components of a run of speeds; z: address of the first, `stride` bytes from one to the next"""
+    n = out.shape[0]
+    z0, z1, z2 = floats(z, n), floats(z + stride, n), floats(z + 2 * stride, n)
+    z3, z4, z5 = floats(z + 3 * stride, n), floats(z + 4 * stride, n), floats(z + 5 * stride, n)
+    a0, a1, a2, b0, b1, b2 = a[0], a[1], a[2], b[0], b[1], b[2]
+    for j in range(n):
+        out[j] = a0 * z0[j] + a1 * z1[j] + a2 * z2[j] + b0 * z3[j] + b1 * z4[j] + b2 * z5[j]
+
+
+@kernel
+def _three_more(out, z, stride, a):
+    n = out.shape[0]
+    z0, z1, z2 = floats(z, n), floats(z + stride, n), floats(z + 2 * stride, n)
+    a0, a1, a2 = a[0], a[1], a[2]
+    for j in range(n):
+        out[j] += a0 * z0[j] + a1 * z1[j] + a2 * z2[j]
+
+
+@kernel
+def _outwards(plan, W, S, Y, Z, t, ud, table, room):
+    """V, A of all bodies, s, y, z, e of all speeds; OK, or a status."""
+    body, dof, u, g = bodies(plan), dofs(plan), own_u(plan), gravity(plan)
+    store(Y, 0, VELOCITY, _NIL)
+    store(Y, 0, VELOCITY + 3, _NIL)
+    store(Y, 0, ACCELERATION, _NIL)
+    store(Y, 0, ACCELERATION + 3, (-g[0], -g[1], -g[2]))
+    origin, loaded = _NIL, n_efforts(plan) > 0
+    for i in range(1, body.shape[0]):
+        p, kind, first, n = body[i, PARENT], body[i, KIND], body[i, DOF], body[i, NU]
+        if p == 0:
+            origin = load3(W, i, P)
+        pos = sub(load3(W, i, P), origin)
+        wp, vp = load3(Y, p, VELOCITY), load3(Y, p, VELOCITY + 3)
+        dwp, ap = load3(Y, p, ACCELERATION), load3(Y, p, ACCELERATION + 3)
+        rw, rv, rate = _NIL, _NIL, _NIL  # hinge velocity; its translation at the body's origin
+        dw, a = dwp, ap
+        if kind == TABLE:
+            rw, rate = load3(W, i, DRIFT_W), load3(W, i, DRIFT_V)
+            rv = add(rate, cross(pos, rw))
+            bias = load3(W, i, HINGE_BIAS_W)
+            dw, a = add(dw, bias), add(a, add(load3(W, i, HINGE_BIAS_V), cross(pos, bias)))
+        for d in range(first, first + n):
+            x, y = u[dof[d, PUBLIC]], ud[dof[d, PUBLIC]]
+            sw, sv = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
+            rate = add(rate, scale(x, sv))
+            sv = add(sv, cross(pos, sw))
+            rw, rv = add(rw, scale(x, sw)), add(rv, scale(x, sv))
+            dw, a = add(dw, scale(y, sw)), add(a, scale(y, sv))
+            yw, yv = motion_cross(wp, vp, sw, sv)
+            zw, zv = motion_cross(dwp, ap, sw, sv)
+            xw, xv = motion_cross(wp, vp, yw, yv)
+            put_column(Z, SPEED_S, d, sw, sv)
+            put_column(Z, SPEED_Y, d, yw, yv)
+            put_column(Z, SPEED_Z, d, add(zw, xw), add(zv, xv))
+        w, v = add(wp, rw), add(vp, rv)
+        xw, xv = motion_cross(wp, vp, rw, rv)
+        store(Y, i, VELOCITY, w)
+        store(Y, i, VELOCITY + 3, v)
+        store(Y, i, ACCELERATION, add(dw, xw))
+        store(Y, i, ACCELERATION + 3, add(add(a, xv), cross(rate, rw)))
+        for d in range(first, first + n):
+            xw, xv = motion_cross(w, v, column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d))
+            put_column(
+                Z, SPEED_E, d, add(xw, column(Z, SPEED_Y, d)), add(xv, column(Z, SPEED_Y + 3, d))
+            )  # V_p x s is still all there is in y
+        if kind == BALL or kind == FREE or kind == TABLE:
+            if kind == TABLE and not record_partials(plan, i, t, table + 8 * 6 * N_OWN * i, N_OWN, room):
+                return HINGE_FAILED + 16 * i
+            _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * N_OWN * i, wp, vp, w, v)
+        _own_body(plan, W, Y, i, origin)
+        if loaded:  # as if they turned with the body
+            force = load3(W, i, APPLIED_F)
+            moment = add(load3(W, i, APPLIED_N), cross(pos, force))
+            for k in range(3):
+                Y[i, MOMENT + k] -= moment[k]
+                Y[i, FORCE + k] -= force[k]
+    return OK
+
+
+@kernel
+def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
+    """d tau / d (q, u) and A of all pairs of related speeds, composite bodies from the tips."""
+    body = bodies(plan)
+    run_start, runs = run_starts(plan), ancestor_runs(plan)
+    rows, nq, nu = counts(plan)
+    stride = 8 * nu
+    for i in range(rows - 1, 0, -1):
+        p, kind, first, n = body[i, PARENT], body[i, KIND], body[i, DOF], body[i, NU]
+        if p > 0:
+            for k in range(MASS, N_DERIVATIVE_BODY):
+                Y[p, k] += Y[i, k]
+        m, h, I = Y[i, MASS], load3(Y, i, FIRST), load6(Y, i, SECOND)
+        p0, G = load3(Y, i, MOMENTUM), load9(Y, i, FLUX)
+        N, F = load3(Y, i, MOMENT), load3(Y, i, FORCE)
+        trace = G[0] + G[4] + G[8]
+        for d in range(first, first + n):
+            sw, sv, yw = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d), column(Z, SPEED_Y, d)
+            a, f = inertia_times(m, h, I, sw, sv)
+            b = scale(2.0, add(sub(scale(trace, sw), unrotate(G, sw)), cross(p0, sv)))  # 2 B^T s
+            kn, kf = inertia_times(m, h, I, column(Z, SPEED_Z, d), column(Z, SPEED_Z + 3, d))
+            kn = add(kn, scale(2.0, sub(scale(trace, yw), rotate(G, yw))))
+            kf = add(kf, scale(2.0, cross(yw, p0)))
+            kn, kf = add(kn, add(cross(sw, N), cross(sv, F))), add(kf, cross(sw, F))
+            en, ef = inertia_times(m, h, I, column(Z, SPEED_E, d), column(Z, SPEED_E + 3, d))
+            en = add(en, scale(2.0, sub(scale(trace, sw), rotate(G, sw))))
+            ef = add(ef, scale(2.0, cross(sw, p0)))
+            for r in range(run_start[d], run_start[d + 1]):
+                start, stop = runs[r, 0], runs[r, 1]
+                before = min(stop, first)  # speeds of hinges before this one
+                _six(floats(A + 8 * (nu * d + start), stop - start), z + 8 * start, stride, a, f)
+                if r == run_start[d + 1] - 1:
+                    stop = first + n  # all speeds of the hinge itself
+                by_q = floats(J + 8 * (2 * nu * d + start), stop - start)
+                by_u = floats(J + 8 * (2 * nu * d + nu + start), stop - start)
+                _six(by_q, z + stride * SPEED_Z + 8 * start, stride, a, f)
+                _three_more(by_q, z + stride * SPEED_Y + 8 * start, stride, b)
+                _six(by_u, z + stride * SPEED_E + 8 * start, stride, a, f)
+                _three_more(by_u, z + 8 * start, stride, b)
+                if before > start:
+                    cq, cu = floats(T, before - start), floats(T + stride, before - start)
+                    _six(cq, z + 8 * start, stride, kn, kf)
+                    _six(cu, z + 8 * start, stride, en, ef)
+                    below = floats(J + 8 * (2 * nu * start + d), 2 * nu * (before - start - 1) + nu + 1)
+                    for j in range(before - start):
+                        below[2 * nu * j] = cq[j]
+                        below[2 * nu * j + nu] = cu[j]
+        if kind == BALL or kind == FREE or kind == TABLE:
+            # the reference point is the origin of the first body of the branch
+            root = i
+            while body[root, PARENT] > 0:
+                root = body[root, PARENT]
+            _own_loads(plan, W, S, Z, i, load3(W, root, P), table + 8 * 6 * N_OWN * i, N, F, J)
+
+
+@kernel
+def tree_derivatives(plan, W, S, t, ud, table):
+    """d tau / d (q, u) (nu, 2 nu) and the lower triangle of A, regular order, at the addresses BY and MASSES of the table;
+    of elements with states the rest (effort_derivatives).
+
+    After `evaluate_motion` of the state in the work arrays; tau of the accelerations ud. A status.
+    """
+    rows, nq, nu = counts(plan)
+    J, A, room = table[BY], table[MASSES], table[ROOM_OF_ALL]
+    columns(plan, W, S)
+    pair_parameters(plan)
+    loaded = n_efforts(plan) > 0
+    if loaded:
+        origin_velocities(plan, W, S, own_u(plan))
+    Y = floats2(room, rows, N_DERIVATIVE_BODY)
+    z = room + 8 * rows * N_DERIVATIVE_BODY
+    Z = floats2(z, N_COMPONENTS, nu)
+    T = z + 8 * N_COMPONENTS * nu
+    more = T + 16 * nu
+    own = more + 8 * HINGE_SCRATCH
+    out, lower = floats(J, 2 * nu * nu), floats(A, nu * nu)
+    for k in range(2 * nu * nu):
+        out[k] = 0.0
+    for k in range(nu * nu):
+        lower[k] = 0.0
+    status = _outwards(plan, W, S, Y, Z, t, ud, own, more)
+    if status != OK:
+        return status
+    _inwards(plan, W, S, Y, Z, z, T, own, J, A)
+    if not loaded:
+        return OK
+    G = own + 8 * 6 * N_OWN * rows
+    return effort_derivatives(
+        plan, W, Y, Z, t, table[ROUGH], J, table[TAU_X], table[RATES], table[RATES_X], G
+    )

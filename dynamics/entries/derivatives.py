@@ -1,0 +1,254 @@
+# mypy: ignore-errors
+"""Entry points of derivatives: of the equations of motion at one state, and the Jacobians integrators ask for."""
+
+import numpy as np
+from numba import types
+
+from treemech.kinematics.chords.duals import chord_slopes as sloped_rows
+from treemech.kinematics.chords.motion import constraint_rows
+from treemech.kinematics.kernel.language import address_of, call_derivatives, floats, inlined, ints
+from treemech.kinematics.kernel.status import CHORD_FAILED, OK
+from treemech.kinematics.plan.arrays import (
+    DERIVATIVES,
+    N_CONTEXT,
+    PRESCRIBED_DOF,
+    PRESCRIBED_SIGNAL,
+    PRESCRIBED_U,
+)
+from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_q
+from treemech.kinematics.plan.chords import MOST_DIRECTIONS
+from treemech.kinematics.plan.views import (
+    body_work,
+    counts,
+    n_states,
+    own_effort,
+    own_q,
+    own_required,
+    own_tau,
+    own_u,
+    own_ud,
+    prescriptions,
+    signal_values,
+    speed_work,
+)
+from treemech.kinematics.tree.sweep import columns, origin_velocities, turn_speeds
+
+from ..derivatives.layout import (
+    BY,
+    CONTEXT,
+    DIFFERENTIATE,
+    DIFFERENTIATE_ROWS,
+    FACTORS,
+    GIVEN_Q,
+    GIVEN_TAU,
+    GIVEN_U,
+    INVERSE,
+    MASSES,
+    MULTIPLIERS,
+    N_ROW_TABLE,
+    N_TABLE,
+    OUT,
+    ROWS,
+    TAU_X,
+    UD,
+    UD_X,
+)
+from ..derivatives.loops import loop_derivatives
+from ..derivatives.residual import residual_derivatives
+from ..derivatives.rows import row_derivatives as differentiate_rows
+from ..derivatives.state_jacobian import state_jacobian
+from ..derivatives.tree import tree_derivatives
+from ..equations.articulated import forward_dynamics as solve_tree
+from ..equations.cholesky import invert, less_product
+from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, masks, solutions
+from ..equations.loops import accelerate, relieve
+from ..equations.loops import evaluate as evaluate_loops
+from ..equations.virtual_work import evaluate_motion
+from ..equations.virtual_work import inverse_dynamics as load_tree
+from .begin import begin, begin_loops, begin_states, loads_on_speeds
+
+
+@inlined
+def _forward_derivatives(plan, W, S, t, tau, table):
+    """ud, d(ud)/d(q, u), d(ud)/d(tau), d(ud)/dx, after `evaluate_motion`; a status."""
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    ud, A, inverse, factors = floats(table[UD], nu), table[MASSES], table[INVERSE], table[FACTORS]
+    solve_tree(plan, W, S, tau, ud)
+    status = tree_derivatives(plan, W, S, t, ud, table)
+    if status != OK:
+        return status
+    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[BY], 2 * nu * nu)
+    by_x = floats(table[TAU_X], nu * nx)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        for j in range(nu):
+            lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
+            by[2 * nu * d + j] = 0.0
+            by[2 * nu * d + nu + j] = 0.0
+        for j in range(nx):
+            by_x[nx * d + j] = 0.0
+    invert(nu, A, factors, factors + 8 * nu * nu, inverse)
+    less_product(nu, 2 * nu, inverse, table[BY], table[OUT])
+    if nx > 0:
+        less_product(nu, nx, inverse, table[TAU_X], table[UD_X])
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
+    return OK
+
+
+def derivatives(t, forward, table_):
+    """Derivatives at one state, regular order of the speeds, rows (by q, by u) of 2 nu numbers.
+
+    The table (derivative_plan): BY of tau = A ud - Q, and MASSES, the lower triangle of A. With `forward` ud follows from
+    the loads tau first, and from BY then OUT: of ud, and INVERSE: of ud by tau (both zero in the rows of prescribed
+    speeds); BY, MASSES are used up. Likewise TAU_X and UD_X by states of elements, and RATES, RATES_X of those.
+    """
+    table = ints(table_, N_TABLE)
+    plan = ints(table[CONTEXT], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S = body_work(plan), speed_work(plan)
+    status = begin(plan, t, table[GIVEN_Q], table[GIVEN_U])
+    if status == OK:
+        status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
+    if status != OK:
+        return np.int32(status)
+    if forward == 1:
+        tau = loads_on_speeds(plan, floats(table[GIVEN_TAU], nu))
+        status = _forward_derivatives(plan, W, S, t, tau, table)
+    else:
+        status = tree_derivatives(plan, W, S, t, floats(table[UD], nu), table)
+    return np.int32(status)
+
+
+def jacobian(t, y, J, context):
+    """d(y')/dy of `rhs`, column by column: J[n j + i] = d y'_i / d y_j; the context holds the table of derivatives."""
+    plan = ints(context, N_CONTEXT)
+    table = ints(plan[DERIVATIVES], N_TABLE)
+    W, S = body_work(plan), speed_work(plan)
+    status = begin_states(plan, t, y)
+    if status == OK:
+        status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
+    if status == OK:
+        status = _forward_derivatives(plan, W, S, t, own_effort(plan), table)
+    if status == OK:
+        state_jacobian(plan, table, J, 0)
+    return np.int32(status)
+
+
+def row_derivatives(t, table_, loops):
+    """Derivatives of the constraint rows (derivative_plan, table of rows) after `derivatives` and `constraints` of one state."""
+    chords, table = ints(loops, N_LOOP_CONTEXT), ints(table_, N_TABLE)
+    plan = ints(chords[0], N_CONTEXT)
+    return np.int32(differentiate_rows(plan, chords, body_work(plan), speed_work(plan), t, table))
+
+
+def chord_slopes(t, number, room, loops):
+    """Derivatives of the rows of a chord by address along a direction (number: MOST_DIRECTIONS times chord, plus direction).
+
+    They are left at `room`, which is scratch otherwise; 1 if there are any.
+    """
+    chords = ints(loops, N_CHORD_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    worked = sloped_rows(plan, chords, number // MOST_DIRECTIONS, t, number % MOST_DIRECTIONS, room)
+    return np.int32(1 if worked else 0)
+
+
+@inlined
+def _closed_derivatives(plan, chords, W, S, t, table, required):
+    """Derivatives of A ud - Q and of the rows at the accelerations and multipliers of the tables; a status.
+
+    After the motion of the state; `required`: where A ud - Q goes. The constraint rows are those with these accelerations.
+    """
+    rows, nq, nu = counts(plan)
+    q, u, own, ud = own_q(plan), own_u(plan), own_ud(plan), floats(table[UD], nu)
+    given_q, given_u = floats(table[GIVEN_Q], nq), floats(table[GIVEN_U], nu)
+    for k in range(nq):
+        given_q[k] = q[k]
+    for k in range(nu):
+        given_u[k] = u[k]
+        own[k] = ud[k]
+    load_tree(plan, W, S, own, required)
+    failed = constraint_rows(plan, chords, W, S, t)
+    if failed >= 0:
+        return CHORD_FAILED + 16 * failed
+    status = call_derivatives(table[DIFFERENTIATE], t, 0, address_of(table))
+    if status == OK:
+        status = call_derivatives(table[DIFFERENTIATE_ROWS], t, address_of(table), address_of(chords))
+    return status
+
+
+def loop_jacobian(t, y, J, loops):
+    """As `jacobian` of `loop_rhs`: the coordinates of cut hinges have neither columns nor rows but zeros."""
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    table = ints(plan[DERIVATIVES], N_TABLE)
+    rows, nq, nu = counts(plan)
+    status = begin_loops(plan, chords, t, y)
+    if status != OK:
+        return np.int32(status)
+    W, S, kept, x = body_work(plan), speed_work(plan), kept_rows(chords), solutions(chords)
+    status = evaluate_loops(plan, chords, W, S, t, own_q(plan), own_u(plan))
+    if status == OK:
+        status = accelerate(plan, chords, t, own_tau(plan), floats(table[UD], nu))
+    if status != OK:
+        return np.int32(status)
+    multipliers = floats(ints(table[ROWS], N_ROW_TABLE)[MULTIPLIERS], kept.shape[0])
+    for r in range(kept.shape[0]):
+        multipliers[r] = -x[nu + kept[r]] if kept[r] >= 0 else 0.0
+    status = _closed_derivatives(plan, chords, W, S, t, table, own_required(plan))
+    if status == OK:
+        loop_derivatives(plan, chords, table)
+        state_jacobian(plan, table, J, chord_q(chords).shape[0])
+    return np.int32(status)
+
+
+def residual_jacobian(t, y, G, loops):
+    """Derivatives of what `loop_residual` finds, less P^T lambda, and of the rates of the rows, column by column: by the
+    coordinates along the speeds, by speeds and states (residual_derivatives).
+
+    G brings the rates of the speeds, then the multipliers of the rows that do not vanish.
+    """
+    chords = ints(loops, N_LOOP_CONTEXT)
+    plan = ints(chords[0], N_CONTEXT)
+    table = ints(plan[DERIVATIVES], N_TABLE)
+    rows, nq, nu = counts(plan)
+    status = begin_loops(plan, chords, t, y)
+    if status != OK:
+        return np.int32(status)
+    q, u, W, S = own_q(plan), own_u(plan), body_work(plan), speed_work(plan)
+    status = evaluate_motion(plan, W, S, t, q, u)
+    if status != OK:
+        return np.int32(status)
+    kept, masked = kept_rows(chords), masks(chords)
+    given, ud = floats(G, nu + masked.shape[0]), floats(table[UD], nu)
+    multipliers = floats(ints(table[ROWS], N_ROW_TABLE)[MULTIPLIERS], kept.shape[0])
+    for k in range(nu):
+        ud[k] = given[k]
+    for r in range(kept.shape[0]):
+        multipliers[r] = given[nu + kept[r]] if kept[r] >= 0 and masked[kept[r]] == 0 else 0.0
+    turn_speeds(plan, q, ud, -1.0)
+    prescribed, values = prescriptions(plan), signal_values(plan)
+    for k in range(prescribed.shape[0]):
+        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+    origin_velocities(plan, W, S, u)
+    columns(plan, W, S)
+    required = own_required(plan)
+    status = _closed_derivatives(plan, chords, W, S, t, table, required)
+    if status == OK:
+        relieve(plan, chords, multipliers, required)
+        residual_derivatives(plan, chords, table, required, G)
+    return np.int32(status)
+
+
+_f, _n, _status = types.float64, types.int64, types.int32
+# name -> function, C signature
+DERIVATIVE_ENTRIES = {
+    "derivatives": (derivatives, _status(_f, _n, _n)),
+    "row_derivatives": (row_derivatives, _status(_f, _n, _n)),
+    "jacobian": (jacobian, _status(_f, _n, _n, _n)),
+    "loop_jacobian": (loop_jacobian, _status(_f, _n, _n, _n)),
+    "residual_jacobian": (residual_jacobian, _status(_f, _n, _n, _n)),
+    "chord_slopes": (chord_slopes, _status(_f, _n, _n, _n)),
+}

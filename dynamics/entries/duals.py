@@ -1,0 +1,139 @@
+# mypy: ignore-errors
+"""Entry points of the core on pairs (number, derivative): the same kernels, compiled for a context of pairs.
+
+All numbers of the model and of the state may change along one direction; what follows from them comes with its derivative
+along it. Elements are called through their slopes (elements.compilation.entry).
+"""
+
+import numpy as np
+from numba import types
+
+from treemech.elements.dual.numbers import sloped
+from treemech.kinematics.chords.element import element_rows, fit_element
+from treemech.kinematics.chords.motion import constraint_rows
+from treemech.kinematics.kernel.language import floats, inlined, ints, pair_context, pairs
+from treemech.kinematics.kernel.status import CHORD_FAILED, OK, SIGNAL_FAILED
+from treemech.kinematics.plan.arrays import N_CONTEXT, PRESCRIBED_SIGNAL, PRESCRIBED_U
+from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_pivots, chord_q, chord_records
+from treemech.kinematics.plan.views import (
+    body_work,
+    counts,
+    n_states,
+    own_q,
+    own_u,
+    own_ud,
+    own_z,
+    point_work,
+    prescriptions,
+    room_work,
+    signal_values,
+    speed_work,
+)
+from treemech.kinematics.tree.general_hinge import place_hinge
+from treemech.kinematics.tree.sweep import columns, coordinate_rates, origin_velocities, prescribe, signals
+
+from ..derivatives.dual_composites import vary_points
+from ..equations.virtual_work import evaluate_motion, inverse_dynamics
+from ..loads.applied import apply_efforts
+
+_f, _n, _status = types.float64, types.int64, types.int32
+
+
+def varied_hinge(i, t, context):
+    """As `table_hinge`."""
+    return np.int32(1) if place_hinge(pair_context(context, N_CONTEXT), i, t) else np.int32(0)
+
+
+def varied_loads(i, t, context):
+    """As `applied_loads`."""
+    return np.int32(apply_efforts(pair_context(context, N_CONTEXT), t))
+
+
+def varied_composite(c, t, context):
+    """As `composite`; the points are settled already."""
+    return np.int32(vary_points(pair_context(context, N_CONTEXT), c, t))
+
+
+def varied_chord(c, t, loops):
+    """As `chord_element`; coordinates of a cut hinge, unknowns of a constraint are fitted already."""
+    chords = pair_context(loops, N_CHORD_CONTEXT)
+    plan = pair_context(chords[0], N_CONTEXT)
+    worked = fit_element(plan, chords, c, t) and element_rows(plan, chords, c, t)
+    return np.int32(1) if worked else np.int32(0)
+
+
+@inlined
+def _copy(numbers, to):
+    """Numbers that do not change."""
+    for k in range(to.shape[0]):
+        to[k] = numbers[k]
+
+
+@inlined
+def _copy_rows(numbers, to):
+    for i in range(to.shape[0]):
+        for k in range(to.shape[1]):
+            to[i, k] = numbers[i, k]
+
+
+@inlined
+def _stand(plan, chords, source, cut, s):
+    """The state of the core (source, cut) in the work arrays of the pairs, with its change s: displacements, speeds, states."""
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    change = floats(s, 2 * nu + nx + nq)
+    q, u, z, rate = own_q(source), own_u(source), own_z(source), floats(s + 8 * (2 * nu + nx), nq)
+    coordinate_rates(source, q, change, rate)
+    to_q, to_u, to_z = own_q(plan), own_u(plan), own_z(plan)
+    for k in range(nq):
+        to_q[k] = sloped(q[k], rate[k])
+    for k in range(nu):
+        to_u[k] = sloped(u[k], change[nu + k])
+    for k in range(nz):
+        to_z[k] = sloped(z[k], change[2 * nu + k] if k < nx else 0.0)
+    _copy(room_work(source), room_work(plan))
+    _copy_rows(point_work(source), point_work(plan))
+    _copy_rows(signal_values(source), signal_values(plan))
+    _copy(chord_q(cut), chord_q(chords))
+    _copy(chord_records(cut), chord_records(chords))
+    _copy_rows(chord_pivots(cut), chord_pivots(chords))
+
+
+def varied_equations(t, s, ud, tau, core, loops):
+    """As `constraints`: constraint rows and tau = A ud - Q with their derivatives, at the state `core` evaluated last.
+
+    core, loops: the chord contexts of numbers and of pairs. s: how the state changes (and nq numbers of scratch); prescribed
+    coordinates, speeds and accelerations follow their signals. tau: pairs.
+    """
+    cut, chords = ints(core, N_CHORD_CONTEXT), pair_context(loops, N_CHORD_CONTEXT)
+    source, plan = ints(cut[0], N_CONTEXT), pair_context(chords[0], N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    _stand(plan, chords, source, cut, s)
+    failed = signals(plan, t)
+    if failed >= 0:
+        return np.int32(SIGNAL_FAILED + 16 * failed)
+    prescribe(plan, own_q(plan), own_u(plan))
+    W, S, state_u = body_work(plan), speed_work(plan), own_u(plan)
+    status = evaluate_motion(plan, W, S, t, own_q(plan), state_u)
+    if status != OK:
+        return np.int32(status)
+    own = own_ud(plan)
+    _copy(floats(ud, nu), own)
+    prescribed, values = prescriptions(plan), signal_values(plan)
+    for k in range(prescribed.shape[0]):
+        own[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+    inverse_dynamics(plan, W, S, own, pairs(tau, nu))
+    origin_velocities(plan, W, S, state_u)
+    columns(plan, W, S)
+    failed = constraint_rows(plan, chords, W, S, t)
+    return np.int32(OK if failed < 0 else CHORD_FAILED + 16 * failed)
+
+
+# name -> function, C signature
+VARIED_ENTRIES = {
+    "varied_hinge": (varied_hinge, _status(_n, _f, _n)),
+    "varied_loads": (varied_loads, _status(_n, _f, _n)),
+    "varied_composite": (varied_composite, _status(_n, _f, _n)),
+    "varied_chord": (varied_chord, _status(_n, _f, _n)),
+    "varied_equations": (varied_equations, _status(_f, *[_n] * 5)),
+}

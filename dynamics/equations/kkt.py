@@ -1,0 +1,75 @@
+# mypy: ignore-errors
+"""Sparse LDL^T of the equations of motion with constraints, on a pattern fixed once per model.
+
+    [A  P^T] [ ud     ]   [ Q    ]
+    [P  -e ] [-lambda ] = [ -P00 ]                       (6.3.4), (6.3.5)
+
+Rows of A come first, in the regular order of the speeds, then the constraint rows; `ordering.analyse` gives the
+order of elimination and the pattern. Prescribed speeds and masked rows are taken out by zeroing what joins them
+and putting 1 or -1 on their diagonal: the pattern stays. No pivoting: the order keeps pivots nonzero for
+independent rows, the small e where they depend on each other; one refinement against e = 0 removes it again.
+
+Matrix and columns b, x, r stand in the order of elimination (positions, not indices).
+"""
+
+from treemech.kinematics.kernel.language import kernel
+
+
+@kernel
+def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
+    """L (Lx) and D of the matrix given by its upper columns (Ap, Ai, Ax): up-looking, row by row of L.
+
+    `inverse` becomes 1 / D; Y is room. A zero pivot shows as one in D and as infinite or undefined numbers after it.
+    """
+    for k in range(size):
+        for p in range(Rp[k], Rp[k + 1]):
+            Y[Ri[p]] = 0.0
+        d = 0.0
+        for p in range(Ap[k], Ap[k + 1]):
+            d = Ax[p]  # in the end the diagonal, which comes last
+            Y[Ai[p]] = d
+        for j in range(Rp[k], Rp[k + 1]):  # a triangular solve with the rows above
+            i, slot = Ri[j], Rs[j]
+            y = Y[i]
+            for p in range(Lp[i], slot):
+                Y[Li[p]] -= Lx[p] * y
+            l = y * inverse[i]
+            d -= l * y
+            Lx[slot] = l
+        D[k] = d
+        inverse[k] = 1.0 / d
+
+
+@kernel
+def solve(size, Lp, Li, Lx, inverse, b):
+    """b <- (L D L^T)^-1 b"""
+    for j in range(size):
+        x = b[j]
+        for p in range(Lp[j], Lp[j + 1]):
+            b[Li[p]] -= Lx[p] * x
+    for j in range(size - 1, -1, -1):
+        x = b[j] * inverse[j]
+        for p in range(Lp[j], Lp[j + 1]):
+            x -= Lx[p] * b[Li[p]]
+        b[j] = x
+
+
+@kernel
+def residual(size, n, Ap, Ai, Ax, perm, masked, b, x, r):
+    """r <- b - K x, where K is the matrix without the regularisation e of its multipliers.
+
+    The diagonal of multiplier k counts only where masked[k] is not zero. r may be b itself, not x.
+    """
+    for k in range(size):
+        r[k] = b[k]
+    for k in range(size):
+        xk, rk = x[k], r[k]
+        diagonal = perm[k] < n or masked[perm[k] - n] != 0
+        for p in range(Ap[k], Ap[k + 1]):
+            i = Ai[p]
+            if i != k:
+                rk -= Ax[p] * x[i]
+                r[i] -= Ax[p] * xk
+            elif diagonal:
+                rk -= Ax[p] * xk
+        r[k] = rk

@@ -1,0 +1,146 @@
+"""Room and structure for solving the equations of motion with constraints: a static sparse pattern (6.3.4-6)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.plan.arrays import Floats, Ints, Plan
+from treemech.kinematics.plan.chords import (
+    FIRST_ENTRY,
+    FIRST_ROW,
+    N_ROWS,
+    PATH_END,
+    PATH_START,
+    SPEED,
+    ChordLayout,
+)
+
+from .ordering import analyse
+
+# LoopWork.monitor. Smallest pivot of a multiplier: in the step so far and its row, the largest ever, the last, that at
+# the start of the step and those of all stages; whether every stage is projected; singular positions passed: how many, then (time, row).
+# Stabilisation: part of the largest pivot that counts as near a singular position, Baumgarte's gain [1/s], whether
+# independent speeds are held while dependent ones follow. FRESH: the state to project is the one evaluated last.
+# SPIN: largest angular speed of a body relative to the one before it.
+STEP_PIVOT, STEP_ROW, LARGEST_PIVOT, LAST_PIVOT, STAGED, N_PASSED, NEAR, GAIN, PARTITIONED = range(9)
+START_PIVOT, FRESH, SPIN, STAGE_PIVOTS = 9, 10, 11, 12
+MOST_PASSED, PASSED = 256, STAGE_PIVOTS + 13
+N_MONITOR = PASSED + 2 * MOST_PASSED
+
+
+class LoopPlan(NamedTuple):
+    """Structure of the KKT matrix; all int64."""
+
+    packed: Ints  # (nu+1,) where the row of each speed starts in the packed lower triangle of A
+    kept: Ints  # (m,) number of a constraint row in the matrix, or -1 if it vanishes identically
+    fixed: Ints  # (nu,) 1 for prescribed speeds
+    unilateral: Ints  # (2 ns,) first row and number of rows of every chord that may let go
+    entry_row: Ints  # of each entry of P
+    entry_speed: Ints
+    speed_row: Ints  # of each packed entry of A
+    speed_column: Ints
+    slot: Ints  # where each entry of A, then of P, adds in the matrix
+    diagonal: Ints
+    perm: Ints
+    Ap: Ints
+    Ai: Ints
+    Lp: Ints
+    Li: Ints
+    Rp: Ints
+    Ri: Ints
+    Rs: Ints
+
+
+class LoopWork(NamedTuple):
+    """Numbers of the KKT matrix and its factors."""
+
+    A: Floats
+    Ax: Floats
+    Lx: Floats
+    D: Floats
+    inverse: Floats
+    Y: Floats
+    right: Floats
+    x: Floats
+    b: Floats
+    scale: Floats  # (kept,) usual size of P A^-1 P^T: what a pivot is compared with
+    monitor: Floats  # pivots
+    room_q: Floats  # (nq,)
+    room_u: Floats  # (nu,)
+    room_rows: Floats  # (kept, nu), where rows are selected
+    reaction: Floats  # (n, n + 1) Newton's matrix for the n components of load elements depend on
+    base: Floats  # right side without those elements
+    masked: Ints  # (kept,) 1 for rows taken out as redundant
+    held: Ints  # (nu,) 1 for speeds that do not move: the prescribed, and while positions are corrected the independent
+    off: Ints  # (m,) 1 for rows of chords that have let go
+    independent: Ints  # (nu,) coordinate partitioning: 1 for the speeds the others follow
+
+
+def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]) -> LoopPlan:
+    """Pattern and ordering; `vanishing` marks constraint rows that are zero whatever the position."""
+    nu = len(plan.dof)
+    packed = [0]
+    a_row: list[int] = []
+    a_column: list[int] = []
+    for d in range(nu):
+        for start, stop in plan.runs[plan.run_start[d] : plan.run_start[d + 1]]:
+            a_row += [d] * int(stop - start)
+            a_column += range(int(start), int(stop))
+        packed.append(len(a_row))
+    kept = np.where(vanishing, -1, np.cumsum(~vanishing) - 1).astype(np.int64)
+    p_row: list[int] = []
+    p_speed: list[int] = []
+    for row in chords.plan.chord:
+        for d in chords.plan.path[row[PATH_START] : row[PATH_END], SPEED]:
+            p_row += range(int(row[FIRST_ROW]), int(row[FIRST_ROW] + row[N_ROWS]))
+            p_speed += [int(d)] * int(row[N_ROWS])
+        if row[FIRST_ENTRY] + (row[PATH_END] - row[PATH_START]) * row[N_ROWS] != len(p_row):
+            raise AssertionError("entries of P out of step")
+    used = [(nu + kept[r], d) for r, d in zip(p_row, p_speed, strict=True) if kept[r] >= 0]
+    pattern = analyse(
+        nu,
+        int(np.sum(~vanishing)),
+        np.array(a_row + [r for r, _ in used], dtype=np.int64),
+        np.array(a_column + [d for _, d in used], dtype=np.int64),
+    )
+    fixed = np.zeros(nu, dtype=np.int64)
+    fixed[plan.prescribed[:, 2]] = 1
+    switches = [
+        int(x)
+        for row, element in zip(chords.plan.chord, chords.elements, strict=True)
+        if getattr(element, "unilateral", False)
+        for x in (row[FIRST_ROW], row[N_ROWS])
+    ]
+    slot = np.full(len(a_row) + len(p_row), -1, dtype=np.int64)
+    slot[: len(a_row)] = pattern.slot[: len(a_row)]
+    alive = np.array([bool(kept[r] >= 0) for r in p_row], dtype=np.bool_)
+    slot[len(a_row) :][alive] = pattern.slot[len(a_row) :]
+    arrays = (
+        packed, kept, fixed, switches, p_row, p_speed, a_row, a_column, slot, pattern.diagonal, pattern.perm, pattern.Ap,
+        pattern.Ai, pattern.Lp, pattern.Li, pattern.Rp, pattern.Ri, pattern.Rs,
+    )  # fmt: skip
+    return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
+
+
+def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
+    size, m = len(plan.perm), int(np.sum(plan.kept >= 0))
+    zeros, ints = np.zeros, lambda n: np.zeros(max(n, 1), dtype=np.int64)
+    nnz = int(plan.Lp[-1])
+    return LoopWork(
+        A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), inverse=zeros(size),
+        Y=zeros(size),
+        right=zeros(size), x=zeros(size), b=zeros(size), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
+        room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(max(m, 1) * len(plan.fixed) + 1),
+        reaction=zeros(6 * n_reactions * (6 * n_reactions + 1) + 1), base=zeros(size),
+        masked=ints(m),
+        off=ints(len(plan.kept)), held=plan.fixed.copy(), independent=ints(len(plan.fixed)),
+    )  # fmt: skip
+
+
+def extend_context(chord_context: Ints, plan: LoopPlan, work: LoopWork) -> Ints:
+    """The loop context: chords, then sizes and addresses of the arrays here."""
+    arrays = (*plan, *work)
+    sizes = [len(a) for a in arrays]
+    addresses = [a.__array_interface__["data"][0] for a in arrays]
+    return np.array([*chord_context, *sizes, *addresses], dtype=np.int64)

@@ -1,0 +1,460 @@
+# mypy: ignore-errors
+"""Equations of motion with chords (6.3.4-6): assemble the KKT matrix, solve it, project onto the constraints.
+
+Index-1 form on a static sparse pattern (dynamics.equations.kkt). The smallest pivot of a multiplier tells how near a
+singular position is: `monitor` keeps it for the integrator.
+"""
+
+from treemech.kinematics.chords.coordinates import settle
+from treemech.kinematics.chords.motion import constraint_rows
+from treemech.kinematics.kernel.language import address_of, call_part, floats2, inlined, kernel, load3
+from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_FAILED, HINGE_FAILED, OK
+from treemech.kinematics.kernel.vector import dot, sub
+from treemech.kinematics.plan.arrays import OMEGA, PARENT, PRESCRIBED_SIGNAL, PRESCRIBED_U, PUBLIC, REACTIONS
+from treemech.kinematics.plan.chord_views import chord_pivots, chords, partials, rows
+from treemech.kinematics.plan.chords import BIAS, FIRST_ROW, N_ROWS, POSITION, ROW_F, VELOCITY
+from treemech.kinematics.plan.views import (
+    bodies,
+    dofs,
+    own_q,
+    own_required,
+    own_u,
+    own_ud,
+    prescriptions,
+    signal_values,
+)
+from treemech.kinematics.tree.sweep import (
+    columns,
+    coordinate_rates,
+    normalise,
+    origin_velocities,
+    positions,
+    velocities,
+)
+
+from . import kkt
+from .loop_plan import GAIN, LARGEST_PIVOT, LAST_PIVOT, PARTITIONED, SPIN, STEP_PIVOT, STEP_ROW
+from .loop_views import (
+    diagonals,
+    entry_rows,
+    entry_speeds,
+    factor,
+    factor_columns,
+    factor_row_starts,
+    factor_rows,
+    factor_slots,
+    factor_starts,
+    fixed_speeds,
+    held_speeds,
+    independents,
+    inverses,
+    kept_rows,
+    masks,
+    matrix,
+    matrix_rows,
+    matrix_starts,
+    monitors,
+    off_rows,
+    packed_mass,
+    perms,
+    permuted,
+    pivots,
+    right_sides,
+    room_q,
+    room_rows,
+    room_u,
+    row_scales,
+    scratch,
+    slots,
+    solutions,
+    speed_columns,
+    speed_rows,
+    unilaterals,
+)
+from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
+
+_OPEN = 1e-7  # a gap [m, rad] the projection may not leave, in any row
+_EPSILON = 1e-14  # regularisation relative to the usual size of P A^-1 P^T, removed again by one refinement
+_SOUND = 0.1  # part of the largest pivot above which it is below rounding
+_TOUCH = 1e-12  # [m] a gap less open by this still is no contact: at lift-off it opens with the third power of time, out of rounding
+
+
+@inlined
+def evaluate(plan, loops, W, S, t, q, u):
+    """Motion, constraint rows, packed A, and A ud - Q for the prescribed accelerations; a status."""
+    status = evaluate_motion(plan, W, S, t, q, u)
+    if status != OK:
+        return status
+    prescribed, values, ud = prescriptions(plan), signal_values(plan), own_ud(plan)
+    for k in range(ud.shape[0]):
+        ud[k] = 0.0
+    for k in range(prescribed.shape[0]):
+        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+    inverse_dynamics(plan, W, S, ud, own_required(plan))
+    origin_velocities(plan, W, S, u)
+    columns(plan, W, S)
+    failed = constraint_rows(plan, loops, W, S, t)
+    if failed >= 0:
+        return CHORD_FAILED + 16 * failed
+    mass_matrix(plan, W, S, address_of(packed_mass(loops)), True)
+    return OK
+
+
+@kernel
+def evaluate_rows(plan, loops, W, S, t, q, u):
+    """Motion and constraint rows alone; a status."""
+    failed = positions(plan, W, S, t, q)
+    if failed >= 0:
+        return HINGE_FAILED + 16 * failed
+    velocities(plan, W, S, u)
+    origin_velocities(plan, W, S, u)
+    columns(plan, W, S)
+    failed = constraint_rows(plan, loops, W, S, t)
+    return OK if failed < 0 else CHORD_FAILED + 16 * failed
+
+
+@kernel
+def factorise(loops):
+    """The KKT matrix of the last evaluation, factorised; notes the smallest pivot of a multiplier."""
+    Ax, slot, diagonal, A, P = (
+        matrix(loops),
+        slots(loops),
+        diagonals(loops),
+        packed_mass(loops),
+        partials(loops),
+    )
+    fixed, row, column = held_speeds(loops), speed_rows(loops), speed_columns(loops)
+    entry_row, entry_speed, kept, masked = (
+        entry_rows(loops),
+        entry_speeds(loops),
+        kept_rows(loops),
+        masks(loops),
+    )
+    scale, perm, D = row_scales(loops), perms(loops), pivots(loops)
+    n, size = fixed.shape[0], perm.shape[0]
+    m = size - n
+    for k in range(Ax.shape[0]):
+        Ax[k] = 0.0
+    for k in range(A.shape[0]):
+        if fixed[row[k]] == 0 and fixed[column[k]] == 0:
+            Ax[slot[k]] += A[k]
+    for d in range(n):
+        if fixed[d] == 1:
+            Ax[diagonal[d]] = 1.0
+    first = A.shape[0]
+    for k in range(entry_row.shape[0]):
+        r = kept[entry_row[k]]
+        if r >= 0:
+            d = entry_speed[k]
+            if masked[r] == 0 and fixed[d] == 0:
+                Ax[slot[first + k]] += P[k]
+    for r in range(m):
+        Ax[diagonal[n + r]] = -1.0 if masked[r] == 1 else -_EPSILON * scale[r]
+    kkt.factorise(
+        size, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), factor_rows(loops),
+        factor_row_starts(loops), factor_columns(loops), factor_slots(loops), factor(loops), D, inverses(loops),
+        scratch(loops),
+    )  # fmt: skip
+    smallest, weakest = 1e300, 0
+    for k in range(size):
+        r = perm[k] - n
+        if r >= 0 and masked[r] == 0 and abs(D[k]) < smallest * scale[r]:
+            smallest, weakest = abs(D[k]) / scale[r], r
+    monitor = monitors(loops)
+    monitor[LAST_PIVOT] = smallest
+    if smallest < monitor[STEP_PIVOT]:
+        monitor[STEP_PIVOT], monitor[STEP_ROW] = smallest, weakest
+    if smallest < 1e300:  # any row counts now
+        monitor[LARGEST_PIVOT] = max(monitor[LARGEST_PIVOT], smallest)
+
+
+@kernel
+def solve(loops):
+    """x of K x = right, refined once against the matrix without its regularisation where that could show."""
+    right, x, b, perm = right_sides(loops), solutions(loops), permuted(loops), perms(loops)
+    Lp, Li, Lx, D, y = (
+        factor_starts(loops),
+        factor_rows(loops),
+        factor(loops),
+        inverses(loops),
+        scratch(loops),
+    )
+    size, n = perm.shape[0], fixed_speeds(loops).shape[0]
+    for k in range(size):
+        b[k] = right[perm[k]]
+    kkt.solve(size, Lp, Li, Lx, D, b)
+    monitor = monitors(loops)
+    if monitor[LAST_PIVOT] < _SOUND * monitor[LARGEST_PIVOT]:
+        for k in range(size):
+            y[k] = right[perm[k]]
+        kkt.residual(
+            size, n, matrix_starts(loops), matrix_rows(loops), matrix(loops), perm, masks(loops), y, b, y
+        )
+        kkt.solve(size, Lp, Li, Lx, D, y)
+        for k in range(size):
+            b[k] += y[k]
+    for k in range(size):
+        x[perm[k]] = b[k]
+
+
+@kernel
+def accelerate(plan, loops, t, tau, ud):
+    """ud and the multipliers (left in `solutions`, negative) after `evaluate`; tau are loads on the speeds. A status."""
+    right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
+    masked, fixed, dof, own = masks(loops), fixed_speeds(loops), dofs(plan), own_required(plan)
+    n, gain = fixed.shape[0], monitors(loops)[GAIN]
+    factorise(loops)
+    for d in range(n):
+        public = dof[d, PUBLIC]
+        right[d] = 0.0 if fixed[d] == 1 else tau[public] - own[public]
+    for r in range(kept.shape[0]):
+        if kept[r] >= 0:
+            drift = Y[r, BIAS] + gain * (2.0 * Y[r, VELOCITY] + gain * Y[r, POSITION])
+            right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -drift
+    solve(loops)
+    if plan[REACTIONS] != 0:
+        status = call_part(plan[REACTIONS], 0, t, loops)
+        if status != OK:
+            return status
+    given = own_ud(plan)
+    for d in range(n):
+        public = dof[d, PUBLIC]
+        ud[public] = given[public] + x[d]
+    return OK
+
+
+@kernel
+def largest(loops, level):
+    """The largest residual of a level (POSITION, VELOCITY, or BIAS: acceleration) in rows that hold."""
+    Y, off, size = rows(loops), off_rows(loops), 0.0
+    for r in range(Y.shape[0]):
+        if off[r] == 0:
+            size = max(size, abs(Y[r, level]))
+    return size
+
+
+@kernel
+def switching(loops):
+    """(value, chord): of a chord that should let go the multiplier, of one that should hold again the gap; < 0.
+
+    After `accelerate`. Counted among the unilateral chords; 0 and -1 if nothing switches.
+    """
+    pairs, off, kept, Y, x = (
+        unilaterals(loops),
+        off_rows(loops),
+        kept_rows(loops),
+        rows(loops),
+        solutions(loops),
+    )
+    n, worst, which = fixed_speeds(loops).shape[0], 0.0, -1
+    for k in range(pairs.shape[0] // 2):
+        r = pairs[2 * k]
+        value = Y[r, POSITION] + _TOUCH if off[r] == 1 else -x[n + kept[r]]
+        if value < worst:
+            worst, which = value, k
+    return worst, which
+
+
+@kernel
+def relieve(plan, loops, multipliers, tau):
+    """Loads on the speeds less what the chords exert: tau - P^T lambda."""
+    P, row, speed, dof = partials(loops), entry_rows(loops), entry_speeds(loops), dofs(plan)
+    for k in range(row.shape[0]):
+        tau[dof[speed[k], PUBLIC]] -= P[k] * multipliers[row[k]]
+
+
+@kernel
+def chord_loads(loops, multipliers, out):
+    """Force and moment of every chord on the body of its end b, at that end, world (8.5.1-3)."""
+    chord, Y = chords(loops), rows(loops)
+    for c in range(chord.shape[0]):
+        for j in range(6):
+            s = 0.0
+            for r in range(chord[c, FIRST_ROW], chord[c, FIRST_ROW] + chord[c, N_ROWS]):
+                s += multipliers[r] * Y[r, ROW_F + j]
+            out[c, j] = s
+
+
+@kernel
+def correct(plan, loops, level, step):
+    """Mass-weighted step of the speeds that removes the residuals of a level (POSITION or VELOCITY), after `factorise`."""
+    right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
+    masked, dof = masks(loops), dofs(plan)
+    n = fixed_speeds(loops).shape[0]
+    for d in range(n):
+        right[d] = 0.0
+    for r in range(kept.shape[0]):
+        if kept[r] >= 0:
+            right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -Y[r, level]
+    solve(loops)
+    for d in range(n):
+        step[dof[d, PUBLIC]] = x[d]
+
+
+@kernel
+def note_spin(plan, loops, W):
+    """The largest angular speed in a hinge."""
+    body, fastest = bodies(plan), 0.0
+    for i in range(1, body.shape[0]):
+        w = sub(load3(W, i, OMEGA), load3(W, body[i, PARENT], OMEGA))
+        fastest = max(fastest, dot(w, w))
+    monitors(loops)[SPIN] = fastest**0.5
+
+
+@kernel
+def hold(loops, independent):
+    """Keep the prescribed speeds, or the independent ones as well, from moving."""
+    held, fixed, chosen = held_speeds(loops), fixed_speeds(loops), independents(loops)
+    for d in range(held.shape[0]):
+        held[d] = 1 if fixed[d] == 1 or (independent and chosen[d] == 1) else 0
+
+
+@kernel
+def project(plan, loops, W, S, t, fresh):
+    """The state of the work arrays onto the constraints, positions then velocities, to rounding; a status.
+
+    Newton steps weighted by A as it was at the start; `fresh`: that state was evaluated last. The coordinates of cut
+    hinges settle.
+    """
+    q, u = own_q(plan), own_u(plan)
+    rates, step = room_q(loops), room_u(loops)
+    partitioned = monitors(loops)[PARTITIONED] > 0.0
+    if partitioned:
+        hold(loops, True)
+    before, gap, status = 1e300, 0.0, OK
+    if not fresh:
+        status = evaluate(plan, loops, W, S, t, q, u)
+        factorise(loops)
+    monitor = monitors(loops)
+    rounding = 2e-15 if monitor[LAST_PIVOT] > _SOUND * monitor[LARGEST_PIVOT] else 1e-16
+    while status == OK:
+        gap = largest(loops, POSITION)
+        if gap <= rounding or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step
+            break
+        correct(plan, loops, POSITION, step)
+        coordinate_rates(plan, q, step, rates)
+        for k in range(q.shape[0]):
+            q[k] += rates[k]
+        normalise(plan, q)
+        before = gap
+        status = evaluate_rows(plan, loops, W, S, t, q, u)
+        factorise(loops)
+    if status == OK and not gap < _OPEN:
+        status = CHAIN_OPEN
+    if status == OK:
+        correct(plan, loops, VELOCITY, step)
+        for k in range(u.shape[0]):
+            u[k] += step[k]
+        settle(loops)
+    if partitioned:
+        hold(loops, False)
+    return status
+
+
+@kernel
+def tangential(plan, loops, step):
+    """A displacement in the speeds less its part normal to the constraints, in the metric of A; after `factorise`."""
+    right, x, A = right_sides(loops), solutions(loops), packed_mass(loops)
+    row, column, fixed, dof = speed_rows(loops), speed_columns(loops), fixed_speeds(loops), dofs(plan)
+    n = fixed.shape[0]
+    for k in range(right.shape[0]):
+        right[k] = 0.0
+    for k in range(A.shape[0]):
+        i, j = row[k], column[k]
+        if fixed[i] == 0 and fixed[j] == 0:
+            right[i] += A[k] * step[dof[j, PUBLIC]]
+            if i != j:
+                right[j] += A[k] * step[dof[i, PUBLIC]]
+    solve(loops)
+    for d in range(n):
+        if fixed[d] == 0:
+            step[dof[d, PUBLIC]] = x[d]
+
+
+@kernel
+def select_speeds(loops):
+    """Coordinate partitioning: of the speeds, as many as there are rows depend on the others (largest pivots)."""
+    masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
+    row, speed, chosen = entry_rows(loops), entry_speeds(loops), independents(loops)
+    m, n = masked.shape[0], fixed.shape[0]
+    G = floats2(address_of(room_rows(loops)), m, n)
+    for r in range(m):
+        for d in range(n):
+            G[r, d] = 0.0
+    for k in range(row.shape[0]):
+        r = kept[row[k]]
+        if r >= 0 and masked[r] == 0 and fixed[speed[k]] == 0:
+            G[r, speed[k]] += P[k]
+    for d in range(n):
+        chosen[d] = 1
+    for _ in range(m):
+        best_row, best, size = -1, -1, 0.0
+        for r in range(m):
+            for d in range(n):
+                if abs(G[r, d]) > size:
+                    best_row, best, size = r, d, abs(G[r, d])
+        if best < 0:
+            return
+        chosen[best] = 0
+        for r in range(m):
+            if r != best_row:
+                f = G[r, best] / G[best_row, best]
+                for d in range(n):
+                    G[r, d] -= f * G[best_row, d]
+                G[r, best] = 0.0
+        for d in range(n):
+            G[best_row, d] = 0.0
+
+
+@kernel
+def choose_complements(loops):
+    """The rows of chords by address will be chosen anew, from the unit directions that are best now."""
+    pivot = chord_pivots(loops)
+    for c in range(pivot.shape[0]):
+        for k in range(6):
+            pivot[c, k] = -1
+
+
+@kernel
+def select_rows(loops, rank):
+    """Mask all but `rank` independent rows: pivoted Gram-Schmidt of P, speeds weighted by their inertia.
+
+    The choice holds until the next one: between, redundant rows must not compete.
+    """
+    masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
+    entry_row, entry_speed, off = entry_rows(loops), entry_speeds(loops), off_rows(loops)
+    A, row, column = packed_mass(loops), speed_rows(loops), speed_columns(loops)
+    m, n = masked.shape[0], fixed.shape[0]
+    G = floats2(address_of(room_rows(loops)), m, n)
+    weight = scratch(loops)
+    for k in range(A.shape[0]):
+        if row[k] == column[k]:
+            weight[row[k]] = A[k] ** -0.5
+    for r in range(m):
+        masked[r] = 1
+        for d in range(n):
+            G[r, d] = 0.0
+    for k in range(P.shape[0]):
+        r = kept[entry_row[k]]
+        if r >= 0 and fixed[entry_speed[k]] == 0 and off[entry_row[k]] == 0:
+            G[r, entry_speed[k]] += P[k] * weight[entry_speed[k]]
+    for _ in range(rank):
+        best, size = -1, 0.0
+        for r in range(m):
+            if masked[r] == 1:
+                s = 0.0
+                for d in range(n):
+                    s += G[r, d] * G[r, d]
+                if s > size:
+                    best, size = r, s
+        if best < 0:
+            return
+        masked[best] = 0
+        for r in range(m):
+            if masked[r] == 1:
+                s = 0.0
+                for d in range(n):
+                    s += G[r, d] * G[best, d]
+                s /= size
+                for d in range(n):
+                    G[r, d] -= s * G[best, d]

@@ -1,0 +1,256 @@
+# mypy: ignore-errors
+"""D'Alembert's virtual work on a tree (6.2): inverse dynamics and the mass matrix A."""
+
+from treemech.kinematics.kernel.language import (
+    accumulate,
+    call_part,
+    floats,
+    inlined,
+    kernel,
+    load3,
+    load6,
+    load9,
+    store,
+)
+from treemech.kinematics.kernel.status import HINGE_FAILED, OK
+from treemech.kinematics.kernel.vector import (
+    add,
+    cross,
+    dot,
+    rotate,
+    rotate_symmetric,
+    scale,
+    sub,
+    symmetric,
+    unrotate,
+)
+from treemech.kinematics.plan.arrays import (
+    ACC,
+    ALPHA,
+    APPLIED_F,
+    APPLIED_LOADS,
+    APPLIED_N,
+    ARM,
+    ART_A,
+    BIAS_F,
+    BIAS_N,
+    COM,
+    DOF,
+    FORCE,
+    INERTIA,
+    KIND,
+    MASS,
+    MOMENT,
+    NU,
+    OMEGA,
+    OWNER,
+    PARENT,
+    PARTIAL_V,
+    PARTIAL_W,
+    PRISMATIC,
+    PUBLIC,
+    REVOLUTE,
+    SIGN,
+    ZETA_V,
+    ZETA_W,
+    P,
+    R,
+    U,
+)
+from treemech.kinematics.plan.views import (
+    ancestor_runs,
+    bodies,
+    constants,
+    dofs,
+    gravity,
+    n_efforts,
+    own_effort,
+    run_starts,
+    soa_address,
+    soa_work,
+)
+from treemech.kinematics.tree.sweep import columns, positions, velocities
+
+
+@kernel
+def ground(plan, W):
+    """The ground is at rest; gravity enters as its acceleration, upwards (6.2.9)."""
+    g = gravity(plan)
+    store(W, 0, ACC, (-g[0], -g[1], -g[2]))
+
+
+@kernel
+def inverse_dynamics(plan, W, S, ud, tau):
+    """tau = A ud - Q: the loads on the speeds that make the accelerations ud (6.2.12).
+
+    After `evaluate_motion`. Leaves in MOMENT, FORCE of each body what its hinge
+    carries over to it, about the body's origin.
+    """
+    body, C, dof = bodies(plan), constants(plan), dofs(plan)
+    rows = body.shape[0]
+    loaded = n_efforts(plan) > 0
+    ground(plan, W)
+    for i in range(1, rows):
+        p = body[i, PARENT]
+        dwp = load3(W, p, ALPHA)
+        dw = add(dwp, load3(W, i, ZETA_W))
+        a = add(add(load3(W, p, ACC), cross(dwp, load3(W, i, ARM))), load3(W, i, ZETA_V))
+        Ri = load9(W, i, R)
+        kind = body[i, KIND]
+        if kind == REVOLUTE:
+            dw = add(dw, scale(C[i, SIGN] * ud[body[i, U]], (Ri[2], Ri[5], Ri[8])))
+        elif kind == PRISMATIC:
+            a = add(a, scale(C[i, SIGN] * ud[body[i, U]], (Ri[2], Ri[5], Ri[8])))
+        else:
+            d = body[i, DOF]
+            for k in range(body[i, NU]):
+                x = ud[dof[d + k, PUBLIC]]
+                dw = add(dw, scale(x, load3(S, d + k, PARTIAL_W)))
+                a = add(a, scale(x, load3(S, d + k, PARTIAL_V)))
+        store(W, i, ALPHA, dw)
+        store(W, i, ACC, a)
+        # inertia loads (6.2.5) about the origin
+        w = load3(W, i, OMEGA)
+        arm = rotate(Ri, load3(C, i, COM))
+        J = load6(C, i, INERTIA)
+        wb = unrotate(Ri, w)
+        moment = rotate(Ri, add(symmetric(J, unrotate(Ri, dw)), cross(wb, symmetric(J, wb))))
+        force = scale(C[i, MASS], add(a, add(cross(dw, arm), cross(w, cross(w, arm)))))
+        moment = add(moment, cross(arm, force))
+        if loaded:
+            force = sub(force, load3(W, i, APPLIED_F))
+            moment = sub(moment, load3(W, i, APPLIED_N))
+        store(W, i, FORCE, force)
+        store(W, i, MOMENT, moment)
+    for i in range(rows - 1, 0, -1):
+        p = body[i, PARENT]
+        moment = load3(W, i, MOMENT)
+        force = load3(W, i, FORCE)
+        kind = body[i, KIND]
+        if kind == REVOLUTE:
+            tau[body[i, U]] = C[i, SIGN] * dot((W[i, R + 2], W[i, R + 5], W[i, R + 8]), moment)
+        elif kind == PRISMATIC:
+            tau[body[i, U]] = C[i, SIGN] * dot((W[i, R + 2], W[i, R + 5], W[i, R + 8]), force)
+        else:
+            d = body[i, DOF]
+            for k in range(body[i, NU]):
+                tau[dof[d + k, PUBLIC]] = dot(load3(S, d + k, PARTIAL_W), moment) + dot(
+                    load3(S, d + k, PARTIAL_V), force
+                )
+        if p > 0:
+            accumulate(W, p, FORCE, force)
+            accumulate(W, p, MOMENT, add(moment, cross(load3(W, i, ARM), force)))
+    if loaded:
+        effort = own_effort(plan)
+        for k in range(effort.shape[0]):
+            tau[k] -= effort[k]
+
+
+@inlined
+def evaluate_motion(plan, W, S, t, q, u):
+    """Positions, velocities and applied loads of a state, after `signals` and `prescribe`; a status."""
+    failed = positions(plan, W, S, t, q)
+    if failed >= 0:
+        return HINGE_FAILED + 16 * failed
+    velocities(plan, W, S, u)
+    if n_efforts(plan) > 0:
+        return call_part(plan[APPLIED_LOADS], 0, t, plan)
+    return OK
+
+
+@kernel
+def body_inertia(C, W, i):
+    """m d, and the inertia about the body's origin, in world components."""
+    Ri = load9(W, i, R)
+    m = C[i, MASS]
+    d = rotate(Ri, load3(C, i, COM))
+    J = rotate_symmetric(Ri, load6(C, i, INERTIA))
+    h = scale(m, d)
+    dd = dot(h, d)
+    about = (
+        J[0] + dd - h[0] * d[0], J[1] - h[0] * d[1], J[2] - h[0] * d[2],
+        J[3] + dd - h[1] * d[1], J[4] - h[1] * d[2], J[5] + dd - h[2] * d[2],
+    )  # fmt: skip
+    return d, h, J, about
+
+
+@kernel
+def mass_matrix(plan, W, S, A, packed):
+    """Lower triangle of A (6.2.12), in the regular order of the speeds, at the address A. After `positions`.
+
+    As a dense matrix, or (packed) only the entries of related speeds, one row behind the other.
+
+    Composite inertias, tips first. An entry is A_dj = w_j . (n + (p_i - p_j) x f) + v_j . f with n, f the
+    load of composite body i for a unit acceleration of speed d: no walk to the ground, and the ancestors of a
+    speed form long runs of consecutive numbers, so the inner loop vectorises. Entries of unrelated speeds of a
+    dense matrix are left alone: it arrives zeroed.
+    """
+    body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
+    run_start, runs = run_starts(plan), ancestor_runs(plan)
+    rows, nu = body.shape[0], dof.shape[0]
+    z = soa_address(plan)
+    columns(plan, W, S)
+    before = 0  # packed entries of the speeds of all bodies before this one
+    for d in range(nu):
+        for k in range(run_start[d], run_start[d + 1]):
+            before += runs[k, 1] - runs[k, 0]
+        i = dof[d, OWNER]
+        for k in range(6):
+            Z[k, d] = S[d, k]
+        for k in range(3):
+            Z[6 + k, d] = W[i, P + k]
+    for i in range(1, rows):
+        d, h, J, about = body_inertia(C, W, i)
+        store(W, i, ART_A, about)
+        store(W, i, BIAS_N, h)
+        W[i, BIAS_F] = C[i, MASS]
+    for i in range(rows - 1, 0, -1):
+        J = load6(W, i, ART_A)
+        h = load3(W, i, BIAS_N)
+        m = W[i, BIAS_F]
+        p = body[i, PARENT]
+        if p > 0:
+            r = load3(W, i, ARM)
+            mr = scale(m, r)
+            b = add(h, mr)
+            W[p, BIAS_F] += m
+            accumulate(W, p, BIAS_N, b)
+            s = dot(add(h, b), r)
+            K = load6(W, p, ART_A)
+            shifted = (
+                K[0] + J[0] + s - h[0] * r[0] - r[0] * b[0], K[1] + J[1] - h[0] * r[1] - r[0] * b[1],
+                K[2] + J[2] - h[0] * r[2] - r[0] * b[2], K[3] + J[3] + s - h[1] * r[1] - r[1] * b[1],
+                K[4] + J[4] - h[1] * r[2] - r[1] * b[2], K[5] + J[5] + s - h[2] * r[2] - r[2] * b[2],
+            )  # fmt: skip
+            store(W, p, ART_A, shifted)
+        position = load3(W, i, P)
+        first = body[i, DOF]
+        for d in range(first + body[i, NU] - 1, first - 1, -1):
+            w, v = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
+            f = add(scale(m, v), cross(w, h))
+            n = add(symmetric(J, w), cross(h, v))
+            for k in range(run_start[d + 1] - 1, run_start[d] - 1, -1):
+                start, count = runs[k, 0], runs[k, 1] - runs[k, 0]
+                before -= count
+                to = A + 8 * (before if packed else nu * d + start)
+                _mass_row(floats(to, count), z + 8 * start, 8 * nu, position, n, f)
+
+
+@kernel
+def _mass_row(out, z, stride, position, n, f):
+    """One run of a row; z is the address of w, v, p of its speeds, each component an array of its own.
+
+    Arrays made from addresses count from zero: no test for negative indices, so the loop vectorises.
+    """
+    count = out.shape[0]
+    n0, n1, n2, f0, f1, f2 = n[0], n[1], n[2], f[0], f[1], f[2]
+    x, y, w = position[0], position[1], position[2]
+    wx, wy, wz = floats(z, count), floats(z + stride, count), floats(z + 2 * stride, count)
+    vx, vy, vz = floats(z + 3 * stride, count), floats(z + 4 * stride, count), floats(z + 5 * stride, count)
+    px, py, pz = floats(z + 6 * stride, count), floats(z + 7 * stride, count), floats(z + 8 * stride, count)
+    for j in range(count):
+        rx, ry, rz = x - px[j], y - py[j], w - pz[j]
+        out[j] = (
+            wx[j] * (n0 + ry * f2 - rz * f1) + wy[j] * (n1 + rz * f0 - rx * f2)
+            + wz[j] * (n2 + rx * f1 - ry * f0) + vx[j] * f0 + vy[j] * f1 + vz[j] * f2
+        )  # fmt: skip

@@ -1,0 +1,386 @@
+# mypy: ignore-errors
+"""The integration loop for smooth motions with expensive rates: Adams-Bashforth-Moulton, PECE, orders 1 to 12.
+
+Variable step and order by modified divided differences (Hairer, Norsett and Wanner, Solving Ordinary Differential
+Equations I, III.5 and III.7, after Krogh, Shampine and Gordon): two evaluations a step, whatever the order. Same arguments,
+memory and pauses as `runge_kutta.integrate`. With chords a step that is accepted is projected onto the
+constraints, and the differences go on from there.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from treemech.kinematics.kernel.language import call_rhs, floats, floats2, ints, kernel
+from treemech.kinematics.kernel.status import (
+    CHAIN_OPEN,
+    CHORD_SWITCHED,
+    OK,
+    PAUSED,
+    SINGULAR_POSITION,
+    STEP_TOO_SMALL,
+)
+
+from ..equations.loop_plan import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
+from .layout import (
+    BETA,
+    CONTROLLED,
+    DENSE,
+    DIFFERENCE,
+    E5,
+    END,
+    EVALUATIONS,
+    LAST_ERROR,
+    MAX_STEP,
+    MONITOR,
+    N_CONTROL,
+    N_COUNT,
+    N_HOOKS,
+    N_PAST,
+    NEW,
+    NEW_RATE,
+    ORDER,
+    PAST,
+    PENDING,
+    PROJECT,
+    RANK,
+    REJECTED,
+    REMEMBER,
+    ROOM,
+    RTOL,
+    STAGE_TIME,
+    STARTED,
+    STARTING,
+    STEADY,
+    STEP,
+    STEPS,
+    SWITCH,
+    SWITCHED,
+    TIME,
+    USUAL_STEP,
+    G,
+)
+from .loop_step import GIVEN_UP, TURN, onto_constraints, switches, usual_reach
+from .output import (
+    begin,
+    note_usual_step,
+    wanted,
+    write_interpolant,
+    write_reached,
+    write_step,
+    write_within,
+)
+from .runge_kutta_step import lost, remember, retract, square_norm
+
+_EPSILON, _TINY = 2.0**-52, 2.0**-1022
+HIGHEST = 12
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
+# Where the interpolant is compared with the integral of the differences, and the coefficients that follow from there
+_INNER = np.array([0.2, 0.4, 0.6, 0.8])
+_FIT = np.linalg.inv(
+    np.stack([_INNER ** (j // 2 + 1) * (1 - _INNER) ** ((j + 1) // 2) for j in range(3, 7)], axis=1)
+)
+
+
+@kernel
+def _coefficients(t, h, k, control, past):
+    """beta_j, g_j (III.5.10-15) of a step of size h from t, up to order k + 1 or what the past allows."""
+    most = min(k + 1, past + 1)
+    control[BETA] = 1.0
+    for j in range(1, most + 1):
+        if j <= past:
+            control[BETA + j] = (
+                control[BETA + j - 1] * (t + h - control[PAST + j - 1]) / (t - control[PAST + j])
+            )
+    for q in range(1, most + 2):
+        control[ROOM + q] = 1.0 / q
+    control[G] = 1.0
+    for j in range(1, most + 1):
+        for q in range(1, most + 2 - j):
+            control[ROOM + q] -= control[ROOM + q + 1] * h / (t + h - control[PAST + j - 1])
+        control[G + j] = control[ROOM + 1]
+    return most
+
+
+@kernel
+def _predict(n, h, k, y, control, work):
+    """NEW = y + h sum g_j beta_j phi_j"""
+    new = floats(work + 8 * n * NEW, n)
+    for i in range(n):
+        new[i] = 0.0
+    for j in range(k - 1, -1, -1):
+        a, phi = control[G + j] * control[BETA + j], floats(work + 8 * n * j, n)
+        for i in range(n):
+            new[i] += a * phi[i]
+    for i in range(n):
+        new[i] = y[i] + h * new[i]
+
+
+@kernel
+def _correct(n, m, h, k, most, y, atol, control, work):
+    """The step of order k + 1, and errors of orders k - 2 ... k + 1 relative to the tolerance (-1: not known).
+
+    The error of order k stays in E5.
+    """
+    new, f = floats(work + 8 * n * NEW, n), floats(work + 8 * n * NEW_RATE, n)
+    d, e = floats(work + 8 * n * DIFFERENCE, n), floats(work + 8 * n * E5, n)
+    rtol = control[RTOL]
+    for i in range(n):
+        d[i] = f[i]
+    lower2, lower, error, higher = -1.0, -1.0, 0.0, -1.0
+    for j in range(1, most + 1):
+        beta, phi = control[BETA + j - 1], floats(work + 8 * n * (j - 1), n)
+        for i in range(n):
+            d[i] -= beta * phi[i]
+        if j < k - 2:
+            continue
+        if j == k:
+            for i in range(n):
+                new[i] += h * control[G + k] * d[i]
+        size = abs(h * (control[G + j] - control[G + j - 1])) * sqrt(
+            square_norm(d, y, new, m, rtol, atol) / m
+        )
+        if j == k - 2:
+            lower2 = size
+        elif j == k - 1:
+            lower = size
+        elif j == k:
+            error = size
+            for i in range(n):
+                e[i] = d[i]
+        else:
+            higher = size
+    return lower2, lower, error, higher
+
+
+@kernel
+def _ends(n, h, y, work):
+    """The part of the interpolant that values and rates at both ends decide, in the form of `stages.interpolate`."""
+    new, f = floats(work + 8 * n * NEW, n), floats(work + 8 * n * NEW_RATE, n)
+    rate, F = floats(work, n), floats2(work + 8 * n * DENSE, 7, n)
+    for i in range(n):
+        d = new[i] - y[i]
+        F[0, i] = d
+        F[1, i] = h * rate[i] - d
+        F[2, i] = 2.0 * d - h * (f[i] + rate[i])
+        for r in range(3, 7):
+            F[r, i] = 0.0
+
+
+@kernel
+def _shift(n, k, control, work):
+    """The differences of the new time: phi_0 = f, phi_(j+1) = phi_j - beta_j (phi_j of the old time)."""
+    phi, f = floats2(work, 14, n), floats(work + 8 * n * NEW_RATE, n)
+    for i in range(n):
+        x = f[i]
+        for j in range(k + 2):
+            old = phi[j, i]
+            phi[j, i] = x
+            x -= control[BETA + j] * old
+
+
+@kernel
+def _within(n, t, h, k, y, control, work):
+    """The rest of the interpolant: four values within the step, by integration of the polynomial of the differences.
+
+    Taken back to the start of the step, that integral does not quite meet it (the rate was corrected since, the state may have
+    been projected); the gap is shared out.
+    """
+    new, gap = floats(work + 8 * n * NEW, n), floats(work + 8 * n * DIFFERENCE, n)
+    phi, F = floats2(work, 14, n), floats2(work + 8 * n * DENSE, 7, n)
+    for p in range(-1, 4):
+        x = _INNER[p] if p >= 0 else 0.0
+        for j in range(k + 1):
+            total = 0.0
+            for s in range(7):
+                at = t + h * (1.0 + 0.5 * (x - 1.0) * (1.0 + _NODES[s]))
+                product = 1.0
+                for r in range(j):
+                    product *= (at - (t + h if r == 0 else control[PAST + r - 1])) / (
+                        t + h - control[PAST + r]
+                    )
+                total += _WEIGHTS[s] * product
+            control[ROOM + j] = 0.5 * h * (x - 1.0) * total
+        for i in range(n):
+            v = 0.0
+            for j in range(k, -1, -1):
+                v += control[ROOM + j] * phi[j, i]
+            if p < 0:
+                gap[i] = y[i] - new[i] - v
+            else:
+                v += new[i] + (1.0 - x) * gap[i] - y[i]
+                v -= (F[0, i] + (1.0 - x) * (F[1, i] + x * F[2, i])) * x
+                for r in range(4):
+                    F[3 + r, i] += _FIT[r, p] * v
+
+
+def adams_integrate(
+    method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
+    capacity, t_step_, y_step_, dense_, budget, hooks_,
+):  # fmt: skip
+    """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status. Hooks as for `radau_integrate`."""
+    control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
+    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
+    euler = ints(euler_, n_euler)
+    t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
+    end, max_step = control[END], control[MAX_STEP]
+    last, new = floats(work + 8 * n * NEW_RATE, n), floats(work + 8 * n * NEW, n)
+    m = count[CONTROLLED]
+    closed = hooks[PROJECT] != 0
+    monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
+    t = control[TIME]
+    if count[STARTED] == 0:
+        if closed:
+            monitor[STAGED] = 0.0
+        status = begin(n, 2, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
+        if status != OK:
+            return status
+        count[STARTING] = 1
+        count[ORDER], count[STEADY], count[N_PAST] = 1, 0, 0
+        control[PAST] = t
+        write_reached(n, t, y, n_out, t_out, y_out_, count)
+    direction = 1.0 if end >= t else -1.0
+    stored = 0
+    tried = 0
+    while (end - t) * direction > 0.0:
+        if tried >= budget or (n_out == 0 and stored >= capacity):
+            count[PENDING] = stored
+            return np.int32(PAUSED)
+        tried += 1
+        failures, status = 0, np.int32(OK)
+        h = control[STEP]
+        while True:
+            smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
+            most = max_step
+            if closed and monitor[SPIN] > 0.0:
+                most = min(most, TURN / monitor[SPIN])
+            if abs(h) > most:
+                h = direction * most
+            if abs(h) < smallest:
+                if failures > 0:
+                    control[STEP] = h
+                    count[PENDING] = stored
+                    return status if lost(status) else np.int32(STEP_TOO_SMALL)
+                h = direction * smallest
+            t_new = t + h
+            if (t_new - end) * direction > 0.0:
+                t_new = end
+            h = t_new - t
+            if closed:
+                monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
+            k = count[ORDER]
+            known = _coefficients(t, h, k, control, count[N_PAST])
+            _predict(n, h, k, y, control, work)
+            control[STAGE_TIME] = t_new
+            status = call_rhs(rhs, t_new, work + 8 * n * NEW, work + 8 * n * NEW_RATE, context)
+            count[EVALUATIONS] += 1
+            if status != OK and status != CHAIN_OPEN and not lost(status):
+                control[STEP] = h
+                count[PENDING] = stored
+                return status
+            lower2, lower, error, higher = -1.0, -1.0, 1e30, -1.0
+            if status == OK:
+                lower2, lower, error, higher = _correct(n, m, h, k, known, y, atol, control, work)
+            control[LAST_ERROR] = error
+            opens = status == CHAIN_OPEN
+            if error < 1.0 and closed:
+                if monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]:
+                    count[PENDING] = stored
+                    return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
+                status = onto_constraints(
+                    n, t_new, work, NEW_RATE, usual_reach(control[RTOL]), False, hooks[RANK], monitor, rhs, hooks[PROJECT], context
+                )  # fmt: skip
+                count[EVALUATIONS] += 2
+                opens = status == CHAIN_OPEN
+                if (
+                    status == OK
+                    and hooks[SWITCH] != 0
+                    and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0
+                ):
+                    opens = True
+            elif error < 1.0:
+                status = call_rhs(rhs, t_new, work + 8 * n * NEW, work + 8 * n * NEW_RATE, context)
+                count[EVALUATIONS] += 1
+            if error < 1.0 and not opens:
+                if status != OK:
+                    count[PENDING] = stored
+                    return status
+                break
+            failures += 1
+            count[REJECTED] += 1
+            count[STARTING], count[STEADY] = 0, 0
+            if failures > 3:
+                count[ORDER] = 1
+            elif k > 1 and 0.0 <= lower < error:
+                count[ORDER] = k - 1
+            h *= 0.5
+            if status == CHAIN_OPEN and abs(h) < GIVEN_UP * control[USUAL_STEP]:
+                control[STEP] = h
+                count[PENDING] = stored
+                return np.int32(CHAIN_OPEN)
+        count[STEPS] += 1
+        inside = dense_ != 0 or wanted(t_new, n_out, t_out, control, count)
+        retract(new, last, euler, n_euler)
+        if inside:
+            _ends(n, h, y, work)
+        _shift(n, min(k, count[N_PAST]), control, work)
+        if inside:
+            _within(n, t, h, k, y, control, work)
+        status = write_within(
+            n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks[PROJECT], context
+        )
+        if status != OK:
+            count[PENDING] = stored
+            return status
+        if dense_ != 0:
+            write_interpolant(dense_, stored, n, y, work)
+        for i in range(n):
+            y[i] = new[i]
+        if hooks[REMEMBER] != 0:
+            status = remember(hooks, t_new, y_, work + 8 * n * NEW, rhs, context)
+            if status != OK:
+                count[PENDING] = stored
+                return status
+        for j in range(min(count[N_PAST], HIGHEST) + 1, 0, -1):
+            control[PAST + j] = control[PAST + j - 1]
+        control[PAST] = t_new
+        count[N_PAST] = min(count[N_PAST] + 1, HIGHEST + 1)
+        note_usual_step(h, failures > 0, control)
+        # order (III.7): lower where that is as good, higher after as many equal steps if it is better
+        count[STEADY] += 1
+        order = k
+        if (k > 2 and max(lower, lower2) <= error) or (k == 2 and lower <= 0.5 * error):
+            order = k - 1
+            error = lower
+            count[STARTING] = 0
+        elif count[STARTING] == 1:
+            if k < HIGHEST:
+                order = k + 1
+            else:
+                count[STARTING] = 0
+        elif count[STEADY] > k and k < HIGHEST and higher >= 0.0:
+            if k > 1 and lower <= min(error, higher):
+                order, error = k - 1, lower
+            elif higher < (error if k > 1 else 0.5 * error):
+                order, error = k + 1, higher
+        factor = 2.0
+        if count[STARTING] == 0:
+            factor = (0.5 / max(error, 1e-10)) ** (1.0 / (order + 1))
+            factor = 2.0 if factor >= 2.0 else 1.0 if factor >= 1.0 else min(0.9, max(0.5, factor))
+        elif error * 2.0 ** (k + 1) > 0.5:
+            count[STARTING] = 0
+            factor = 1.0
+        if failures > 0:
+            factor = min(factor, 1.0)
+        if order != k or factor != 1.0:
+            count[STEADY] = 0
+        count[ORDER] = order
+        t = t_new
+        control[TIME] = t
+        control[STEP] = h * factor
+        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
+        if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
+            count[PENDING] = stored
+            return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
+    count[PENDING] = stored
+    return np.int32(OK)

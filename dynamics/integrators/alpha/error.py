@@ -1,0 +1,113 @@
+# mypy: ignore-errors
+"""Error of a step of generalized-alpha: that of the freedoms, and how evenly the coordinates of closed chains went."""
+
+from math import sqrt
+
+from treemech.kinematics.kernel.language import floats, floats2, ints, kernel
+
+from ...equations.loop_views import N_LOOP_CONTEXT, masks
+from ..layout import E5, HAS_PAST, NEW, OLD_STEP, RTOL
+from ..runge_kutta_step import square_norm
+from .layout import (
+    ERROR_Q,
+    ERROR_U,
+    ERROR_X,
+    FOUND,
+    MOVE,
+    MOVES,
+    NEW_AUXILIARY,
+    PRESCRIBED,
+    RIGHT,
+    SCALED,
+    SLOPE,
+)
+from .state import factors, matrices, row_of, sizes, tangent
+from .step import solve_newton
+
+
+@kernel
+def estimate(table, n, m_controlled, h, y, atol, control, count, work):
+    """Error of the step relative to the tolerance, its components in E5.
+
+    From the slope of the auxiliary accelerations and its change since the step before; through Newton's matrix, which leaves
+    slow parts as they are, takes the part normal to the constraints out, and brings fast parts down to the size they have:
+    of positions only what is fast by stiffness, since what damping holds back they have moved all the same.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    G_, A_, P, M, J = matrices(table, n)
+    G = floats2(G_, nu + ns, size)
+    by_q, by_u, by_x = factors(control, h)
+    A, right, step = (
+        floats2(A_, nu, nu),
+        floats(row_of(table, n, RIGHT), size),
+        floats(row_of(table, n, MOVE), nu),
+    )
+    a, a_new = floats(row_of(table, n, SCALED), ns), floats(row_of(table, n, NEW_AUXILIARY), ns)
+    slope, e, new = (
+        floats(row_of(table, n, SLOPE), ns),
+        floats(work + 8 * n * E5, n),
+        floats(work + 8 * n * NEW, n),
+    )
+    moves = ints(table[MOVES], nu)
+    for i in range(n):
+        e[i] = 0.0
+    for level in range(2):
+        for i in range(size):
+            right[i] = 0.0
+        for i in range(ns):
+            now = (a_new[i] - a[i]) / h
+            if level == 0:
+                x = control[ERROR_Q] * h * h * h * now if i < nu else 0.0
+            else:
+                bend = (now - slope[i]) / (0.5 * (h + control[OLD_STEP])) if count[HAS_PAST] == 1 else 0.0
+                x = control[ERROR_U if i < nu else ERROR_X] * h * h * h * bend
+            if i >= nu:
+                right[i] += x
+            elif moves[i] != PRESCRIBED:
+                for j in range(nu):
+                    right[j] += A[i, j] * x
+                if level == 0:
+                    for j in range(ns):
+                        right[j] += by_u * G[nu + i, j] * x
+        for j in range(nu):
+            if moves[j] == PRESCRIBED:
+                right[j] = 0.0
+        solve_newton(table, n, right)
+        if level == 0:
+            for j in range(nu):
+                step[j] = right[j]
+            tangent(table, new, step, e)
+        else:
+            for i in range(ns):
+                e[nq + i] = right[i]
+    return sqrt(square_norm(e, y, new, m_controlled, control[RTOL], atol) / m_controlled)
+
+
+@kernel
+def unevenness(table, n, h, y, work, e):
+    """e: how far coordinates went otherwise than their rates at both ends of the step say; (the largest, the longest way).
+
+    Of third order; on another branch the rates lead elsewhere.
+    """
+    nq, ns, m, size, nu = sizes(table)
+    rate, found, new = floats(work, n), floats(row_of(table, n, FOUND), n), floats(work + 8 * n * NEW, n)
+    largest, longest = 0.0, 0.0
+    for i in range(nq):
+        e[i] = new[i] - y[i] - 0.5 * h * (rate[i] + found[i])
+        largest = max(largest, abs(e[i]))
+        longest = max(longest, 0.5 * abs(h) * (abs(rate[i]) + abs(found[i])))
+    return largest, longest
+
+
+@kernel
+def freedoms(table, context):
+    """Speeds that are neither prescribed nor follow from the constraints chosen now."""
+    nq, ns, m, size, nu = sizes(table)
+    moves, masked, free = ints(table[MOVES], nu), masks(ints(context, N_LOOP_CONTEXT)), 0
+    for j in range(nu):
+        if moves[j] != PRESCRIBED:
+            free += 1
+    for k in range(masked.shape[0]):
+        if masked[k] == 0:
+            free -= 1
+    return free

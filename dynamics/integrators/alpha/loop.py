@@ -1,0 +1,423 @@
+# mypy: ignore-errors
+"""The integration loop of generalized-alpha, index 3 and index 2, compiled, the entry points by address.
+
+Same arguments, memory and pauses as `runge_kutta.integrate`; what the method needs besides is behind hooks[ALPHA]
+(alpha_memory). Step sizes by the local error, of order 3; or of one size, without error control. Derivatives and factors are
+kept as long as Newton's iteration converges well with them. Closed chains are closed by the method itself, also where
+their constraints lose rank: nothing but Newton's matrix is ever solved.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from treemech.kinematics.kernel.language import call_rhs, floats, floats2, ints, kernel
+from treemech.kinematics.kernel.status import (
+    CHAIN_OPEN,
+    CHORD_SWITCHED,
+    NOT_CONVERGED,
+    OK,
+    PAUSED,
+    SINGULAR_POSITION,
+    STEP_TOO_SMALL,
+)
+from treemech.kinematics.plan.arrays import N_CONTEXT
+from treemech.kinematics.plan.chords import POSITION
+from treemech.kinematics.plan.views import body_work
+
+from ...equations.loop_plan import (
+    LARGEST_PIVOT,
+    LAST_PIVOT,
+    N_MONITOR,
+    NEAR,
+    SPIN,
+    STAGED,
+    START_PIVOT,
+    STEP_ROW,
+)
+from ...equations.loop_views import N_LOOP_CONTEXT
+from ...equations.loops import largest, note_spin
+from ..layout import (
+    ALPHA,
+    CONTROLLED,
+    DENSE,
+    E5,
+    END,
+    FACTORED_STEP,
+    HAS_JACOBIAN,
+    HAS_PAST,
+    JACOBIAN,
+    LAST,
+    LAST_ERROR,
+    MAX_STEP,
+    MONITOR,
+    N_CONTROL,
+    N_COUNT,
+    N_HOOKS,
+    NEW,
+    OLD,
+    OLD_STEP,
+    OUT,
+    PENDING,
+    PROJECT,
+    RANK,
+    REJECTED,
+    REMEMBER,
+    REMEMBERING,
+    RTOL,
+    STAGE_TIME,
+    STARTED,
+    STEP,
+    STEPS,
+    STOP,
+    SWITCH,
+    SWITCHED,
+    TIME,
+    USUAL_STEP,
+    WRITTEN,
+)
+from ..loop_step import BESIDE, GIVEN_UP, TURN, switches
+from ..output import begin, note_usual_step, wanted, write_interpolant, write_reached, write_step
+from ..runge_kutta_step import DOP853, copy, interpolate, lost, retract, square_norm
+from .error import estimate, freedoms, unevenness
+from .layout import (
+    FIXED,
+    LAST_INDEX,
+    N_LOWERED,
+    N_ROWS,
+    N_TABLE,
+    NEW_TRUE_RATES,
+    NQ,
+    NU,
+    TRUE_RATES,
+)
+from .passage import look_at_end, passes_singular
+from .reactions import derive
+from .residual import INDEX_2, INDEX_3
+from .state import begin_step
+from .step import (
+    ROUNDED,
+    accept,
+    factorise,
+    finish,
+    leave_multipliers,
+    newton,
+    note_multipliers,
+    note_rates,
+    recall_multipliers,
+    renew_normal,
+    rescale_speeds,
+)
+
+_EPSILON, _TINY = 2.0**-52, 2.0**-1022
+_OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
+# rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
+_SLOW, _SLOWEST = 0.02, 0.2
+# the second and the fourth step that Newton's iteration does not solve are followed by a longer one: from next to a singular
+# position no short one leads away, each ends next to it as well
+_LEAP = 0.05  # [rad, m] a coordinate that goes so far otherwise than its rates say,
+_UNEVEN = 0.1  # by this part of the longest way of any, may have come to another branch
+_HOP = 1.4
+# part of the largest pivot that is next to a singular position where steps have one size and few of them shall be changed
+_FIXED_BESIDE = 1e-8
+# part of the usual step below which a step is solved with the constraints of index 2: residuals of positions, divided by its
+# square, would be rounding alone
+_SHORT = 1e-3
+_LEAST = 1e-3  # part of the step of one size below which a step that is not solved is given up
+
+
+@kernel
+def _drowned(table, h, y, rtol, atol):
+    """Whether the rounding of closed positions, which index 3 divides by the step to find the speeds, exceeds their tolerance."""
+    nq, nu, total = table[NQ], table[NU], 0.0
+    for j in range(nq, nq + nu):
+        x = 4.0 * ROUNDED / (abs(h) * (atol[j] + rtol * abs(y[j])))
+        total += x * x
+    return total > nu
+
+
+@kernel
+def _hermite(n, h, y, work):
+    """The cubic of values and rates at both ends, in the form of `stages.interpolate`."""
+    new, last, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
+    F = floats2(work + 8 * n * DENSE, 7, n)
+    for i in range(n):
+        d = new[i] - y[i]
+        F[0, i] = d
+        F[1, i] = h * rate[i] - d
+        F[2, i] = 2.0 * d - h * (last[i] + rate[i])
+        for r in range(3, 7):
+            F[r, i] = 0.0
+
+
+@kernel
+def _close(n, m, t, y, rtol, atol, work, project, context):
+    """Project the output in OUT, unless that moves it further than an interpolant may be off: near a singular position."""
+    out, raw, new = (
+        floats(work + 8 * n * OUT, n),
+        floats(work + 8 * n * OLD, n),
+        floats(work + 8 * n * NEW, n),
+    )
+    copy(work, OLD, n, out)
+    fits = call_rhs(project, t, work + 8 * n * OUT, -1, context) == OK
+    reach = 0.0
+    for i in range(m):
+        reach = max(reach, abs(new[i] - y[i]))
+    for i in range(m):
+        fits = fits and abs(out[i] - raw[i]) < 10.0 * (atol[i] + rtol * abs(raw[i])) + 0.05 * reach
+    if not fits:
+        copy(work, OUT, n, raw)
+
+
+def alpha_integrate(
+    method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
+    capacity, t_step_, y_step_, dense_, budget, hooks_,
+):  # fmt: skip
+    """Integrate from control[TIME] to control[END]; a status. method: INDEX_3 or INDEX_2."""
+    control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
+    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
+    table = ints(hooks[ALPHA], N_TABLE)
+    euler = ints(euler_, n_euler)
+    t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
+    rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
+    K, last, new = floats(work, n), floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
+    e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
+    m = count[CONTROLLED]
+    closed, fixed = table[N_ROWS] > 0, control[FIXED] > 0.0
+    monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
+    t = control[TIME]
+    if count[STARTED] == 0:
+        if closed:
+            monitor[STAGED] = 0.0
+        if fixed and control[STEP] == 0.0:
+            control[STEP] = max_step if end >= t else -max_step
+        status = begin(n, 3, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
+        if status != OK:
+            return status
+        if closed:
+            note_multipliers(table, n, context)
+            note_rates(table, n, work, TRUE_RATES)
+        count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
+        write_reached(n, t, y, n_out, t_out, y_out_, count)
+    direction = 1.0 if end >= t else -1.0
+    stored = 0
+    tried = 0
+    while (end - t) * direction > 0.0:
+        if tried >= budget or (n_out == 0 and stored >= capacity):
+            count[PENDING] = stored
+            return np.int32(PAUSED)
+        tried += 1
+        rejected, failure = False, np.int32(STEP_TOO_SMALL)
+        h, hops, pivot = control[STEP], 0, 0.0
+        usual_pivot = monitor[LARGEST_PIVOT] if closed else 0.0
+        first, failures, longer = (
+            h,
+            0,
+            0,
+        )  # size of the first step that was not solved, how many were not, longer ones tried
+        while True:
+            smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
+            most = max_step
+            if closed and not fixed and monitor[SPIN] > 0.0:
+                most = min(most, TURN / monitor[SPIN])
+            if hops > 0:
+                most *= _HOP
+            if abs(h) > most:
+                h = direction * most
+            if abs(h) < (max(smallest, _LEAST * max_step) if fixed else smallest):
+                if rejected:
+                    control[STEP] = h
+                    count[PENDING] = stored
+                    return failure
+                h = direction * max(smallest, abs(h))
+            # no short step at the end: residuals are divided by its square
+            rest = (end - t) * direction
+            if rest <= (1.0 + 1e-6 if fixed else 1.05) * abs(h):
+                h = end - t
+            elif not fixed and rest < 1.9 * abs(h):
+                h = 0.5 * (end - t)
+            t_new = end if h == end - t else t + h
+            index = INDEX_2 if abs(h) < _SHORT * control[USUAL_STEP] else method
+            lowered = index == INDEX_3 and closed and not fixed and _drowned(table, h, y, rtol, atol)
+            if lowered:
+                index = INDEX_2
+            status = OK
+            if count[HAS_JACOBIAN] == 0:
+                recall_multipliers(table, n)
+                status = derive(
+                    table,
+                    n,
+                    t,
+                    h,
+                    y,
+                    hooks[RANK] if closed else 0,
+                    control,
+                    count,
+                    work,
+                    rhs,
+                    hooks[JACOBIAN],
+                    context,
+                )
+                control[FACTORED_STEP] = 0.0
+            iterations, rate = 0, 0.0
+            if status == OK:
+                regular = True
+                if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
+                    regular = factorise(table, n, h, control, count, context)
+                if regular:
+                    begin_step(table, n, h, y, control, count, work)
+                    if index == INDEX_3 and closed and count[HAS_PAST] == 1:
+                        same = abs(h - control[OLD_STEP]) < 1e-8 * abs(h) and control[LAST_INDEX] == INDEX_3
+                        if monitor[START_PIVOT] < monitor[NEAR] * usual_pivot:
+                            rescale_speeds(table, n, h, control)
+                        elif not same:
+                            renew_normal(table, n, h, control, count, work, context)
+                    status, iterations, rate = newton(
+                        index,
+                        table,
+                        n,
+                        t,
+                        h,
+                        y,
+                        atol,
+                        hooks[RANK] if closed else 0,
+                        control,
+                        count,
+                        work,
+                        rhs,
+                        hooks[JACOBIAN],
+                        context,
+                    )
+            if status != OK and not lost(status):
+                control[TIME] = t
+                control[STEP] = h
+                count[PENDING] = stored
+                return status
+            if lost(status):
+                rejected, failure = True, status
+                count[REJECTED] += 1
+                count[HAS_JACOBIAN] = 0
+                h *= 0.5
+                continue
+            if iterations == 0:
+                count[REJECTED] += 1
+                fresh = count[HAS_JACOBIAN] == 2
+                count[HAS_JACOBIAN] = (
+                    0  # also those of a longer step: its end, or its iterates, may be far away
+                )
+                if not fresh:
+                    continue
+                rejected, failure = True, np.int32(NOT_CONVERGED)
+                failures += 1
+                if failures == 1:
+                    first = h
+                if closed and failures in (2, 4):
+                    hops, longer = hops + 1, longer + 1
+                    h = first * _HOP**longer
+                else:
+                    h = first * 0.5 ** (failures - longer)
+                continue
+            error = 0.0
+            if not fixed:
+                error = estimate(table, n, m, h, y, atol, control, count, work)
+            if closed and not fixed:
+                driven = freedoms(table, context) <= 0
+                leap, way = unevenness(table, n, h, y, work, e5 if driven else out)
+                if driven:  # no freedom whose error could bound the step
+                    error = max(error, sqrt(square_norm(e5, y, new, m, rtol, atol) / m))
+                if leap > _LEAP and leap > _UNEVEN * way:
+                    error = max(error, 2.0)
+            control[LAST_ERROR] = error
+            if not error < 1.0:
+                rejected, failure = True, np.int32(STEP_TOO_SMALL)
+                count[REJECTED] += 1
+                shrink = 0.9 * error ** (-1.0 / 3.0)
+                h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
+                continue
+            finish(table, n, h, y, work, context)
+            if closed:
+                loops = ints(context, N_LOOP_CONTEXT)
+                if not largest(loops, POSITION) < _OPEN:
+                    rejected = True
+                    count[REJECTED] += 1
+                    h *= 0.5
+                    if abs(h) < GIVEN_UP * control[USUAL_STEP]:
+                        control[STEP], count[HAS_JACOBIAN] = h, 0
+                        count[PENDING] = stored
+                        return np.int32(CHAIN_OPEN)
+                    continue
+                status = look_at_end(n, t_new, usual_pivot, count, work, monitor, rhs, context)
+                if status != OK:
+                    control[TIME], control[STEP] = t, h
+                    count[PENDING] = stored
+                    return status
+                note_rates(table, n, work + 8 * n * OLD, NEW_TRUE_RATES)
+                pivot = monitor[LAST_PIVOT]
+                beside = (_FIXED_BESIDE if fixed else BESIDE) * monitor[LARGEST_PIVOT]
+                if pivot < beside and hops < 8 and t_new != end:
+                    hops += 1
+                    count[REJECTED] += 1
+                    count[HAS_JACOBIAN] = 0  # made next to it
+                    h *= 0.7 if monitor[START_PIVOT] > 16.0 * beside else 1.4
+                    continue
+                leave_multipliers(table, n, context)
+                if hooks[SWITCH] != 0 and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0:
+                    rejected = True
+                    count[REJECTED] += 1
+                    h *= 0.5
+                    continue
+                note_spin(ints(loops[0], N_CONTEXT), loops, body_work(ints(loops[0], N_CONTEXT)))
+            break
+        count[STEPS] += 1
+        if lowered:
+            count[N_LOWERED] += 1
+        factor = 1.0
+        if not fixed:
+            factor = min(2.0, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0))
+            if rejected:
+                factor = min(1.0, factor)
+        slow = iterations > 1 and rate > (
+            _SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + 0.5 * table[NU]))
+        )
+        if not slow and 1.0 <= factor < 1.2:
+            factor = 1.0
+        count[HAS_JACOBIAN] = 0 if slow else 1
+        note_usual_step(h, rejected, control)
+        _hermite(n, h, y, work)
+        if closed:
+            passed = passes_singular(n, t, h, y, pivot, count, work, euler, n_euler, monitor, rhs, context)
+            if passed and hooks[STOP] != 0:
+                count[PENDING] = stored
+                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
+            monitor[START_PIVOT] = pivot
+            leave_multipliers(table, n, context)
+        while wanted(t_new, n_out, t_out, control, count):
+            wish = t_out[count[WRITTEN]]
+            interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
+            retract(out, e5, euler, n_euler)
+            if closed:
+                _close(n, m, wish, y, rtol, atol, work, hooks[PROJECT], context)
+            copy(y_out_, count[WRITTEN], n, out)
+            count[WRITTEN] += 1
+        if dense_ != 0:
+            write_interpolant(dense_, stored, n, y, work)
+        retract(new, last, euler, n_euler)
+        accept(table, n, h, work)
+        control[OLD_STEP], control[LAST_INDEX], count[HAS_PAST] = h, index, 1
+        for i in range(n):
+            y[i] = new[i]
+            K[i] = last[i]
+        t = t_new
+        control[TIME] = control[STAGE_TIME] = t
+        control[STEP] = direction * max_step if fixed else h * factor
+        if hooks[REMEMBER] != 0:
+            status = call_rhs(hooks[REMEMBER], t, y_, y_, hooks[REMEMBERING])
+            if status != OK:
+                count[PENDING] = stored
+                return status
+        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
+        if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
+            count[PENDING] = stored
+            return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
+    count[PENDING] = stored
+    return np.int32(OK)

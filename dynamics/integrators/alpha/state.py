@@ -1,0 +1,188 @@
+# mypy: ignore-errors
+"""The state of generalized-alpha: where its numbers stand, how coordinates move on their manifold, the end of a step from its rates.
+
+With the auxiliary a of both sides, for the speeds u and the states x of elements (v their rates, those of x with
+coefficients of their own)::
+
+    (1 - alpha_m) a_new + alpha_m a = (1 - alpha_f) v_new + alpha_f v
+    u_new = u + h ((1 - gamma) a + gamma a_new)
+    q_new = q o exp(h u + h^2 ((1/2 - beta) a + beta a_new) + p)
+
+(Arnold and Bruels 2007, Bruels, Cardona and Arnold 2012.) The shift p is zero with index 3.
+"""
+
+from math import (
+    cos,
+    sin,
+    sqrt,
+)
+
+from treemech.kinematics.kernel.language import floats, inlined, ints, ints2, kernel
+
+from ..layout import HAS_PAST, LAST, NEW, OLD_STEP
+from .layout import (
+    ALPHA_F,
+    ALPHA_M,
+    ALPHA_X,
+    AUXILIARY,
+    BETA,
+    GAMMA,
+    GAMMA_X,
+    MATRICES,
+    MOVE,
+    MOVES,
+    N_ROWS,
+    N_TURNS,
+    NEW_AUXILIARY,
+    NQ,
+    NU,
+    NX,
+    PRESCRIBED,
+    ROOM,
+    SCALED,
+    SHIFT,
+    SPEEDS,
+    TURNS,
+)
+
+
+@inlined
+def sizes(table):
+    """Numbers in q, rates that are unknown, multipliers, all unknowns, speeds."""
+    ns = table[NU] + table[NX]
+    return table[NQ], ns, table[N_ROWS], ns + table[N_ROWS], table[NU]
+
+
+@inlined
+def row_of(table, n, k):
+    """Address of a row of the room."""
+    return table[ROOM] + 8 * k * (max(n, table[NU] + table[NX] + table[N_ROWS]) + 1)
+
+
+@inlined
+def matrices(table, n):
+    """Addresses: residual by q (those by u and x follow), A, P, factors, Jacobian of a tree."""
+    nq, ns, m, size, nu = sizes(table)
+    G = row_of(table, n, MATRICES)
+    A = G + 8 * (nu + ns) * size
+    P = A + 8 * nu * nu
+    M = P + 8 * m * nu
+    return G, A, P, M, M + 8 * size * size
+
+
+@inlined
+def by_multipliers(table, n):
+    """Address of the derivatives of the residual by the multipliers, row by row."""
+    G, A, P, M, J = matrices(table, n)
+    return J + 8 * n * n
+
+
+@kernel
+def turn(q, at, x, y, z, left, out):
+    """Euler parameters at q[at:], turned by a rotation vector in the base of end a (left) or b, to out[at:]."""
+    angle = sqrt(x * x + y * y + z * z)
+    half = 0.5 - angle * angle / 48.0 if angle < 1e-3 else sin(0.5 * angle) / angle
+    c, x, y, z = cos(0.5 * angle), half * x, half * y, half * z
+    s = -1.0 if left else 1.0
+    a, b, d, e = q[at], q[at + 1], q[at + 2], q[at + 3]
+    out[at] = a * c - b * x - d * y - e * z
+    out[at + 1] = a * x + b * c + s * (d * z - e * y)
+    out[at + 2] = a * y + d * c + s * (e * x - b * z)
+    out[at + 3] = a * z + e * c + s * (b * y - d * x)
+
+
+@kernel
+def displace(table, q, step, out):
+    """out = q o exp(step), of all coordinates; prescribed ones stand still."""
+    nq, ns, m, size, nu = sizes(table)
+    moves, turns = ints(table[MOVES], nu), ints2(table[TURNS], table[N_TURNS], 3)
+    for k in range(nq):
+        out[k] = q[k]
+    for j in range(nu):
+        if moves[j] >= 0:
+            out[moves[j]] = q[moves[j]] + step[j]
+    for k in range(table[N_TURNS]):
+        j = turns[k, 1]
+        turn(q, turns[k, 0], step[j], step[j + 1], step[j + 2], turns[k, 2] == 1, out)
+
+
+@kernel
+def tangent(table, q, step, out):
+    """out = N(q) step, of all coordinates."""
+    nq, ns, m, size, nu = sizes(table)
+    moves, turns = ints(table[MOVES], nu), ints2(table[TURNS], table[N_TURNS], 3)
+    for k in range(nq):
+        out[k] = 0.0
+    for j in range(nu):
+        if moves[j] >= 0:
+            out[moves[j]] = step[j]
+    for k in range(table[N_TURNS]):
+        a, j, s = turns[k, 0], turns[k, 1], -0.5 if turns[k, 2] == 1 else 0.5
+        x, y, z = step[j], step[j + 1], step[j + 2]
+        out[a] = 0.5 * (-q[a + 1] * x - q[a + 2] * y - q[a + 3] * z)
+        out[a + 1] = 0.5 * q[a] * x + s * (q[a + 2] * z - q[a + 3] * y)
+        out[a + 2] = 0.5 * q[a] * y + s * (q[a + 3] * x - q[a + 1] * z)
+        out[a + 3] = 0.5 * q[a] * z + s * (q[a + 1] * y - q[a + 2] * x)
+
+
+@inlined
+def factors(control, h):
+    """By how much q, u and x change with their rates."""
+    second = (1.0 - control[ALPHA_F]) / (1.0 - control[ALPHA_M])
+    first = (1.0 - control[ALPHA_F]) / (1.0 - control[ALPHA_X])
+    return h * h * control[BETA] * second, h * control[GAMMA] * second, h * control[GAMMA_X] * first
+
+
+@kernel
+def begin_step(table, n, h, y, control, count, work):
+    """The auxiliary accelerations for a step of this size: their distance from the true ones goes with it. The speeds."""
+    nq, ns, m, size, nu = sizes(table)
+    a, scaled, rate, speed = (
+        floats(row_of(table, n, AUXILIARY), ns),
+        floats(row_of(table, n, SCALED), ns),
+        floats(work, n),
+        floats(row_of(table, n, SPEEDS), nu),
+    )
+    ratio = h / control[OLD_STEP] if count[HAS_PAST] == 1 else 0.0
+    for i in range(ns):
+        scaled[i] = rate[nq + i] + ratio * (a[i] - rate[nq + i])
+    for j in range(nu):
+        speed[j] = y[nq + j]
+
+
+@kernel
+def advance(table, n, h, y, control, work):
+    """The new state NEW that follows from the rates in LAST and the shift."""
+    nq, ns, m, size, nu = sizes(table)
+    a, a_new = floats(row_of(table, n, SCALED), ns), floats(row_of(table, n, NEW_AUXILIARY), ns)
+    step, shift, moves = (
+        floats(row_of(table, n, MOVE), nu),
+        floats(row_of(table, n, SHIFT), nu),
+        ints(table[MOVES], nu),
+    )
+    new, v, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
+    speed = floats(row_of(table, n, SPEEDS), nu)
+    f, beta = control[ALPHA_F], control[BETA]
+    for i in range(ns):
+        m_, g = (control[ALPHA_M], control[GAMMA]) if i < nu else (control[ALPHA_X], control[GAMMA_X])
+        a_new[i] = ((1.0 - f) * v[nq + i] + f * rate[nq + i] - m_ * a[i]) / (1.0 - m_)
+        new[nq + i] = (speed[i] if i < nu else y[nq + i]) + h * ((1.0 - g) * a[i] + g * a_new[i])
+    for j in range(nu):
+        step[j] = h * speed[j] + h * h * ((0.5 - beta) * a[j] + beta * a_new[j]) + shift[j]
+        if moves[j] == PRESCRIBED:
+            new[nq + j] = y[nq + j]
+    displace(table, y, step, new)
+
+
+@kernel
+def predict(table, n, h, y, control, work):
+    """NEW with the rates at the start."""
+    nq, ns, m, size, nu = sizes(table)
+    new, v, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
+    shift = floats(row_of(table, n, SHIFT), nu)
+    for i in range(n):
+        new[i] = y[i] + (h * rate[i] if i >= nq + ns else 0.0)
+        v[i] = rate[i]
+    for j in range(nu):
+        shift[j] = 0.0
+    advance(table, n, h, y, control, work)

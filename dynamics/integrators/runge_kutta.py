@@ -1,0 +1,325 @@
+# mypy: ignore-errors
+"""The integration loop: explicit Runge-Kutta with error control, compiled, the right-hand side by address.
+
+The loop stops at every output buffer or step budget and goes on where it stood: all it knows lies in
+`control`, `count` and `work`, which the caller owns. Euler parameters are brought back to length 1 after
+every step and in every interpolated output (the retraction of the manifold); with chords the whole state is
+brought back onto the constraints.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from treemech.kinematics.kernel.language import call_rhs, floats, ints
+from treemech.kinematics.kernel.status import (
+    CHAIN_OPEN,
+    CHORD_SWITCHED,
+    OK,
+    PAUSED,
+    SINGULAR_POSITION,
+    STEP_TOO_SMALL,
+)
+
+from ..equations.loop_plan import (
+    LARGEST_PIVOT,
+    LAST_PIVOT,
+    N_MONITOR,
+    NEAR,
+    PARTITIONED,
+    SPIN,
+    STAGE_PIVOTS,
+    STAGED,
+    START_PIVOT,
+    STEP_PIVOT,
+    STEP_ROW,
+)
+from .layout import (
+    ACCEPTED_ERROR,
+    CONTROLLED,
+    DENSE,
+    E3,
+    E5,
+    END,
+    EVALUATIONS,
+    LAST_ERROR,
+    MAX_STEP,
+    MONITOR,
+    N_CONTROL,
+    N_COUNT,
+    N_HOOKS,
+    NEW,
+    OUT,
+    PENDING,
+    PROJECT,
+    RANK,
+    REJECTED,
+    REMEMBER,
+    RTOL,
+    SINGULAR,
+    STAGE_TIME,
+    STARTED,
+    STEP,
+    STEPS,
+    STOP,
+    SWITCH,
+    SWITCHED,
+    TANGENT,
+    TIME,
+    USUAL_STEP,
+    WRITTEN,
+)
+from .loop_step import (
+    BESIDE,
+    GIVEN_UP,
+    REGARD,
+    TURN,
+    fits,
+    onto_constraints,
+    passes,
+    step_to,
+    switches,
+    usual_reach,
+)
+from .output import begin, note_usual_step, wanted, write_interpolant, write_reached, write_step
+from .runge_kutta_step import (
+    DOP853,
+    DP5,
+    RK4,
+    copy,
+    dense,
+    errors,
+    interpolate,
+    lost,
+    norm,
+    remember,
+    retract,
+    run_stages,
+)
+
+_EPSILON, _TINY = 2.0**-52, 2.0**-1022
+
+
+def make_integrate(closed):
+    """The integration loop of trees, or of closed chains: what only those need is not even compiled for the others."""
+
+    def integrate(
+        method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
+        capacity, t_step_, y_step_, dense_, budget, hooks_,
+    ):  # fmt: skip
+        """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status.
+
+        With t_out: states at those times. Without: every accepted step goes to t_step, y_step (and, if dense_ is
+        not 0, the 8 n coefficients of its interpolant). PAUSED when the buffer or the budget of steps is used up.
+
+        With chords (hooks): every accepted step and output is projected onto the constraints. Near a singular
+        position, where the multiplier pivot falls below 1e-2 of its largest, only the tangential part of the error
+        counts, and if that is too large all stages are projected: off the manifold by e, at a distance d from the position,
+        they may be wrong by e / d, and the step would shrink until it stands there. No step ends next to the position, nor does the
+        projection move its end by more than a part of the distance: so the branch is kept. Positions passed are noted; a
+        step that shrinks all the same ends the integration.
+        """
+        control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
+        y, atol = floats(y_, n), floats(atol_, n)
+        euler = ints(euler_, n_euler)
+        t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
+        rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
+        stages, order = (12, 8) if method == DOP853 else (6, 5) if method == DP5 else (4, 4)
+        K, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * NEW, n)
+        e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
+        m = count[CONTROLLED]
+        hooks = ints(hooks_, N_HOOKS)
+        project = hooks[PROJECT] if closed else 0
+        tangent = hooks[TANGENT] if closed else 0
+        rank = hooks[RANK] if closed else 0
+        monitor = floats(hooks[MONITOR] if closed else 0, N_MONITOR if closed else 0)
+        t = control[TIME]
+        if count[STARTED] == 0:
+            status = begin(n, order, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
+            if status != OK:
+                return status
+            write_reached(n, t, y, n_out, t_out, y_out_, count)
+        direction = 1.0 if end >= t else -1.0
+        stored = 0
+        tried = 0
+        while (end - t) * direction > 0.0:
+            if tried >= budget or (n_out == 0 and stored >= capacity):
+                count[PENDING] = stored
+                return np.int32(PAUSED)
+            tried += 1
+            rejected, status = False, np.int32(OK)
+            hops, hits = 0, 0
+            staged = closed and (
+                monitor[PARTITIONED] > 0.0 or monitor[START_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
+            )
+            if closed:
+                monitor[STAGE_PIVOTS] = monitor[START_PIVOT]
+            h = control[STEP]
+            while True:
+                smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
+                most = max_step
+                if closed and monitor[SPIN] > 0.0:
+                    most = min(most, TURN / monitor[SPIN])
+                if abs(h) > most and hops == 0:
+                    h = direction * most
+                if closed:
+                    monitor[STEP_PIVOT] = 1e300
+                    monitor[STAGED] = 1.0 if staged else 0.0
+                if abs(h) < smallest:
+                    if rejected:
+                        control[STEP] = h
+                        count[PENDING] = stored
+                        return status if lost(status) else np.int32(STEP_TOO_SMALL)
+                    h = direction * smallest
+                t_new = t + h
+                if (t_new - end) * direction > 0.0 or (method == RK4 and abs(t_new - end) < 1e-6 * abs(h)):
+                    t_new = end
+                h = t_new - t
+                status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
+                if status != OK and status != CHAIN_OPEN and not lost(status):
+                    control[TIME] = t
+                    control[STEP] = h
+                    count[PENDING] = stored
+                    return status
+                count[EVALUATIONS] += stages
+                errors(method, n, work)
+                singular = closed and monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
+                if closed and singular and monitor[STEP_PIVOT] < BESIDE * monitor[LARGEST_PIVOT] and hits < 6:
+                    hits += 1
+                    count[REJECTED] += 1
+                    h *= 0.93
+                    continue
+                normal = 0.0
+                if closed and singular:
+                    count[SINGULAR] += 1
+                    # removed by the projection, but for its square
+                    normal = 3.0 * sqrt(rtol) * norm(method, n, m, h, y, work, rtol, atol)
+                    call_rhs(tangent, t_new, work + 8 * n * NEW, work + 8 * n * E5, context)
+                    if method == DOP853:
+                        call_rhs(tangent, t_new, work + 8 * n * NEW, work + 8 * n * E3, context)
+                error = norm(method, n, m, h, y, work, rtol, atol)
+                if not normal <= error:
+                    error = normal
+                control[LAST_ERROR] = error
+                if status != OK:
+                    error = 1e30
+                if singular and not staged and not error < 1.0:
+                    staged = True
+                    continue
+                if closed and error < 1.0:
+                    reach = 1e300 if method == RK4 else usual_reach(rtol)
+                    if singular:
+                        reach = 0.5 * sqrt(monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT])
+                        if reach * reach < 0.25 * BESIDE:
+                            if (
+                                hops < 8 and t_new != end
+                            ):  # end before it, or, where steps are too short, beyond it
+                                hops += 1
+                                count[REJECTED] += 1
+                                far = monitor[START_PIVOT] > 16.0 * BESIDE * monitor[LARGEST_PIVOT]
+                                h *= 0.7 if far else 1.4
+                                continue
+                            reach = 1e300
+                    status = onto_constraints(
+                        n, t_new, work, stages, reach, not staged, rank, monitor, rhs, project, context
+                    )
+                    count[EVALUATIONS] += 2
+                    if status == CHAIN_OPEN:
+                        error = 2.0
+                    elif status != OK:
+                        count[PENDING] = stored
+                        return status
+                    elif (
+                        hooks[SWITCH] != 0
+                        and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0
+                    ):
+                        rejected = True
+                        count[REJECTED] += 1
+                        h *= 0.5
+                        continue
+                    elif dense_ != 0 and not staged:
+                        status = dense(method, n, t, h, y, work, rhs, context)
+                        interpolate(method, n, 0.5, y, work + 8 * n * DENSE, out)
+                        if status != OK or not fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
+                            staged = True  # noise of stages off the manifold would spoil the interpolant
+                            continue
+                if error < 1.0:
+                    factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
+                    if closed:
+                        # with regard to the error before: chains with one freedom meet zeros of the estimate more often
+                        error = max(error, 1e-4)
+                        before = control[ACCEPTED_ERROR] if control[ACCEPTED_ERROR] > 0.0 else error
+                        factor = min(10.0, 0.9 * error ** (0.75 * REGARD - 1.0 / order) * before**REGARD)
+                        control[ACCEPTED_ERROR] = error
+                    if rejected:
+                        factor = min(1.0, factor)
+                    break
+                rejected = True
+                count[REJECTED] += 1
+                shrink, least = 0.9 * error ** (-1.0 / order), 0.5 if singular else 0.2
+                h *= shrink if shrink > least else least  # also when the error is not a number
+                if closed and (singular or status == CHAIN_OPEN) and abs(h) < GIVEN_UP * control[USUAL_STEP]:
+                    control[STEP] = h
+                    count[PENDING] = stored
+                    return np.int32(
+                        SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]) if singular else CHAIN_OPEN
+                    )
+            count[STEPS] += 1
+            if closed and singular and passes(method, t, h, monitor) and hooks[STOP] != 0:
+                count[PENDING] = stored
+                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
+            note_usual_step(h, rejected, control)
+            inside = wanted(t_new, n_out, t_out, control, count)
+            if inside or dense_ != 0:
+                status = dense(method, n, t, h, y, work, rhs, context)
+                if status != OK:
+                    count[PENDING] = stored
+                    return status
+                if method == DOP853:
+                    count[EVALUATIONS] += 3
+                while inside:
+                    wish = t_out[count[WRITTEN]]
+                    status = OK
+                    if closed and singular:
+                        status = step_to(
+                            method, n, wish, t, y, t_new, stages, staged, work, control, monitor, rhs, project, context
+                        )  # fmt: skip
+                    else:
+                        interpolate(method, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
+                        retract(out, e5, euler, n_euler)
+                        if closed and not fits(n, m, wish, work, rtol, atol, project, context):
+                            status = step_to(
+                                method, n, wish, t, y, t_new, stages, True, work, control, monitor, rhs, project, context
+                            )  # fmt: skip
+                    if status != OK:
+                        count[PENDING] = stored
+                        return status
+                    copy(y_out_, count[WRITTEN], n, out)
+                    count[WRITTEN] += 1
+                    inside = wanted(t_new, n_out, t_out, control, count)
+            if dense_ != 0:
+                write_interpolant(dense_, stored, n, y, work)
+            retract(new, last, euler, n_euler)
+            for i in range(n):
+                y[i] = new[i]
+                K[i] = last[i]
+            t = t_new
+            control[TIME] = control[STAGE_TIME] = t
+            control[STEP] = h * factor
+            if hooks[REMEMBER] != 0:
+                status = remember(hooks, t, y_, work, rhs, context)
+                if status != OK:
+                    count[PENDING] = stored
+                    return status
+            stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
+            if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
+                count[PENDING] = stored
+                return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
+        count[PENDING] = stored
+        return np.int32(OK)
+
+    return integrate
+
+
+integrate = make_integrate(False)
+loop_integrate = make_integrate(True)

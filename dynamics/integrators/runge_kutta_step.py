@@ -1,0 +1,186 @@
+# mypy: ignore-errors
+"""One step of an explicit Runge-Kutta method: stages, error estimates, interpolant (DOP853, Dormand-Prince 5, RK4)."""
+
+from math import sqrt
+
+import numpy as np
+
+from treemech.kinematics.kernel.language import call_rhs, floats, kernel
+from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, OK, POINT_LOST, REACTION_LOST
+
+from ..equations.loop_plan import LAST_PIVOT, STAGE_PIVOTS
+from . import tableau
+from .layout import DENSE, E3, E5, NEW, OUT, REMEMBER, REMEMBERING, STAGE_TIME
+
+DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)
+
+# All coefficients in one flat array, so that every kernel below exists once: where each row starts
+_TABLES = (
+    *tableau.DOP853_A, *tableau.DP5_A, tableau.DOP853_E5, tableau.DOP853_E3, *tableau.DOP853_D,
+    tableau.DP5_E, *zip(*tableau.DP5_P, strict=True), tableau.DOP853_C, tableau.DP5_C,
+    *tableau.RK4_A, tableau.RK4_C, tableau.SAMPLES_C, tableau.MANY_SAMPLES_C,
+)  # fmt: skip
+COEFFICIENTS = np.array([x for row in _TABLES for x in row])
+_START = np.cumsum([0] + [len(row) for row in _TABLES])
+_A8, _A5 = 0, 16  # first rows
+E5C, E3C, _D8, _EC, _P5 = 23, 24, 25, 29, 30
+_A4 = 36
+C8, C5, C4, CS, CM = (int(_START[k]) for k in (34, 35, 41, 42, 43))
+
+
+@kernel
+def weigh(out, n, K, row):
+    """out = sum_j coefficients[row, j] K[j]"""
+    start, count = _START[row], _START[row + 1] - _START[row]
+    for i in range(n):
+        out[i] = 0.0
+    for j in range(count):
+        a = COEFFICIENTS[start + j]
+        if a != 0.0:
+            k = floats(K + 8 * n * j, n)
+            for i in range(n):
+                out[i] += a * k[i]
+
+
+@kernel
+def combine(out, n, y, h, K, row):
+    """out = y + h sum_j coefficients[row, j] K[j]"""
+    weigh(out, n, K, row)
+    for i in range(n):
+        out[i] = y[i] + h * out[i]
+
+
+@kernel
+def copy(address, row, n, y):
+    """Write y to row `row` of the array at an address."""
+    to = floats(address + 8 * n * row, n)
+    for i in range(n):
+        to[i] = y[i]
+
+
+@kernel
+def square_norm(e, a, b, n, rtol, atol):
+    s = 0.0
+    for i in range(n):
+        x = e[i] / (atol[i] + max(abs(a[i]), abs(b[i])) * rtol)
+        s += x * x
+    return s
+
+
+@kernel
+def retract(y, rates, euler, n_euler):
+    """Euler parameters of length 1; the rates are linear in them and follow."""
+    for j in range(n_euler):
+        a = euler[j]
+        s = 0.0
+        for k in range(a, a + 4):
+            s += y[k] * y[k]
+        s = 1.0 / sqrt(s)
+        for k in range(a, a + 4):
+            y[k] *= s
+            rates[k] *= s
+
+
+@kernel
+def lost(status):
+    """Whether an element found no answer at a trial state: a shorter step may help."""
+    return status % 16 in (EFFORT_NOT_FINITE, POINT_LOST, REACTION_LOST)
+
+
+@kernel
+def remember(hooks, t, y, rates, rhs, context):
+    """What elements write down into the accepted state y, and its rates after that; a status."""
+    status = call_rhs(hooks[REMEMBER], t, y, y, hooks[REMEMBERING])
+    return call_rhs(rhs, t, y, rates, context) if status == OK else status
+
+
+@kernel
+def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
+    """The stages of a step from y, whose rate is the first of them, and the new state; a status."""
+    stages, table, nodes = (
+        (12, _A8, C8) if method == DOP853 else (6, _A5, C5) if method == DP5 else (4, _A4, C4)
+    )
+    new = floats(work + 8 * n * NEW, n)
+    for s in range(1, stages + 1):
+        combine(new, n, y, h, work, table + s)
+        control[STAGE_TIME] = t + COEFFICIENTS[nodes + s] * h
+        status = call_rhs(rhs, control[STAGE_TIME], work + 8 * NEW * n, work + 8 * s * n, context)
+        if status != OK:
+            return status
+        if monitor.shape[0] > 0:
+            monitor[STAGE_PIVOTS + s] = monitor[LAST_PIVOT]
+    return np.int32(OK)
+
+
+@kernel
+def dense(method, n, t, h, y, work, rhs, context):
+    """Coefficients of the interpolant: order 7 with three more evaluations (DOP853), order 4 (DP5), order 3 (RK4)."""
+    if method == DP5:
+        for r in range(4):
+            f = floats(work + 8 * n * (DENSE + r), n)
+            weigh(f, n, work, _P5 + r)
+            for i in range(n):
+                f[i] *= h
+        return np.int32(OK)
+    scratch = floats(work + 8 * n * OUT, n)
+    for s in range(13, 16 if method == DOP853 else 13):
+        combine(scratch, n, y, h, work, _A8 + s)
+        time = t + COEFFICIENTS[C8 + s] * h
+        status = call_rhs(rhs, time, work + 8 * n * OUT, work + 8 * n * s, context)
+        if status != OK:
+            return status
+    stages = 12 if method == DOP853 else 4
+    first, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * NEW, n)
+    f0, f1 = floats(work + 8 * n * DENSE, n), floats(work + 8 * n * (DENSE + 1), n)
+    f2 = floats(work + 8 * n * (DENSE + 2), n)
+    for i in range(n):
+        d = new[i] - y[i]
+        f0[i] = d
+        f1[i] = h * first[i] - d
+        f2[i] = 2.0 * d - h * (last[i] + first[i])
+    for r in range(4 if method == DOP853 else 0):
+        f = floats(work + 8 * n * (DENSE + 3 + r), n)
+        weigh(f, n, work, _D8 + r)
+        for i in range(n):
+            f[i] *= h
+    return np.int32(OK)
+
+
+@kernel
+def interpolate(method, n, x, y, F, out):
+    """State at the fraction x of the step, from the coefficients at the address F."""
+    for i in range(n):
+        out[i] = 0.0
+    for r in range(3 if method == DP5 else 6, -1, -1):
+        f = floats(F + 8 * n * r, n)
+        factor = 1.0 - x if method != DP5 and r % 2 == 1 else x
+        for i in range(n):
+            out[i] = (out[i] + f[i]) * factor
+    for i in range(n):
+        out[i] += y[i]
+
+
+@kernel
+def errors(method, n, work):
+    """The error estimates of a step, divided by its size; RK4 has none."""
+    if method == RK4:
+        return
+    row = (_EC if method == DP5 else E5C) + 0 * n  # not a literal: one instance of _weigh
+    weigh(floats(work + 8 * n * E5, n), n, work, row)
+    if method == DOP853:
+        weigh(floats(work + 8 * n * E3, n), n, work, row + E3C - E5C)
+
+
+@kernel
+def norm(method, n, m, h, y, work, rtol, atol):
+    """Error of the first m components relative to the tolerance."""
+    if method == RK4:
+        return 0.0
+    new, e5 = floats(work + 8 * n * NEW, n), floats(work + 8 * n * E5, n)
+    n5 = square_norm(e5, y, new, m, rtol, atol)
+    if method == DP5:
+        return abs(h) * sqrt(n5 / m)
+    n3 = square_norm(floats(work + 8 * n * E3, n), y, new, m, rtol, atol)
+    if n5 == 0.0 and n3 == 0.0:
+        return 0.0
+    return abs(h) * n5 / sqrt((n5 + 0.01 * n3) * m)

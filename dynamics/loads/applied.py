@@ -1,0 +1,44 @@
+# mypy: ignore-errors
+"""All applied loads of a state: energetic elements, external loads, composite connections."""
+
+from treemech.kinematics.kernel.language import call_part, kernel
+from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.plan.arrays import APPLIED_N, COMPOSITE, FIRST_PART, REACTION
+from treemech.kinematics.plan.views import (
+    body_work,
+    composite_table,
+    effort_table,
+    own_effort,
+    own_u,
+    speed_work,
+)
+from treemech.kinematics.tree.sweep import origin_velocities
+
+from .efforts import call, gather, scatter
+
+
+@kernel
+def apply_efforts(plan, t):
+    """All elements but those that wait for a reaction, after `velocities`; a status."""
+    W, S, effort, table = body_work(plan), speed_work(plan), own_effort(plan), effort_table(plan)
+    composites, last = composite_table(plan), table.shape[0]
+    origin_velocities(plan, W, S, own_u(plan))
+    for i in range(W.shape[0]):
+        for k in range(6):
+            W[i, APPLIED_N + k] = 0.0
+    for k in range(effort.shape[0]):
+        effort[k] = 0.0
+    if composites.shape[0] > 0:
+        last = composites[0, FIRST_PART]
+    for e in range(last):
+        gather(plan, e)
+        if table[e, REACTION] < 0:
+            status = call(plan, e, t)
+            if status != OK:
+                return status
+            scatter(plan, e)
+    for c in range(composites.shape[0]):
+        status = call_part(plan[COMPOSITE], c, t, plan)
+        if status != OK:
+            return status
+    return OK

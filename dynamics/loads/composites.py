@@ -1,0 +1,305 @@
+# mypy: ignore-errors
+"""Composite connections (7.3): internal points, massless, in equilibrium.
+
+The unknowns of a point are its position (and turn); of a viscous one, whose position is a state, its velocity. The loads
+on all points vanish: Newton's method with differences, down to rounding.
+"""
+
+from math import nan, sqrt
+
+from treemech.kinematics.kernel.language import accumulate, kernel, load3, load9, store
+from treemech.kinematics.kernel.status import OK, POINT_LOST
+from treemech.kinematics.kernel.vector import add, cross, dot, euler_rotation, multiply, rotate, scale, sub
+from treemech.kinematics.plan.arrays import (
+    FIRST_END,
+    FIRST_PART,
+    FIRST_POINT,
+    LINE_A,
+    LINE_B,
+    LOAD_ROOM,
+    N_ENDS,
+    N_PARTS,
+    N_POINTS,
+    N_UNKNOWNS,
+    OMEGA,
+    POINT_COORDINATES,
+    POINT_F,
+    POINT_N,
+    POINT_P,
+    POINT_R,
+    POINT_RATE,
+    POINT_ROOM,
+    POINT_S,
+    POINT_STATE,
+    POINT_V,
+    VELOCITY,
+    P,
+    R,
+)
+from treemech.kinematics.plan.views import (
+    body_work,
+    composite_table,
+    effort_table,
+    end_points,
+    end_table,
+    own_z,
+    own_zd,
+    point_table,
+    point_work,
+    room_work,
+)
+
+from .efforts import call, gather, scatter
+
+_ITERATIONS, _STEP = 60, 1e-7
+
+
+@kernel
+def load_points(plan, c, t):
+    """Loads of the parts of composite c on its points; a status."""
+    composites, inner, m, table, ends = (
+        composite_table(plan),
+        point_work(plan),
+        room_work(plan),
+        effort_table(plan),
+        end_table(plan),
+    )
+    first = composites[c, FIRST_POINT]
+    for p in range(first, first + composites[c, N_POINTS]):
+        for k in range(6):
+            inner[p, POINT_F + k] = 0.0
+    for e in range(composites[c, FIRST_PART], composites[c, FIRST_PART] + composites[c, N_PARTS]):
+        gather(plan, e)
+        status = call(plan, e, t)
+        if status != OK:
+            return status
+        n, at = table[e, N_ENDS], table[e, LOAD_ROOM]
+        for k in range(n):
+            i = ends[table[e, FIRST_END] + k, 0]
+            if i < 0:
+                f, g = at + 3 * k, at + 3 * n + 3 * k
+                accumulate(inner, -1 - i, POINT_F, (m[f], m[f + 1], m[f + 2]))
+                accumulate(inner, -1 - i, POINT_N, (m[g], m[g + 1], m[g + 2]))
+    return OK
+
+
+@kernel
+def _end(plan, j):
+    """Position and velocity of an end on a body."""
+    W, ends, places = body_work(plan), end_table(plan), end_points(plan)
+    i = ends[j, 0]
+    arm = rotate(load9(W, i, R), load3(places, j, 9))
+    return add(load3(W, i, P), arm), add(load3(W, i, VELOCITY), cross(load3(W, i, OMEGA), arm))
+
+
+@kernel
+def _line(plan, c):
+    """Origin, direction, length of the line between the first two ends of composite c, and the velocity of its origin."""
+    composites = composite_table(plan)
+    origin, velocity = _end(plan, composites[c, LINE_A])
+    end, _ = _end(plan, composites[c, LINE_B])
+    d = sub(end, origin)
+    size = sqrt(dot(d, d))
+    return origin, scale(1.0 / size if size > 0.0 else 0.0, d), size, velocity
+
+
+@kernel
+def move_point(plan, c, p, k, step):
+    """Change unknown k of point p."""
+    inner, table = point_work(plan), point_table(plan)
+    viscous = table[p, POINT_STATE] >= 0
+    if table[p, POINT_COORDINATES] == 1:
+        origin, direction, size, velocity = _line(plan, c)
+        if viscous:
+            inner[p, POINT_RATE] += step
+            accumulate(inner, p, POINT_V, scale(step, direction))
+        else:
+            inner[p, POINT_S] += step
+            accumulate(inner, p, POINT_P, scale(step, direction))
+    elif viscous:
+        inner[p, POINT_V + k] += step
+    elif k < 3:
+        inner[p, POINT_P + k] += step
+    else:
+        half = 0.5 * step
+        turn = euler_rotation(1.0, half if k == 3 else 0.0, half if k == 4 else 0.0, half if k == 5 else 0.0)
+        Rp = multiply(turn, load9(inner, p, POINT_R))
+        for j in range(9):
+            inner[p, POINT_R + j] = Rp[j]
+
+
+@kernel
+def place_points(plan, c):
+    """Points that are states from z; others where they were, before their first use in the middle of the ends."""
+    composites, inner, points, z = composite_table(plan), point_work(plan), point_table(plan), own_z(plan)
+    origin, direction, size, velocity = _line(plan, c)
+    first = composites[c, FIRST_POINT]
+    for p in range(first, first + composites[c, N_POINTS]):
+        at = points[p, POINT_STATE]
+        if points[p, POINT_COORDINATES] == 1:
+            if at >= 0:
+                inner[p, POINT_S] = z[at]
+            elif inner[p, POINT_S] != inner[p, POINT_S]:
+                inner[p, POINT_S] = 0.5 * size
+            if inner[p, POINT_RATE] != inner[p, POINT_RATE]:
+                inner[p, POINT_RATE] = 0.0
+            store(inner, p, POINT_P, add(origin, scale(inner[p, POINT_S], direction)))
+            store(inner, p, POINT_V, add(velocity, scale(inner[p, POINT_RATE], direction)))
+        elif at >= 0:
+            store(inner, p, POINT_P, (z[at], z[at + 1], z[at + 2]))
+            if inner[p, POINT_V] != inner[p, POINT_V]:
+                store(inner, p, POINT_V, velocity)
+        elif inner[p, POINT_P] != inner[p, POINT_P]:
+            store(inner, p, POINT_P, add(origin, scale(0.5 * size, direction)))
+            store(inner, p, POINT_V, (0.0, 0.0, 0.0))
+
+
+@kernel
+def point_residual(plan, c, out, at):
+    """Loads on the points as one column in `out`; the sum of squares."""
+    composites, inner, points = composite_table(plan), point_work(plan), point_table(plan)
+    origin, direction, size, velocity = _line(plan, c)
+    first, total, row = composites[c, FIRST_POINT], 0.0, at
+    for p in range(first, first + composites[c, N_POINTS]):
+        for k in range(points[p, POINT_COORDINATES]):
+            out[row] = inner[p, POINT_F + k]
+            if points[p, POINT_COORDINATES] == 1:
+                out[row] = dot(load3(inner, p, POINT_F), direction)
+            total += out[row] * out[row]
+            row += 1
+    return total
+
+
+@kernel
+def _lose(plan, c):
+    """Points start anew the next time."""
+    composites, inner = composite_table(plan), point_work(plan)
+    first = composites[c, FIRST_POINT]
+    for p in range(first, first + composites[c, N_POINTS]):
+        inner[p, POINT_P], inner[p, POINT_V] = nan, nan
+        inner[p, POINT_S], inner[p, POINT_RATE] = nan, nan
+        for k in range(9):
+            inner[p, POINT_R + k] = 1.0 if k % 4 == 0 else 0.0
+
+
+@kernel
+def eliminate(m, at, n):
+    """Column n of the n x (n + 1) matrix in m becomes the solution; row exchanges."""
+    w = n + 1
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(m[at + i * w + k]) > abs(m[at + p * w + k]):
+                p = i
+        for j in range(k, w):
+            x = m[at + k * w + j]
+            m[at + k * w + j] = m[at + p * w + j]
+            m[at + p * w + j] = x
+        for i in range(k + 1, n):
+            factor = m[at + i * w + k] / m[at + k * w + k]
+            for j in range(k + 1, w):
+                m[at + i * w + j] -= factor * m[at + k * w + j]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            m[at + k * w + n] -= m[at + k * w + j] * m[at + j * w + n]
+        m[at + k * w + n] /= m[at + k * w + k]
+
+
+@kernel
+def _advance(plan, c, m, at, factor):
+    """All unknowns by a part of the step in the last column."""
+    composites, points = composite_table(plan), point_table(plan)
+    n, row = composites[c, N_UNKNOWNS], 0
+    first = composites[c, FIRST_POINT]
+    for p in range(first, first + composites[c, N_POINTS]):
+        for k in range(points[p, POINT_COORDINATES]):
+            move_point(plan, c, p, k, -factor * m[at + row * (n + 1) + n])
+            row += 1
+
+
+@kernel
+def _slopes(plan, c, t, m, at, base, beside):
+    """The matrix of Newton's method by differences: loads on the points to their unknowns; a status."""
+    composites, points = composite_table(plan), point_table(plan)
+    n, first, column = composites[c, N_UNKNOWNS], composites[c, FIRST_POINT], 0
+    for p in range(first, first + composites[c, N_POINTS]):
+        for k in range(points[p, POINT_COORDINATES]):
+            move_point(plan, c, p, k, _STEP)
+            status = load_points(plan, c, t)
+            point_residual(plan, c, m, beside)
+            move_point(plan, c, p, k, -_STEP)
+            if status != OK:
+                return status
+            for row in range(n):
+                m[at + row * (n + 1) + column] = (m[beside + row] - m[base + row]) / _STEP
+            column += 1
+    for row in range(n):
+        m[at + row * (n + 1) + n] = m[base + row]
+    return OK
+
+
+@kernel
+def _settle(plan, c, t):
+    """Newton's method with halved steps; a status."""
+    composites, m = composite_table(plan), room_work(plan)
+    n, at = composites[c, N_UNKNOWNS], composites[c, POINT_ROOM]
+    base = at + n * (n + 1)  # behind the matrix: the loads where it is made, and beside it
+    place_points(plan, c)
+    status = load_points(plan, c, t)
+    if status != OK:
+        return status
+    norm, last = point_residual(plan, c, m, base), 1e300
+    for _ in range(_ITERATIONS):
+        status = _slopes(plan, c, t, m, at, base, base + n)
+        if status != OK:
+            return status
+        eliminate(m, at, n)
+        size, finite = 0.0, 0.0
+        for row in range(n):
+            size = max(size, abs(m[at + row * (n + 1) + n]))
+            finite += 0.0 * m[at + row * (n + 1) + n]
+        if finite != 0.0:
+            return POINT_LOST + 16 * c
+        factor = 1.0
+        _advance(plan, c, m, at, factor)
+        status = load_points(plan, c, t)
+        fresh = point_residual(plan, c, m, base) if status == OK else 1e300
+        while not fresh <= norm * (1.0 - 1e-4 * factor) and factor > 1e-3 and size > 1e-9:
+            _advance(plan, c, m, at, -0.5 * factor)
+            factor *= 0.5
+            status = load_points(plan, c, t)
+            fresh = point_residual(plan, c, m, base) if status == OK else 1e300
+        if status != OK:
+            return status
+        norm = fresh
+        if factor == 1.0 and (size < 1e-15 or (size < 1e-9 and size >= 0.5 * last) or norm == 0.0):
+            return OK
+        last = size
+    return POINT_LOST + 16 * c
+
+
+@kernel
+def settle_points(plan, c, t):
+    """The points of composite c in equilibrium, then the loads of its parts; a status."""
+    status = _settle(plan, c, t)
+    if status != OK:
+        _lose(plan, c)
+        return status
+    act(plan, c)
+    return OK
+
+
+@kernel
+def act(plan, c):
+    """Loads of the parts of composite c, and the rates of its points that are states, where these are settled."""
+    composites, points, inner, zd = composite_table(plan), point_table(plan), point_work(plan), own_zd(plan)
+    first = composites[c, FIRST_POINT]
+    for p in range(first, first + composites[c, N_POINTS]):
+        at = points[p, POINT_STATE]
+        if at >= 0 and points[p, POINT_COORDINATES] == 1:
+            zd[at] = inner[p, POINT_RATE]
+        elif at >= 0:
+            for k in range(3):
+                zd[at + k] = inner[p, POINT_V + k]
+    for e in range(composites[c, FIRST_PART], composites[c, FIRST_PART] + composites[c, N_PARTS]):
+        scatter(plan, e)

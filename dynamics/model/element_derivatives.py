@@ -1,0 +1,96 @@
+"""What one element does by what it sees, taken from the derivatives of a tree with this element alone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from treemech.kinematics.plan.arrays import (
+    FIRST_END,
+    LOAD_ROOM,
+    N_ACTED,
+    N_EFFORT,
+    N_ENDS,
+    N_INPUTS,
+    N_LOAD,
+    N_SIZES,
+    N_STATES,
+    ROOM,
+    SIZES,
+    Plan,
+)
+
+from ..derivatives.layout import N_OWN
+from .core import Core, Floats, data
+
+if TYPE_CHECKING:
+    from .tree_derivatives import TreeDerivatives
+
+_COUNT, _COMPOSITES = SIZES.index("efforts"), SIZES.index("composites")
+_TABLE = N_SIZES + Plan._fields.index("efforts")
+
+
+class ElementSlopes(NamedTuple):
+    """Of element e; outputs: forces and moments on its ends, loads on its coordinates, rates of its states.
+
+    Directions: of every end displacement, turn, velocity, angular velocity (12), then q, u of its coordinates, its states
+    and its inputs. Columns of speeds in regular order; internal points stand still.
+    """
+
+    base: Floats  # (outputs,) themselves
+    partials: Floats  # (directions, outputs)
+    motion: Floats  # (nu, loads) virtual displacement of every load by the speeds
+    by_q: Floats  # (outputs, nu), less the turn of a load with its body
+    by_u: Floats
+    first_state: int  # its first direction of a state
+    first_input: int
+
+
+@contextmanager
+def _alone(core: Core, e: int) -> Iterator[None]:
+    """The core sees element e and no other."""
+    kept = core.context[[_COUNT, _COMPOSITES, _TABLE]].copy()
+    rows = core.layout.plan.efforts
+    core.context[[_COUNT, _COMPOSITES, _TABLE]] = 1, 0, data(rows) + rows.itemsize * N_EFFORT * e
+    try:
+        yield
+    finally:
+        core.context[[_COUNT, _COMPOSITES, _TABLE]] = kept
+
+
+def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
+    """At the state of the last call; what that call left of elements (J, tau_x, rates, rates_x) is used up."""
+    core = tree.core
+    with _alone(core, e):
+        tree._call(t, 0, tree.q, tree.u)
+    row, nu = core.layout.plan.efforts[e], core.nu
+    n, nc, ns, ni = (int(row[k]) for k in (N_ENDS, N_ACTED, N_STATES, N_INPUTS))
+    loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
+    room = tree.room[tree.first_own + core.rows * 6 * N_OWN :]
+    at = 0
+
+    def take(rows: int, columns: int) -> Floats:
+        nonlocal at
+        found = room[at : at + rows * columns].reshape(rows, columns).copy()
+        at += rows * columns
+        return found
+
+    base, partials = take(1, outputs)[0], take(directions, outputs)
+    take(1, 3 * outputs + directions + 6 * n + 2 * int(row[LOAD_ROOM] - row[ROOM] + row[N_LOAD]))
+    slot = take(1, nu)[0].view(np.int64)
+    take(1, nu + loads)
+    motion, by_q, by_u = take(nu, loads), take(outputs, nu), take(outputs, nu)
+    met = slot >= 0
+    own = slot[met]
+
+    def spread(found: Floats) -> Floats:
+        full = np.zeros(found.shape)
+        full[:, met] = found[:, own]
+        return full
+
+    for k in range(n):  # the core passes over ends on the ground
+        if core.layout.plan.ends[row[FIRST_END] + k, 0] == 0:
+            partials[12 * k : 12 * k + 12] = 0.0
+    first = 12 * n + 2 * nc
+    return ElementSlopes(base, partials, spread(motion.T).T, spread(by_q), spread(by_u), first, first + ns)

@@ -1,0 +1,250 @@
+"""The chords of one model in the compiled core: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.closure import pivoted, worst_row
+from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.plan.arrays import PRESCRIBED_U, REACTION
+from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, POSITION, SKIP, VELOCITY
+from treemech.topology import TreemechError
+
+from ..equations.loop_plan import (
+    GAIN,
+    LARGEST_PIVOT,
+    LAST_PIVOT,
+    MOST_PASSED,
+    N_PASSED,
+    NEAR,
+    PARTITIONED,
+    PASSED,
+    extend_context,
+    make_loop_plan,
+    make_loop_work,
+)
+from ..native import entry_points as native
+
+if TYPE_CHECKING:
+    from .core import Core
+
+Floats = NDArray[np.float64]
+_REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
+_RANK = 1e-6  # singular values below this part of the largest count as zero
+STABILISATIONS = ("default", "projection", "baumgarte", "partitioning", "none")
+_NEAR = 1e-2  # part of the largest pivot below which a singular position is near
+_BAUMGARTE = 20.0  # gain [1/s] unless given
+
+
+class ClosedMotion(NamedTuple):
+    """Solution of the equations of motion with chords (6.3.6) for many states."""
+
+    ud: Floats
+    multipliers: Floats
+    residual: Floats  # (n, 3) the largest of f, P u + P0, P ud + P00
+    cut_q: Floats  # coordinates of cut hinges
+    cut_u: Floats
+    cut_ud: Floats
+    loads: Floats  # (n, nc, 6) of every chord, on the body of end b, at that end
+    tau: Floats  # loads on the speeds beyond what acts: those of the drives
+    elements: Floats  # (n, .) records of all elements
+
+
+class Loops:
+    """Pattern, factors and work of the constraint equations, and the context that leads to them."""
+
+    def __init__(self, core: Core) -> None:
+        rng, layout = np.random.default_rng(2), core.layout.chords
+        scale, size = np.full(len(layout.rows), np.nan), 0.0
+        for _ in range(3):  # a row that is zero at three random positions is zero everywhere
+            q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
+            core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
+            with core.unloaded():  # a random position is none an element has to serve
+                P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
+            scale = np.fmax(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
+            size = max(
+                size, float(np.max(1.0 / np.maximum(np.diag(A), 1e-300), initial=0.0))
+            )  # of a lever of 1 m
+        scale = np.where(
+            np.isfinite(scale), scale, 1.0
+        )  # nothing is known of a row that cannot be found there
+        self.vanishing = scale <= 1e-26 * max(float(scale.max(initial=0.0)), 1e-3 * size)
+        for row in layout.plan.chord:
+            own = self.vanishing[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]]
+            row[SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
+        core.chord_work.partials[:] = 0.0
+        self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
+        self.work = make_loop_work(
+            self.plan, core.nq, int(np.sum(core.layout.plan.efforts[:, REACTION] >= 0))
+        )
+        self.kept = np.flatnonzero(~self.vanishing)
+        self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)
+        self.work.scale[: self.n_kept] = scale[self.kept]
+        self.context = extend_context(core.chord_context, self.plan, self.work)
+        self.rank = self.n_kept
+        self.leader: Loops | None = None
+        core.reset_chords()
+
+    def follow(self, leader: Loops) -> None:
+        """Choose what another core of the same model chooses, at positions that may be open: steps of differences."""
+        self.leader = leader
+
+    @property
+    def selected(self) -> int:
+        """The rank where rows have to be selected, 0 where all are independent."""
+        return self.rank if self.rank < self.n_kept - int(np.sum(self.work.off[self.kept])) else 0
+
+    def choose(self, t: float, q: Floats, u: Floats | None = None) -> int:
+        """Rank of the constraints at a closed position, and as many independent rows; the others are masked.
+
+        A position that is open is refused, and with u rates that open it.
+        """
+        core = self.core
+        if self.leader is not None:
+            self.work.masked[:] = self.leader.work.masked
+            self.rank = self.leader.rank
+            return self.rank
+        masked, off = self.work.masked[: self.n_kept], self.work.off[self.kept]
+        self.work.monitor[:] = 0.0
+        masked[:] = off
+        self.rank = self.n_kept
+        found = self.solve(np.array([t]), q[None], np.zeros((1, core.nu)) if u is None else u[None])
+        self._refuse_open(POSITION, float(found.residual[0, 0]), "open by")
+        if not np.isfinite(found.ud).all():
+            core.refuse_weightless(t, q)
+        if u is not None:
+            self._refuse_open(VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
+        self.rank = self.n_kept - int(np.sum(off))
+        if self.rank and not self.work.monitor[LAST_PIVOT] > _REGULAR:
+            P = core.constraints(t, q, np.zeros(core.nu)).partials
+            weighted = self._weighted(t, q, P) * (1 - off)[:, None]
+            values = np.linalg.svd(weighted, compute_uv=False)
+            self.rank = int(np.sum(values > _RANK * max(float(values.max(initial=0.0)), 1e-300)))
+            masked[:] = 1
+            masked[pivoted(weighted)[: self.rank]] = 0
+        self.work.monitor[LARGEST_PIVOT] = 0.0
+        return self.rank
+
+    def _refuse_open(self, level: int, largest: float, what: str) -> None:
+        if largest > 1e-6:
+            residual = self.core.chord_work.row[:, level] * (1 - self.work.off[: self.n_rows])
+            name, gap = worst_row(self.core.layout.chords.rows, residual)
+            raise TreemechError(
+                f"the chain is {what} {gap:.3g} at {name!r}: make the state with mech.assemble(...)."
+            )
+
+    def _weighted(self, t: float, q: Floats, P: Floats) -> Floats:
+        """P L^-T of A = L L^T, on the free speeds and the rows that do not vanish: what rank means (8.2)."""
+        free = np.ones(self.core.nu, dtype=bool)
+        free[self.core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+        try:
+            L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
+        except np.linalg.LinAlgError:
+            self.core.refuse_weightless(t, q)
+            raise
+        return np.asarray(np.linalg.solve(L, P[self.kept][:, free].T).T)
+
+    def stabilise(self, how: str | tuple[str, float]) -> bool:
+        """Set the way the constraints are kept; whether states are projected."""
+        name, gain = stabilisation(how)
+        monitor = self.work.monitor
+        monitor[NEAR] = _NEAR if name == "default" else 0.0
+        monitor[GAIN] = gain if name == "baumgarte" else 0.0
+        monitor[PARTITIONED] = float(name == "partitioning")
+        self.work.independent[:] = (
+            0  # chosen after the first step; those of another run may not determine the others here
+        )
+        projects = name in ("default", "projection", "partitioning")
+        if len(self.plan.unilateral) and not projects:
+            first = self.core.layout.chords.rows[self.plan.unilateral[0]][0]
+            raise TreemechError(f"{first!r} is unilateral: it cannot switch with stabilisation={name!r}.")
+        return projects
+
+    def solve(
+        self, t: Floats, q: Floats, u: Floats, cut: Floats | None = None, tau: Floats | None = None
+    ) -> ClosedMotion:
+        """Accelerations, multipliers and what follows for the chords, of many states (6.3.6).
+
+        Coordinates of cut hinges that are not given (nan) are found next to those of the state before. Of redundant
+        rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
+        """
+        core, n = self.core, len(t)
+        if not core.nu:
+            first = core.tree.chords[0].name
+            raise TreemechError(
+                f"nothing can move, and {first!r} closes a chain of rigid hinges: their loads are not decided. Leave it out."
+            )
+        self.work.monitor[[GAIN, PARTITIONED]] = 0.0
+        largest, self.work.monitor[LARGEST_PIVOT] = self.work.monitor[LARGEST_PIVOT], 1e300  # refine always
+        nc, work = len(core.layout.chords.plan.chord), core.chord_work
+        times, q, u = np.array(t, dtype=np.float64), np.ascontiguousarray(q), np.ascontiguousarray(u)
+        found = ClosedMotion(
+            np.zeros((n, core.nu)),
+            np.zeros((n, self.n_rows)),
+            np.zeros((n, 3)),
+            np.full((n, len(work.q)), np.nan) if cut is None else np.array(cut, dtype=np.float64),
+            np.zeros((n, len(work.u))),
+            np.zeros((n, len(work.u))),
+            np.zeros((n, nc, 6)),
+            np.zeros((n, core.nu)),
+            np.zeros((n, len(core.work.room))),
+        )
+        load = np.zeros((n, core.nu)) if tau is None else np.ascontiguousarray(tau)
+        with core.guard() as failure:
+            status = native.entry("loop_dynamics")(
+                n, _data(times), _data(q), _data(u), _data(found.cut_q), _data(load), self.selected,
+                _data(found.ud), _data(found.multipliers), _data(found.residual), _data(found.cut_u), _data(found.cut_ud),
+                _data(found.loads), _data(found.tau), _data(found.elements), _data(self.context),
+            )  # fmt: skip
+        self.work.monitor[LARGEST_PIVOT] = largest
+        if status != OK:
+            core.fail(status, float(times[0]), failure)
+        return found
+
+    def release(self, names: Collection[str]) -> None:
+        """Let go of exactly these unilateral chords."""
+        for first, count in self.plan.unilateral.reshape(-1, 2):
+            self.work.off[first : first + count] = self.core.layout.chords.rows[first][0] in names
+
+    def released(self) -> tuple[str, ...]:
+        """The unilateral chords that have let go."""
+        firsts = self.plan.unilateral[::2].tolist()
+        return tuple(self.core.layout.chords.rows[first][0] for first in firsts if self.work.off[first])
+
+    def switch(self, chord: int) -> tuple[str, bool]:
+        """Let go of a unilateral chord, counted among them, or take hold of it: (name, whether it holds now)."""
+        first, count = self.plan.unilateral[2 * chord : 2 * chord + 2]
+        self.work.off[first : first + count] ^= 1
+        return self.core.layout.chords.rows[first][0], not self.work.off[first]
+
+    def row_name(self, kept: int) -> str:
+        """Connection of a row of the matrix."""
+        return self.core.layout.chords.rows[int(self.kept[kept])][0]
+
+    def passed(self) -> list[tuple[float, str]]:
+        """(time, connection) of the singular positions the last integration passed."""
+        count = min(int(self.work.monitor[N_PASSED]), MOST_PASSED)
+        pairs = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
+        return [(float(t), self.row_name(int(row))) for t, row in pairs]
+
+
+def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:
+    """(name, gain) of a way to keep chains closed."""
+    pair = (how, _BAUMGARTE) if isinstance(how, str) else how
+    name, gain = pair if isinstance(pair, tuple) and len(pair) == 2 else (None, _BAUMGARTE)
+    if name not in STABILISATIONS:
+        raise TreemechError(f"stabilisation is {how!r}; wanted one of {', '.join(STABILISATIONS)}.")
+    if not (isinstance(gain, (int, float, np.number)) and np.isfinite(gain) and gain > 0.0):
+        raise TreemechError(
+            f"the gain of Baumgarte's stabilisation is {gain}; wanted a positive number [1/s]."
+        )
+    return name, gain
+
+
+def _data(array: NDArray[np.float64] | NDArray[np.int64]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -1,0 +1,183 @@
+"""Elements that wait for the load of a chord (`reaction_of=`), where the motion is given: inverse dynamics, equilibrium, slopes.
+
+While the loads they see are held, they are elements like all others. What they see then has to be what the multipliers say.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.plan.arrays import (
+    ACTED_U,
+    FIRST_ACTED,
+    FIRST_END,
+    LOAD_ROOM,
+    N_ACTED,
+    N_ENDS,
+    N_INPUTS,
+    N_LOAD,
+    N_MEMORY,
+    N_STATES,
+    OWNER,
+    PARTIAL_V,
+    PARTIAL_W,
+    PUBLIC,
+    REACTION,
+    ROOM,
+    P,
+    R,
+)
+from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.topology import ConvergenceError
+
+from .composite_derivatives import speeds_before
+from .core import Core, Floats
+
+_STEPS = 50
+_WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+_FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
+
+
+class Settled(NamedTuple):
+    """Loads that go with what the elements see."""
+
+    required: Floats  # A ud - Q (nu,)
+    multipliers: Floats
+
+
+def _derivative(f: Callable[[float], Floats]) -> Floats:
+    """f'(0) by central differences of eighth order; the step is cut to a half until two derivatives agree."""
+    size = float(np.max(np.abs(f(0.0)), initial=0.0))
+    best, least, before = np.zeros(0), np.inf, None
+    for level in range(_LEVELS):
+        h = _FIRST_STEP * 0.5**level
+        terms = [w * (f((k + 1) * h) - f(-(k + 1) * h)) for k, w in enumerate(_WEIGHTS)]
+        now = np.asarray(sum(terms[1:], terms[0]) / h)
+        if before is not None:
+            gap = float(np.max(np.abs(now - before), initial=0.0))
+            if gap < least:
+                best, least = now, gap
+            if gap <= _ENOUGH * max(size, float(np.max(np.abs(now), initial=0.0))):
+                break
+        before = now
+    return best
+
+
+class Waiting:
+    """The elements of one model that wait for a reaction: none in most models."""
+
+    def __init__(self, core: Core) -> None:
+        self.core, plan = core, core.layout.plan
+        applied, names = core.layout.efforts.applied, core.layout.chords.names
+        self.numbers = [k for k, a in enumerate(applied) if a.reaction_of is not None]
+        self.chords = [names.index(str(applied[k].reaction_of)) for k in self.numbers]
+        self.names = [applied[k].name for k in self.numbers]
+        rows = plan.efforts[self.numbers]
+        before = (
+            18 * rows[:, N_ENDS] + 2 * rows[:, N_ACTED] + rows[:, [N_STATES, N_INPUTS, N_MEMORY]].sum(axis=1)
+        )
+        self.places = (rows[:, ROOM] + before)[:, None] + np.arange(6)  # of the loads they see, in the room
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The elements see what they saw last, and act with all others."""
+        rows = self.core.layout.plan.efforts
+        rows[self.numbers, REACTION] = -1
+        try:
+            yield
+        finally:
+            rows[self.numbers, REACTION] = self.chords
+
+    def wrenches(self) -> Floats:
+        """(rows, 6 k): loads the elements see by the multipliers; at the rows computed last."""
+        work, chords = self.core.chord_work, self.core.layout.chords.plan.chord
+        found = np.zeros((len(work.row), 6 * len(self.numbers)))
+        for k, c in enumerate(self.chords):
+            rows = slice(chords[c, FIRST_ROW], chords[c, FIRST_ROW] + chords[c, N_ROWS])
+            found[rows, 6 * k : 6 * k + 6] = work.row[rows, ROW_F : ROW_F + 6]
+        return found
+
+    def slopes(self) -> Floats:
+        """(nu, 6 k): loads on the speeds by the loads seen, public order; at the state and elements computed last."""
+        core, plan, W, S = self.core, self.core.layout.plan, self.core.work.body, self.core.work.speed
+        found = np.zeros((core.nu, 6 * len(self.numbers)))
+        public = plan.dof[:, PUBLIC]
+        for k, e in enumerate(self.numbers):
+            row, own = plan.efforts[e], found[:, 6 * k : 6 * k + 6]
+            n, nc = int(row[N_ENDS]), int(row[N_ACTED])
+            first = row[LOAD_ROOM] + row[N_LOAD]
+            loads = core.work.room[first : first + 6 * (6 * n + nc)].reshape(-1, 6)
+            for j in range(n):
+                i = int(plan.ends[row[FIRST_END] + j, 0])
+                arm = W[i, R : R + 9].reshape(3, 3) @ plan.end_points[row[FIRST_END] + j, 9:12]
+                force, moment = loads[3 * j : 3 * j + 3], loads[3 * (n + j) : 3 * (n + j) + 3]
+                for d in speeds_before(core, i):
+                    v, w = S[d, PARTIAL_V : PARTIAL_V + 3], S[d, PARTIAL_W : PARTIAL_W + 3]
+                    about = W[i, P : P + 3] + arm - W[plan.dof[d, OWNER], P : P + 3]
+                    own[public[d]] += (v + np.cross(w, about)) @ force + w @ moment
+            for j in range(nc):
+                own[plan.acted[row[FIRST_ACTED] + j, ACTED_U]] += loads[6 * n + j]
+        return found
+
+    def rate_slopes(self, t: float, q: Floats, u: Floats) -> Floats:
+        """(nx, 6 k): rates of element states by the loads seen."""
+        core = self.core
+        found, z = np.zeros((core.nx, self.places.size)), core.work.z.copy()
+        if not np.any(core.layout.plan.efforts[self.numbers, N_STATES]):
+            return found
+        with self.held():
+            for k, place in enumerate(self.places.ravel()):
+                there = core.work.room[place]
+
+                def rates(h: float, place: int = place, there: float = there) -> Floats:
+                    core.work.room[place] = there + h * max(1.0, abs(there))
+                    return core.state_rates(t, q, u, z)[: core.nx]
+
+                found[:, k] = _derivative(rates) / max(1.0, abs(there))
+                core.work.room[place] = there
+            core.state_rates(t, q, u, z)
+        return found
+
+    def follow(self, by: Floats, chord_loads_q: Floats, P: Floats, balanced: NDArray[np.bool_]) -> Floats:
+        """(6 k, .): derivatives of the loads seen where those of A ud - Q are `by`, the first by q, and balanced speeds
+        are carried by the multipliers alone."""
+        seen = np.zeros((self.places.size, by.shape[1]))
+        seen[:, : self.core.nu] = chord_loads_q[self.chords].reshape(-1, self.core.nu)
+        answer = self.wrenches().T @ np.linalg.pinv(P[:, balanced].T, rcond=1e-10)
+        matrix = np.eye(len(seen)) + answer @ self.slopes()[balanced]
+        return np.asarray(np.linalg.solve(matrix, seen + answer @ by[balanced]))
+
+    def settle(self, evaluate: Callable[[], Floats], respond: Callable[[Floats], Floats]) -> Settled:
+        """`evaluate()` is A ud - Q with what the elements see now, `respond` gives the multipliers for it, linearly.
+
+        Newton's method on the loads the elements see, with their own slopes.
+        """
+        room, last, zero = self.core.work.room, np.inf, np.zeros(self.core.nu)
+        for _ in range(_STEPS):
+            with self.held():
+                required = evaluate()
+            multipliers, wrenches = respond(required), self.wrenches()
+            seen = multipliers @ wrenches
+            gap = seen - room[self.places].ravel()
+            size, scale = float(np.max(np.abs(gap))), max(1.0, float(np.max(np.abs(seen))))
+            if size <= 1e-14 * scale or (size <= 1e-10 * scale and size >= 0.25 * last):
+                return Settled(required, multipliers)
+            base = respond(zero)
+            answers = np.array([respond(-column) - base for column in self.slopes().T])
+            try:
+                step = np.linalg.solve(np.eye(len(gap)) - (answers @ wrenches).T, gap)
+            except np.linalg.LinAlgError:
+                break
+            room[self.places] += step.reshape(self.places.shape)
+            last = size
+        room[self.places] = 0.0
+        first = self.core.layout.efforts.applied[self.numbers[0]]
+        raise ConvergenceError(
+            f"element {first.name!r} and the load of {first.reaction_of!r} it depends on have no common solution for this motion."
+        )

@@ -1,0 +1,65 @@
+"""Derivatives of the constraint rows of closed chains: room at fixed addresses, arrays out in the public order."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from treemech.kinematics.kernel.status import OK
+
+from ..derivatives.layout import rows_room_size
+from ..native import entry_points as native
+from .core import Core, Floats, data
+
+if TYPE_CHECKING:
+    from .tree_derivatives import TreeDerivatives
+
+
+class RowDerivatives(NamedTuple):
+    """Of the rows at given ud and multipliers, columns in the public order."""
+
+    partials: Floats  # P (m, nu) itself
+    loads_q: Floats  # d(P^T lambda)/dq (nu, nu)
+    velocity_q: Floats  # d(P u + P0)/dq (m, nu)
+    bias_q: Floats  # d(P ud + P00)/dq (m, nu)
+    bias_u: Floats  # d(P ud + P00)/du (m, nu)
+    chord_loads_q: Floats  # (nc, 6, nu) of the load of every chord on end b, world, multipliers given
+
+
+class RowRoom:
+    """Room at fixed addresses; `chord_loads`: whether those are asked for."""
+
+    def __init__(self, core: Core, chord_loads: bool) -> None:
+        chords, n, m = core.layout.chords, core.nu, len(core.layout.chords.rows)
+        self.multipliers, self.loads_q = np.zeros(m), np.zeros((n, n))
+        self.velocity_q, self.bias_q, self.bias_u = (np.zeros((m, n)) for _ in range(3))
+        self.chord_loads_q = np.zeros((len(chords.plan.chord) if chord_loads else 0, 6, n))
+        self.room = np.zeros(rows_room_size(chords.plan.chord))
+        arrays = (self.multipliers, self.loads_q, self.velocity_q, self.bias_q, self.bias_u)
+        self.table = np.array(
+            [*map(data, arrays), data(self.chord_loads_q) if chord_loads else 0, data(self.room)],
+            dtype=np.int64,
+        )
+
+
+def row_derivatives(
+    core: Core, tree: "TreeDerivatives", t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
+) -> RowDerivatives:
+    """Derivatives at a state whose cut hinges stand in the work arrays; after tree.inverse_dynamics of that state."""
+    room, loops = tree.rows, core.loops
+    if room is None or loops is None:
+        raise AssertionError("no chords")
+    here = core.constraints(t, q, u, ud)
+    room.multipliers[:] = multipliers
+    with core.guard() as failure:
+        status = native.entry("row_derivatives")(t, tree.address, data(loops.context))
+    if status != OK:
+        core.fail(status, t, failure)
+    order = np.arange(core.nu) if tree.order is None else tree.order
+    return RowDerivatives(
+        here.partials,
+        room.loads_q[np.ix_(order, order)],
+        room.velocity_q[:, order],
+        room.bias_q[:, order],
+        room.bias_u[:, order],
+        room.chord_loads_q[:, :, order],
+    )

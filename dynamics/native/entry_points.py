@@ -1,0 +1,106 @@
+"""The entry points of the core by name: addresses from the built library, the jit, or plain Python."""
+
+import ctypes
+import gc
+import os
+import time
+from functools import cache
+from typing import Any
+
+from treemech.elements.compilation.callback import in_python
+from treemech.elements.native import library
+from treemech.elements.native.cache import log, numba_cache
+
+_N, _F = ctypes.c_int64, ctypes.c_double
+# C prototypes; the same as dynamics.entries.table.ENTRIES, which cannot be asked without importing numba
+PROTOTYPES: dict[str, list[Any]] = {
+    "rhs": [_F, _N, _N, _N],
+    "table_hinge": [_N, _F, _N],
+    "applied_loads": [_N, _F, _N],
+    "composite": [_N, _F, _N],
+    "reactions": [_N, _F, _N],
+    "chord_element": [_N, _F, _N],
+    "states": [_N] * 6,
+    "forward_dynamics": [_N] * 7,
+    "inverse_dynamics": [_N] * 7,
+    "constraints": [_F, *[_N] * 5],
+    "loop_rhs": [_F, _N, _N, _N],
+    "loop_residual": [_F, *[_N] * 3],
+    "loop_project": [_F, *[_N] * 3],
+    "loop_switch": [_F, *[_N] * 3],
+    "loop_tangent": [_F, *[_N] * 3],
+    "loop_dynamics": [_N] * 16,
+    "elements": [_N] * 6,
+    "remember": [_F, *[_N] * 3],
+    "mass_matrix": [_N] * 6,
+    "positions": [_N] * 5,
+    "trace": [_N] * 8,
+    "integrate": [_N] * 20,
+    "loop_integrate": [_N] * 20,
+    "adams_integrate": [_N] * 20,
+    "radau_integrate": [_N] * 20,
+    "alpha_integrate": [_N] * 20,
+    "derivatives": [_F, _N, _N],
+    "row_derivatives": [_F, _N, _N],
+    "jacobian": [_F, *[_N] * 3],
+    "loop_jacobian": [_F, *[_N] * 3],
+    "residual_jacobian": [_F, *[_N] * 3],
+    "chord_slopes": [_F, *[_N] * 3],
+    "varied_hinge": [_N, _F, _N],
+    "varied_loads": [_N, _F, _N],
+    "varied_composite": [_N, _F, _N],
+    "varied_chord": [_N, _F, _N],
+    "varied_equations": [_F, *[_N] * 5],
+}
+FIRST_SIMULATION = ("rhs", "integrate")
+
+
+def way() -> str:
+    """ "library", "jit" or "python": how the core runs in this process."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "python"
+    return "library" if library.open_library() is not None else "jit"
+
+
+@cache
+def address(name: str) -> int:
+    """Address of an entry point; compiles it if nothing else is left."""
+    return _make(name)[0]
+
+
+@cache
+def entry(name: str) -> Any:
+    """An entry point to call from Python, with plain numbers and addresses."""
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(address(name))
+
+
+@cache
+def _make(name: str) -> tuple[int, object]:
+    built = library.symbol(name) if way() == "library" else None
+    if built is not None:
+        return built, None
+    with numba_cache():
+        started = time.process_time()
+        from numba import cfunc
+
+        from ..entries.table import ENTRIES
+
+        function: Any
+        function, signature = ENTRIES[name]
+        if way() == "python":
+            pointer = ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(in_python(function))
+            return ctypes.cast(pointer, ctypes.c_void_p).value or 0, pointer
+        collecting = gc.isenabled()
+        gc.disable()  # the compiler makes millions of objects and no cycles worth looking for
+        try:
+            compiled = cfunc(signature, cache=True, error_model="numpy")(function)
+        finally:
+            if collecting:
+                gc.enable()
+        if not compiled.cache_hits:
+            log.warning(
+                "compiled the core's %s in %.1f s of CPU time (kept for the next process)",
+                name,
+                time.process_time() - started,
+            )
+        return compiled.address, compiled

@@ -1,0 +1,66 @@
+"""The memory of a run of generalized-alpha besides that of all methods."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.plan import arrays as p
+from treemech.topology import TreemechError
+
+from ..integrators.alpha import layout as m
+from ..model.core import Core, data
+from ..native import entry_points as native
+from .jacobian_groups import residual_groups
+
+RADIUS = 0.8  # spectral radius at infinity unless given
+
+
+class AlphaRoom:
+    """Room, and the table that leads to it."""
+
+    def __init__(self, core: Core, n: int) -> None:
+        loops, body = core.loops, core.layout.plan.body
+        waiting = np.any(core.layout.plan.efforts[:, p.REACTION] >= 0)
+        moves = np.full(core.nu, m.EULER, dtype=np.int64)
+        turns: list[tuple[int, int, int]] = []
+        for row in body[1:]:
+            q, u, euler = row[p.Q], row[p.U], row[p.EULER]
+            for k in range(row[p.NU]):
+                if euler < 0 or k < euler:
+                    moves[u + k] = q + k
+                elif k >= euler + 3:
+                    moves[u + k] = q + k + 1
+            if euler >= 0:
+                turns.append((q + euler, u + euler, row[p.REVERSED] != 0))
+        moves[core.layout.plan.prescribed[:, p.PRESCRIBED_U]] = m.PRESCRIBED
+        count = 0 if loops is None else loops.n_kept
+        kept = np.zeros(0, dtype=bool) if loops is None else core.layout.chords.nonholonomic[loops.kept]
+        self.numbers = np.zeros(m.room_size(n, core.nu, core.nx, count))
+        self._arrays: tuple[NDArray[np.int64], ...] = (
+            moves,
+            np.array([*turns, (0, 0, 0)], dtype=np.int64),
+            np.array([*kept, 0], dtype=np.int64),
+            np.zeros(0, dtype=np.int64) if core.has_jacobian else residual_groups(core),
+        )
+        at_moves, at_turns, at_rows, at_groups = (data(x) for x in self._arrays)
+        self.table = np.array(
+            [
+                data(self.numbers), core.nq, core.nu, core.nx, count,
+                0 if loops is None else native.address("loop_residual"), at_moves, len(turns), at_turns, at_rows,
+                at_groups, waiting,
+            ],
+            dtype=np.int64,
+        )  # fmt: skip
+
+
+def radius(method: object) -> tuple[str, float]:
+    """(name, spectral radius at infinity) of a method given as a name or a pair."""
+    name, rho = (
+        (method, RADIUS) if not isinstance(method, tuple) else method if len(method) == 2 else (method, 0.0)
+    )
+    if isinstance(method, tuple) and (
+        name not in ("alpha3", "alpha2") or not isinstance(rho, (int, float)) or not 0.0 <= rho <= 1.0
+    ):
+        raise TreemechError(
+            f"method is {method!r}; wanted a name, or ('alpha3', rho) or ('alpha2', rho) with rho between 0 and 1."
+        )
+    return str(name), float(rho)

@@ -1,0 +1,154 @@
+"""What is the matter at the state an integration stopped at: residuals, conditioning, loads that jump, stiffness."""
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from treemech.kinematics.closure import worst_row
+from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.plan.arrays import LOAD_ROOM, N_ACTED, N_ENDS
+from treemech.topology import TreemechError
+
+from ..equations.loop_plan import LARGEST_PIVOT, LAST_PIVOT
+from ..integrators import layout as m
+from ..model.core import Core, Floats, data
+from ..native import entry_points as native
+from .impulse import free_speeds
+from .integrator import Integrator
+
+_LARGEST_MODEL, _MOST_SPEEDS = (
+    200,
+    1000,
+)  # numbers in y, speeds, up to which stiffness, conditioning are looked for
+_UNKNOWN = suppress(TreemechError, np.linalg.LinAlgError)
+_BAD, _SINGULAR = 1e12, 1e-6  # conditioning, and pivots next to the largest, that tell of a singular position
+
+
+class Diagnosis(NamedTuple):
+    """Numbers of the state reached; nan and "" where there is nothing to tell."""
+
+    connection: str = ""  # whose constraint is worst met
+    residual: float = np.nan  # by how much (m, rad)
+    conditioning: float = np.nan  # of the mass matrix, with chords of their rows in its metric
+    weakest: str = ""  # coordinate or connection that takes most part in the weakest direction
+    pivot: float = np.nan  # smallest pivot of a multiplier next to the largest there was
+    load: str = ""  # element whose load changes most within some last steps
+    load_change: float = 0.0  # by which part of it
+    fastest: float = np.nan  # largest eigenvalue of the equations [1/s], where it was looked for
+
+    @property
+    def singular(self) -> bool:
+        return self.conditioning > _BAD or self.pivot < _SINGULAR
+
+
+def diagnose(core: Core, run: Integrator, stiffness: bool) -> Diagnosis:
+    """At the last accepted state; what an element or a matrix refuses to tell there is left out."""
+    y = run.y.copy()
+    found = diagnose_state(core, run.t, y)
+    if not np.all(np.isfinite(y)):
+        return found
+    with core.guard(), _UNKNOWN, np.errstate(all="ignore"):
+        found = _loads(core, run, found, y)
+        if stiffness and run.n <= _LARGEST_MODEL:
+            found = found._replace(fastest=_fastest(core, run, y))
+    return found
+
+
+def diagnose_state(core: Core, t: float, y: Floats) -> Diagnosis:
+    """What constraints and inertia tell of an integrator state."""
+    if np.all(np.isfinite(y)):
+        with core.guard(), _UNKNOWN, np.errstate(all="ignore"):
+            q, u = (x[0] for x in core.states(np.array([t]), y[None]))
+            rest = core.unpack(y)
+            core.work.z[: core.nz] = rest.z
+            core.chord_work.q[:] = rest.cut
+            return _constraints(core, Diagnosis(), t, q, u)
+    return Diagnosis()
+
+
+def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -> Diagnosis:
+    free = free_speeds(core)
+    if core.nu > _MOST_SPEEDS:
+        return found
+    if core.loops is None or not core.loops.n_kept:
+        names = [name for name, own in zip(core.coordinates.u_names, free, strict=True) if own]
+        A = core.mass_matrix(t, q)[np.ix_(free, free)]
+        size = 1.0 / np.sqrt(np.maximum(np.diag(A), usual_inertia(core, t)[free]))
+        values, vectors = np.linalg.eigh(size[:, None] * A * size)
+        weakest = names[int(np.argmax(np.abs(vectors[:, 0])))] if names else ""
+        return found._replace(conditioning=_ratio(values[::-1]), weakest=weakest)
+    loops, rows = core.loops, core.layout.chords.rows
+    with core.unloaded():
+        now = core.constraints(t, q, u)
+    holds = 1 - loops.work.off[: loops.n_rows]
+    name, gap = worst_row(rows, now.residual * holds)
+    chosen = loops.work.masked[: loops.n_kept] == 0
+    U, values, _ = np.linalg.svd(loops._weighted(t, q, now.partials)[chosen], full_matrices=False)
+    weakest = ""
+    if values.size:
+        own = loops.kept[chosen][int(np.argmax(np.abs(U[:, -1])))]
+        weakest = rows[int(own)][0]
+    monitor = loops.work.monitor
+    pivot = monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT] if monitor[LARGEST_PIVOT] > 0.0 else np.nan
+    return found._replace(
+        connection=name,
+        residual=float(gap),
+        conditioning=_ratio(values) ** 2,
+        weakest=weakest,
+        pivot=float(pivot),
+    )
+
+
+def usual_inertia(core: Core, t: float) -> Floats:
+    """(nu,) of every speed the largest at some random positions: next to it a vanishing one shows."""
+    rng, found = np.random.default_rng(2), np.full(core.nu, 1e-300)
+    for _ in range(3):
+        q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
+        found = np.fmax(found, np.diag(core.mass_matrix(t, q)))
+    return found
+
+
+def _ratio(values: Floats) -> float:
+    """Of the first to the last; infinite where that is none."""
+    if not len(values):
+        return 1.0
+    return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+
+
+def _rhs(core: Core, run: Integrator, t: float, y: Floats) -> Floats:
+    entry, dy = native.entry("rhs" if core.loops is None else "loop_rhs"), np.zeros(len(y))
+    if entry(t, data(y), data(dy), run.context) != OK:
+        raise TreemechError("the state has no rates")
+    return dy
+
+
+def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosis:
+    """The element whose load changes by the largest part of it within a thousand of the last, too short steps."""
+    table = core.layout.plan.efforts
+    if not len(table):
+        return found
+    h = 1e3 * float(run.control[m.STEP]) or 1e-12
+    dy = _rhs(core, run, run.t, y)
+    before = core.work.room.copy()
+    ahead = y + h * dy
+    _rhs(core, run, run.t + h, ahead)
+    after, best, change = core.work.room, "", 0.0
+    for applied, row in zip(core.layout.efforts.applied, table, strict=True):
+        own = slice(row[LOAD_ROOM], row[LOAD_ROOM] + 6 * row[N_ENDS] + row[N_ACTED])
+        size = float(np.linalg.norm(before[own]))
+        part = float(np.linalg.norm(after[own] - before[own])) / max(size, 1e-300)
+        if part > change:
+            best, change = applied.name, part
+    return found._replace(load=best, load_change=change)
+
+
+def _fastest(core: Core, run: Integrator, y: Floats) -> float:
+    """The largest eigenvalue of d(y')/dy, in size, by forward differences."""
+    base, J = _rhs(core, run, run.t, y), np.zeros((len(y), len(y)))
+    for k in range(len(y)):
+        h = 1e-7 * max(1.0, abs(y[k]))
+        there = y.copy()
+        there[k] += h
+        J[:, k] = (_rhs(core, run, run.t, there) - base) / h
+    return float(np.max(np.abs(np.linalg.eigvals(J)), initial=0.0))

@@ -1,0 +1,408 @@
+"""An integration on its way: from visit to visit of the compiled loop, leg by leg between the breaks of signals.
+
+Python is entered to grow buffers, look for events, show progress, stop at the breaks and let Ctrl-C through. Every
+move begins and ends with numbers that belong together: an interrupted one is taken back, and where the course stands
+can be kept in a file.
+"""
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, OK, PAUSED, split
+from treemech.topology import TreemechError
+
+from ..integrators import layout as m
+from ..model.core import Core, data
+from ..native import entry_points as native
+from .automatic import Automatic
+from .dense_output import interpolate, standstill
+from .event_search import Crossing, Occurrence, Path, Search, Watched
+from .integrator import Closure, Integrator, Switch
+from .snapshot import RunMemory, Snapshot
+
+Floats = NDArray[np.float64]
+_BUFFER = 64  # accepted steps per visit to Python at the start, and most of them where events are looked for
+_FEW = 4  # the same after an event
+_NONE = np.zeros(0)
+_SCALARS = ("leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at")
+
+
+class Cause(NamedTuple):
+    """What an element raised, kept: the next call of the core has a failure of its own."""
+
+    exception: BaseException | None
+
+
+class Mark(NamedTuple):
+    """Where a course stood: time, numbers, what JSON can hold, how much was written down."""
+
+    t: float
+    memory: Snapshot
+    place: dict[str, Any]
+    counts: tuple[int, ...]
+
+
+class Piece(NamedTuple):
+    """What one visit computed: steps, and their interpolants if they are kept."""
+
+    t: Floats
+    y: Floats
+    table: Floats
+
+
+class Course:
+    """One integration of y (`Core.pack`) over t_span; the arguments of `simulate.integrate`."""
+
+    def __init__(
+        self,
+        core: Core,
+        t_span: tuple[float, float],
+        y0: Floats,
+        method: str | tuple[str, float],
+        rtol: float,
+        atol: Floats,
+        t_eval: Floats | None,
+        max_step: float,
+        first_step: float | None,
+        breaks: tuple[float, ...],
+        dense: bool,
+        closure: Closure,
+        sample: Callable[[float, Floats], None] | None,
+        watched: Watched | None,
+    ) -> None:
+        self.core, self.t_span, self.sample = core, t_span, sample
+        self.first_step, self.dense = first_step, dense
+        self.legs = legs(*t_span, breaks)
+        self.run = Integrator(core, method, t_span[0], np.array(y0), rtol, atol, max_step, closure)
+        if first_step == max_step:
+            self.run.keep_step()
+        self.automatic = Automatic(self.run) if method == "auto" else None
+        self.stepwise = t_eval is None
+        self.t_out = _NONE if t_eval is None else t_eval
+        self.y_out = np.zeros((max(len(self.t_out), 1), self.run.n))
+        self.search = Search(watched, abs(t_span[1] - t_span[0])) if watched is not None else None
+        self.t, self.y, self.tables = [np.array([t_span[0]])], [self.run.y.copy()[None]], list[Floats]()
+        self.switched, self.happened = list[Switch](), list[Occurrence]()
+        self.leg, self.entered, self.done, self.status = 0, False, False, OK
+        self.capacity, self.budget = _BUFFER, _FEW if self.search else _BUFFER
+        self.ended_by, self.stuck_at = -1, -1  # the event that ends it, or would without end
+        self.interrupted = False
+        self.error: TreemechError | None = None
+        self.failure: Any = None  # of an element
+        self.mark: Mark | None = None
+
+    @cached_property
+    def memory(self) -> RunMemory:
+        """Its numbers, for whoever looks aside or comes back."""
+        return RunMemory(self.run, self.automatic)
+
+    # ------------------------------------------------------------ from move to move
+    def go(
+        self, progress: Callable[[float], None] | None, keep: Callable[["Course", bool], None] | None
+    ) -> None:
+        """To the end, or as far as it goes. `keep` is called after every visit, and (True) after an interruption.
+
+        Without it and without events nothing asks where the course stood: a half move is left as it is.
+        """
+        t0, t1 = self.t_span
+        back = self.search is not None or keep is not None
+        self.mark = self._mark() if back else None
+        with self.core.guard() as self.failure:
+            try:
+                while not self.done:
+                    entered = self.entered
+                    self._visit() if entered else self._enter()
+                    if back:
+                        self.mark = self._mark()
+                    if not entered:
+                        continue
+                    if keep is not None:
+                        keep(self, False)
+                    if progress is not None:
+                        progress((self.run.t - t0) / (t1 - t0) if t1 != t0 else 1.0)
+            except KeyboardInterrupt:
+                self._back()
+                self.interrupted = True
+                if keep is not None:
+                    keep(self, True)
+            except TreemechError as error:
+                self._back()
+                self.error = error
+        self.failure = Cause(getattr(self.failure, "exception", None))
+
+    def place(self) -> dict[str, Any]:
+        """Where it stands besides its numbers, as JSON can hold it."""
+        found = {name: getattr(self, name) for name in _SCALARS}
+        return found if self.search is None else found | {"search": self.search.place()}
+
+    def resume(self, memory: Snapshot, place: dict[str, Any]) -> None:
+        """Go on from there; what was written down until then is the caller's to bring back."""
+        for name in _SCALARS:
+            setattr(self, name, place[name])
+        if self.search is not None:
+            self.search.resume(place["search"])
+        self.memory.restore(memory)
+
+    @property
+    def _written(self) -> tuple[list[Any], ...]:
+        return self.t, self.y, self.tables, self.switched, self.happened
+
+    def _mark(self) -> Mark:
+        return Mark(
+            self.run.t, self.memory.copy(), self.place(), tuple(len(found) for found in self._written)
+        )
+
+    def _back(self) -> None:
+        """As if nothing had happened since the mark."""
+        if self.mark is not None:
+            for found, count in zip(self._written, self.mark.counts, strict=True):
+                del found[count:]
+            self.resume(self.mark.memory, self.mark.place)
+
+    def _visit(self) -> None:
+        """One visit to the compiled loop and what follows from it."""
+        _, end, mark = self.legs[self.leg]
+        run, started = self.run, time.perf_counter()
+        status, piece = self._advance(self.budget)
+        elapsed = time.perf_counter() - started
+        if self.search is not None and self.mark is not None and self._look(self.search, self.mark):
+            return
+        self._keep(piece)
+        if status == CHAIN_OPEN and run.raise_rank():
+            return
+        if split(status)[0] == CHORD_SWITCHED:
+            self._switch(split(status)[1])
+        elif status == PAUSED:
+            if self.search is not None:
+                self.budget = min(2 * self.budget, _BUFFER)
+            elif elapsed < 0.05:  # visit Python about ten times a second, whatever the model costs
+                self.budget *= 2
+                if self.stepwise and self.capacity * run.n < 2_000_000:
+                    self.capacity *= 2
+        elif status != OK:
+            self.status, self.done = int(status), True
+        else:
+            if end != mark and self.stepwise:
+                self.t[-1][-1] = mark
+            self.leg, self.entered = self.leg + 1, False
+            self.done = self.leg == len(self.legs)
+
+    def _enter(self) -> None:
+        """The start of a leg: motions may jump, controllers are called."""
+        (t0, t1), run = self.t_span, self.run
+        start, end, _ = self.legs[self.leg]
+        before = self.legs[self.leg - 1][2] if self.leg else t0
+        strikes = self.leg > 0 and len(self.core.layout.kinematic) > 0
+        if strikes or self.sample is not None:
+            with self.memory.aside():
+                if strikes:
+                    run.y[:] = self.core.strike(run.t, start, run.y)
+                if self.sample is not None:
+                    self.sample(before, run.y)
+        run.aim(start, end)
+        if self.leg == 0 and self.first_step is not None:
+            run.control[m.STEP] = self.first_step if t1 >= t0 else -self.first_step
+        self.entered = True
+        self._jumped(before)
+
+    def _advance(self, budget: int) -> tuple[int, Piece]:
+        run = self.run
+        size = min(self.capacity, budget)
+        t, y = np.zeros(size), np.zeros((size, run.n))
+        table = np.zeros((size, 8 * run.n)) if self.dense else None
+        advance = run.advance if self.automatic is None else self.automatic.advance
+        status = advance(self.t_out, self.y_out, t, y, table, budget)
+        pending = int(run.count[m.PENDING]) if self.stepwise else 0
+        return status, Piece(t[:pending], y[:pending], np.zeros((0, 0)) if table is None else table[:pending])
+
+    def _keep(self, piece: Piece) -> None:
+        if len(piece.t):
+            self.t.append(piece.t)
+            self.y.append(piece.y)
+            if self.dense:
+                self.tables.append(piece.table)
+
+    def _switch(self, chord: int) -> None:
+        """A unilateral chord lets go, or holds again."""
+        self.switched += self.run.switch(chord)
+        self.run.aim(self.run.t, self.legs[self.leg][1])
+        self._jumped(self.run.t)
+
+    # ------------------------------------------------------------ events
+    def _look(self, search: Search, mark: Mark) -> bool:
+        """Note the events since the mark; whether one of them acted or ended the run, which then stands there."""
+        if self.run.t == mark.t:
+            return False
+        nodes, path = self._path(mark)
+        with self.memory.aside():
+            crossings = search.crossings(nodes, path)
+        for crossing in crossings:
+            if crossing.counts and search.stops(crossing.event):
+                self._land(search, mark, crossing, nodes, path)
+                return True
+            search.signs[crossing.event] = crossing.sign
+            if crossing.counts:
+                search.counts[crossing.event] += 1
+                with self.memory.aside():
+                    y = path(np.array([crossing.t]))[0]
+                self.happened.append(Occurrence(crossing.event, crossing.t, y, y, True))
+        return False
+
+    def _path(self, mark: Mark) -> tuple[Floats, Path]:
+        """The way since the mark, once more, with interpolants: (ends of its steps, states at any times).
+
+        The way itself is not disturbed: an interpolant may ask for evaluations, and with closed chains for other steps.
+        """
+        run, memory = self.run, self.memory
+        here, end, last = memory.copy(), run.t, run.y.copy()
+        memory.restore(mark.memory)
+        method = run.name
+        run.control[m.END] = end
+        nodes, tables, status = [np.array([run.t])], [], PAUSED
+        while status == PAUSED:
+            t, states = np.zeros(_BUFFER), np.zeros((_BUFFER, run.n))
+            table = np.zeros((_BUFFER, 8 * run.n))
+            status = run.advance(_NONE, self.y_out, t, states, table, _BUFFER)
+            pending = int(run.count[m.PENDING])
+            nodes.append(t[:pending])
+            tables.append(table[:pending])
+        t_reached, y = run.t, run.y.copy()
+        memory.restore(here)
+        if t_reached != end:  # nothing is known of the rest: a straight line
+            nodes.append(np.array([end]))
+            tables.append(np.concatenate((y, last - y, np.zeros(6 * run.n)))[None])
+        ends, table, euler = np.concatenate(nodes), np.concatenate(tables), run.euler[:-1].tolist()
+
+        def path(times: Floats) -> Floats:
+            found = np.ascontiguousarray(interpolate(method, ends, table, times, euler))
+            if run.projects:
+                project = native.entry("loop_project")
+                for t, row in zip(times.tolist(), found, strict=True):
+                    open_ = row.copy()
+                    if project(t, data(row), -1, run.context) != OK:
+                        row[:] = open_
+            return found
+
+        return ends, path
+
+    def _land(self, search: Search, mark: Mark, crossing: Crossing, nodes: Floats, path: Path) -> None:
+        """Integrate from the mark exactly to an event, where its function is zero for the state reached there."""
+        run, t = self.run, crossing.t
+        ahead = np.sign(nodes[-1] - nodes[0])
+        k = int(np.clip(np.searchsorted(ahead * nodes, ahead * t), 1, len(nodes) - 1))
+        start, end = float(nodes[k - 1]), float(nodes[k])
+        with self.memory.aside():
+            slope = search.slope(crossing.event, path, t, start, end)
+        for _ in range(4):
+            self.memory.restore(mark.memory)
+            run.control[m.END] = t
+            status, pieces = PAUSED, []
+            while status == PAUSED:
+                status, piece = self._advance(self.budget)
+                pieces.append(piece)
+            if status != OK:
+                break
+            with self.memory.aside():
+                value = search.watched.value(crossing.event, t, run.y)
+            step = -value / slope if slope else 0.0
+            if not abs(step) > 2.0 * np.spacing(abs(t)) or not min(start, end) < t + step < max(start, end):
+                break
+            t += step
+        for piece in pieces:
+            self._keep(piece)
+        self.budget = _FEW
+        if split(status)[0] == CHORD_SWITCHED:
+            self._switch(split(status)[1])
+        elif status != OK:
+            self.status, self.done = int(status), True
+        else:
+            self._fire(search, crossing.event, 8.0 * abs(slope) * float(np.spacing(abs(t))))
+
+    def _fire(self, search: Search, event: int, floor: float = 0.0) -> None:
+        """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
+        run = self.run
+        t, before, nq = run.t, run.y.copy(), self.core.nq
+        came: tuple[tuple[int, int | None], ...] = ((event, None),)
+        if search.watched.acts[event]:
+            with self.memory.aside():
+                change = search.watched.act(event, t, before.copy())
+            run.y[:] = change.y
+            came = ((event, change.rests), *change.others)
+            if not np.array_equal(change.y[:nq], before[:nq]):
+                run.choose_rows()
+            for apart in change.apart:
+                self.switched += run.switch(apart)
+            for _, rests in came:
+                if rests is not None and rests >= 0:
+                    self.switched += run.switch(rests)
+        for one, chord in came:
+            ends = search.ends(one)
+            search.counts[one] += 1
+            if search.watched.acts[one]:
+                with self.memory.aside():
+                    left = search.watched.value(one, t, run.y)
+                if search.acted(one, t, left, floor) or chord == -1:
+                    self.stuck_at, self.done = one, True
+            self.happened.append(Occurrence(one, t, before, run.y.copy(), False))
+            if ends:
+                self.ended_by, self.done = one, True
+        if search.watched.acts[event]:
+            self._write_jump()
+        if not self.done:
+            run.aim(t, self.legs[self.leg][1])
+            self._jumped(t)
+
+    def _write_jump(self) -> None:
+        """The state after a jump: one more of the same time, or in place of an output at that time."""
+        run = self.run
+        if self.stepwise:
+            self._keep(Piece(np.array([run.t]), run.y.copy()[None], standstill(run.y)))
+        else:
+            last = int(run.count[m.WRITTEN]) - 1
+            if last >= 0 and self.t_out[last] == run.t:
+                self.y_out[last] = run.y
+
+    def _jumped(self, t: float) -> None:
+        """Events that come because the state may have jumped, at a time that stands for that of the state."""
+        search, run = self.search, self.run
+        if search is None:
+            return
+        with self.memory.aside():
+            found = search.jump(run.t, run.y)
+        for event in found:
+            if self.done:
+                return
+            if search.stops(event):
+                self._fire(search, event)
+            else:
+                search.counts[event] += 1
+                self.happened.append(Occurrence(event, t, run.y.copy(), run.y.copy(), False))
+
+
+def legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:
+    """(start, end, time the end stands for) of the legs between breaks.
+
+    A leg stays one rounding unit inside its breaks, so that a signal that jumps there is met from one side only:
+    a stage on the wrong side would be rejected until the step is as small as the tolerance.
+
+    >>> [(round(a, 9), round(b, 9), mark) for a, b, mark in legs(0.0, 2.0, (1.0, 5.0))]
+    [(0.0, 1.0, 1.0), (1.0, 2.0, 2.0)]
+    """
+    direction = 1.0 if t1 >= t0 else -1.0
+    inner = sorted({b for b in breaks if (b - t0) * direction > 0.0 and (t1 - b) * direction > 0.0})
+    edges = [t0, *(inner if direction > 0 else inner[::-1]), t1]
+    found = []
+    for a, b in pairwise(edges):
+        start = float(np.nextafter(a, t1)) if a in breaks else a
+        end = float(np.nextafter(b, t0)) if b in breaks else b
+        if (end - start) * direction > 0.0:
+            found.append((start, end, b))
+    if not found or found[-1][1] != t1:
+        found.append((t1, t1, t1))
+    return found

@@ -1,0 +1,96 @@
+"""Impulses: what speeds do when loads of no duration act on rows of partials."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.plan.arrays import PRESCRIBED_U
+
+from ..model.core import Constraints, Core
+from .impact_lcp import blows
+
+Floats = NDArray[np.float64]
+AT_REST = 2e-5  # [m/s, rad/s] gaps that open no faster stay closed: a gap shows when it is 1e-12 m, and falls through that at 4e-6
+OPENS = 1e-9  # part of the largest rate before a blow: gaps that open faster have come apart
+
+
+class Impulse(NamedTuple):
+    """Speeds after it, what the rows exert [N s, N m s], what is missing of the change they should make."""
+
+    u: Floats
+    impulses: Floats
+    missing: Floats
+
+
+def holding(core: Core, t: float, q: Floats, u: Floats, but: Sequence[int] = ()) -> Constraints:
+    """The constraints of the chords that hold; without those that have let go, and without these rows."""
+    if core.loops is None:
+        none = np.zeros(0)
+        return Constraints(none, np.zeros((0, core.nu)), none, none, none)
+    now, on = core.constraints(t, q, u), core.loops.work.off[: core.loops.n_rows] == 0
+    on[list(but)] = False
+    return Constraints(now.residual[on], now.partials[on], now.velocity[on], now.bias[on], now.loads)
+
+
+def resting(core: Core) -> dict[int, int]:
+    """Unilateral chords of one row that hold: their numbers among all of them, and their rows."""
+    if core.loops is None:
+        return {}
+    pairs = core.loops.plan.unilateral.reshape(-1, 2).tolist()
+    return {k: first for k, (first, n) in enumerate(pairs) if n == 1 and not core.loops.work.off[first]}
+
+
+def let_go(core: Core, t: float, q: Floats, u: Floats, closing: int) -> list[int]:
+    """Of the unilateral chords that rest, those a blow without rebound on one of them throws apart: they only push."""
+    chords = resting(core)
+    if closing not in chords or len(chords) < 2:
+        return []
+    rows = list(chords.values())
+    now, others = core.constraints(t, q, u), holding(core, t, q, u, rows)
+    J, v = now.partials[rows], now.velocity[rows]
+    answer, kept = answers(core, t, q, J, others, free_speeds(core))
+    found = blows(J @ answer, v + J @ kept, np.zeros(len(rows)))
+    after = v + J @ (kept + answer @ found.impulses)
+    return thrown_apart(list(chords), after, v, (closing,))
+
+
+def thrown_apart(
+    chords: Sequence[int], after: Floats, before: Floats, but: Sequence[int] = (), at_rest: float = AT_REST
+) -> list[int]:
+    """Chords whose gaps open after a blow, beyond rounding, and fast enough to be seen: else they would without end."""
+    least = max(OPENS * float(np.max(np.abs(before), initial=0.0)), at_rest)
+    return [k for k, rate in zip(chords, after.tolist(), strict=True) if rate > least and k not in but]
+
+
+def free_speeds(core: Core) -> NDArray[np.bool_]:
+    """Those that are not prescribed."""
+    free = np.ones(core.nu, dtype=bool)
+    free[core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+    return free
+
+
+def answers(
+    core: Core, t: float, q: Floats, rows: Floats, now: Constraints, free: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Changes of the speeds by unit impulses on rows (nu, k), constraints holding; and what these need to hold by themselves."""
+    A, B, P = core.mass_matrix(t, q)[np.ix_(free, free)], rows[:, free], now.partials[:, free]
+    by_rows, by_constraints = np.linalg.solve(A, B.T), np.linalg.solve(A, P.T)
+    found, kept = np.zeros((core.nu, len(rows))), np.zeros(core.nu)
+    share = np.linalg.lstsq(P @ by_constraints, np.column_stack((P @ by_rows, now.velocity)), rcond=1e-10)[0]
+    found[free] = by_rows - by_constraints @ share[:, :-1]
+    kept[free] = -by_constraints @ share[:, -1]
+    return found, kept
+
+
+def impulse(
+    core: Core, t: float, q: Floats, u: Floats, rows: Floats, change: Floats, free: NDArray[np.bool_]
+) -> Impulse:
+    """A (u+ - u) = B^T L with B (u+ - u) = change, on the free speeds; redundant rows share L."""
+    after = np.array(u)
+    A, B = core.mass_matrix(t, q)[np.ix_(free, free)], rows[:, free]
+    answer = np.linalg.solve(A, B.T)
+    L: Floats = np.asarray(np.linalg.lstsq(B @ answer, change, rcond=1e-10)[0], dtype=np.float64)
+    after[free] += answer @ L
+    return Impulse(after, L, change - rows @ (after - u))

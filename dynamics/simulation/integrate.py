@@ -1,0 +1,199 @@
+"""The dynamic simulation problem (8.4): from arguments to what was computed. `Course` goes the way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.kernel.status import ELEMENT_FAILURES, OK, split
+from treemech.topology import TreemechError
+
+from ..integrators import layout as m
+from ..integrators.alpha import layout as alpha_memory
+from ..model.core import Core
+from .driver import Course, legs
+from .event_search import Occurrence, Watched
+from .integrator import FOREIGN, Closure, Switch
+from .report import Report, foreign_report, report
+
+if TYPE_CHECKING:
+    from .external_driver import ForeignCourse
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Integration:
+    """What an integration computed: states row by row, and how it went."""
+
+    t: Floats
+    y: Floats
+    status: int = OK
+    message: str = ""
+    report: Report | None = None
+    failure: object = None
+    failed_at: float = 0.0
+    interrupted: bool = False
+    n_evaluations: int = 0
+    n_steps: int = 0
+    n_rejected: int = 0
+    n_jacobians: int = 0
+    n_factorisations: int = 0
+    methods: list[tuple[float, str]] = field(default_factory=list)  # time from which on another one was used
+    dense: Floats | None = None
+    nodes: Floats | None = None  # ends of the steps the interpolants are of
+    events: list[Occurrence] = field(default_factory=list)
+    error: TreemechError | None = None  # of a controller or an event
+    success: bool = False
+    singular: list[tuple[float, str]] = field(default_factory=list)  # time, connection
+    switched: list[Switch] = field(default_factory=list)
+
+
+def integrate(
+    core: Core,
+    t_span: tuple[float, float],
+    y0: Floats,
+    method: str | tuple[str, float],
+    rtol: float,
+    atol: Floats,
+    t_eval: Floats | None = None,
+    max_step: float = np.inf,
+    first_step: float | None = None,
+    breaks: tuple[float, ...] = (),
+    dense: bool = False,
+    progress: Callable[[float], None] | None = None,
+    closure: Closure | None = None,
+    sample: Callable[[float, Floats], None] | None = None,
+    watched: Watched | None = None,
+    keeper: "Keeper | None" = None,
+) -> Integration:
+    """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`.
+
+    `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` keeps where the course stands.
+    """
+    if method in FOREIGN:
+        from .external_driver import ForeignCourse
+
+        if keeper is not None:
+            raise TreemechError(f"method {method!r} of another library has no checkpoints: take 'DOP853'.")
+        options = {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step}
+        way = ForeignCourse(
+            core, str(method), t_span, legs(*t_span, breaks), y0, options, t_eval, dense, sample, watched
+        )
+        way.go(progress)
+        return _foreign_result(way)
+    if method == "RK4":
+        max_step = first_step = _fixed_step(max_step, first_step)
+    course = Course(
+        core, t_span, y0, method, rtol, atol, t_eval, max_step, first_step, breaks, dense, closure or Closure(), sample,
+        watched,
+    )  # fmt: skip
+    if keeper is not None:
+        keeper.resume(course)
+    course.go(progress, None if keeper is None else keeper.keep)
+    return _result(course)
+
+
+class Keeper(Protocol):
+    """Keeps where a course stands, and brings it back."""
+
+    def resume(self, course: Course) -> None: ...
+    def keep(self, course: Course, at_once: bool) -> None: ...
+
+
+def _result(course: Course) -> Integration:
+    core, run, written = course.core, course.run, int(course.run.count[m.WRITTEN])
+    t = np.concatenate(course.t) if course.stepwise else course.t_out[:written].copy()
+    y = np.concatenate(course.y) if course.stepwise else course.y_out[:written]
+    result = Integration(
+        t, y, course.status, failure=course.failure, interrupted=course.interrupted,
+        n_evaluations=int(run.count[m.EVALUATIONS]),
+        n_steps=int(run.count[m.STEPS]),
+        n_rejected=int(run.count[m.REJECTED]),
+        n_jacobians=int(run.count[m.JACOBIANS]),
+        n_factorisations=int(run.count[m.FACTORISATIONS]),
+        methods=[] if course.automatic is None else course.automatic.switched,
+        events=course.happened, error=course.error,
+        success=course.status == OK and not course.interrupted and course.stuck_at < 0,
+    )  # fmt: skip
+    if course.dense:
+        result.dense, result.nodes = np.concatenate([np.zeros((0, 8 * run.n)), *course.tables]), t
+    result.failed_at = float(run.control[m.STAGE_TIME]) if run.count[m.STARTED] else run.t
+    if core.loops is not None:
+        result.singular, result.switched = core.loops.passed(), course.switched
+    if course.stepwise:
+        result.t, result.y = _with_events(course, t, y)
+    result.report = _report(course)
+    result.message = result.report.message
+    if result.methods:
+        result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
+    lowered = int(run.count[alpha_memory.N_LOWERED]) if run.name == "alpha3" else 0
+    if lowered:
+        result.message += (
+            f" {lowered} of {result.n_steps} steps had index 2: at this tolerance and step the rounding of closed positions, which "
+            "index 3 divides by the step, exceeds that of the speeds."
+        )
+    return result
+
+
+def _foreign_result(course: "ForeignCourse") -> Integration:
+    t = np.array([p.t for p in course.points]) if course.stepwise else course.t_out[: course.written].copy()
+    y = np.array([p.y for p in course.points]) if course.stepwise else course.y_out[: course.written]
+    result = Integration(
+        t, y, course.status, _ended(course, course.t) or course.message, failure=course.failure,
+        failed_at=course.rhs.t, interrupted=course.interrupted, n_evaluations=course.rhs.calls, n_steps=course.steps,
+        events=course.happened, error=course.error,
+        success=course.status == OK and not course.interrupted and course.stuck_at < 0 and course.error is None,
+    )  # fmt: skip
+    if course.dense:
+        result.dense = np.concatenate(
+            [np.zeros((0, 8 * y.shape[1])), *(p.table[None] for p in course.points[1:])]
+        )
+        result.nodes = t
+    if course.stepwise:
+        result.t, result.y = _with_events(course, t, y)
+    failed = course.status != OK and split(course.status)[0] not in ELEMENT_FAILURES
+    rates = course.rhs.rate if failed and not course.interrupted else None
+    result.report = foreign_report(course.core, result.message, course.t, course.y, course.steps, rates)
+    result.message = result.report.message
+    return result
+
+
+def _report(course: Course) -> Report:
+    run = course.run
+    found = report(course.core, run, course.status, course.interrupted, course.t_span[1])
+    return found._replace(message=_ended(course, run.t) or found.message)
+
+
+def _ended(course: "Course | ForeignCourse", t: float) -> str:
+    """Of the event that ended it, or comes without end; empty if none did."""
+    search = course.search
+    if search is not None and course.stuck_at >= 0:
+        return (
+            f"event {search.watched.names[course.stuck_at]!r} comes to rest at t = {t:.9g} s: nothing would keep "
+            "it from coming again and again. Let it end the run (terminal=), or give it a unilateral constraint that holds."
+        )
+    if search is not None and course.ended_by >= 0:
+        return f"event {search.watched.names[course.ended_by]!r} ended the run at t = {t:.6g} s."
+    return ""
+
+
+def _with_events(course: "Course | ForeignCourse", t: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Steps, and the events within them, in the order of time."""
+    own, ahead = set(t.tolist()), 1.0 if course.t_span[1] >= course.t_span[0] else -1.0
+    found = {e.t: e.y for e in course.happened if e.inside and e.t not in own}
+    if not found:
+        return t, y
+    times = np.concatenate((t, list(found)))
+    order = np.argsort(ahead * times, kind="stable")
+    return times[order], np.vstack((y, *found.values()))[order]
+
+
+def _fixed_step(max_step: float, first_step: float | None) -> float:
+    """The step of a method without error control."""
+    step = max_step if np.isfinite(max_step) else first_step
+    if step is None:
+        raise TreemechError("RK4 has no error control: give its step as max_step=... [s].")
+    return step

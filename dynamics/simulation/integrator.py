@@ -1,0 +1,176 @@
+"""Memory of one run of a compiled integrator, and the way to it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology import TreemechError
+
+from ..integrators import layout as m
+from ..integrators.alpha import layout as alpha_memory
+from ..model.core import Core, data
+from ..model.loops import stabilisation
+from ..native import entry_points as native
+from .alpha_workspace import AlphaRoom, radius
+
+Floats = NDArray[np.float64]
+# name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
+METHODS = {
+    "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
+    "Adams": ("adams_integrate", 0), "alpha3": ("alpha_integrate", 0), "alpha2": ("alpha_integrate", 1),
+}  # fmt: skip
+# those of other libraries: dynamics.simulation.external_methods
+SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+SUNDIALS = ("CVODE", "IDA")
+FOREIGN = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
+NAMES = (*METHODS, "auto", *FOREIGN)
+
+
+class Switch(NamedTuple):
+    """A unilateral constraint lets go, or holds again."""
+
+    t: float
+    name: str
+    holds: bool
+
+
+Released = tuple[tuple[float, tuple[str, ...]], ...]  # time, connections that have let go from then on
+
+
+class Closure(NamedTuple):
+    """How closed chains are kept closed, and what a singular position on the way means."""
+
+    stabilisation: str | tuple[str, float] = "default"
+    on_singular: str = "pass"
+
+
+class Integrator:
+    """Memory of one run of the compiled integrator."""
+
+    def __init__(
+        self, core: Core, method: str | tuple[str, float], t0: float, y: Floats, rtol: float, atol: Floats, max_step: float,
+        closure: "Closure",
+    ) -> None:  # fmt: skip
+        n = len(y)
+        method, rho = radius(method)
+        self.core, self.n = core, n
+        self.control, self.count = np.zeros(m.N_CONTROL), np.zeros(m.N_COUNT, dtype=np.int64)
+        self.y, self.atol = y, atol
+        self.work = np.zeros(m.work_rows(n, core.loops is not None, method in ("Radau", "auto")) * n)
+        self.euler = np.array([*core.coordinates.euler_parameters, 0], dtype=np.int64)
+        self.control[m.TIME], self.control[m.RTOL], self.control[m.MAX_STEP] = t0, rtol, max_step
+        self.count[m.CONTROLLED] = len(atol)
+        loops = core.loops
+        self.context = core.context_address if loops is None else data(loops.context)
+        self.rhs = native.address("rhs" if loops is None else "loop_rhs")
+        self.hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
+        stabilisation(closure.stabilisation)  # refused if there is none such, in trees too
+        self.projects = loops is not None and loops.stabilise(closure.stabilisation)
+        if loops is not None and self.projects:
+            self.hooks[: m.SWITCH + 1] = (
+                native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
+                loops.selected, closure.on_singular == "stop",
+                native.address("loop_switch") if len(loops.plan.unilateral) else 0,
+            )  # fmt: skip
+        if core.remembers:
+            self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
+        self.groups: NDArray[np.int64] | None = (
+            None  # of numbers that are moved together for a Jacobian by differences
+        )
+        self.alpha: AlphaRoom | None = None
+        if METHODS.get(method, ("",))[0] == "alpha_integrate":
+            if closure.stabilisation != "default":
+                raise TreemechError(
+                    f"{method} closes the chains itself: it does not go with stabilisation={closure.stabilisation!r}."
+                )
+            self.alpha = AlphaRoom(core, n)
+            self.hooks[m.ALPHA] = data(self.alpha.table)
+            for place, value in alpha_memory.coefficients(rho).items():
+                self.control[place] = value
+        self.use("DOP853" if method == "auto" else method)
+
+    def use(self, method: str) -> None:
+        """Go on with this method from the state reached."""
+        self.name = method
+        self.loop, self.method = METHODS[method]
+        closed = self.loop == "integrate" and self.projects
+        self.integrate = native.entry("loop_integrate" if closed else self.loop)
+        self.count[m.HAS_JACOBIAN] = -1
+        if self.loop in ("radau_integrate", "alpha_integrate"):
+            from ..model.tree_derivatives import TreeDerivatives
+            from .jacobian_groups import state_groups  # explicit methods do without
+
+            if self.core.has_jacobian:
+                self.core.jacobian_room = self.core.jacobian_room or TreeDerivatives(self.core, rough=True)
+                self.hooks[m.JACOBIAN] = self.core.jacobian_room.serve(
+                    residual=self.loop == "alpha_integrate"
+                )
+            elif self.groups is None:
+                self.groups = state_groups(self.core)
+                self.hooks[m.GROUPS] = data(self.groups)
+
+    def keep_step(self) -> None:
+        """Steps of one size, max_step, without error control, where the method can (generalized-alpha)."""
+        if self.loop == "alpha_integrate":
+            self.control[alpha_memory.FIXED] = 1.0
+
+    @property
+    def t(self) -> float:
+        return float(self.control[m.TIME])
+
+    def choose_rows(self) -> int:
+        """Rank and independent rows at the state reached."""
+        loops = self.core.loops
+        if loops is None or not self.projects:
+            return 0
+        q, _ = self.core.states(np.array([self.t]), self.y[None])
+        kept = loops.work.monitor.copy()
+        self.core.chord_work.q[:] = self.core.unpack(self.y).cut
+        rank = loops.choose(self.t, q[0])
+        loops.work.monitor[:] = kept
+        self.hooks[m.RANK] = loops.selected
+        return rank
+
+    def raise_rank(self) -> bool:
+        """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
+        before = int(self.hooks[m.RANK])
+        return before > 0 and self.choose_rows() > before
+
+    def switch(self, chord: int) -> list[Switch]:
+        """A unilateral chord lets go, or holds again: an impact without rebound, by projection of the speeds.
+
+        It may throw apart others that held: they let go.
+        """
+        loops = self.core.loops
+        if loops is None:
+            raise AssertionError("no chords")
+        found = [loops.switch(chord)]
+        if found[0][1]:
+            from .impulse import let_go
+
+            (q,), (u,) = self.core.states(np.array([self.t]), self.y[None])
+            kept = loops.work.monitor.copy()
+            self.core.chord_work.q[:] = self.core.unpack(self.y).cut
+            found += [loops.switch(k) for k in let_go(self.core, self.t, q, u, chord)]
+            loops.work.monitor[:] = kept
+        self.choose_rows()
+        if found[0][1]:
+            native.entry("loop_project")(self.t, data(self.y), -1, self.context)
+        return [Switch(self.t, name, holds) for name, holds in found]
+
+    def aim(self, start: float, end: float) -> None:
+        """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
+        self.control[m.TIME], self.control[m.END] = start, end
+        self.control[m.STEP], self.count[m.STARTED] = 0.0, 0
+
+    def advance(
+        self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
+    ) -> int:
+        status: int = self.integrate(
+            self.method, self.rhs, self.context, self.n, data(self.control), data(self.count),
+            data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
+            len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
+            0 if dense is None else data(dense), budget, data(self.hooks),
+        )  # fmt: skip
+        return status

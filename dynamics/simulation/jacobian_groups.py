@@ -1,0 +1,146 @@
+"""Numbers of the state that are moved together where a Jacobian is made of differences: none influences the rates of another.
+
+Parts of a model that nothing joins (no hinge but to the ground, no chord, coupling or element) are independent: one number
+of each of them can be moved at a time. So a Jacobian takes as many evaluations as its largest part has numbers.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.plan import arrays as p
+from treemech.kinematics.plan.chords import (
+    BODY_A,
+    BODY_B,
+    COUPLING,
+    FIRST_Q,
+    FIRST_ROW,
+    KIND,
+    N_ROWS,
+    NQ,
+    PATH_END,
+    PATH_START,
+    SPEED,
+)
+
+from ..model.core import Core
+
+Ints = NDArray[np.int64]
+
+
+class Components:
+    """Which part of the model every body, element and chord belongs to; the ground is no part, -1."""
+
+    def __init__(self, core: Core) -> None:
+        plan, chords = core.layout.plan, core.layout.chords.plan
+        self.core, rows = core, len(plan.body)
+        self.owner = np.arange(rows + len(plan.efforts) + len(plan.composites))
+        self.coordinate_owner = np.zeros(core.nq, dtype=np.int64)
+        self.speed_owner = np.zeros(core.nu, dtype=np.int64)
+        for i, row in enumerate(plan.body):
+            self.coordinate_owner[row[p.Q] : row[p.Q] + row[p.NQ]] = i
+            self.speed_owner[row[p.U] : row[p.U] + row[p.NU]] = i
+            self._join([i, int(row[p.PARENT])])
+        self.chord_bodies = [
+            plan.dof[chords.path[row[PATH_START] : row[PATH_END], SPEED], p.OWNER].tolist()
+            if row[KIND] == COUPLING
+            else row[[BODY_A, BODY_B]].tolist()
+            for row in chords.chord
+        ]
+        for bodies in self.chord_bodies:
+            self._join(bodies)
+        for e, row in enumerate(plan.efforts):
+            self._join([rows + e, *self._seen_by(row)])
+        for c, row in enumerate(plan.composites):
+            parts = range(row[p.FIRST_PART], row[p.FIRST_PART] + row[p.N_PARTS])
+            line = [int(plan.ends[row[k], 0]) for k in (p.LINE_A, p.LINE_B)]
+            self._join([rows + len(plan.efforts) + c, *(rows + e for e in parts), *line])
+        roots = [self._root(k) for k in range(len(self.owner))]
+        names = {root: k for k, root in enumerate(sorted({r for r in roots if r > 0}))}
+        self.parts = np.array([names.get(root, -1) for root in roots], dtype=np.int64)
+        self.efforts = self.parts[rows : rows + len(plan.efforts)]
+        self.composites = self.parts[rows + len(plan.efforts) :]
+        self.chords = np.array(
+            [max(self.parts[b] for b in bodies) for bodies in self.chord_bodies], dtype=np.int64
+        )
+
+    def _root(self, k: int) -> int:
+        while self.owner[k] != k:
+            k = int(self.owner[k])
+        return k
+
+    def _join(self, nodes: Iterable[int]) -> None:
+        """Nodes of one part; the ground and internal points (which are their composite's) join nothing."""
+        roots = [self._root(k) for k in nodes if k > 0]
+        for root in roots[1:]:
+            self.owner[self._root(root)] = self._root(roots[0])
+
+    def _seen_by(self, row: Ints) -> list[int]:
+        """Bodies whose motion an element sees or that it acts on."""
+        plan = self.core.layout.plan
+        found = plan.ends[row[p.FIRST_END] : row[p.FIRST_END] + row[p.N_ENDS], 0].tolist()
+        acted = plan.acted[row[p.FIRST_ACTED] : row[p.FIRST_ACTED] + row[p.N_ACTED], p.ACTED_U]
+        found += self.speed_owner[acted].tolist()
+        for kind, index in plan.sources[row[p.FIRST_INPUT] : row[p.FIRST_INPUT] + row[p.N_INPUTS]]:
+            if kind in (p.FROM_Q, p.FROM_U):
+                found.append(int((self.coordinate_owner if kind == p.FROM_Q else self.speed_owner)[index]))
+        return [*found, *(self.chord_bodies[row[p.REACTION]] if row[p.REACTION] >= 0 else [])]
+
+    def states(self) -> Ints:
+        """(nx,) of the states of elements and of internal points."""
+        plan, found = self.core.layout.plan, np.full(self.core.nx, -1, dtype=np.int64)
+        for row, part in zip(plan.efforts, self.efforts, strict=True):
+            found[row[p.FIRST_STATE] : row[p.FIRST_STATE] + row[p.N_STATES]] = part
+        for row, part in zip(plan.composites, self.composites, strict=True):
+            for count, at in plan.points[row[p.FIRST_POINT] : row[p.FIRST_POINT] + row[p.N_POINTS]]:
+                if at >= 0:
+                    found[at : at + count] = part
+        return found
+
+
+def components(core: Core) -> Components:
+    """Found once per model."""
+    core.components = core.components or Components(core)
+    found: Components = core.components
+    return found
+
+
+def state_groups(core: Core) -> Ints:
+    """The table for the integrator's y: prescribed numbers, the audit, memory and cut hinges influence nothing."""
+    found, prescribed = components(core), core.layout.plan.prescribed
+    q, u = found.parts[found.coordinate_owner], found.parts[found.speed_owner]
+    cut = np.full(core.n_cut, -1, dtype=np.int64)
+    for row, part in zip(core.layout.chords.plan.chord, found.chords, strict=True):
+        cut[row[FIRST_Q] : row[FIRST_Q] + row[NQ]] = part
+    moving, x = np.concatenate((q, u)), found.states()
+    moving[prescribed[:, p.PRESCRIBED_Q]] = -1
+    moving[core.nq + prescribed[:, p.PRESCRIBED_U]] = -1
+    audit = np.repeat(found.efforts, p.N_AUDIT)[: core.n_audit]
+    rest = np.concatenate((audit, np.full(core.nz - core.nx, -1, dtype=np.int64), cut))
+    return _table(np.concatenate((q, u, x, rest)), np.concatenate((moving, x)))
+
+
+def residual_groups(core: Core) -> Ints:
+    """The table for the residual of generalized-alpha: its columns are speeds (to move along), speeds, states."""
+    found, prescribed = components(core), core.layout.plan.prescribed
+    u, x, rows = found.parts[found.speed_owner], found.states(), np.zeros(0, dtype=np.int64)
+    if core.loops is not None:
+        of_chords = core.layout.chords.plan.chord
+        rows = np.repeat(found.chords, of_chords[np.argsort(of_chords[:, FIRST_ROW]), N_ROWS])[
+            core.loops.kept
+        ]
+    moving = u.copy()
+    moving[prescribed[:, p.PRESCRIBED_U]] = -1
+    return _table(np.concatenate((u, x, rows)), np.concatenate((moving, moving, x)))
+
+
+def _table(rows: Ints, columns: Ints) -> Ints:
+    """Groups, parts, part of every row; of every group the column of each part that moves, or -1."""
+    parts = int(max(rows.max(initial=-1), columns.max(initial=-1))) + 1
+    own = [np.flatnonzero(columns == part) for part in range(parts)]
+    groups = max((len(x) for x in own), default=0)
+    members = np.full((groups, parts), -1, dtype=np.int64)
+    for part, moved in enumerate(own):
+        members[: len(moved), part] = moved
+    return np.concatenate(([groups, parts], rows, members.ravel(), [0])).astype(np.int64)

@@ -1,0 +1,55 @@
+"""Electric motor (3.5.7-8): voltage in, current as its state."""
+
+from dataclasses import dataclass
+
+from ..energetic import Deformed, Effort, Energetic
+from ..fields import make_numbers, refuse_negative, refuse_unless_positive
+
+
+@dataclass(frozen=True)
+class ElectricMotor(Energetic):
+    """A direct current motor on a hinge coordinate eps (end b relative to end a).
+
+    One input, the ``voltage`` V [V]; one state, the current x [A]. Effort on the element, and circuit::
+
+        F = -c x                        (3.5.7)
+        l x' = V - r x - c eps'         (3.5.8)
+
+    Printed are F = c x and a voltage of +c eps'. If F turns the hinge, that motor makes energy (2 c x eps' of it);
+    if F acts on the element, it turns backwards. Power balance (V x in; l x^2 / 2 stored; r x^2 lost) decides.
+
+    Parameters
+    ----------
+    constant : float [N m/A = V s/rad]
+        E.m.f. constant c: torque of one ampere, and voltage of one radian per second.
+    resistance, inductance : float [ohm], [H]
+        r and l of the circuit.
+
+    Examples
+    --------
+    >>> ElectricMotor(constant=0.1, resistance=2.0, inductance=1e-3).input_names
+    ('voltage',)
+    """
+
+    constant: float = 1.0
+    resistance: float = 1.0
+    inductance: float = 1.0
+    n_ends = 0
+    n_coordinates = 1
+    n_deformations = 1
+    n_states = 1
+    input_names = ("voltage",)
+
+    def __post_init__(self) -> None:
+        make_numbers(self, "constant", "resistance", "inductance")
+        refuse_negative(self, "resistance")
+        refuse_unless_positive(self, "inductance")
+
+    def effort(self, now: Deformed, t: float, out: Effort) -> None:
+        x, voltage = now.x[0], now.inputs[0]
+        lost = self.resistance * x
+        out.effort[0] = -self.constant * x
+        out.rates[0] = (voltage - lost - self.constant * now.rate[0]) / self.inductance
+        out.energy[0] = 0.5 * self.inductance * x * x
+        out.dissipated[0] = lost * x
+        out.supplied[0] = voltage * x

@@ -1,0 +1,613 @@
+"""An energetic element held to its contract: loads against deformation and energy, rigid motion, states, memory.
+
+Along a motion of its ends and coordinates (v, w, u), of its states (x') and of time, memory and inputs standing still::
+
+    loads on the bodies = -G^T F                                    G = deps/dz            (3.4.12)
+    power to the bodies + dE/dt + dissipated - supplied = 0         dissipated >= 0
+    sum F = 0     sum (M + r x F) = 0     the same after a rigid motion of all ends        (3.2.20, 3.2.23)
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from treemech.topology.errors import ElementError
+
+from ..compilation.callback import C_ELEMENT, Entry, catching
+from ..compilation.entry import make_entry
+from ..compilation.methods import methods_of, remembers
+from ..element import Floats
+from ..element import record as parameter_record
+from ..energetic import EndsLoad, EndsMotion, Energetic, load_views, motion_views
+from .constraint import moved as moved_pose
+from .differences import differences
+from .given_derivatives import check_given_slopes
+from .python_forms import blame, python_eps, python_law, python_load, python_memory, sampled_motion
+from .report import (
+    FIRST,
+    PROPER,
+    ROUND,
+    TINY,
+    Report,
+    Row,
+    check_guard,
+    guarded,
+    locked,
+    random_time,
+    shown,
+)
+
+_OWN = ("effort", "rates", "energy", "dissipated", "supplied")  # what the author's effort() fills in
+_NEARER = (
+    1.0,
+    1e-2,
+    1e-4,
+)  # lengths of the path for differences, tried in turn: a contact is smooth in the small
+
+
+class Sample(NamedTuple):
+    """The element at one motion: what it says by Python and through its address."""
+
+    record: Floats
+    t: float
+    python: Floats  # the whole record with evaluate(), else what effort() fills in
+    out: Floats
+
+
+class Finding(NamedTuple):
+    """A broken duty: what comes first is named first."""
+
+    rank: int
+    sentence: str
+    short: str
+
+
+class Subject:
+    """The element behind its address, and in Python."""
+
+    def __init__(self, element: Energetic) -> None:
+        self.element, self.n, self.kind = element, element.n, element.kind
+        self.methods = methods_of(element)
+        self.entries: dict[str, Entry] = {}
+        self.by_jets = "evaluate" not in self.methods
+
+    def motion(self, record: Floats) -> EndsMotion:
+        return motion_views(record, self.n)
+
+    def load(self, out: Floats) -> EndsLoad:
+        return load_views(out, self.n)
+
+    def by_python(self, record: Floats, t: float) -> Floats:
+        """The load record by Python, with every failure said with its line; finite."""
+        try:
+            rate = self.rate(record, t) if "deformation" in self.methods else None
+            out = python_load(self.element, record, t, rate)
+        except ElementError:
+            raise
+        except Exception as error:
+            raise ElementError(f"check: {blame(self.element, error)} Met {self.at(record, t)}.") from error
+        return self.finite(out, record, t)
+
+    def finite(self, out: Floats, record: Floats, t: float) -> Floats:
+        load = self.load(out)._asdict()
+        for name in ("deformation", "effort", *EndsLoad._fields):  # what the others come from, first
+            value = load[name]
+            if not np.all(np.isfinite(value)):
+                raise ElementError(
+                    f"check: {name} of {self.kind} is {value.tolist()} {self.at(record, t)}: wanted finite numbers."
+                )
+        return out
+
+    def rate(self, record: Floats, t: float) -> Floats:
+        """eps' by differences along the motion; one that does not settle is left to `partials`."""
+
+        def eps(s: float) -> Floats:
+            return python_eps(self.element, self.moved(record, s), t + s)
+
+        found = slope(eps, (1,) * self.n.deformations)
+        return np.zeros(self.n.deformations) if found is None else found[0]
+
+    def ask(self, record: Floats, t: float, part: str = "", start: Floats | None = None) -> Floats:
+        """Through its address: a load record with its slopes, or what it remembers."""
+        if part not in self.entries:
+            self.entries[part] = make_entry(self.element, part)
+        numbers, signals = parameter_record(self.element)
+        for at, signal in signals:
+            numbers[at : at + 3] = signal.at(t)
+        buffer, out = guarded(self.n.memory if part else self.n.load_size + self.n.slopes_size)
+        if start is not None:
+            out[:] = start
+        seen = record.copy()
+        with catching() as failure:
+            pointers = [x.__array_interface__["data"][0] for x in (seen, seen, numbers, out)]
+            status = C_ELEMENT(self.entries[part].address)(
+                pointers[0], pointers[1], float(t), pointers[2], pointers[3]
+            )
+        where = self.at(record, t)
+        if status != 1:
+            raise ElementError(
+                f"check: {self.kind} failed {where}: {failure.exception}"
+            ) from failure.exception
+        if seen.tobytes() != record.tobytes():
+            raise ElementError(
+                f"check: {self.kind} changes the motion it is given, for reading only, {where}."
+            )
+        check_guard(self.element, buffer, where)
+        return out
+
+    def moved(self, record: Floats, s: float, rates: Floats | None = None) -> Floats:
+        """The record after a time s of its motion; `rates`: x'."""
+        after = record.copy()
+        m = self.motion(after)
+        for k in range(self.n.ends):
+            turn(m.position[k], m.rotation[k], s * m.velocity[k], s * m.angular_velocity[k])
+        m.q[:] += s * m.u
+        if rates is not None:
+            m.x[:] += s * rates
+        return locked(after)
+
+    def at(self, record: Floats, t: float) -> str:
+        m = self.motion(record)
+        names = [
+            name for name in EndsMotion._fields if name not in ("rotation", "angular_velocity", "memory")
+        ]
+        parts = [f"{name} = {shown(getattr(m, name))}" for name in names if getattr(m, name).size]
+        return f"at {', '.join([*parts, f't = {t:.6g}'])}"
+
+
+def turn(position: Floats, rotation: Floats, step: Floats, angle: Floats) -> None:
+    """Move and turn one end, in place."""
+    position[:], rotation[:], _ = moved_pose(
+        (position.copy(), rotation.copy(), np.zeros(0)), np.concatenate((step, angle))
+    )
+
+
+def slope(path: Callable[[float], Floats], groups: tuple[int, ...]) -> tuple[Floats, Floats] | None:
+    """(derivative, size of the largest term) of a path at 0, or None where differences do not settle."""
+    for near in _NEARER:
+        try:
+            d = differences(lambda s: path(near * s), groups, orders=1)  # noqa: B023
+        except ElementError:  # outside of what the element is made for
+            continue
+        if d.error <= 1.0:
+            return d.first / near, d.size / near
+    return None
+
+
+def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, report: Report) -> None:
+    subject = Subject(element)
+    taken = [take_sample(subject, rng, k) for k in range(samples)]
+    report.way = subject.entries[""].way
+    report.rows.append(Row("finite: loads, x', energy and powers", 0.0, 0.0))
+    check_repeatable(subject, taken, report)
+    check_compiled(subject, taken, report)
+    findings = [
+        *check_dissipated(subject, taken, report),
+        *check_resultant(subject, taken, report),
+        *check_rigid_motion(subject, taken, rng, report),
+        *check_partials(subject, taken, report),
+        *check_power(subject, taken, report),
+        *check_slopes(subject, taken, report),
+        *check_given_slopes(subject, taken, report),
+    ]
+    if remembers(element):
+        check_memory(subject, taken, report)
+    if findings:
+        first, *others = sorted(findings, key=lambda finding: finding.rank)
+        also = ", ".join(finding.short for finding in others)
+        raise ElementError(f"check: {first.sentence}." + (f" Also wrong: {also}." if also else ""))
+
+
+def take_sample(subject: Subject, rng: np.random.Generator, number: int) -> Sample:
+    element, n = subject.element, subject.n
+    t = random_time(element, rng)
+    record = sampled_motion(element, rng, t)
+    m = subject.motion(record)
+    for R in m.rotation:
+        if np.max(np.abs(R @ R.T - np.eye(3))) > PROPER or np.linalg.det(R) < 0.0:
+            raise ElementError(
+                f"check: {element.kind}.sample(rng, t) gives a rotation that is none: {shown(R)}."
+            )
+    if number == 0 and type(element).sample is Energetic.sample:  # at rest, as a run may start
+        still = record.copy()
+        for x in (
+            subject.motion(still).velocity,
+            subject.motion(still).angular_velocity,
+            subject.motion(still).u,
+        ):
+            x[:] = 0.0
+        record = locked(still)
+    python = subject.by_python(record, t)
+    out = subject.finite(subject.ask(record, t)[: n.load_size], record, t)
+    return Sample(record, t, python, out)
+
+
+def scale_of(subject: Subject, taken: list[Sample], name: str) -> float:
+    """The largest number of one kind met in all samples."""
+    return max(float(np.max(np.abs(getattr(subject.load(s.out), name)), initial=0.0)) for s in taken)
+
+
+# ---------------------------------------------------------------- the same again, and compiled
+def check_repeatable(subject: Subject, taken: list[Sample], report: Report) -> None:
+    for s in taken:
+        again = subject.by_python(s.record, s.t), subject.ask(s.record, s.t)[: subject.n.load_size]
+        for before, after in zip((s.python, s.out), again, strict=True):
+            for name, x, y in zip(EndsLoad._fields, subject.load(before), subject.load(after), strict=True):
+                if x.tobytes() != y.tobytes():
+                    raise ElementError(
+                        f"check: {name} of {subject.kind} is not the same when asked twice "
+                        f"{subject.at(s.record, s.t)}: it differs by {np.max(np.abs(x - y)):.2g}. It must depend on its "
+                        "arguments and fields only; what it has to remember, it writes in remember()."
+                    )
+    report.rows.append(Row("same arguments, same result", 0.0, 0.0))
+
+
+def check_compiled(subject: Subject, taken: list[Sample], report: Report) -> None:
+    """Through its address the same as by Python; of an implicit law the effort solves it."""
+    jets, law = subject.by_jets and "deformation" in subject.methods, "law" in subject.methods
+    names = ("deformation", *_OWN) if subject.by_jets else EndsLoad._fields
+    allowed, largest = ROUND, 0.0
+    for name in names:
+        if law and name == "effort":
+            continue
+        allowed = (
+            10.0 * FIRST if jets and name in _OWN else ROUND
+        )  # the rate of eps is a difference in Python
+        scale = scale_of(subject, taken, name)
+        for s in taken:
+            python = s.python
+            if law:
+                python = python_load(subject.element, s.record, s.t, subject.rate(s.record, s.t) if jets else None,
+                                     subject.load(s.out).effort)  # fmt: skip
+            gap = np.max(
+                np.abs(getattr(subject.load(s.out), name) - getattr(subject.load(python), name)), initial=0.0
+            )
+            if gap > allowed * scale + TINY:
+                raise ElementError(
+                    f"check: compiled, {name} of {subject.kind} differs from the same source run by Python by {gap:.2g} "
+                    f"{subject.at(s.record, s.t)}. Module constants are frozen when compiled; integers wrap."
+                )
+            largest = max(largest, float(gap) / (allowed * scale + TINY))
+    report.rows.append(
+        Row("through its address: equal to Python, writes inside its arrays", largest * allowed, allowed)
+    )
+    if law:
+        worst = max((law_error(subject, s), k) for k, s in enumerate(taken))
+        if worst[0] > FIRST:
+            s = taken[worst[1]]
+            raise ElementError(
+                f"check: the effort {shown(subject.load(s.out).effort)} of {subject.kind} does not solve its law: it is "
+                f"{worst[0]:.2g} of itself away {subject.at(s.record, s.t)}."
+            )
+        report.rows.append(Row("the effort solves the law f = 0 (3.4.5)", worst[0], FIRST))
+
+
+def law_error(subject: Subject, s: Sample) -> float:
+    """How far from the solution of its law the effort is, relative to the effort: f over its change with F."""
+    rate = subject.rate(s.record, s.t) if "deformation" in subject.methods else None
+    F = subject.load(s.out).effort
+    f = python_law(subject.element, s.record, s.t, rate, F)
+    size = max(1e-3 * float(np.max(np.abs(F))), 1e-6)
+    change = np.full(len(f), TINY)
+    for k in range(len(F)):
+        step = np.zeros(len(F))
+        step[k] = size
+        change = np.maximum(change, np.abs(python_law(subject.element, s.record, s.t, rate, F + step) - f))
+    return float(np.max(np.abs(f) / change)) * 1e-3
+
+
+# ---------------------------------------------------------------- partials
+def lanes(subject: Subject, record: Floats) -> list[Callable[[float], Floats]]:
+    """The record moved by s along each displacement and turn of an end, and each coordinate."""
+    n = subject.n
+
+    def end(k: int, i: int, s: float) -> Floats:
+        after = record.copy()
+        m, step = subject.motion(after), s * np.eye(6)[i]
+        turn(m.position[k], m.rotation[k], step[:3], step[3:])
+        return locked(after)
+
+    def coordinate(c: int, s: float) -> Floats:
+        after = record.copy()
+        subject.motion(after).q[c] += s
+        return locked(after)
+
+    ends = [partial(end, k, i) for k in range(n.ends) for i in range(6)]
+    return [*ends, *(partial(coordinate, c) for c in range(n.coordinates))]
+
+
+def lane_name(subject: Subject, lane: int) -> str:
+    """What acts along a lane."""
+    end, component = divmod(lane, 6)
+    if end >= subject.n.ends:
+        return f"load on coordinate {lane - 6 * subject.n.ends}"
+    return f"{('force', 'moment')[component // 3]} (component {component % 3}) on end {end}"
+
+
+def check_partials(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+    """The loads are -G^T F; with evaluate() where all of them act along deformations (friction beside them does not)."""
+    n = subject.n
+    if not n.deformations or not any(np.any(subject.load(s.out).effort) for s in taken):
+        return []
+    if subject.by_jets and "deformation" not in subject.methods:
+        return []  # the coordinates themselves
+
+    def eps(move: Callable[[float], Floats], t: float, h: float) -> Floats:
+        if subject.by_jets:
+            return python_eps(subject.element, move(h), t)
+        return subject.load(subject.ask(move(h), t)[: n.load_size]).deformation.copy()
+
+    worst, smooth = (0.0, "", taken[0]), 0
+    for s in taken:
+        out = subject.load(s.out)
+        says = np.concatenate((np.hstack((out.force, out.moment)).ravel(), out.load))
+        found = [slope(partial(eps, move, s.t), (1,) * n.deformations) for move in lanes(subject, s.record)]
+        if any(f is None for f in found):
+            continue
+        smooth += 1
+        G, size = (np.array([f[j] for f in found if f is not None]) for j in (0, 1))
+        wanted = -G @ out.effort
+        gap, scale = np.abs(says - wanted), float(np.max(size @ np.abs(out.effort)))
+        beside = says - G @ np.linalg.lstsq(G, says, rcond=None)[0]
+        if not subject.by_jets and np.max(np.abs(beside)) > FIRST * np.max(np.abs(says)):
+            continue
+        k, allowed = int(np.argmax(gap)), FIRST * scale + TINY
+        if gap[k] / allowed > worst[0]:
+            hint = "; its sign looks wrong" if np.allclose(says, -wanted, FIRST) else ""
+            text = f"{lane_name(subject, k)} is {says[k]:.6g}, -G^T F is {wanted[k]:.6g}{hint}"
+            worst = float(gap[k]) / allowed, text, s
+    refuse_rough(subject, "deformation", smooth, taken)
+    report.rows.append(Row("loads on the bodies are -G^T F (3.4.12)", worst[0] * FIRST, FIRST))
+    if worst[0] <= 1.0:
+        return []
+    return [
+        Finding(3, f"the loads of {subject.kind} do not fit its deformation and effort: {worst[1]}, G the derivative of "
+                f"the deformation, {subject.at(worst[2].record, worst[2].t)}", "loads (not -G^T F)")
+    ]  # fmt: skip
+
+
+def refuse_rough(subject: Subject, what: str, smooth: int, taken: list[Sample]) -> None:
+    if 2 * smooth < len(taken):
+        raise ElementError(
+            f"check: the {what} of {subject.kind} is not differentiable at {len(taken) - smooth} of {len(taken)} places: "
+            f"differences with steps from 0.01 to 4e-9 disagree, last {subject.at(taken[-1].record, taken[-1].t)}. If they "
+            "are places it is not made for, write sample(rng, t) with others."
+        )
+
+
+# ---------------------------------------------------------------- power
+def check_dissipated(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+    scale = scale_of(subject, taken, "dissipated")
+    low, where = min((float(subject.load(s.out).dissipated[0]), k) for k, s in enumerate(taken))
+    report.rows.append(Row("dissipated power is not negative", max(0.0, -low) / (scale + TINY), ROUND))
+    if low >= -ROUND * scale:
+        return []
+    s = taken[where]
+    return [
+        Finding(2, f"dissipated of {subject.kind} is {low:.6g} {subject.at(s.record, s.t)}: a power lost is not negative; "
+                "what comes from outside belongs in out.supplied", f"dissipated ({low:.2g} < 0)")
+    ]  # fmt: skip
+
+
+class Balance(NamedTuple):
+    """The terms of the power balance at one sample: to the bodies, dE/dt, dissipated, supplied, and their size."""
+
+    given: float
+    stored: float
+    dissipated: float
+    supplied: float
+    size: float
+
+    def gap(
+        self, given: float = 1.0, stored: float = 1.0, dissipated: float = 1.0, supplied: float = 1.0
+    ) -> float:
+        """What is missing, over the largest term, each term with a factor."""
+        total = (
+            given * self.given
+            + stored * self.stored
+            + dissipated * self.dissipated
+            - supplied * self.supplied
+        )
+        return abs(total) / (self.size + TINY)
+
+
+def balance(subject: Subject, s: Sample) -> Balance | None:
+    m, out = subject.motion(s.record), subject.load(s.out)
+    terms = np.concatenate(
+        [
+            (a * b).ravel()
+            for a, b in ((out.force, m.velocity), (out.moment, m.angular_velocity), (out.load, m.u))
+        ]
+    )
+    fastest = max(
+        float(np.max(np.abs(x), initial=0.0)) for x in (m.velocity, m.angular_velocity, m.u, out.rates)
+    )
+    pace = 1.0 / max(1.0, fastest)
+
+    def energy(h: float) -> Floats:
+        after = subject.moved(s.record, pace * h, out.rates)
+        return subject.load(subject.ask(after, s.t + pace * h)[: subject.n.load_size]).energy.copy()
+
+    found = slope(energy, (1,))
+    if found is None:
+        return None
+    D, S = float(out.dissipated[0]), float(out.supplied[0])
+    size = float(np.sum(np.abs(terms))) + abs(D) + abs(S) + float(found[1][0]) / pace
+    return Balance(float(np.sum(terms)), float(found[0][0]) / pace, D, S, size)
+
+
+def check_power(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+    """Power to the bodies + dE/dt + dissipated - supplied = 0: with it, the effort is the gradient of the energy."""
+    if not any(scale_of(subject, taken, name) for name in ("energy", "dissipated", "supplied")):
+        report.rows.append(Row("power balance: skipped, it states no energy and no powers", 0.0, 0.0))
+        return []
+    pairs = [(b, s) for s in taken if (b := balance(subject, s)) is not None]
+    refuse_rough(subject, "energy", len(pairs), taken)
+    worst, s = max(pairs, key=lambda pair: pair[0].gap())
+    report.rows.append(Row("power to bodies + dE/dt + dissipated - supplied = 0", worst.gap(), FIRST))
+    if worst.gap() <= FIRST:
+        return []
+    missing = worst.given + worst.stored + worst.dissipated - worst.supplied
+    return [
+        Finding(4, f"power balance of {subject.kind}: power to the bodies {worst.given:.6g} + dE/dt {worst.stored:.6g} + "
+                f"dissipated {worst.dissipated:.6g} - supplied {worst.supplied:.6g} = {missing:.6g}, wanted 0"
+                f"{power_hint([b for b, _ in pairs])}, {subject.at(s.record, s.t)}", f"power balance (by {missing:.2g})")
+    ]  # fmt: skip
+
+
+def power_hint(found: list[Balance]) -> str:
+    """Which one term, with another factor, closes the balance everywhere."""
+    says = {
+        "given": "the loads look {}: the effort acts on the element, its opposite on the bodies",
+        "stored": "the energy looks {}: the effort is not its gradient",
+        "dissipated": "dissipated looks {}",
+        "supplied": "supplied looks {}",
+    }
+    sizes = np.array([b.size for b in found])
+    missing = np.array([b.given + b.stored + b.dissipated - b.supplied for b in found])
+    for name, text in says.items():
+        terms = np.array([getattr(b, name) * (-1.0 if name == "supplied" else 1.0) for b in found])
+        if not np.any(np.abs(terms) > FIRST * sizes):
+            continue
+        factor = -float((missing - terms) @ terms) / float(terms @ terms)
+        opposite = abs(factor + 1.0) < 1e-6
+        if abs(factor) < 1e-6 or (name == "given" and not opposite):  # of two terms, rather the energy
+            continue
+        if all(b.gap(**{name: factor}) <= 10.0 * FIRST for b in found):
+            wrong = "to have the wrong sign" if opposite else f"{1.0 / factor:.6g} times too large"
+            return "; " + text.format(wrong)
+    return ""
+
+
+# ---------------------------------------------------------------- rigid motion
+def check_resultant(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+    if subject.element.world:
+        report.rows.append(Row("world = True: resultant and rigid motion skipped", 0.0, 0.0))
+        return []
+    if not subject.n.ends:
+        return []
+    worst, text = 0.0, ""
+    for s in taken:
+        p, out = subject.motion(s.record).position, subject.load(s.out)
+        arms = np.cross(p, out.force)
+        total = np.sum(out.force, axis=0), np.sum(out.moment + arms, axis=0)
+        sizes = np.max(np.abs(out.force)), max(np.max(np.abs(out.moment)), np.max(np.abs(arms)))
+        for name, x, size in zip(("force", "moment"), total, sizes, strict=True):
+            ratio = float(np.max(np.abs(x)) / (size + TINY))
+            if ratio > max(worst, PROPER):
+                text = f"a resultant {name} {shown(x)} {subject.at(s.record, s.t)}"
+            worst = max(worst, ratio)
+    report.rows.append(Row("no resultant force or moment (3.2.20)", worst, PROPER))
+    if not text:
+        return []
+    return [
+        Finding(1, f"the loads of {subject.kind} have {text}: wanted sum F = 0 and sum (M + r x F) = 0 (3.2.20). If it acts "
+                "against something else, say world = True", f"{text.split(' [')[0]} (3.2.20)")
+    ]  # fmt: skip
+
+
+def check_rigid_motion(
+    subject: Subject, taken: list[Sample], rng: np.random.Generator, report: Report
+) -> list[Finding]:
+    """All ends displaced, turned and set moving as one body: the loads turn along, nothing else changes."""
+    if subject.element.world or not subject.n.ends:
+        return []
+    scales = {name: scale_of(subject, taken, name) for name in EndsLoad._fields}
+    findings: list[Finding] = []
+    worst = 0.0
+    for moving in (False, True):
+        for s in taken:
+            axis, step, spin, drift = rng.uniform(-1.0, 1.0, (4, 3))
+            after = s.record.copy()
+            m, Q, origin = subject.motion(after), np.eye(3), np.zeros(3)
+            turn(origin, Q, step, 3.0 * axis)
+            m.position[:] = m.position @ Q.T + step
+            m.rotation[:] = Q @ m.rotation
+            m.velocity[:], m.angular_velocity[:] = m.velocity @ Q.T, m.angular_velocity @ Q.T
+            if moving:
+                m.velocity[:] += drift + np.cross(spin, m.position)
+                m.angular_velocity[:] += spin
+            m.reaction[:, :3], m.reaction[:, 3:] = m.reaction[:, :3] @ Q.T, m.reaction[:, 3:] @ Q.T
+            out = subject.load(subject.ask(locked(after), s.t)[: subject.n.load_size])
+            for name, was, now in zip(EndsLoad._fields, subject.load(s.out), out, strict=True):
+                turned = was @ Q.T if name in ("force", "moment") else was
+                ratio = float(np.max(np.abs(now - turned), initial=0.0)) / (scales[name] + TINY)
+                worst = max(worst, ratio)
+                if ratio > FIRST and not findings:
+                    how = "a rigid motion with velocity" if moving else "a rigid displacement"
+                    findings = [
+                        Finding(3, f"{name} of {subject.kind} does not follow {how} of all its ends (3.2.23): it differs "
+                                f"by {ratio:.2g} of its size, {subject.at(s.record, s.t)}. If it acts against something "
+                                "else, say world = True", f"{name} (does not follow {how})")
+                    ]  # fmt: skip
+    report.rows.append(Row("follows a rigid motion of all ends (3.2.23)", worst, FIRST))
+    return findings
+
+
+# ---------------------------------------------------------------- reaction, memory
+def check_slopes(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+    """The partials of the loads to the reaction, by jets, against differences of the source run by Python."""
+    n = subject.n
+    if not n.reactions:
+        return []
+
+    def loads(s: Sample, k: int, h: float) -> Floats:
+        after = s.record.copy()
+        subject.motion(after).reaction[0, k] += h
+        out = subject.load(python_load(subject.element, locked(after), s.t))
+        return np.concatenate((out.force.ravel(), out.moment.ravel(), out.load))
+
+    worst = 0.0
+    for s in taken:
+        slopes = subject.ask(s.record, s.t)[n.load_size :].reshape(-1, 6)
+        for k in range(6):
+            found = slope(partial(loads, s, k), (3 * n.ends, 3 * n.ends, n.coordinates))
+            if found is None:
+                return [
+                    Finding(3, f"the loads of {subject.kind} are not differentiable with respect to reaction[0, {k}] "
+                            f"{subject.at(s.record, s.t)}: use smooth functions of it", "slopes")
+                ]  # fmt: skip
+            gap = np.abs(slopes[:, k] - found[0])
+            worst = max(worst, float(np.max(gap / (found[1] + TINY), initial=0.0)))
+            if worst > FIRST:
+                return [
+                    Finding(3, f"compiled, the partials of the loads of {subject.kind} to reaction[0, {k}] differ from "
+                            f"differences by {np.max(gap):.2g} {subject.at(s.record, s.t)}", "slopes")
+                ]  # fmt: skip
+    report.rows.append(Row("partials of the loads to the reaction", worst, FIRST))
+    return []
+
+
+def check_memory(subject: Subject, taken: list[Sample], report: Report) -> None:
+    """remember() writes numbers, the same by Python and compiled, and its memory only."""
+    largest = 0.0
+    for s in taken:
+        motion, results = subject.motion(s.record), []
+        for _ in range(2):
+            try:
+                results.append(python_memory(subject.element, s.record, s.t))
+            except Exception as error:
+                raise ElementError(
+                    f"check: {blame(subject.element, error)} Met {subject.at(s.record, s.t)}."
+                ) from error
+        if not np.all(np.isfinite(results[0])):
+            raise ElementError(
+                f"check: {subject.kind}.remember writes {shown(results[0])} {subject.at(s.record, s.t)}: wanted finite "
+                "numbers."
+            )
+        if results[0].tobytes() != results[1].tobytes():
+            raise ElementError(
+                f"check: what {subject.kind}.remember writes is not the same when asked twice "
+                f"{subject.at(s.record, s.t)}."
+            )
+        compiled = subject.ask(s.record, s.t, "remember", motion.memory)
+        scale = float(np.max(np.abs(results[0]), initial=0.0))
+        gap = float(np.max(np.abs(compiled - results[0]), initial=0.0)) / (scale + TINY)
+        largest = max(largest, gap)
+        if gap > ROUND:
+            raise ElementError(
+                f"check: compiled, {subject.kind}.remember differs from Python by {gap:.2g} {subject.at(s.record, s.t)}."
+            )
+    report.rows.append(Row("remember() writes its memory only, equal to Python", largest, ROUND))

@@ -1,0 +1,186 @@
+# mypy: ignore-errors
+"""The numba side of elements.compilation.entry: types, helpers, and the compiled form of an author's method."""
+
+import inspect
+from collections import namedtuple
+from itertools import count
+
+from numba import carray, cfunc, njit, types
+from numba.core.bytecode import FunctionIdentity
+from numba.extending import intrinsic
+
+from ..constraint import Constraint, RelativeMotion, Rows
+from ..coupling import Coupling, CouplingRows
+from ..dual import numbers as differential
+from ..dual.numbers import as_dual
+from ..element import SignalValue, parameters
+from ..energetic import EndsLoad, EndsMotion, Energetic
+from ..hinge import Motion
+from ..load import EndLoad, EndMotion
+from ..signal import Function
+from . import call as by_address
+from . import members
+from .effort import compile_effort, compile_reaction, effort_width, plain_answer
+from .effort_dual import Both, sloped_answer
+from .motion import (
+    JIT_OPTIONS,
+    PLAIN,
+    SLOPED,
+    compile_constraint,
+    compile_coupling,
+    compile_pose,
+    compile_signal,
+    constraint_width,
+    coupling_width,
+    jet_width,
+)
+
+_P = types.CPointer(types.float64)
+SIGNATURE = types.int32(_P, _P, types.float64, _P, _P)
+# Plain functions that compiled methods use in another form
+REPLACED = {members.call_element: by_address.call_element, members.stack_array: differential.stack_array}
+SLOPED_REPLACED = {
+    members.call_element: by_address.call_element,
+    members.stack_array: differential.sloped_array,
+    members.address_at: njit(**JIT_OPTIONS)(lambda numbers, at: int(differential.lane(numbers[at], 0))),
+}
+
+
+@intrinsic
+def shift(typing_context, pointer, k):
+    """pointer + k doubles; a carray of it costs nothing, where a slice would."""
+
+    def generate(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return pointer(pointer, types.intp), generate
+
+
+@intrinsic
+def pair(typing_context, pointer, k):
+    """Number k of the pairs (number, derivative) at a pointer."""
+
+    def generate(context, builder, signature, args):
+        item = context.get_data_type(differential.SLOPED).as_pointer()
+        place = builder.gep(builder.bitcast(args[0], item), [args[1]])
+        return context.data_model_manager[differential.SLOPED].load_from_data_pointer(builder, place)
+
+    return differential.SLOPED(pointer, types.intp), generate
+
+
+def with_helpers(function, seen, slopes=False):
+    """njit of a plain function; plain functions it names are compiled along, so authors need no decorator."""
+    replaced = SLOPED_REPLACED if slopes else REPLACED
+    if function in replaced:
+        seen[function] = replaced[function]
+    if function in seen:
+        return seen[function]
+    if hasattr(function, "py_func"):
+        seen[function.py_func] = function
+        for name in names_in(function.py_func.__code__):  # its helpers decide about the cache too
+            helper = function.py_func.__globals__.get(name)
+            if hasattr(helper, "py_func") and helper.py_func not in seen:
+                with_helpers(helper, seen, slopes)
+        return function
+    scope = dict(function.__globals__)
+    for name in names_in(function.__code__):
+        helper = scope.get(name)
+        if inspect.isfunction(helper) and helper is not function:
+            scope[name] = with_helpers(helper, seen, slopes)
+    copy = type(function)(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    seen[function] = njit(**JIT_OPTIONS)(copy)
+    return seen[function]
+
+
+def names_in(code):
+    """Global and attribute names a function uses, those of its inner functions included."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            names |= names_in(constant)
+    return names
+
+
+def scope(element, methods, slopes=False, held=False):
+    """Globals of the generated entry around the author's compiled methods; `slopes`: for numbers that have one, `held`: but
+    for its parameters."""
+    method, width, lanes = methods.get("evaluate"), 0, 0
+    scalars = SLOPED if slopes else PLAIN
+    if "pose" in methods:
+        lanes = element.n_coordinates
+        width, method = jet_width(lanes), compile_pose(methods["pose"], lanes, JIT_OPTIONS, scalars)
+    elif "value" in methods:
+        method = methods["value"]
+        if isinstance(element, Function):
+            plain = method
+            method = njit(**JIT_OPTIONS)(lambda self, t: plain(t))
+        method = compile_signal(method, JIT_OPTIONS, scalars)
+    elif isinstance(element, Energetic):
+        n = element.n
+        if "remember" in methods:
+            method = methods["remember"]
+        elif n.reactions and not slopes:
+            method = compile_reaction(method, n, JIT_OPTIONS)
+        elif method is None:
+            width, lanes = effort_width(n.ends), 6 * n.ends
+            answer = (
+                sloped_answer(methods, n, JIT_OPTIONS, held)
+                if slopes
+                else plain_answer(methods, n, JIT_OPTIONS)
+            )
+            method = compile_effort(methods.get("deformation"), answer, n, JIT_OPTIONS, scalars)
+    elif method is None:
+        both = methods.get("residual"), methods.get("slip")
+        n_velocity = element.n_nonholonomic
+        n_position = element.n_rows - n_velocity
+        if isinstance(element, Constraint):
+            lanes = 6 + element.n_auxiliary
+            width = constraint_width(element.n_auxiliary)
+            method = compile_constraint(
+                *both, n_position, n_velocity, element.n_auxiliary, JIT_OPTIONS, scalars
+            )
+        elif isinstance(element, Coupling):
+            lanes = element.n_arguments
+            width = coupling_width(lanes)
+            method = compile_coupling(*both, n_position, n_velocity, lanes, JIT_OPTIONS, scalars)
+    names = [p.name for p in parameters(element)]
+    return {
+        "carray": carray,
+        "shift": shift,
+        "method": method,
+        "Motion": EndsMotion if isinstance(element, Energetic) else Motion,
+        "Load": EndsLoad,
+        "SignalValue": SignalValue,
+        "EndMotion": EndMotion,
+        "EndLoad": EndLoad,
+        "RelativeMotion": RelativeMotion,
+        "Rows": Rows,
+        "CouplingRows": CouplingRows,
+        "Self": namedtuple("Self", names) if names else None,
+        "jet_signal": scalars.signal,
+        "as_dual": as_dual,
+        "pair": pair,
+        "Both": Both,
+        "WIDTH": width,  # of the jets, and the lane of time
+        "N": lanes,
+    }
+
+
+def as_cfunc(entry, digest=None):
+    """The entry as a C function; with a digest of its sources, kept on the disk.
+
+    Numba names what it compiles by function and a running number. Inner functions of the same name from several
+    processes would share a number, and whoever loads both would call the first for the second: so what goes to the
+    disk is numbered from its digest on.
+    """
+    if digest is None:
+        return cfunc(SIGNATURE, **JIT_OPTIONS)(entry)
+    before = FunctionIdentity._unique_ids
+    FunctionIdentity._unique_ids = count(int(digest[:15], 16))
+    try:
+        return cfunc(SIGNATURE, cache=True, **JIT_OPTIONS)(entry)
+    finally:
+        FunctionIdentity._unique_ids = before

@@ -1,0 +1,140 @@
+"""Source of the C function around an element's method: views on its records, `self` from its parameters, the call."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..constraint import Constraint, rows_layout
+from ..coupling import Coupling, coupling_layout
+from ..element import Element, parameters
+from ..energetic import Energetic
+from ..hinge import Hinge, motion_layout
+from .methods import HELD, SLOPES, is_sloped, methods_of, role_of, sizes
+
+
+def _view(pointer: str, at: int | str, shape: Iterable[int | str], part: str) -> str:
+    """Source of an array on the memory behind a pointer; of the slopes an array of pairs."""
+    extents = "".join(f"{n}, " for n in shape)
+    if not is_sloped(part):
+        return f"carray(shift({pointer}, {at}), ({extents}))"
+    return f"as_dual(carray(shift({pointer}, 2 * ({at})), ({extents}2)), 1)"
+
+
+def entry_source(element: Element, part: str = "") -> str:
+    """Source of the C function around the author's method."""
+    role, names = role_of(element), "/".join(methods_of(element, part))
+    jet = names not in ("evaluate", "value") and role != "energetic"
+    lines, items, jets = _self_lines(element, "self", {SLOPES: SLOPES, HELD: "plain"}.get(part, ""), jet)
+    if is_sloped(part) and isinstance(element, Energetic) and "evaluate" not in methods_of(element, part):
+        more, _, _ = _self_lines(element, "plain", "plain", False)
+        lines += [*more, "both = Both(self, plain)"]
+
+    def views(places: Iterable[tuple[str, tuple[int, ...], int]], pointer: str = "out_") -> str:
+        return ", ".join(_view(pointer, at, shape, part) for _, shape, at in places)
+
+    if isinstance(element, Energetic):
+        lines += _energetic_lines(element, part, items, jets)
+    elif getattr(element, "sizes_at", ()):
+        lines += _assembled_lines(element, part)
+    elif isinstance(element, Hinge):
+        n, m = element.n_coordinates, element.n_speeds
+        lines.append(f"q = {_view('a_', 0, (n,), part)}")
+        lines.append(f"u = {_view('b_', 0, (m,), part)}")
+        lines.append(f"method(self, q, u, t, Motion({views(motion_layout(m))}))")
+    elif isinstance(element, Constraint):
+        na = element.n_auxiliary
+        pose = (("", (3,), 0), ("", (3, 3), 3), ("", (3,), 12), ("", (3,), 15))
+        own = (("", (na,), 0), ("", (na,), na))
+        lines.append(f"motion = RelativeMotion({views(pose, 'a_')}, {views(own, 'b_')})")
+        lines.append(f"method(self, motion, t, Rows({views(rows_layout(element.n_rows, na))}))")
+    elif isinstance(element, Coupling):
+        k = element.n_arguments or 0
+        q, u = _view("a_", 0, (k,), part), _view("b_", 0, (k,), part)
+        lines.append(f"method(self, {q}, {u}, t, CouplingRows({views(coupling_layout(element.n_rows, k))}))")
+    elif role == "signal":
+        lines.append(f"method(self, t, {_view('out_', 0, (3,), part)})")
+    else:
+        place, two = (("", (3,), 0), ("", (3, 3), 3)), (("", (3,), 0), ("", (3,), 3))
+        lines.append(f"end = EndMotion({views(place, 'a_')}, {views(two, 'b_')})")
+        lines.append(f"method(self, end, t, EndLoad({views(two)}))")
+    body = "\n".join("    " + line for line in lines)
+    head = f"# C entry of {element.kind}.{names}" + (
+        f", sizes {sizes(element)}" if any(sizes(element)) else ""
+    )
+    return f"{head}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
+
+
+def _self_lines(
+    element: Element, name: str, form: str, jet: bool
+) -> tuple[list[str], list[str], dict[int, str]]:
+    """Source of the author's `self` from the record: lines, items, and those that are jets where a jet is wanted.
+
+    form "": plain numbers in a plain record; SLOPES: pairs; "plain": the numbers alone out of pairs.
+    """
+    one = {"": "par_[{}]", SLOPES: "pair(par_, {})", "plain": "par_[2 * ({})]"}[form]
+    size, view = {
+        "": ("par_[{}]", "carray(shift(par_, {at}), {shape})"),
+        SLOPES: ("par_[2 * ({})]", "as_dual(carray(shift(par_, 2 * ({at})), {shape} + (2,)), 1)"),
+        "plain": ("par_[2 * ({})]", "carray(shift(par_, 2 * ({at})), {shape} + (2,))[..., 0]"),
+    }[form]
+    lines, items, jets, start, arrays = list[str](), list[str](), dict[int, str](), 0, list[int]()
+    for p in parameters(element):
+        if p.kind == "scalar":
+            items.append(one.format(start))
+            start += 1
+        elif p.kind == "signal":
+            three = ", ".join(one.format(start + j) for j in range(3))
+            jets[len(items)] = f"jet_signal(WIDTH, {three}, N)"
+            items.append(jets[len(items)] if jet else f"SignalValue({three})")
+            start += 3
+        else:
+            arrays.append(int(p.kind[5:]))
+    if arrays:
+        lines.append(f"at = {start}")
+    for k, ndim in enumerate(arrays):
+        own = f"{name}_{k}"
+        extents = [f"int({size.format(f'at + {j}')})" for j in range(ndim)]
+        lines.append(f"shape = ({', '.join(extents)},)")
+        lines.append(f"{own} = {view.format(at=f'at + {ndim}', shape='shape')}")
+        lines.append(f"at = at + {ndim} + {' * '.join(f'shape[{j}]' for j in range(ndim))}")
+        items.append(own)
+    return [*lines, f"{name} = Self({', '.join(items)})" if items else f"{name} = 0"], items, jets
+
+
+def _assembled_lines(element: Any, part: str) -> list[str]:
+    """The call of an element made of others: one compiled form, the sizes stand in its record."""
+    sizes = [f"int(par_[{2 * at if is_sloped(part) else at}])" for at in element.sizes_at]
+    call = f"method(self, {_view('a_', 0, (8,), part)}, {_view('b_', 0, (8,), part)}, t, "
+    if isinstance(element, Hinge):
+        views = [
+            _view(
+                "out_", f"{start} + {one - start} * m", ("m", 3) if name.endswith("partials") else shape, part
+            )
+            for (name, shape, start), (_, _, one) in zip(motion_layout(0), motion_layout(1), strict=True)
+        ]
+        return [f"m = {sizes[0]}", f"{call}Motion({', '.join(views)}))"]
+    views = [_view("out_", f"{k} * n", ("n",), part) for k in range(3)]
+    views.append(_view("out_", "3 * n", ("n", "k"), part))
+    return [f"n, k = {', '.join(sizes)}", f"{call}CouplingRows({', '.join(views)}))"]
+
+
+def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict[int, str]) -> list[str]:
+    """The call of an energetic element: views on its two records, then the method."""
+    n, methods = element.n, methods_of(element, part)
+
+    def views(name: str, pointer: str, places: list[tuple[str, tuple[int, ...], int]]) -> str:
+        return f"{name} = {name.title()}({', '.join(_view(pointer, k, s, part) for _, s, k in places)})"
+
+    lines = [views("motion", "a_", n.motion)]
+    if part == "remember":
+        return [*lines, f"method(self, motion, t, carray(out_, ({n.memory},)))"]
+    lines.append(views("load", "out_", n.load))
+    if "law" not in methods:
+        lines += [f"for k in range({n.deformations}):", "    load.effort[k] = 0.0"]
+    if n.reactions and not is_sloped(part):
+        slopes = f"carray(shift(out_, {n.load_size}), ({6 * n.ends + n.coordinates}, 6))"
+        return [*lines, f"method(self, motion, t, load, {slopes})"]
+    if "evaluate" in methods:
+        return [*lines, "method(self, motion, t, load)"]
+    with_jets = ", ".join(jets.get(k, item) for k, item in enumerate(items))
+    lines.append(f"jets = Self({with_jets})" if jets else "jets = self")
+    return [*lines, f"method({'both' if is_sloped(part) else 'self'}, jets, motion, t, load)"]

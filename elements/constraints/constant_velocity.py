@@ -1,0 +1,29 @@
+"""Constant velocity joint (homokinetic): shafts that meet at an angle turn equally fast."""
+
+from dataclasses import dataclass
+
+from ..constraint import Constraint, Floats
+
+
+@dataclass(frozen=True)
+class ConstantVelocity(Constraint):
+    """Two shafts, the z axes of the two ends, meet in one point; both turn equally far at any angle between them.
+
+    Four holonomic rows: the points coincide, and the turn from end a to end b is a pure bend, its axis
+    perpendicular to the shafts (the bisecting plane of a Rzeppa or tripod joint)::
+
+        f = (c_x, c_y, c_z, (C_yx - C_xy) / 2)
+
+    Regular for bends of less than half a turn.
+
+    >>> ConstantVelocity().n_holonomic
+    4
+    """
+
+    n_holonomic = 4
+
+    def residual(self, offset: Floats, rotation: Floats, s: Floats, t: float, f: Floats) -> None:
+        f[0] = offset[0]
+        f[1] = offset[1]
+        f[2] = offset[2]
+        f[3] = 0.5 * (rotation[1, 0] - rotation[0, 1])

@@ -1,0 +1,162 @@
+"""Contact of plane curves: cam and follower, curve on curve (Haug 3.4.2). Sliding is free, contact is kept."""
+
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from treemech.topology.errors import ElementError
+
+from ..constraint import Constraint, Floats
+from ..element import structure
+from ..fields import make_signals, refuse_unless_positive
+from .profile import Profile, profile_point
+
+FOLLOWERS = ("roller", "flat", "knife")
+
+
+@dataclass(frozen=True, eq=False)
+class CamFollower(Constraint):
+    """A follower on end b keeps touching a cam on end a, in the x,y plane of end a.
+
+    One net holonomic row; the place of contact s on the cam r(s) is an auxiliary unknown, so two equations. With the
+    tangent r', the outward normal n (right of r') and x, y components only::
+
+        knife     n . (c - r(s)) = 0,           r' . (c - r(s)) = 0     the point of end b is on the cam
+        roller    n . (c - r(s)) - radius = 0,  r' . (c - r(s)) = 0     the point of end b is the centre of the roller
+        flat      e_y . (c - r(s)) = 0,         e_y . r'(s) = 0         the face is the x axis of end b, e_y its y axis
+
+    The z axes of both ends must be kept parallel by other connections. A roller must be smaller than any hollow of
+    the cam, a flat face needs a cam without hollows and straight parts (the contact point is not unique there).
+
+    Parameters
+    ----------
+    profile : Profile
+        The cam outline, in the x,y plane of end a [m].
+    follower : "roller", "flat" or "knife"
+    radius : signal or number
+        Of the roller [m], positive.
+    start : float
+        Where on the profile the contact is sought first (s) [m]. A flat face touches a closed cam at either of two
+        sides: the nearer one is found.
+    unilateral : bool
+        The cam can only push: the follower lifts off where it would have to pull, and comes back. The y axis of a flat
+        follower must point away from the cam then.
+
+    Examples
+    --------
+    >>> cam = Profile.circle(0.05, centre=(0.01, 0.0))
+    >>> CamFollower(cam, "roller", radius=0.01).n_holonomic
+    1
+    """
+
+    profile: Profile = structure()
+    follower: str = structure(default="knife")
+    radius: Any = 0.0
+    start: float = structure(default=0.0)
+    unilateral: bool = structure(default=False)
+    pieces: Any = field(default=None, init=False, repr=False)
+    flat: float = field(default=0.0, init=False, repr=False)
+    n_holonomic = 1
+    n_auxiliary = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.profile, Profile):
+            raise ElementError(f"CamFollower.profile is {self.profile!r}: wanted a Profile.")
+        if self.follower not in FOLLOWERS:
+            raise ElementError(
+                f"CamFollower.follower is {self.follower!r}; wanted one of {', '.join(FOLLOWERS)}."
+            )
+        make_signals(self, "radius")
+        if self.follower == "roller":
+            refuse_unless_positive(self, "radius", instead="a roller of radius 0 is a knife")
+        elif getattr(self.radius, "level", None) != 0.0:
+            raise ElementError(f"CamFollower: a {self.follower} follower has no radius; leave it out.")
+        object.__setattr__(self, "pieces", self.profile.pieces)
+        object.__setattr__(self, "flat", float(self.follower == "flat"))
+
+    def auxiliary(self) -> Floats:
+        return np.array([self.start], dtype=np.float64)
+
+    def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
+        offset, rotation, _ = super().sample(rng, t)
+        return offset, rotation, rng.uniform(0.0, self.profile.length, 1)
+
+    def residual(self, offset: Floats, rotation: Floats, s: Floats, t: float, f: Floats) -> None:
+        x, y, dx, dy = profile_point(self.pieces, s[0])
+        if self.flat > 0.5:
+            f[0] = rotation[0, 1] * (offset[0] - x) + rotation[1, 1] * (offset[1] - y)
+            f[1] = rotation[0, 1] * dx + rotation[1, 1] * dy
+        else:
+            speed = sqrt(dx * dx + dy * dy)
+            f[0] = (dy * (offset[0] - x) - dx * (offset[1] - y)) / speed - self.radius
+            f[1] = (dx * (offset[0] - x) + dy * (offset[1] - y)) / speed
+
+
+@dataclass(frozen=True, eq=False)
+class CurveOnCurve(Constraint):
+    """A profile on end b keeps touching a profile on end a, in the x,y plane of end a.
+
+    One net holonomic row; the places of contact on both, s_0 and s_1, are auxiliary unknowns, so three equations
+    (Haug 3.4.20), x and y components only::
+
+        c + C r_b(s_1) - r_a(s_0) = 0          the points of contact coincide (along the normal and the tangent of a)
+        r_a'(s_0) x C r_b'(s_1) = 0            the tangents are parallel
+
+    The z axes of both ends must be kept parallel by other connections. Outlines that touch with the same curvature
+    (a wheel in a ring of its own size) have no point of contact.
+
+    Parameters
+    ----------
+    profile_a, profile_b : Profile
+        The outlines, each in the x,y plane of its own end [m].
+    start : (s_0, s_1)
+        Where on the profiles the contact is sought first [m].
+    unilateral : bool
+        The outlines can only push each other: they part where they would have to pull, and meet again.
+
+    Examples
+    --------
+    >>> CurveOnCurve(Profile.circle(0.2), Profile.circle(0.1)).n_auxiliary
+    2
+    """
+
+    profile_a: Profile = structure()
+    profile_b: Profile = structure()
+    start: Any = structure(default=(0.0, 0.0))
+    unilateral: bool = structure(default=False)
+    pieces_a: Any = field(default=None, init=False, repr=False)
+    pieces_b: Any = field(default=None, init=False, repr=False)
+    n_holonomic = 1
+    n_auxiliary = 2
+
+    def __post_init__(self) -> None:
+        for name in ("profile_a", "profile_b"):
+            profile = getattr(self, name)
+            if not isinstance(profile, Profile):
+                raise ElementError(f"CurveOnCurve.{name} is {profile!r}: wanted a Profile.")
+            object.__setattr__(self, name.replace("profile", "pieces"), profile.pieces)
+        if np.shape(self.start) != (2,):
+            raise ElementError(
+                f"CurveOnCurve.start is {self.start!r}: wanted two numbers, s on each profile."
+            )
+
+    def auxiliary(self) -> Floats:
+        return np.array(self.start, dtype=np.float64)
+
+    def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
+        offset, rotation, _ = super().sample(rng, t)
+        return offset, rotation, rng.uniform(0.0, (self.profile_a.length, self.profile_b.length))
+
+    def residual(self, offset: Floats, rotation: Floats, s: Floats, t: float, f: Floats) -> None:
+        x, y, dx, dy = profile_point(self.pieces_a, s[0])
+        bx, by, ex, ey = profile_point(self.pieces_b, s[1])
+        gap_x = offset[0] + rotation[0, 0] * bx + rotation[0, 1] * by - x
+        gap_y = offset[1] + rotation[1, 0] * bx + rotation[1, 1] * by - y
+        speed = sqrt(dx * dx + dy * dy)
+        f[0] = (dy * gap_x - dx * gap_y) / speed
+        f[1] = (dx * gap_x + dy * gap_y) / speed
+        f[2] = dx * (rotation[1, 0] * ex + rotation[1, 1] * ey) - dy * (
+            rotation[0, 0] * ex + rotation[0, 1] * ey
+        )

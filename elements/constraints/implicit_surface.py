@@ -1,0 +1,42 @@
+"""Point on a surface given by a plain Python function."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..constraint import Constraint
+from ..couplings.relation import bind
+from ..element import structure
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnImplicitSurface(Constraint):
+    """The point of end b stays where a function of its place in the base of end a vanishes.
+
+    One holonomic row; the gradient of the function must not vanish on the surface::
+
+        f = function(c_x, c_y, c_z)
+
+    Parameters
+    ----------
+    function : callable
+        Of x, y, z [m]; compiled as it stands. Its derivatives come from jet numbers.
+
+    Examples
+    --------
+    >>> bowl = PointOnImplicitSurface(lambda x, y, z: z - x * x - 2.0 * y * y)
+    >>> bowl.n_holonomic
+    1
+    """
+
+    function: Any = structure()
+    n_holonomic = 1
+
+    def __post_init__(self) -> None:
+        bind(self, "residual", _residual, ("x", "y", "z"))
+
+
+function: Any = None  # in the method below, as an element has it: the author's
+
+
+def _residual(self, offset, rotation, s, t, f):  # type: ignore[no-untyped-def]
+    f[0] = function(offset[0], offset[1], offset[2])

@@ -1,0 +1,33 @@
+"""Knife edge: a skate that moves along its blade only (3.3.20)."""
+
+from dataclasses import dataclass
+
+from ..constraint import Constraint, Floats
+
+
+@dataclass(frozen=True)
+class KnifeEdge(Constraint):
+    """The point of end b does not move sideways: its velocity has no component along the y axis of end b.
+
+    One nonholonomic row. The blade is along the x axis of end b, the ice is fixed to end a; the plane of the ice is
+    kept by other connections (a Planar hinge, or InPlane). With y the second column of C::
+
+        y . v = 0            in the plane, for a heading q3:  -v_x sin(q3) + v_y cos(q3) = 0       (3.3.20)
+
+    >>> KnifeEdge().n_nonholonomic
+    1
+    """
+
+    n_nonholonomic = 1
+
+    def slip(
+        self,
+        offset: Floats,
+        rotation: Floats,
+        velocity: Floats,
+        angular_velocity: Floats,
+        s: Floats,
+        t: float,
+        f: Floats,
+    ) -> None:
+        f[0] = rotation[0, 1] * velocity[0] + rotation[1, 1] * velocity[1] + rotation[2, 1] * velocity[2]

@@ -1,0 +1,175 @@
+"""Profile: a plane curve r(s) made of lines, arcs and splines, the outline of a cam or a slot."""
+
+from dataclasses import dataclass
+from math import cos, floor, hypot, sin
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treemech.topology.body import as_vector
+from treemech.topology.errors import ElementError
+
+from ..element import Floats
+from ..hinges.curve import Curve
+
+# Columns of a piece: where it starts (s), its kind, then the x and the y coefficients of a polynomial in s - START,
+# or centre, radius, first angle and rate of the angle of an arc. The last row has the end and whether it is closed.
+START, KIND, X, Y, COLUMNS = 0, 1, 2, 8, 14
+CENTRE_X, CENTRE_Y, RADIUS, ANGLE, RATE = 2, 3, 4, 5, 6
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """A smooth plane curve r(s) in the x,y plane of an end. Parts are joined by +, and closed by `closed()`.
+
+    The parameter s is the length along lines and arcs, and nearly that along splines [m]. The outside is on the
+    right of the direction of travel: run an outer cam counterclockwise, a cam that works on its inner side clockwise.
+    Parts must join without a corner. Where lines and arcs join the curvature jumps, and with it the acceleration of a
+    follower; splines keep it continuous. An open profile goes on beyond its ends as its first and last piece.
+
+    Examples
+    --------
+    >>> cap = Profile.arc((1, 0), 0.5, -np.pi / 2, np.pi / 2)
+    >>> side = Profile.line((1, 0.5), (-1, 0.5))
+    >>> foot = Profile.arc((-1, 0), 0.5, np.pi / 2, 3 * np.pi / 2)
+    >>> slot = (cap + side + foot + Profile.line((-1, -0.5), (1, -0.5))).closed()
+    >>> round(slot.length, 3)
+    7.142
+    """
+
+    pieces: Floats
+
+    @property
+    def length(self) -> float:
+        return float(self.pieces[-1, START])
+
+    @property
+    def is_closed(self) -> bool:
+        return bool(self.pieces[-1, KIND])
+
+    def point(self, s: float) -> tuple[float, float, float, float]:
+        """x, y and their derivatives with respect to s.
+
+        >>> Profile.line((0, 0), (3, 4)).point(2.5)
+        (1.5, 2.0, 0.6, 0.8)
+        """
+        x, y, dx, dy = profile_point(self.pieces, float(s))
+        return float(x), float(y), float(dx), float(dy)
+
+    @staticmethod
+    def line(start: ArrayLike, stop: ArrayLike) -> "Profile":
+        """A straight part from start to stop, (x, y) each."""
+        a, b = as_vector(start, "Profile.line: start", 2), as_vector(stop, "Profile.line: stop", 2)
+        length = float(np.hypot(*(b - a)))
+        if length == 0.0:
+            raise ElementError("Profile.line: start and stop coincide; wanted two points.")
+        piece = np.zeros((2, COLUMNS))
+        piece[0, [X, Y]] = a
+        piece[0, [X + 1, Y + 1]] = (b - a) / length
+        piece[1, START] = length
+        return Profile(piece)
+
+    @staticmethod
+    def arc(centre: ArrayLike, radius: float, start: float, stop: float) -> "Profile":
+        """A part of a circle, from the angle start to the angle stop [rad]; stop < start runs clockwise."""
+        middle = as_vector(centre, "Profile.arc: centre", 2)
+        if not radius > 0.0 or start == stop:
+            raise ElementError(
+                f"Profile.arc: radius {radius:g} from {start:g} to {stop:g}; wanted a positive radius and two angles."
+            )
+        piece = np.zeros((2, COLUMNS))
+        piece[0, KIND] = 1.0
+        piece[0, [CENTRE_X, CENTRE_Y]] = middle
+        piece[0, [RADIUS, ANGLE, RATE]] = radius, start, np.sign(stop - start) / radius
+        piece[1, START] = radius * abs(stop - start)
+        return Profile(piece)
+
+    @staticmethod
+    def circle(radius: float, centre: ArrayLike = (0.0, 0.0)) -> "Profile":
+        """A whole circle, counterclockwise from the x axis."""
+        return Profile.arc(centre, radius, 0.0, 2.0 * np.pi).closed()
+
+    @staticmethod
+    def spline(points: ArrayLike, closed: bool = False, degree: int = 5) -> "Profile":
+        """A spline through points (x, y); a closed one returns to the first point, given once."""
+        xy = np.asarray(points, dtype=np.float64)
+        if xy.ndim != 2 or xy.shape[1] != 2:
+            raise ElementError(f"Profile.spline: points have shape {xy.shape}; wanted (n, 2).")
+        space = np.column_stack((xy, np.zeros(len(xy))))
+        curve = Curve(space, degree=degree, closed=closed, normal=(0.0, 0.0, 1.0))
+        pieces = np.zeros((len(curve.breaks), COLUMNS))
+        pieces[:, START] = curve.breaks
+        pieces[:-1, X : X + 6] = curve.table[:, 0]
+        pieces[:-1, Y : Y + 6] = curve.table[:, 1]
+        pieces[-1, KIND] = float(closed)
+        return Profile(pieces)
+
+    @staticmethod
+    def polar(radii: ArrayLike, degree: int = 5) -> "Profile":
+        """A closed spline through radii at equally spaced angles, from the x axis counterclockwise (a cam table)."""
+        r = np.asarray(radii, dtype=np.float64)
+        if r.ndim != 1 or not np.all(r > 0.0):
+            raise ElementError("Profile.polar: wanted a column of positive radii.")
+        angle = np.linspace(0.0, 2.0 * np.pi, len(r), endpoint=False)
+        return Profile.spline(np.column_stack((r * np.cos(angle), r * np.sin(angle))), True, degree)
+
+    def __add__(self, other: "Profile") -> "Profile":
+        if self.is_closed or other.is_closed:
+            raise ElementError("Profile: a closed profile cannot be continued; join the parts first.")
+        refuse_gap(self.point(self.length), other.point(0.0), self.length + other.length)
+        more = other.pieces.copy()
+        more[:, START] += self.length
+        return Profile(np.vstack((self.pieces[:-1], more)))
+
+    def closed(self) -> "Profile":
+        """The same profile, repeating: its end must meet its start."""
+        refuse_gap(self.point(self.length), self.point(0.0), self.length)
+        pieces = self.pieces.copy()
+        pieces[-1, KIND] = 1.0
+        return Profile(pieces)
+
+
+def refuse_gap(end: Any, start: Any, size: float) -> None:
+    """Refuse parts that do not meet, or meet in a corner."""
+    gap = hypot(start[0] - end[0], start[1] - end[1])
+    if gap > 1e-9 * size:
+        raise ElementError(
+            f"Profile: a part ends at ({end[0]:.6g}, {end[1]:.6g}) and the next starts {gap:.3g} away, at "
+            f"({start[0]:.6g}, {start[1]:.6g}): make them meet."
+        )
+    cross, dot = end[2] * start[3] - end[3] * start[2], end[2] * start[2] + end[3] * start[3]
+    corner = abs(float(np.arctan2(cross, dot)))
+    if corner > 1e-6:
+        raise ElementError(
+            f"Profile: a corner of {np.degrees(corner):.3g} degrees at ({end[0]:.6g}, {end[1]:.6g}) has no normal: "
+            "round it with an arc."
+        )
+
+
+def profile_point(pieces, s):  # type: ignore[no-untyped-def]
+    """x, y, dx/ds, dy/ds of a profile; s may be a jet."""
+    last = len(pieces) - 1
+    x = s
+    if pieces[last, KIND] > 0.5:
+        x = x - pieces[last, START] * floor(x / pieces[last, START])
+    low, high = 0, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if pieces[middle, START] <= x:
+            low = middle
+        else:
+            high = middle
+    x = x - pieces[low, START]
+    if pieces[low, KIND] > 0.5:
+        r, rate = pieces[low, RADIUS], pieces[low, RATE]
+        angle = pieces[low, ANGLE] + rate * x
+        c, d = r * cos(angle), r * sin(angle)
+        return pieces[low, CENTRE_X] + c, pieces[low, CENTRE_Y] + d, -rate * d, rate * c
+    px, py, dx, dy = 0.0 * x, 0.0 * x, 0.0 * x, 0.0 * x
+    for power in range(5, -1, -1):
+        dx = dx * x + px
+        dy = dy * x + py
+        px = px * x + pieces[low, X + power]
+        py = py * x + pieces[low, Y + power]
+    return px, py, dx, dy

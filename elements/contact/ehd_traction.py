@@ -1,0 +1,132 @@
+"""Elasto-hydrodynamic traction between a roller and another surface (9.1.4): the force the slip in the film gives."""
+
+from dataclasses import dataclass, field
+from math import asinh, exp, pi, sqrt
+from typing import Any
+
+from treemech.topology.errors import ElementError
+
+from ..energetic import EndsLoad, EndsMotion, Energetic
+from ..fields import make_numbers, make_signals, refuse_unless_positive
+from ..shared.two_ends import push, velocity_between
+from ..signal import Constant
+
+TINY = 1e-9  # [m/s], so that the film thickness has a slope at rest
+
+
+@dataclass(frozen=True)
+class EhdTraction(Energetic):
+    """Traction of an oil film between a roller, end b, and a surface on end a; the axes are parallel to the z axis of end a.
+
+    Something else keeps them in touch (CamFollower, a carrier of two disks); its load on the roller is the normal load L. With
+    the slip s at the contact, the mean speed U of the film and 1/R = 1/radius + curvature::
+
+        F = tau 2 b width              tau = tau_0 asinh(eta s / (tau_0 h))        eta = eta_0 exp(alpha p)
+        b = sqrt(4 w R / (pi E))       p = w / 2b                                  w = L / width        (Hertz, line contact)
+        h = roughness + 2.65 R G^0.54 u^0.7 W^-0.13        G = 2 alpha E      u = eta_0 U / 2 E R      W = w / 2 E R
+
+    so F = f_t(s, L) L (9.1.4). Ree-Eyring's shear law with the viscosity at the mean Hertz pressure stands for Houpert's
+    expression [1980], which the thesis uses and does not print; film thickness after Dowson and Higginson.
+
+    The normal points from a to b: along the force of the named hinge or constraint on the roller (`reaction_of`), or with a
+    given load from the point of end a to that of end b (two disks).
+
+    Parameters
+    ----------
+    radius : float [m]
+        Of the roller; the point of end b is its centre.
+    width : float [m]
+    curvature : number, signal or function of t [1/m]
+        Of the other surface at the contact: 1/radius of a disk, 0 of a plane, negative of a hollow one.
+    load : number, signal or function of t [N]
+        Normal load; default the reaction.
+    modulus : float [Pa]
+        E of the contact: 1/E = (1 - nu_a^2)/E_a + (1 - nu_b^2)/E_b. Default two bodies of steel.
+    viscosity, alpha, tau_0 : float [Pa s], [1/Pa], [Pa]
+        eta_0, its pressure coefficient and Eyring's stress. Defaults: the engine oil at 90 C of (9.3).
+    roughness : float [m]
+        What is left of the film at rest.
+    soft : float [N]
+        The load is rounded off below this size.
+
+    Examples
+    --------
+    >>> EhdTraction(radius=0.012, width=0.014, curvature=1 / 0.016).n_reactions
+    1
+    """
+
+    radius: float
+    width: float
+    curvature: Any = 0.0
+    load: Any = None
+    modulus: float = 1.154e11
+    viscosity: float = 1.7e-2
+    alpha: float = 1.85e-8
+    tau_0: float = 5.0e6
+    roughness: float = 1e-8
+    soft: float = 1e-3
+    given: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "given", float(self.load is not None))
+        if self.load is None:
+            object.__setattr__(self, "load", 0.0)
+        make_numbers(self, "radius", "width", "modulus", "viscosity", "alpha", "tau_0", "roughness", "soft")
+        make_signals(self, "curvature", "load")
+        refuse_unless_positive(
+            self, "radius", "width", "modulus", "viscosity", "alpha", "tau_0", "roughness", "soft"
+        )
+        if isinstance(self.curvature, Constant) and 1.0 / self.radius + self.curvature.level <= 0.0:
+            raise ElementError(
+                f"EhdTraction.curvature is {self.curvature.level:g}: a hollow must be wider than the roller, above "
+                f"{-1.0 / self.radius:g} 1/m."
+            )
+        if isinstance(self.load, Constant) and self.load.level < 0.0:
+            raise ElementError(f"EhdTraction.load is {self.load.level:g}: wanted 0 or more, it presses.")
+
+    @property
+    def n_reactions(self) -> int:  # type: ignore[override]
+        return 0 if self.given else 1
+
+    def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
+        p, w, R = motion.position, motion.angular_velocity, motion.rotation[0]
+        kx, ky, kz = R[0, 2], R[1, 2], R[2, 2]
+        nx, ny, nz, L = normal_and_load(motion, self.given, self.load.value, self.soft)
+        tx, ty, tz = ky * nz - kz * ny, kz * nx - kx * nz, kx * ny - ky * nx
+        x, y, z = p[1, 0] - self.radius * nx, p[1, 1] - self.radius * ny, p[1, 2] - self.radius * nz
+        vx, vy, vz = velocity_between(motion, x, y, z)
+        slip = vx * tx + vy * ty + vz * tz
+        turn = kx * (w[1, 0] - w[0, 0]) + ky * (w[1, 1] - w[0, 1]) + kz * (w[1, 2] - w[0, 2])
+        curvature = 1.0 / self.radius + self.curvature.value
+        # the contact runs along a with (turn + slip / radius) / curvature, along b with slip less
+        mean = (turn + slip / self.radius) / curvature - 0.5 * slip
+        mean = sqrt(mean * mean + TINY * TINY)
+        stress, half_width = traction_stress(
+            slip, mean, L / self.width, 1.0 / curvature, self.modulus, self.viscosity, self.alpha, self.tau_0, self.roughness
+        )  # fmt: skip
+        F = stress * 2.0 * half_width * self.width
+        push(motion, out, x, y, z, -F * tx, -F * ty, -F * tz)
+        out.dissipated[0] = F * slip
+
+
+def normal_and_load(motion: Any, given: float, load: float, soft: float) -> Any:
+    """The normal from a to b and the load along it: of the hinge, or as given, along the line of centres."""
+    if given > 0.5:
+        p = motion.position
+        x, y, z = p[1, 0] - p[0, 0], p[1, 1] - p[0, 1], p[1, 2] - p[0, 2]
+        size = sqrt(x * x + y * y + z * z)
+        return x / size, y / size, z / size, sqrt(load * load + soft * soft)
+    r = motion.reaction
+    size = sqrt(r[0, 0] * r[0, 0] + r[0, 1] * r[0, 1] + r[0, 2] * r[0, 2] + soft * soft)
+    return r[0, 0] / size, r[0, 1] / size, r[0, 2] / size, size
+
+
+def traction_stress(
+    slip: Any, mean: Any, w: Any, R: float, E: float, viscosity: float, alpha: float, tau_0: float, roughness: float
+) -> Any:  # fmt: skip
+    """Mean shear stress in the film and half the width of the Hertz contact."""
+    b = sqrt(4.0 * w * R / (pi * E))
+    film = 2.65 * R * (2.0 * alpha * E) ** 0.54 * (viscosity * mean / (2.0 * E * R)) ** 0.7
+    film = roughness + film * (w / (2.0 * E * R)) ** (-0.13)
+    eta = viscosity * exp(alpha * w / (2.0 * b))
+    return tau_0 * asinh(eta * slip / (tau_0 * film)), b

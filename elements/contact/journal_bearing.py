@@ -1,0 +1,136 @@
+"""Hydrodynamic journal bearing (9.1.5): forces of the oil film from eccentricity, its rate and rotation."""
+
+from dataclasses import dataclass
+from math import cos, cosh, pi, sin, sqrt, tanh
+
+from ..energetic import EndsLoad, EndsMotion, Energetic
+from ..fields import make_numbers, refuse_unless_positive
+from ..shared.two_ends import push, twist, velocity_between
+
+NODES = 64  # of the sum around the film
+FULLEST = 0.99  # eccentricity ratio beyond which the film grows no more
+
+
+@dataclass(frozen=True)
+class JournalBearing(Energetic):
+    """A journal, end b, in a bush, end a, with an oil film between; the axis is the z axis of end a.
+
+    Relevant variables are the eccentricity e (x, y of end a) and the rotation w of the journal in the bush (9.1.5). The force
+    depends on e and on the squeeze velocity alone (impedance, Childs, Moes and van Leeuwen 1977)::
+
+        v = e' - w e_z x e / 2          F = -Z(e, v) v          M = -2 pi viscosity radius^3 length w / (c sqrt(1 - eps^2))
+
+    on the journal; each body also takes half of the moment of F about the other centre. Pressure acts on the half of
+    the film that v closes (half film, ambient pressure elsewhere). There Reynolds' equation is solved by Ritz' method, with three
+    functions around (cos/H^3, cos/H^2, sin cos/H^2) and a cosh along, so for short and long bearings alike: within 5 % of its
+    solution for eccentricity ratios to 0.95 and lengths to four diameters. With the film ending where pressure and its slope
+    vanish, forces are about 10 to 20 % higher in bearings as long as their diameter. Dissipation is never negative.
+
+    Parameters
+    ----------
+    radius, length : float [m]
+        Of the journal.
+    clearance : float [m]
+        c, radius of the bush less that of the journal.
+    viscosity : float [Pa s]
+
+    Examples
+    --------
+    >>> JournalBearing(radius=6e-3, length=14e-3, clearance=6e-6, viscosity=1.7e-2).n_ends
+    2
+    """
+
+    radius: float
+    length: float
+    clearance: float
+    viscosity: float
+    n_deformations = 2
+
+    def __post_init__(self) -> None:
+        make_numbers(self, "radius", "length", "clearance", "viscosity")
+        refuse_unless_positive(self, "radius", "length", "clearance", "viscosity")
+
+    def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
+        p, R, w = motion.position, motion.rotation[0], motion.angular_velocity
+        dx, dy, dz = p[1, 0] - p[0, 0], p[1, 1] - p[0, 1], p[1, 2] - p[0, 2]
+        ux, uy, uz = velocity_between(motion, p[1, 0], p[1, 1], p[1, 2])
+        ex, ey = R[0, 0] * dx + R[1, 0] * dy + R[2, 0] * dz, R[0, 1] * dx + R[1, 1] * dy + R[2, 1] * dz
+        turn = R[0, 2] * (w[1, 0] - w[0, 0]) + R[1, 2] * (w[1, 1] - w[0, 1]) + R[2, 2] * (w[1, 2] - w[0, 2])
+        vx = R[0, 0] * ux + R[1, 0] * uy + R[2, 0] * uz + 0.5 * turn * ey
+        vy = R[0, 1] * ux + R[1, 1] * uy + R[2, 1] * uz - 0.5 * turn * ex
+        speed, e = sqrt(vx * vx + vy * vy), sqrt(ex * ex + ey * ey)
+        eps = min(e / self.clearance, FULLEST)
+        fx, fy = 0.0, 0.0
+        if speed > 0.0:
+            cx, cy = vx / speed, vy / speed  # where v points: the middle of the film
+            ea, eb = 0.0, 0.0  # eps along v, and across it
+            if e > 0.0:
+                ea, eb = eps * (ex * cx + ey * cy) / e, eps * (ey * cx - ex * cy) / e
+            along, across = half_film(ea, eb, eps, 0.5 * self.length / self.radius)
+            size = self.viscosity * speed * self.length * (self.radius / self.clearance) ** 3
+            fx, fy = -size * (along * cx - across * cy), -size * (along * cy + across * cx)
+        drag = (
+            2.0
+            * pi
+            * self.viscosity
+            * self.radius**3
+            * self.length
+            / (self.clearance * sqrt(1.0 - eps * eps))
+        )
+        push(
+            motion, out, p[1, 0], p[1, 1], p[1, 2],
+            R[0, 0] * fx + R[0, 1] * fy, R[1, 0] * fx + R[1, 1] * fy, R[2, 0] * fx + R[2, 1] * fy,
+        )  # fmt: skip
+        moment = -drag * turn - 0.5 * (ex * fy - ey * fx)
+        twist(out, moment * R[0, 2], moment * R[1, 2], moment * R[2, 2])
+        out.dissipated[0] = drag * turn * turn - fx * vx - fy * vy
+        out.deformation[0] = ex
+        out.deformation[1] = ey
+        out.effort[0] = -fx
+        out.effort[1] = -fy
+
+
+def half_film(ea: float, eb: float, eps: float, slenderness: float) -> tuple[float, float]:
+    """Force of the half film over viscosity v length (radius / c)^3, against v and across it; slenderness = length / diameter.
+
+    Ritz' method for div(H^3 grad p) = -12 cos around -pi/2 < a < pi/2, H = 1 - ea cos a - eb sin a, p = 0 on the rim.
+    """
+    thinnest = 1.0 - eps if ea >= 0.0 else 1.0 - abs(eb)
+    m = max(0.95 * slenderness * thinnest ** (-2.0 / 3.0), 0.3)
+    # the pressure along: 1 - cosh(m z) / cosh(m); its mean, mean square and that of its slope
+    T, S = tanh(m) / m, 1.0 / cosh(min(m, 300.0)) ** 2
+    mean, square, slope = (
+        1.0 - T,
+        1.0 - 1.5 * T + 0.5 * S,
+        0.5 * m * m * (T - S) / (slenderness * slenderness),
+    )
+    K00, K01, K02, K11, K12, K22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    f0, f1, f2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(1, NODES):
+        a = pi * (k / NODES - 0.5)
+        c, s = cos(a), sin(a)
+        H, dH = 1.0 - ea * c - eb * s, ea * s - eb * c
+        h2 = 1.0 / (H * H)
+        h3 = h2 / H
+        p0, p1, p2 = c * h3, c * h2, s * c * h2
+        d0, d1 = (-s - 3.0 * c * dH / H) * h3, (-s - 2.0 * c * dH / H) * h2
+        d2 = (c * c - s * s - 2.0 * s * c * dH / H) * h2
+        A, B = square / h3, slope / h3
+        K00 += A * d0 * d0 + B * p0 * p0
+        K01 += A * d0 * d1 + B * p0 * p1
+        K02 += A * d0 * d2 + B * p0 * p2
+        K11 += A * d1 * d1 + B * p1 * p1
+        K12 += A * d1 * d2 + B * p1 * p2
+        K22 += A * d2 * d2 + B * p2 * p2
+        f0, f1, f2 = f0 + c * p0, f1 + c * p1, f2 + c * p2
+        g0, g1, g2 = g0 + s * p0, g1 + s * p1, g2 + s * p2
+    K11 *= 1.0 + 1e-9  # at eps = 0 the first two functions are one
+    l1, l2 = K01 / K00, K02 / K00
+    K11, K12, K22 = K11 - l1 * K01, K12 - l1 * K02, K22 - l2 * K02
+    x1, x2 = f1 - l1 * f0, f2 - l2 * f0
+    l3 = K12 / K11
+    x2 = (x2 - l3 * x1) / (K22 - l3 * K12)
+    x1 = x1 / K11 - l3 * x2
+    x0 = f0 / K00 - l1 * x1 - l2 * x2
+    size = 12.0 * mean * mean * pi / NODES
+    return size * (x0 * f0 + x1 * f1 + x2 * f2), size * (x0 * g0 + x1 * g1 + x2 * g2)

@@ -1,0 +1,41 @@
+"""Rack and pinion: an angle and a slide in proportion."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..coupling import Coupling, Floats
+from ..fields import make_numbers, make_signals, refuse_zero
+
+
+@dataclass(frozen=True)
+class RackAndPinion(Coupling):
+    """A rack moves with a pinion on the same carrier; the coordinates are (pinion angle [rad], rack slide [m]).
+
+    One holonomic row (Haug 3.4.8)::
+
+        q_rack - radius q_pinion = offset
+
+    Parameters
+    ----------
+    radius : float
+        Pitch radius of the pinion [m]; negative if the rack moves against a positive angle.
+    offset : signal or number
+        q_rack where q_pinion = 0 [m].
+
+    Examples
+    --------
+    >>> RackAndPinion(0.02).n_arguments
+    2
+    """
+
+    radius: float
+    offset: Any = 0.0
+    n_arguments = 2
+
+    def __post_init__(self) -> None:
+        make_numbers(self, "radius")
+        refuse_zero(self, "radius", instead="prescribe the rack to hold it")
+        make_signals(self, "offset")
+
+    def residual(self, q: Floats, t: float, f: Floats) -> None:
+        f[0] = q[1] - self.radius * q[0] - self.offset

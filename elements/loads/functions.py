@@ -1,0 +1,95 @@
+"""External loads written as a plain Python function of time and hinge coordinates (6.2.8)."""
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from treemech.topology.errors import ElementError
+
+from ..couplings.relation import bind
+from ..element import structure
+from ..energetic import Energetic
+from ..load import place
+
+
+class LoadFunction(Energetic):
+    """What ForceFunction and MomentFunction share. They read the coordinates they are given and act on their end only."""
+
+    frame: str
+    n_ends = 1
+    world = True
+
+    def reading(self, n_coordinates: int) -> Self:
+        """This load for so many coordinates."""
+        other = copy(self)
+        object.__setattr__(other, "n_coordinates", n_coordinates)
+        return other
+
+    def __post_init__(self) -> None:
+        if self.frame not in ("world", "body"):
+            raise ElementError(f"{self.kind}: frame is {self.frame!r}; wanted 'world' or 'body'.")
+        object.__setattr__(self, "turns", float(self.frame == "body"))
+
+
+@dataclass(frozen=True, eq=False)
+class ForceFunction(LoadFunction):
+    """A force through the end point, as a function of time and of hinge coordinates.
+
+    ``system.load("wind", tm.ForceFunction(f), body.at((1, 0, 0)), "A", "B[1]")`` applies (x, y, z) = f(t, q, u) [N], q and u
+    the columns of the coordinates named after the end, in their order, and their speeds.
+
+    Parameters
+    ----------
+    function : callable
+        Of t, q and u; compiled as it stands. It gives three numbers.
+    frame : "world" or "body"
+        Base of the components: the world's, or that of the loaded end.
+
+    Examples
+    --------
+    >>> follower = ForceFunction(lambda t, q, u: (0.0, 0.0, -2.0 * q[0]), frame="body")
+    >>> follower.reading(1).n.coordinates
+    1
+    """
+
+    function: Any = structure()
+    frame: str = structure(default="world")
+    turns: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        bind(self, "evaluate", _push, ("t", "q", "u"))
+
+
+@dataclass(frozen=True, eq=False)
+class MomentFunction(LoadFunction):
+    """A moment as a function of time and of hinge coordinates [N m]; all as for `ForceFunction`.
+
+    >>> MomentFunction(lambda t, q, u: (0.0, 0.0, -0.1 * u[0])).frame
+    'world'
+    """
+
+    function: Any = structure()
+    frame: str = structure(default="world")
+    turns: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        bind(self, "evaluate", _twist, ("t", "q", "u"))
+
+
+function: Any = None  # in the methods below, as an element has them: the author's
+
+
+def _push(self, motion, t, out):  # type: ignore[no-untyped-def]
+    x, y, z = function(t, motion.q, motion.u)
+    place(x, y, z, self.turns, motion.rotation[0], out.force[0])
+    for k in range(3):
+        out.supplied[0] += out.force[0, k] * motion.velocity[0, k]
+
+
+def _twist(self, motion, t, out):  # type: ignore[no-untyped-def]
+    x, y, z = function(t, motion.q, motion.u)
+    place(x, y, z, self.turns, motion.rotation[0], out.moment[0])
+    for k in range(3):
+        out.supplied[0] += out.moment[0, k] * motion.angular_velocity[0, k]

@@ -1,0 +1,153 @@
+"""Hill-type muscle with activation and elastic tendon (7.4), its inner point eliminated by hand."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from ..cords.path import (
+    points_outside,
+    pull,
+    refuse_misplaced,
+    remember_turns,
+    surface_entered,
+    surface_rows,
+    unit_tension,
+)
+from ..cords.wrapping import straight
+from ..element import structure
+from ..energetic import EndsLoad, EndsMotion, Energetic
+from ..fields import make_numbers, refuse_unless_positive
+from .contractile import MUSCLE_FIELDS, ContractileElement, refuse_weak_lengthening
+from .hill import activation_rate, fibre_speed, force_length, toe
+from .tendon import Tendon
+
+
+def tension(self: Any, length: float, motion: EndsMotion, out: EndsLoad) -> float:
+    """Tension of a muscle of this length; its rates, energy and powers into `out`."""
+    a, fibre, F = motion.x[0], motion.x[1], self.max_force
+    stretch, over = length - fibre - self.tendon_length, fibre - self.optimal_length
+    tendon = toe(stretch, F, self.tendon_strain * self.tendon_length)
+    parallel = toe(over, F, self.passive_strain * self.optimal_length)
+    active = a * force_length(fibre / self.optimal_length, self.width)
+    speed = fibre_speed((tendon - parallel) / F, active, self.damping, self.curvature, self.eccentric)
+    rate = speed * self.max_velocity * self.optimal_length
+    viscous = F * self.damping * speed
+    out.rates[0] = activation_rate(a, motion.inputs[0], self.rise_time, self.fall_time)
+    out.rates[1] = rate
+    out.energy[0] = (tendon * stretch + parallel * over) / 3.0
+    out.dissipated[0] = viscous * rate
+    out.supplied[0] = (parallel + viscous - tendon) * rate
+    out.deformation[0] = length
+    out.effort[0] = tendon
+    return tendon
+
+
+@dataclass(frozen=True)
+class Muscle(Energetic):
+    """A Hill-type muscle between two points: fibres with parallel tissue, and a tendon in series.
+
+    One input, the ``excitation`` e (0 to 1). States: activation a and length l of the fibres [m]; both start in
+    equilibrium, a = e and l' = 0. The tendon's tension decides how fast the fibres shorten::
+
+        tendon(L - l) = max_force (a force_length(l) force_velocity(l') + damping l') + parallel(l)
+        a' = (e - a) (e / rise_time + (1 - e) / fall_time)
+
+    Fields up to `fall_time` as in ContractileElement.
+
+    Parameters
+    ----------
+    tendon_length : float [m]
+        Slack length of the tendon.
+    tendon_strain, passive_strain : float
+        Strain of the tendon, of the parallel tissue beyond the optimal length, at max_force (`Tendon`).
+
+    Examples
+    --------
+    >>> Muscle(max_force=1000.0, optimal_length=0.1, tendon_length=0.2).n_states
+    2
+    """
+
+    max_force: float = 1.0
+    optimal_length: float = 1.0
+    max_velocity: float = 10.0
+    damping: float = 0.05
+    width: float = 0.67
+    curvature: float = 0.25
+    eccentric: float = 1.4
+    rise_time: float = 0.01
+    fall_time: float = 0.04
+    tendon_length: float = 1.0
+    tendon_strain: float = 0.04
+    passive_strain: float = 0.6
+    n_deformations = 1
+    n_states = 2
+    settled = (0, 1)
+    input_names = ("excitation",)
+
+    def __post_init__(self) -> None:
+        names = (*MUSCLE_FIELDS, "tendon_length", "tendon_strain", "passive_strain")
+        make_numbers(self, *names)
+        refuse_unless_positive(self, *names)
+        refuse_weak_lengthening(self)
+
+    def initial(self) -> Any:
+        return np.array([0.0, self.optimal_length])
+
+    def parts(self) -> tuple[ContractileElement, Tendon, Tendon]:
+        """(contractile, parallel, tendon): the same as elements of a `Composite`."""
+        numbers = {name: getattr(self, name) for name in MUSCLE_FIELDS}
+        return (
+            ContractileElement(**numbers),
+            Tendon(self.max_force, self.optimal_length, self.passive_strain),
+            Tendon(self.max_force, self.tendon_length, self.tendon_strain),
+        )
+
+    def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
+        length = straight(motion, 0, 1, out)
+        pull(out, tension(self, length, motion, out))
+
+
+@dataclass(frozen=True, eq=False)
+class MusclePath(Muscle):
+    """A Muscle along a path: any number of ends, via points and surfaces as in `Path`.
+
+    Parameters
+    ----------
+    wraps : dict
+        {number of the end, from 0: WrapCylinder(...) or WrapSphere(...)}
+
+    Examples
+    --------
+    >>> MusclePath(max_force=800.0, optimal_length=0.1, tendon_length=0.2).joining(3).n_ends
+    3
+    """
+
+    wraps: Any = structure(default=None)
+    surfaces: Any = field(default=None, init=False, repr=False)
+    n_ends = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "surfaces", surface_rows(self, self.wraps))
+
+    @property
+    def n_memory(self) -> int:  # type: ignore[override]
+        return 2 * len(self.surfaces)
+
+    def joining(self, n_ends: int) -> Self:
+        refuse_misplaced(self, n_ends)
+        return super().joining(n_ends)
+
+    def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
+        length, _ = unit_tension(motion, self.surfaces, out)
+        pull(out, tension(self, length, motion, out))
+
+    def remember(self, motion: EndsMotion, t: float, memory: Any) -> None:
+        remember_turns(motion, self.surfaces, memory)
+
+    def obstacle(self, motion: EndsMotion) -> str:
+        return surface_entered(motion, self.surfaces) or super().obstacle(motion)
+
+    def sample(self, rng: "np.random.Generator", t: float) -> Any:
+        return points_outside(super().sample(rng, t), self)

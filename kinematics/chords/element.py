@@ -1,0 +1,51 @@
+# mypy: ignore-errors
+"""Rows of the chords whose element is called through its address; only models that have one need (and compile) this."""
+
+from ..kernel.language import kernel
+from ..plan.chord_views import (
+    chord_paths,
+    chord_pivots,
+    chord_q,
+    chord_records,
+    chord_work,
+    chords,
+    partials,
+    rows,
+)
+from ..plan.chords import CONSTRAINT, COUPLING, KIND, NU
+from ..plan.views import dofs, own_q, own_u, own_ud, parameters
+from .equations import constraint_element, coupling_element, fit_unknowns
+from .hinge import fit_hinge, hinge_rows
+
+
+@kernel
+def element_rows(plan, loops, c, t):
+    """Rows of chord c from its relative motion, wrenches in the base of end a; a coupling's with its partials.
+
+    Whether the element worked.
+    """
+    chord, X, Y, record = chords(loops), chord_work(loops), rows(loops), chord_records(loops)
+    parameter, pivot, q = parameters(plan), chord_pivots(loops), chord_q(loops)
+    if chord[c, KIND] == COUPLING:
+        return coupling_element(
+            chord, chord_paths(loops), dofs(plan), Y, record, partials(loops), parameter, c, own_q(plan), own_u(plan),
+            own_ud(plan), t,
+        )  # fmt: skip
+    if chord[c, KIND] == CONSTRAINT:
+        return constraint_element(chord, Y, X, record, q, pivot, parameter, c, t)
+    return hinge_rows(chord, Y, X, record, q, pivot, parameter, c, t)
+
+
+@kernel
+def fit_element(plan, loops, c, t):
+    """One step of Gauss and Newton for what chord c is fitted by: the coordinates of a hinge, unknowns of a constraint.
+
+    From where they solve their equations a step on pairs gives their derivatives (implicit function theorem).
+    """
+    chord, X, record = chords(loops), chord_work(loops), chord_records(loops)
+    parameter, q, kind = parameters(plan), chord_q(loops), chord[c, KIND]
+    if chord[c, NU] == 0 or kind == COUPLING:
+        return True
+    if kind == CONSTRAINT:
+        return fit_unknowns(chord, X, record, q, parameter, c, t)
+    return fit_hinge(chord, X, record, q, parameter, c, t)

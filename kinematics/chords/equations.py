@@ -1,0 +1,257 @@
+# mypy: ignore-errors
+"""Rows of constraint elements and couplings: the equations they write, less their auxiliary unknowns (5.3.17).
+
+A constraint with unknowns s of its own has n_holonomic + n_auxiliary equations on position. s solves them as well
+as it can (Gauss-Newton from the last one); the net rows are those combinations in which s' and s'' do not occur::
+
+    N A = 0        A: the columns `auxiliary` of the equations on position, N: orthonormal rows of their complement
+
+and from equations on velocity that contain s' its solution by the equations on position is taken away. So a net
+row is a weighted sum of the element's rows; its weights stand behind them in the record (1 on the diagonal for an
+element without s).
+"""
+
+from ..kernel.language import call_element, kernel, store
+from ..kernel.orthonormal import complement, orthonormalise
+from ..kernel.vector import add, scale
+from ..plan.arrays import PUBLIC
+from ..plan.chords import (
+    ACCELERATION,
+    ADDRESS,
+    BIAS,
+    COORDINATE,
+    FIRST_ENTRY,
+    FIRST_Q,
+    FIRST_ROW,
+    HOLONOMIC,
+    N_ROWS,
+    NU,
+    OFFSET,
+    PARAMETER,
+    PATH_END,
+    PATH_START,
+    POSITION,
+    RATE,
+    RECORD,
+    ROW_F,
+    ROW_M,
+    SOLUTION,
+    SPEED,
+    SPEED_RATES,
+    SPEEDS,
+    TRIANGLE,
+    VELOCITY,
+)
+
+
+# ---------------------------------------------------------------- constraints
+@kernel
+def _evaluate(chord, X, record, s, parameter, c, t):
+    """The rows of constraint c at its relative motion, its unknowns s and their rates in X; whether it worked."""
+    o, na = chord[c, RECORD], chord[c, NU]
+    motion = X[c]
+    for k in range(na):  # s stands right before its rates
+        motion[SPEEDS - na + k] = s[chord[c, FIRST_Q] + k]
+    for k in range((chord[c, N_ROWS] + na) * (9 + na)):
+        record[o + k] = 0.0
+    status = call_element(
+        chord[c, ADDRESS], motion, OFFSET, motion, SPEEDS - na, t, parameter, chord[c, PARAMETER], record, o
+    )
+    return status == 1
+
+
+@kernel
+def _three(record, at):
+    return (record[at], record[at + 1], record[at + 2])
+
+
+@kernel
+def _on_motion(X, record, c, o, n, row, at, rest):
+    """force . v + moment . w + rest of a row, with (v, w) at `at` in X."""
+    s = record[rest + row]
+    for j in range(3):
+        s += (
+            record[o + 3 * (n + row) + j] * X[c, at + j]
+            + record[o + 3 * (2 * n + row) + j] * X[c, at + 3 + j]
+        )
+    return s
+
+
+@kernel
+def _factorise(chord, X, record, c):
+    """`auxiliary` = Q R: the columns of Q are the first rows of the weights, R the triangle in X; whether R is regular."""
+    na, n = chord[c, NU], chord[c, N_ROWS] + chord[c, NU]
+    width = chord[c, HOLONOMIC] + na
+    auxiliary, first = chord[c, RECORD] + 9 * n, chord[c, RECORD] + n * (9 + na)
+    for k in range(na):
+        at = first + width * k
+        for j in range(width):
+            record[at + j] = record[auxiliary + na * j + k]
+        length = orthonormalise(record, first, k, at, width)
+        if not length > 0.0:
+            return False
+        for i in range(k + 1):
+            s = 0.0
+            for j in range(width):
+                s += record[first + width * i + j] * record[auxiliary + na * j + k]
+            X[c, TRIANGLE + 4 * i + k] = s
+    return True
+
+
+@kernel
+def _solve(chord, X, record, c, what, to):
+    """What fits the equations on position best, from `to` on: a step of s (OFFSET), s' (RATE), s'' (ACCELERATION).
+
+    Its largest part.
+    """
+    o, na, n = chord[c, RECORD], chord[c, NU], chord[c, N_ROWS] + chord[c, NU]
+    width, first = chord[c, HOLONOMIC] + na, o + n * (9 + na)
+    for k in range(na):
+        X[c, to + k] = 0.0
+    for j in range(width):
+        if what == OFFSET:
+            gap = record[o + j]
+        else:
+            gap = _on_motion(X, record, c, o, n, j, what, o + n if what == RATE else o + 2 * n)
+        for k in range(na):
+            X[c, to + k] -= record[first + width * k + j] * gap
+    largest = 0.0
+    for k in range(na - 1, -1, -1):
+        for j in range(k + 1, na):
+            X[c, to + k] -= X[c, TRIANGLE + 4 * k + j] * X[c, to + j]
+        X[c, to + k] /= X[c, TRIANGLE + 4 * k + k]
+        largest = max(largest, abs(X[c, to + k]))
+    return largest
+
+
+@kernel
+def _fit(chord, X, record, s, parameter, c, t):
+    """s by Gauss-Newton, with half the step where the whole one leads away, then s' and s''; whether it worked."""
+    o, na, i = chord[c, RECORD], chord[c, NU], chord[c, FIRST_Q]
+    for k in range(na):
+        X[c, SPEEDS + k] = 0.0
+    before = 1e300
+    for _ in range(20):
+        if not _evaluate(chord, X, record, s, parameter, c, t):
+            return False
+        size = 0.0
+        for j in range(chord[c, HOLONOMIC] + na):
+            size += record[o + j] * record[o + j]
+        if size > before:
+            for k in range(na):
+                X[c, SPEEDS + k] *= 0.5
+                s[i + k] -= X[c, SPEEDS + k]
+            continue
+        before = size
+        if not _factorise(chord, X, record, c):
+            return False
+        step = _solve(chord, X, record, c, OFFSET, SPEEDS)
+        for k in range(na):
+            s[i + k] += X[c, SPEEDS + k]
+        if step < 1e-9:  # quadratic: the next one would be rounding
+            break
+    if not _evaluate(chord, X, record, s, parameter, c, t) or not _factorise(chord, X, record, c):
+        return False
+    _solve(chord, X, record, c, RATE, SPEEDS)
+    if not _evaluate(chord, X, record, s, parameter, c, t):
+        return False
+    _solve(chord, X, record, c, ACCELERATION, SPEED_RATES)
+    return True
+
+
+@kernel
+def fit_unknowns(chord, X, record, s, parameter, c, t):
+    """One step of Gauss and Newton for the auxiliary unknowns s of a constraint; whether it worked."""
+    for k in range(chord[c, NU]):
+        X[c, SPEEDS + k] = 0.0
+    if not _evaluate(chord, X, record, s, parameter, c, t) or not _factorise(chord, X, record, c):
+        return False
+    _solve(chord, X, record, c, OFFSET, SPEEDS)
+    for k in range(chord[c, NU]):
+        s[chord[c, FIRST_Q] + k] += X[c, SPEEDS + k]
+    return True
+
+
+@kernel
+def _weigh(chord, X, record, pivot, c):
+    """The weights of the net rows of a constraint with auxiliary unknowns."""
+    na, n = chord[c, NU], chord[c, N_ROWS] + chord[c, NU]
+    width = chord[c, HOLONOMIC] + na
+    auxiliary, first = chord[c, RECORD] + 9 * n, chord[c, RECORD] + n * (9 + na)
+    complement(record, first, na, width, pivot, c)
+    for row in range(width, n):
+        at = first + width * row
+        for j in range(width):
+            record[at + j] = 0.0
+        for k in range(na):  # y R = auxiliary of the row
+            y = record[auxiliary + na * row + k]
+            for i in range(k):
+                y -= X[c, SOLUTION + i] * X[c, TRIANGLE + 4 * i + k]
+            X[c, SOLUTION + k] = y / X[c, TRIANGLE + 4 * k + k]
+            for j in range(width):
+                record[at + j] -= X[c, SOLUTION + k] * record[first + width * k + j]
+
+
+@kernel
+def constraint_element(chord, Y, X, record, s, pivot, parameter, c, t):
+    """Wrenches (in the base of end a), residuals and biases of the net rows of constraint c; whether it worked."""
+    o, na = chord[c, RECORD], chord[c, NU]
+    n, width = chord[c, N_ROWS] + na, chord[c, HOLONOMIC] + na
+    if na == 0:
+        if not _evaluate(chord, X, record, s, parameter, c, t):
+            return False
+    else:
+        if not _fit(chord, X, record, s, parameter, c, t):
+            return False
+        _weigh(chord, X, record, pivot, c)
+    for k in range(chord[c, N_ROWS]):
+        at = o + n * (9 + na) + width * (na + k)
+        force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        position, velocity, bias = 0.0, 0.0, 0.0
+        for e in range(n):
+            weight = record[at + e] if e < width else 1.0 if e == na + k else 0.0
+            if na > 0 or weight != 0.0:  # with unknowns a weight of zero may have a derivative
+                force = add(force, scale(weight, _three(record, o + 3 * (n + e))))
+                moment = add(moment, scale(weight, _three(record, o + 3 * (2 * n + e))))
+                position += weight * record[o + e]
+                velocity += weight * _on_motion(X, record, c, o, n, e, RATE, o + n)
+                bias += weight * _on_motion(X, record, c, o, n, e, ACCELERATION, o + 2 * n)
+        r = chord[c, FIRST_ROW] + k
+        store(Y, r, ROW_F, force)
+        store(Y, r, ROW_M, moment)
+        Y[r, POSITION] = position if k < chord[c, HOLONOMIC] else 0.0
+        Y[r, VELOCITY] = velocity
+        Y[r, BIAS] = bias
+    return True
+
+
+# ---------------------------------------------------------------- couplings
+@kernel
+def coupling_element(chord, path, dof, Y, record, entry, parameter, c, q, u, ud, t):
+    """Residuals, biases and partials P of the rows of coupling c on the coordinates q; whether it worked."""
+    first, stop, n = chord[c, PATH_START], chord[c, PATH_END], chord[c, N_ROWS]
+    count = stop - first
+    a, out = chord[c, RECORD], chord[c, RECORD] + 2 * count
+    for i in range(count):
+        record[a + i] = q[path[first + i, COORDINATE]]
+        record[a + count + i] = u[dof[path[first + i, SPEED], PUBLIC]]
+    for k in range(n * (3 + count)):
+        record[out + k] = 0.0
+    status = call_element(
+        chord[c, ADDRESS], record, a, record, a + count, t, parameter, chord[c, PARAMETER], record, out
+    )
+    zero, at = (0.0, 0.0, 0.0), chord[c, FIRST_ENTRY]
+    for k in range(n):
+        r = chord[c, FIRST_ROW] + k
+        velocity, bias = record[out + n + k], record[out + 2 * n + k]
+        for i in range(count):
+            partial = record[out + 3 * n + count * k + i]
+            entry[at + n * i + k] = partial
+            velocity += partial * record[a + count + i]
+            bias += partial * ud[dof[path[first + i, SPEED], PUBLIC]]
+        store(Y, r, ROW_F, zero)
+        store(Y, r, ROW_M, zero)
+        Y[r, POSITION] = record[out + k] if k < chord[c, HOLONOMIC] else 0.0
+        Y[r, VELOCITY] = velocity
+        Y[r, BIAS] = bias
+    return status == 1

@@ -1,0 +1,186 @@
+# mypy: ignore-errors
+"""Rows of a cut hinge that is called through its address: its coordinates fitted to the pose, its complement."""
+
+from ..kernel.language import call_element, kernel, load3, store
+from ..kernel.orthonormal import complement, orthonormalise
+from ..plan.chords import (
+    ACCELERATION,
+    ADDRESS,
+    BASE,
+    BIAS,
+    EULER,
+    FIRST_Q,
+    FIRST_ROW,
+    NQ,
+    NU,
+    OFFSET,
+    PARAMETER,
+    POSITION,
+    RATE,
+    RECORD,
+    ROOM,
+    ROTATION,
+    ROW_F,
+    ROW_M,
+    SPEED_RATES,
+    SPEEDS,
+    VELOCITY,
+)
+from ..tree.general_hinge import clear_record
+
+
+@kernel
+def _evaluate(chord, X, record, q, parameter, c, t):
+    """Motion record of the TABLE hinge of chord c at its coordinates q and the speeds in X; whether it worked."""
+    o, n = chord[c, RECORD], chord[c, NU]
+    clear_record(record, o, n)
+    speeds = X[c]
+    status = call_element(
+        chord[c, ADDRESS], q, chord[c, FIRST_Q], speeds, SPEEDS, t, parameter, chord[c, PARAMETER], record, o
+    )
+    return status == 1
+
+
+@kernel
+def _motion_space(chord, X, record, c):
+    """Orthonormal rows that span the partials of the hinge."""
+    o, n, base = chord[c, RECORD] + 12, chord[c, NU], X[c]
+    for k in range(n):
+        at = BASE + 6 * k
+        for j in range(3):
+            base[at + j] = record[o + 3 * k + j]
+            base[at + 3 + j] = record[o + 3 * n + 3 * k + j]
+        orthonormalise(base, BASE, k, at, 6)
+
+
+@kernel
+def _gap(X, record, o, c, k):
+    """Component k of the pose of b less that of the hinge (offset; axial part of the turn between them)."""
+    if k < 3:
+        return X[c, OFFSET + k] - record[o + k]
+    i, j = (k - 3 + 2) % 3, (k - 3 + 1) % 3  # axial k: (i, j) of C C_hinge^T, antisymmetric part
+    s = 0.0
+    for l in range(3):
+        s += X[c, ROTATION + 3 * i + l] * record[o + 3 + 3 * j + l]
+        s -= X[c, ROTATION + 3 * j + l] * record[o + 3 + 3 * i + l]
+    return 0.5 * s
+
+
+@kernel
+def _along(chord, X, record, c, what, to):
+    """Speeds of the hinge that fit best, from `to` on: to the gap of its pose (OFFSET), to RATE less the drift, to
+    ACCELERATION less the bias."""
+    o, n = chord[c, RECORD], chord[c, NU]
+    v = o + 12
+    known = v + 6 * n + (6 if what == ACCELERATION else 0)
+    # J J^T s = J g by Gauss elimination
+    for a in range(n):
+        right = 0.0
+        for k in range(6):
+            g = _gap(X, record, o, c, k) if what == OFFSET else X[c, what + k] - record[known + k]
+            right += _partial(record, v, n, a, k) * g
+        X[c, to + a] = right
+        for b in range(n):
+            s = 0.0
+            for k in range(6):
+                s += _partial(record, v, n, a, k) * _partial(record, v, n, b, k)
+            X[c, ROOM + 6 * a + b] = s
+    for a in range(n):
+        for b in range(a + 1, n):
+            f = X[c, ROOM + 6 * b + a] / X[c, ROOM + 6 * a + a]
+            for k in range(a, n):
+                X[c, ROOM + 6 * b + k] -= f * X[c, ROOM + 6 * a + k]
+            X[c, to + b] -= f * X[c, to + a]
+    size = 0.0
+    for a in range(n - 1, -1, -1):
+        s = X[c, to + a]
+        for b in range(a + 1, n):
+            s -= X[c, ROOM + 6 * a + b] * X[c, to + b]
+        X[c, to + a] = s / X[c, ROOM + 6 * a + a]
+        size = max(size, abs(X[c, to + a]))
+    return size
+
+
+@kernel
+def _partial(record, v, n, a, k):
+    """Component k of (translation, rotation) of the partial of speed a."""
+    return record[v + 3 * a + k] if k < 3 else record[v + 3 * n + 3 * a + k - 3]
+
+
+@kernel
+def _move(chord, X, q, c):
+    """Coordinates of the hinge after the small motion in the speeds; Euler parameters stay of length 1."""
+    iq, n, euler = chord[c, FIRST_Q], chord[c, NU], chord[c, EULER]
+    if euler < 0:
+        for k in range(n):
+            q[iq + k] += X[c, SPEEDS + k]
+        return
+    for k in range(euler):
+        q[iq + k] += X[c, SPEEDS + k]
+    a = iq + euler
+    x, y, z = X[c, SPEEDS + euler], X[c, SPEEDS + euler + 1], X[c, SPEEDS + euler + 2]
+    e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]
+    q[a] = e0 - 0.5 * (x * e1 + y * e2 + z * e3)
+    q[a + 1] = e1 + 0.5 * (x * e0 + y * e3 - z * e2)
+    q[a + 2] = e2 + 0.5 * (y * e0 + z * e1 - x * e3)
+    q[a + 3] = e3 + 0.5 * (z * e0 + x * e2 - y * e1)
+    s = (q[a] * q[a] + q[a + 1] * q[a + 1] + q[a + 2] * q[a + 2] + q[a + 3] * q[a + 3]) ** -0.5
+    for k in range(a, a + 4):
+        q[k] *= s
+    for k in range(euler + 4, chord[c, NQ]):
+        q[iq + k] += X[c, SPEEDS + k - 1]
+
+
+@kernel
+def fit_hinge(chord, X, record, q, parameter, c, t):
+    """One step of Gauss and Newton for the coordinates of a TABLE hinge; whether it worked."""
+    for k in range(chord[c, NU]):
+        X[c, SPEEDS + k] = 0.0
+    if not _evaluate(chord, X, record, q, parameter, c, t):
+        return False
+    if chord[c, NU] > 0:
+        _along(chord, X, record, c, OFFSET, SPEEDS)
+        _move(chord, X, q, c)
+    return True
+
+
+@kernel
+def hinge_rows(chord, Y, X, record, q, pivot, parameter, c, t):
+    """Rows of a TABLE hinge: its coordinates by Gauss-Newton from the last ones, then its complement; whether it worked."""
+    o, n, r = chord[c, RECORD], chord[c, NU], chord[c, FIRST_ROW]
+    for k in range(n):
+        X[c, SPEEDS + k] = 0.0
+    for _ in range(20):
+        if not _evaluate(chord, X, record, q, parameter, c, t):
+            return False
+        size = _along(chord, X, record, c, OFFSET, SPEEDS) if n > 0 else 0.0
+        if size < 1e-14:
+            break
+        _move(chord, X, q, c)
+        if size < 1e-9:  # quadratic: the next one would be rounding
+            if not _evaluate(chord, X, record, q, parameter, c, t):
+                return False
+            break
+    if n > 0:
+        _along(chord, X, record, c, RATE, SPEEDS)
+    if not _evaluate(chord, X, record, q, parameter, c, t):
+        return False
+    if n > 0:
+        _along(chord, X, record, c, ACCELERATION, SPEED_RATES)
+    _motion_space(chord, X, record, c)
+    complement(X[c], BASE, n, 6, pivot, c)
+    ob = o + 12 + 6 * n + 6
+    for k in range(6 - n):
+        at = BASE + 6 * (n + k)
+        store(Y, r + k, ROW_F, load3(X, c, at))
+        store(Y, r + k, ROW_M, load3(X, c, at + 3))
+        position, velocity, bias = 0.0, 0.0, 0.0
+        for j in range(6):
+            x = X[c, at + j]
+            position += x * _gap(X, record, o, c, j)
+            velocity += x * (X[c, RATE + j] - record[ob - 6 + j])
+            bias += x * (X[c, ACCELERATION + j] - record[ob + j])
+        Y[r + k, POSITION] = position
+        Y[r + k, VELOCITY] = velocity
+        Y[r + k, BIAS] = bias
+    return True

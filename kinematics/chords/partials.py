@@ -1,0 +1,319 @@
+# mypy: ignore-errors
+"""Derivatives of the rows of a chord whose element is called through its address.
+
+A cut hinge or a constraint sees the motion of end b relative to end a, in the base of a: its rows by displacement and turn,
+and by the rates of both. A coupling sees coordinates and speeds. They come from numbers with a derivative (chord_slopes).
+
+An element that has no such form, or at a place where that gives no number, is differenced. By rates the biases are
+polynomials of second degree: exact. By the pose: central differences of eighth order, the step cut to a half until two derivatives agree (about
+1e-12 of the rows), the best are kept. Rough, for Newton's method in an integrator: forward differences, one call each.
+"""
+
+from ..kernel.language import address_of, call_part, call_rhs, floats, floats2, kernel
+from ..kernel.vector import euler_rotation, multiply
+from ..plan.arrays import PUBLIC
+from ..plan.chord_views import (
+    CHORD_ELEMENT,
+    CHORD_SLOPES,
+    chord_paths,
+    chord_pivots,
+    chord_q,
+    chord_work,
+    chords,
+    partials,
+    rows,
+)
+from ..plan.chords import (
+    BIAS,
+    COORDINATE,
+    FIRST_ENTRY,
+    FIRST_Q,
+    FIRST_ROW,
+    MOST_DIRECTIONS,
+    N_CHORD_KEPT,
+    N_CHORD_WORK,
+    N_LOCAL,
+    N_ROW,
+    N_ROWS,
+    NQ,
+    OFFSET,
+    PATH_END,
+    PATH_START,
+    RATE,
+    ROTATION,
+    ROW_F,
+    SLOPES,
+    SPEED,
+    VELOCITY,
+)
+from ..plan.views import dofs, own_q, own_u
+
+_FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
+_ROUGH_STEP = 2.0**-26
+
+
+@kernel
+def _weight(step):
+    """Of the difference over `step` steps to either side"""
+    return 0.8 if step == 1 else -0.2 if step == 2 else 4.0 / 105.0 if step == 3 else -1.0 / 280.0
+
+
+@kernel
+def _settled(level, size, best, now, before, least):
+    """(whether the derivative `now` is good enough, the least gap so far); the best and the last are kept."""
+    gap, largest = 0.0, size
+    for k in range(now.shape[0]):
+        gap = max(gap, abs(now[k] - before[k]))
+        largest = max(largest, abs(now[k]))
+    if level == 0 or gap < least:
+        for k in range(now.shape[0]):
+            best[k] = now[k]
+    least = 1e300 if level == 0 else min(least, gap)
+    for k in range(now.shape[0]):
+        before[k] = now[k]
+    return level > 0 and gap <= _ENOUGH * largest, least
+
+
+@kernel
+def _sloped(loops, c, t, direction, best, room):
+    """best = derivatives of all rows along a direction, by numbers with a derivative; whether there are any."""
+    if loops[CHORD_SLOPES] == 0 or chords(loops)[c, SLOPES] == 0:
+        return False
+    if call_rhs(loops[CHORD_SLOPES], t, MOST_DIRECTIONS * c + direction, room, address_of(loops)) != 1:
+        return False
+    found = floats(room, best.shape[0])
+    for k in range(best.shape[0]):
+        best[k] = found[k]
+    return True
+
+
+# ---------------------------------------------------------------- cut hinges and constraints
+@kernel
+def _keep(loops, c, kept):
+    """Everything an evaluation of chord c may change, but its record."""
+    chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
+    for k in range(N_CHORD_WORK):
+        kept[k] = X[c, k]
+    for k in range(chord[c, NQ]):
+        kept[N_CHORD_WORK + k] = q[chord[c, FIRST_Q] + k]
+    for k in range(6):
+        kept[N_CHORD_WORK + 7 + k] = pivot[c, k]
+
+
+@kernel
+def _restore(loops, c, kept):
+    chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
+    for k in range(N_CHORD_WORK):
+        X[c, k] = kept[k]
+    for k in range(chord[c, NQ]):
+        q[chord[c, FIRST_Q] + k] = kept[N_CHORD_WORK + k]
+    for k in range(6):
+        pivot[c, k] = int(kept[N_CHORD_WORK + 7 + k])
+
+
+@kernel
+def _moved(loops, c, t, kept, direction, h, out):
+    """Rows with b displaced (direction 0 .. 5) or its rates changed (6 .. 11) by h; whether the element worked."""
+    chord, X, Y = chords(loops), chord_work(loops), rows(loops)
+    _restore(loops, c, kept)
+    if direction < 3:
+        X[c, OFFSET + direction] += h
+    elif direction < 6:
+        half = 0.5 * h
+        turn = euler_rotation(
+            1.0,
+            half if direction == 3 else 0.0,
+            half if direction == 4 else 0.0,
+            half if direction == 5 else 0.0,
+        )
+        C = multiply(
+            turn,
+            (
+                kept[ROTATION], kept[ROTATION + 1], kept[ROTATION + 2], kept[ROTATION + 3], kept[ROTATION + 4],
+                kept[ROTATION + 5], kept[ROTATION + 6], kept[ROTATION + 7], kept[ROTATION + 8],
+            ),
+        )  # fmt: skip
+        for k in range(9):
+            X[c, ROTATION + k] = C[k]
+    else:
+        X[c, RATE + direction - 6] += h
+    if call_part(loops[CHORD_ELEMENT], c, t, loops) != 1:
+        return False
+    for r in range(chord[c, N_ROWS]):
+        row = chord[c, FIRST_ROW] + r
+        for k in range(6):
+            out[N_LOCAL * r + k] = Y[row, ROW_F + k]
+        out[N_LOCAL * r + 6] = Y[row, VELOCITY]
+        out[N_LOCAL * r + 7] = Y[row, BIAS]
+    return True
+
+
+@kernel
+def _by_pose(loops, c, t, kept, direction, base, value, now, before, best):
+    """best = derivative along a direction of the pose; whether the element worked."""
+    size, least = 0.0, 1e300
+    for k in range(base.shape[0]):
+        size = max(size, abs(base[k]))
+    for level in range(_LEVELS):
+        h = _FIRST_STEP * 0.5**level
+        for k in range(now.shape[0]):
+            now[k] = 0.0
+        for side in range(8):
+            step = 1 + side // 2
+            sign = 1.0 - 2.0 * (side % 2)
+            if not _moved(loops, c, t, kept, direction, sign * step * h, value):
+                return False
+            for k in range(now.shape[0]):
+                now[k] += sign * _weight(step) / h * value[k]
+        done, least = _settled(level, size, best, now, before, least)
+        if done:
+            break
+    return True
+
+
+@kernel
+def pose_partials(loops, c, t, rough, out, room):
+    """Rows of a cut hinge or constraint by the motion of b relative to a; whether the element worked.
+
+    At `out`: the wrenches (rows, 6) in the base of a; by each displacement and turn (6, rows, N_LOCAL) wrench, velocity and
+    bias; by each rate (6, rows) the bias. After `constraint_rows`, whose work is left as it is.
+    """
+    chord, Y = chords(loops), rows(loops)
+    first, count = chord[c, FIRST_ROW], chord[c, N_ROWS]
+    n = count * N_LOCAL
+    value, now, before, base = (
+        floats(room, n),
+        floats(room + 8 * n, n),
+        floats(room + 16 * n, n),
+        floats(room + 24 * n, n),
+    )
+    written, kept = (
+        floats2(room + 32 * n, count, N_ROW),
+        floats(room + 32 * n + 8 * count * N_ROW, N_CHORD_KEPT),
+    )
+    wrench, by_rate = floats2(out, count, 6), floats2(out + 8 * (6 * count + 6 * n), 6, count)
+    for r in range(count):
+        for k in range(N_ROW):
+            written[r, k] = Y[first + r, k]
+    _keep(loops, c, kept)
+    worked = _moved(loops, c, t, kept, 0, 0.0, base)
+    for r in range(count):
+        for k in range(6):
+            wrench[r, k] = base[N_LOCAL * r + k]
+    slopes = room + 32 * n + 8 * (count * N_ROW + N_CHORD_KEPT)
+    for direction in range(6):
+        best = floats(out + 8 * (6 * count + n * direction), n)
+        if _sloped(loops, c, t, direction, best, slopes):
+            continue
+        if rough == 1:
+            worked = worked and _moved(loops, c, t, kept, direction, _ROUGH_STEP, value)
+            for k in range(n):
+                best[k] = (value[k] - base[k]) / _ROUGH_STEP
+        else:
+            worked = worked and _by_pose(loops, c, t, kept, direction, base, value, now, before, best)
+    for k in range(6):
+        if _sloped(loops, c, t, 6 + k, value, slopes):
+            for r in range(count):
+                by_rate[k, r] = value[N_LOCAL * r + 7]
+        elif rough == 1:
+            h = _ROUGH_STEP * max(1.0, abs(kept[RATE + k]))
+            worked = worked and _moved(loops, c, t, kept, 6 + k, h, value)
+            for r in range(count):
+                by_rate[k, r] = (value[N_LOCAL * r + 7] - base[N_LOCAL * r + 7]) / h
+        else:
+            worked = worked and _moved(loops, c, t, kept, 6 + k, 1.0, value)
+            worked = worked and _moved(loops, c, t, kept, 6 + k, -1.0, now)
+            for r in range(count):
+                by_rate[k, r] = 0.5 * (value[N_LOCAL * r + 7] - now[N_LOCAL * r + 7])
+    worked = worked and _moved(loops, c, t, kept, 0, 0.0, value)  # for the record
+    _restore(loops, c, kept)
+    for r in range(count):
+        for k in range(N_ROW):
+            Y[first + r, k] = written[r, k]
+    return worked
+
+
+# ---------------------------------------------------------------- couplings
+@kernel
+def _coupled(plan, loops, c, t, kept, by_rate, argument, h, out):
+    """Partials, velocities and biases with a coordinate (a speed) of coupling c moved by h; whether it worked."""
+    chord, path, Y, entry = chords(loops), chord_paths(loops), rows(loops), partials(loops)
+    q, u, dof = own_q(plan), own_u(plan), dofs(plan)
+    first, count = chord[c, PATH_START], chord[c, N_ROWS]
+    n, at = chord[c, PATH_END] - first, chord[c, FIRST_ENTRY]
+    place, speed = path[first + argument, COORDINATE], dof[path[first + argument, SPEED], PUBLIC]
+    if by_rate:
+        u[speed] = kept[n + argument] + h
+    else:
+        q[place] = kept[argument] + h
+    worked = call_part(loops[CHORD_ELEMENT], c, t, loops) == 1
+    q[place], u[speed] = kept[argument], kept[n + argument]
+    for r in range(count):
+        for i in range(n):
+            out[(n + 2) * r + i] = entry[at + count * i + r]
+        out[(n + 2) * r + n] = Y[chord[c, FIRST_ROW] + r, VELOCITY]
+        out[(n + 2) * r + n + 1] = Y[chord[c, FIRST_ROW] + r, BIAS]
+    return worked
+
+
+@kernel
+def coordinate_partials(plan, loops, c, t, rough, out, room):
+    """Rows of a coupling by the coordinates and speeds it joins; whether the element worked.
+
+    At `out`: by each coordinate (n, rows, n + 2) partials, velocity and bias; by each speed (n, rows) the bias.
+    """
+    chord, path, dof = chords(loops), chord_paths(loops), dofs(plan)
+    q, u = own_q(plan), own_u(plan)
+    first, count = chord[c, PATH_START], chord[c, N_ROWS]
+    n = chord[c, PATH_END] - first
+    width, m = n + 2, count * (n + 2)
+    value, now, before, base = (
+        floats(room, m),
+        floats(room + 8 * m, m),
+        floats(room + 16 * m, m),
+        floats(room + 24 * m, m),
+    )
+    kept, by_rate = floats(room + 32 * m, 2 * n), floats2(out + 8 * n * m, n, count)
+    for i in range(n):
+        kept[i] = q[path[first + i, COORDINATE]]
+        kept[n + i] = u[dof[path[first + i, SPEED], PUBLIC]]
+    slopes = room + 32 * m + 16 * n
+    worked, size = _coupled(plan, loops, c, t, kept, False, 0, 0.0, base), 0.0
+    for k in range(m):
+        size = max(size, abs(base[k]))
+    for i in range(n):
+        best, least = floats(out + 8 * m * i, m), 1e300
+        if _sloped(loops, c, t, i, best, slopes):
+            continue
+        if rough == 1:
+            h = _ROUGH_STEP * max(1.0, abs(kept[i]))
+            worked = worked and _coupled(plan, loops, c, t, kept, False, i, h, value)
+            for k in range(m):
+                best[k] = (value[k] - base[k]) / h
+            continue
+        for level in range(_LEVELS):
+            h = _FIRST_STEP * 0.5**level
+            for k in range(m):
+                now[k] = 0.0
+            for side in range(8):
+                step = 1 + side // 2
+                sign = 1.0 - 2.0 * (side % 2)
+                worked = worked and _coupled(plan, loops, c, t, kept, False, i, sign * step * h, value)
+                for k in range(m):
+                    now[k] += sign * _weight(step) / h * value[k]
+            done, least = _settled(level, size, best, now, before, least)
+            if done:
+                break
+    for i in range(n):
+        if _sloped(loops, c, t, n + i, value, slopes):
+            for r in range(count):
+                by_rate[i, r] = value[width * r + n + 1]
+            continue
+        h = _ROUGH_STEP * max(1.0, abs(kept[n + i])) if rough == 1 else 1.0
+        worked = worked and _coupled(plan, loops, c, t, kept, True, i, h, value)
+        if rough == 0:
+            worked = worked and _coupled(plan, loops, c, t, kept, True, i, -h, base)
+        for r in range(count):
+            at = width * r + n + 1
+            by_rate[i, r] = (value[at] - base[at]) / (h if rough == 1 else 2.0 * h)
+    return worked and _coupled(plan, loops, c, t, kept, False, 0, 0.0, base)

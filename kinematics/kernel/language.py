@@ -1,0 +1,426 @@
+# mypy: ignore-errors
+"""How compiled code is written here: the decorator, record access, raw addresses.
+
+A kernel is a plain function on scalars, tuples and arrays. Three ways lead from it to an address: into the
+shared library when the package is built, by jit with a disk cache, or, with NUMBA_DISABLE_JIT=1, as plain
+Python behind a ctypes callback. So every helper here has a plain Python body; compiled code uses the intrinsic
+of the same name, which costs no compilation of its own (a jitted helper would be compiled once per literal field
+offset). Arrays are views of memory the caller owns: no kernel counts references.
+"""
+
+import ctypes
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import config, njit, types
+from numba.core import cgutils
+from numba.core.typing import signature as typed
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+
+from treemech.elements.compilation.call import call_element as _call_element
+from treemech.elements.compilation.members import call_element
+from treemech.elements.dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of pairs
+from treemech.elements.dual.numbers import SLOPED
+
+OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
+kernel = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+# For the few routines between an entry point and the sweeps: part of their caller, not a level of their own
+inlined = njit(**OPTIONS, inline="always", _nrt=False)
+COMPILED = not config.DISABLE_JIT
+
+_DOUBLE = ir.DoubleType()
+_LONG = ir.IntType(64)
+
+
+# ---------------------------------------------------------------- straight-line algebra
+class _Term:
+    """A number in compiled code; arithmetic on it emits instructions."""
+
+    def __init__(self, context, builder, dtype, value):
+        self.context, self.builder, self.dtype, self.value = context, builder, dtype, value
+
+    def _with(self, op, other, swapped=False):
+        if not isinstance(other, _Term):
+            constant = self.context.get_constant(types.float64, float(other))
+            other = _Term(self.context, self.builder, types.float64, constant)
+        a, b = (other, self) if swapped else (self, other)
+        if a.dtype == b.dtype == types.float64:
+            emit = {
+                operator.add: "fadd",
+                operator.sub: "fsub",
+                operator.mul: "fmul",
+                operator.truediv: "fdiv",
+            }[op]
+            value = getattr(self.builder, emit)(a.value, b.value, flags=("contract", "nsz"))
+            return _Term(self.context, self.builder, types.float64, value)
+        dtype = a.dtype if a.dtype != types.float64 else b.dtype
+        function = self.context.get_function(op, typed(dtype, a.dtype, b.dtype))
+        return _Term(self.context, self.builder, dtype, function(self.builder, (a.value, b.value)))
+
+    def __add__(self, other):
+        return self._with(operator.add, other)
+
+    def __sub__(self, other):
+        return self._with(operator.sub, other)
+
+    def __mul__(self, other):
+        return self._with(operator.mul, other)
+
+    def __truediv__(self, other):
+        return self._with(operator.truediv, other)
+
+    def __radd__(self, other):
+        return self._with(operator.add, other, True)
+
+    def __rsub__(self, other):
+        return self._with(operator.sub, other, True)
+
+    def __rmul__(self, other):
+        return self._with(operator.mul, other, True)
+
+    def __rtruediv__(self, other):
+        return self._with(operator.truediv, other, True)
+
+    def __neg__(self):
+        return 0.0 - self
+
+
+def straight(function):
+    """A function of numbers and tuples of numbers without branches, compiled by running it on terms.
+
+    The Python body is the only source; compiled code gets its instructions in place, and the compiler has no
+    function of its own to work on (16 helpers took 1.5 s).
+    """
+    if not COMPILED:
+        return function
+    # helpers it calls run on terms, too: their Python bodies
+    named = {n: _BODIES.get(id(function.__globals__.get(n))) for n in function.__code__.co_names}
+    scope = {**function.__globals__, **{n: body for n, body in named.items() if body is not None}}
+    function = type(function)(function.__code__, scope, function.__name__)
+
+    def result_type(args):
+        plain = [tuple([1.0] * len(a)) if isinstance(a, types.BaseTuple) else 1.0 for a in args]
+        items = [x for a in args for x in (a if isinstance(a, types.BaseTuple) else (a,))]
+        dtype = next((x for x in items if not isinstance(x, (types.Float, types.Integer))), types.float64)
+        out = function(*plain)
+        return types.UniTuple(dtype, len(out)) if isinstance(out, tuple) else dtype
+
+    def type_and_code(args):
+        def floating(a):
+            if isinstance(a, types.BaseTuple):
+                return types.Tuple([floating(x) for x in a])
+            return types.float64 if isinstance(a, (types.Float, types.Integer)) else a
+
+        args = [floating(a) for a in args]
+
+        def generate(context, builder, signature, values):
+            terms = []
+            for a, value in zip(signature.args, values):
+                if isinstance(a, types.BaseTuple):
+                    parts = cgutils.unpack_tuple(builder, value, len(a))
+                    terms.append(tuple(_Term(context, builder, t, v) for t, v in zip(a, parts)))
+                else:
+                    terms.append(_Term(context, builder, a, value))
+            out = function(*terms)
+            if isinstance(out, tuple):
+                dtype = signature.return_type.dtype
+                items = [context.cast(builder, x.value, x.dtype, dtype) for x in out]
+                return context.make_tuple(builder, signature.return_type, items)
+            return out.value
+
+        return typed(result_type(args), *args), generate
+
+    names = ", ".join(function.__code__.co_varnames[: function.__code__.co_argcount])
+    scope = {"type_and_code": type_and_code}
+    exec(f"def {function.__name__}(typing_context, {names}):\n    return type_and_code([{names}])", scope)
+    compiled = intrinsic(scope[function.__name__])
+    _BODIES[id(compiled)] = function
+    return compiled
+
+
+_BODIES = {}  # of the straight functions, by the id of their compiled form
+
+
+# ---------------------------------------------------------------- tuples out of and into array rows
+def load3(W, i, k):
+    return (W[i, k], W[i, k + 1], W[i, k + 2])
+
+
+def load6(W, i, k):
+    return tuple(W[i, k + j] for j in range(6))
+
+
+def load9(W, i, k):
+    return tuple(W[i, k + j] for j in range(9))
+
+
+def store(W, i, k, v):
+    """Write the tuple v to W[i, k:k+len(v)]."""
+    for j in range(len(v)):
+        W[i, k + j] = v[j]
+
+
+def accumulate(W, i, k, v):
+    """Add the tuple v to W[i, k:k+len(v)]."""
+    for j in range(len(v)):
+        W[i, k + j] += v[j]
+
+
+def _at(context, builder, array_type, array, i, k):
+    """Pointer to array[i, k] of a C-contiguous matrix, without wrap-around of negative indices."""
+    view = context.make_array(array_type)(context, builder, array)
+    row = builder.mul(i, builder.extract_value(view.shape, 1))
+    return builder.gep(view.data, [builder.add(row, k)])
+
+
+def _item(builder, pointer, j):
+    return builder.gep(pointer, [ir.Constant(_LONG, j)])
+
+
+def _loader(n):
+    @intrinsic
+    def load(typing_context, W, i, k):
+        def generate(context, builder, signature, args):
+            pointer = _at(context, builder, signature.args[0], *args)
+            model = context.data_model_manager[signature.args[0].dtype]
+            items = [model.load_from_data_pointer(builder, _item(builder, pointer, j)) for j in range(n)]
+            return context.make_tuple(builder, signature.return_type, items)
+
+        return types.UniTuple(W.dtype, n)(W, types.intp, types.intp), generate
+
+    return load
+
+
+@intrinsic
+def _store(typing_context, W, i, k, v):
+    def generate(context, builder, signature, args):
+        pointer = _at(context, builder, signature.args[0], *args[:3])
+        dtype = signature.args[0].dtype
+        for j, item in enumerate(cgutils.unpack_tuple(builder, args[3], len(signature.args[3]))):
+            value = context.cast(builder, item, signature.args[3][j], dtype)
+            context.pack_value(builder, dtype, value, _item(builder, pointer, j))
+        return context.get_dummy_value()
+
+    return types.void(W, types.intp, types.intp, v), generate
+
+
+@intrinsic
+def _accumulate(typing_context, W, i, k, v):
+    def generate(context, builder, signature, args):
+        pointer = _at(context, builder, signature.args[0], *args[:3])
+        dtype = signature.args[0].dtype
+        add = context.get_function(operator.add, typed(dtype, dtype, dtype))
+        model = context.data_model_manager[dtype]
+        for j, item in enumerate(cgutils.unpack_tuple(builder, args[3], len(signature.args[3]))):
+            value = context.cast(builder, item, signature.args[3][j], dtype)
+            place = _item(builder, pointer, j)
+            total = add(builder, (model.load_from_data_pointer(builder, place), value))
+            context.pack_value(builder, dtype, total, place)
+        return context.get_dummy_value()
+
+    return types.void(W, types.intp, types.intp, v), generate
+
+
+# ---------------------------------------------------------------- addresses
+def floats(address, n):
+    """The n doubles at an address, as an array."""
+    n = int(n)
+    return np.ctypeslib.as_array((ctypes.c_double * n).from_address(int(address))) if n else np.zeros(0)
+
+
+def floats2(address, n, m):
+    return floats(address, n * m).reshape(n, m)
+
+
+def ints(address, n):
+    n = int(n)
+    return (
+        np.ctypeslib.as_array((ctypes.c_int64 * n).from_address(int(address))) if n else np.zeros(0, np.int64)
+    )
+
+
+def ints2(address, n, m):
+    return ints(address, n * m).reshape(n, m)
+
+
+def pairs(address, n):
+    """The n numbers with a derivative at an address; in compiled code only."""
+    raise NotImplementedError("numbers with a derivative exist in compiled code only")
+
+
+def pairs2(address, n, m):
+    raise NotImplementedError("numbers with a derivative exist in compiled code only")
+
+
+def _array(context, builder, array_type, address, shape):
+    """An array at an address; nobody owns it."""
+    array = context.make_array(array_type)(context, builder)
+    item = context.get_data_type(array_type.dtype)
+    size = ir.Constant(_LONG, context.get_abi_sizeof(item))
+    strides, stride = [], size
+    for n in reversed(shape):
+        strides.insert(0, stride)
+        stride = builder.mul(stride, n)
+    populate_array(
+        array, data=builder.inttoptr(address, item.as_pointer()), shape=shape, strides=strides,
+        itemsize=size, meminfo=None,
+    )  # fmt: skip
+    return array._getvalue()
+
+
+def _viewer(dtype, ndim, readonly=False):
+    """Intrinsic: the array of `dtype` at an address, of the shape that follows it."""
+    result = types.Array(dtype, ndim, "C", readonly=readonly)
+
+    def generate(context, builder, signature, args):
+        return _array(context, builder, result, args[0], list(args[1:]))
+
+    if ndim == 1:
+
+        @intrinsic
+        def view(typing_context, address, n):
+            return result(types.int64, types.int64), generate
+    else:
+
+        @intrinsic
+        def view(typing_context, address, n, m):
+            return result(types.int64, types.int64, types.int64), generate
+
+    return view
+
+
+def pair_context(address, n):
+    """A context whose arrays of numbers are arrays of pairs (number, derivative); in compiled code only.
+
+    Its type is that of an array nobody may write to. Kernels are compiled once more for it, and run on pairs.
+    """
+    raise NotImplementedError("numbers with a derivative exist in compiled code only")
+
+
+def member(dtype, at, *shape):
+    """A function of the context that gives one of its arrays: the address stands at `at`.
+
+    An entry of the shape is a number, or the place of a size in the context as a tuple (place, more). Out of a context of
+    pairs come pairs for numbers.
+    """
+
+    def sizes(plan):
+        return [plan[n[0]] + n[1] if isinstance(n, tuple) else n for n in shape]
+
+    if not COMPILED:
+        make = {
+            ("float64", 1): floats,
+            ("float64", 2): floats2,
+            ("int64", 1): ints,
+            ("int64", 2): ints2,
+            ("uint64", 1): ints,
+            ("Dual(1)", 1): pairs,
+        }
+        view = make[str(dtype), len(shape)]
+        return lambda plan: view(plan[at], *sizes(plan))
+
+    @intrinsic
+    def get(typing_context, plan):
+        number_type = dtype if plan.mutable or dtype != types.float64 else SLOPED
+        result = types.Array(number_type, len(shape), "C")
+
+        def generate(context, builder, signature, args):
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+
+            def number(k):
+                return builder.load(_item(builder, data, k))
+
+            lengths = [
+                builder.add(number(n[0]), ir.Constant(_LONG, n[1]))
+                if isinstance(n, tuple)
+                else ir.Constant(_LONG, n)
+                for n in shape
+            ]
+            return _array(context, builder, result, number(at), lengths)
+
+        return result(plan), generate
+
+    return get
+
+
+def address_of(array):
+    """Address of an array's first item."""
+    return array.__array_interface__["data"][0]
+
+
+@intrinsic
+def _address_of(typing_context, array):
+    def generate(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.ptrtoint(data, _LONG)
+
+    return types.int64(array), generate
+
+
+# ---------------------------------------------------------------- calls by address
+_PART = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_double, ctypes.c_int64)
+_DERIVATIVES = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64)
+_RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+def _data(array, k):
+    return array.__array_interface__["data"][0] + 8 * int(k)
+
+
+def call_part(address, i, t, plan):
+    """status = part(i, t, context): an entry point called from within the core; 1 = ok."""
+    return _PART(int(address))(int(i), t, _data(plan, 0))
+
+
+def call_derivatives(address, t, a, b):
+    """status = derivatives(t, a, b): an entry point of derivatives; 1 = ok."""
+    return _DERIVATIVES(int(address))(t, int(a), int(b))
+
+
+def call_rhs(address, t, y, dy, context):
+    """status = rhs(t, y, dy, context) with raw addresses; 1 = ok."""
+    return _RHS(int(address))(t, int(y), int(dy), int(context))
+
+
+@intrinsic
+def _call_part(typing_context, address, i, t, plan):
+    def generate(context, builder, signature, args):
+        data = context.make_array(signature.args[3])(context, builder, args[3]).data
+        function = ir.FunctionType(ir.IntType(32), [_LONG, _DOUBLE, _LONG])
+        callee = builder.inttoptr(args[0], function.as_pointer())
+        return builder.call(callee, [args[1], args[2], builder.ptrtoint(data, _LONG)])
+
+    return types.int32(types.int64, types.int64, types.float64, plan), generate
+
+
+def _generate_call(context, builder, signature, args):
+    """A call of the address args[0] with the numbers that follow it."""
+    function = ir.FunctionType(ir.IntType(32), [a.type for a in args[1:]])
+    return builder.call(builder.inttoptr(args[0], function.as_pointer()), list(args[1:]))
+
+
+@intrinsic
+def _call_derivatives(typing_context, address, t, a, b):
+    n = types.int64
+    return types.int32(n, types.float64, n, n), _generate_call
+
+
+@intrinsic
+def _call_rhs(typing_context, address, t, y, dy, context_address):
+    n = types.int64
+    return types.int32(n, types.float64, n, n, n), _generate_call
+
+
+if COMPILED:
+    load3, load6, load9 = _loader(3), _loader(6), _loader(9)
+    store, accumulate = _store, _accumulate
+    floats, floats2 = _viewer(types.float64, 1), _viewer(types.float64, 2)
+    ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
+    # pairs (number, derivative); plain Python has none
+    pairs, pairs2 = _viewer(SLOPED, 1), _viewer(SLOPED, 2)
+    pair_context = _viewer(types.int64, 1, readonly=True)
+    address_of = _address_of
+    call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
+    call_derivatives = _call_derivatives

@@ -1,0 +1,271 @@
+"""The chords of a Plan: which bodies a cut hinge or constraint joins, which coordinates a coupling, where its rows
+stand, what they need."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.elements import Ball, Constraint, Coupling, Hinge, Prismatic, Revolute, Rigid
+from treemech.elements.constraint import rows_size
+from treemech.elements.coupling import coupling_size
+from treemech.elements.element import Element
+from treemech.topology import Connection, ElementError, Tree
+
+from . import arrays as p
+from .arrays import Floats, Ints, Plan
+
+# Kinds of chords beside plan.RIGID, REVOLUTE, PRISMATIC, BALL, TABLE (cut hinges)
+CONSTRAINT, COUPLING = 10, 11
+# Columns of ChordPlan.chord. HOLONOMIC: how many of the rows restrict positions, the first ones; SKIP: bits of
+# rows whose partials vanish whatever the position; NQ, NU: coordinates and speeds of a cut hinge, or auxiliary unknowns
+BODY_A, BODY_B, KIND, ADDRESS, PARAMETER, RECORD, NQ, NU, EULER = range(9)
+FIRST_ROW, N_ROWS, HOLONOMIC, FIRST_Q, FIRST_U, PATH_START, PATH_END, FIRST_ENTRY, SKIP, SLOPES = range(9, 19)
+N_CHORD = 19
+# Columns of ChordPlan.place: end a in its body's base (rotation, point), then end b
+PLACE_A, PLACE_B, N_PLACE = 0, 12, 24
+# Columns of ChordPlan.path: a speed between the two ends, and whether it moves end b (+1) or end a (-1); of a coupling
+# a speed it joins, and where its coordinate stands in q
+SPEED, SIDE, COORDINATE = 0, 1, 2
+N_PATH_COLUMNS = 3
+# Columns of ChordWork.row: the wrench of a row at the point of end b (world), residuals of the three levels
+ROW_F, ROW_M, POSITION, VELOCITY, BIAS = 0, 3, 6, 7, 8
+N_ROW = 9
+# Columns of ChordWork.chord: motion of end b relative to end a in the base of a; for the fit of a TABLE hinge the
+# orthonormal rows of its motion space and then of their complement, six numbers each, and room; speeds of the hinge
+# and their rates, or those of the auxiliary unknowns. A constraint with such unknowns has a triangular matrix in place
+# of the base
+OFFSET, ROTATION, RATE, TURN, ACCELERATION, TURN_RATE = 0, 3, 12, 15, 18, 21
+BASE, ROOM, SPEEDS, SPEED_RATES = 24, 60, 96, 102
+TRIANGLE, SOLUTION = BASE, BASE + 16
+N_CHORD_WORK = 108
+# Places in the loop context of the entry points that only models with elements by address need: their rows, and the
+# slopes of those
+CHORD_ELEMENT, CHORD_SLOPES = 8, 9
+# Derivatives of the rows of an element (chord_partials): numbers of a row that vary with the relative pose (its wrench in the
+# base of a, velocity, bias); what is kept of the chord meanwhile (its work, up to 7 coordinates, 6 unit directions)
+N_LOCAL, N_CHORD_KEPT = 8, N_CHORD_WORK + 16
+# Directions of one chord: 12, or coordinates and speeds of a coupling
+MOST_DIRECTIONS = 1024
+# What a constraint may have; a pair of bodies has six freedoms
+MOST_HOLONOMIC, MOST_AUXILIARY, MOST_ROWS = 6, 4, 12
+
+
+class ChordPlan(NamedTuple):
+    """What the chords ARE."""
+
+    chord: Ints  # (nc, N_CHORD)
+    place: Floats  # (nc, N_PLACE)
+    path: Ints  # (npath, 3)
+
+
+class ChordWork(NamedTuple):
+    """What is computed NOW."""
+
+    row: Floats  # (m, N_ROW)
+    chord: Floats  # (nc, N_CHORD_WORK)
+    partials: Floats  # entries of P: per chord, per speed of its path, per row
+    record: (
+        Floats  # motion of TABLE hinges; rows of constraints and their weights; arguments, rows of couplings
+    )
+    q: Floats  # coordinates of the cut hinges, auxiliary unknowns: where a fit starts and ends
+    u: Floats  # their speeds, rates
+    pivot: Ints  # (nc, 6) unit directions a complement is made from (TABLE hinges, auxiliary unknowns)
+
+
+class Coupled(NamedTuple):
+    """A coupling and the coordinates it joins: (hinge, number of the coordinate) each."""
+
+    name: str
+    element: Coupling
+    arguments: tuple[tuple[str, int], ...]
+
+
+class Coordinate(NamedTuple):
+    """A coordinate that may be coupled: where it stands in q, and the regular number of its speed."""
+
+    q: int
+    speed: int
+
+
+class ChordLayout(NamedTuple):
+    """The chord arrays and who is who in them."""
+
+    plan: ChordPlan
+    rows: list[tuple[str, int]]  # (connection, number within it) of every row
+    nonholonomic: NDArray[np.bool_]  # (m,) rows that restrict rates only
+    names: list[str]  # of every chord: those of the tree, then couplings
+    elements: list[Element]
+    start: Floats  # coordinates of cut hinges at their reference, start values of auxiliary unknowns
+    n_record: int
+
+
+def chord_kind(element: Element) -> int:
+    if isinstance(element, (Constraint, Coupling)):
+        return CONSTRAINT if isinstance(element, Constraint) else COUPLING
+    return {Rigid: p.RIGID, Revolute: p.REVOLUTE, Prismatic: p.PRISMATIC, Ball: p.BALL}.get(
+        type(element), p.TABLE
+    )
+
+
+def by_address(element: Element) -> bool:
+    """Whether the core calls the element of a chord."""
+    return chord_kind(element) in (p.TABLE, CONSTRAINT, COUPLING)
+
+
+def paths(tree: Tree, plan: Plan, a: int, b: int) -> list[tuple[int, int, int]]:
+    """(speed, side, -) of all speeds that move end b relative to end a."""
+    up_a, up_b = list(tree.path(a)), list(tree.path(b))
+    while up_a and up_b and up_a[0] == up_b[0]:
+        del up_a[0], up_b[0]
+    found = []
+    for side, bodies in ((-1, up_a), (1, up_b)):
+        for number in bodies:
+            first, count = int(plan.body[number, p.DOF]), int(plan.body[number, p.NU])
+            found += [(d, side, -1) for d in range(first, first + count)]
+    return found
+
+
+def make_chord_layout(
+    tree: Tree,
+    plan: Plan,
+    frames: dict[int, tuple[Floats, Floats]],
+    records: dict[str, tuple[int, int]],
+    couplings: Sequence[Coupled] = (),
+    coordinates: dict[tuple[str, int], Coordinate] | None = None,
+    numbers: Any = np.float64,
+) -> ChordLayout:
+    """Arrays of the chords, couplings last.
+
+    frames: the core's body base in the user's; records: address, parameter start; coordinates: by hinge and number.
+    """
+    described: list[Connection | Coupled] = [*tree.chords, *couplings]
+    names, elements = [c.name for c in described], [c.element for c in described]
+    chord = np.zeros((len(names), N_CHORD), dtype=np.int64)
+    place = np.zeros((len(names), N_PLACE), dtype=numbers)
+    path: list[tuple[int, int, int]] = []
+    rows: list[tuple[str, int]] = []
+    nonholonomic: list[bool] = []
+    start = [np.zeros(0)]
+    record, n_q, n_u, n_entries = 0, 0, 0, 0
+    for k, (name, element) in enumerate(zip(names, elements, strict=True)):
+        row = chord[k]
+        row[KIND], row[EULER] = chord_kind(element), -1
+        row[FIRST_ROW], row[FIRST_Q], row[FIRST_U], row[RECORD] = len(rows), n_q, n_u, record
+        if by_address(element):
+            row[ADDRESS], row[PARAMETER] = records[name]
+        if isinstance(element, Coupling):
+            found = [(coordinates or {})[a] for a in couplings[k - len(tree.chords)].arguments]
+            own = [(c.speed, 1, c.q) for c in found]
+        else:
+            ends = tree.chords[k].ends
+            bodies = [tree.numbers[end.body.name] for end in ends]
+            base = element.base() if isinstance(element, Hinge) else np.eye(3)
+            for side, (end, number) in enumerate(zip(ends, bodies, strict=True)):
+                F, f = frames[number]
+                first = (PLACE_A, PLACE_B)[side]
+                place[k, first : first + 9] = (F.T @ end.rotation @ base).ravel()
+                place[k, first + 9 : first + 12] = F.T @ (end.offset - f)
+            row[[BODY_A, BODY_B]] = bodies
+            own = paths(tree, plan, *bodies)
+        row[HOLONOMIC], n_rows, size = _sizes(name, element, row)
+        record += size
+        row[N_ROWS] = n_rows
+        row[PATH_START], row[PATH_END], row[FIRST_ENTRY] = len(path), len(path) + len(own), n_entries
+        path += own
+        n_q, n_u, n_entries = n_q + int(row[NQ]), n_u + int(row[NU]), n_entries + len(own) * n_rows
+        rows += [(name, j) for j in range(n_rows)]
+        nonholonomic += [j >= row[HOLONOMIC] for j in range(n_rows)]
+        if numbers is not object:
+            start.append(_start(name, element))
+    steps = np.array(path, dtype=np.int64).reshape(-1, N_PATH_COLUMNS)
+    return ChordLayout(
+        ChordPlan(chord, place, steps), rows, np.array(nonholonomic, dtype=np.bool_), names, elements,
+        np.concatenate(start), record,
+    )  # fmt: skip
+
+
+def _sizes(name: str, element: Element, row: Ints) -> tuple[int, int, int]:
+    """(holonomic rows, all rows, numbers in the record) of a chord; fills in NQ, NU and EULER."""
+    if isinstance(element, Coupling):
+        n, k = element.n_rows, element.n_arguments or 0
+        return element.n_holonomic, n, 2 * k + coupling_size(n, k)
+    if isinstance(element, Constraint):
+        na, n = element.n_auxiliary, element.n_rows
+        for what, count, most in (
+            ("n_holonomic", element.n_holonomic, MOST_HOLONOMIC),
+            ("n_auxiliary", na, MOST_AUXILIARY),
+            ("rows", n, MOST_ROWS),
+        ):
+            if count > most:
+                raise ElementError(
+                    f"constraint {name!r} ({element.kind}) has {what} = {count}; at most {most} are possible."
+                )
+        row[NQ] = row[NU] = na
+        return element.n_holonomic, n - na, rows_size(n, na) + n * (element.n_holonomic + na)
+    assert isinstance(element, Hinge)
+    row[NQ], row[NU] = element.n_coordinates, element.n_speeds
+    row[EULER] = -1 if element.euler_parameters is None else element.euler_parameters
+    n = 6 - element.n_speeds
+    return n, n, 24 + 6 * element.n_speeds if row[KIND] == p.TABLE else 0
+
+
+def _start(name: str, element: Element) -> Floats:
+    """Where a fit starts: coordinates of a hinge, auxiliary unknowns of a constraint."""
+    if isinstance(element, Hinge):
+        q = element.reference()
+        motion = element.motion(q=q)
+        partials = np.hstack((motion.translation_partials, motion.rotation_partials))
+        regular = np.linalg.matrix_rank(partials) == element.n_speeds
+        return q if regular else element.sample(np.random.default_rng(0))  # from there no fit leads on
+    n = element.n_auxiliary if isinstance(element, Constraint) else 0
+    s = np.asarray(element.auxiliary(), dtype=np.float64) if isinstance(element, Constraint) else np.zeros(0)
+    if s.shape != (n,) or not np.all(np.isfinite(s)):
+        raise ElementError(
+            f"constraint {name!r}: {type(element).__name__}.auxiliary() gives {s}; wanted {n} finite numbers."
+        )
+    return s
+
+
+def partials_size(row: Ints) -> int:
+    """Doubles for the derivatives of the rows of a chord (chord_partials), and the room they take to make."""
+    count, n = int(row[N_ROWS]), int(row[PATH_END] - row[PATH_START])
+    if row[KIND] == COUPLING:
+        made = n * count * (n + 3) + 4 * count * (n + 2) + 2 * n
+        return made + count * (n + 2) + 2 * (2 * n + count * (3 + n))
+    made = count * (12 + 6 * N_LOCAL) + 4 * count * N_LOCAL + count * N_ROW + N_CHORD_KEPT
+    own = int(row[N_ROWS] + row[NU])
+    record = own * (9 + 2 * int(row[NU]) + int(row[HOLONOMIC])) + 24 + 6 * int(row[NU])
+    return (
+        made + count * N_LOCAL + N_CHORD + 6 + 2 * (N_CHORD_WORK + 7 + record + count * N_ROW)
+    )  # chord_slopes
+
+
+def make_chord_work(layout: ChordLayout) -> ChordWork:
+    chord = layout.plan.chord
+    entries = int(np.sum((chord[:, PATH_END] - chord[:, PATH_START]) * chord[:, N_ROWS]))
+    record = np.zeros(max(layout.n_record, 1))
+    for row in chord[(chord[:, KIND] == CONSTRAINT) & (chord[:, NU] == 0)]:  # rows as the element writes them
+        n, first = int(row[HOLONOMIC]), int(row[RECORD] + rows_size(int(row[N_ROWS]), 0))
+        record[first : first + n * n] = np.eye(n).ravel()
+    return ChordWork(
+        row=np.zeros((len(layout.rows), N_ROW)),
+        chord=np.zeros((len(chord), N_CHORD_WORK)),
+        partials=np.zeros(max(entries, 1)),
+        record=record,
+        q=layout.start.copy(),
+        u=np.zeros(int(np.sum(chord[:, NU]))),
+        pivot=np.full((len(chord), 6), -1, dtype=np.int64),
+    )
+
+
+def make_chord_context(tree_context: int, layout: ChordLayout, work: ChordWork) -> Ints:
+    """The int64 table by which the compiled core finds the chords; keep plan and work alive beside it."""
+    arrays = (*layout.plan, *work)
+    head = (
+        tree_context, len(layout.plan.chord), len(layout.plan.path), len(layout.rows), len(work.partials),
+        len(work.record), len(work.q), len(work.u), 0, 0,
+    )  # fmt: skip
+    addresses = [array.__array_interface__["data"][0] for array in arrays]
+    return np.array([*head, *addresses], dtype=np.int64)

@@ -1,0 +1,43 @@
+"""Addresses of elements on numbers with a derivative (elements.compilation.entry, part "slopes"), for whoever differentiates."""
+
+from treemech.elements.compilation.callback import Entry
+from treemech.elements.compilation.entry import make_slopes
+from treemech.elements.compilation.methods import members_of
+from treemech.elements.element import Element
+
+from . import arrays as plan
+from . import chords as chord_plan
+from .arrays import Floats
+from .layout import Layout
+
+
+def serve_slopes(layout: Layout, pairs: Floats) -> list[Entry]:
+    """Fill in the columns SLOPES of hinges, efforts and chords called by address; what must stay alive.
+
+    They are made when somebody asks for derivatives, since a foreign element is compiled once more for them. Zero
+    means that the element has no such form: it is differenced. pairs: the records of all elements; those of elements made
+    of others get the slopes of these, in the second part of the pair of an address.
+    """
+    entries = list[Entry]()
+
+    def address(element: Element, start: int) -> int:
+        entry = make_slopes(element)
+        if entry is None:
+            return 0
+        entries.append(entry)
+        for place, member in members_of(element):
+            own = make_slopes(member)
+            if own is not None:
+                entries.append(own)
+                pairs[start + place, 1] = own.address
+        return entry.address
+
+    for number, hinge in layout.hinges.items():
+        row = layout.plan.body[number]
+        row[plan.SLOPES] = address(hinge, row[plan.PARAMETER])
+    for row, applied in zip(layout.plan.efforts, layout.efforts.applied, strict=True):
+        row[plan.EFFORT_SLOPES] = address(applied.element, row[plan.EFFORT_PARAMETER])
+    for row, element in zip(layout.chords.plan.chord, layout.chords.elements, strict=True):
+        if chord_plan.by_address(element):
+            row[chord_plan.SLOPES] = address(element, row[chord_plan.PARAMETER])
+    return entries

@@ -1,0 +1,220 @@
+"""Energetic elements and external loads as arrays: ends, coordinates they act on, inputs, states, room."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.elements import Energetic, Load, Signal
+from treemech.elements.compilation.methods import methods_of, remembers
+from treemech.elements.energetic import Sizes
+from treemech.topology import Attachment
+from treemech.topology.parameter import as_floats, plain
+
+from . import arrays as p
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_LOAD = Sizes(1, 0, 0, 0, 0, 0, 0)
+
+
+class Held(NamedTuple):
+    """An input that stands still between the instants of a controller."""
+
+    name: str
+
+
+class FromHinge(NamedTuple):
+    """A hinge coordinate, or with ``rate`` its speed, as an input."""
+
+    hinge: str
+    number: int
+    rate: bool
+
+
+Source = Signal | Held | FromHinge
+
+
+class InnerPoint(NamedTuple):
+    """An internal point of a composite, as an end."""
+
+    composite: str
+    name: str
+
+
+class Applied(NamedTuple):
+    """An energetic element or an external load with what it acts on."""
+
+    name: str
+    element: Energetic | Load
+    ends: tuple[Attachment | InnerPoint, ...]
+    coordinates: tuple[tuple[str, int], ...] = ()  # hinge, number
+    inputs: tuple[Source, ...] = ()
+    reaction_of: str | None = None
+
+    @property
+    def sizes(self) -> Sizes:
+        return self.element.n if isinstance(self.element, Energetic) else _LOAD
+
+
+class Assembled(NamedTuple):
+    """A composite connection (ch. 7): elements joined in internal points."""
+
+    name: str
+    ends: tuple[Attachment, ...]
+    points: Mapping[str, int]  # coordinates of each
+    viscous: tuple[str, ...]  # points whose positions are states
+    start: Mapping[str, Any]  # positions of points at the start, world
+    parts: tuple[Applied, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EffortLayout:
+    """Who is who among the efforts, their states and their room."""
+
+    applied: tuple[Applied, ...]
+    composites: tuple[Assembled, ...]
+    rows: Ints
+    ends: Ints
+    end_points: Floats
+    acted: Ints
+    sources: Ints
+    composite_rows: Ints
+    point_rows: Ints
+    point_names: tuple[InnerPoint, ...]
+    room: int
+    nx: int
+    start: Floats  # z at the start
+    held: Mapping[str, int]  # place of a held input in z
+
+    @property
+    def nz(self) -> int:
+        return len(self.start)
+
+    @property
+    def z_names(self) -> list[str]:
+        names = [""] * self.nz
+        for a, row in zip(self.applied, self.rows, strict=True):
+            for first, n, what in ((p.FIRST_STATE, p.N_STATES, "x"), (p.FIRST_MEMORY, p.N_MEMORY, "memory")):
+                for k in range(row[n]):
+                    names[row[first] + k] = f"{a.name}.{what}[{k}]"
+        for point, at in zip(self.point_names, self.point_rows[:, p.POINT_STATE], strict=True):
+            composite = next(c for c in self.composites if c.name == point.composite)
+            for k in range(composite.points[point.name] if at >= 0 else 0):
+                names[at + k] = f"{point.composite}.{point.name}[{k}]"
+        for name, at in self.held.items():
+            names[at] = name
+        return names
+
+    def find(self, name: str) -> int:
+        """Number of an element by its name, or -1."""
+        return next((k for k, a in enumerate(self.applied) if a.name == name), -1)
+
+
+def make_effort_layout(
+    applied: Sequence[Applied],
+    composites: Sequence[Assembled],
+    held: Mapping[str, float],
+    add: Callable[..., tuple[int, int]],
+    signal: Callable[[Signal], int],
+    numbers: Mapping[str, int],
+    points: Mapping[int, tuple[Floats, Floats]],
+    coordinates: Mapping[tuple[str, int], tuple[int, int]],
+    chords: Sequence[str],
+) -> EffortLayout:
+    """The tables. `add(element, part)` gives address and record, `signal` the number of a signal, `numbers` that of a
+    body, `points` the body's base in the core's, `coordinates` the places in q and u."""
+    every = [*applied, *(part for c in composites for part in c.parts)]
+    inner = [InnerPoint(c.name, n) for c in composites for n in c.points]
+    rows = np.zeros((len(every), p.N_EFFORT), dtype=np.int64)
+    ends: list[int] = []
+    places: list[Floats] = []
+    acted: list[tuple[int, int]] = []
+    sources: list[tuple[int, int]] = []
+    x: list[float] = []
+    room, pending = 0, []
+
+    def join(end: Attachment | InnerPoint) -> None:
+        if isinstance(end, InnerPoint):
+            ends.append(-1 - inner.index(end))
+            places.append(np.zeros(12))
+        else:
+            number = numbers[end.body.name]
+            F, f = points[number]
+            ends.append(number)
+            places.append(np.concatenate(((F.T @ end.rotation).ravel(), F.T @ (end.offset - f))))
+
+    for row, a in zip(rows, every, strict=True):
+        n = a.sizes
+        row[p.EFFORT_ADDRESS], row[p.EFFORT_PARAMETER] = add(a.element, "")
+        row[p.FIRST_END], row[p.N_ENDS] = len(ends), n.ends
+        for end in a.ends:
+            join(end)
+        row[p.FIRST_ACTED], row[p.N_ACTED] = len(acted), n.coordinates
+        acted += [coordinates[c] for c in a.coordinates]
+        row[p.FIRST_INPUT], row[p.N_INPUTS] = len(sources), n.inputs
+        for source in a.inputs:
+            if isinstance(source, Signal):
+                sources.append((p.FROM_SIGNAL, signal(source)))
+            elif isinstance(source, FromHinge):
+                place_q, place_u = coordinates[source.hinge, source.number]
+                sources.append((p.FROM_U, place_u) if source.rate else (p.FROM_Q, place_q))
+            else:
+                pending.append((len(sources), source.name))
+                sources.append((p.FROM_MEMORY, 0))
+        row[p.FIRST_STATE], row[p.N_STATES] = len(x), n.states
+        if isinstance(a.element, Energetic):
+            x += as_floats(a.element.initial()).tolist()
+        row[p.ROOM], row[p.LOAD_ROOM] = room, room + n.motion_size
+        row[p.N_LOAD] = n.load_size
+        row[p.N_KEPT] = n.deformations if "law" in methods_of(a.element) else 0
+        row[p.REACTION] = -1 if a.reaction_of is None else chords.index(a.reaction_of)
+        row[p.EXTERNAL] = isinstance(a.element, Load)
+        room += n.motion_size + n.load_size + n.reactions * 6 * (6 * n.ends + n.coordinates)
+    point_rows: list[tuple[int, int]] = []
+    composite_rows: list[tuple[int, ...]] = []
+    first = len(applied)
+    for c in composites:
+        begin = len(point_rows)
+        for name, n_coordinates in c.points.items():
+            viscous = name in c.viscous
+            point_rows.append((n_coordinates, len(x) if viscous else -1))
+            if viscous:
+                x += np.broadcast_to(c.start.get(name, np.nan), (n_coordinates,)).tolist()
+        unknowns = sum(c.points.values())
+        line = len(ends)
+        for end in c.ends[:2]:
+            join(end)
+        composite_rows.append(
+            (first, len(c.parts), begin, len(c.points), unknowns, room, line, len(ends) - 1)
+        )
+        first += len(c.parts)
+        room += unknowns * (unknowns + 3)
+    memory: list[float] = []
+    for row, a in zip(rows, every, strict=True):
+        row[p.FIRST_MEMORY], row[p.N_MEMORY] = len(x) + len(memory), a.sizes.memory
+        if isinstance(a.element, Energetic) and a.sizes.memory:
+            memory += as_floats(a.element.memory()).tolist()
+            if remembers(a.element):
+                row[p.REMEMBER] = add(a.element, "remember")[0]
+    places_held = {name: len(x) + len(memory) + k for k, name in enumerate(held)}
+    for at, name in pending:
+        sources[at] = (p.FROM_MEMORY, places_held[name])
+    return EffortLayout(
+        tuple(every),
+        tuple(composites),
+        rows,
+        np.array(ends, dtype=np.int64).reshape(-1, 1),
+        np.array(places).reshape(-1, 12),
+        np.array(acted, dtype=np.int64).reshape(-1, 2),
+        np.array(sources, dtype=np.int64).reshape(-1, 2),
+        np.array(composite_rows, dtype=np.int64).reshape(-1, p.N_COMPOSITE),
+        np.array(point_rows, dtype=np.int64).reshape(-1, 2),
+        tuple(inner),
+        room,
+        len(x),
+        plain(as_floats([*x, *memory, *held.values()])),
+        places_held,
+    )

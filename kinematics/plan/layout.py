@@ -1,0 +1,268 @@
+"""From the tree and its elements to the Plan: geometry, inertia, coordinates, addresses, parameters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treemech.elements import Ball, Free, Hinge, Prismatic, Revolute, Rigid, Signal
+from treemech.elements.compilation.callback import Entry
+from treemech.elements.compilation.entry import make_entry, moves_by_differences
+from treemech.elements.element import Element, record
+from treemech.topology import Connection, ElementError, Tree
+
+from . import arrays as p
+from .arrays import Floats, Ints, Plan
+from .chords import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
+from .efforts import Applied, Assembled, EffortLayout, make_effort_layout
+from .lagrange import Coordinates, Lagrange
+
+
+class Prescription(NamedTuple):
+    """A Lagrange coordinate given as a signal (5.4)."""
+
+    hinge: str
+    coordinate: int
+    signal: Signal
+
+
+class Description(NamedTuple):
+    """What a Plan is made of: bodies in their tree, and all that connects, moves and loads them."""
+
+    tree: Tree
+    coordinates: Lagrange
+    gravity: Floats
+    prescriptions: tuple[Prescription, ...] = ()
+    applied: Sequence[Applied] = ()
+    couplings: Sequence[Coupled] = ()
+    composites: Sequence[Assembled] = ()
+    held: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The Plan with what keeps it alive and says who is who in it."""
+
+    plan: Plan
+    parameters: Floats
+    entries: tuple[Entry, ...]
+    signals: tuple[Signal, ...]
+    kinematic: frozenset[int]  # signals that move something, not only load it
+    chords: ChordLayout
+    efforts: EffortLayout
+    hinges: Mapping[int, Hinge]  # of the bodies whose hinge is called by address
+
+    @property
+    def foreign(self) -> bool:
+        """Whether an element may raise: any that does not come from the built library."""
+        return any(entry.way != "library" for entry in self.entries)
+
+
+class _Records:
+    """Element records one behind the other, their addresses, and the signals that stand in them."""
+
+    def __init__(self, entry_of: Callable[..., Entry] = make_entry) -> None:
+        self.entry_of = entry_of
+        self.numbers: list[Floats] = []
+        self.size = 0
+        self.entries: list[Entry] = []
+        self.signals: list[Signal] = []
+        self.signal_rows: list[tuple[int, int]] = []
+        self.links: list[tuple[int, int]] = []
+        self.known: dict[int, int] = {}
+        self.kinematic: set[int] = set()
+
+    def add(self, element: Element, kinematic: bool = False, part: str = "") -> tuple[int, int]:
+        """(address, start of its record)"""
+        entry = self.entry_of(element, part)
+        self.entries.append(entry)
+        if part:
+            return entry.address, -1
+        numbers, signals = record(element)
+        start = self.size
+        self.numbers.append(numbers)
+        self.size += len(numbers)
+        for at, signal in signals:
+            self.links.append((self.signal(signal, kinematic), start + at))
+        return entry.address, start
+
+    def signal(self, signal: Signal, kinematic: bool) -> int:
+        """Number of a signal; the same object is evaluated once."""
+        if id(signal) not in self.known:
+            address, start = self.add(signal)
+            self.known[id(signal)] = len(self.signals)
+            self.signals.append(signal)
+            self.signal_rows.append((address, start))
+        if kinematic:
+            self.kinematic.add(self.known[id(signal)])
+            if self.entry_of is make_entry and moves_by_differences(signal):
+                raise ElementError(
+                    f"{signal!r} moves something, and its rates are not known: numba cannot compile it. Write it in plain scalar "
+                    "Python, or as a table, tm.Spline(times, values)."
+                )
+        return self.known[id(signal)]
+
+    def motion(self, given: Prescription) -> int:
+        """Number of the signal of a prescribed coordinate."""
+        try:
+            return self.signal(given.signal, True)
+        except ElementError as error:
+            raise ElementError(f"prescribed motion of {given.hinge!r}: {error}") from None
+
+
+def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
+    """Which path of the sweeps a hinge takes."""
+    if not inline:
+        return p.TABLE
+    simple = {Rigid: p.RIGID, Revolute: p.REVOLUTE, Prismatic: p.PRISMATIC}.get(type(hinge))
+    if simple is not None:
+        return simple
+    if forward and not prescribed:
+        return {Ball: p.BALL, Free: p.FREE}.get(type(hinge), p.TABLE)
+    return p.TABLE
+
+
+def _geometry(
+    tree: Tree, constants: Floats, frames: Floats, points: dict[int, tuple[Floats, Floats]]
+) -> None:
+    """Placements, inertias and frames: every body in the base of its own hinge end (5.2.1), (5.2.13)."""
+    points[0] = (np.eye(3), np.zeros(3))
+    frames[0, [0, 4, 8]] = 1.0
+    for number in range(1, len(tree.bodies)):
+        branch, body = tree.branches[number - 1], tree.bodies[number]
+        a, b = branch.connection.ends[0], branch.connection.ends[1]
+        outer, inner = (a, b) if branch.forward else (b, a)
+        base = branch.connection.element.base()
+        Fp, fp = points[int(tree.parent[number])]
+        F, f = inner.rotation @ base, inner.offset
+        points[number] = (F, f)
+        J = F.T @ body.inertia @ F
+        row = constants[number]
+        row[p.PLACE_R : p.PLACE_R + 9] = (Fp.T @ outer.rotation @ base).ravel()
+        row[p.PLACE_P : p.PLACE_P + 3] = Fp.T @ (outer.offset - fp)
+        row[p.MASS] = body.mass
+        row[p.COM : p.COM + 3] = F.T @ (body.com - f)
+        row[p.INERTIA : p.INERTIA + 6] = J[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        row[p.SIGN] = 1.0 if branch.forward else -1.0
+        frames[number, :9] = F.T.ravel()
+        frames[number, 9:] = -F.T @ f
+
+
+def _ancestor_runs(tree: Tree, body: Ints) -> tuple[Ints, Ints]:
+    """For every speed, in regular order, the consecutive runs of speeds it depends on, itself last."""
+    runs_of: list[list[tuple[int, int]]] = [[]]
+    start: list[int] = [0]
+    runs: list[tuple[int, int]] = []
+    for number in range(1, len(tree.bodies)):
+        first, count = int(body[number, p.DOF]), int(body[number, p.NU])
+        before = runs_of[int(tree.parent[number])]
+        joined = bool(before) and before[-1][1] == first
+        head, begin = (before[:-1], before[-1][0]) if joined else (before, first)
+        for d in range(first, first + count):
+            runs += [*head, (begin, d + 1)]
+            start.append(len(runs))
+        runs_of.append([*head, (begin, first + count)] if count else before)
+    return np.array(start, dtype=np.int64), np.array(runs, dtype=np.int64).reshape(-1, 2)
+
+
+def _no_entry(element: Element, part: str = "") -> Entry:
+    return Entry(0, "none", None)
+
+
+def _rows(values: Sequence[Sequence[int]], columns: int) -> Ints:
+    return np.array(values, dtype=np.int64).reshape(-1, columns)
+
+
+def make_layout(described: Description, inline: bool = True, numbers: Any = np.float64) -> Layout:
+    """The Plan of a tree. With inline=False every hinge is called through its address, built-ins too.
+
+    With numbers=object they may carry derivatives; such a Plan is for looking at, it has no addresses.
+    """
+    tree, coordinates, gravity, prescriptions, applied, couplings, composites, held = described
+    rows = len(tree.bodies)
+    body = np.zeros((rows, p.N_BODY), dtype=np.int64)
+    constants, frames = np.zeros((rows, p.N_CONSTANTS), dtype=numbers), np.zeros((rows, 12), dtype=numbers)
+    points: dict[int, tuple[Floats, Floats]] = {}
+    _geometry(tree, constants, frames, points)
+    records = _Records(_no_entry if numbers is object else make_entry)
+    given = {(x.hinge, x.coordinate): records.motion(x) for x in prescriptions}
+    by_number: dict[int, Coordinates] = {c.number: c for c in coordinates.hinges}
+    places: dict[tuple[str, int], Coordinate] = {}  # of the coordinates that may be coupled
+    dof: list[tuple[int, int, int, int]] = []
+    prescribed: list[tuple[int, int, int, int]] = []
+    record_size = 0
+    tables: dict[int, Hinge] = {}
+    body[0, p.PARENT], body[0, p.EULER] = -1, -1
+    for number in range(1, rows):
+        c = by_number[number]
+        hinge = c.hinge
+        driven = [k for k in range(hinge.n_speeds) if (c.name, k) in given]
+        row = body[number]
+        row[p.PARENT] = tree.parent[number]
+        row[p.KIND] = kind = _kind(hinge, c.forward, bool(driven), inline)
+        row[p.Q], row[p.U], row[p.DOF] = c.q, c.u, len(dof)
+        row[p.NQ], row[p.NU], row[p.N_FREE] = (
+            hinge.n_coordinates,
+            hinge.n_speeds,
+            hinge.n_speeds - len(driven),
+        )
+        row[p.REVERSED] = not c.forward
+        row[p.EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
+        if kind == p.TABLE:
+            row[p.ADDRESS], row[p.PARAMETER] = records.add(hinge, kinematic=True)
+            row[p.RECORD] = record_size
+            tables[number] = hinge
+            record_size += 24 + 6 * hinge.n_speeds
+        for k in sorted(range(hinge.n_speeds), key=lambda k: (k in driven, k)):  # free speeds first
+            signal = given.get((c.name, k), -1)
+            if signal >= 0:
+                prescribed.append((c.q + k, c.u + k, len(dof), signal))
+            if hinge.euler_parameters is None or k < hinge.euler_parameters:
+                places[c.name, k] = Coordinate(c.q + k, len(dof))
+            dof.append((c.u + k, k, number, signal))
+    acted = {key: (c.q, int(dof[c.speed][0])) for key, c in places.items()}
+    efforts = make_effort_layout(
+        applied,
+        composites,
+        held,
+        lambda element, part: records.add(element, part=part),
+        lambda signal: records.signal(signal, False),
+        tree.numbers,
+        points,
+        acted,
+        [c.name for c in tree.chords],
+    )
+    closing: list[Connection | Coupled] = [*tree.chords, *couplings]
+    cut = {c.name: records.add(c.element, kinematic=True) for c in closing if by_address(c.element)}
+    start, runs = _ancestor_runs(tree, body)
+    plan = Plan(
+        body=body,
+        constants=constants,
+        frames=frames,
+        gravity=np.array(gravity, dtype=numbers),
+        dof=_rows(dof, p.N_DOF),
+        run_start=start,
+        runs=runs,
+        prescribed=_rows(prescribed, 4),
+        signals=_rows(records.signal_rows, 2),
+        links=_rows(records.links, 2),
+        efforts=efforts.rows,
+        ends=efforts.ends,
+        end_points=efforts.end_points,
+        acted=efforts.acted,
+        sources=efforts.sources,
+        composites=efforts.composite_rows,
+        points=efforts.point_rows,
+    )
+    parameters = np.concatenate(records.numbers) if records.numbers else np.zeros(0)
+    return Layout(
+        plan,
+        parameters if len(parameters) else np.zeros(1),
+        tuple(records.entries),
+        tuple(records.signals),
+        frozenset(records.kinematic),
+        make_chord_layout(tree, plan, points, cut, couplings, places, numbers),
+        efforts,
+        tables,
+    )

@@ -1,0 +1,60 @@
+"""Derivatives of the numbers of a Plan by one parameter, as the Plan has them."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from treemech.topology.dual import slopes, values
+
+from .plan.arrays import Floats
+from .plan.layout import Layout
+
+AGREES = 1e-6  # part of a number to which two ways to it agree that are both right
+HUGE = 1e12  # addresses, and limits that are none, say nothing about the size of the others
+
+
+class PlanSlopes(NamedTuple):
+    """d(number)/d(parameter) of all numbers of a Plan."""
+
+    constants: Floats  # as plan.constants
+    gravity: Floats  # (3,)
+    end_points: Floats  # as plan.end_points
+    parameters: Floats  # as layout.parameters: the records of all elements and signals
+    places: Floats  # as layout.chords.plan.place
+    exact: bool  # to rounding; else some of them are differences between neighbouring models
+
+
+def numbers_of(layout: Layout) -> dict[str, Floats]:
+    """The arrays that have slopes."""
+    return {
+        "constants": layout.plan.constants,
+        "gravity": layout.plan.gravity,
+        "end_points": layout.plan.end_points,
+        "parameters": layout.parameters,
+        "places": layout.chords.plan.place,
+    }
+
+
+def carried_slopes(varied: Layout, layout: Layout) -> PlanSlopes:
+    """The slopes of a layout of numbers that carry them; exact if it is the layout of the model otherwise."""
+    exact, own, found = True, numbers_of(layout), dict[str, Floats]()
+    for name, a in numbers_of(varied).items():
+        b, found[name] = own[name], slopes(a)
+        if a.shape != b.shape:
+            raise ValueError(f"with a varying parameter there are other {name}")
+        known = np.array([not (isinstance(x, float) and np.isnan(x)) for x in a.flat], dtype=bool)
+        numbers, wanted = values(a).ravel()[known], b.ravel()[known]  # all but addresses
+        size = np.max(np.abs(wanted), where=np.abs(wanted) < HUGE, initial=0.0)
+        exact &= np.allclose(numbers, wanted, rtol=AGREES, atol=1e-9 * float(size))
+        exact &= bool(np.all(np.isfinite(found[name])))
+    return PlanSlopes(**found, exact=exact)
+
+
+def confirmed_slopes(carried: PlanSlopes | None, differences: Mapping[str, Floats]) -> PlanSlopes:
+    """Differences between neighbouring models, and in their place the carried slopes they confirm."""
+    found = dict(differences)
+    for name, d in differences.items():
+        c = d if carried is None else getattr(carried, name)
+        found[name] = np.where(np.abs(c - d) <= AGREES * np.abs(d), c, d)
+    return PlanSlopes(**found, exact=False)

@@ -1,0 +1,142 @@
+# mypy: ignore-errors
+"""Derivatives of a hinge's record (its partials, drifts, biases) by its own coordinates and speeds.
+
+By the speeds they are exact: a bias is a polynomial of second degree in them. By the coordinates, along the motion of
+each speed, they come from one call on numbers with a derivative (elements.compilation.entry, part "slopes"). A hinge that has no such
+form (it works with floats only, or is in Python) is differenced: central differences of sixth order of the record itself; the step
+starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the record.
+"""
+
+from ..kernel.language import address_of, call_element, floats, kernel, pairs
+from ..plan.arrays import EULER, NQ, NU, PARAMETER, RECORD, REVERSED, SLOPES, Q, U
+from ..plan.views import bodies, own_q, own_u, parameter_pairs, parameters, records
+from .general_hinge import clear_record, evaluate_record, reverse
+from .sweep import rates_of_hinge
+
+_FIRST_STEP = 2.0**-7
+_LEVELS = 4
+_ENOUGH = 1e-12
+_GAIN = 4.0**6  # what a quarter of the step gains
+
+
+@kernel
+def _displace(body, i, q, base, rates, h):
+    """q = base + h rates of hinge i; Euler parameters stay of length 1."""
+    first, euler = body[i, Q], body[i, EULER]
+    for k in range(body[i, NQ]):
+        q[first + k] = base[k] + h * rates[k]
+    if euler >= 0:
+        a = first + euler
+        s = (q[a] * q[a] + q[a + 1] * q[a + 1] + q[a + 2] * q[a + 2] + q[a + 3] * q[a + 3]) ** -0.5
+        for k in range(a, a + 4):
+            q[k] *= s
+
+
+@kernel
+def _difference(plan, i, t, base, rates, h, out):
+    """out = derivative of the record along rates by the step h; whether the hinge worked."""
+    body, record, q = bodies(plan), records(plan), own_q(plan)
+    o, n = body[i, RECORD], 24 + 6 * body[i, NU]
+    for k in range(n):
+        out[k] = 0.0
+    for side in range(6):
+        step = 1.0 + side // 2
+        weight = (1.5 if side < 2 else -0.6 if side < 4 else 0.1) / (2.0 * step * h)
+        if side % 2 == 1:
+            step, weight = -step, -weight
+        _displace(body, i, q, base, rates, step * h)
+        if not evaluate_record(body, record, parameters(plan), i, t, q, own_u(plan)):
+            return False
+        for k in range(n):
+            out[k] += weight * record[o + k]
+    return True
+
+
+@kernel
+def _sloped(plan, i, t, base, rates, D, out):
+    """out = derivative of the record along rates, from one call on pairs (D: room); whether there is one."""
+    body, u = bodies(plan), own_u(plan)
+    n, nq, size = body[i, NU], body[i, NQ], out.shape[0]
+    for k in range(nq):
+        D[2 * k], D[2 * k + 1] = base[k], rates[k]
+    for k in range(n):
+        D[2 * (nq + k)], D[2 * (nq + k) + 1] = u[body[i, U] + k], 0.0
+    first = 2 * (nq + n)
+    clear_record(out, 0, n)
+    for k in range(size):
+        D[first + 2 * k], D[first + 2 * k + 1] = out[k], 0.0
+    own = parameter_pairs(plan)
+    status = call_element(body[i, SLOPES], D, 0, D, 2 * nq, t, own, body[i, PARAMETER], D, first)
+    if body[i, REVERSED] == 1:
+        reverse(pairs(address_of(D) + 8 * first, size), 0, n, u, body[i, U])
+    total = 0.0
+    for k in range(size):
+        out[k] = D[first + 2 * k + 1]
+        total += 0.0 * out[k]
+    return status == 1 and total == 0.0
+
+
+@kernel
+def _differenced(plan, i, t, base, rates, kept, coarse, fine):
+    """coarse = derivative of the record along rates by differences; whether the hinge worked."""
+    size, h = kept.shape[0], _FIRST_STEP
+    worked = _difference(plan, i, t, base, rates, h, coarse)
+    for level in range(_LEVELS):
+        worked = worked and _difference(plan, i, t, base, rates, 0.25 * h, fine)
+        gap, scale = 0.0, 0.0
+        for k in range(size):
+            gap = max(gap, abs(fine[k] - coarse[k]))
+            scale = max(scale, abs(fine[k]), abs(kept[k]))
+        if gap <= _ENOUGH * scale:
+            break
+        for k in range(size):
+            coarse[k] = fine[k]
+        h *= 0.25
+        if gap <= _ENOUGH * _GAIN * scale:
+            break
+    return worked
+
+
+@kernel
+def record_partials(plan, i, t, own, stride, room):
+    """Derivatives of the record of hinge i along every speed of it: at `own`, `stride` doubles each.
+
+    24 + 6 n numbers, those of the record by the coordinate; then six, the biases by the speed. `room`: 7 x 60 doubles.
+    Whether the hinge worked; the record is left as it was.
+    """
+    body, record, q, u = bodies(plan), records(plan), own_q(plan), own_u(plan)
+    o, n, nq = body[i, RECORD], body[i, NU], body[i, NQ]
+    size = 24 + 6 * n
+    first_q, first_u = body[i, Q], body[i, U]
+    base, rates, unit = floats(room, 10), floats(room + 80, 10), floats(room + 160, 10)
+    kept, coarse, fine = floats(room + 480, size), floats(room + 960, size), floats(room + 1440, size)
+    D = floats(room + 1920, 180)
+    for k in range(nq):
+        base[k] = q[first_q + k]
+    for k in range(size):
+        kept[k] = record[o + k]
+    worked = True
+    for j in range(n):
+        out = floats(own + 8 * stride * j, size + 6)
+        for k in range(n):
+            unit[k] = 1.0 if k == j else 0.0
+        rates_of_hinge(base, 0, nq, unit, 0, body[i, EULER], rates)
+        if body[i, SLOPES] == 0 or not _sloped(plan, i, t, base, rates, D, coarse):
+            worked = worked and _differenced(plan, i, t, base, rates, kept, coarse, fine)
+            _displace(body, i, q, base, rates, 0.0)
+        for k in range(size):
+            out[k] = coarse[k]
+        speed = u[first_u + j]
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            u[first_u + j] = speed + sign
+            worked = worked and evaluate_record(body, record, parameters(plan), i, t, q, u)
+            for k in range(6):
+                half = 0.5 * sign * record[o + size - 6 + k]
+                out[size + k] = half if side == 0 else out[size + k] + half
+        u[first_u + j] = speed
+    for k in range(nq):
+        q[first_q + k] = base[k]
+    for k in range(size):
+        record[o + k] = kept[k]
+    return worked

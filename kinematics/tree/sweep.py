@@ -1,0 +1,335 @@
+# mypy: ignore-errors
+"""Positions, velocities and biases of all bodies, from the ground outwards (5.2).
+
+Vectors are written in world components and referred to the body's own origin (the end point of its hinge):
+long chains keep their accuracy because no arm ever reaches back to the world origin. Every routine reads
+``f(plan, W, S, t, q, u)`` and works in the body array W and the speed array S (kinematics.plan.arrays).
+"""
+
+from ..kernel.language import accumulate, call_element, call_part, kernel, load3, load9, store
+from ..kernel.vector import add, cross, euler_rotation, multiply, rotate, scale, sincos, turn_z, unrotate
+from ..plan.arrays import (
+    ARM,
+    BALL,
+    DOF,
+    DRIFT_V,
+    DRIFT_W,
+    EULER,
+    FREE,
+    HINGE_BIAS_V,
+    HINGE_BIAS_W,
+    KIND,
+    LINK_PARAMETER,
+    LINK_SIGNAL,
+    NQ,
+    NU,
+    OMEGA,
+    OWNER,
+    PARENT,
+    PARTIAL_V,
+    PARTIAL_W,
+    PLACE_P,
+    PLACE_R,
+    PRESCRIBED_DOF,
+    PRESCRIBED_Q,
+    PRESCRIBED_SIGNAL,
+    PRESCRIBED_U,
+    PRISMATIC,
+    PUBLIC,
+    REVERSED,
+    REVOLUTE,
+    SIGN,
+    SIGNAL_ADDRESS,
+    SIGNAL_PARAMETER,
+    TABLE,
+    TABLE_HINGE,
+    VELOCITY,
+    ZETA_V,
+    ZETA_W,
+    P,
+    Q,
+    R,
+    U,
+)
+from ..plan.views import (
+    bodies,
+    constants,
+    dofs,
+    own_q,
+    own_u,
+    parameters,
+    prescriptions,
+    signal_links,
+    signal_table,
+    signal_values,
+)
+
+
+@kernel
+def signals(plan, t):
+    """Value, rate and acceleration of every signal at t, copied into the records that hold one.
+
+    -1, or the signal that failed. One without an address stands as it is.
+    """
+    table, links = signal_table(plan), signal_links(plan)
+    values, record = signal_values(plan), parameters(plan)
+    for k in range(table.shape[0]):
+        address, first = table[k, SIGNAL_ADDRESS], table[k, SIGNAL_PARAMETER]
+        if address != 0 and call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) != 1:
+            return k
+    for k in range(links.shape[0]):
+        for j in range(3):
+            record[links[k, LINK_PARAMETER] + j] = values[links[k, LINK_SIGNAL], j]
+    return -1
+
+
+@kernel
+def prescribe(plan, q, u):
+    """The state copied into the work arrays, prescribed coordinates from their signals (5.4)."""
+    to_q, to_u = own_q(plan), own_u(plan)
+    for k in range(to_q.shape[0]):
+        to_q[k] = q[k]
+    for k in range(to_u.shape[0]):
+        to_u[k] = u[k]
+    prescribed, values = prescriptions(plan), signal_values(plan)
+    for k in range(prescribed.shape[0]):
+        s = prescribed[k, PRESCRIBED_SIGNAL]
+        to_q[prescribed[k, PRESCRIBED_Q]] = values[s, 0]
+        to_u[prescribed[k, PRESCRIBED_U]] = values[s, 1]
+
+
+@kernel
+def _unit_columns(S, d, offset, T):
+    """Three columns: the base vectors of T, the other half zero."""
+    for k in range(3):
+        store(S, d + k, offset, (T[k], T[3 + k], T[6 + k]))
+        store(S, d + k, 3 - offset, (0.0, 0.0, 0.0))
+
+
+@kernel
+def positions(plan, W, S, t, q):
+    """R^j, r^j of all bodies (5.2.1), (5.2.13), and the partials of every speed in world components.
+
+    A TABLE hinge is placed by an entry point of its own (kinematics.tree.general_hinge), from q and u of the work arrays.
+    -1, or the body whose hinge failed.
+    """
+    body, C = bodies(plan), constants(plan)
+    for i in range(1, body.shape[0]):
+        p = body[i, PARENT]
+        Rp = load9(W, p, R)
+        place = load9(C, i, PLACE_R)
+        r = rotate(Rp, load3(C, i, PLACE_P))
+        kind = body[i, KIND]
+        if kind == REVOLUTE:
+            s, c = sincos(C[i, SIGN] * q[body[i, Q]])
+            store(
+                W, i, R, multiply(Rp, turn_z(place, c, s))
+            )  # the turn first: it does not wait for the parent
+            store(W, i, ARM, r)
+            store(W, i, P, add(load3(W, p, P), r))
+            continue
+        T = multiply(Rp, place)
+        if kind == PRISMATIC:
+            z = (T[2], T[5], T[8])
+            r = add(r, scale(C[i, SIGN] * q[body[i, Q]], z))
+            store(W, i, R, T)
+        elif kind == BALL:
+            k = body[i, Q]
+            store(W, i, R, multiply(T, euler_rotation(q[k], q[k + 1], q[k + 2], q[k + 3])))
+            _unit_columns(S, body[i, DOF], PARTIAL_W, T)
+        elif kind == FREE:
+            k = body[i, Q]
+            r = add(r, rotate(T, (q[k], q[k + 1], q[k + 2])))
+            store(W, i, R, multiply(T, euler_rotation(q[k + 3], q[k + 4], q[k + 5], q[k + 6])))
+            _unit_columns(S, body[i, DOF], PARTIAL_V, T)
+            _unit_columns(S, body[i, DOF] + 3, PARTIAL_W, T)
+        elif kind == TABLE:
+            if call_part(plan[TABLE_HINGE], i, t, plan) != 1:
+                return i
+            continue
+        else:
+            store(W, i, R, T)
+        store(W, i, ARM, r)
+        store(W, i, P, add(load3(W, p, P), r))
+    return -1
+
+
+@kernel
+def columns(plan, W, S):
+    """Partials of the one-speed hinges as well, which the sweeps otherwise read off R and never store."""
+    body, C = bodies(plan), constants(plan)
+    for i in range(1, body.shape[0]):
+        kind = body[i, KIND]
+        if kind == REVOLUTE or kind == PRISMATIC:
+            d = body[i, DOF]
+            z = scale(C[i, SIGN], (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
+            zero = (0.0, 0.0, 0.0)
+            if kind == REVOLUTE:
+                store(S, d, PARTIAL_W, z)
+                store(S, d, PARTIAL_V, zero)
+            else:
+                store(S, d, PARTIAL_W, zero)
+                store(S, d, PARTIAL_V, z)
+
+
+@kernel
+def relative_velocity(plan, W, S, i, u):
+    """Relative angular velocity and velocity in hinge i, world components (5.2.4), (5.2.19)."""
+    body = bodies(plan)
+    kind = body[i, KIND]
+    zero = 0.0 * W[i, R]  # of the scalar type in use
+    omega = (zero, zero, zero)
+    velocity = (zero, zero, zero)
+    if kind == REVOLUTE or kind == PRISMATIC:
+        rate = constants(plan)[i, SIGN] * u[body[i, U]]
+        z = (rate * W[i, R + 2], rate * W[i, R + 5], rate * W[i, R + 8])
+        if kind == REVOLUTE:
+            omega = z
+        else:
+            velocity = z
+    else:
+        d, dof = body[i, DOF], dofs(plan)
+        for k in range(body[i, NU]):
+            rate = u[dof[d + k, PUBLIC]]
+            omega = add(omega, scale(rate, load3(S, d + k, PARTIAL_W)))
+            velocity = add(velocity, scale(rate, load3(S, d + k, PARTIAL_V)))
+        if kind == TABLE:
+            omega = add(omega, load3(W, i, DRIFT_W))
+            velocity = add(velocity, load3(W, i, DRIFT_V))
+    return omega, velocity
+
+
+@kernel
+def velocities(plan, W, S, u):
+    """Angular velocities (5.2.7) and what the accelerations hold besides ud: W00, V00 (5.2.10), (5.2.24)."""
+    body, C = bodies(plan), constants(plan)
+    for i in range(1, body.shape[0]):
+        p = body[i, PARENT]
+        wp = load3(W, p, OMEGA)
+        kind = body[i, KIND]
+        arm = cross(wp, cross(wp, load3(W, i, ARM)))
+        if kind == REVOLUTE:
+            rate = C[i, SIGN] * u[body[i, U]]
+            omega = (rate * W[i, R + 2], rate * W[i, R + 5], rate * W[i, R + 8])
+            store(W, i, OMEGA, add(wp, omega))
+            store(W, i, ZETA_W, cross(wp, omega))
+            store(W, i, ZETA_V, arm)
+        else:
+            omega, velocity = relative_velocity(plan, W, S, i, u)
+            zeta_w = cross(wp, omega)
+            zeta_v = add(arm, scale(2.0, cross(wp, velocity)))
+            if kind == TABLE:
+                zeta_w = add(zeta_w, load3(W, i, HINGE_BIAS_W))
+                zeta_v = add(zeta_v, load3(W, i, HINGE_BIAS_V))
+            store(W, i, OMEGA, add(wp, omega))
+            store(W, i, ZETA_W, zeta_w)
+            store(W, i, ZETA_V, zeta_v)
+
+
+@kernel
+def origin_velocities(plan, W, S, u):
+    """Velocities of the body origins (5.2.18); the equations of motion need them only for applied loads."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        p = body[i, PARENT]
+        omega, velocity = relative_velocity(plan, W, S, i, u)
+        carried = add(load3(W, p, VELOCITY), cross(load3(W, p, OMEGA), load3(W, i, ARM)))
+        store(W, i, VELOCITY, add(carried, velocity))
+
+
+@kernel
+def prescribed_accelerations(plan, W, S):
+    """Add the given ud of prescribed coordinates to the biases, so that the rest may forget them."""
+    prescribed, values, dof, body = prescriptions(plan), signal_values(plan), dofs(plan), bodies(plan)
+    for k in range(prescribed.shape[0]):
+        d = prescribed[k, PRESCRIBED_DOF]
+        i = dof[d, OWNER]
+        rate = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        kind = body[i, KIND]
+        if kind == REVOLUTE or kind == PRISMATIC:
+            z = scale(constants(plan)[i, SIGN] * rate, (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
+            accumulate(W, i, ZETA_W if kind == REVOLUTE else ZETA_V, z)
+        else:
+            accumulate(W, i, ZETA_W, scale(rate, load3(S, d, PARTIAL_W)))
+            accumulate(W, i, ZETA_V, scale(rate, load3(S, d, PARTIAL_V)))
+
+
+@kernel
+def turn_speeds(plan, q, u, direction):
+    """Angular speeds that go with Euler parameters, from the base of end a to that of the outer body, or back (-1).
+
+    The integrator carries them in the base of the outer body: Euler's equations are then free of the attitude,
+    and errors stay small where the motion is sensitive (a free body near its intermediate axis: 1e4 times
+    smaller). Their rates turn in the same way, because omega x omega = 0.
+    """
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        if body[i, EULER] >= 0 and body[i, REVERSED] == 0:
+            a, k = body[i, Q] + body[i, EULER], body[i, U] + body[i, EULER]
+            C = euler_rotation(q[a], q[a + 1], q[a + 2], q[a + 3])
+            w = (u[k], u[k + 1], u[k + 2])
+            w = unrotate(C, w) if direction > 0.0 else rotate(C, w)
+            u[k] = w[0]
+            u[k + 1] = w[1]
+            u[k + 2] = w[2]
+
+
+@kernel
+def speeds_of_rates(plan, q, rates, u):
+    """u from q' = N(q) u: the inverse of `coordinate_rates`, whatever leaves the manifold left out."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        iq, iu, euler = body[i, Q], body[i, U], body[i, EULER]
+        before = body[i, NU] if euler < 0 else euler
+        for k in range(before):
+            u[iu + k] = rates[iq + k]
+        if euler >= 0:
+            a, w = iq + euler, iu + euler
+            e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]
+            f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
+            r0, r1, r2, r3 = f * rates[a], f * rates[a + 1], f * rates[a + 2], f * rates[a + 3]
+            u[w] = r1 * e0 - r0 * e1 + r3 * e2 - r2 * e3
+            u[w + 1] = r2 * e0 - r0 * e2 + r1 * e3 - r3 * e1
+            u[w + 2] = r3 * e0 - r0 * e3 + r2 * e1 - r1 * e2
+            for k in range(euler + 4, body[i, NQ]):
+                u[iu + k - 1] = rates[iq + k]
+
+
+@kernel
+def normalise(plan, q):
+    """Euler parameters of length 1."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        if body[i, EULER] >= 0:
+            a = body[i, Q] + body[i, EULER]
+            s = (q[a] * q[a] + q[a + 1] * q[a + 1] + q[a + 2] * q[a + 2] + q[a + 3] * q[a + 3]) ** -0.5
+            for k in range(a, a + 4):
+                q[k] *= s
+
+
+@kernel
+def coordinate_rates(plan, q, u, rates):
+    """q' = N(q) u of all hinges."""
+    body = bodies(plan)
+    for i in range(1, body.shape[0]):
+        rates_of_hinge(q, body[i, Q], body[i, NQ], u, body[i, U], body[i, EULER], rates)
+
+
+@kernel
+def rates_of_hinge(q, iq, nq, u, iu, euler, rates):
+    """q' of one hinge: the speeds themselves, but for Euler parameters e' = (0, omega) e / 2."""
+    if euler < 0:
+        for k in range(nq):
+            rates[iq + k] = u[iu + k]
+        return
+    for k in range(euler):
+        rates[iq + k] = u[iu + k]
+    a, w = iq + euler, iu + euler
+    e0, e1, e2, e3 = 0.5 * q[a], 0.5 * q[a + 1], 0.5 * q[a + 2], 0.5 * q[a + 3]
+    x, y, z = u[w], u[w + 1], u[w + 2]
+    rates[a] = -x * e1 - y * e2 - z * e3
+    rates[a + 1] = x * e0 + y * e3 - z * e2
+    rates[a + 2] = y * e0 + z * e1 - x * e3
+    rates[a + 3] = z * e0 + x * e2 - y * e1
+    for k in range(euler + 4, nq):
+        rates[iq + k] = u[iu + k - 1]

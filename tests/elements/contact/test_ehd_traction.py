@@ -1,0 +1,128 @@
+"""Traction in an elasto-hydrodynamic film: limits of the law, kinematics of the contact, two disks."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import treemech as tm
+from tests.support.balance import assert_balance, random_motion
+
+RADIUS, OTHER, WIDTH, LOAD = 0.012, 0.016, 0.014, 3000.0
+
+
+def disks(spin_a, spin_b, load=LOAD, **options):
+    """Roller b above disk a, both turning about z in place."""
+    if load is not None:
+        options["load"] = load
+    element = tm.EhdTraction(RADIUS, WIDTH, 1 / OTHER, **options)
+    motion = tm.EndsMotion(
+        np.array([[0, 0, 0], [0, RADIUS + OTHER, 0]]), np.array([np.eye(3)] * 2), np.zeros((2, 3)),
+        np.array([[0, 0, spin_a], [0, 0, spin_b]], dtype=float), *[np.zeros(0)] * 5,
+        np.array([[0, LOAD, 0, 0, 0, 0]] if load is None else np.zeros((0, 6)), dtype=float),
+    )  # fmt: skip
+    return element, element.at(motion)
+
+
+def hertz():
+    """Half width and mean pressure of the line contact; film thickness per speed^0.7."""
+    e = tm.EhdTraction(RADIUS, WIDTH)
+    R, w = 1 / (1 / RADIUS + 1 / OTHER), LOAD / WIDTH
+    b = np.sqrt(4 * w * R / (np.pi * e.modulus))
+    G, W, u = 2 * e.alpha * e.modulus, w / (2 * e.modulus * R), e.viscosity / (2 * e.modulus * R)
+    return b, w / (2 * b), 2.65 * R * G**0.54 * u**0.7 / W**0.13
+
+
+def test_rolling_without_slip_gives_no_traction():
+    _, out = disks(100.0, -100.0 * OTHER / RADIUS)
+    assert_allclose(out.force, 0.0, atol=1e-9)
+
+
+def test_small_slip_shears_the_film_like_a_newtonian_oil():
+    b, p, film = hertz()
+    speed, slip = 2.0, 1e-9
+    element, out = disks(speed / OTHER, -(speed + slip) / RADIUS, roughness=1e-12)
+    eta = element.viscosity * np.exp(element.alpha * p)
+    want = eta * slip / (film * speed**0.7) * 2 * b * WIDTH
+    # the surface of the roller moves along -x, faster than the other: it is held back
+    assert_allclose(out.force[1], (want, 0, 0), rtol=1e-4, atol=1e-12)  # slip is a difference of speeds
+
+
+def test_large_slip_follows_eyrings_logarithm():
+    b, p, film = hertz()
+    speed, slip = 2.0, 0.2
+    element, out = disks((speed - slip / 2) / OTHER, -(speed + slip / 2) / RADIUS, roughness=1e-12)
+    shear = element.viscosity * np.exp(element.alpha * p) * slip / (film * speed**0.7)
+    want = element.tau_0 * np.log(2 * shear / element.tau_0) * 2 * b * WIDTH
+    assert_allclose(out.force[1, 0], want, rtol=1e-4)
+    assert 0.01 < want / LOAD < 0.12  # a traction coefficient as measured
+
+
+def test_the_load_of_a_hinge_counts_like_a_given_one():
+    _, given = disks(120.0, -170.0)
+    _, reacted = disks(120.0, -170.0, load=None)
+    assert_allclose(reacted.force, given.force, rtol=1e-9)
+    assert_allclose(reacted.moment, given.moment, rtol=1e-9, atol=1e-12)
+
+
+def test_a_roller_on_a_turning_plane_takes_its_film_along():
+    """On a plane the film speed is that of the surfaces past the contact, wherever the roller goes itself."""
+    element = tm.EhdTraction(RADIUS, WIDTH, 0.0, load=LOAD)
+    forces = []
+    for carried in (0.0, 0.7):  # everything moves along as well
+        v, spin = 1.0, 1.1 / RADIUS
+        motion = tm.EndsMotion(
+            np.array([[0, -1.0, 0], [0, RADIUS, 0]]), np.array([np.eye(3)] * 2),
+            np.array([[v + carried, 0, 0], [carried, 0, 0]]), np.array([[0, 0, 0], [0, 0, spin]]),
+            *[np.zeros(0)] * 5, np.zeros((0, 6)),
+        )  # fmt: skip
+        forces.append(element.at(motion).force[1, 0])
+    assert forces[0] == pytest.approx(forces[1], rel=1e-9)
+    assert forces[0] < 0.0
+
+
+def test_a_disk_spins_up_a_roller_until_it_rolls():
+    system = tm.System("disks")
+    disk = system.body("disk", mass=1.0, inertia=(1e-3,) * 3)
+    roller = system.body("roller", mass=0.06, inertia=(1e-5, 1e-5, 4.3e-6))
+    shaft = system.connect("shaft", tm.Revolute("z"), system.ground, disk)
+    system.connect("axle", tm.Revolute("z"), system.ground.at((0, RADIUS + OTHER, 0)), roller)
+    system.connect("film", tm.EhdTraction(RADIUS, WIDTH, 1 / OTHER, load=LOAD), disk, roller)
+    system.prescribe(shaft, lambda t: 104.7 * t)
+    mech = system.build()
+    start = {"shaft": 104.7, "axle": -139.0}
+    run = mech.simulate((0, 1e-3), mech.assemble(rates=start), rtol=1e-6, audit=True)
+    assert run.connection("axle").u[-1] == pytest.approx(-104.7 * OTHER / RADIUS, rel=1e-6)
+    gained = run.energy.kinetic[-1] - run.energy.kinetic[0]
+    lost = run.audit["film"].dissipated[-1]
+    assert -run.audit["film"].work[-1] == pytest.approx(lost, rel=1e-6)
+    assert lost > 0.0 and gained > 0.0
+
+
+@pytest.mark.parametrize("load", [None, 500.0])
+def test_power_balance(load):
+    def pressed(motion, rng):
+        motion.reaction[:] *= 500.0
+        return motion
+
+    assert_balance(tm.EhdTraction(RADIUS, WIDTH, 1 / OTHER, load=load), pressed)
+
+
+def test_slopes_with_respect_to_the_reaction():
+    """The solver uses exact slopes: the load must be smooth in the reaction, down to none."""
+    element = tm.EhdTraction(RADIUS, WIDTH, 1 / OTHER)
+    motion = random_motion(element, np.random.default_rng(0), 0.0)
+    motion.reaction[:] = 0.0
+    assert np.all(np.isfinite(element.at(motion).force))
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: tm.EhdTraction(0.0, 0.1), "EhdTraction.radius"),
+        (lambda: tm.EhdTraction(0.1, 0.1, curvature=-20.0), "hollow"),
+        (lambda: tm.EhdTraction(0.1, 0.1, load=-5.0), "EhdTraction.load"),
+    ],
+)
+def test_bad_numbers_are_named(make, message):
+    with pytest.raises(tm.ElementError, match=message):
+        make()

@@ -1,0 +1,5 @@
+"""Say where the checkout is."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]

@@ -1,0 +1,303 @@
+"""Assembly by name (KSP/0, KSP/1 of 8.3): what is fixed, guessed or given as a rate.
+
+Branches are fixed by leaving their coordinates out of the search. Cut hinges and points of bodies have none: what is
+wanted of them becomes an equation beside those of the chords. With weights, of all that closes the position is taken
+that is nearest to the guess, the sum of the weighted squares over all hinges, cut or not.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.dynamics.model.core import VELOCITY, Constraints, Core
+from treemech.kinematics.closure import close_positions, close_velocities, settle_positions, settle_velocities
+from treemech.topology import Attachment, Body, ElementError, TopologyError, unknown
+
+from ..results.state import State, fill
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+Evaluate = Callable[[Floats, Floats], Constraints]
+
+
+def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(of branches, of cut hinges): what is given by name; points of bodies belong to neither."""
+    cut = {c.name for c in mechanism.info.chords if c.nq}
+    plain = {c.name for c in mechanism.info.chords if not c.nq}  # their entries in State.cut say nothing
+    named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
+    named = {n: v for n, v in named.items() if n not in plain or np.size(v)}
+    mine = {n: v for n, v in named.items() if n.partition("[")[0] in cut}
+    return {n: v for n, v in named.items() if n not in mine}, mine
+
+
+def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
+    cut = {c.name for c in mech.info.chords}
+    for name in names:
+        if str(name).partition("[")[0] in cut:
+            raise ElementError(
+                f"{name!r} is cut: its coordinates follow from those of the tree. Name one of those, or connect it with "
+                "role='branch'."
+            )
+
+
+def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> dict[str, Floats]:
+    """Numbers of cut hinges in full, nan where nothing is given. `what` is "q" or "u"."""
+    found: dict[str, Floats] = {}
+    for key, value in given.items():
+        name, _, index = key.partition("[")
+        c = next(c for c in mechanism.info.chords if c.name == name)
+        n = c.nq if what == "q" else c.nu
+        row = found.setdefault(name, np.full(n, np.nan))
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+            row[int(index.rstrip("]")) if index else slice(None)] = numbers
+        except (TypeError, ValueError, IndexError):
+            raise ElementError(
+                f"{what} of {key!r} is {value!r}; {name!r} has {n} numbers in {what}."
+            ) from None
+    return found
+
+
+def cut_speed_names(mech: "Mechanism") -> list[str]:
+    """Of the speeds of all cut hinges, in their order."""
+    return [c.name if c.nu == 1 else f"{c.name}[{k}]" for c in mech.info.chords for k in range(c.nu)]
+
+
+def cut_partials(core: Core, t: float, q: Floats) -> Floats:
+    """Speeds of the cut hinges per unit of each speed."""
+    near, work = core.chord_work.q.copy(), core.chord_work
+
+    def speeds(u: Floats) -> Floats:
+        work.q[:] = near
+        core.constraints(t, q, u)
+        return work.u.copy()
+
+    rest = speeds(np.zeros(core.nu))
+    by_speed = [speeds(e) - rest for e in np.eye(core.nu)]
+    return np.asarray(np.array(by_speed).T.reshape(len(rest), core.nu))
+
+
+class Assembly:
+    """One search for a closed position and its rates."""
+
+    def __init__(
+        self,
+        mechanism: "Mechanism",
+        t: float,
+        fix: Mapping[Any, Any] | None,
+        rates: Mapping[Any, Any] | None,
+        guess: Mapping[Any, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        rate_weights: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.mechanism, self.t, self.core = mechanism, t, mechanism.core
+        self.weights = self._weights(weights, fix, "fix")
+        self.rate_weights = self._weights(rate_weights, None, "rates")
+        soft = {str(name).partition("[")[0] for name in rate_weights or {}}
+        wishes = {n: v for n, v in (rates or {}).items() if str(n).partition("[")[0] in soft}
+        rates = {n: v for n, v in (rates or {}).items() if n not in wishes}
+        self.cut_guess = cut_numbers(mechanism, split(mechanism, guess)[1], "q")
+        branch_wishes, cut_wishes = split(mechanism, wishes)
+        self.rate_wishes = fill(mechanism.lagrange, np.zeros(mechanism.nu), branch_wishes, "u")
+        self.cut_rate_wishes = cut_numbers(mechanism, cut_wishes, "u")
+        self.fix, cut_fix = split(mechanism, fix)
+        self.rates, cut_rates = split(mechanism, rates)
+        self.cut_fix = cut_numbers(mechanism, cut_fix, "q")
+        self.cut_rates = cut_numbers(mechanism, cut_rates, "u")
+        self.points = {k: v for k, v in (rates or {}).items() if isinstance(k, (Body, Attachment))}
+        self.chords = {c.name: c for c in mechanism.info.chords}
+        self.rows = list(self.core.layout.chords.rows)
+
+    def close(self, start: State) -> tuple[Floats, Floats]:
+        """(q, u), closed, nearest to the start."""
+        mech, scale = self.mechanism, self.mechanism._scale()
+        rows = self.rows + [(name, k) for name, row in self.cut_fix.items() for k in range(len(row))]
+        q = close_positions(mech.lagrange, self._positions, rows, start.q, mech._free(self.fix), scale)
+        if self.weights is not None:
+            q = settle_positions(
+                mech.lagrange, self._positions, self._deviation(start.q), q, mech._free(self.fix), scale
+            )
+        rows = self.rows + [(n, k) for n, row in self.cut_rates.items() for k in range(len(row))]
+        rows += [(_label(end), k) for end in self.points for k in range(3)]
+        free = mech._free(self.rates)
+        u = close_velocities(self._velocities, rows, q, start.u, free)
+        if self.rate_weights is not None:
+            u = settle_velocities(self._velocities, q, u, free, lambda u: self._rate_deviation(q, u))
+        return q, u
+
+    def _weights(
+        self, given: Mapping[str, Any] | None, held: Mapping[Any, Any] | None, what: str
+    ) -> dict[str, Floats] | None:
+        """Weights of the speeds of every hinge by name, 1 where none is given."""
+        if given is None:
+            return None
+        mech = self.mechanism
+        hinges = {c.name: c.hinge for c in mech.lagrange.hinges}
+        hinges |= {c.name: c.element for c in mech.tree.chords if c.is_hinge}
+        weights = {name: np.ones(hinge.n_speeds) for name, hinge in hinges.items()}
+        for key, value in given.items():
+            name, _, index = str(key).partition("[")
+            if name not in weights:
+                raise TopologyError(f"weight of {key!r}: {unknown('hinge', name, hinges)}")
+            for other in (n for n in held or {} if str(n).partition("[")[0] == name):
+                raise ElementError(
+                    f"{other!r} is fixed and has a weight: leave it out of {what} or of the weights."
+                )
+            try:
+                weights[name][int(index.rstrip("]")) if index else slice(None)] = np.asarray(
+                    value, dtype=np.float64
+                )
+            except (TypeError, ValueError, IndexError):
+                raise ElementError(
+                    f"the weight of {key!r} is {value!r}; {name!r} has {len(weights[name])} speeds."
+                ) from None
+            if not (np.all(np.isfinite(weights[name])) and np.all(weights[name] >= 0.0)):
+                raise ElementError(f"the weight of {key!r} is {value!r}; wanted a number of at least 0.")
+        return weights
+
+    def _deviation(self, guess: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
+        """q -> (distance of every hinge from its guess, its partials to the speeds), times the roots of the weights."""
+        mech, weights = self.mechanism, self.weights or {}
+        targets = {}
+        for c in (c for c in mech.tree.chords if c.is_hinge):
+            target = c.element.reference()
+            given = self.cut_guess.get(c.name, np.full(len(target), np.nan))
+            targets[c.name] = np.where(np.isnan(given), target, given)
+
+        def deviation(q: Floats) -> tuple[Floats, Floats]:
+            d, J = [np.zeros(0)], [np.zeros((0, mech.nu))]
+            for c in mech.lagrange.hinges:
+                root = np.sqrt(weights[c.name])
+                gap, slope = _distance(c.hinge, q[c.q_slice], guess[c.q_slice])
+                partials = np.zeros((len(gap), mech.nu))
+                partials[:, c.u_slice] = slope
+                d.append(root * gap)
+                J.append(root[:, None] * partials)
+            if targets:
+                self._positions(q, np.zeros(mech.nu))
+                here, speeds = self.core.chord_work.q.copy(), self._cut_partials(q)
+                for name, target in targets.items():
+                    chord, root = self.chords[name], np.sqrt(weights[name])
+                    gap, slope = _distance(self._hinge(name), here[chord.q : chord.q + chord.nq], target)
+                    d.append(root * gap)
+                    J.append(root[:, None] * (slope @ speeds[chord.u : chord.u + chord.nu]))
+            return np.concatenate(d), np.vstack(J)
+
+        return deviation
+
+    def _rate_deviation(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
+        """(rates less the wished ones, partials to the speeds), times the roots of the weights."""
+        mech, weights = self.mechanism, self.rate_weights or {}
+        root = np.sqrt(np.concatenate([np.zeros(0), *(weights[c.name] for c in mech.lagrange.hinges)]))
+        d, J = [root * (u - self.rate_wishes)], [np.diag(root)]
+        for name in (c.name for c in mech.tree.chords if c.is_hinge and c.element.n_speeds):
+            chord, root = self.chords[name], np.sqrt(weights[name])
+            self.core.constraints(self.t, q, u)
+            now = self.core.chord_work.u[chord.u : chord.u + chord.nu].copy()
+            wish = np.nan_to_num(self.cut_rate_wishes.get(name, np.zeros(chord.nu)))
+            d.append(root * (now - wish))
+            J.append(root[:, None] * self._cut_partials(q)[chord.u : chord.u + chord.nu])
+        return np.concatenate(d), np.vstack(J)
+
+    def _positions(self, q: Floats, u: Floats) -> Constraints:
+        """The constraints on positions, and the fixed coordinates of cut hinges."""
+        now = self.mechanism._holonomic(self.t)(q, u)
+        if not self.cut_fix:
+            return now
+        gaps, speeds = [now.residual], self._cut_partials(q)
+        partials, here = [now.partials], self.core.chord_work.q.copy()
+        for name, target in self.cut_fix.items():
+            c = self.chords[name]
+            gap = _difference(self._hinge(name), here[c.q : c.q + c.nq], target)
+            given = ~np.isnan(gap)
+            gaps.append(np.where(given, gap, 0.0))
+            partials.append(speeds[c.u : c.u + c.nu] * given[:, None])
+        return now._replace(residual=_padded(gaps, self.cut_fix), partials=_stacked(partials, self.cut_fix))
+
+    def _velocities(self, q: Floats, u: Floats) -> Constraints:
+        """The constraints on rates, and what is given for cut hinges and points."""
+        now = self.core.constraints(self.t, q, u)
+        gaps, partials, here = [now.velocity], [now.partials], self.core.chord_work.u.copy()
+        speeds = self._cut_partials(q) if self.cut_rates else np.zeros((0, self.core.nu))
+        for name, target in self.cut_rates.items():
+            c = self.chords[name]
+            given = ~np.isnan(target)
+            gaps.append(np.where(given, here[c.u : c.u + c.nu] - np.where(given, target, 0.0), 0.0))
+            partials.append(speeds[c.u : c.u + c.nu] * given[:, None])
+        for end, value in self.points.items():
+            wanted = np.array([np.nan if x is None else float(x) for x in value])
+            if wanted.shape != (3,):
+                raise ElementError(
+                    f"the rate of {_label(end)} has {len(wanted)} numbers; wanted 3: its velocity [m/s]."
+                )
+            given = ~np.isnan(wanted)
+            place = end.at() if isinstance(end, Body) else end
+            state = State(self.t, q, u)
+            gaps.append(
+                np.where(
+                    given, _point_velocity(self.mechanism, place, state) - np.where(given, wanted, 0.0), 0.0
+                )
+            )
+            partials.append(self.mechanism.jacobian(place, state)[:3] * given[:, None])
+        return now._replace(velocity=np.concatenate(gaps), partials=np.vstack(partials))
+
+    def _cut_partials(self, q: Floats) -> Floats:
+        return cut_partials(self.core, self.t, q)
+
+    def _hinge(self, name: str) -> Any:
+        return next(c.element for c in self.mechanism.tree.chords if c.name == name)
+
+
+def _padded(gaps: list[Floats], fixed: Mapping[str, Floats]) -> Floats:
+    """Residuals with one entry per given number (Euler parameters: three of the four)."""
+    rows = [gaps[0]] + [
+        np.pad(g, (0, len(t) - len(g))) for g, t in zip(gaps[1:], fixed.values(), strict=True)
+    ]
+    return np.concatenate(rows)
+
+
+def _stacked(partials: list[Floats], fixed: Mapping[str, Floats]) -> Floats:
+    rows = [partials[0]]
+    rows += [
+        np.pad(p, ((0, len(t) - len(p)), (0, 0))) for p, t in zip(partials[1:], fixed.values(), strict=True)
+    ]
+    return np.vstack(rows)
+
+
+def _difference(hinge: Any, q: Floats, target: Floats) -> Floats:
+    """q less the target, as a motion in the speeds; nan where nothing is given."""
+    k = getattr(hinge, "euler_parameters", None)
+    if k is None:
+        return q - target
+    a, b = q[k : k + 4], target[k : k + 4] / np.linalg.norm(target[k : k + 4])
+    turn = a[0] * b[0] + a[1:] @ b[1:]
+    vector = b[0] * a[1:] - a[0] * b[1:] - np.cross(a[1:], b[1:])  # vector part of a b*
+    return np.concatenate(
+        (q[:k] - target[:k], 2.0 * np.sign(turn or 1.0) * vector, q[k + 4 :] - target[k + 4 :])
+    )
+
+
+def _distance(hinge: Any, q: Floats, target: Floats) -> tuple[Floats, Floats]:
+    """(q less the target as a motion in the speeds, its partials to them)."""
+    gap, k = _difference(hinge, q, target), getattr(hinge, "euler_parameters", None)
+    slope = np.eye(len(gap))
+    if k is not None:  # e' = (0, w) e / 2: twice the vector part v of e e0* has the rate s w + w x v
+        v = 0.5 * gap[k : k + 3]
+        s = np.sqrt(max(0.0, 1.0 - float(v @ v)))
+        x, y, z = v
+        slope[k : k + 3, k : k + 3] = s * np.eye(3) - np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return gap, slope
+
+
+def _label(end: Body | Attachment) -> str:
+    return f"a point of body {(end if isinstance(end, Body) else end.body).name!r}"
+
+
+def _point_velocity(mechanism: "Mechanism", end: Attachment, state: State) -> Floats:
+    trace = mechanism._trace(state, None)[0][0, mechanism.tree.numbers[end.body.name]]
+    arm = trace[:9].reshape(3, 3) @ end.offset
+    return np.asarray(trace[VELOCITY] + np.cross(trace[12:15], arm))

@@ -1,0 +1,135 @@
+"""Unilateral constraints in analyses of one state: those that touch and push hold, the others have let go."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology import ConvergenceError, TopologyError, unknown
+
+from ..results.state import State
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+
+_OPEN = 1e-6  # [m, m/s] a gap, and the rate of one, that is seen as open and as opening
+
+
+def unilateral(mech: "Mechanism") -> dict[str, int]:
+    """The unilateral constraints by name, each with its first row: the gap, whose multiplier only pushes."""
+    loops = mech.core.loops
+    firsts = [] if loops is None else loops.plan.unilateral[::2].tolist()
+    return {mech.core.layout.chords.rows[first][0]: first for first in firsts}
+
+
+def open_contacts(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
+    """Unilateral constraints that do not hold at a state: their gap is open, or opens."""
+    own = unilateral(mech)
+    if not own:
+        return ()
+    now = mech.core.constraints(t, q, u)
+    return tuple(
+        name
+        for name, k in own.items()
+        if now.residual[k] > _OPEN or (now.residual[k] > -_OPEN and now.velocity[k] > _OPEN)
+    )
+
+
+@contextmanager
+def without(mech: "Mechanism", names: Collection[str]) -> Iterator[None]:
+    """Within, exactly these unilateral constraints have let go."""
+    loops, own = mech.core.loops, unilateral(mech)
+    for name in names:
+        if name not in own:
+            raise TopologyError(unknown("unilateral constraint", name, own))
+    if loops is None or not own:
+        yield
+        return
+    before = loops.released()
+    loops.release(names)
+    try:
+        with mech.core.leaving_out(loops.work.off[: loops.n_rows] == 1):
+            yield
+    finally:
+        loops.release(before)
+
+
+@contextmanager
+def contacts(
+    mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | None = None
+) -> Iterator[None]:
+    """Within, what is open, opens, or would have to pull under these loads has let go. After `_unpack` of the state."""
+    if not unilateral(mech):
+        yield
+        return
+    q, u = np.asarray(q, dtype=np.float64), np.asarray(u, dtype=np.float64)
+    near = mech.core.chord_work.q.copy()
+    off = set(open_contacts(mech, t, q, u))
+    while True:
+        mech.core.chord_work.q[:] = near
+        with without(mech, off):
+            name = pulling(mech, t, q, u, loads)
+            if name is None:
+                mech.core.chord_work.q[:] = near
+                yield
+                return
+        off.add(name)
+
+
+def pulling(mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | None) -> str | None:
+    """Of the unilateral constraints that hold, the one that pulls most; None if all push."""
+    loops = mech.core.loops
+    if loops is None:
+        return None
+    loops.choose(t, q)
+    multipliers = mech._closed(np.array([t]), q[None], u[None], loads).multipliers[0]
+    held = {name: multipliers[k] for name, k in unilateral(mech).items() if not loops.work.off[k]}
+    worst = min(held, key=lambda name: held[name], default=None)
+    tiny = 1e-12 * float(np.max(np.abs(multipliers), initial=0.0))
+    return worst if worst is not None and held[worst] < -tiny else None
+
+
+@contextmanager
+def hinting(mech: "Mechanism") -> Iterator[None]:
+    """A chain that does not close at a unilateral constraint may be meant to leave it open."""
+    try:
+        yield
+    except ConvergenceError as error:
+        for name in unilateral(mech):
+            if f"at {name!r}" in str(error):
+                raise ConvergenceError(
+                    f"{error} {name!r} is unilateral: open=[{name!r}] leaves it open."
+                ) from None
+        raise
+
+
+def misjudged(mech: "Mechanism", state: State, multipliers: Floats, off: Collection[str]) -> str | None:
+    """A unilateral constraint that pulls, or, of those that have let go, one that is passed through; the worst."""
+    own = unilateral(mech)
+    if not own:
+        return None
+    gaps = mech.core.constraints(state.t, state.q, state.u).residual
+    tiny = 1e-9 * float(np.max(np.abs(multipliers), initial=0.0))
+    passed = {name: gaps[k] for name, k in own.items() if name in off and gaps[k] < -_OPEN}
+    pulls = {name: multipliers[k] for name, k in own.items() if name not in off and multipliers[k] < -tiny}
+    for wrong in (passed, pulls):
+        if wrong:
+            return min(wrong, key=lambda name: wrong[name])
+    return None
+
+
+def refuse_passed(mech: "Mechanism", state: State, names: Collection[str]) -> None:
+    """Refuse a position on the wrong side of unilateral constraints that may be open there."""
+    if not names:
+        return
+    gaps = mech.core.constraints(state.t, state.q, state.u).residual
+    for name, k in unilateral(mech).items():
+        if name in names and gaps[k] < -_OPEN:
+            raise ConvergenceError(
+                f"{name!r} is to be open, but is passed by {-gaps[k]:.3g} m there. Give another guess, or leave it out of open="
+                " to have it touch."
+            )

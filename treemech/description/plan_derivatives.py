@@ -1,0 +1,64 @@
+"""The numbers of a Plan with their derivatives: a mechanism described once more, one of its parameters varying.
+
+What cannot be made of numbers that carry a derivative (an element of somebody else that calls functions of `math`) is made
+of plain ones, and the Plan is compared with those of neighbouring models: where they show another slope, theirs holds.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from treemech.elements.element import Element
+from treemech.elements.native.cache import log
+from treemech.kinematics.plan.layout import make_layout
+from treemech.kinematics.plan_derivatives import PlanSlopes, carried_slopes, confirmed_slopes, numbers_of
+from treemech.topology.declared import Declaration, made_again, remade
+from treemech.topology.dual import Varied
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+
+
+def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
+    """Derivatives of the numbers of its Plan by one parameter."""
+    assert mech.origin is not None
+    own, layout, refusals, found = mech.origin.values, mech.core.layout, list[str](), None
+
+    def making(declared: Declaration, values: Mapping[str, float]) -> Any:
+        """A thing made with the varying parameter; an element that refuses it with the parameter's own value."""
+        try:
+            args, options = (remade(part, values, making) for part in (declared.args, declared.options))
+            return declared.make(*args, **options)
+        except Exception as error:  # whatever an author's code may raise
+            make = declared.make
+            if not (isinstance(make, type) and issubclass(make, Element)):
+                raise
+            refusals.append(f"{make.__name__}: {error}")
+            return made_again(declared, own)
+
+    values: dict[str, Any] = {**own, name: Varied(own[name], 1.0)}
+    origin = mech.origin._replace(values=values)
+    options = dict(origin.options)
+    inline = options.pop("inline", True)
+    try:
+        described = origin.system(checked=False, making=making).description(**options)
+        found = carried_slopes(make_layout(described, inline, numbers=object), layout)
+        if found.exact and not refusals:
+            return found
+    except Exception as error:
+        refusals.append(f"{type(error).__name__}: {error}")
+    log.info(
+        "the model by %r is differenced: %s",
+        name,
+        "; ".join(refusals) or "made of varying numbers it is another",
+    )
+    return _differenced(mech, name, found)
+
+
+def _differenced(mech: "Mechanism", name: str, found: PlanSlopes | None) -> PlanSlopes:
+    from treemech.dynamics.analyses.parameter_derivatives import sum_of
+
+    (near,) = mech.neighbours([name])
+    layouts = [numbers_of(m.core.layout) for m in near.mechanisms]
+    return confirmed_slopes(
+        found, {part: sum_of(near.stencil.weights, tuple(a[part] for a in layouts)) for part in layouts[0]}
+    )

@@ -1,0 +1,255 @@
+"""Energetic elements, loads, inputs, measures and controllers of a System, as the user joins them.
+
+An end is a body, an attachment, a hinge (the element acts on its coordinate, or between its two ends) or a point of a
+composite connection.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from treemech.elements import Energetic, Load, Signal, as_signal
+from treemech.kinematics.plan.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
+from treemech.topology import Attachment, Connection, ElementError, TopologyError, unknown
+
+from .composite import Composite
+
+if TYPE_CHECKING:
+    from ..system import System
+
+_COORDINATE = re.compile(r"(.*)\.([qu])(?:\[(\d+)\])?")
+
+
+class ElementHandle(NamedTuple):
+    """An energetic element or a load of a system: what `connect` and `load` give back."""
+
+    name: str
+    element: Energetic | Load
+    ends: tuple[Attachment | InnerPoint, ...]
+    coordinates: tuple[tuple[str, int], ...]
+    inputs: Mapping[str, Any]
+    reaction_of: str | None = None
+
+
+@dataclass(frozen=True)
+class CompositeHandle:
+    """A composite connection of a system; ``point(name)`` is an end for loads."""
+
+    name: str
+    composite: Composite
+    ends: Mapping[str, Attachment]
+
+    def point(self, name: str) -> InnerPoint:
+        if name not in self.composite.points:
+            raise TopologyError(f"composite {self.name!r}: {unknown('point', name, self.composite.points)}")
+        if self.composite.points[name] == 1:
+            raise TopologyError(
+                f"composite {self.name!r}: the point {name!r} has one coordinate, along the line between its ends, and "
+                "carries nothing across it: give it 3 coordinates to load it."
+            )
+        return InnerPoint(self.name, name)
+
+
+class Controller(NamedTuple):
+    """A function called every `period`: measures in, inputs out, which stand still in between."""
+
+    name: str
+    function: Callable[..., Any]
+    period: float
+    measures: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+
+@dataclass
+class Wiring:
+    """Everything of a system that is neither body nor kinematic connection."""
+
+    elements: dict[str, ElementHandle] = field(default_factory=dict)
+    composites: dict[str, CompositeHandle] = field(default_factory=dict)
+    inputs: dict[str, Signal] = field(default_factory=dict)
+    measures: dict[str, Any] = field(default_factory=dict)
+    controllers: dict[str, Controller] = field(default_factory=dict)
+
+    def held(self) -> dict[str, float]:
+        """Inputs that controllers set, with their values before the first call."""
+        return {name: 0.0 for c in self.controllers.values() for name in c.inputs}
+
+    def seen(self) -> list[tuple[str, str, int]]:
+        """(input, element, number among its inputs): who sees which input by name."""
+        known = {*self.inputs, *self.held()}
+        return [
+            (given, e.name, k)
+            for e in self.elements.values()
+            for k, given in enumerate(e.inputs[n] for n in getattr(e.element, "input_names", ()))
+            if isinstance(given, str) and given in known
+        ]
+
+    def reactions(self) -> set[str]:
+        """Hinges whose loads elements depend on."""
+        return {e.reaction_of for e in self.elements.values() if e.reaction_of is not None}
+
+    def acted(self) -> set[str]:
+        """Hinges on whose coordinates elements act."""
+        return {hinge for e in self.elements.values() for hinge, _ in e.coordinates}
+
+    def connect(
+        self,
+        system: "System",
+        name: str,
+        element: Energetic | Load,
+        ends: Sequence[Any],
+        inputs: Mapping[str, Any] | None = None,
+        reaction_of: Any = None,
+    ) -> ElementHandle:
+        """An element with its ends, checked."""
+        from treemech.elements.loads.functions import LoadFunction
+
+        what = f"element {name!r} ({element.kind})"
+        if isinstance(element, LoadFunction):
+            element = element.reading(sum(isinstance(end, (Connection, str)) for end in ends))
+        points: list[Attachment | InnerPoint] = []
+        coordinates: list[tuple[str, int]] = []
+        bodies = {body.name for body in system.bodies} - {*system.connections}
+        if getattr(element, "n_coordinates", 0) == 0:  # a hinge by its name is the hinge itself
+            ends = [system.connections.get(end, end) if isinstance(end, str) else end for end in ends]
+        between = [e for e in ends if isinstance(e, Connection) and getattr(element, "n_coordinates", 0) == 0]
+        for end in ends:
+            if isinstance(end, Connection) and end in between:
+                points += hinge_ends(end, what)
+            elif isinstance(end, Connection) or (isinstance(end, str) and end not in bodies):
+                coordinates.append(system._coordinate(end, what))
+            elif isinstance(end, InnerPoint):
+                points.append(end)
+            else:
+                points.append(system._attachment(end, what))
+        needed = int(getattr(element, "n_reactions", 0))
+        if needed and reaction_of is None and len(between) == 1:
+            reaction_of = between[0]
+        hinge = reaction_of.name if isinstance(reaction_of, Connection) else reaction_of
+        if needed and hinge is None:
+            raise ElementError(f"{what} depends on the load of a hinge: say which, reaction_of=.")
+        if hinge is not None:
+            if not needed:
+                raise ElementError(f"{what} does not depend on a reaction: leave out reaction_of.")
+            system._hinge(hinge)
+            if any(isinstance(point, InnerPoint) for point in points):
+                raise ElementError(
+                    f"{what} depends on the load of {hinge!r} and acts on an internal point: give it ends on bodies, or a "
+                    "body with a little mass for the point."
+                )
+        element = self._counted(what, element, points, coordinates)
+        wanted = tuple(getattr(element, "input_names", ()))
+        given = dict(inputs or {})
+        for missing in (n for n in wanted if n not in given):
+            raise ElementError(
+                f"{what} needs its input {missing!r}: connect(..., inputs={{{missing!r}: ...}})."
+            )
+        for extra in (n for n in given if n not in wanted):
+            raise ElementError(f"{what}: {unknown('input', extra, wanted)}")
+        handle = ElementHandle(name, element, tuple(points), tuple(coordinates), given, hinge)
+        self.elements[name] = handle
+        return handle
+
+    def _counted(
+        self, what: str, element: Energetic | Load, points: Sequence[Any], coordinates: Sequence[Any]
+    ) -> Energetic | Load:
+        """The element for its number of ends; refuse another."""
+        n = len(points)
+        if isinstance(element, Load):
+            if n != 1 or coordinates:
+                raise TopologyError(f"{what} has {n} ends; wanted 1: the body it acts on.")
+            return element
+        if element.n_ends is None and n:
+            element = element.joining(n)
+        if n != element.n_ends:
+            raise TopologyError(
+                f"{what} has {n} ends; wanted {element.n_ends}: bodies, attachments or points."
+            )
+        if len(coordinates) != element.n_coordinates:
+            raise TopologyError(
+                f"{what} acts on {len(coordinates)} hinge coordinates; wanted {element.n_coordinates}: the hinge, "
+                "or 'name[1]' for one of several."
+            )
+        return element
+
+    def connect_composite(
+        self, system: "System", name: str, composite: Composite, ends: Sequence[Any]
+    ) -> CompositeHandle:
+        """A composite connection with its ends."""
+        what = f"composite {name!r}"
+        if len(ends) != len(composite.ends):
+            raise TopologyError(
+                f"{what} has {len(ends)} ends; wanted {len(composite.ends)}: {', '.join(composite.ends)}."
+            )
+        composite.check(what)
+        joined = {n: system._attachment(e, what) for n, e in zip(composite.ends, ends, strict=True)}
+        self.composites[name] = CompositeHandle(name, composite, joined)
+        return self.composites[name]
+
+    # ------------------------------------------------------------ build
+    def build(self, system: "System") -> tuple[list[Applied], list[Assembled]]:
+        """Elements and composites with all names resolved."""
+        applied: list[Applied] = []
+        on_points: list[Applied] = []
+        for e in self.elements.values():
+            (on_points if any(isinstance(x, InnerPoint) for x in e.ends) else applied).append(
+                self._applied(system, e)
+            )
+        assembled = []
+        for handle in self.composites.values():
+            c = handle.composite
+            parts = [
+                self._applied(system, ElementHandle(
+                    f"{handle.name}.{part.name}", part.element,
+                    tuple(handle.ends[e] if e in handle.ends else InnerPoint(handle.name, e) for e in part.ends),
+                    (), part.inputs,
+                ))
+                for part in c.parts
+            ]  # fmt: skip
+            parts += [
+                a
+                for a in on_points
+                if any(isinstance(x, InnerPoint) and x.composite == handle.name for x in a.ends)
+            ]
+            assembled.append(
+                Assembled(
+                    handle.name,
+                    tuple(handle.ends.values()),
+                    dict(c.points),
+                    c.viscous,
+                    dict(c.start),
+                    tuple(parts),
+                )
+            )
+        return applied, assembled
+
+    def _applied(self, system: "System", e: ElementHandle) -> Applied:
+        names = getattr(e.element, "input_names", ())
+        sources = tuple(self._source(system, e, n, e.inputs[n]) for n in names)
+        return Applied(e.name, e.element, e.ends, e.coordinates, sources, e.reaction_of)
+
+    def _source(self, system: "System", e: ElementHandle, name: str, given: Any) -> Source:
+        what = f"input {name!r} of element {e.name!r}"
+        if not isinstance(given, str):
+            return as_signal(given, what)
+        if given in self.inputs:
+            return self.inputs[given]
+        if given in self.held():
+            return Held(given)
+        match = _COORDINATE.fullmatch(given)
+        if match and match[1] in system.connections:
+            hinge, number = match[1], int(match[3] or 0)
+            return FromHinge(*system._coordinate(f"{hinge}[{number}]", what), rate=match[2] == "u")
+        known = [*self.inputs, *self.held()]
+        raise TopologyError(f"{what}: {unknown('input', given, known)}")
+
+
+def hinge_ends(hinge: Connection, what: str) -> list[Attachment]:
+    """The two ends of a hinge, their z axes along its axis if it has one."""
+    if not hinge.is_hinge:
+        raise TopologyError(f"{what}: connection {hinge.name!r} is not a hinge; name a hinge, or two bodies.")
+    base = hinge.element.base()
+    return [end.body.at(end.offset, np.asarray(end.rotation @ base)) for end in hinge.ends]

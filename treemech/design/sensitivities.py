@@ -1,0 +1,227 @@
+"""Sensitivities of a whole run: how its motion, and anything computed from it, changes with parameters of the model."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.dynamics.analyses.displacement import Motion, difference, magnitude, moved
+from treemech.dynamics.analyses.parameter_derivatives import CENTRAL, STEP, sum_of, weights
+from treemech.dynamics.analyses.sensitivity import Variation
+from treemech.dynamics.model.core import Core
+from treemech.dynamics.simulation.dense_output import interpolate
+from treemech.topology import TreemechError
+
+from ..analyses.small_motions import derivative_room
+from ..description.parameters import Neighbours, follow
+from ..results.run import Run, not_interrupted
+from ..results.state import State
+from ..simulation.simulate import results_of_motion
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+
+Floats = NDArray[np.float64]
+Start = State | Callable[["Mechanism"], State] | None
+Results = Callable[["Mechanism", Motion], Any]  # what follows from the states of a motion
+_JUMP = 0.5  # a start that moves so much with a step of a parameter is another branch
+
+
+class Sensitivities:
+    """How a run changes with parameters.
+
+    Attributes
+    ----------
+    run : Run
+    parameters : list of str
+    q, u, x : arrays (n, nu, np), (n, nu, np), (n, nx, np)
+        Derivatives of coordinates, speeds and states of elements; coordinates in the directions of the speeds (plain
+        derivatives but for Euler parameters: small rotations in the base of end a).
+    """
+
+    def __init__(
+        self, mech: "Mechanism", run: Run, names: Sequence[str], motion: Motion, s: Floats, results: Results
+    ) -> None:
+        n = mech.nu
+        self.run, self.parameters = run, list(names)
+        self.q, self.u, self.x = s[:, :n], s[:, n : 2 * n], s[:, 2 * n :]
+        self._mech, self._motion, self._s, self._results = mech, motion, s, results
+
+    def of(self, what: str | Callable[[Run], Any]) -> Floats:
+        """Derivatives of a measure over time (n, np), or of any smooth function of the run, (..., np).
+
+        The function is called for runs next to this one, on the same times: what it depends on may be anything a Run has.
+        """
+        function = (lambda run: run.measure(what)) if isinstance(what, str) else what
+        mech, motion, columns = self._mech, self._motion, []
+        twin = mech.with_parameters()
+        follow(twin.core, mech.core)
+        for j, beside in enumerate(mech.neighbours(self.parameters)):
+            s = self._s[:, :, j]
+            step = STEP / magnitude(mech.core, s, motion)
+            there = [moved(mech.core, motion, k * step * s) for k in CENTRAL]
+            along = [_value(function, self._retrace(twin, y)) for y in there]
+            here = [_value(function, self._retrace(m, motion)) for m in beside.mechanisms]
+            central = sum_of(weights(CENTRAL) / step, tuple(along))
+            columns.append(central + sum_of(beside.stencil.weights, tuple(here)))
+        return np.stack(columns, axis=-1)
+
+    def _retrace(self, mech: "Mechanism", y: Motion) -> Run:
+        """A run of another mechanism through these states, which need not be its own motion."""
+
+        def tracer(t: Floats, q: Floats, u: Floats, _: Floats, z: Floats) -> Any:
+            mech.core.chord_work.q[:], mech.core.chord_work.pivot[:] = y.cut[0], -1
+            return self._results(mech, Motion(t, q, u, z, y.cut))
+
+        return Run(
+            mech.info, y.t, y.q, y.u, True, "", self.run.method, tracer=tracer, z=y.z, measures=mech.wiring.measures
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Sensitivities of {self.run!r} by {', '.join(self.parameters)}"
+
+
+def sensitivities(
+    mech: "Mechanism",
+    t_span: tuple[float, float],
+    start: Start = None,
+    parameters: Sequence[str] | None = None,
+    t_eval: ArrayLike | None = None,
+    rtol: float = 1e-8,
+) -> Sensitivities:
+    """As `Mechanism.sensitivities`."""
+    names = list(mech.parameters) if parameters is None else list(parameters)
+    beside = mech.neighbours(names)
+    t0, t1 = (float(t) for t in t_span)
+    if not t1 > t0:
+        raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
+    breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
+    _refuse(mech, beside, names, breaks)
+    state, s = _start(mech, start, t0, beside, names)
+    run = not_interrupted(mech.simulate((t0, t1), state, rtol=rtol, dense_output=True))
+    if not run.success or run.singular or run.switched or run._dense is None:
+        reason = run.message if not run.success else "it passes singular positions or switches"
+        raise TreemechError(f"no sensitivities of this motion: {reason}")
+    along = _Along(mech.core, run)
+    times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
+    edges = np.unique(np.concatenate((run.t, breaks, times)))
+    variation = Variation(mech.core, derivative_room(mech), mech.directions(names))
+    motion = along(times)
+    found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
+    found = variation.closed(motion, found)
+
+    whole = Run(
+        mech.info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None,
+        motion.cut, motion.z, measures=mech.wiring.measures,
+    )  # fmt: skip
+    return Sensitivities(
+        mech, whole, names, motion, found, lambda other, y: other._results(y.t, y.q, y.u, None, y.z)
+    )
+
+
+def kinematic_sensitivities(
+    mech: "Mechanism", t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None
+) -> Sensitivities:
+    """As `Mechanism.kinematic_sensitivities`."""
+    names = list(mech.parameters) if parameters is None else list(parameters)
+    if np.any(mech._nonholonomic()):
+        raise TreemechError("no sensitivities of this motion: constraints restrict rates only.")
+    run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
+    if not run.success:
+        raise TreemechError(f"no sensitivities of this motion: {run.message}")
+    variation = Variation(mech.core, derivative_room(mech), mech.directions(names))
+    cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
+    z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
+    motion = Motion(run.t, run.q, run.u, z, cut)
+    found = variation.closed(motion, none)
+
+    def results(other: "Mechanism", y: Motion) -> Any:
+        return results_of_motion(other, *_driven(other, y), _named(other, y.cut[0]))
+
+    return Sensitivities(mech, run, names, motion, found, results)
+
+
+class _Along:
+    """States of a run at any times."""
+
+    def __init__(self, core: Core, run: Run) -> None:
+        self.core, self.run, self.euler = core, run, core.coordinates.euler_parameters
+
+    def __call__(self, t: Floats) -> Motion:
+        dense: Any = self.run._dense
+        times, table, method, _ = dense
+        y = interpolate(method, times, table, t, self.euler)
+        (q, u), rest = self.core.states(t, y), self.core.unpack(y)
+        return Motion(t, q, u, rest.z, rest.cut)
+
+
+def _start(
+    mech: "Mechanism", start: Start, t: float, beside: list[Neighbours], names: list[str]
+) -> tuple[State, Floats]:
+    """The state a run starts from, and how it changes with the parameters."""
+    n, nx = mech.nu, mech.core.nx
+    s = np.zeros((2 * n + nx, len(names)))
+    if isinstance(start, State):
+        if mech.core.loops is not None:
+            raise TreemechError(
+                "sensitivities: with closed chains a start cannot stay as it is when a parameter changes. Give it as a "
+                "function, start=lambda mech: mech.assemble(fix={...})."
+            )
+        return start, s
+    make = start or (lambda mech: mech.assemble(t))
+    state = make(mech)
+    for j, (name, b) in enumerate(zip(names, beside, strict=True)):
+        states = [make(m) for m in b.mechanisms]
+        steps = [
+            np.concatenate((difference(mech.core, state.q, x.q), x.u - state.u, x.x - state.x))
+            for x in states
+        ]
+        if max(float(np.max(np.abs(step[:n]), initial=0.0)) for step in steps) > _JUMP:
+            raise TreemechError(
+                f"sensitivities: the start jumps when {name!r} changes a little: fix what it depends on, or give a guess."
+            )
+        s[:, j] = sum_of(b.stencil.weights, tuple(steps))
+    return state, s
+
+
+def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], breaks: list[float]) -> None:
+    """Motions that are not smooth, in time or in their parameters."""
+    core = mech.core
+    if core.nz > core.nx:
+        raise TreemechError("no sensitivities of this model: elements or controllers in it remember.")
+    own = [signal.breaks for signal in core.layout.signals]
+    for name, b in zip(names, beside, strict=True):
+        if any([signal.breaks for signal in m.core.layout.signals] != own for m in b.mechanisms):
+            raise TreemechError(f"no sensitivities by {name!r}: it moves a time at which a signal breaks.")
+    for signal in (core.layout.signals[k] for k in core.layout.kinematic):
+        for t in (t for t in breaks if t in signal.breaks):
+            before, after = (signal.at(t + side * 1e-9 * (1.0 + abs(t))).rate for side in (-1.0, 1.0))
+            if abs(after - before) > 1e-6 * (1.0 + abs(before)):
+                raise TreemechError(
+                    f"no sensitivities of this motion: a prescribed rate jumps at t = {t:g} s."
+                )
+
+
+def _driven(mech: "Mechanism", y: Motion) -> tuple[Floats, Floats, Floats, Floats]:
+    """t, q, u with prescribed entries of this mechanism, and accelerations that follow from the constraints."""
+    q, u, ud, free = y.q.copy(), y.u.copy(), np.zeros_like(y.u), mech._free({})
+    for k, t in enumerate(y.t.tolist()):
+        for d in mech._drives():
+            q[k, d.q], u[k, d.u], ud[k, d.u] = d.signal.at(t)
+        if mech.core.loops is not None:
+            mech.core.chord_work.q[:], mech.core.chord_work.pivot[:] = y.cut[k], -1
+            now = mech.core.constraints(t, q[k], u[k], ud[k])
+            ud[k, free] = -np.linalg.lstsq(now.partials[:, free], now.bias, rcond=1e-9)[0]
+    return y.t, q, u, ud
+
+
+def _named(mech: "Mechanism", cut: Floats) -> dict[str, Floats]:
+    return {c.name: cut[c.q : c.q + c.nq] for c in mech.info.chords}
+
+
+def _value(function: Callable[[Run], Any], run: Run) -> Floats:
+    value = np.asarray(function(run), dtype=np.float64)
+    if not np.all(np.isfinite(value)):
+        raise TreemechError("a function of the run is not finite next to it: it has no derivative there.")
+    return value

@@ -1,0 +1,123 @@
+"""Files: runs as npz with numbers and one JSON text, and the way to all that can be read; nothing is executed on reading."""
+
+import json
+import zipfile
+import zlib
+from codecs import BOM_UTF8
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.dynamics.simulation.integrator import Switch
+from treemech.dynamics.simulation.report import Report
+from treemech.topology import TreemechError
+
+from ..results.measures import all_measures, known_measure
+from ..results.model_info import ModelInfo
+from ..results.run import Results, Run
+from ..simulation.events import EventPoints
+from .atomic import atomic, with_suffix
+
+Floats = NDArray[np.float64]
+_SCHEMA = "treemech-run-2"
+_ARRAYS = ("t", "q", "u", "z", "audit", "measures", *Results._fields)
+
+
+def save_run(run: Run, path: str | Path) -> Path:
+    """Write a run, whole, as npz, or what it says by name as NetCDF; the file appears whole or not at all."""
+    if Path(path).suffix == ".nc":
+        from .dataset import save_netcdf
+
+        return save_netcdf(run, Path(path))
+    target = with_suffix(path, ".npz")
+    results = run._results()
+    measures = all_measures(run)
+    header = json.dumps(
+        {
+            "schema": _SCHEMA,
+            "model": run.info.as_dict(),
+            "success": run.success,
+            "message": run.message,
+            "method": run.method,
+            "statistics": run.statistics,
+            "singular": run.singular,
+            "switched": run.switched,
+            "measures": list(measures),
+            "events": [points.as_dict() for points in run.events],
+            "states": run._nx,
+            "report": None if run.report is None else run.report._asdict(),
+        }
+    )
+    arrays: dict[str, Any] = {
+        "t": run.t,
+        "q": run.q,
+        "u": run.u,
+        "z": run.z,
+        "audit": run._audit,
+        "measures": np.array([*measures.values()]).reshape(-1, len(run.t)),
+    } | results._asdict()
+    with atomic(target) as stream:
+        np.savez_compressed(stream, header=np.array(header), **arrays)
+    return target
+
+
+def read(path: str | Path) -> Any:
+    """Read what `Run.save` or `System.save` wrote: a run (npz), a system (JSON), an xarray data set (NetCDF).
+
+    The content decides, not the name. Executes nothing: numbers, texts and names of elements only.
+    """
+    with open(path, "rb") as stream:
+        start = stream.read(4096)
+    if start.startswith(b"PK"):
+        return read_run(path)
+    if start.startswith((b"CDF", b"\x89HDF")):
+        from .dataset import read_netcdf
+
+        return read_netcdf(Path(path))
+    if start.removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
+        from .models import read_system
+
+        try:
+            return read_system(Path(path).read_text(encoding="utf-8-sig"), Path(path).name)
+        except UnicodeDecodeError as error:
+            raise TreemechError(f"{Path(path).name} is no text in UTF-8: {error}") from None
+    raise TreemechError(f"{Path(path).name} is neither a treemech run (npz, nc) nor a treemech model (json).")
+
+
+def read_run(path: str | Path) -> Run:
+    """A run from an npz file."""
+    name = Path(path).name
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            header = json.loads(str(content["header"]))
+            if header.get("schema") != _SCHEMA:
+                raise TreemechError(
+                    f"{name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
+                )
+            arrays = [np.asarray(content[array], dtype=np.float64) for array in _ARRAYS]
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise TreemechError(f"{name} is not a treemech run: {error}") from None
+    t, q, u, z, audit, measures, *results = arrays
+    run = Run(
+        ModelInfo.from_dict(header["model"]),
+        t,
+        q,
+        u,
+        bool(header["success"]),
+        str(header["message"]),
+        str(header["method"]),
+        dict(header["statistics"]),
+        computed=Results(*results),
+        z=z,
+        audit=audit,
+        singular=[(float(t), str(name)) for t, name in header["singular"]],
+        switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
+        measures={n: known_measure(n, row) for n, row in zip(header["measures"], measures, strict=True)},
+    )
+    run.events = [EventPoints.from_dict(points, run.info) for points in header.get("events", ())]
+    run._nx = header.get("states")  # files of before have neither
+    if header.get("report"):
+        run.report = Report(**header["report"] | {"advice": tuple(header["report"]["advice"])})
+    return run

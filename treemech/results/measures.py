@@ -1,0 +1,145 @@
+"""Named scalars of the motion, for controllers and results."""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology import ElementError, TopologyError, unknown
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+    from .model_info import ModelInfo
+    from .run import Run
+
+Floats = NDArray[np.float64]
+_FORM = re.compile(r"(.+)\.(\w+)((?:\[\d+\])*)")
+
+
+class Measure(NamedTuple):
+    """A scalar of the motion: how it follows from a run, one number for every time."""
+
+    name: str
+    of: Callable[["Run"], Floats]
+    text: str | None = None  # it is made of, unless of a function
+
+
+def as_measure(name: str, what: Any) -> Measure:
+    """A measure from a text, "A.q[1]" (connection, body, element or input; quantity; place), or a function of a Run."""
+    if callable(what):
+        return Measure(name, lambda run: _column(name, what(run), len(run.t)))
+    match = _FORM.fullmatch(what) if isinstance(what, str) else None
+    if match is None:
+        raise ElementError(f"measure {name!r} is {what!r}; wanted 'name.quantity[0]' or a function of a Run.")
+    owner, quantity = match[1], match[2]
+    places = tuple(int(k) for k in re.findall(r"\d+", match[3]))
+
+    def of(run: "Run") -> Floats:
+        values = getattr(_owner(run, owner, name), quantity, None)
+        if values is None:
+            there = [q for q in dir(_owner(run, owner, name)) if not q.startswith("_")]
+            raise ElementError(
+                f"measure {name!r}: {owner!r} has no {quantity!r}: it has {', '.join(map(repr, there))}."
+            )
+        try:
+            numbers: Any = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ElementError(f"measure {name!r} = {what!r} is no number.") from None
+        try:
+            for place in places:
+                if numbers.ndim > 1 or place:  # the one number of a hinge or a spring is at place 0
+                    numbers = numbers[:, place]
+        except IndexError:
+            raise ElementError(f"measure {name!r} = {what!r}: there is no place {list(places)}.") from None
+        if numbers.ndim == 2 and numbers.shape[1] == 1:  # the one state of a motor
+            numbers = numbers[:, 0]
+        if numbers.ndim != 1:
+            raise ElementError(f"measure {name!r} = {what!r} is not one number: add its place, {what}[0].")
+        column: Floats = numbers
+        return column
+
+    return Measure(name, of, what)
+
+
+class _Values:
+    """A function of a run that knows its values."""
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def __call__(self, run: "Run") -> Floats:
+        return self.values
+
+
+def known_measure(name: str, values: Floats) -> Measure:
+    """A measure that is known by its values."""
+    return Measure(name, _Values(values))
+
+
+def all_measures(run: "Run") -> dict[str, Floats]:
+    """Of a run; one that fails is left out, with a warning: what else the run knows is not lost for it."""
+    found = {}
+    for name in run._measures:
+        try:
+            found[name] = run.measure(name)
+        except Exception as error:  # of the author's function
+            warnings.warn(f"measure {name!r} is left out: {type(error).__name__}: {error}", stacklevel=4)
+    return found
+
+
+def _column(name: str, given: Any, count: int) -> Floats:
+    """What a function of a run gives, one number for every time; the same for all times if it is one."""
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "biuf" or numbers.shape not in ((), (count,)):
+        raise ElementError(
+            f"measure {name!r} gives {type(given).__name__} of shape {numbers.shape}; wanted one number for each of the {count} "
+            "times."
+        )
+    return np.array(np.broadcast_to(numbers, count), dtype=np.float64)
+
+
+def _owner(run: "Run", name: str, measure: str) -> Any:
+    info = run.info
+    _known(info, name, measure)
+    if name in [h.name for h in info.hinges] + [c.name for c in info.chords]:
+        return run.connection(name)
+    if name in [b.name for b in info.bodies]:
+        return run.body(name)
+    return run.element(name)
+
+
+def check_owner(info: "ModelInfo", measure: Measure) -> None:
+    """What a measure made of a text is of exists in this model."""
+    match = _FORM.fullmatch(measure.text or "")
+    if match is not None:
+        _known(info, match[1], measure.name)
+
+
+def check_measures(mech: "Mechanism") -> None:
+    """What measures made of a text are of exists in this model, and is one number: looked for in a run without any states."""
+    from .run import Run
+
+    texts = [measure for measure in mech.wiring.measures.values() if measure.text is not None]
+    if texts:
+        none = np.zeros(0), np.zeros((0, mech.nq)), np.zeros((0, mech.nu))
+        run = Run(mech.info, *none, True, "", tracer=mech._results)
+        for measure in texts:
+            measure.of(run)
+
+
+def _known(info: "ModelInfo", name: str, measure: str) -> None:
+    known = [x.name for kind in (info.hinges, info.chords, info.bodies, info.elements) for x in kind]  # type: ignore[attr-defined]
+    if name not in known:
+        raise TopologyError(f"measure {measure!r}: {unknown('connection, body or element', name, known)}")
+
+
+def find_measure(measures: Mapping[str, Measure], what: str) -> Measure:
+    """A measure by its name, or made of a text."""
+    if what in measures:
+        return measures[what]
+    if isinstance(what, str) and "." not in what:
+        raise ElementError(f"{unknown('measure', what, measures)} Or write it as 'name.quantity[0]'.")
+    return as_measure(what, what)

@@ -1,0 +1,441 @@
+"""Run: the results of a simulation, by the names the user gave."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.dynamics.model import core as columns
+from treemech.dynamics.model.core import Core
+from treemech.dynamics.simulation.dense_output import interpolate
+from treemech.dynamics.simulation.integrate import Integration
+from treemech.dynamics.simulation.integrator import Switch
+from treemech.dynamics.simulation.report import Report
+from treemech.topology import TopologyError, TreemechError, as_vector, unknown
+
+from .elements import Audit, ElementMotion, element_motion, stored_energy
+from .measures import Measure, all_measures, find_measure, known_measure
+from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
+
+if TYPE_CHECKING:
+    from ..simulation.events import EventPoints
+    from .state import State
+
+Floats = NDArray[np.float64]
+
+
+class Results(NamedTuple):
+    """What follows from the states of a run."""
+
+    ud: Floats
+    trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges
+    tau: Floats  # loads on the speeds that are needed beyond what acts: the drives of prescribed ones
+    multipliers: Floats
+    chord_loads: Floats  # (n, nc, 6) force, moment on the body of end b, at that end
+    residual: Floats  # (n, 3) of the constraints: position, velocity, acceleration
+    cut_q: Floats  # coordinates, speeds and accelerations of cut hinges
+    cut_u: Floats
+    cut_ud: Floats
+    unique: Floats  # 1 for every hinge, then every chord, whose load the model decides
+    elements: Floats  # (n, .) records of all energetic elements and loads
+
+
+# t, q, u, coordinates of cut hinges, states of elements -> results
+Tracer = Callable[[Floats, Floats, Floats, Floats, Floats], Results]
+# t, integrator states -> q, u
+Unpack = Callable[[Floats, Floats], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True, eq=False)
+class Energy:
+    """Energies [J]; heights count from the world origin; `stored` in elements."""
+
+    kinetic: Any
+    potential: Any
+    stored: Any = 0.0
+
+    @property
+    def total(self) -> Any:
+        return self.kinetic + self.potential + self.stored
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """How well the constraints of the chords are met, the largest of each level at every time."""
+
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+
+
+class BodyMotion:
+    """Motion of a body over a run: of its origin, world components, rows over time."""
+
+    def __init__(self, row: Floats, info: BodyInfo) -> None:
+        self.name, self._row, self._info = info.name, row, info
+        self.position: Floats = row[:, columns.POSITION]
+        self.rotation: Floats = rotations(row)
+        self.velocity: Floats = row[:, columns.VELOCITY]
+        self.angular_velocity: Floats = row[:, columns.OMEGA]
+        self.acceleration: Floats = row[:, columns.ACCELERATION]
+        self.angular_acceleration: Floats = row[:, columns.ALPHA]
+
+    @property
+    def com(self) -> Floats:
+        """Position of the centre of mass."""
+        return self.point(self._info.com).position
+
+    def point(self, offset: ArrayLike) -> "PointMotion":
+        """Motion of a point fixed in the body."""
+        arm = self.rotation @ as_vector(offset, f"point of body {self.name!r}")
+        w = self.angular_velocity
+        return PointMotion(
+            self.position + arm,
+            self.velocity + np.cross(w, arm),
+            self.acceleration + np.cross(self.angular_acceleration, arm) + np.cross(w, np.cross(w, arm)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PointMotion:
+    """Motion of a point over a run, world components, rows over time."""
+
+    position: Floats
+    velocity: Floats
+    acceleration: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectionMotion:
+    """A connection over a run. Force and moment act on the body of end b, at the point of end b, world axes.
+
+    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu). Where `unique` is False the
+    constraints are redundant: the load given is the least of those that are possible (dynamics.analyses.reactions).
+    """
+
+    name: str
+    q: Floats
+    u: Floats
+    ud: Floats
+    force: Floats
+    moment: Floats
+    unique: bool = True
+
+
+def _named(thing: Any) -> str:
+    """The name of a body, connection or element, or the name itself."""
+    return str(thing if isinstance(thing, str) else getattr(thing, "name", thing))
+
+
+class Run:
+    """What a simulation computed.
+
+    Attributes
+    ----------
+    t, q, u : arrays (n,), (n, nq), (n, nu)
+        In the public order; by name through `connection`.
+    success : bool
+        Whether the end was reached; if not, `message` says what happened and what to try.
+    report : Report
+        The same as numbers and names: time, steps, the coordinate that dominates the error, the worst constraint,
+        conditioning, advice. None for runs that were read from a file or made by another library's method.
+    statistics : dict
+        Steps, rejected steps, evaluations; Jacobians and factorisations of implicit methods, switches of "auto".
+    singular : list of (time, connection)
+        Singular positions that were passed, and where to look.
+    switched : list of (time, connection, holds)
+        Unilateral constraints that let go, or held again.
+    events : list of EventPoints
+        One for every event of `simulate`: when it came, the states reached there, and those after its action.
+    """
+
+    def __init__(
+        self,
+        info: ModelInfo,
+        t: Floats,
+        q: Floats,
+        u: Floats,
+        success: bool,
+        message: str,
+        method: str = "",
+        statistics: dict[str, int] | None = None,
+        tracer: Tracer | None = None,
+        computed: Results | None = None,
+        cut: Floats | None = None,
+        z: Floats | None = None,
+        audit: Floats | None = None,
+        singular: list[tuple[float, str]] | None = None,
+        switched: list[Switch] | None = None,
+        measures: Mapping[str, Measure] | None = None,
+    ) -> None:
+        self.info, self.t, self.q, self.u = info, t, q, u
+        self.success, self.message, self.method = success, message, method
+        self.statistics = statistics or {}
+        self.singular, self.switched = singular or [], switched or []
+        self._tracer, self._computed = tracer, computed
+        self._cut = np.zeros((len(t), 0)) if cut is None else cut
+        self.z = np.zeros((len(t), 0)) if z is None else z
+        self._audit = np.zeros((len(t), 0)) if audit is None else audit
+        self._measures = dict(measures or {})
+        self.events: list[EventPoints] = []
+        self.report: Report | None = None
+        self._dense: tuple[Floats, Floats, str, Unpack] | None = None
+        self._nx: int | None = None  # how many of z are states of elements; what they remember follows
+
+    @classmethod
+    def of_integration(
+        cls,
+        info: ModelInfo,
+        result: Integration,
+        method: str,
+        core: Core,
+        tracer: Tracer,
+        measures: Mapping[str, Measure],
+    ) -> "Run":
+        """A run from what the integrator left."""
+        statistics = {
+            "steps": result.n_steps,
+            "rejected": result.n_rejected,
+            "evaluations": result.n_evaluations,
+            "jacobians": result.n_jacobians,
+            "factorisations": result.n_factorisations,
+            "switches": len(result.methods),
+        }
+        (q, u), rest = core.states(result.t, result.y), core.unpack(result.y)
+        run = cls(
+            info, result.t, q, u, result.success, result.message, method, statistics, tracer, None, rest.cut, rest.z, rest.audit,
+            result.singular, result.switched, measures,
+        )  # fmt: skip
+        if result.dense is not None and result.nodes is not None:
+            run._dense = (result.nodes, result.dense, method, core.states)
+        run.report, run._nx = result.report, core.nx
+        return run
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy, or another process, gets: all results, but no interpolant."""
+        measures = {name: known_measure(name, values) for name, values in all_measures(self).items()}
+        return self.__dict__ | {
+            "_computed": self._results(), "_tracer": None, "_dense": None, "_measures": measures
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
+        return f"Run({self.info.name!r}: {len(self.t)} states, {span}, success={self.success})"
+
+    def state(self, k: int = -1) -> "State":
+        """The state at output k, the last one unless told: to go on from, ``simulate((t, end), run.state())``, or to look at.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("ball")
+        >>> _ = system.connect("fall", tm.Prismatic("z"), system.ground, system.body("ball", 1.0, (1, 1, 1)))
+        >>> mech = system.build()
+        >>> first = mech.simulate((0, 1))
+        >>> bool(abs(mech.simulate((1, 2), first.state()).q[-1, 0] + 0.5 * 9.81 * 4) < 1e-12)
+        True
+        """
+        from .state import State
+
+        if not -len(self.t) <= k < len(self.t):
+            raise TreemechError(f"the run has {len(self.t)} states; asked for number {k}.")
+        z, cut = self.z[k], {}
+        if self.info.chords:
+            found = self._results()
+            cut = {
+                c.name: (found.cut_q[k, c.q : c.q + c.nq].copy(), found.cut_u[k, c.u : c.u + c.nu].copy())
+                for c in self.info.chords
+            }
+        nx = len(z) if self._nx is None else self._nx
+        return State(
+            float(self.t[k]), self.q[k].copy(), self.u[k].copy(), z[:nx].copy(), z[nx:].copy(), cut=cut,
+            coordinates=self.info,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ by name, or by the body or connection itself
+    def connection(self, name: Any) -> ConnectionMotion:
+        """Coordinates, speeds, and the load of a connection."""
+        name = _named(name)
+        results, names = (
+            self._results(),
+            [h.name for h in self.info.hinges] + [c.name for c in self.info.chords],
+        )
+        if name not in names:
+            raise TopologyError(unknown("connection", name, names))
+        k, chord = names.index(name), names.index(name) - len(self.info.hinges)
+        info: HingeInfo | ChordInfo
+        if chord >= 0:
+            info, motion = self.info.chords[chord], (results.cut_q, results.cut_u, results.cut_ud)
+            force, moment = results.chord_loads[:, chord, :3], results.chord_loads[:, chord, 3:]
+        else:
+            info, motion = self.info.hinges[k], (self.q, self.u, results.ud)
+            force, moment = self.info.hinges[k].load(results.trace)
+        flat = info.nu == 1 and info.nq == 1
+        starts, counts = (info.q, info.u, info.u), (info.nq, info.nu, info.nu)
+        parts = [x[:, a : a + n] for x, a, n in zip(motion, starts, counts, strict=True)]
+        q, u, ud = (part[:, 0] if flat else part for part in parts)
+        return ConnectionMotion(name, q, u, ud, force, moment, bool(results.unique[k]))
+
+    hinge = connection
+    chord = connection
+
+    def body(self, name: Any) -> BodyMotion:
+        """Motion of a body."""
+        number = self._number(_named(name))
+        return BodyMotion(self._results()[1][:, number], self.info.bodies[number])
+
+    def point(self, body: Any, offset: ArrayLike = (0.0, 0.0, 0.0)) -> PointMotion:
+        """Motion of a point fixed in a body."""
+        return self.body(body).point(offset)
+
+    def drive(self, name: Any, coordinate: int = 0) -> Floats:
+        """Load that prescribes a coordinate (6.3.8): what its drive must exert [N m or N]."""
+        name = _named(name)
+        for hinge, k, u in self.info.prescribed:
+            if hinge == name and k == coordinate:
+                return self._results()[2][:, u]
+        known = [h for h, _, _ in self.info.prescribed]
+        raise TopologyError(unknown("prescribed hinge", name, known))
+
+    @property
+    def ud(self) -> Floats:
+        """Accelerations (n, nu)."""
+        return self._results()[0]
+
+    @property
+    def multipliers(self) -> Floats:
+        """Lagrange multipliers of the constraint rows (n, m)."""
+        return self._results().multipliers
+
+    @property
+    def energy(self) -> Energy:
+        """Kinetic, potential and total energy over time."""
+        results = self._results()
+        return Energy(*energies(results.trace, self.info), stored_energy(results.elements, self.info))
+
+    def element(self, name: Any) -> ElementMotion:
+        """What an energetic element or a load sees and does."""
+        return element_motion(self.info, self._results().elements, _named(name))
+
+    @property
+    def audit(self) -> dict[str, Audit]:
+        """By element: work done on the bodies, energy dissipated and supplied since the start; ``simulate(audit=True)``."""
+        if not self._audit.shape[1] and self.info.elements:
+            raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")
+        parts = self._audit.reshape(len(self.t), self._audit.shape[1] // 3, 3)
+        return {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self.info.elements)}
+
+    def input(self, name: str) -> Floats:
+        """An input over time, as its element sees it: of `system.input` or of a controller."""
+        for known, element, k in self.info.inputs:
+            if known == name:
+                return self.element(element).inputs[:, k]
+        raise TopologyError(unknown("input", name, [n for n, _, _ in self.info.inputs]))
+
+    def measure(self, name: str) -> Floats:
+        """A measure over time, by the name it has in the system, or as 'A.q[0]'."""
+        return find_measure(self._measures, name).of(self)
+
+    @property
+    def residual(self) -> Residual:
+        """Residuals of the constraints; zero for a tree, which has none."""
+        return Residual(*self._results().residual.T)
+
+    def sol(self, t: ArrayLike) -> tuple[Floats, Floats]:
+        """(q, u) at any times within the run; asks for ``simulate(..., dense_output=True)``."""
+        if self._dense is None:
+            raise TreemechError("this run kept no interpolant: simulate(..., dense_output=True).")
+        times, table, method, unpack = self._dense
+        starts = [h.q + h.euler_parameters for h in self.info.hinges if h.euler_parameters is not None]
+        asked = np.asarray(t, dtype=np.float64)
+        y = interpolate(method, times, table, asked, starts)
+        q, u = unpack(asked.ravel(), y.reshape(-1, y.shape[-1]))
+        return q.reshape(*asked.shape, -1), u.reshape(*asked.shape, -1)
+
+    # ------------------------------------------------------------ looking and keeping
+    def animate(self, path: str | Path) -> Path:
+        """Write one self-contained HTML page with the motion: play, slider, orbit."""
+        from ..view.animate import default_shapes, write_page
+
+        trace = self._results()[1]
+        ends: dict[int, list[Any]] = {}
+        for h in self.info.hinges:
+            ends.setdefault(h.body_a, []).append(h.offset_a)
+            ends.setdefault(h.body_b, []).append(h.offset_b)
+        bodies = [
+            {
+                "name": body.name,
+                "position": trace[:, k, columns.POSITION],
+                "rotation": rotations(trace[:, k]),
+                "shapes": body.shapes or default_shapes(ends.get(k, []), body.com, body.mass),
+            }
+            for k, body in enumerate(self.info.bodies)
+            if k
+        ]
+        points = [{"name": h.name, "body": h.body_b - 1, "offset": h.offset_b} for h in self.info.hinges]
+        scene = {
+            "name": self.info.name,
+            "gravity": self.info.gravity,
+            "t": self.t,
+            "bodies": bodies,
+            "points": points,
+        }
+        return write_page(path, scene)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Coordinates, speeds and energies over time (needs matplotlib); the figure, saved if a path is given."""
+        from ..view.plot import plot_run
+
+        return plot_run(self, path)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run, whole, as npz; `treemech.read` brings it back without the model.
+
+        A path that ends in .nc gets a NetCDF file of `to_xarray()` instead, for other programs.
+        """
+        from ..files.read import save_run
+
+        return save_run(self, path)
+
+    def to_xarray(self) -> Any:
+        """An xarray data set of all that is asked for by name, labelled with those names (needs xarray)."""
+        from ..files.dataset import to_xarray
+
+        return to_xarray(self)
+
+    # ------------------------------------------------------------ inside
+    def _results(self) -> Results:
+        """Computed on first use."""
+        if self._computed is None:
+            if self._tracer is None:
+                raise TreemechError("this run holds no results beyond t, q, u.")
+            self._computed = self._tracer(self.t, self.q, self.u, self._cut, self.z)
+        return self._computed
+
+    def _number(self, name: str) -> int:
+        for number, body in enumerate(self.info.bodies):
+            if body.name == name:
+                return number
+        raise TopologyError(unknown("body", name, [b.name for b in self.info.bodies]))
+
+
+def not_interrupted(run: Run) -> Run:
+    """Who computes with many runs hands Ctrl-C on, which a run alone keeps to itself."""
+    if not run.success and run.message.startswith("interrupted"):
+        raise KeyboardInterrupt(run.message)
+    return run
+
+
+__all__ = [
+    "BodyMotion",
+    "ConnectionMotion",
+    "Energy",
+    "PointMotion",
+    "Residual",
+    "Run",
+    "not_interrupted",
+    "point",
+]

@@ -1,0 +1,183 @@
+"""State: time, coordinates, speeds, states of elements, as numbers and by name."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.kinematics.plan.lagrange import Coordinates, Lagrange
+from treemech.topology import ElementError, TopologyError, unknown
+
+if TYPE_CHECKING:
+    from .model_info import ModelInfo
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A state of a mechanism: t, q, u in the public order, element states x, memory, active rows.
+
+    Memory (histories, held inputs) and the mask of active rows change only at accepted steps; both are empty for plain
+    hinges. `cut`: coordinates and speeds of cut hinges, by name; they follow from q and u but for whole turns.
+    """
+
+    t: float
+    q: Floats
+    u: Floats
+    x: Floats = field(default_factory=lambda: np.zeros(0))
+    memory: Floats = field(default_factory=lambda: np.zeros(0))
+    active: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    cut: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+    coordinates: "Lagrange | ModelInfo | None" = field(default=None, repr=False)
+
+    @property
+    def z(self) -> Floats:
+        """States of elements and what they remember, as the core has them."""
+        return np.concatenate((self.x, self.memory))
+
+    def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:
+        """A state of another mechanism is refused."""
+        has, wanted = (np.shape(self.q), np.shape(self.u)), ((nq,), (nu,))
+        if has != wanted:
+            raise ElementError(
+                f"{what}: q, u have shapes {has[0]}, {has[1]}; wanted {wanted[0]}, {wanted[1]}. Is it a state of another mechanism?"
+            )
+        if len(self.z) not in (0, nz):
+            raise ElementError(
+                f"{what}: x and memory have {len(self.z)} numbers; wanted {nz}. Is it a state of another mechanism?"
+            )
+        for name in self.cut:
+            if name not in chords:
+                raise ElementError(
+                    f"{what}: no hinge {name!r} is cut here. Is it a state of another mechanism?"
+                )
+
+    def __getitem__(self, name: str) -> tuple[Floats, Floats]:
+        """(q, u) of a hinge."""
+        if name in self.cut:
+            return self.cut[name]
+        if self.coordinates is None:
+            raise ElementError("this state does not know its mechanism: index q and u by number.")
+        for c in self.coordinates.hinges:
+            if c.name == name:
+                return self.q[c.q_slice], self.u[c.u_slice]
+        raise TopologyError(unknown("hinge", name, [*(c.name for c in self.coordinates.hinges), *self.cut]))
+
+
+def find(coordinates: Lagrange, name: str) -> Coordinates:
+    """The coordinates of a hinge by name."""
+    for c in coordinates.hinges:
+        if c.name == name:
+            return c
+    raise TopologyError(unknown("hinge", name, [c.name for c in coordinates.hinges]))
+
+
+def reference_state(coordinates: Lagrange, t: float) -> State:
+    """Every hinge in its reference position, at rest."""
+    q = np.concatenate([np.zeros(0), *(c.hinge.reference() for c in coordinates.hinges)])
+    return State(float(t), q, np.zeros(coordinates.nu), coordinates=coordinates)
+
+
+def fill(coordinates: Lagrange, start: Floats, given: Any, what: str) -> Floats:
+    """Numbers by name or in full, over a start. `what` is "q" or "u"."""
+    values = np.array(start, dtype=np.float64)
+    if given is None:
+        return values
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            _fill_one(coordinates, values, str(key), value, what)
+    else:
+        try:
+            array = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ElementError(f"{what} is {given!r}; wanted numbers, in full or by name.") from None
+        if array.shape != values.shape:
+            names = coordinates.q_names if what == "q" else coordinates.u_names
+            raise ElementError(
+                f"{what} has shape {array.shape}; wanted ({len(values)},): {', '.join(names[:12])}"
+                + (", ..." if len(names) > 12 else ".")
+            )
+        values[:] = array
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        names = coordinates.q_names if what == "q" else coordinates.u_names
+        raise ElementError(f"{what} of {names[bad[0]]!r} is {values[bad[0]]}; wanted a finite number.")
+    if what == "q":
+        normalise(coordinates, values)
+    return values
+
+
+def normalise(coordinates: Lagrange, q: Floats) -> None:
+    """Euler parameters to length 1, in place."""
+    for c in coordinates.hinges:
+        if c.hinge.euler_parameters is not None:
+            a = c.q + c.hinge.euler_parameters
+            length = float(np.linalg.norm(q[a : a + 4]))
+            if not length > 1e-6:
+                raise ElementError(
+                    f"the Euler parameters of hinge {c.name!r} are all zero; wanted a unit vector."
+                )
+            q[a : a + 4] /= length
+
+
+def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what: str) -> None:
+    name, _, index = key.partition("[")
+    if key in {c.name for c in coordinates.hinges}:
+        name, index = key, ""
+    c = find(coordinates, name)
+    n = c.hinge.n_coordinates if what == "q" else c.hinge.n_speeds
+    start = c.q if what == "q" else c.u
+    if index:
+        try:
+            k = int(index.rstrip("]"))
+        except ValueError:
+            k = -1
+        if not 0 <= k < n:
+            raise ElementError(f"{key!r}: hinge {name!r} ({c.hinge.kind}) has {n} numbers in {what}, from 0.")
+        try:
+            values[start + k] = float(value)
+        except (TypeError, ValueError):
+            raise ElementError(f"{what} of {key!r} is {value!r}; wanted a number.") from None
+        return
+    numbers = _numbers(value, c, what)
+    if numbers.shape != (n,):
+        raise ElementError(
+            f"{what} of hinge {name!r} ({c.hinge.kind}) is given {numbers.size} numbers; wanted {n}."
+        )
+    values[start : start + n] = numbers
+
+
+def _numbers(value: Any, c: Coordinates, what: str) -> Floats:
+    """One hinge's numbers; the attitude of a ball may be a rotation."""
+    k = c.hinge.euler_parameters
+    if what == "q" and k == 0 and c.hinge.n_coordinates == 4:
+        matrix = value.as_matrix() if hasattr(value, "as_matrix") else np.asarray(value, dtype=np.float64)
+        if np.shape(matrix) == (3, 3):
+            return euler_parameters(matrix)
+    try:
+        return np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ElementError(f"{what} of hinge {c.name!r} is {value!r}; wanted numbers.") from None
+
+
+def euler_parameters(rotation: ArrayLike) -> Floats:
+    """Euler parameters, scalar first and not negative, of a rotation matrix.
+
+    >>> euler_parameters([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6).tolist()
+    [0.707107, 0.0, 0.0, 0.707107]
+    """
+    R = np.asarray(rotation, dtype=np.float64)
+    squares = np.array([1.0 + R[0, 0] + R[1, 1] + R[2, 2], 1.0 + R[0, 0] - R[1, 1] - R[2, 2],
+                        1.0 - R[0, 0] + R[1, 1] - R[2, 2], 1.0 - R[0, 0] - R[1, 1] + R[2, 2]])  # fmt: skip
+    products = np.array([
+        [squares[0], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+        [R[2, 1] - R[1, 2], squares[1], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+        [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], squares[2], R[1, 2] + R[2, 1]],
+        [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], squares[3]],
+    ])  # fmt: skip
+    e = products[int(np.argmax(squares))]
+    e = e / np.linalg.norm(e)
+    return np.asarray(-e if e[0] < 0 else e)

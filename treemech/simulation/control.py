@@ -1,0 +1,90 @@
+"""Sampled control: functions called exactly at their instants, their outputs held in between."""
+
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology import ElementError, TopologyError
+
+from ..results.measures import Measure, find_measure
+
+if TYPE_CHECKING:
+    from ..description.wiring import Controller
+    from ..results.run import Run
+
+Floats = NDArray[np.float64]
+
+
+def described(controllers: "Mapping[str, Controller]") -> list[list[object]]:
+    """What they are, as JSON can hold it; not the code of their functions."""
+    return [[c.name, c.period, list(c.measures), list(c.inputs)] for c in controllers.values()]
+
+
+def _measure(measures: Mapping[str, Measure], name: str, controller: str) -> Measure:
+    try:
+        return find_measure(measures, name)
+    except ElementError as error:
+        raise ElementError(f"controller {controller!r}: {error}") from None
+
+
+class Sampling:
+    """All controllers of a mechanism over one simulation.
+
+    `look(t, y)` gives a Run of the one integrator state y; `places` says where in y each held input stands.
+    """
+
+    def __init__(
+        self,
+        controllers: "Mapping[str, Controller]",
+        measures: Mapping[str, Measure],
+        look: "Callable[[float, Floats], Run]",
+        places: Mapping[str, int],
+    ) -> None:
+        self.controllers, self.look, self.places = list(controllers.values()), look, places
+        self.measures = [[_measure(measures, n, c.name) for n in c.measures] for c in self.controllers]
+        for c in self.controllers:
+            for name in c.inputs:
+                if name not in places:
+                    raise TopologyError(
+                        f"controller {c.name!r} sets {name!r}, which no element takes as an input."
+                    )
+
+    def instants(self, t0: float, t1: float) -> tuple[float, ...]:
+        """When they are called, multiples of their periods: from t0, before t1."""
+        low, high = min(t0, t1), max(t0, t1)
+        times = set[float]()
+        for c in self.controllers:
+            first = ceil(low / c.period - 1e-12)
+            times |= {k * c.period for k in range(first, ceil(high / c.period))}
+        return tuple(sorted(times))
+
+    def __call__(self, t: float, y: Floats) -> None:
+        """Call those whose instant t is, and write their outputs into y."""
+        run: Run | None = None
+        for c, measures in zip(self.controllers, self.measures, strict=True):
+            count = t / c.period
+            if abs(count - round(count)) > 1e-9 * max(1.0, abs(count)):
+                continue
+            if measures and run is None:
+                run = self.look(t, y)
+            seen = [float(m.of(run)[0]) for m in measures] if run is not None else []
+            try:
+                given = c.function(t, *seen)
+            except Exception as error:
+                raise ElementError(
+                    f"controller {c.name!r} failed at t = {t:.6g} s: {type(error).__name__}: {error}"
+                ) from error
+            try:
+                values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+            except (TypeError, ValueError):
+                values = np.full(1, np.nan)
+            if values.shape != (len(c.inputs),) or not np.all(np.isfinite(values)):
+                raise ElementError(
+                    f"controller {c.name!r} gives {given!r} at t = {t:.6g} s; wanted {len(c.inputs)} finite numbers: "
+                    f"{', '.join(c.inputs)}."
+                )
+            for name, value in zip(c.inputs, values, strict=True):
+                y[self.places[name]] = value
