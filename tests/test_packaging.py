@@ -47,7 +47,7 @@ from treemech.elements.coupling import coupling_size
 from treemech.elements.element import kinds, record
 from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
-from treemech.elements.native import library
+from treemech.elements.native import sources as sources_of_core
 
 FOLDERS = ("topology", "elements", "kinematics", "dynamics")  # imports point to the left
 RANK = {name: rank for rank, name in enumerate((*FOLDERS, "treemech", "benchmarks"))}
@@ -216,7 +216,7 @@ def test_hash_covers_every_source_of_the_core():
         if name.split(".")[0] == "treemech" and not name.startswith("treemech.topology")
         if name not in packages and file
     }
-    assert core - set(library.core_sources()) == set()
+    assert core - set(sources_of_core.core_sources()) == set()
 
 
 # ---------------------------------------------------------------- the built library
@@ -262,11 +262,11 @@ def test_a_build_without_the_base_target_is_refused(tmp_path):
 @pytest.fixture(scope="module")
 def built():
     """Folder and manifest of the library for these sources."""
-    folder = library.package_folder() / library.FOLDER
-    if not (folder / library.MANIFEST).exists():
+    folder = sources_of_core.package_folder() / sources_of_core.FOLDER
+    if not (folder / sources_of_core.MANIFEST).exists():
         pytest.skip("no library was built")
-    manifest = json.loads((folder / library.MANIFEST).read_text())
-    if manifest["hash"] != library.core_hash():
+    manifest = json.loads((folder / sources_of_core.MANIFEST).read_text())
+    if manifest["hash"] != sources_of_core.core_hash():
         pytest.skip("the library was built from other sources: make library")
     return folder, manifest
 

@@ -104,8 +104,8 @@ def _info(arguments: argparse.Namespace) -> int:
     from importlib.metadata import PackageNotFoundError, version
 
     from treemech.dynamics.native import entry_points as native
-    from treemech.elements.native import library
-    from treemech.elements.native.cache import cache_root
+    from treemech.elements.native.place import cache_root
+    from treemech.elements.native.sources import core_hash
 
     from . import __version__
 
@@ -121,7 +121,7 @@ def _info(arguments: argparse.Namespace) -> int:
         "python": "plain Python (NUMBA_DISABLE_JIT is set): slow, for debugging",
     }
     print(f"compiled core: {native.way()} ({ways[native.way()]})")
-    print(f"sources {library.core_hash()}, cache in {cache_root()}")
+    print(f"sources {core_hash()}, cache in {cache_root()}")
     return 0
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.elements.native.cache import cache_root, numba_cache
-from treemech.elements.native.library import core_hash
+from treemech.elements.native.cache import numba_cache
+from treemech.elements.native.place import cache_root
+from treemech.elements.native.sources import core_hash
 
 Ints = NDArray[np.int64]
 
@@ -31,7 +32,7 @@ def folder() -> Path:
 def own_cache() -> Any:
     """Compile with numba's cache in our folder."""
     with numba_cache():
-        from numba.core import config
+        from numba import config
 
         before, config.CACHE_DIR = config.CACHE_DIR, str(folder())
         try:

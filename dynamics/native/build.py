@@ -30,6 +30,14 @@ from pathlib import Path
 from typing import Any
 
 from treemech.elements.native import library
+from treemech.elements.native.sources import (
+    FOLDER,
+    MANIFEST,
+    core_hash,
+    package_folder,
+    read_manifest,
+    source_hash,
+)
 from treemech.topology.errors import TreemechError
 
 TARGETS = ("base", "v3")
@@ -131,7 +139,7 @@ def obstacle() -> str:
 def fingerprint() -> dict[str, str]:
     """What a built library depends on: it is up to date if its manifest says the same."""
     return {
-        "hash": library.core_hash(),
+        "hash": core_hash(),
         "builder": hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16],
         "platform": sysconfig.get_platform(),
     }
@@ -141,7 +149,7 @@ def up_to_date(folder: Path, targets: Iterable[str] | None = None) -> bool:
     """Whether the folder holds what build_library would put there."""
     targets = machine_targets() if targets is None else targets
     try:
-        manifest = json.loads((folder / library.MANIFEST).read_text())
+        manifest = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError):
         return False
     files = all((folder / file_name(target)).exists() for target in targets)
@@ -174,12 +182,13 @@ def build_library(
         if any(report != reports[0] for report in reports):
             raise BuildError("the sources changed during the build")
         manifest = {**fingerprint(), **reports[0], "targets": list(targets)}
-        Path(temporary, library.MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
-        names = [*(file_name(t) for t in targets), library.MANIFEST]
+        Path(temporary, MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        names = [*(file_name(t) for t in targets), MANIFEST]
         for target in set(TARGETS) - set(targets):
             (folder / file_name(target)).unlink(missing_ok=True)
         for name in names:
             os.replace(Path(temporary, name), folder / name)
+    read_manifest.cache_clear()
     library.manifest.cache_clear()
     log(f"compiled core built in {time.perf_counter() - started:.0f} s")
     return [folder / name for name in names]
@@ -187,7 +196,7 @@ def build_library(
 
 def _run_children(targets: list[str], folder: str, log: Callable[[str], object]) -> list[dict[str, Any]]:
     """Compile all targets at the same time; what each says about itself."""
-    root = str(library.package_folder().parent)
+    root = str(package_folder().parent)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
     environment["PYTHONPATH"] = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
     environment["PYTHONUNBUFFERED"] = "1"
@@ -343,7 +352,7 @@ def compile_target(target: str, folder: Path) -> None:
     x86 = machine_targets() == TARGETS
     cpu, features = {"v3": ("x86-64-v3", _V3), "base": ("x86-64" if x86 else "generic", "")}[target]
     os.environ.update(NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=features, NUMBA_DISABLE_INTEL_SVML="1")
-    sources = library.core_hash()
+    sources = source_hash()
 
     import gc
 
@@ -386,12 +395,13 @@ def compile_target(target: str, folder: Path) -> None:
     objects.write_bytes(machine.emit_object(module))
     print(f"optimised as a whole {time.perf_counter() - started:.1f} s", flush=True)
     link(objects, folder / file_name(target))
-    if library.core_hash.__wrapped__() != sources:
+    if source_hash.__wrapped__() != sources:
         raise BuildError("the sources changed during the build")
     from treemech.elements.element import kinds
 
     report = {
-        "hash": sources,
+        "hash": core_hash(),
+        "sources": sources,
         "numba": numba.__version__,
         "entries": list(ENTRIES),
         "elements": {name: list(kinds(e)) for name, e, _ in element_parts()},
@@ -420,7 +430,7 @@ def main() -> None:
     parser.add_argument("--target", choices=TARGETS, help="compile for this one only, without the manifest")
     parser.add_argument("--if-changed", action="store_true", help="do nothing if the library is up to date")
     arguments = parser.parse_args()
-    folder = arguments.out or library.package_folder() / library.FOLDER
+    folder = arguments.out or package_folder() / FOLDER
     if arguments.if_changed and up_to_date(folder):
         return
     try:

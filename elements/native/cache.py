@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .library import core_hash
+from .place import cache_root
+from .sources import core_hash
 
 
 class _Log:
@@ -26,18 +27,6 @@ class _Log:
 
 
 log = _Log()
-
-
-def cache_root() -> Path:
-    """The folder that holds one folder per version of the sources."""
-    given = os.environ.get("TREEMECH_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    if given:
-        return Path(given) / "treemech"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "treemech"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "treemech"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treemech"
 
 
 @cache
@@ -81,10 +70,10 @@ def numba_cache() -> Iterator[None]:
                 del os.environ["NUMBA_CACHE_DIR"]
             else:
                 os.environ["NUMBA_CACHE_DIR"] = before
-        from numba.core import config
+        from numba import config
 
         config.CACHE_DIR = before or ""
-    from numba.core import config
+    from numba import config
 
     previous, config.CACHE_DIR = config.CACHE_DIR, folder
     try:

@@ -6,46 +6,13 @@ over and the core is jitted.
 """
 
 import ctypes
-import hashlib
-import json
 import os
 import sys
 from functools import cache
-from pathlib import Path
 
-FOLDER = "_library"
-MANIFEST = "core.json"
+from .sources import FOLDER, core_hash, package_folder, read_manifest
+
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-# Every source the compiled core is made of: these folders with all they hold, less the Python folders among them
-CORE_FOLDERS = (
-    "elements", "kinematics/kernel", "kinematics/plan", "kinematics/tree", "kinematics/chords", "dynamics/equations",
-    "dynamics/loads", "dynamics/derivatives", "dynamics/integrators", "dynamics/entries",
-)  # fmt: skip
-PYTHON_FOLDERS = ("elements/check", "elements/native")
-
-
-def package_folder() -> Path:
-    """The folder of the facade package."""
-    return Path(sys.modules["treemech"].__path__[0])
-
-
-@cache
-def core_sources() -> tuple[Path, ...]:
-    """List the files the core is compiled from, in a fixed order."""
-    root = Path(__file__).resolve().parents[2]
-    files = {f for folder in CORE_FOLDERS for f in (root / folder).rglob("*.py")}
-    files -= {f for folder in PYTHON_FOLDERS for f in (root / folder).rglob("*.py")}
-    return tuple(sorted(files, key=lambda f: f.relative_to(root).as_posix()))
-
-
-@cache
-def core_hash() -> str:
-    """Hash the sources of the core, by relative path: it names the jit cache and marks the built library."""
-    h, root = hashlib.sha256(), Path(__file__).resolve().parents[2]
-    for path in core_sources():
-        h.update(path.relative_to(root).as_posix().encode())
-        h.update(path.read_bytes())
-    return h.hexdigest()[:16]
 
 
 def wanted() -> bool:
@@ -55,12 +22,8 @@ def wanted() -> bool:
 
 @cache
 def manifest() -> dict[str, object]:
-    """What the built library says about itself; empty if there is none for these sources."""
-    path = package_folder() / FOLDER / MANIFEST
-    try:
-        content: dict[str, object] = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
+    """Return what the built library says about itself, or {} if there is none for these sources."""
+    content = read_manifest()
     return content if content.get("hash") == core_hash() else {}
 
 

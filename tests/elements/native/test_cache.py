@@ -9,8 +9,9 @@ import pytest
 
 from tests.support.places import ROOT
 from treemech.command import main
-from treemech.elements.native.cache import cache_folder, cache_root, clear_cache
-from treemech.elements.native.library import core_hash
+from treemech.elements.native.cache import cache_folder, clear_cache
+from treemech.elements.native.place import cache_root
+from treemech.elements.native.sources import core_hash
 
 BUILT_IN = """
 import treemech as tm

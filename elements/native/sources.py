@@ -1,0 +1,109 @@
+"""Name the sources of the compiled core by a hash of their code.
+
+Docstrings, comments and layout do not count: a sentence that is edited changes no machine code. Parsing all
+sources takes a second, so the hash of the code is kept under the hash of the bytes: in the manifest of a built
+library, and in the user's cache folder.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from .place import cache_root
+
+# The compiled core: these folders with all they hold, less the Python folders among them
+CORE_FOLDERS = (
+    "elements", "kinematics/kernel", "kinematics/plan", "kinematics/tree", "kinematics/chords", "dynamics/equations",
+    "dynamics/loads", "dynamics/derivatives", "dynamics/integrators", "dynamics/entries",
+)  # fmt: skip
+PYTHON_FOLDERS = ("elements/check", "elements/native")
+FOLDER = "_library"
+MANIFEST = "core.json"
+
+
+def package_folder() -> Path:
+    """Return the folder of the facade package."""
+    return Path(sys.modules["treemech"].__path__[0])
+
+
+def root() -> Path:
+    """Return the folder that holds elements/, kinematics/ and dynamics/."""
+    return Path(__file__).resolve().parents[2]
+
+
+@cache
+def core_sources() -> tuple[Path, ...]:
+    """List the files the core is compiled from, in a fixed order."""
+    files = {f for folder in CORE_FOLDERS for f in (root() / folder).rglob("*.py")}
+    files -= {f for folder in PYTHON_FOLDERS for f in (root() / folder).rglob("*.py")}
+    return tuple(sorted(files, key=_name))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(root()).as_posix()
+
+
+@cache
+def source_hash() -> str:
+    """Hash the sources of the core byte by byte."""
+    h = hashlib.sha256()
+    for path in core_sources():
+        h.update(_name(path).encode())
+        h.update(path.read_bytes())
+    return h.hexdigest()[:16]
+
+
+def code_hash(texts: Iterable[tuple[str, str]]) -> str:
+    """Hash the code of (name, source) pairs, without docstrings and comments.
+
+    >>> code_hash([("a", "x = 1")]) == code_hash([("a", '\"\"\"Text.\"\"\"\\nx  =  1  # one')])
+    True
+    """
+    h = hashlib.sha256()
+    for name, text in texts:
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+                and ast.get_docstring(node) is not None
+            ):
+                node.body = node.body[1:]
+        h.update(name.encode())
+        h.update(ast.dump(tree).encode())
+    return h.hexdigest()[:16]
+
+
+@cache
+def core_hash() -> str:
+    """Hash the code of the core: it names the jit cache and marks the built library."""
+    known = read_manifest()
+    if known.get("sources") == source_hash() and known.get("hash"):
+        return str(known["hash"])
+    kept = cache_root() / "hashes" / source_hash()
+    try:
+        return kept.read_text()
+    except OSError:
+        found = code_hash((_name(path), path.read_text(encoding="utf-8")) for path in core_sources())
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        temporary = kept.with_suffix(f".{os.getpid()}")
+        temporary.write_text(found)
+        os.replace(temporary, kept)
+    except OSError:
+        pass  # the hash is computed again by the next process
+    return found
+
+
+@cache
+def read_manifest() -> dict[str, object]:
+    """Return what the library in the package says about itself, or {} if there is none."""
+    try:
+        content: dict[str, object] = json.loads((package_folder() / FOLDER / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return {}
+    return content
