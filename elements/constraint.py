@@ -4,13 +4,11 @@ from math import prod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
 from .element import Element
-
-Floats = NDArray[np.float64]
 
 
 class RelativeMotion(NamedTuple):

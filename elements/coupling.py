@@ -5,14 +5,13 @@ from math import prod
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_vector
 from treemech.topology.errors import ElementError
 
 from .element import Element
-
-Floats = NDArray[np.float64]
 
 
 class CouplingRows(NamedTuple):

@@ -9,13 +9,11 @@ from dataclasses import field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treemech.topology.arrays import Floats
 from treemech.topology.declared import Declarable
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_floats, plain
-
-Floats = NDArray[np.float64]
 
 
 class SignalValue(NamedTuple):

@@ -5,13 +5,11 @@ from math import prod
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
 from .element import Element
-
-Floats = NDArray[np.float64]
 
 
 class EndsMotion(NamedTuple):

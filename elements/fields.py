@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_axis
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_float, as_floats, plain
 
-from .element import Floats
 from .signal import Constant, as_signal
 
 

@@ -4,15 +4,14 @@ from math import prod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_axis, as_vector
 from treemech.topology.errors import ConvergenceError, ElementError
 from treemech.topology.parameter import plain
 
 from .element import Element, structure
-
-Floats = NDArray[np.float64]
 
 
 class Motion(NamedTuple):

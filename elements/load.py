@@ -3,15 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
 from .element import Element, structure
 from .signal import as_signal
-
-Floats = NDArray[np.float64]
 
 
 class EndMotion(NamedTuple):

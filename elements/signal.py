@@ -8,14 +8,13 @@ from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_float, as_floats, plain
 
 from .element import Element, SignalValue, structure
-
-Floats = NDArray[np.float64]
 
 
 class Signal(Element):

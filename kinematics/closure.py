@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.topology import ConvergenceError
+from treemech.topology.arrays import Floats
 
 from .plan.lagrange import Lagrange
 
-Floats = NDArray[np.float64]
 Rows = list[tuple[str, int]]
 _CLOSED = 1e-12  # residual of a closed chain [m, rad], relative to the size of the mechanism
 _ROUNDOFF = (

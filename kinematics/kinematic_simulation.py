@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from treemech.elements import Signal
 from treemech.topology import SingularError, TreemechError
+from treemech.topology.arrays import Floats
 
 from .closure import (
     Rows,
@@ -28,7 +29,6 @@ from .closure import (
 )
 from .plan.lagrange import Lagrange
 
-Floats = NDArray[np.float64]
 _STEP = 0.3  # largest motion of a coordinate between two points [rad, m]
 _BEND = 0.02  # what a prediction may miss, relative to the motion
 _CLOSED = 1e-11  # residual of a closed chain [m, rad], relative to the size of the mechanism

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.dual import slopes, values
 
-from .plan.arrays import Floats
 from .plan.layout import Layout
 
 AGREES = 1e-6  # part of a number to which two ways to it agree that are both right

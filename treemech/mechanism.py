@@ -36,6 +36,7 @@ from treemech.topology import (
     tree_matrix,
     unknown,
 )
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_pose
 
 from .analyses.assembly import Assembly, cut_numbers, not_cut, split
@@ -52,8 +53,6 @@ from .simulation.simulate import Simulation
 
 if TYPE_CHECKING:
     from treemech.kinematics.kinematic_simulation import Drive
-
-Floats = NDArray[np.float64]
 
 
 class ForwardDynamics(NamedTuple):

@@ -3,12 +3,11 @@
 from math import pi
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
 from treemech.mechanism import Mechanism
+from treemech.topology.arrays import Floats
 
-Floats = NDArray[np.float64]
 _ARM = (0.0086, 0.26)  # from the crank's axis to the upper ball, hot points 1 and 6
 _COUPLER = (-0.0386, -0.498, 0.245)  # from there to the lower ball, hot point 7
 

@@ -4,15 +4,13 @@ from math import cos, radians, sin
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
+from treemech.topology.arrays import Floats
 
 from ..problems.mechanisms.a02_double_four_bar import four_bars
 from ..problems.mechanisms.a02_double_four_bar import state as four_bar_state
 from .trees import binary_tree, chain
-
-Floats = NDArray[np.float64]
 
 
 def ladder(cells: int) -> tm.System:

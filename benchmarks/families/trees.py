@@ -5,11 +5,10 @@ from math import pi
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
+from treemech.topology.arrays import Floats
 
-Floats = NDArray[np.float64]
 HingeMaker = Callable[[int], Any]
 
 

@@ -7,14 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from treemech.elements.native.cache import numba_cache
 from treemech.elements.native.place import cache_root
 from treemech.elements.native.sources import core_hash
-
-Ints = NDArray[np.int64]
 
 
 @cache

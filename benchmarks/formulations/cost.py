@@ -6,9 +6,9 @@ import numpy as np
 
 from treemech.kinematics.kernel.language import call_rhs
 from treemech.kinematics.kernel.status import OK
+from treemech.topology.arrays import Floats
 
 from .compiled import c_function, data
-from .formulation import Floats
 
 _BLOCKS, _BLOCK = 9, 1e-3  # blocks of about so many seconds; the least counts
 

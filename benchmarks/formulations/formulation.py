@@ -24,12 +24,10 @@ from pkgutil import walk_packages
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
 from treemech.topology import TreemechError
-
-Floats = NDArray[np.float64]
+from treemech.topology.arrays import Floats
 
 
 class Inexpressible(TreemechError):

@@ -15,10 +15,11 @@ from treemech.dynamics.equations.loop_plan import N_MONITOR
 from treemech.dynamics.integrators import layout as m
 from treemech.dynamics.native import entry_points as native
 from treemech.kinematics.kernel.status import OK, PAUSED, STEP_TOO_SMALL, split
+from treemech.topology.arrays import Floats
 
 from .cartesian.kernels import RESELECT
 from .compiled import data
-from .formulation import Floats, Integration, TooSlow
+from .formulation import Integration, TooSlow
 
 _STEPS = 64  # between two looks at the clock, at the start
 

@@ -20,11 +20,12 @@ import treemech as tm
 from treemech.kinematics.kernel.status import OK, split
 from treemech.kinematics.plan.arrays import PRESCRIBED_Q
 from treemech.results.state import find
+from treemech.topology.arrays import Floats
 
 from .cartesian.joint_rows import EDGE, LENGTH, N1, N2, POINT, Row, rows_of
 from .compiled import RHS, Compiled, data, folder
 from .cost import seconds
-from .formulation import Floats, Inexpressible, Integration, refuse_composites, signals_of
+from .formulation import Inexpressible, Integration, refuse_composites, signals_of
 from .integrator import integrate
 from .relative.relative import Relative, loads_of
 

@@ -8,15 +8,14 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
 from treemech.kinematics.plan.lagrange import Coordinates
+from treemech.topology.arrays import Floats
 
 from .loops import TooSlow
 from .models import NoSuchJoint, Peer, Pose, joints_of
 
-Floats = NDArray[np.float64]
 _LONGEST = (
     0.1  # s, its own default; a first step of 1 s on the long chain gives no number, and it never returns
 )

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from treemech.topology.arrays import Floats
 
 from ..problems.mechanisms.a02_double_four_bar import REFERENCE
 
-Floats = NDArray[np.float64]
 Solve = Callable[[float], Floats]
 END = 10.0
 M, L = float(REFERENCE.parameters["link_mass"]), float(REFERENCE.parameters["link_length"])

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
 from treemech.kinematics.plan.lagrange import Coordinates
+from treemech.topology.arrays import Floats
 
-Floats = NDArray[np.float64]
 _X, _Y, _Z = np.eye(3)
 
 

@@ -24,9 +24,9 @@ from pkgutil import ModuleInfo, walk_packages
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from treemech.topology.arrays import Floats
+
 FOLDER = Path(__file__).resolve().parent.parent / "reference"
 _AT = re.compile(r"(?P<name>.*)\(t=(?P<time>[^()]+)\)$")
 

@@ -17,9 +17,9 @@ import numpy as np
 
 import treemech as tm
 from treemech.dynamics.model import core as columns
-from treemech.dynamics.model.core import data
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
+from treemech.topology.arrays import address
 
 from ..families.trees import FAMILIES, random_states
 from ..peers.models import MujocoModel, NoSuchJoint, Peer, PinModel
@@ -57,7 +57,7 @@ class Ours:
             self.room.forward(0.0, self.q[0], self.u[0])
             entry, table = native.entry(name), self.room.address
             return lambda: entry(0.0, 1, table)
-        t, q, u, ud, tau, out, A = map(data, (self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
+        t, q, u, ud, tau, out, A = map(address, (self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
         arguments = {
             "positions": (t, q, u),
             "inverse_dynamics": (t, q, u, ud, out),

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
-from treemech.dynamics.model.core import data
 from treemech.dynamics.native import entry_points as native
+from treemech.topology.arrays import address
 
 from ..families.trees import double_pendulum, hanging_chain, raised
 from ..timing import cpu_seconds
@@ -30,7 +30,7 @@ def right_hand_side(mech: tm.Mechanism) -> Any:
     """y' for scipy by one ctypes call on arrays at fixed addresses."""
     n = mech.nq + mech.nu
     y_in, dy = np.zeros(n), np.zeros(n)
-    entry, at, to, context = native.entry("rhs"), data(y_in), data(dy), mech.core.context_address
+    entry, at, to, context = native.entry("rhs"), address(y_in), address(dy), mech.core.context_address
 
     def fun(t: float, y: Any) -> Any:
         y_in[:] = y

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from treemech.dynamics.native import entry_points as native
+from treemech.topology.arrays import Floats
 
-from ..peers.loops import END, PEERS, TOLERANCES, Floats, L, Solve, Tool, TooSlow
+from ..peers.loops import END, PEERS, TOLERANCES, L, Solve, Tool, TooSlow
 from ..problems.mechanisms.a02_double_four_bar import exact_position, four_bars, state
 from ..timing import machine, say, table
 

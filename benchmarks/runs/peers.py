@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
+from treemech.topology.arrays import Floats
 
 from ..families.trees import hanging_chain, raised
 from ..page import fill_page
@@ -34,7 +34,6 @@ from ..problems.mechanisms.a02_double_four_bar import state as four_bar_state
 from ..timing import machine, say, table
 from .loops import reached
 
-Floats = NDArray[np.float64]
 Solve = Callable[[float], Floats]
 SECONDS = 4.0  # CPU time of one run
 PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn", "Drake": "drake"}

@@ -12,18 +12,16 @@ from math import cos, sin, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import treemech as tm
 from treemech.dynamics.integrators import layout as m
-from treemech.dynamics.model.core import data
 from treemech.dynamics.native import entry_points as native
 from treemech.kinematics.kernel.status import OK, PAUSED
+from treemech.topology.arrays import Floats, address
 
 from ..problems import load
 from ..timing import cpu_seconds
 
-Floats = NDArray[np.float64]
 REFERENCE = load("A05_flyball_governor")
 _RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -53,9 +51,9 @@ class Direct:
         status = PAUSED
         while status == PAUSED and self.count[m.STEPS] < most_steps:
             status = entry(
-                method, self.rhs, self.context, self.n, data(self.control), data(self.count), data(self.y), data(tolerances),
-                data(self.work), 0, data(euler), len(times), data(times), data(states), 1, data(none), data(none), 0,
-                self.pause, data(self.hooks),
+                method, self.rhs, self.context, self.n, address(self.control), address(self.count), address(self.y), address(tolerances),
+                address(self.work), 0, address(euler), len(times), address(times), address(states), 1, address(none), address(none), 0,
+                self.pause, address(self.hooks),
             )  # fmt: skip
         written = int(self.count[m.WRITTEN])
         return status, times[:written], states[:written]
@@ -63,7 +61,7 @@ class Direct:
     def function(self) -> tuple[Callable[[float, Any], Floats], list[int]]:
         """The same right-hand side for scipy, and a list whose item counts the calls."""
         y_in, dy, calls = np.zeros(self.n), np.zeros(self.n), [0]
-        entry, at, to, context = _RHS(self.rhs), data(y_in), data(dy), self.context
+        entry, at, to, context = _RHS(self.rhs), address(y_in), address(dy), self.context
 
         def fun(t: float, y: Any) -> Floats:
             calls[0] += 1
@@ -105,7 +103,7 @@ class Governor:
         self.mech = governor_tree().build()
         self._kept = [np.zeros(4), np.zeros(1)]
         forward, context = native.entry("forward_dynamics"), self.mech.core.context_address
-        at_tau, at_t = (data(x) for x in self._kept)
+        at_tau, at_t = (address(x) for x in self._kept)
         n, pointer = types.int64, types.CPointer(types.float64)
 
         def rhs(t, y_, dy_, unused):

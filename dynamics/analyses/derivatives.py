@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.closure import pivoted, rank
 from treemech.kinematics.plan.arrays import PRESCRIBED_U
+from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
-from ..model.core import Core, Floats
+from ..model.core import Core
 from ..model.reaction_dependent import Waiting
 from ..model.row_derivatives import RowDerivatives, row_derivatives
 from ..model.tree_derivatives import TreeDerivatives

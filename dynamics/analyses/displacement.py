@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.core import Core, Floats
+from treemech.topology.arrays import Floats
+
+from ..model.core import Core
 
 
 class Motion(NamedTuple):

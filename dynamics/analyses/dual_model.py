@@ -23,8 +23,9 @@ from treemech.kinematics.plan.arrays import Plan, Work, make_context
 from treemech.kinematics.plan.chords import ChordPlan, ChordWork, by_address, make_chord_context
 from treemech.kinematics.plan.layout import Layout
 from treemech.kinematics.plan_derivatives import PlanSlopes
+from treemech.topology.arrays import Floats, address
 
-from ..model.core import Core, Floats, data
+from ..model.core import Core
 from ..native import entry_points as native
 from .parameter_derivatives import Direction, Equations, loads_of_chords
 
@@ -69,7 +70,7 @@ class VariedModel:
         ]
         self.context = make_context(plan, self.work, core.nq, core.nz, core.nx)
         self.chord_context = make_chord_context(
-            data(self.context), layout.chords._replace(plan=self.chord_plan), self.chord_work
+            address(self.context), layout.chords._replace(plan=self.chord_plan), self.chord_work
         )
         for theirs, own, place, name in (
             (core.context, self.context, p.TABLE_HINGE, "varied_hinge"),
@@ -81,7 +82,7 @@ class VariedModel:
                 own[place] = native.address(name)
         self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
         arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
-        self._at = tuple(data(x) for x in arrays)
+        self._at = tuple(address(x) for x in arrays)
         self._entry, self._unloaded = native.entry("varied_equations"), np.zeros((len(chord), 6))
 
     def _slopes(self, signal: Element) -> int:

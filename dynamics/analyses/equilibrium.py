@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from treemech.kinematics.closure import move, null_space, worst_row
 from treemech.kinematics.plan.arrays import APPLIED_F, APPLIED_N, FORCE, MOMENT
 from treemech.topology import ConvergenceError
+from treemech.topology.arrays import Floats
 
-from ..model.core import Core, Floats
+from ..model.core import Core
 from ..model.reaction_dependent import Waiting
 from ..model.row_derivatives import row_derivatives
 from ..model.tree_derivatives import TreeDerivatives

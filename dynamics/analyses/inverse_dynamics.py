@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from treemech.kinematics.closure import complete, freedoms, null_space, quoted, rank, worst_row
 from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
 from treemech.topology import SingularError
+from treemech.topology.arrays import Floats
 
-from ..model.core import Core, Floats
+from ..model.core import Core
 from ..model.reaction_dependent import Waiting
 from .reactions import add_chord_loads, add_element_loads
 

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.closure import complete, null_space
+from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
-from ..model.core import Core, Floats
+from ..model.core import Core
 from ..model.row_derivatives import row_derivatives
 from ..model.tree_derivatives import TreeDerivatives
 from .derivatives import derivatives, free_speeds

@@ -17,8 +17,9 @@ import numpy as np
 
 from treemech.kinematics.plan.arrays import PRESCRIBED_SIGNAL, PRESCRIBED_U, REACTIONS
 from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.topology.arrays import Floats
 
-from ..model.core import Core, Floats
+from ..model.core import Core
 from ..model.reaction_dependent import Waiting
 from .displacement import Motion, magnitude, moved
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from treemech.kinematics.plan.arrays import LOAD_ROOM, REACTION
 from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
 from treemech.kinematics.plan.efforts import InnerPoint
+from treemech.topology.arrays import Floats
 
-from ..model.core import FORCE, MOMENT, POSITION, ROTATION, Core, Floats
+from ..model.core import FORCE, MOMENT, POSITION, ROTATION, Core
 from ..model.loops import ClosedMotion
 
 _ZERO = 1e-9

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.topology import ConvergenceError
+from treemech.topology.arrays import Floats
 
-from ..model.core import Core, Floats
+from ..model.core import Core
 from ..model.tree_derivatives import TreeDerivatives
 from .derivatives import derivatives, free_speeds
 from .displacement import Motion

@@ -1,12 +1,8 @@
 """Room for the derivatives of the equations of motion: what stands where in one block of doubles."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from treemech.kinematics.plan.arrays import LOAD_ROOM, N_ACTED, N_ENDS, N_INPUTS, N_LOAD, N_STATES, ROOM
 from treemech.kinematics.plan.chords import PATH_END, PATH_START, partials_size
-
-Ints = NDArray[np.int64]
+from treemech.topology.arrays import Ints
 
 # Per body, components about the first body's origin of its branch from the ground: spatial velocity 6, acceleration 6,
 # then, of the body and later of all bodies it carries, mass, first moment 3, inertia 6, sum of m v 3, of m v r^T 9,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan.arrays import Floats, Ints, Plan
+from treemech.kinematics.plan.arrays import Plan
 from treemech.kinematics.plan.chords import (
     FIRST_ENTRY,
     FIRST_ROW,
@@ -15,6 +15,7 @@ from treemech.kinematics.plan.chords import (
     SPEED,
     ChordLayout,
 )
+from treemech.topology.arrays import Floats, Ints
 
 from .ordering import analyse
 

@@ -14,9 +14,9 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Ints = NDArray[np.int64]
+from treemech.topology.arrays import Ints
 
 
 @dataclass(frozen=True)

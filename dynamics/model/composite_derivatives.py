@@ -31,10 +31,11 @@ from treemech.kinematics.plan.arrays import (
     P,
     R,
 )
+from treemech.topology.arrays import Floats
 
 from ..derivatives.layout import SPEED_S, SPEED_Y
 from ..derivatives.layout import VELOCITY as SPATIAL_V
-from .core import Core, Floats
+from .core import Core
 from .element_derivatives import element_slopes
 
 if TYPE_CHECKING:

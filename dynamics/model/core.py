@@ -77,11 +77,11 @@ from treemech.kinematics.plan.dual_addresses import serve_slopes
 from treemech.kinematics.plan.lagrange import Lagrange
 from treemech.kinematics.plan.layout import Layout
 from treemech.topology import Attachment, ElementError, SingularError, Tree, TreemechError
+from treemech.topology.arrays import Floats, address
 
 from ..native import entry_points as native
 from .loops import Loops
 
-Floats = NDArray[np.float64]
 N_TRACE = 30
 _NONE = np.zeros(0)
 _WHAT = {
@@ -93,12 +93,6 @@ _WHAT = {
 ROTATION, POSITION, OMEGA = slice(0, 9), slice(9, 12), slice(12, 15)
 VELOCITY, ALPHA, ACCELERATION = slice(15, 18), slice(18, 21), slice(21, 24)
 MOMENT, FORCE = slice(24, 27), slice(27, 30)
-
-
-def data(array: NDArray[Any]) -> int:
-    """Address of an array's numbers; the array must be contiguous and stay alive."""
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 class Constraints(NamedTuple):
@@ -132,7 +126,7 @@ class Core:
         self.work.z[: self.nz] = efforts.start
         self.forget_points()
         self.context = make_context(layout.plan, self.work, self.nq, self.nz, self.nx)
-        self.context_address = data(self.context)
+        self.context_address = address(self.context)
         if np.any(layout.plan.body[:, KIND] == TABLE):
             self.context[TABLE_HINGE] = native.address("table_hinge")
         if len(layout.plan.efforts):
@@ -148,7 +142,7 @@ class Core:
         # one state at fixed addresses, so that a single call takes no address
         self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
-        self._at = tuple(data(x) for x in (self._t, self._q, self._u, self._tau, self._ud))
+        self._at = tuple(address(x) for x in (self._t, self._q, self._u, self._tau, self._ud))
         self._forward: Any = None
         order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
@@ -215,7 +209,7 @@ class Core:
             yield
             return
         rows = np.ascontiguousarray(z)
-        self.context[Z_ROWS] = data(rows)
+        self.context[Z_ROWS] = address(rows)
         try:
             yield
         finally:
@@ -263,7 +257,7 @@ class Core:
             if array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise AssertionError("the core takes C-contiguous float64 arrays")
         with self.guard() as failure:
-            status = function(len(times), data(times), *(data(x) for x in arrays), self.context_address)
+            status = function(len(times), address(times), *(address(x) for x in arrays), self.context_address)
         if status != OK:
             self.fail(status, float(times[0]), failure)
 
@@ -321,7 +315,7 @@ class Core:
         ):
             return
         with self.guard() as failure:
-            status = native.entry("remember")(t, data(y), data(y), self.context_address)
+            status = native.entry("remember")(t, address(y), address(y), self.context_address)
         if status != OK:
             self.fail(status, t, failure)
 
@@ -399,7 +393,7 @@ class Core:
         tau = np.zeros(self.nu)
         with self.guard() as failure:
             status = native.entry("constraints")(
-                float(t), data(q), data(u), data(given), data(tau), data(self.chord_context)
+                float(t), address(q), address(u), address(given), address(tau), address(self.chord_context)
             )
         if status != OK:
             self.fail(status, t, failure)
@@ -437,7 +431,7 @@ class Core:
         y = np.concatenate((q, self._zero, self.layout.efforts.start))
         dy = np.zeros(len(y))
         with self.unloaded(), self.guard() as failure:  # the entry a simulation needs anyway
-            status = native.entry("rhs")(0.0, data(y), data(dy), self.context_address)
+            status = native.entry("rhs")(0.0, address(y), address(dy), self.context_address)
         if status != OK:
             self.fail(status, 0.0, failure)
         plan, W, S = self.layout.plan, self.work.body, self.work.speed

@@ -20,9 +20,10 @@ from treemech.kinematics.plan.arrays import (
     SIZES,
     Plan,
 )
+from treemech.topology.arrays import Floats, address
 
 from ..derivatives.layout import N_OWN
-from .core import Core, Floats, data
+from .core import Core
 
 if TYPE_CHECKING:
     from .tree_derivatives import TreeDerivatives
@@ -52,7 +53,7 @@ def _alone(core: Core, e: int) -> Iterator[None]:
     """The core sees element e and no other."""
     kept = core.context[[_COUNT, _COMPOSITES, _TABLE]].copy()
     rows = core.layout.plan.efforts
-    core.context[[_COUNT, _COMPOSITES, _TABLE]] = 1, 0, data(rows) + rows.itemsize * N_EFFORT * e
+    core.context[[_COUNT, _COMPOSITES, _TABLE]] = 1, 0, address(rows) + rows.itemsize * N_EFFORT * e
     try:
         yield
     finally:

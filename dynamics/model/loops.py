@@ -6,13 +6,13 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.kinematics.closure import pivoted, worst_row
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.arrays import PRESCRIBED_U, REACTION
 from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, POSITION, SKIP, VELOCITY
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats, address
 
 from ..equations.loop_plan import (
     GAIN,
@@ -32,7 +32,6 @@ from ..native import entry_points as native
 if TYPE_CHECKING:
     from .core import Core
 
-Floats = NDArray[np.float64]
 _REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
 _RANK = 1e-6  # singular values below this part of the largest count as zero
 STABILISATIONS = ("default", "projection", "baumgarte", "partitioning", "none")
@@ -196,9 +195,9 @@ class Loops:
         load = np.zeros((n, core.nu)) if tau is None else np.ascontiguousarray(tau)
         with core.guard() as failure:
             status = native.entry("loop_dynamics")(
-                n, _data(times), _data(q), _data(u), _data(found.cut_q), _data(load), self.selected,
-                _data(found.ud), _data(found.multipliers), _data(found.residual), _data(found.cut_u), _data(found.cut_ud),
-                _data(found.loads), _data(found.tau), _data(found.elements), _data(self.context),
+                n, address(times), address(q), address(u), address(found.cut_q), address(load), self.selected,
+                address(found.ud), address(found.multipliers), address(found.residual), address(found.cut_u), address(found.cut_ud),
+                address(found.loads), address(found.tau), address(found.elements), address(self.context),
             )  # fmt: skip
         self.work.monitor[LARGEST_PIVOT] = largest
         if status != OK:
@@ -243,8 +242,3 @@ def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:
             f"the gain of Baumgarte's stabilisation is {gain}; wanted a positive number [1/s]."
         )
     return name, gain
-
-
-def _data(array: NDArray[np.float64] | NDArray[np.int64]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address

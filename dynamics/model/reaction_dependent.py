@@ -32,9 +32,10 @@ from treemech.kinematics.plan.arrays import (
 )
 from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
 from treemech.topology import ConvergenceError
+from treemech.topology.arrays import Floats
 
 from .composite_derivatives import speeds_before
-from .core import Core, Floats
+from .core import Core
 
 _STEPS = 50
 _WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)

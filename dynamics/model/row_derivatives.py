@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treemech.kinematics.kernel.status import OK
+from treemech.topology.arrays import Floats, address
 
 from ..derivatives.layout import rows_room_size
 from ..native import entry_points as native
-from .core import Core, Floats, data
+from .core import Core
 
 if TYPE_CHECKING:
     from .tree_derivatives import TreeDerivatives
@@ -36,7 +37,7 @@ class RowRoom:
         self.room = np.zeros(rows_room_size(chords.plan.chord))
         arrays = (self.multipliers, self.loads_q, self.velocity_q, self.bias_q, self.bias_u)
         self.table = np.array(
-            [*map(data, arrays), data(self.chord_loads_q) if chord_loads else 0, data(self.room)],
+            [*map(address, arrays), address(self.chord_loads_q) if chord_loads else 0, address(self.room)],
             dtype=np.int64,
         )
 
@@ -51,7 +52,7 @@ def row_derivatives(
     here = core.constraints(t, q, u, ud)
     room.multipliers[:] = multipliers
     with core.guard() as failure:
-        status = native.entry("row_derivatives")(t, tree.address, data(loops.context))
+        status = native.entry("row_derivatives")(t, tree.address, address(loops.context))
     if status != OK:
         core.fail(status, t, failure)
     order = np.arange(core.nu) if tree.order is None else tree.order

@@ -7,6 +7,7 @@ import numpy as np
 
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.arrays import DERIVATIVES, FIRST_STATE, PUBLIC
+from treemech.topology.arrays import Floats, address
 
 from ..derivatives.layout import (
     DIFFERENTIATE,
@@ -19,7 +20,7 @@ from ..derivatives.layout import (
 )
 from ..native import entry_points as native
 from .composite_derivatives import Input, through_points
-from .core import Core, Floats, data
+from .core import Core
 from .element_derivatives import element_slopes
 from .row_derivatives import RowRoom
 
@@ -52,12 +53,12 @@ class TreeDerivatives:
         )  # fmt: skip
         self.table = np.array(
             [
-                core.context_address, *(data(array) for array in arrays), int(rough),
-                0 if self.rows is None else data(self.rows.table), 0, 0,
+                core.context_address, *(address(array) for array in arrays), int(rough),
+                0 if self.rows is None else address(self.rows.table), 0, 0,
             ],
             dtype=np.int64,
         )  # fmt: skip
-        self.address = data(self.table)
+        self.address = address(self.table)
         # what the last call left there: of bodies, speeds, and hinges by their own coordinates
         split = core.rows * N_DERIVATIVE_BODY
         self.bodies = self.room[:split].reshape(core.rows, N_DERIVATIVE_BODY)
@@ -97,9 +98,9 @@ class TreeDerivatives:
         y, J, loops = np.array(y, dtype=np.float64), np.zeros((len(y), len(y))), self.core.loops
         self.serve()
         entry = native.entry("jacobian" if loops is None else "loop_jacobian")
-        context = self.core.context_address if loops is None else data(loops.context)
+        context = self.core.context_address if loops is None else address(loops.context)
         with self.core.guard() as failure:
-            status = entry(t, data(y), data(J), context)
+            status = entry(t, address(y), address(J), context)
         if status != OK:
             self.core.fail(status, t, failure)
         return J.T

@@ -5,9 +5,10 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.plan import arrays as p
 from treemech.topology import TreemechError
+from treemech.topology.arrays import address
 
 from ..integrators.alpha import layout as m
-from ..model.core import Core, data
+from ..model.core import Core
 from ..native import entry_points as native
 from .jacobian_groups import residual_groups
 
@@ -41,10 +42,10 @@ class AlphaRoom:
             np.array([*kept, 0], dtype=np.int64),
             np.zeros(0, dtype=np.int64) if core.has_jacobian else residual_groups(core),
         )
-        at_moves, at_turns, at_rows, at_groups = (data(x) for x in self._arrays)
+        at_moves, at_turns, at_rows, at_groups = (address(x) for x in self._arrays)
         self.table = np.array(
             [
-                data(self.numbers), core.nq, core.nu, core.nx, count,
+                address(self.numbers), core.nq, core.nu, core.nx, count,
                 0 if loops is None else native.address("loop_residual"), at_moves, len(turns), at_turns, at_rows,
                 at_groups, waiting,
             ],

@@ -1,11 +1,9 @@
 """States between the steps of a run, from the interpolants the compiled loops leave."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.topology import TreemechError
-
-Floats = NDArray[np.float64]
+from treemech.topology.arrays import Floats
 
 
 def interpolate(method: str, t: Floats, table: Floats, times: Floats, euler: list[int]) -> Floats:

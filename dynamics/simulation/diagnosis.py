@@ -9,10 +9,11 @@ from treemech.kinematics.closure import worst_row
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.arrays import LOAD_ROOM, N_ACTED, N_ENDS
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats, address
 
 from ..equations.loop_plan import LARGEST_PIVOT, LAST_PIVOT
 from ..integrators import layout as m
-from ..model.core import Core, Floats, data
+from ..model.core import Core
 from ..native import entry_points as native
 from .impulse import free_speeds
 from .integrator import Integrator
@@ -118,7 +119,7 @@ def _ratio(values: Floats) -> float:
 
 def _rhs(core: Core, run: Integrator, t: float, y: Floats) -> Floats:
     entry, dy = native.entry("rhs" if core.loops is None else "loop_rhs"), np.zeros(len(y))
-    if entry(t, data(y), data(dy), run.context) != OK:
+    if entry(t, address(y), address(dy), run.context) != OK:
         raise TreemechError("the state has no rates")
     return dy
 

@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, OK, PAUSED, split
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats, address
 
 from ..integrators import layout as m
-from ..model.core import Core, data
+from ..model.core import Core
 from ..native import entry_points as native
 from .automatic import Automatic
 from .dense_output import interpolate, standstill
@@ -26,7 +26,6 @@ from .event_search import Crossing, Occurrence, Path, Search, Watched
 from .integrator import Closure, Integrator, Switch
 from .snapshot import RunMemory, Snapshot
 
-Floats = NDArray[np.float64]
 _BUFFER = 64  # accepted steps per visit to Python at the start, and most of them where events are looked for
 _FEW = 4  # the same after an event
 _NONE = np.zeros(0)
@@ -285,7 +284,7 @@ class Course:
                 project = native.entry("loop_project")
                 for t, row in zip(times.tolist(), found, strict=True):
                     open_ = row.copy()
-                    if project(t, data(row), -1, run.context) != OK:
+                    if project(t, address(row), -1, run.context) != OK:
                         row[:] = open_
             return found
 

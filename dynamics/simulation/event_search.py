@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from treemech.topology.arrays import Floats
+
 SAMPLES = 6  # of the sign within a step, its end included
 _EARLY = 20  # more of them in the first step after an action, each half as late as the next: it may rebound and come back
 _GOLDEN, _SECTIONS = (

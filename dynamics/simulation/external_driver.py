@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import NOT_FINITE, OK
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats
 
 from ..model.core import Core
 from .dense_output import standstill
@@ -21,7 +21,6 @@ from .event_search import Crossing, Occurrence, Path, Search, Watched
 from .external_methods import Failed, RightHandSide, Step, project, solver
 from .snapshot import aside, model_arrays
 
-Floats = NDArray[np.float64]
 # Seven values within a step, and its interpolant in the form of `stages.interpolate` from them
 _NODES = np.arange(1, 8) / 7
 _FIT = np.linalg.inv(

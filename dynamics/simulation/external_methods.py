@@ -10,19 +10,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import OK, STEP_TOO_SMALL
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats, address
 
 from ..equations.loop_plan import STAGED
-from ..model.core import Core, data
+from ..model.core import Core
 from ..model.tree_derivatives import TreeDerivatives
 from ..native import entry_points as native
 from .integrator import SUNDIALS
 from .jacobian_groups import state_groups
-
-Floats = NDArray[np.float64]
 
 
 class Failed(Exception):
@@ -39,8 +37,8 @@ class RightHandSide:
     def __init__(self, core: Core, n: int) -> None:
         self.y, self.rate, self.calls, self.t = np.zeros(n), np.zeros(n), 0, 0.0
         self.entry = native.entry("rhs" if core.loops is None else "loop_rhs")
-        self.context = core.context_address if core.loops is None else data(core.loops.context)
-        self.at, self.to = data(self.y), data(self.rate)
+        self.context = core.context_address if core.loops is None else address(core.loops.context)
+        self.at, self.to = address(self.y), address(self.rate)
         self.exact, groups = "", state_groups(core)
         self.part, self.members = (
             groups[2 : 2 + n],
@@ -76,7 +74,7 @@ class RightHandSide:
         if self.exact:
             self.y[:] = y
             J = np.zeros((n, n))
-            status = native.entry(self.exact)(t, self.at, data(J), self.context)
+            status = native.entry(self.exact)(t, self.at, address(J), self.context)
             if status != OK:
                 raise Failed(status)
             return J.T
@@ -175,7 +173,7 @@ def project(core: Core, rhs: RightHandSide, t: Floats, y: Floats) -> Floats:
     if core.loops is not None:
         entry = native.entry("loop_project")
         for k in range(len(t)):
-            status = entry(float(t[k]), data(y[k]), -1, rhs.context)
+            status = entry(float(t[k]), address(y[k]), -1, rhs.context)
             if status != OK:
                 raise Failed(status)
     return y

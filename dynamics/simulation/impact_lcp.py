@@ -11,9 +11,9 @@ energy changes by the sum of (1 - e) v L / 2: it never grows, whatever the resti
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from treemech.topology.arrays import Floats
+
 _SWEEPS = 20_000
 _SETTLED = 1e-15  # largest change of an impulse in a sweep, relative to the largest of them
 

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import PRESCRIBED_U
+from treemech.topology.arrays import Floats
 
 from ..model.core import Constraints, Core
 from .impact_lcp import blows
 
-Floats = NDArray[np.float64]
 AT_REST = 2e-5  # [m/s, rad/s] gaps that open no faster stay closed: a gap shows when it is 1e-12 m, and falls through that at 4e-6
 OPENS = 1e-9  # part of the largest rate before a blow: gaps that open faster have come apart
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES, OK, split
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats
 
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_memory
@@ -20,8 +20,6 @@ from .report import Report, foreign_report, report
 
 if TYPE_CHECKING:
     from .external_driver import ForeignCourse
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False)

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats, address
 
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_memory
-from ..model.core import Core, data
+from ..model.core import Core
 from ..model.loops import stabilisation
 from ..native import entry_points as native
 from .alpha_workspace import AlphaRoom, radius
 
-Floats = NDArray[np.float64]
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
 METHODS = {
     "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
@@ -62,14 +62,14 @@ class Integrator:
         self.control[m.TIME], self.control[m.RTOL], self.control[m.MAX_STEP] = t0, rtol, max_step
         self.count[m.CONTROLLED] = len(atol)
         loops = core.loops
-        self.context = core.context_address if loops is None else data(loops.context)
+        self.context = core.context_address if loops is None else address(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
         self.hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
         stabilisation(closure.stabilisation)  # refused if there is none such, in trees too
         self.projects = loops is not None and loops.stabilise(closure.stabilisation)
         if loops is not None and self.projects:
             self.hooks[: m.SWITCH + 1] = (
-                native.address("loop_project"), native.address("loop_tangent"), data(loops.work.monitor),
+                native.address("loop_project"), native.address("loop_tangent"), address(loops.work.monitor),
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
@@ -85,7 +85,7 @@ class Integrator:
                     f"{method} closes the chains itself: it does not go with stabilisation={closure.stabilisation!r}."
                 )
             self.alpha = AlphaRoom(core, n)
-            self.hooks[m.ALPHA] = data(self.alpha.table)
+            self.hooks[m.ALPHA] = address(self.alpha.table)
             for place, value in alpha_memory.coefficients(rho).items():
                 self.control[place] = value
         self.use("DOP853" if method == "auto" else method)
@@ -108,7 +108,7 @@ class Integrator:
                 )
             elif self.groups is None:
                 self.groups = state_groups(self.core)
-                self.hooks[m.GROUPS] = data(self.groups)
+                self.hooks[m.GROUPS] = address(self.groups)
 
     def keep_step(self) -> None:
         """Steps of one size, max_step, without error control, where the method can (generalized-alpha)."""
@@ -156,7 +156,7 @@ class Integrator:
             loops.work.monitor[:] = kept
         self.choose_rows()
         if found[0][1]:
-            native.entry("loop_project")(self.t, data(self.y), -1, self.context)
+            native.entry("loop_project")(self.t, address(self.y), -1, self.context)
         return [Switch(self.t, name, holds) for name, holds in found]
 
     def aim(self, start: float, end: float) -> None:
@@ -168,9 +168,9 @@ class Integrator:
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
     ) -> int:
         status: int = self.integrate(
-            self.method, self.rhs, self.context, self.n, data(self.control), data(self.count),
-            data(self.y), data(self.atol), data(self.work), len(self.euler) - 1, data(self.euler),
-            len(t_out), data(t_out), data(y_out), len(t_step), data(t_step), data(y_step),
-            0 if dense is None else data(dense), budget, data(self.hooks),
+            self.method, self.rhs, self.context, self.n, address(self.control), address(self.count),
+            address(self.y), address(self.atol), address(self.work), len(self.euler) - 1, address(self.euler),
+            len(t_out), address(t_out), address(y_out), len(t_step), address(t_step), address(y_step),
+            0 if dense is None else address(dense), budget, address(self.hooks),
         )  # fmt: skip
         return status

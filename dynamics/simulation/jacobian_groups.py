@@ -7,7 +7,6 @@ of each of them can be moved at a time. So a Jacobian takes as many evaluations 
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.kinematics.plan import arrays as p
 from treemech.kinematics.plan.chords import (
@@ -23,10 +22,9 @@ from treemech.kinematics.plan.chords import (
     PATH_START,
     SPEED,
 )
+from treemech.topology.arrays import Ints
 
 from ..model.core import Core
-
-Ints = NDArray[np.int64]
 
 
 class Components:

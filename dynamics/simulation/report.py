@@ -16,10 +16,11 @@ from treemech.kinematics.kernel.status import (
     split,
 )
 from treemech.kinematics.plan.chords import POSITION as ROW_POSITION
+from treemech.topology.arrays import Floats
 
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_memory
-from ..model.core import Core, Floats
+from ..model.core import Core
 from .integrator import Integrator
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
 from ..compilation.members import address_at, call_element, stack_array
 from ..constraint import Constraint
 from ..coupling import Coupling, CouplingRows
 from ..element import Element, record, structure
-from ..hinge import Floats
 from .series import (
     ALPHA,
     PARTIAL_V,

@@ -12,13 +12,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_rotation, as_vector
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_float, plain
 
 from ..compilation.members import address_at, call_element, stack_array
 from ..element import record, structure
-from ..hinge import Floats, Hinge, Motion, axis_base
+from ..hinge import Hinge, Motion, axis_base
 from ..hinges.ball import Ball
 from ..hinges.ball_bryant import BallBryant
 from ..hinges.free import Free

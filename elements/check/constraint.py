@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
+
 from ..constraint import Constraint, Rows, rows_views
-from ..element import Floats
 from .equations import Block, Place, Quantities, Sample, Subject, check_equations
 from .python_forms import relative_motion
 from .report import FIRST, Report, shown

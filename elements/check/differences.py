@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..element import Floats
+from treemech.topology.arrays import Floats
+
 from .report import FIRST, SECOND, TINY
 
 _CENTRAL = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (8 / 5, -1 / 5, 8 / 315, -1 / 560, -205 / 72))

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
 from ..compilation.callback import C_ELEMENT, Entry, catching
 from ..compilation.entry import make_entry
 from ..compilation.methods import methods_of, remembers
-from ..element import Floats
 from ..element import record as parameter_record
 from ..energetic import EndsLoad, EndsMotion, Energetic, load_views, motion_views
 from .constraint import moved as moved_pose

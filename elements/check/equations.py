@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError, TreemechError
 
 from ..compilation.entry import call, make_entry
 from ..compilation.methods import methods_of, role_of
-from ..element import Floats
 from .differences import Differences, differences
 from .python_forms import blame, n_rates, python_equations, sampled
 from .report import (

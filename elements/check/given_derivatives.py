@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
+
 from ..compilation.callback import python_self
 from ..compilation.methods import SLOPES, methods_of
-from ..element import Floats
 from ..energetic import Deformed, Effort
 from .python_forms import deformed, python_eps
 from .report import FIRST, TINY, Report, Row, locked

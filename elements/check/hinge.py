@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError, TreemechError
 
 from ..compilation.entry import call, make_entry
-from ..element import Floats
 from ..hinge import Hinge, Motion, has_pose, motion_views, rotation_vector
 from .differences import Differences, axial, differences
 from .python_forms import blame, python_pose

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
 from ..compilation.callback import python_self
 from ..compilation.entry import call, make_entry
-from ..element import Floats
 from ..load import EndLoad, EndMotion, Load
 from .python_forms import blame
 from .report import ROUND, TINY, Report, Row, check_guard, guarded, locked, random_time, shown

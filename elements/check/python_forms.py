@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError, unknown
 
 from ..compilation.callback import _WithSignals, python_self
 from ..compilation.methods import _ARGUMENTS, check_methods, methods_of, place_of, remembers, role_of
 from ..constraint import Constraint, RelativeMotion
 from ..coupling import Coupling
-from ..element import Element, Floats, parameters
+from ..element import Element, parameters
 from ..energetic import Deformed, Effort, Energetic, load_views, motion_views
 from ..hinge import Hinge, has_pose
 from ..load import EndLoad, EndMotion, Load

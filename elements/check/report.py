@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
-from ..element import Element, Floats, parameters
+from ..element import Element, parameters
 from ..signal import Signal
 
 FIRST = 1e-8  # first derivatives, eighth-order differences; relative to the largest term

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
 from ..compilation.entry import call, make_entry
-from ..element import Floats
 from ..signal import Signal
 from .differences import differences
 from .python_forms import blame

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError, TreemechError
 
 from ..constraint import Constraint, RelativeMotion, rows_size, rows_views
 from ..coupling import Coupling, coupling_size, coupling_views
-from ..element import Element, Floats, parameters, record
+from ..element import Element, parameters, record
 from ..energetic import Deformed, Effort, Energetic
 from ..energetic import load_views as ends_load_views
 from ..energetic import motion_views as ends_motion_views

@@ -30,9 +30,10 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError, TreemechError
 
-from ..element import Element, Floats, kinds, parameters, record
+from ..element import Element, kinds, parameters, record
 from ..native import library
 from ..native.cache import cache_folder, log, numba_cache
 from .callback import C_ELEMENT, Entry, by_python, catching, python_entry

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..element import Floats
+from treemech.topology.arrays import Floats
 
 _ELEMENT = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p

@@ -7,7 +7,9 @@ make it a body if that matters.)
 from dataclasses import dataclass
 from typing import Any
 
-from ..constraint import Constraint, Floats
+from treemech.topology.arrays import Floats
+
+from ..constraint import Constraint
 from ..fields import make_signals, refuse_unless_positive
 from .distance import Distance, distance_gap
 from .point import InLine

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from ..constraint import Constraint, Floats
+from treemech.topology.arrays import Floats
+
+from ..constraint import Constraint
 
 
 @dataclass(frozen=True)

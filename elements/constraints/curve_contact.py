@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
-from ..constraint import Constraint, Floats
+from ..constraint import Constraint
 from ..element import structure
 from ..fields import make_signals, refuse_unless_positive
 from .profile import Profile, profile_point

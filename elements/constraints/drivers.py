@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from math import atan2, cos, sin
 from typing import Any
 
-from ..constraint import Constraint, Floats
+from treemech.topology.arrays import Floats
+
+from ..constraint import Constraint
 from ..fields import make_directions, make_signals
 from .distance import Distance
 

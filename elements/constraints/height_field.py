@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_floats, plain
 
-from ..constraint import Constraint, Floats
+from ..constraint import Constraint
 from ..element import structure
 from ..shared.splines import cubic_coefficients
 

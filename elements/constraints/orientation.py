@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..constraint import Constraint, Floats
+from treemech.topology.arrays import Floats
+
+from ..constraint import Constraint
 from ..fields import make_directions
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..constraint import Constraint, Floats
+from treemech.topology.arrays import Floats
+
+from ..constraint import Constraint
 from ..element import structure
 from ..hinges.curve import Curve, polynomial
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
-from ..constraint import Constraint, Floats
+from ..constraint import Constraint
 from ..element import structure
 from ..fields import make_signals, refuse_unless_positive
 

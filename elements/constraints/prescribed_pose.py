@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_axis
 from treemech.topology.errors import ElementError
 
-from ..constraint import Constraint, Floats
+from ..constraint import Constraint
 from ..element import structure
 from ..fields import make_signals
 from .orientation import turn_gap

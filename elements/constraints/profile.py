@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_vector
 from treemech.topology.errors import ElementError
 
-from ..element import Floats
 from ..hinges.curve import Curve
 
 # Columns of a piece: where it starts (s), its kind, then the x and the y coefficients of a polynomial in s - START,

@@ -7,7 +7,9 @@ is the table.
 from dataclasses import dataclass
 from math import sqrt
 
-from ..constraint import Constraint, Floats
+from treemech.topology.arrays import Floats
+
+from ..constraint import Constraint
 from ..element import structure
 from ..fields import make_numbers, refuse_unless_positive
 

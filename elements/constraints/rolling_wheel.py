@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
-from ..constraint import Constraint, Floats
+from ..constraint import Constraint
 from ..fields import make_numbers, refuse_zero
 
 

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..coupling import Coupling, Floats
+from treemech.topology.arrays import Floats
+
+from ..coupling import Coupling
 from ..element import structure
 from ..fields import make_numbers, make_signals, refuse_unless_positive
 

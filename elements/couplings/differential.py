@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..coupling import Coupling, Floats
+from treemech.topology.arrays import Floats
+
+from ..coupling import Coupling
 from ..fields import make_numbers, make_signals, refuse_zero
 
 

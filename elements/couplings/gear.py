@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
-from ..coupling import Coupling, Floats
+from ..coupling import Coupling
 from ..element import structure
 from ..fields import make_numbers, make_signals, refuse_unless_positive
 

@@ -5,7 +5,9 @@ from math import cos, sin
 
 from numpy.typing import ArrayLike
 
-from ..hinge import Floats, Hinge, Motion
+from treemech.topology.arrays import Floats
+
+from ..hinge import Hinge, Motion
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_floats, plain
 
 from ..element import structure
-from ..hinge import Floats, Hinge, Motion
+from ..hinge import Hinge, Motion
 from ..shared.splines import interpolating_spline
 
 _PIECES = 4  # pieces per segment between points, for the spline of normals

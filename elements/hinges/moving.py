@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..hinge import Floats, Hinge, Motion
+from treemech.topology.arrays import Floats
+
+from ..hinge import Hinge, Motion
 from ..signal import as_signal
 from .ball_bryant import bryant_bias, bryant_partials, bryant_rotation
 

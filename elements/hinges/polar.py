@@ -6,7 +6,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..hinge import AxialHinge, Floats, Motion, axis_field
+from treemech.topology.arrays import Floats
+
+from ..hinge import AxialHinge, Motion, axis_field
 
 
 @dataclass(frozen=True)

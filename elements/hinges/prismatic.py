@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..hinge import AxialHinge, Floats, Motion, axis_field
+from treemech.topology.arrays import Floats
+
+from ..hinge import AxialHinge, Motion, axis_field
 
 
 @dataclass(frozen=True)

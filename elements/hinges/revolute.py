@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from math import cos, sin
 from typing import Any
 
-from ..hinge import AxialHinge, Floats, Motion, axis_field
+from treemech.topology.arrays import Floats
+
+from ..hinge import AxialHinge, Motion, axis_field
 
 
 @dataclass(frozen=True)

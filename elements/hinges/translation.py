@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from ..hinge import Floats, Hinge, Motion
+from treemech.topology.arrays import Floats
+
+from ..hinge import Hinge, Motion
 
 
 @dataclass(frozen=True)

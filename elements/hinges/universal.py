@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from math import cos, sin
 
-from ..hinge import Floats, Hinge, Motion
+from treemech.topology.arrays import Floats
+
+from ..hinge import Hinge, Motion
 
 
 @dataclass(frozen=True)

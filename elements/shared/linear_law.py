@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import plain
 
-from ..element import Floats
 from ..energetic import Deformed, Effort, Energetic, motion_views
 from ..fields import as_numbers
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.parameter import plain
-
-from ..element import Floats
 
 
 def cubic_coefficients(x: Floats, y: Floats, ends: str = "not-a-knot") -> Floats:

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import plain
 
-from ..element import Floats, structure
+from ..element import structure
 from ..shared.finite_rotation import half, offset_in, relative_quaternion, rotation_vector, turn_back
 from ..shared.linear_law import LinearElement, square_matrix
 

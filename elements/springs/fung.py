@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_floats, plain
 
 from ..element import structure
-from ..energetic import Deformed, Effort, EndsMotion, Energetic, Floats
+from ..energetic import Deformed, Effort, EndsMotion, Energetic
 from ..fields import make_numbers, refuse_unless_positive
 from ..shared.splines import cubic_coefficients, monotone_coefficients
 from ..shared.two_ends import distance

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_float
 
-from ..element import Floats, structure
+from ..element import structure
 from ..energetic import Deformed, Effort, Energetic, motion_views
 from ..fields import as_numbers, make_numbers, refuse_unless_positive
 

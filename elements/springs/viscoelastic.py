@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_floats, plain
 
-from ..element import Floats, structure
+from ..element import structure
 from ..energetic import Deformed, Effort, Energetic
 from ..fields import make_numbers
 from ..shared.two_ends import distance

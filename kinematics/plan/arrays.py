@@ -12,10 +12,8 @@ Structure and constants stand apart: a new parameter value refills `constants`, 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from treemech.topology.arrays import Floats, Ints
 
 # Hinge kinds with a path of their own in the sweeps; every other hinge is called through its address.
 RIGID, REVOLUTE, PRISMATIC, BALL, FREE, TABLE = range(6)

@@ -12,9 +12,10 @@ from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import Element
 from treemech.topology import Connection, ElementError, Tree
+from treemech.topology.arrays import Floats, Ints
 
 from . import arrays as p
-from .arrays import Floats, Ints, Plan
+from .arrays import Plan
 
 # Kinds of chords beside plan.RIGID, REVOLUTE, PRISMATIC, BALL, TABLE (cut hinges)
 CONSTRAINT, COUPLING = 10, 11

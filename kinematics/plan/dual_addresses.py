@@ -4,10 +4,10 @@ from treemech.elements.compilation.callback import Entry
 from treemech.elements.compilation.entry import make_slopes
 from treemech.elements.compilation.methods import members_of
 from treemech.elements.element import Element
+from treemech.topology.arrays import Floats
 
 from . import arrays as plan
 from . import chords as chord_plan
-from .arrays import Floats
 from .layout import Layout
 
 

@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.elements import Energetic, Load, Signal
 from treemech.elements.compilation.methods import methods_of, remembers
 from treemech.elements.energetic import Sizes
 from treemech.topology import Attachment
+from treemech.topology.arrays import Floats, Ints
 from treemech.topology.parameter import as_floats, plain
 
 from . import arrays as p
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _LOAD = Sizes(1, 0, 0, 0, 0, 0, 0)
 
 

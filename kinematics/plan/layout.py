@@ -11,9 +11,10 @@ from treemech.elements.compilation.callback import Entry
 from treemech.elements.compilation.entry import make_entry, moves_by_differences
 from treemech.elements.element import Element, record
 from treemech.topology import Connection, ElementError, Tree
+from treemech.topology.arrays import Floats, Ints
 
 from . import arrays as p
-from .arrays import Floats, Ints, Plan
+from .arrays import Plan
 from .chords import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
 from .efforts import Applied, Assembled, EffortLayout, make_effort_layout
 from .lagrange import Coordinates, Lagrange

@@ -9,18 +9,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.dynamics.model.core import VELOCITY, Constraints, Core
 from treemech.kinematics.closure import close_positions, close_velocities, settle_positions, settle_velocities
 from treemech.topology import Attachment, Body, ElementError, TopologyError, unknown
+from treemech.topology.arrays import Floats
 
 from ..results.state import State, fill
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 Evaluate = Callable[[Floats, Floats], Constraints]
 
 

@@ -5,16 +5,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.topology import ConvergenceError, TopologyError, unknown
+from treemech.topology.arrays import Floats
 
 from ..results.state import State
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 
 _OPEN = 1e-6  # [m, m/s] a gap, and the rate of one, that is seen as open and as opening
 

@@ -11,10 +11,10 @@ from treemech.elements import Energetic
 from treemech.kinematics.plan.arrays import FIRST_STATE, N_STATES
 from treemech.kinematics.plan.efforts import EffortLayout
 from treemech.topology import ConvergenceError, ElementError, TopologyError, unknown
+from treemech.topology.arrays import Floats
 
 from ..results.state import State
 
-Floats = NDArray[np.float64]
 _ITERATIONS = 80
 
 

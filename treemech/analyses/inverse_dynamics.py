@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.dynamics.analyses.inverse_dynamics import (
     check_actuated,
@@ -12,6 +11,7 @@ from treemech.dynamics.analyses.inverse_dynamics import (
     inverse_dynamics,
 )
 from treemech.topology import ElementError
+from treemech.topology.arrays import Floats
 
 from ..results.state import State, fill
 from .assembly import cut_numbers, cut_partials, cut_speed_names, split
@@ -19,8 +19,6 @@ from .contacts import open_contacts, without
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
-
-Floats = NDArray[np.float64]
 
 
 class Drives(NamedTuple):

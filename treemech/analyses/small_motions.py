@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treemech.kinematics.closure import close_positions
 from treemech.topology import ConvergenceError, ElementError
+from treemech.topology.arrays import Floats
 
 from ..description.parameters import Parametric
 from ..results.state import State, fill
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from ..design.sensitivities import Sensitivities, Start
     from ..mechanism import Mechanism
-
-Floats = NDArray[np.float64]
 
 
 class Analyses(Parametric):

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.elements import Constraint, Energetic, Hinge, Load
 from treemech.topology import ElementError, TopologyError, as_vector, unknown
+from treemech.topology.arrays import Floats
 from treemech.topology.body import as_rotation
 from treemech.topology.declared import Declaration, depends, remade
 
@@ -15,8 +15,6 @@ from .recording import Call, Journal, recorded
 
 if TYPE_CHECKING:
     from .kinematic_assembly import Reduction
-
-Floats = NDArray[np.float64]
 
 
 class Place(NamedTuple):

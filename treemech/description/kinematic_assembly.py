@@ -4,20 +4,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.elements import Constraint, Hinge, Member, RelativeMotion, Series, SeriesRows
 from treemech.elements.assembled.rows import SeriesEnd
 from treemech.elements.assembled.series import frames, partials, rank_of, speeds_of
 from treemech.topology import ElementError, TopologyError
+from treemech.topology.arrays import Floats
 from treemech.topology.parameter import plain
 
 from .composite import Place
 
 if TYPE_CHECKING:
     from .composite import Composite, Part
-
-Floats = NDArray[np.float64]
 
 
 class Reduction(NamedTuple):

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treemech.topology import ElementError, TreemechError
+from treemech.topology.arrays import Floats
 
 from ..results.measures import check_owner, find_measure
 from ..results.run import Run, not_interrupted
@@ -16,7 +17,6 @@ from .sensitivities import Sensitivities, Start
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 Quantity = str | Callable[[Run], Any]  # "max A.q", or a function of a Run
 _STATISTICS = ("final", "max", "min", "mean", "rms")
 

@@ -5,16 +5,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats
 
 from .experiment import Experiment, Quantity, check_quantity, gradient, value
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
-
-Floats = NDArray[np.float64]
 
 
 class Objective:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treemech.dynamics.analyses.displacement import Motion, difference, magnitude, moved
 from treemech.dynamics.analyses.parameter_derivatives import CENTRAL, STEP, sum_of, weights
@@ -12,6 +12,7 @@ from treemech.dynamics.analyses.sensitivity import Variation
 from treemech.dynamics.model.core import Core
 from treemech.dynamics.simulation.dense_output import interpolate
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats
 
 from ..analyses.small_motions import derivative_room
 from ..description.parameters import Neighbours, follow
@@ -22,7 +23,6 @@ from ..simulation.simulate import results_of_motion
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 Start = State | Callable[["Mechanism"], State] | None
 Results = Callable[["Mechanism", Motion], Any]  # what follows from the states of a motion
 _JUMP = 0.5  # a start that moves so much with a step of a parameter is another branch

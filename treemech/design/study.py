@@ -11,9 +11,9 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.topology import ElementError, TreemechError, unknown
+from treemech.topology.arrays import Floats
 
 from ..files.atomic import atomic
 from ..simulation.progress import ProgressBar
@@ -21,8 +21,6 @@ from .experiment import Experiment, Quantity, check_quantity, gradient, scalar
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

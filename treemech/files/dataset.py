@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats
 
 from .. import __version__
 from ..results.measures import all_measures
@@ -19,7 +19,6 @@ from ..results.model_info import HingeInfo
 from ..results.run import Run
 from .atomic import atomic
 
-Floats = NDArray[np.float64]
 _INSTALL = "pip install treemech[xarray]"
 _BODY = {
     "position": "m",

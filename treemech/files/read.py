@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.dynamics.simulation.integrator import Switch
 from treemech.dynamics.simulation.report import Report
@@ -20,7 +19,6 @@ from ..results.run import Results, Run
 from ..simulation.events import EventPoints
 from .atomic import atomic, with_suffix
 
-Floats = NDArray[np.float64]
 _SCHEMA = "treemech-run-2"
 _ARRAYS = ("t", "q", "u", "z", "audit", "measures", *Results._fields)
 

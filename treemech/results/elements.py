@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.elements.energetic import Sizes
 from treemech.topology import TopologyError, unknown
+from treemech.topology.arrays import Floats
 
 from .model_info import ElementInfo, ModelInfo
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.topology import ElementError, TopologyError, unknown
+from treemech.topology.arrays import Floats
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from .model_info import ModelInfo
     from .run import Run
 
-Floats = NDArray[np.float64]
 _FORM = re.compile(r"(.+)\.(\w+)((?:\[\d+\])*)")
 
 

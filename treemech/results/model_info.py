@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.dynamics.model import core as columns
 from treemech.kinematics.plan.arrays import FIRST_STATE, LOAD_ROOM, ROOM
@@ -12,8 +11,7 @@ from treemech.kinematics.plan.chords import FIRST_Q, FIRST_U, NQ, NU
 from treemech.kinematics.plan.lagrange import Coordinates, Lagrange
 from treemech.kinematics.plan.layout import Layout, Prescription
 from treemech.topology import Tree
-
-Floats = NDArray[np.float64]
+from treemech.topology.arrays import Floats
 
 
 @dataclass(frozen=True)

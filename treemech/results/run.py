@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treemech.dynamics.model import core as columns
 from treemech.dynamics.model.core import Core
@@ -15,6 +15,7 @@ from treemech.dynamics.simulation.integrate import Integration
 from treemech.dynamics.simulation.integrator import Switch
 from treemech.dynamics.simulation.report import Report
 from treemech.topology import TopologyError, TreemechError, as_vector, unknown
+from treemech.topology.arrays import Floats
 
 from .elements import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, all_measures, find_measure, known_measure
@@ -23,8 +24,6 @@ from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, poi
 if TYPE_CHECKING:
     from ..simulation.events import EventPoints
     from .state import State
-
-Floats = NDArray[np.float64]
 
 
 class Results(NamedTuple):

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.kinematics.plan.lagrange import Coordinates, Lagrange
 from treemech.topology import ElementError, TopologyError, unknown
+from treemech.topology.arrays import Floats
 
 if TYPE_CHECKING:
     from .model_info import ModelInfo
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,17 +5,15 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.topology import ElementError, TopologyError
+from treemech.topology.arrays import Floats
 
 from ..results.measures import Measure, find_measure
 
 if TYPE_CHECKING:
     from ..description.wiring import Controller
     from ..results.run import Run
-
-Floats = NDArray[np.float64]
 
 
 def described(controllers: "Mapping[str, Controller]") -> list[list[object]]:

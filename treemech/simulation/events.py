@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.dynamics.simulation.event_search import Change, Occurrence
 from treemech.topology import ElementError, TreemechError, unknown
+from treemech.topology.arrays import Floats
 
 from ..results.measures import check_owner, find_measure
 from ..results.model_info import ModelInfo
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from .impact import Contact
 
-Floats = NDArray[np.float64]
 _COMPARISON = re.compile(r"\s*(.+?)\s*(>=|<=|==|>|<)\s*(.+?)\s*")
 _COORDINATE = re.compile(r"(.+)\.([qu])(?:\[(\d+)\])?")
 _DIRECTIONS = {">": 1, ">=": 1, "<": -1, "<=": -1, "==": 0}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treemech.dynamics.model import core as columns
 from treemech.dynamics.simulation.impact_lcp import blows
@@ -22,6 +22,7 @@ from treemech.dynamics.simulation.impulse import (
 from treemech.kinematics.plan.chords import POSITION as ROW_POSITION
 from treemech.kinematics.plan.chords import VELOCITY as ROW_VELOCITY
 from treemech.topology import Attachment, Body, ElementError, TopologyError, as_vector, unknown
+from treemech.topology.arrays import Floats
 
 from ..analyses.assembly import cut_partials
 from ..results.model_info import ChordInfo, HingeInfo, rotations
@@ -32,7 +33,6 @@ from .events import Bound, Event, Look
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 INSTANT = 1e-9  # [m, rad] a gap less open by this is closed together with another one
 _SOME = 1e-9  # part of the rate of the gap that closes: a rate of another one beyond rounding
 _TOUCH = 1e-13  # [m, rad] a gap less open by this is still none: what rests there must not fall through by rounding

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treemech.dynamics.model.core import Constraints
 from treemech.dynamics.simulation.alpha_workspace import radius
@@ -16,6 +16,7 @@ from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Sw
 from treemech.kinematics.closure import close_positions, quoted
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
 from treemech.topology import ElementError, SingularError, TreemechError
+from treemech.topology.arrays import Floats
 
 from ..analyses.assembly import not_cut
 from ..analyses.contacts import open_contacts
@@ -27,8 +28,6 @@ from .progress import ProgressBar
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from .events import Watch
-
-Floats = NDArray[np.float64]
 
 
 class Simulation:

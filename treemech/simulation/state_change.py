@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treemech.dynamics.simulation.impulse import free_speeds, holding, impulse
 from treemech.kinematics.closure import close_positions, worst_row
 from treemech.topology import ElementError
+from treemech.topology.arrays import Floats
 
 from ..analyses.assembly import not_cut
 from ..results.state import State, fill
@@ -17,7 +17,6 @@ from ..results.state import State, fill
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Floats = NDArray[np.float64]
 _CHANGE = re.compile(r"(.+)\.([qu])((?:\[\d+\])?)")
 
 

@@ -10,10 +10,10 @@ from treemech.dynamics.equations.loop_plan import FRESH
 from treemech.dynamics.equations.ordering import analyse
 from treemech.kinematics.kernel.language import address_of, floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
+from treemech.topology.arrays import Floats
 
 from ..compiled import RHS, c_function, data
 from ..cost import seconds
-from ..formulation import Floats
 from . import kernels as k
 from . import views as views
 from .cartesian import Cartesian

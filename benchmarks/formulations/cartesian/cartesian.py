@@ -11,11 +11,12 @@ from treemech.dynamics.equations.loop_plan import FRESH, N_MONITOR
 from treemech.dynamics.model import core as columns
 from treemech.kinematics.kernel.language import ints
 from treemech.kinematics.kernel.status import OK, split
+from treemech.topology.arrays import Floats
 
 from .. import sparse_lu
 from ..compiled import RHS, c_function, data, lapack
 from ..cost import seconds
-from ..formulation import Bodies, Floats, Formulation, Integration
+from ..formulation import Bodies, Formulation, Integration
 from ..integrator import integrate
 from . import kernels as k
 from . import views as views

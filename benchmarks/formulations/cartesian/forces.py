@@ -8,8 +8,9 @@ import treemech as tm
 from treemech.kinematics.plan.arrays import FIRST_ACTED, LOAD_ROOM, N_ACTED, N_ENDS
 from treemech.kinematics.plan.efforts import FromHinge
 from treemech.results.state import find
+from treemech.topology.arrays import Floats
 
-from ..formulation import Floats, Inexpressible, refuse_composites, refuse_memory
+from ..formulation import Inexpressible, refuse_composites, refuse_memory
 from .joint_rows import Row, coordinate_row
 
 

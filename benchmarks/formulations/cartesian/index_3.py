@@ -15,9 +15,10 @@ import treemech as tm
 from treemech.kinematics.kernel.language import address_of, floats, ints, kernel, load9
 from treemech.kinematics.kernel.status import OK, split
 from treemech.kinematics.kernel.vector import rotate
+from treemech.topology.arrays import Floats
 
 from ..compiled import c_function, data
-from ..formulation import Floats, Integration, TooSlow
+from ..formulation import Integration, TooSlow
 from . import kernels as k
 from . import views as views
 from .cartesian import Cartesian

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import treemech as tm
+from treemech.topology.arrays import Floats
 
-from ..formulation import Floats, Inexpressible, signals_of
+from ..formulation import Inexpressible, signals_of
 
 POINT, N1, N2, LENGTH, ANGLE, SCREW, EDGE = range(7)
 _X, _Y, _Z = range(3)

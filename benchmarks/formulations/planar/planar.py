@@ -9,6 +9,7 @@ import treemech as tm
 from treemech.dynamics.model import core as columns
 from treemech.kinematics.kernel.language import floats, ints
 from treemech.kinematics.kernel.status import OK
+from treemech.topology.arrays import Floats
 
 from ..cartesian import joint_rows as spatial
 from ..cartesian import kernels as k
@@ -17,7 +18,7 @@ from ..cartesian.cartesian import Cartesian
 from ..cartesian.joint_rows import Row
 from ..compiled import RHS, c_function, data
 from ..cost import seconds
-from ..formulation import Bodies, Floats, Inexpressible, Integration
+from ..formulation import Bodies, Inexpressible, Integration
 from ..integrator import integrate
 from . import kernels as p
 

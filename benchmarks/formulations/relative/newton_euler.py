@@ -9,11 +9,12 @@ import treemech as tm
 from treemech.kinematics.kernel.status import split
 from treemech.kinematics.plan.arrays import OWNER
 from treemech.kinematics.plan.chords import BODY_A, BODY_B, FIRST_ROW, N_ROWS
+from treemech.topology.arrays import Floats
 
 from .. import sparse_lu
 from ..cartesian.kernels import SINGULAR
 from ..compiled import data
-from ..formulation import Floats, Inexpressible
+from ..formulation import Inexpressible
 from . import kernels as k
 from .relative import OwnSolution, motion
 

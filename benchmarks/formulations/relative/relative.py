@@ -17,10 +17,11 @@ from treemech.kinematics.kernel.status import OK, split
 from treemech.kinematics.plan.arrays import PRESCRIBED_DOF, PUBLIC
 from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
 from treemech.simulation.simulate import check_start
+from treemech.topology.arrays import Floats
 
 from ..compiled import RHS, c_function, data, lapack
 from ..cost import seconds
-from ..formulation import Bodies, Floats, Formulation, Inexpressible, Integration, TooSlow, refuse_memory
+from ..formulation import Bodies, Formulation, Inexpressible, Integration, TooSlow, refuse_memory
 from ..integrator import integrate
 from . import kernels as k
 

@@ -11,9 +11,9 @@ import treemech as tm
 from treemech.benchmarks.problems import Expected, compare, load, problems, references
 from treemech.benchmarks.problems.problem import momentum, zero_crossings
 from treemech.benchmarks.runs import reference as reference_runs
-from treemech.dynamics.model.core import data
 from treemech.dynamics.native import entry_points as native
 from treemech.results.run import Run
+from treemech.topology.arrays import address
 
 PROBLEMS = problems()
 RTOLS = (1e-5, 1e-7, 1e-9, 1e-11)
@@ -47,7 +47,7 @@ def scipy_runs(problem, rtol, method, first_step):
     """The same by scipy, which calls our compiled right-hand side."""
     mech, rhs, runs = problem.system().build(), native.entry("rhs"), {}
     y, dy = np.zeros(mech.nq + mech.nu), np.zeros(mech.nq + mech.nu)
-    at = (data(y), data(dy), mech.core.context_address)
+    at = (address(y), address(dy), mech.core.context_address)
 
     def slope(t, state):
         y[:] = state
@@ -159,7 +159,7 @@ def test_evaluations_are_those_of_scipy():
 
     def slope(t, state):
         y[:] = state
-        rhs(t, data(y), data(dy), mech.core.context_address)
+        rhs(t, address(y), address(dy), mech.core.context_address)
         return dy.copy()
 
     start = problem.start(mech)

@@ -14,11 +14,11 @@ from tests.support.models import KINDS, random_state, random_system
 from tests.support.tolerances import PEER
 from treemech.benchmarks.families import trees as families
 from treemech.benchmarks.peers.models import pin_model
-from treemech.dynamics.model.core import data
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
 from treemech.elements.check.differences import differences
 from treemech.kinematics.closure import move
+from treemech.topology.arrays import address
 
 EXACT = 1e-9  # relative to the largest entry; the differences are worth about 1e-12
 
@@ -142,7 +142,7 @@ def test_the_jacobian_of_the_integrator_agrees_with_differences_of_its_right_han
 
     def rhs(x):
         moved, dy = y + x, np.zeros(len(y))
-        assert native.entry("rhs")(state.t, data(moved), data(dy), core.context_address) == 1
+        assert native.entry("rhs")(state.t, address(moved), address(dy), core.context_address) == 1
         return dy
 
     assert agrees(TreeDerivatives(core).jacobian(state.t, y), along(rhs, len(y)))
@@ -157,7 +157,7 @@ def test_the_jacobian_has_no_part_in_prescribed_coordinates():
 
     def rhs(x):
         moved, dy = y + x, np.zeros(len(y))
-        assert native.entry("rhs")(state.t, data(moved), data(dy), core.context_address) == 1
+        assert native.entry("rhs")(state.t, address(moved), address(dy), core.context_address) == 1
         return dy
 
     assert agrees(TreeDerivatives(core).jacobian(state.t, y), along(rhs, len(y)))

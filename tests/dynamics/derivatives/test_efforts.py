@@ -11,10 +11,10 @@ from tests.dynamics.analyses.test_derivatives import agrees, along
 from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
 from tests.support.models import KINDS, random_state, random_system
-from treemech.dynamics.model.core import data
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
 from treemech.kinematics.closure import move
+from treemech.topology.arrays import address
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def test_the_jacobian_of_the_integrator_covers_states(seed):
 
     def rhs(x):
         moved, dy = y + x, np.zeros(len(y))
-        assert native.entry("rhs")(state.t, data(moved), data(dy), core.context_address) == 1
+        assert native.entry("rhs")(state.t, address(moved), address(dy), core.context_address) == 1
         return dy
 
     want = along(rhs, len(y))

@@ -20,12 +20,12 @@ from treemech.benchmarks.problems.classics import rolling_disk
 from treemech.benchmarks.runs.stiff_chains import measure, windows
 from treemech.dynamics.equations.loop_plan import LARGEST_PIVOT
 from treemech.dynamics.integrators.alpha import layout as alpha_memory
-from treemech.dynamics.model.core import data
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
 from treemech.dynamics.simulation.alpha_workspace import AlphaRoom
 from treemech.kinematics.plan.arrays import PUBLIC
 from treemech.kinematics.plan.chords import VELOCITY
+from treemech.topology.arrays import address
 
 
 def random_loops(seed):
@@ -98,7 +98,7 @@ class Closed:
         self.call("loop_rhs", self.y, np.zeros(len(self.y)))  # makes choices that hold from now on
 
     def call(self, name, y, out):
-        status = native.entry(name)(self.t, data(y), data(out), data(self.core.loops.context))
+        status = native.entry(name)(self.t, address(y), address(out), address(self.core.loops.context))
         assert status == 1
         return out
 
