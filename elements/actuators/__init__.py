@@ -1,0 +1,1 @@
+"""Actuators: electric motor, servo, PID drive and hydraulic actuator."""

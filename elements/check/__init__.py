@@ -1,0 +1,1 @@
+"""Checks of elements against their contracts (tm.check)."""

@@ -1,0 +1,1 @@
+"""Compilation of the methods of an element to functions that the compiled core can call."""

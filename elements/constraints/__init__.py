@@ -1,0 +1,1 @@
+"""Constraint elements: equations on the relative motion of two ends."""

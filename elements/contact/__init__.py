@@ -1,0 +1,1 @@
+"""Contact elements: friction, sphere contact, traction, bearings and tires."""

@@ -1,0 +1,1 @@
+"""Cords through via points, and the surfaces that they wrap on."""

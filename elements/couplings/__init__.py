@@ -1,0 +1,1 @@
+"""Coupling elements: equations between coordinates of different hinges."""

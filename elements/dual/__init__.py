@@ -1,0 +1,1 @@
+"""Dual numbers and jets, which carry derivatives through compiled code, and functions of them."""

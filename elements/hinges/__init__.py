@@ -1,0 +1,1 @@
+"""Hinge elements: the relative motion of two ends, one hinge per file."""

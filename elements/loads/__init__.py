@@ -1,0 +1,1 @@
+"""External loads: drag, and forces and moments given as Python functions."""

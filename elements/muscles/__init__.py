@@ -1,0 +1,1 @@
+"""Hill-type muscles and their parts: contractile element, tendon and characteristic curves."""

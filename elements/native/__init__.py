@@ -1,0 +1,1 @@
+"""Sources, hash, cache folder and shared library of the compiled core."""
