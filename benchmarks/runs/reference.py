@@ -131,7 +131,9 @@ def chosen(names: Sequence[str] | None) -> dict[str, Problem]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run, print, and answer 0 if every problem reached its tolerance."""
-    parser = argparse.ArgumentParser(prog="benchmarks reference", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="treemech.benchmarks reference", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--problem", nargs="+", action="extend", metavar="NAME", help="only these")
     parser.add_argument("--rtol", type=float, default=1e-11)
     parser.add_argument("--method", default="DOP853")
