@@ -1,0 +1,1 @@
+"""Model families that scale, and mechanisms with parameters."""

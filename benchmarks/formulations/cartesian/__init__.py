@@ -1,0 +1,1 @@
+"""Formulations in Cartesian coordinates with Euler parameters."""

@@ -1,0 +1,1 @@
+"""Formulations in planar Cartesian coordinates."""

@@ -1,0 +1,1 @@
+"""Formulations in relative coordinates, those of the engine."""
