@@ -1,4 +1,4 @@
-"""What is installed, what imports what, and whether the built library is the one of these sources."""
+"""What is installed, what an import loads, and whether the built library is the one of these sources."""
 
 import ast
 import ctypes
@@ -49,9 +49,6 @@ from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
 from treemech.elements.native import sources as sources_of_core
 
-FOLDERS = ("topology", "elements", "kinematics", "dynamics")  # imports point to the left
-RANK = {name: rank for rank, name in enumerate((*FOLDERS, "treemech", "benchmarks"))}
-MAY_RUN_BENCHMARKS = ("command.py", "__main__.py")
 FUSED = 1e-14  # same arithmetic, except that v3 fuses products and sums
 AMPLIFIED = {"JournalBearing": 1e-12}  # rounding goes through Ritz' equations and thin films
 
@@ -60,13 +57,6 @@ AMPLIFIED = {"JournalBearing": 1e-12}  # rounding goes through Ritz' equations a
 @cache
 def pyproject():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
-
-
-def test_every_folder_with_a_source_is_a_package():
-    tops = [ROOT / top for top in (*FOLDERS, "benchmarks", "tests")]
-    facade = [f for f in (ROOT / "treemech").iterdir() if f.is_dir() and not f.is_symlink()]
-    folders = {path.parent for top in (*tops, *facade) for path in top.rglob("*.py")}
-    assert not [f for f in folders if not (f / "__init__.py").exists()]
 
 
 def test_version_is_the_same_everywhere():
@@ -79,62 +69,6 @@ def test_version_is_the_same_everywhere():
 
 
 # ---------------------------------------------------------------- imports
-def sources(*tops):
-    """Every file of the folders, once: what treemech/ links to belongs to the folder it links to."""
-    files = [path for top in tops for path in sorted((ROOT / top).rglob("*.py"))]
-    return [path for path in files if not any(folder.is_symlink() for folder in path.parents)]
-
-
-def imports(path):
-    """(line, dotted name, level) of every import in a file."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name, 0) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if module == "treemech" or not module:  # what is imported may itself be a folder
-                for alias in node.names:
-                    yield node.lineno, f"{module}.{alias.name}".strip("."), node.level
-            else:
-                yield node.lineno, module, node.level
-
-
-def owner(path):
-    return path.relative_to(ROOT).parts[0]
-
-
-@pytest.mark.parametrize("folder", RANK)
-def test_imports_point_one_way(folder):
-    files = sources(folder)
-    wrong = []
-    for path in files:
-        for line, name, level in imports(path):
-            place = f"{path.relative_to(ROOT)}, line {line}: {name}"
-            if level:
-                if level > len(path.relative_to(ROOT).parts) - 1:
-                    wrong.append(place + ": leaves its folder by a relative import")
-                continue
-            parts = name.split(".")
-            if parts[0] != "treemech" or len(parts) < 2:
-                continue
-            target = parts[1] if parts[1] in RANK else "treemech"
-            if target == "benchmarks" and folder == "treemech" and path.name in MAY_RUN_BENCHMARKS:
-                continue
-            if RANK[target] > RANK[folder]:
-                wrong.append(place)
-    assert not wrong, wrong
-
-
-def test_nothing_imports_a_folder_by_its_bare_name():
-    wrong = [
-        f"{path.relative_to(ROOT)}, line {line}: {name}"
-        for path in sources(*FOLDERS, "benchmarks", "tests", "treemech")
-        for line, name, level in imports(path)
-        if level == 0 and name.split(".")[0] in (*FOLDERS, "benchmarks")
-    ]
-    assert not wrong, wrong
-
-
 def loaded_by(statement, **environment):
     """Names and files of the modules a fresh process holds after a statement."""
     code = (
