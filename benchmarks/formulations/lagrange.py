@@ -18,7 +18,7 @@ from scipy.linalg import qr
 
 import treemech as tm
 from treemech.kinematics.kernel.status import OK, split
-from treemech.kinematics.plan.arrays import PRESCRIBED_Q
+from treemech.kinematics.plan.columns import speed
 from treemech.results.state import find
 from treemech.topology.arrays import Floats
 
@@ -61,7 +61,8 @@ _TEMPLATE = '''# written by treemech.benchmarks.formulations.lagrange
 import numpy as np
 from math import cos, sin, sqrt, pi
 from treemech.kinematics.kernel.language import floats, ints, kernel
-from treemech.kinematics.plan.arrays import N_CONTEXT, PRESCRIBED_Q, PRESCRIBED_SIGNAL
+from treemech.kinematics.plan.arrays import N_CONTEXT
+from treemech.kinematics.plan.columns import speed
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 from treemech.kinematics.tree.sweep import signals
 from treemech.kinematics.plan.views import prescriptions, signal_values
@@ -131,7 +132,7 @@ def begin(D, t, y):
         return False
     table, values = prescriptions(plan), signal_values(plan)
     for k in range(table.shape[0]):
-        s, z = table[k, PRESCRIBED_SIGNAL], table[k, PRESCRIBED_Q]
+        s, z = table[k, speed.PRESCRIBED_SIGNAL], table[k, speed.PRESCRIBED_Q]
         q[z], u[z], given[z] = values[s, 0], values[s, 1], values[s, 2]
     terms(q, u, floats(D[3], {size}))
     return True
@@ -224,7 +225,7 @@ class Lagrange(Relative):
         self.nonzeros = self.size**2
         count = n * (n + 1) // 2 + n + n * m + 3 * m
         self.memory = [np.zeros(k) for k in (n, n, count, self.size**2, self.size, n, m + n)]
-        self.memory[6][m + self.core.layout.plan.prescribed[:, PRESCRIBED_Q]] = 1.0
+        self.memory[6][m + self.core.layout.plan.prescribed[:, speed.PRESCRIBED_Q]] = 1.0
         self.context = np.array(
             [self.core.context_address, *(data(x) if x.size else 0 for x in self.memory)], dtype=np.int64
         )

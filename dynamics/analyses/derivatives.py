@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.closure import pivoted, rank
-from treemech.kinematics.plan.arrays import PRESCRIBED_U
+from treemech.kinematics.plan.columns import speed
 from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
@@ -182,5 +182,5 @@ def _held(
 def free_speeds(core: Core) -> NDArray[np.bool_]:
     """(nu,) which speeds are not prescribed."""
     free = np.ones(core.nu, dtype=bool)
-    free[core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+    free[core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
     return free

@@ -21,6 +21,7 @@ from treemech.kinematics.plan import arrays as p
 from treemech.kinematics.plan import chords as c
 from treemech.kinematics.plan.arrays import Plan, Work, make_context
 from treemech.kinematics.plan.chords import ChordPlan, ChordWork, by_address, make_chord_context
+from treemech.kinematics.plan.columns import body, chord, effort, row, signal, speed
 from treemech.kinematics.plan.layout import Layout
 from treemech.kinematics.plan_derivatives import PlanSlopes
 from treemech.topology.arrays import Floats, address
@@ -55,18 +56,21 @@ class VariedModel:
         self.plan, self.work = Plan(*map(paired, layout.plan)), Work(*map(paired, core.work))
         self.chord_plan = ChordPlan(*map(paired, layout.chords.plan))
         self.chord_work = ChordWork(*map(paired, core.chord_work))
-        plan, chord = self.plan, self.chord_plan.chord
+        plan, plan_chord = self.plan, self.chord_plan.chord
         plan.constants[..., 1], plan.gravity[..., 1] = slopes.constants, slopes.gravity
         plan.end_points[..., 1], self.chord_plan.place[..., 1] = slopes.end_points, slopes.places
         addresses = core.work.parameter_pairs[:, 1]  # of slopes, in the records of elements made of others
         self.work.parameters[..., 1] = slopes.parameters + addresses
-        plan.body[:, p.ADDRESS], chord[:, c.ADDRESS] = plan.body[:, p.SLOPES], chord[:, c.SLOPES]
-        plan.efforts[:, p.EFFORT_ADDRESS] = plan.efforts[:, p.EFFORT_SLOPES]
-        plan.efforts[:, p.REACTION] = -1  # what depends on a reaction sees what it saw last
+        plan.body[:, body.ADDRESS], plan_chord[:, chord.ADDRESS] = (
+            plan.body[:, body.DUAL],
+            plan_chord[:, chord.DUAL],
+        )
+        plan.efforts[:, effort.ADDRESS] = plan.efforts[:, effort.DUAL]
+        plan.efforts[:, effort.REACTION] = -1  # what depends on a reaction sees what it saw last
         self._kept = list[Entry]()
-        plan.signals[:, p.SIGNAL_ADDRESS] = [
-            self._slopes(signal) if slopes.parameters[own].any() else 0
-            for signal, own in zip(layout.signals, _signal_records(layout), strict=True)
+        plan.signals[:, signal.ADDRESS] = [
+            self._slopes(source) if slopes.parameters[own].any() else 0
+            for source, own in zip(layout.signals, _signal_records(layout), strict=True)
         ]
         self.context = make_context(plan, self.work, core.nq, core.nz, core.nx)
         self.chord_context = make_chord_context(
@@ -83,10 +87,10 @@ class VariedModel:
         self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
         arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
         self._at = tuple(address(x) for x in arrays)
-        self._entry, self._unloaded = native.entry("varied_equations"), np.zeros((len(chord), 6))
+        self._entry, self._unloaded = native.entry("varied_equations"), np.zeros((len(plan_chord), 6))
 
-    def _slopes(self, signal: Element) -> int:
-        entry = make_slopes(signal)
+    def _slopes(self, source: Element) -> int:
+        entry = make_slopes(source)
         assert entry is not None
         self._kept.append(entry)
         return entry.address
@@ -101,13 +105,13 @@ class VariedModel:
             status = self._entry(t, *self._at)
         if status != OK:
             core.fail(status, t, failure)
-        row, x_rates = self.chord_work.row[..., 1], self.work.zd[: core.nx, 1]
-        if self._otherwise and not isfinite(self._tau[:, 1].sum() + row.sum() + x_rates.sum()):
+        index, x_rates = self.chord_work.row[..., 1], self.work.zd[: core.nx, 1]
+        if self._otherwise and not isfinite(self._tau[:, 1].sum() + index.sum() + x_rates.sum()):
             return self._otherwise().equations(t, q, u, ud, multipliers, s)
         prescribed = np.zeros((3, n))
         for given in self.plan.prescribed:
-            prescribed[:, given[p.PRESCRIBED_U]] = self.work.signal[given[p.PRESCRIBED_SIGNAL], :, 1]
-        if not len(row):
+            prescribed[:, given[speed.PRESCRIBED_U]] = self.work.signal[given[speed.PRESCRIBED_SIGNAL], :, 1]
+        if not len(index):
             none = np.zeros(0)
             return Equations(
                 self._tau[:, 1].copy(), none, x_rates.copy(), none, none, prescribed, self._unloaded
@@ -116,12 +120,12 @@ class VariedModel:
         changed = self.chord_work.partials[: len(rows), 1] * multipliers[rows]
         return Equations(
             self._tau[:, 1] - np.bincount(speeds, changed, n),
-            row[:, c.BIAS].copy(),
+            index[:, row.BIAS].copy(),
             x_rates.copy(),
-            row[:, c.POSITION] * ~core.layout.chords.nonholonomic,
-            row[:, c.VELOCITY].copy(),
+            index[:, row.POSITION] * ~core.layout.chords.nonholonomic,
+            index[:, row.VELOCITY].copy(),
             prescribed,
-            loads_of_chords(core, row, multipliers),
+            loads_of_chords(core, index, multipliers),
         )
 
 
@@ -134,11 +138,11 @@ def obstacle(layout: Layout, slopes: PlanSlopes) -> str | None:
         entry = make_slopes(element)
         if entry is None or (not entry.varied and changing[first : first + len(record(element)[0])].any()):
             return element.kind
-    for signal, own in zip(layout.signals, _signal_records(layout), strict=True):
+    for source, own in zip(layout.signals, _signal_records(layout), strict=True):
         if slopes.parameters[own].any():
-            entry = make_slopes(signal)
+            entry = make_slopes(source)
             if entry is None or not entry.varied:
-                return signal.kind
+                return source.kind
     return None
 
 
@@ -147,22 +151,22 @@ def varying(layout: Layout, slopes: PlanSlopes) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = slopes.parameters != 0.0
     own = list(_signal_records(layout))
     for link in layout.plan.links:
-        first = link[p.LINK_PARAMETER]
-        found[first : first + 3] = slopes.parameters[own[link[p.LINK_SIGNAL]]].any()
+        first = link[signal.LINK_PARAMETER]
+        found[first : first + 3] = slopes.parameters[own[link[signal.LINK_SIGNAL]]].any()
     return found
 
 
 def _signal_records(layout: Layout) -> Iterator[slice]:
-    for signal, row in zip(layout.signals, layout.plan.signals, strict=True):
-        yield slice(row[p.SIGNAL_PARAMETER], row[p.SIGNAL_PARAMETER] + len(record(signal)[0]))
+    for source, entry in zip(layout.signals, layout.plan.signals, strict=True):
+        yield slice(entry[signal.PARAMETER], entry[signal.PARAMETER] + len(record(source)[0]))
 
 
 def _by_address(layout: Layout) -> Iterator[tuple[Element, Any]]:
     """Elements the core calls, and where their records start."""
     for number, hinge in layout.hinges.items():
-        yield hinge, layout.plan.body[number, p.PARAMETER]
-    for row, applied in zip(layout.plan.efforts, layout.efforts.applied, strict=True):
-        yield applied.element, row[p.EFFORT_PARAMETER]
-    for row, element in zip(layout.chords.plan.chord, layout.chords.elements, strict=True):
+        yield hinge, layout.plan.body[number, body.PARAMETER]
+    for entry, applied in zip(layout.plan.efforts, layout.efforts.applied, strict=True):
+        yield applied.element, entry[effort.PARAMETER]
+    for entry, element in zip(layout.chords.plan.chord, layout.chords.elements, strict=True):
         if by_address(element):
-            yield element, row[c.PARAMETER]
+            yield element, entry[chord.PARAMETER]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.closure import move, null_space, worst_row
-from treemech.kinematics.plan.arrays import APPLIED_F, APPLIED_N, FORCE, MOMENT
+from treemech.kinematics.plan.columns import body
 from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
 
@@ -277,9 +277,9 @@ def _evaluate(
         N = np.zeros((core.nu, own.shape[1]))
         N[motion.balanced] = own
     residual = N.T @ loads
-    carried = [_size(core.work.body[:, MOMENT : FORCE + 3])]
+    carried = [_size(core.work.body[:, body.MOMENT : body.FORCE + 3])]
     if len(core.layout.plan.efforts):
-        carried += [_size(core.work.body[:, APPLIED_N : APPLIED_F + 3]), _size(core.work.effort)]
+        carried += [_size(core.work.body[:, body.APPLIED_N : body.APPLIED_F + 3]), _size(core.work.effort)]
     scale, x_rates = max(carried), core.work.zd[: core.nx] / sizes
     size = float(np.hypot(np.linalg.norm(residual), scale * np.linalg.norm(x_rates)))
     return _Point(q, u, z, loads, P, N, residual, x_rates, size, scale)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.closure import complete, freedoms, null_space, quoted, rank, worst_row
-from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.plan.columns import chord, row
 from treemech.topology import SingularError
 from treemech.topology.arrays import Floats
 
@@ -127,9 +127,11 @@ def driven_results(
         if found.left > 1e-6 * scale:
             found = found._replace(loads=found.loads + np.nan, multipliers=found.multipliers + np.nan)
         tau[k], multipliers[k] = found.loads, found.multipliers
-        wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * multipliers[k][:, None]
-        for c, row in enumerate(chords):
-            loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
+        wrench = core.chord_work.row[:, row.F : row.F + 6] * multipliers[k][:, None]
+        for c, index in enumerate(chords):
+            loads[k, c] = wrench[index[chord.FIRST_ROW] : index[chord.FIRST_ROW] + index[chord.N_ROWS]].sum(
+                axis=0
+            )
     add_chord_loads(core, trace, loads)
     add_element_loads(core, trace, records)
     return trace, tau, multipliers, loads, records

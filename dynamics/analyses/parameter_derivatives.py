@@ -15,8 +15,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from treemech.kinematics.plan.arrays import PRESCRIBED_SIGNAL, PRESCRIBED_U, REACTIONS
-from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.plan.arrays import REACTIONS
+from treemech.kinematics.plan.columns import chord, row, speed
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
@@ -83,9 +83,9 @@ def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Cor
     """Of the equations of one model at one state; cut hinges next to those of the leader, rows chosen as there."""
     t, q, u, given = float(y.t[0]), y.q[0], y.u[0], ud.copy()
     prescribed = np.zeros((3, core.nu))
-    for row in core.layout.plan.prescribed:
-        prescribed[:, row[PRESCRIBED_U]] = core.layout.signals[row[PRESCRIBED_SIGNAL]].at(t)
-        given[row[PRESCRIBED_U]] = prescribed[2, row[PRESCRIBED_U]]
+    for entry in core.layout.plan.prescribed:
+        prescribed[:, entry[speed.PRESCRIBED_U]] = core.layout.signals[entry[speed.PRESCRIBED_SIGNAL]].at(t)
+        given[entry[speed.PRESCRIBED_U]] = prescribed[2, entry[speed.PRESCRIBED_U]]
     core.work.z[:] = y.z[0]
     if core is not leader:
         core.work.point[:], core.work.room[:] = leader.work.point, leader.work.room
@@ -113,9 +113,9 @@ def loads_of_chords(core: Core, rows: Floats, multipliers: Floats) -> Floats:
     found = np.zeros((len(core.layout.chords.names), 6))
     if not core.context[REACTIONS]:
         return found
-    for load, chord in zip(found, core.layout.chords.plan.chord, strict=True):
-        own = slice(chord[FIRST_ROW], chord[FIRST_ROW] + chord[N_ROWS])
-        load[:] = multipliers[own] @ rows[own, ROW_F : ROW_F + 6]
+    for load, plan_chord in zip(found, core.layout.chords.plan.chord, strict=True):
+        own = slice(plan_chord[chord.FIRST_ROW], plan_chord[chord.FIRST_ROW] + plan_chord[chord.N_ROWS])
+        load[:] = multipliers[own] @ rows[own, row.F : row.F + 6]
     return found
 
 

@@ -7,8 +7,7 @@ of |force|^2 + |moment|^2 / (1 m)^2 is as small as it can be.
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan.arrays import LOAD_ROOM, REACTION
-from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.plan.columns import chord, effort, row
 from treemech.kinematics.plan.efforts import InnerPoint
 from treemech.topology.arrays import Floats
 
@@ -20,10 +19,10 @@ _ZERO = 1e-9
 
 def _weights(core: Core) -> Floats:
     """T (m, m) with |T^-1 multipliers|^2 = the sum of squares that is made least; at the rows computed last."""
-    wrench = core.chord_work.row[:, ROW_F : ROW_F + 6]
+    wrench = core.chord_work.row[:, row.F : row.F + 6]
     T = np.eye(len(wrench))
-    for row in core.layout.chords.plan.chord:
-        rows = slice(row[FIRST_ROW], row[FIRST_ROW] + row[N_ROWS])
+    for index in core.layout.chords.plan.chord:
+        rows = slice(index[chord.FIRST_ROW], index[chord.FIRST_ROW] + index[chord.N_ROWS])
         G = wrench[rows] @ wrench[rows].T
         if G.any():  # couplings have no wrench
             T[rows, rows] = np.linalg.inv(np.linalg.cholesky(G)).T
@@ -38,9 +37,11 @@ def smallest_multipliers(core: Core, t: Floats, q: Floats, found: ClosedMotion) 
         P = core.constraints(float(t[k]), q[k], np.zeros(core.nu)).partials
         T = _weights(core)
         multipliers[k] = T @ np.linalg.lstsq(P.T @ T, P.T @ multipliers[k], rcond=_ZERO)[0]
-        wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * multipliers[k][:, None]
-        for c, row in enumerate(chords):
-            loads[k, c] = wrench[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]].sum(axis=0)
+        wrench = core.chord_work.row[:, row.F : row.F + 6] * multipliers[k][:, None]
+        for c, index in enumerate(chords):
+            loads[k, c] = wrench[index[chord.FIRST_ROW] : index[chord.FIRST_ROW] + index[chord.N_ROWS]].sum(
+                axis=0
+            )
 
 
 def _origins(core: Core, trace: Floats) -> tuple[Floats, Floats]:
@@ -67,13 +68,13 @@ def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
 def add_element_loads(core: Core, trace: Floats, records: Floats) -> None:
     """Hinge loads of a trace with those of elements that depend on a chord's load: the trace knows none of them."""
     R, origins = _origins(core, trace)
-    for a, row in zip(core.layout.efforts.applied, core.layout.plan.efforts, strict=True):
-        for k, end in enumerate(a.ends if row[REACTION] >= 0 else ()):
+    for a, entry in zip(core.layout.efforts.applied, core.layout.plan.efforts, strict=True):
+        for k, end in enumerate(a.ends if entry[effort.REACTION] >= 0 else ()):
             if isinstance(end, InnerPoint):
                 continue
             number = core.tree.numbers[end.body.name]
             point = trace[:, number, POSITION] + R[:, number] @ end.offset
-            f, m = row[LOAD_ROOM] + 3 * k, row[LOAD_ROOM] + 3 * (len(a.ends) + k)
+            f, m = entry[effort.LOAD_RECORD] + 3 * k, entry[effort.LOAD_RECORD] + 3 * (len(a.ends) + k)
             force, moment = records[:, f : f + 3], records[:, m : m + 3]
             for i in core.tree.path(number):
                 trace[:, i, FORCE] -= force
@@ -91,10 +92,10 @@ def unique_loads(core: Core, t: float, q: Floats) -> tuple[NDArray[np.bool_], ND
     rank = int(np.sum(values > _ZERO * max(float(values.max(initial=0.0)), 1e-300)))
     open_ = V[rank:]  # multipliers that do nothing
     inner = [np.zeros((len(open_), 6)) for _ in core.tree.bodies]
-    wrench = core.chord_work.row[:, ROW_F : ROW_F + 6]
+    wrench = core.chord_work.row[:, row.F : row.F + 6]
     trace, _ = core.trace(np.array([t]), np.array([q]), np.zeros((1, core.nu)), np.zeros((1, core.nu)))
-    for c, row in enumerate(core.layout.chords.plan.chord):
-        rows = slice(row[FIRST_ROW], row[FIRST_ROW] + row[N_ROWS])
+    for c, index in enumerate(core.layout.chords.plan.chord):
+        rows = slice(index[chord.FIRST_ROW], index[chord.FIRST_ROW] + index[chord.N_ROWS])
         load = open_[:, rows] @ wrench[rows]
         chords[c] = not np.any(np.abs(open_[:, rows]) > 1e-7)
         if c >= len(sets):

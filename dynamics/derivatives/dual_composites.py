@@ -8,7 +8,7 @@ theorem). Every column of dR/dw is one evaluation on pairs.
 from treemech.elements.dual.numbers import lane, sloped, value_of
 from treemech.kinematics.kernel.language import kernel
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.arrays import FIRST_POINT, N_POINTS, N_UNKNOWNS, POINT_COORDINATES, POINT_ROOM
+from treemech.kinematics.plan.columns import point
 from treemech.kinematics.plan.views import composite_table, point_table, room_work
 
 from ..loads.composites import act, eliminate, load_points, move_point, place_points, point_residual
@@ -18,16 +18,16 @@ from ..loads.composites import act, eliminate, load_points, move_point, place_po
 def vary_points(plan, c, t):
     """Points of composite c with their derivatives, then the loads of its parts; a status."""
     composites, points, m = composite_table(plan), point_table(plan), room_work(plan)
-    n, at = composites[c, N_UNKNOWNS], composites[c, POINT_ROOM]
-    base, width, first = at + n * (n + 1), n + 1, composites[c, FIRST_POINT]
+    n, at = composites[c, point.N_UNKNOWNS], composites[c, point.WORKSPACE]
+    base, width, first = at + n * (n + 1), n + 1, composites[c, point.FIRST_POINT]
     place_points(plan, c)
     status = load_points(plan, c, t)
     point_residual(plan, c, m, base)
     for row in range(n):
         m[at + row * width + n] = lane(m[base + row], 0)
     column = 0
-    for p in range(first, first + composites[c, N_POINTS]):
-        for k in range(points[p, POINT_COORDINATES]):
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        for k in range(points[p, point.COORDINATES]):
             move_point(plan, c, p, k, sloped(0.0, 1.0))
             if status == OK:
                 status = load_points(plan, c, t)
@@ -40,8 +40,8 @@ def vary_points(plan, c, t):
         return status
     eliminate(m, at, n)
     row = 0
-    for p in range(first, first + composites[c, N_POINTS]):
-        for k in range(points[p, POINT_COORDINATES]):
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        for k in range(points[p, point.COORDINATES]):
             move_point(plan, c, p, k, sloped(0.0, -value_of(m[at + row * width + n])))
             row += 1
     status = load_points(plan, c, t)

@@ -13,19 +13,7 @@ differences of sixth order; the step starts at 2^-7 and is cut to a quarter unti
 from treemech.kinematics.kernel.language import call_element, floats, kernel
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import euler_rotation, multiply
-from treemech.kinematics.plan.arrays import (
-    EFFORT_PARAMETER,
-    EFFORT_SLOPES,
-    FIRST_END,
-    LOAD_ROOM,
-    N_ACTED,
-    N_ENDS,
-    N_INPUTS,
-    N_KEPT,
-    N_LOAD,
-    N_STATES,
-    ROOM,
-)
+from treemech.kinematics.plan.columns import effort
 from treemech.kinematics.plan.views import effort_table, end_table, parameter_pairs, room_work
 
 from ..loads.efforts import call, gather
@@ -41,28 +29,28 @@ _GAIN = 4.0**6
 def effort_sizes(plan, e):
     """(ends, coordinates, states, loads, outputs, directions) of element e"""
     table = effort_table(plan)
-    n, nc, ns = table[e, N_ENDS], table[e, N_ACTED], table[e, N_STATES]
-    return n, nc, ns, 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + table[e, N_INPUTS]
+    n, nc, ns = table[e, effort.N_ENDS], table[e, effort.N_ACTED], table[e, effort.N_STATES]
+    return n, nc, ns, 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + table[e, effort.N_INPUTS]
 
 
 @kernel
 def pairs(plan, e):
     """Doubles of the motion and load records of element e as pairs (number, derivative)."""
     table = effort_table(plan)
-    return 2 * (table[e, LOAD_ROOM] - table[e, ROOM] + table[e, N_LOAD])
+    return 2 * (table[e, effort.LOAD_RECORD] - table[e, effort.MOTION_RECORD] + table[e, effort.N_LOAD])
 
 
 @kernel
 def _sloped(plan, e, t, direction, D, best):
     """best = derivative along a direction, from one call on pairs (D: room); whether there is one."""
     m, table = room_work(plan), effort_table(plan)
-    n, at, load = table[e, N_ENDS], table[e, ROOM], table[e, LOAD_ROOM]
-    seen, size = load - at, table[e, N_LOAD]
+    n, at, load = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD]
+    seen, size = load - at, table[e, effort.N_LOAD]
     for k in range(seen):
         D[2 * k] = m[at + k]
         D[2 * k + 1] = 0.0
     for k in range(size):
-        D[2 * (seen + k)] = m[load + k] if k >= size - table[e, N_KEPT] else 0.0
+        D[2 * (seen + k)] = m[load + k] if k >= size - table[e, effort.N_KEPT] else 0.0
         D[2 * (seen + k) + 1] = 0.0
     end, c = direction // 12, direction % 12
     if end >= n:
@@ -78,8 +66,8 @@ def _sloped(plan, e, t, direction, D, best):
         D[2 * (12 * n + 3 * end + c - 6) + 1] = 1.0
     else:
         D[2 * (15 * n + 3 * end + c - 9) + 1] = 1.0
-    own, first = parameter_pairs(plan), table[e, EFFORT_PARAMETER]
-    status = call_element(table[e, EFFORT_SLOPES], D, 0, D, 24, t, own, first, D, 2 * seen)
+    own, first = parameter_pairs(plan), table[e, effort.PARAMETER]
+    status = call_element(table[e, effort.DUAL], D, 0, D, 24, t, own, first, D, 2 * seen)
     total = 0.0
     for j in range(best.shape[0]):
         best[j] = D[2 * (seen + j) + 1]
@@ -116,7 +104,7 @@ def _displace(m, at, n, kept, direction, h):
 def _difference(plan, e, t, kept, direction, h, out):
     """Sixth order, by the step h; a status."""
     m, table = room_work(plan), effort_table(plan)
-    n, at, load = table[e, N_ENDS], table[e, ROOM], table[e, LOAD_ROOM]
+    n, at, load = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD]
     for j in range(out.shape[0]):
         out[j] = 0.0
     for side in range(6):
@@ -175,7 +163,7 @@ def effort_partials(plan, e, t, rough, G):
     """
     m, table, ends = room_work(plan), effort_table(plan), end_table(plan)
     n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
-    at, load, seen = table[e, ROOM], table[e, LOAD_ROOM], directions + 6 * n
+    at, load, seen = table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD], directions + 6 * n
     base = floats(G, outputs)
     more = G + 8 * outputs * (directions + 1)
     coarse, fine, gap = (
@@ -195,9 +183,9 @@ def effort_partials(plan, e, t, rough, G):
         base[j] = m[load + j]
     for direction in range(directions):
         best = floats(G + 8 * outputs * (direction + 1), outputs)
-        if direction < 12 * n and ends[table[e, FIRST_END] + direction // 12, 0] == 0:
+        if direction < 12 * n and ends[table[e, effort.FIRST_END] + direction // 12, 0] == 0:
             continue
-        if table[e, EFFORT_SLOPES] != 0 and _sloped(plan, e, t, direction, D, best):
+        if table[e, effort.DUAL] != 0 and _sloped(plan, e, t, direction, D, best):
             continue
         size = 1.0 if direction < 12 * n else max(1.0, abs(kept[6 * n + direction]))
         if rough == 1:

@@ -8,28 +8,7 @@ end follows from s and y of the speeds between it and the ground (dynamics.deriv
 from treemech.kinematics.kernel.language import floats, floats2, ints, kernel, load3
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import add, cross, sub
-from treemech.kinematics.plan.arrays import (
-    ACTED_U,
-    DOF,
-    EULER,
-    FIRST_ACTED,
-    FIRST_END,
-    FIRST_INPUT,
-    FIRST_STATE,
-    FROM_Q,
-    FROM_U,
-    N_INPUTS,
-    NQ,
-    NU,
-    PARENT,
-    PUBLIC,
-    ROOM,
-    SOURCE_INDEX,
-    SOURCE_KIND,
-    P,
-    Q,
-    U,
-)
+from treemech.kinematics.plan.columns import body, effort, speed
 from treemech.kinematics.plan.views import (
     acted_table,
     bodies,
@@ -52,19 +31,19 @@ from .layout import VELOCITY as SPATIAL
 def _speed(dof, public):
     """Regular number of a speed."""
     d = 0
-    while dof[d, PUBLIC] != public:
+    while dof[d, speed.PUBLIC] != public:
         d += 1
     return d
 
 
 @kernel
-def _speed_of_coordinate(body, dof, at):
+def _speed_of_coordinate(plan_body, dof, at):
     """Regular number of the speed that is the rate of coordinate `at` of q."""
     i = 1
-    while at < body[i, Q] or at >= body[i, Q] + body[i, NQ]:
+    while at < plan_body[i, body.Q] or at >= plan_body[i, body.Q] + plan_body[i, body.NQ]:
         i += 1
-    k, euler = at - body[i, Q], body[i, EULER]
-    return _speed(dof, body[i, U] + (k - 1 if euler >= 0 and k > euler else k))
+    k, euler = at - plan_body[i, body.Q], plan_body[i, body.EULER]
+    return _speed(dof, plan_body[i, body.U] + (k - 1 if euler >= 0 and k > euler else k))
 
 
 @kernel
@@ -92,7 +71,7 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
 
     At the addresses by_x (nu, nx): -d(load)/dx, rates (nx, 2 nu): dx'/d(q, u), rates_x (nx, nx): dx'/dx. G: room.
     """
-    body, dof, m = bodies(plan), dofs(plan), room_work(plan)
+    plan_body, dof, m = bodies(plan), dofs(plan), room_work(plan)
     table, ends, acted, sources = effort_table(plan), end_table(plan), acted_table(plan), source_table(plan)
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
@@ -120,16 +99,16 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
         for d in range(nu):
             slot[d] = -1
         for k in range(n):
-            i = max(ends[table[e, FIRST_END] + k, 0], 0)  # internal points do not move with the speeds
+            i = max(ends[table[e, effort.FIRST_END] + k, 0], 0)  # internal points do not move with the speeds
             root = i
-            while root > 0 and body[root, PARENT] > 0:
-                root = body[root, PARENT]
-            arm = sub(_row(m, table[e, ROOM] + 3 * k), load3(W, root, P))
+            while root > 0 and plan_body[root, body.PARENT] > 0:
+                root = plan_body[root, body.PARENT]
+            arm = sub(_row(m, table[e, effort.MOTION_RECORD] + 3 * k), load3(W, root, body.P))
             w, v = load3(Y, i, SPATIAL), load3(Y, i, SPATIAL + 3)
             force, moment = _row(base, 3 * k), _row(base, 3 * n + 3 * k)
             p = 12 * k
             while i > 0:
-                for d in range(body[i, DOF], body[i, DOF] + body[i, NU]):
+                for d in range(plan_body[i, body.DOF], plan_body[i, body.DOF] + plan_body[i, body.NU]):
                     s, count = _take(slot, speeds, count, d, jac, by_q, by_u)
                     sw, sv = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d)
                     dx = add(sv, cross(sw, arm))
@@ -151,30 +130,32 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
                         jac[s, 3 * n + 3 * k + c] = sw[c]
                         by_q[3 * k + c, s] -= turned_f[c]
                         by_q[3 * n + 3 * k + c, s] -= turned_m[c]
-                i = body[i, PARENT]
+                i = plan_body[i, body.PARENT]
         for k in range(nc):
-            d = _speed(dof, acted[table[e, FIRST_ACTED] + k, ACTED_U])
+            d = _speed(dof, acted[table[e, effort.FIRST_ACTED] + k, effort.ACTED_U])
             s, count = _take(slot, speeds, count, d, jac, by_q, by_u)
             jac[s, 6 * n + k] = 1.0
             for o in range(outputs):
                 by_q[o, s] += part[12 * n + k, o]
                 by_u[o, s] += part[12 * n + nc + k, o]
-        for k in range(table[e, N_INPUTS]):
-            source = table[e, FIRST_INPUT] + k
+        for k in range(table[e, effort.N_INPUTS]):
+            source = table[e, effort.FIRST_INPUT] + k
             kind, index, p = (
-                sources[source, SOURCE_KIND],
-                sources[source, SOURCE_INDEX],
+                sources[source, effort.SOURCE_KIND],
+                sources[source, effort.SOURCE_INDEX],
                 12 * n + 2 * nc + ns + k,
             )
-            if kind == FROM_Q:
-                s, count = _take(slot, speeds, count, _speed_of_coordinate(body, dof, index), jac, by_q, by_u)
+            if kind == effort.FROM_Q:
+                s, count = _take(
+                    slot, speeds, count, _speed_of_coordinate(plan_body, dof, index), jac, by_q, by_u
+                )
                 for o in range(outputs):
                     by_q[o, s] += part[p, o]
-            elif kind == FROM_U:
+            elif kind == effort.FROM_U:
                 s, count = _take(slot, speeds, count, _speed(dof, index), jac, by_q, by_u)
                 for o in range(outputs):
                     by_u[o, s] += part[p, o]
-        first = table[e, FIRST_STATE]
+        first = table[e, effort.FIRST_STATE]
         for l in range(loads):
             used[l] = 0
             for b in range(count):

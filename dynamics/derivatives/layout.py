@@ -1,7 +1,7 @@
 """Room for the derivatives of the equations of motion: what stands where in one block of doubles."""
 
-from treemech.kinematics.plan.arrays import LOAD_ROOM, N_ACTED, N_ENDS, N_INPUTS, N_LOAD, N_STATES, ROOM
-from treemech.kinematics.plan.chords import PATH_END, PATH_START, partials_size
+from treemech.kinematics.plan.chords import partials_size
+from treemech.kinematics.plan.columns import chord, effort
 from treemech.topology.arrays import Ints
 
 # Per body, components about the first body's origin of its branch from the ground: spatial velocity 6, acceleration 6,
@@ -45,9 +45,9 @@ def room_size(rows: int, nu: int, efforts: Ints) -> int:
 
 def _effort_room(row: Ints, nu: int) -> int:
     """Of one element: effort_partials, then effort_derivatives."""
-    n, nc, ns, ni = (int(row[k]) for k in (N_ENDS, N_ACTED, N_STATES, N_INPUTS))
+    n, nc, ns, ni = (int(row[k]) for k in (effort.N_ENDS, effort.N_ACTED, effort.N_STATES, effort.N_INPUTS))
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
-    pairs = 2 * int(row[LOAD_ROOM] - row[ROOM] + row[N_LOAD])
+    pairs = 2 * int(row[effort.LOAD_RECORD] - row[effort.MOTION_RECORD] + row[effort.N_LOAD])
     return outputs * (directions + 4) + directions + 6 * n + pairs + loads + nu * (4 + loads + 2 * outputs)
 
 
@@ -57,5 +57,5 @@ def rows_room_size(chords: Ints) -> int:
 
 
 def _chord_room(row: Ints) -> int:
-    n = int(row[PATH_END] - row[PATH_START])
+    n = int(row[chord.PATH_END] - row[chord.PATH_START])
     return n * (6 + n + N_RELATIVE) + partials_size(row)

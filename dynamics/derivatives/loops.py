@@ -11,15 +11,7 @@ Of redundant rows only the chosen ones vary; prescribed speeds stand still.
 
 from treemech.kinematics.kernel.language import floats2, ints, kernel
 from treemech.kinematics.plan.chord_views import chord_paths, chords, partials
-from treemech.kinematics.plan.chords import (
-    FIRST_ENTRY,
-    FIRST_ROW,
-    HOLONOMIC,
-    N_ROWS,
-    PATH_END,
-    PATH_START,
-    SPEED,
-)
+from treemech.kinematics.plan.columns import chord
 from treemech.kinematics.plan.views import counts, n_states
 
 from ..equations.loop_plan import GAIN
@@ -31,16 +23,16 @@ from .layout import BIAS_Q, BIAS_U, BY, LOADS_Q, N_ROW_TABLE, OUT, ROWS, TAU_X, 
 @kernel
 def _baumgarte(loops, right, gain, column, nu):
     """What Baumgarte's terms 2 gain (P u + P0) + gain^2 f add on the right, beside those of d(P u + P0)/dq: P itself."""
-    P, kept, chord, path = partials(loops), kept_rows(loops), chords(loops), chord_paths(loops)
+    P, kept, plan_chord, path = partials(loops), kept_rows(loops), chords(loops), chord_paths(loops)
     by_u = column >= nu
-    for c in range(chord.shape[0]):
-        at = chord[c, FIRST_ENTRY]
-        for k in range(chord[c, PATH_START], chord[c, PATH_END]):
-            for j in range(chord[c, N_ROWS]):
-                r = kept[chord[c, FIRST_ROW] + j]
-                if path[k, SPEED] == column % nu and r >= 0:
+    for c in range(plan_chord.shape[0]):
+        at = plan_chord[c, chord.FIRST_ENTRY]
+        for k in range(plan_chord[c, chord.PATH_START], plan_chord[c, chord.PATH_END]):
+            for j in range(plan_chord[c, chord.N_ROWS]):
+                r = kept[plan_chord[c, chord.FIRST_ROW] + j]
+                if path[k, chord.SPEED] == column % nu and r >= 0:
                     right[nu + r] -= P[at] * (
-                        2.0 * gain if by_u else gain * gain if j < chord[c, HOLONOMIC] else 0.0
+                        2.0 * gain if by_u else gain * gain if j < plan_chord[c, chord.HOLONOMIC] else 0.0
                     )
                 at += 1
 

@@ -12,30 +12,8 @@ The motions s_k themselves change, seen from a, with the coordinate j by the tur
 
 from treemech.kinematics.kernel.language import floats, floats2, inlined, kernel, load3, load9, store
 from treemech.kinematics.kernel.vector import add, cross, dot, multiply, rotate, scale, sub, unrotate
-from treemech.kinematics.plan.arrays import (
-    COLUMN,
-    KIND,
-    NU,
-    OWNER,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PLACE_R,
-    TABLE,
-    P,
-    R,
-)
 from treemech.kinematics.plan.chord_views import chord_paths, chords, places
-from treemech.kinematics.plan.chords import (
-    BODY_A,
-    BODY_B,
-    PATH_END,
-    PATH_START,
-    PLACE_A,
-    PLACE_B,
-    SIDE,
-    SPEED,
-)
+from treemech.kinematics.plan.columns import body, chord, speed
 from treemech.kinematics.plan.views import bodies, constants, dofs
 
 from ..equations.spatial import column, motion_cross
@@ -56,11 +34,11 @@ from .layout import (
 
 
 @kernel
-def reference_point(body, W, i):
+def reference_point(plan_body, W, i):
     """Where the spatial vectors of body i are taken: the origin of the first body of its branch from the ground"""
-    while i > 0 and body[i, PARENT] > 0:
-        i = body[i, PARENT]
-    return load3(W, i, P)
+    while i > 0 and plan_body[i, body.PARENT] > 0:
+        i = plan_body[i, body.PARENT]
+    return load3(W, i, body.P)
 
 
 @inlined
@@ -79,18 +57,23 @@ def _of_body(Y, i, k, arm):
 @inlined
 def end_base(W, place, c, a):
     """Base of end a"""
-    return multiply(load9(W, a, R), load9(place, c, PLACE_A))
+    return multiply(load9(W, a, body.R), load9(place, c, chord.PLACE_A))
 
 
 @kernel
 def relative_derivatives(plan, loops, W, Y, Z, c, out):
     """(speeds between the ends, N_RELATIVE) at `out`, of chord c."""
-    body, chord, path, place = bodies(plan), chords(loops), chord_paths(loops), places(loops)
-    a, b, first, last = chord[c, BODY_A], chord[c, BODY_B], chord[c, PATH_START], chord[c, PATH_END]
+    plan_body, plan_chord, path, place = bodies(plan), chords(loops), chord_paths(loops), places(loops)
+    a, b, first, last = (
+        plan_chord[c, chord.BODY_A],
+        plan_chord[c, chord.BODY_B],
+        plan_chord[c, chord.PATH_START],
+        plan_chord[c, chord.PATH_END],
+    )
     to = floats2(out, last - first, N_RELATIVE)
     Ra = end_base(W, place, c, a)
-    point = add(load3(W, b, P), rotate(load9(W, b, R), load3(place, c, PLACE_B + 9)))
-    arm_a, arm_b = sub(point, reference_point(body, W, a)), sub(point, reference_point(body, W, b))
+    point = add(load3(W, b, body.P), rotate(load9(W, b, body.R), load3(place, c, chord.PLACE_B + 9)))
+    arm_a, arm_b = sub(point, reference_point(plan_body, W, a)), sub(point, reference_point(plan_body, W, b))
     wa, va = _of_body(Y, a, VELOCITY, arm_a)
     wb, vb = _of_body(Y, b, VELOCITY, arm_b)
     ea, aa = _of_body(Y, a, ACCELERATION, arm_a)
@@ -99,7 +82,7 @@ def relative_derivatives(plan, loops, W, Y, Z, c, out):
     xw, xv = motion_cross(wa, va, w, v)
     alpha = sub(sub(eb, ea), xw)
     for k in range(first, last):
-        d, side = path[k, SPEED], 1.0 * path[k, SIDE]
+        d, side = path[k, chord.SPEED], 1.0 * path[k, chord.SIDE]
         arm = arm_b if side > 0.0 else arm_a
         sw, sv = _at(Z, SPEED_S, d, arm)
         yw, yv = _at(Z, SPEED_Y, d, arm)
@@ -139,15 +122,15 @@ def _three(own, at):
 @kernel
 def _own_change(plan, W, S, i, j, k, point, table, force, moment):
     """Work of a load on the change of the motion of speed k of hinge i, at a point, with its own coordinate j"""
-    body, dof, C = bodies(plan), dofs(plan), constants(plan)
-    turned = dot(cross(load3(S, j, PARTIAL_V), load3(S, k, PARTIAL_W)), force)
-    if body[i, KIND] != TABLE:
+    plan_body, dof, C = bodies(plan), dofs(plan), constants(plan)
+    turned = dot(cross(load3(S, j, speed.PARTIAL_V), load3(S, k, speed.PARTIAL_W)), force)
+    if plan_body[i, body.KIND] != body.BY_ADDRESS:
         return turned
-    T = multiply(load9(W, body[i, PARENT], R), load9(C, i, PLACE_R))
-    own = floats(table + 8 * N_OWN * (6 * i + dof[j, COLUMN]), N_OWN)
-    at = 12 + 3 * dof[k, COLUMN]
-    dv, dw = rotate(T, _three(own, at)), rotate(T, _three(own, at + 3 * body[i, NU]))
-    arm = sub(point, load3(W, i, P))
+    T = multiply(load9(W, plan_body[i, body.PARENT], body.R), load9(C, i, body.PLACE_R))
+    own = floats(table + 8 * N_OWN * (6 * i + dof[j, speed.COLUMN]), N_OWN)
+    at = 12 + 3 * dof[k, speed.COLUMN]
+    dv, dw = rotate(T, _three(own, at)), rotate(T, _three(own, at + 3 * plan_body[i, body.NU]))
+    arm = sub(point, load3(W, i, body.P))
     return turned + dot(dw, moment) + dot(add(dv, cross(dw, arm)), force)
 
 
@@ -158,23 +141,23 @@ def load_derivatives(plan, loops, W, S, c, relative, force, moment, table, turne
     `relative`: of `relative_derivatives`; `table`: address of the derivatives of the hinges by their own coordinates;
     turned: (speeds, 6) how the load itself changes in the base of a.
     """
-    dof, chord, path, place = dofs(plan), chords(loops), chord_paths(loops), places(loops)
-    body, first = bodies(plan), chord[c, PATH_START]
-    n, b = chord[c, PATH_END] - first, chord[c, BODY_B]
+    dof, plan_chord, path, place = dofs(plan), chords(loops), chord_paths(loops), places(loops)
+    plan_body, first = bodies(plan), plan_chord[c, chord.PATH_START]
+    n, b = plan_chord[c, chord.PATH_END] - first, plan_chord[c, chord.BODY_B]
     D = floats2(relative, n, N_RELATIVE)
-    Ra = end_base(W, place, c, chord[c, BODY_A])
-    point = add(load3(W, b, P), rotate(load9(W, b, R), load3(place, c, PLACE_B + 9)))
+    Ra = end_base(W, place, c, plan_chord[c, chord.BODY_A])
+    point = add(load3(W, b, body.P), rotate(load9(W, b, body.R), load3(place, c, chord.PLACE_B + 9)))
     F, M = rotate(Ra, force), rotate(Ra, moment)
     for j in range(n):
-        dj, side_j = path[first + j, SPEED], 1.0 * path[first + j, SIDE]
+        dj, side_j = path[first + j, chord.SPEED], 1.0 * path[first + j, chord.SIDE]
         shift, turn = load3(D, j, DISPLACEMENT), load3(D, j, DISPLACEMENT + 3)
         by_turn = scale(side_j, add(cross(moment, turn), cross(force, shift)))
         by_shift = scale(side_j, cross(force, turn))
         rest_turn = add(cross(shift, force), load3(turned, j, 3))
         rest_shift = load3(turned, j, 0)
         for k in range(n):
-            dk, side_k = path[first + k, SPEED], 1.0 * path[first + k, SIDE]
-            same = dof[dj, OWNER] == dof[dk, OWNER]
+            dk, side_k = path[first + k, chord.SPEED], 1.0 * path[first + k, chord.SIDE]
+            same = dof[dj, speed.OWNER] == dof[dk, speed.OWNER]
             sign = 0.0
             if side_j > 0.0:
                 if side_k > 0.0 and j < k and not same:
@@ -183,6 +166,9 @@ def load_derivatives(plan, loops, W, S, c, relative, force, moment, table, turne
                 sign = -1.0
             x = dot(load3(D, k, DISPLACEMENT), add(rest_shift, scale(sign, by_shift)))
             x += dot(load3(D, k, DISPLACEMENT + 3), add(rest_turn, scale(sign, by_turn)))
-            if same and (body[dof[dj, OWNER], NU] > 1 or body[dof[dj, OWNER], KIND] == TABLE):
-                x += side_k * _own_change(plan, W, S, dof[dj, OWNER], dj, dk, point, table, F, M)
+            if same and (
+                plan_body[dof[dj, speed.OWNER], body.NU] > 1
+                or plan_body[dof[dj, speed.OWNER], body.KIND] == body.BY_ADDRESS
+            ):
+                x += side_k * _own_change(plan, W, S, dof[dj, speed.OWNER], dj, dk, point, table, F, M)
             out[j, k] = x

@@ -10,8 +10,8 @@ coordinate moves along them, theta = C dv, so that at fixed v and v'::
 
 from treemech.kinematics.kernel.language import floats, floats2, ints, kernel
 from treemech.kinematics.kernel.vector import cross, euler_rotation, sub, unrotate
-from treemech.kinematics.plan.arrays import EULER, PRESCRIBED_U, PUBLIC, REVERSED, Q, U
 from treemech.kinematics.plan.chord_views import partials
+from treemech.kinematics.plan.columns import body, speed
 from treemech.kinematics.plan.views import bodies, counts, dofs, n_states, own_q, own_u, prescriptions
 
 from ..equations.loop_views import entry_rows, entry_speeds, kept_rows, masks, perms
@@ -40,9 +40,9 @@ def _along_speeds(plan, loops, table, G):
         for i in range(G.shape[1]):
             G[j, i] = 0.0
     for d in range(nu):
-        j = dof[d, PUBLIC]
+        j = dof[d, speed.PUBLIC]
         for r in range(nu):
-            i = dof[r, PUBLIC]
+            i = dof[r, speed.PUBLIC]
             G[j, i] = by[r, d] - loads_q[r, d]
             G[nu + j, i] = by[r, nu + d]
         for x in range(nx):
@@ -55,11 +55,11 @@ def _along_speeds(plan, loops, table, G):
     for x in range(nx):
         for y in range(nx):
             G[nu + nu + x, nu + y] = -rates_x[y, x]
-    P, row, speed = partials(loops), entry_rows(loops), entry_speeds(loops)
+    P, row, at = partials(loops), entry_rows(loops), entry_speeds(loops)
     for k in range(row.shape[0]):
         r = kept[row[k]]
         if r >= 0 and masked[r] == 0:
-            G[nu + dof[speed[k], PUBLIC], ns + r] += P[k]
+            G[nu + dof[at[k], speed.PUBLIC], ns + r] += P[k]
 
 
 @kernel
@@ -71,19 +71,22 @@ def _inertia(A, i, j):
 @kernel
 def _turned_columns(plan, table, G, i):
     """Columns of the coordinates and angular speeds of hinge i, along them in their own base."""
-    body, dof, q, u = bodies(plan), dofs(plan), own_q(plan), own_u(plan)
+    plan_body, dof, q, u = bodies(plan), dofs(plan), own_q(plan), own_u(plan)
     n_bodies, nq, nu = counts(plan)
     A, ud = floats2(table[MASSES], nu, nu), floats(table[UD], nu)
-    a, first = body[i, Q] + body[i, EULER], body[i, U] + body[i, EULER]
+    a, first = (
+        plan_body[i, body.Q] + plan_body[i, body.EULER],
+        plan_body[i, body.U] + plan_body[i, body.EULER],
+    )
     C = euler_rotation(q[a], q[a + 1], q[a + 2], q[a + 3])
     w, wd = (u[first], u[first + 1], u[first + 2]), (ud[first], ud[first + 1], ud[first + 2])
     d0, d1, d2 = 0, 0, 0
     for d in range(nu):
-        if dof[d, PUBLIC] == first:
+        if dof[d, speed.PUBLIC] == first:
             d0 = d
-        elif dof[d, PUBLIC] == first + 1:
+        elif dof[d, speed.PUBLIC] == first + 1:
             d1 = d
-        elif dof[d, PUBLIC] == first + 2:
+        elif dof[d, speed.PUBLIC] == first + 2:
             d2 = d
     axes = (C[0], C[3], C[6]), (C[1], C[4], C[7]), (C[2], C[5], C[8])
     dw = cross(axes[0], w), cross(axes[1], w), cross(axes[2], w)
@@ -99,7 +102,7 @@ def _turned_columns(plan, table, G, i):
             G[first + m, r] = x
             G[nu + first + m, r] = y
     for d in range(nu):
-        r = dof[d, PUBLIC]
+        r = dof[d, speed.PUBLIC]
         x, y, z = _inertia(A, d, d0), _inertia(A, d, d1), _inertia(A, d, d2)
         for m in range(3):
             G[first + m, r] += dwd[m][0] * x + dwd[m][1] * y + dwd[m][2] * z
@@ -108,8 +111,11 @@ def _turned_columns(plan, table, G, i):
 @kernel
 def _turned_rows(plan, G, i, required):
     """The rows that balance the angular speeds of hinge i in their own base; `required`: the residual itself."""
-    body, q = bodies(plan), own_q(plan)
-    a, first = body[i, Q] + body[i, EULER], body[i, U] + body[i, EULER]
+    plan_body, q = bodies(plan), own_q(plan)
+    a, first = (
+        plan_body[i, body.Q] + plan_body[i, body.EULER],
+        plan_body[i, body.U] + plan_body[i, body.EULER],
+    )
     C = euler_rotation(q[a], q[a + 1], q[a + 2], q[a + 3])
     axes = (C[0], C[3], C[6]), (C[1], C[4], C[7]), (C[2], C[5], C[8])
     lack = (required[first], required[first + 1], required[first + 2])
@@ -128,20 +134,20 @@ def residual_derivatives(plan, loops, table, required, G_):
 
     `required`: A ud - Q - P^T lambda, in the base of end a. Rows that are masked and prescribed speeds have zeros.
     """
-    body = bodies(plan)
+    plan_body = bodies(plan)
     n_bodies, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     G = floats2(G_, nu + nu + nx, perms(loops).shape[0] + nx)
     _along_speeds(plan, loops, table, G)
     for i in range(1, n_bodies):
-        if body[i, EULER] >= 0 and body[i, REVERSED] == 0:
+        if plan_body[i, body.EULER] >= 0 and plan_body[i, body.REVERSED] == 0:
             _turned_columns(plan, table, G, i)
     for i in range(1, n_bodies):
-        if body[i, EULER] >= 0 and body[i, REVERSED] == 0:
+        if plan_body[i, body.EULER] >= 0 and plan_body[i, body.REVERSED] == 0:
             _turned_rows(plan, G, i, required)
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
-        j = prescribed[k, PRESCRIBED_U]
+        j = prescribed[k, speed.PRESCRIBED_U]
         for i in range(G.shape[1]):
             G[j, i] = 0.0
             G[nu + j, i] = 0.0

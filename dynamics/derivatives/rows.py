@@ -14,20 +14,8 @@ from treemech.kinematics.chords.partials import coordinate_partials, pose_partia
 from treemech.kinematics.kernel.language import floats, floats2, ints, kernel
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK
 from treemech.kinematics.kernel.vector import cross, rotate
-from treemech.kinematics.plan.arrays import DOF, NU, PARENT, PRISMATIC, TABLE
 from treemech.kinematics.plan.chord_views import chord_paths, chords, places, rows
-from treemech.kinematics.plan.chords import (
-    BODY_A,
-    CONSTRAINT,
-    COUPLING,
-    FIRST_ROW,
-    KIND,
-    N_LOCAL,
-    N_ROWS,
-    PATH_END,
-    PATH_START,
-    SPEED,
-)
+from treemech.kinematics.plan.columns import body, chord
 from treemech.kinematics.plan.views import bodies, counts
 
 from ..equations.spatial import column
@@ -59,11 +47,15 @@ from .relative import end_base, load_derivatives, relative_derivatives
 @kernel
 def _coupling(plan, loops, c, t, rough, table, room):
     """Rows of a coupling: by the coordinates it joins; whether it worked."""
-    chord, path = chords(loops), chord_paths(loops)
+    plan_chord, path = chords(loops), chord_paths(loops)
     n_bodies, nq, nu = counts(plan)
     m = rows(loops).shape[0]
-    first, start, count = chord[c, PATH_START], chord[c, FIRST_ROW], chord[c, N_ROWS]
-    n = chord[c, PATH_END] - first
+    first, start, count = (
+        plan_chord[c, chord.PATH_START],
+        plan_chord[c, chord.FIRST_ROW],
+        plan_chord[c, chord.N_ROWS],
+    )
+    n = plan_chord[c, chord.PATH_END] - first
     size = n * count * (n + 3)
     if not coordinate_partials(plan, loops, c, t, rough, room, room + 8 * size):
         return False
@@ -75,10 +67,10 @@ def _coupling(plan, loops, c, t, rough, table, room):
     )
     by_rate = floats2(room + 8 * n * count * (n + 2), n, count)
     for i in range(n):
-        d, by = path[first + i, SPEED], floats2(room + 8 * i * count * (n + 2), count, n + 2)
+        d, by = path[first + i, chord.SPEED], floats2(room + 8 * i * count * (n + 2), count, n + 2)
         for r in range(count):
             for k in range(n):
-                loads_q[path[first + k, SPEED], d] += multipliers[start + r] * by[r, k]
+                loads_q[path[first + k, chord.SPEED], d] += multipliers[start + r] * by[r, k]
             velocity_q[start + r, d] += by[r, n]
             bias_q[start + r, d] += by[r, n + 1]
             bias_u[start + r, d] += by_rate[i, r]
@@ -97,19 +89,19 @@ def _six(a, i, at, b, j, to):
 @kernel
 def _plain_rows(plan, loops, c, table, D):
     """Rows of a cut hinge that are unit directions: components of the relative motion."""
-    chord, path = chords(loops), chord_paths(loops)
+    plan_chord, path = chords(loops), chord_paths(loops)
     n_bodies, nq, nu = counts(plan)
     m = rows(loops).shape[0]
-    first, start = chord[c, PATH_START], chord[c, FIRST_ROW]
+    first, start = plan_chord[c, chord.PATH_START], plan_chord[c, chord.FIRST_ROW]
     velocity_q, bias_q, bias_u = (
         floats2(table[VELOCITY_Q], m, nu),
         floats2(table[BIAS_Q], m, nu),
         floats2(table[BIAS_U], m, nu),
     )
-    for r in range(chord[c, N_ROWS]):
-        k = r + 1 if chord[c, KIND] == PRISMATIC and r >= 2 else r
+    for r in range(plan_chord[c, chord.N_ROWS]):
+        k = r + 1 if plan_chord[c, chord.KIND] == body.PRISMATIC and r >= 2 else r
         for j in range(D.shape[0]):
-            d = path[first + j, SPEED]
+            d = path[first + j, chord.SPEED]
             velocity_q[start + r, d] = D[j, RATE_Q + k]
             bias_q[start + r, d] = D[j, ACCELERATION_Q + k]
             bias_u[start + r, d] = D[j, ACCELERATION_U + k]
@@ -118,30 +110,34 @@ def _plain_rows(plan, loops, c, table, D):
 @kernel
 def _element_rows(plan, loops, c, table, D, turned, local):
     """Rows of an element by its relative pose and rates (local: of `pose_partials`); how its load changes with the pose."""
-    chord, path = chords(loops), chord_paths(loops)
+    plan_chord, path = chords(loops), chord_paths(loops)
     n_bodies, nq, nu = counts(plan)
     m = rows(loops).shape[0]
-    first, start, count = chord[c, PATH_START], chord[c, FIRST_ROW], chord[c, N_ROWS]
+    first, start, count = (
+        plan_chord[c, chord.PATH_START],
+        plan_chord[c, chord.FIRST_ROW],
+        plan_chord[c, chord.N_ROWS],
+    )
     multipliers = floats(table[MULTIPLIERS], m)
     velocity_q, bias_q, bias_u = (
         floats2(table[VELOCITY_Q], m, nu),
         floats2(table[BIAS_Q], m, nu),
         floats2(table[BIAS_U], m, nu),
     )
-    wrench, pose = floats2(local, count, 6), floats2(local + 48 * count, 6, count * N_LOCAL)
-    rate = floats2(local + 8 * count * (6 + 6 * N_LOCAL), 6, count)
+    wrench, pose = floats2(local, count, 6), floats2(local + 48 * count, 6, count * chord.N_LOCAL)
+    rate = floats2(local + 8 * count * (6 + 6 * chord.N_LOCAL), 6, count)
     for j in range(D.shape[0]):
-        d = path[first + j, SPEED]
+        d = path[first + j, chord.SPEED]
         for r in range(count):
             velocity = _six(D, j, RATE_Q, wrench, r, 0)
             by_q, by_u = _six(D, j, ACCELERATION_Q, wrench, r, 0), _six(D, j, ACCELERATION_U, wrench, r, 0)
             for k in range(6):
                 moved = D[j, DISPLACEMENT + k]
-                velocity += moved * pose[k, N_LOCAL * r + 6]
-                by_q += moved * pose[k, N_LOCAL * r + 7] + D[j, RATE_Q + k] * rate[k, r]
+                velocity += moved * pose[k, chord.N_LOCAL * r + 6]
+                by_q += moved * pose[k, chord.N_LOCAL * r + 7] + D[j, RATE_Q + k] * rate[k, r]
                 by_u += moved * rate[k, r]
                 for i in range(6):
-                    turned[j, i] += multipliers[start + r] * moved * pose[k, N_LOCAL * r + i]
+                    turned[j, i] += multipliers[start + r] * moved * pose[k, chord.N_LOCAL * r + i]
             velocity_q[start + r, d] = velocity
             bias_q[start + r, d] = by_q
             bias_u[start + r, d] = by_u
@@ -150,11 +146,15 @@ def _element_rows(plan, loops, c, table, D, turned, local):
 @kernel
 def _load(plan, loops, c, table, local, by_address):
     """(force, moment) of chord c on end b, in the base of a"""
-    chord, m = chords(loops), rows(loops).shape[0]
-    start, count, multipliers = chord[c, FIRST_ROW], chord[c, N_ROWS], floats(table[MULTIPLIERS], m)
+    plan_chord, m = chords(loops), rows(loops).shape[0]
+    start, count, multipliers = (
+        plan_chord[c, chord.FIRST_ROW],
+        plan_chord[c, chord.N_ROWS],
+        floats(table[MULTIPLIERS], m),
+    )
     f0, f1, f2, m0, m1, m2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for r in range(count):
-        x, k = multipliers[start + r], r + 1 if chord[c, KIND] == PRISMATIC and r >= 2 else r
+        x, k = multipliers[start + r], r + 1 if plan_chord[c, chord.KIND] == body.PRISMATIC and r >= 2 else r
         if by_address:
             N = floats(local + 48 * r, 6)
             f0, f1, f2 = f0 + x * N[0], f1 + x * N[1], f2 + x * N[2]
@@ -177,14 +177,14 @@ def _load(plan, loops, c, table, local, by_address):
 @kernel
 def _world_load(plan, loops, W, Z, c, turned, force, moment, out):
     """Derivatives (6, nu) of the load of chord c on end b in world axes: as it changes in the base of a, which turns."""
-    body, chord, path, place = bodies(plan), chords(loops), chord_paths(loops), places(loops)
-    i, first = chord[c, BODY_A], chord[c, PATH_START]
+    plan_body, plan_chord, path, place = bodies(plan), chords(loops), chord_paths(loops), places(loops)
+    i, first = plan_chord[c, chord.BODY_A], plan_chord[c, chord.PATH_START]
     Ra = end_base(W, place, c, i)
     for k in range(6):
         for d in range(out.shape[1]):
             out[k, d] = 0.0
     for j in range(turned.shape[0]):
-        d = path[first + j, SPEED]
+        d = path[first + j, chord.SPEED]
         f = rotate(Ra, (turned[j, 0], turned[j, 1], turned[j, 2]))
         n = rotate(Ra, (turned[j, 3], turned[j, 4], turned[j, 5]))
         for k in range(3):
@@ -192,13 +192,13 @@ def _world_load(plan, loops, W, Z, c, turned, force, moment, out):
             out[3 + k, d] += n[k]
     force, moment = rotate(Ra, force), rotate(Ra, moment)
     while i > 0:
-        for d in range(body[i, DOF], body[i, DOF] + body[i, NU]):
+        for d in range(plan_body[i, body.DOF], plan_body[i, body.DOF] + plan_body[i, body.NU]):
             w = column(Z, SPEED_S, d)
             f, n = cross(w, force), cross(w, moment)
             for k in range(3):
                 out[k, d] += f[k]
                 out[3 + k, d] += n[k]
-        i = body[i, PARENT]
+        i = plan_body[i, body.PARENT]
 
 
 @kernel
@@ -214,7 +214,7 @@ def row_derivatives(plan, loops, W, S, t, table_):
 
     After `tree_derivatives` and `constraint_rows` of the same state and accelerations.
     """
-    chord = chords(loops)
+    plan_chord = chords(loops)
     n_bodies, nq, nu = counts(plan)
     m, table, rough = rows(loops).shape[0], ints(table_[ROWS], N_ROW_TABLE), table_[ROUGH]
     Y = floats2(table_[ROOM_OF_ALL], n_bodies, N_DERIVATIVE_BODY)
@@ -226,13 +226,17 @@ def row_derivatives(plan, loops, W, S, t, table_):
     _clear(floats2(table[VELOCITY_Q], m, nu))
     _clear(floats2(table[BIAS_Q], m, nu))
     _clear(floats2(table[BIAS_U], m, nu))
-    for c in range(chord.shape[0]):
-        kind, first, count = chord[c, KIND], chord[c, PATH_START], chord[c, N_ROWS]
-        if kind == COUPLING:
+    for c in range(plan_chord.shape[0]):
+        kind, first, count = (
+            plan_chord[c, chord.KIND],
+            plan_chord[c, chord.PATH_START],
+            plan_chord[c, chord.N_ROWS],
+        )
+        if kind == chord.COUPLING:
             if not _coupling(plan, loops, c, t, rough, table, room):
                 return CHORD_FAILED + 16 * c
             continue
-        n = chord[c, PATH_END] - first
+        n = plan_chord[c, chord.PATH_END] - first
         turned, by = floats2(room, n, 6), floats2(room + 48 * n, n, n)
         relative = room + 8 * n * (6 + n)
         local = relative + 8 * n * N_RELATIVE
@@ -241,9 +245,9 @@ def row_derivatives(plan, loops, W, S, t, table_):
         for j in range(n):
             for k in range(6):
                 turned[j, k] = 0.0
-        by_address = kind == TABLE or kind == CONSTRAINT
+        by_address = kind == body.BY_ADDRESS or kind == chord.CONSTRAINT
         if by_address:
-            if not pose_partials(loops, c, t, rough, local, local + 8 * count * (12 + 6 * N_LOCAL)):
+            if not pose_partials(loops, c, t, rough, local, local + 8 * count * (12 + 6 * chord.N_LOCAL)):
                 return CHORD_FAILED + 16 * c
             _element_rows(plan, loops, c, table, D, turned, local)
         else:
@@ -252,7 +256,7 @@ def row_derivatives(plan, loops, W, S, t, table_):
         load_derivatives(plan, loops, W, S, c, relative, force, moment, own, turned, by)
         for j in range(n):
             for k in range(n):
-                loads_q[path[first + k, SPEED], path[first + j, SPEED]] += by[j, k]
+                loads_q[path[first + k, chord.SPEED], path[first + j, chord.SPEED]] += by[j, k]
         if table[CHORD_LOADS_Q] != 0:
             out = floats2(table[CHORD_LOADS_Q] + 48 * nu * c, 6, nu)
             _world_load(plan, loops, W, Z, c, turned, force, moment, out)

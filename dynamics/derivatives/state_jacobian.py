@@ -9,18 +9,7 @@ From the derivatives along the speeds (dynamics.derivatives.tree, dynamics.deriv
 
 from treemech.kinematics.kernel.language import floats, floats2, kernel
 from treemech.kinematics.kernel.vector import cross, euler_rotation, rotate, sub, unrotate
-from treemech.kinematics.plan.arrays import (
-    COLUMN,
-    DOF,
-    EULER,
-    NU,
-    PRESCRIBED_Q,
-    PRESCRIBED_U,
-    PUBLIC,
-    REVERSED,
-    Q,
-    U,
-)
+from treemech.kinematics.plan.columns import body, speed
 from treemech.kinematics.plan.views import (
     bodies,
     counts,
@@ -66,16 +55,16 @@ def _along(J, out, rates, dof, nq, column, d, by_q, by_u):
     """ud and x' by (by_q of coordinate, by_u of speed) d, added to a column."""
     nu = dof.shape[0]
     for r in range(nu):
-        J[column, nq + dof[r, PUBLIC]] += by_q * out[r, d] + by_u * out[r, nu + d]
+        J[column, nq + dof[r, speed.PUBLIC]] += by_q * out[r, d] + by_u * out[r, nu + d]
     for r in range(rates.shape[0]):
         J[column, nq + nu + r] += by_q * rates[r, d] + by_u * rates[r, nu + d]
 
 
 @kernel
-def _regular(body, dof, i, k):
+def _regular(plan_body, dof, i, k):
     """Regular number of the speed k of hinge i."""
-    d = body[i, DOF]
-    while dof[d, COLUMN] != k:
+    d = plan_body[i, body.DOF]
+    while dof[d, speed.COLUMN] != k:
         d += 1
     return d
 
@@ -83,19 +72,19 @@ def _regular(body, dof, i, k):
 @kernel
 def _columns_of_hinge(plan, i, out, rates, J):
     """Columns of the coordinates and speeds of hinge i, rows of all accelerations in the base of end a."""
-    body, dof, q, u = bodies(plan), dofs(plan), own_q(plan), own_u(plan)
+    plan_body, dof, q, u = bodies(plan), dofs(plan), own_q(plan), own_u(plan)
     rows, nq, nu = counts(plan)
-    iq, iu, euler = body[i, Q], body[i, U], body[i, EULER]
-    for k in range(body[i, NU]):
+    iq, iu, euler = plan_body[i, body.Q], plan_body[i, body.U], plan_body[i, body.EULER]
+    for k in range(plan_body[i, body.NU]):
         if euler < 0 or k < euler or k >= euler + 3:
             at = iq + (k if euler < 0 or k < euler else k + 1)
-            d = _regular(body, dof, i, k)
+            d = _regular(plan_body, dof, i, k)
             _along(J, out, rates, dof, nq, at, d, 1.0, 0.0)
             _along(J, out, rates, dof, nq, nq + iu + k, d, 0.0, 1.0)
             J[nq + iu + k, at] = 1.0
     if euler < 0:
         return
-    a, first, turned = iq + euler, iu + euler, body[i, REVERSED] == 0
+    a, first, turned = iq + euler, iu + euler, plan_body[i, body.REVERSED] == 0
     e, w = (q[a], q[a + 1], q[a + 2], q[a + 3]), (u[first], u[first + 1], u[first + 2])
     C = euler_rotation(e[0], e[1], e[2], e[3])
     for m in range(4):
@@ -106,14 +95,14 @@ def _columns_of_hinge(plan, i, out, rates, J):
         _add_rates(J, a, a + m, (_unit(m, 0), _unit(m, 1), _unit(m, 2), _unit(m, 3)), w)
         _add_rates(J, a, a + m, e, dw)
         for k in range(3):
-            _along(J, out, rates, dof, nq, a + m, _regular(body, dof, i, euler + k), theta[k], dw[k])
+            _along(J, out, rates, dof, nq, a + m, _regular(plan_body, dof, i, euler + k), theta[k], dw[k])
     for m in range(3):
         dw = (_unit(m, 0), _unit(m, 1), _unit(m, 2))
         if turned:
             dw = rotate(C, dw)
         _add_rates(J, a, nq + first + m, e, dw)
         for k in range(3):
-            _along(J, out, rates, dof, nq, nq + first + m, _regular(body, dof, i, euler + k), 0.0, dw[k])
+            _along(J, out, rates, dof, nq, nq + first + m, _regular(plan_body, dof, i, euler + k), 0.0, dw[k])
 
 
 @kernel
@@ -122,7 +111,7 @@ def state_jacobian(plan, table, J, more):
 
     Columns and rows of what elements remember, of the audit and of `more` numbers behind (cut hinges) are zero.
     """
-    body, dof, q = bodies(plan), dofs(plan), own_q(plan)
+    plan_body, dof, q = bodies(plan), dofs(plan), own_q(plan)
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     n = nq + nu + nz + n_audit(plan) + more
@@ -139,12 +128,15 @@ def state_jacobian(plan, table, J, more):
         _columns_of_hinge(plan, i, by, rates, to)
     for x in range(nx):
         for r in range(nu):
-            to[nq + nu + x, nq + dof[r, PUBLIC]] = by_x[r, x]
+            to[nq + nu + x, nq + dof[r, speed.PUBLIC]] = by_x[r, x]
         for r in range(nx):
             to[nq + nu + x, nq + nu + r] = rates_x[r, x]
     for i in range(1, rows):
-        if body[i, EULER] >= 0 and body[i, REVERSED] == 0:
-            a, r = body[i, Q] + body[i, EULER], nq + body[i, U] + body[i, EULER]
+        if plan_body[i, body.EULER] >= 0 and plan_body[i, body.REVERSED] == 0:
+            a, r = (
+                plan_body[i, body.Q] + plan_body[i, body.EULER],
+                nq + plan_body[i, body.U] + plan_body[i, body.EULER],
+            )
             e = (q[a], q[a + 1], q[a + 2], q[a + 3])
             C = euler_rotation(e[0], e[1], e[2], e[3])
             wd = (ud[r - nq], ud[r - nq + 1], ud[r - nq + 2])
@@ -157,7 +149,7 @@ def state_jacobian(plan, table, J, more):
                     to[c, r + k] = x[k]
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
-        a, b = prescribed[k, PRESCRIBED_Q], nq + prescribed[k, PRESCRIBED_U]
+        a, b = prescribed[k, speed.PRESCRIBED_Q], nq + prescribed[k, speed.PRESCRIBED_U]
         for c in range(n):
             to[a, c] = 0.0
             to[b, c] = 0.0

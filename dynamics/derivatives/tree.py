@@ -34,31 +34,7 @@ from treemech.kinematics.kernel.vector import (
     sub,
     unrotate,
 )
-from treemech.kinematics.plan.arrays import (
-    APPLIED_F,
-    APPLIED_N,
-    BALL,
-    COLUMN,
-    COM,
-    DOF,
-    DRIFT_V,
-    DRIFT_W,
-    FREE,
-    HINGE_BIAS_V,
-    HINGE_BIAS_W,
-    INERTIA,
-    KIND,
-    NU,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PLACE_R,
-    PUBLIC,
-    TABLE,
-    P,
-    R,
-)
-from treemech.kinematics.plan.arrays import MASS as BODY_MASS
+from treemech.kinematics.plan.columns import body, speed
 from treemech.kinematics.plan.views import (
     ancestor_runs,
     bodies,
@@ -115,9 +91,9 @@ def _of(record, o):
 def _own_body(plan, W, Y, i, origin):
     """Inertia, momentum flux and load of body i alone, about the reference point."""
     C = constants(plan)
-    Ri, m = load9(W, i, R), C[i, BODY_MASS]
-    c = add(sub(load3(W, i, P), origin), rotate(Ri, load3(C, i, COM)))
-    h, J = scale(m, c), rotate_symmetric(Ri, load6(C, i, INERTIA))
+    Ri, m = load9(W, i, body.R), C[i, body.MASS]
+    c = add(sub(load3(W, i, body.P), origin), rotate(Ri, load3(C, i, body.COM)))
+    h, J = scale(m, c), rotate_symmetric(Ri, load6(C, i, body.INERTIA))
     cc = dot(c, h)
     J = (
         J[0] + cc - h[0] * c[0], J[1] - h[0] * c[1], J[2] - h[0] * c[2],
@@ -150,27 +126,37 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
 
     D: address of the derivatives of the record (zero for Ball and Free). After the plain parts of y, z, e.
     """
-    body, dof, u, C = bodies(plan), dofs(plan), own_u(plan), constants(plan)
-    first, n, table = body[i, DOF], body[i, NU], body[i, KIND] == TABLE
-    T = multiply(load9(W, body[i, PARENT], R), load9(C, i, PLACE_R))
-    pos = sub(load3(W, i, P), origin)
+    plan_body, dof, u, C = bodies(plan), dofs(plan), own_u(plan), constants(plan)
+    first, n, table = (
+        plan_body[i, body.DOF],
+        plan_body[i, body.NU],
+        plan_body[i, body.KIND] == body.BY_ADDRESS,
+    )
+    T = multiply(load9(W, plan_body[i, body.PARENT], body.R), load9(C, i, body.PLACE_R))
+    pos = sub(load3(W, i, body.P), origin)
     size = 24 + 6 * n
     w00, wJ, vJ = _NIL, _NIL, _NIL
     if table:
-        w00 = load3(W, i, HINGE_BIAS_W)
-        wJ, vJ = load3(W, i, DRIFT_W), load3(W, i, DRIFT_V)
+        w00 = load3(W, i, body.HINGE_BIAS_W)
+        wJ, vJ = load3(W, i, body.DRIFT_W), load3(W, i, body.DRIFT_V)
     aw, av = _NIL, _NIL  # hinge acceleration at the origin of the body
     for d in range(first, first + n):
-        x, y = u[dof[d, PUBLIC]], ud[dof[d, PUBLIC]]
-        wJ, vJ = add(wJ, scale(x, load3(S, d, PARTIAL_W))), add(vJ, scale(x, load3(S, d, PARTIAL_V)))
-        aw, av = add(aw, scale(y, load3(S, d, PARTIAL_W))), add(av, scale(y, load3(S, d, PARTIAL_V)))
+        x, y = u[dof[d, speed.PUBLIC]], ud[dof[d, speed.PUBLIC]]
+        wJ, vJ = (
+            add(wJ, scale(x, load3(S, d, speed.PARTIAL_W))),
+            add(vJ, scale(x, load3(S, d, speed.PARTIAL_V))),
+        )
+        aw, av = (
+            add(aw, scale(y, load3(S, d, speed.PARTIAL_W))),
+            add(av, scale(y, load3(S, d, speed.PARTIAL_V))),
+        )
     if table:
-        aw, av = add(aw, w00), add(av, load3(W, i, HINGE_BIAS_V))
+        aw, av = add(aw, w00), add(av, load3(W, i, body.HINGE_BIAS_V))
     spatial_v, spatial_a = add(vJ, cross(pos, wJ)), add(add(av, cross(pos, aw)), cross(vJ, wJ))
     for d in range(first, first + n):
-        wj, vj = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
+        wj, vj = load3(S, d, speed.PARTIAL_W), load3(S, d, speed.PARTIAL_V)
         sw, sv = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d)
-        own = floats(D + 8 * N_OWN * dof[d, COLUMN], N_OWN)
+        own = floats(D + 8 * N_OWN * dof[d, speed.COLUMN], N_OWN)
         dw, dv = _NIL, _NIL  # of the hinge velocity and acceleration at the origin, by coordinate d
         daw, dav = _NIL, _NIL
         bw, bv = _NIL, _NIL  # of the bias by speed d
@@ -179,7 +165,7 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
             dv, dw = _of(own, size - 12), _of(own, size - 9)
             dav, daw = _of(own, size - 6), _of(own, size - 3)
             for e in range(first, first + n):
-                c, x, y = dof[e, COLUMN], u[dof[e, PUBLIC]], ud[dof[e, PUBLIC]]
+                c, x, y = dof[e, speed.COLUMN], u[dof[e, speed.PUBLIC]], ud[dof[e, speed.PUBLIC]]
                 pv, pw = _of(own, 12 + 3 * c), _of(own, ow + 3 * c)
                 dv, dw = add(dv, scale(x, pv)), add(dw, scale(x, pw))
                 dav, daw = add(dav, scale(y, pv)), add(daw, scale(y, pw))
@@ -207,19 +193,23 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
 @kernel
 def _own_loads(plan, W, S, Z, i, origin, D, N, F, J):
     """E_jk . F of the speeds of hinge i, added to d tau_k / d q_j (J: address, rows of 2 nu)."""
-    body, dof, C = bodies(plan), dofs(plan), constants(plan)
-    first, n, table = body[i, DOF], body[i, NU], body[i, KIND] == TABLE
-    T = multiply(load9(W, body[i, PARENT], R), load9(C, i, PLACE_R))
-    pos = sub(load3(W, i, P), origin)
+    plan_body, dof, C = bodies(plan), dofs(plan), constants(plan)
+    first, n, table = (
+        plan_body[i, body.DOF],
+        plan_body[i, body.NU],
+        plan_body[i, body.KIND] == body.BY_ADDRESS,
+    )
+    T = multiply(load9(W, plan_body[i, body.PARENT], body.R), load9(C, i, body.PLACE_R))
+    pos = sub(load3(W, i, body.P), origin)
     at_origin = sub(N, cross(pos, F))
     for j in range(first, first + n):
-        own = floats(D + 8 * N_OWN * dof[j, COLUMN], N_OWN)
-        vj = load3(S, j, PARTIAL_V)
+        own = floats(D + 8 * N_OWN * dof[j, speed.COLUMN], N_OWN)
+        vj = load3(S, j, speed.PARTIAL_V)
         sw, sv = column(Z, SPEED_S, j), column(Z, SPEED_S + 3, j)
         for k in range(first, first + n):
-            x = dot(cross(vj, load3(S, k, PARTIAL_W)), F)
+            x = dot(cross(vj, load3(S, k, speed.PARTIAL_W)), F)
             if table:
-                c = dof[k, COLUMN]
+                c = dof[k, speed.COLUMN]
                 x += dot(rotate(T, _of(own, 12 + 3 * n + 3 * c)), at_origin)
                 x += dot(rotate(T, _of(own, 12 + 3 * c)), F)
             a, b = motion_cross(sw, sv, column(Z, SPEED_S, k), column(Z, SPEED_S + 3, k))
@@ -249,29 +239,34 @@ def _three_more(out, z, stride, a):
 @kernel
 def _outwards(plan, W, S, Y, Z, t, ud, table, room):
     """V, A of all bodies, s, y, z, e of all speeds; OK, or a status."""
-    body, dof, u, g = bodies(plan), dofs(plan), own_u(plan), gravity(plan)
+    plan_body, dof, u, g = bodies(plan), dofs(plan), own_u(plan), gravity(plan)
     store(Y, 0, VELOCITY, _NIL)
     store(Y, 0, VELOCITY + 3, _NIL)
     store(Y, 0, ACCELERATION, _NIL)
     store(Y, 0, ACCELERATION + 3, (-g[0], -g[1], -g[2]))
     origin, loaded = _NIL, n_efforts(plan) > 0
-    for i in range(1, body.shape[0]):
-        p, kind, first, n = body[i, PARENT], body[i, KIND], body[i, DOF], body[i, NU]
+    for i in range(1, plan_body.shape[0]):
+        p, kind, first, n = (
+            plan_body[i, body.PARENT],
+            plan_body[i, body.KIND],
+            plan_body[i, body.DOF],
+            plan_body[i, body.NU],
+        )
         if p == 0:
-            origin = load3(W, i, P)
-        pos = sub(load3(W, i, P), origin)
+            origin = load3(W, i, body.P)
+        pos = sub(load3(W, i, body.P), origin)
         wp, vp = load3(Y, p, VELOCITY), load3(Y, p, VELOCITY + 3)
         dwp, ap = load3(Y, p, ACCELERATION), load3(Y, p, ACCELERATION + 3)
         rw, rv, rate = _NIL, _NIL, _NIL  # hinge velocity; its translation at the body's origin
         dw, a = dwp, ap
-        if kind == TABLE:
-            rw, rate = load3(W, i, DRIFT_W), load3(W, i, DRIFT_V)
+        if kind == body.BY_ADDRESS:
+            rw, rate = load3(W, i, body.DRIFT_W), load3(W, i, body.DRIFT_V)
             rv = add(rate, cross(pos, rw))
-            bias = load3(W, i, HINGE_BIAS_W)
-            dw, a = add(dw, bias), add(a, add(load3(W, i, HINGE_BIAS_V), cross(pos, bias)))
+            bias = load3(W, i, body.HINGE_BIAS_W)
+            dw, a = add(dw, bias), add(a, add(load3(W, i, body.HINGE_BIAS_V), cross(pos, bias)))
         for d in range(first, first + n):
-            x, y = u[dof[d, PUBLIC]], ud[dof[d, PUBLIC]]
-            sw, sv = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
+            x, y = u[dof[d, speed.PUBLIC]], ud[dof[d, speed.PUBLIC]]
+            sw, sv = load3(S, d, speed.PARTIAL_W), load3(S, d, speed.PARTIAL_V)
             rate = add(rate, scale(x, sv))
             sv = add(sv, cross(pos, sw))
             rw, rv = add(rw, scale(x, sw)), add(rv, scale(x, sv))
@@ -293,14 +288,16 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, room):
             put_column(
                 Z, SPEED_E, d, add(xw, column(Z, SPEED_Y, d)), add(xv, column(Z, SPEED_Y + 3, d))
             )  # V_p x s is still all there is in y
-        if kind == BALL or kind == FREE or kind == TABLE:
-            if kind == TABLE and not record_partials(plan, i, t, table + 8 * 6 * N_OWN * i, N_OWN, room):
+        if kind == body.BALL or kind == body.FREE or kind == body.BY_ADDRESS:
+            if kind == body.BY_ADDRESS and not record_partials(
+                plan, i, t, table + 8 * 6 * N_OWN * i, N_OWN, room
+            ):
                 return HINGE_FAILED + 16 * i
             _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * N_OWN * i, wp, vp, w, v)
         _own_body(plan, W, Y, i, origin)
         if loaded:  # as if they turned with the body
-            force = load3(W, i, APPLIED_F)
-            moment = add(load3(W, i, APPLIED_N), cross(pos, force))
+            force = load3(W, i, body.APPLIED_F)
+            moment = add(load3(W, i, body.APPLIED_N), cross(pos, force))
             for k in range(3):
                 Y[i, MOMENT + k] -= moment[k]
                 Y[i, FORCE + k] -= force[k]
@@ -310,12 +307,17 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, room):
 @kernel
 def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
     """d tau / d (q, u) and A of all pairs of related speeds, composite bodies from the tips."""
-    body = bodies(plan)
+    plan_body = bodies(plan)
     run_start, runs = run_starts(plan), ancestor_runs(plan)
     rows, nq, nu = counts(plan)
     stride = 8 * nu
     for i in range(rows - 1, 0, -1):
-        p, kind, first, n = body[i, PARENT], body[i, KIND], body[i, DOF], body[i, NU]
+        p, kind, first, n = (
+            plan_body[i, body.PARENT],
+            plan_body[i, body.KIND],
+            plan_body[i, body.DOF],
+            plan_body[i, body.NU],
+        )
         if p > 0:
             for k in range(MASS, N_DERIVATIVE_BODY):
                 Y[p, k] += Y[i, k]
@@ -354,12 +356,12 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
                     for j in range(before - start):
                         below[2 * nu * j] = cq[j]
                         below[2 * nu * j + nu] = cu[j]
-        if kind == BALL or kind == FREE or kind == TABLE:
+        if kind == body.BALL or kind == body.FREE or kind == body.BY_ADDRESS:
             # the reference point is the origin of the first body of the branch
             root = i
-            while body[root, PARENT] > 0:
-                root = body[root, PARENT]
-            _own_loads(plan, W, S, Z, i, load3(W, root, P), table + 8 * 6 * N_OWN * i, N, F, J)
+            while plan_body[root, body.PARENT] > 0:
+                root = plan_body[root, body.PARENT]
+            _own_loads(plan, W, S, Z, i, load3(W, root, body.P), table + 8 * 6 * N_OWN * i, N, F, J)
 
 
 @kernel

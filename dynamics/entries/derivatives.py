@@ -8,15 +8,9 @@ from treemech.kinematics.chords.duals import chord_slopes as sloped_rows
 from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import address_of, call_derivatives, floats, inlined, ints
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK
-from treemech.kinematics.plan.arrays import (
-    DERIVATIVES,
-    N_CONTEXT,
-    PRESCRIBED_DOF,
-    PRESCRIBED_SIGNAL,
-    PRESCRIBED_U,
-)
+from treemech.kinematics.plan.arrays import DERIVATIVES, N_CONTEXT
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_q
-from treemech.kinematics.plan.chords import MOST_DIRECTIONS
+from treemech.kinematics.plan.columns import chord, speed
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
@@ -81,7 +75,7 @@ def _forward_derivatives(plan, W, S, t, tau, table):
     prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[BY], 2 * nu * nu)
     by_x = floats(table[TAU_X], nu * nx)
     for k in range(prescribed.shape[0]):
-        d = prescribed[k, PRESCRIBED_DOF]
+        d = prescribed[k, speed.PRESCRIBED_DOF]
         for j in range(nu):
             lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
             by[2 * nu * d + j] = 0.0
@@ -93,7 +87,7 @@ def _forward_derivatives(plan, W, S, t, tau, table):
     if nx > 0:
         less_product(nu, nx, inverse, table[TAU_X], table[UD_X])
     for k in range(prescribed.shape[0]):
-        d = prescribed[k, PRESCRIBED_DOF]
+        d = prescribed[k, speed.PRESCRIBED_DOF]
         floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
     return OK
 
@@ -151,7 +145,9 @@ def chord_slopes(t, number, room, loops):
     """
     chords = ints(loops, N_CHORD_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
-    worked = sloped_rows(plan, chords, number // MOST_DIRECTIONS, t, number % MOST_DIRECTIONS, room)
+    worked = sloped_rows(
+        plan, chords, number // chord.MOST_DIRECTIONS, t, number % chord.MOST_DIRECTIONS, room
+    )
     return np.int32(1 if worked else 0)
 
 
@@ -231,7 +227,7 @@ def residual_jacobian(t, y, G, loops):
     turn_speeds(plan, q, ud, -1.0)
     prescribed, values = prescriptions(plan), signal_values(plan)
     for k in range(prescribed.shape[0]):
-        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        ud[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
     origin_velocities(plan, W, S, u)
     columns(plan, W, S)
     required = own_required(plan)

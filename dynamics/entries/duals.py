@@ -13,8 +13,9 @@ from treemech.kinematics.chords.element import element_rows, fit_element
 from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import floats, inlined, ints, pair_context, pairs
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK, SIGNAL_FAILED
-from treemech.kinematics.plan.arrays import N_CONTEXT, PRESCRIBED_SIGNAL, PRESCRIBED_U
+from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_pivots, chord_q, chord_records
+from treemech.kinematics.plan.columns import speed
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
@@ -121,7 +122,7 @@ def varied_equations(t, s, ud, tau, core, loops):
     _copy(floats(ud, nu), own)
     prescribed, values = prescriptions(plan), signal_values(plan)
     for k in range(prescribed.shape[0]):
-        own[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        own[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
     inverse_dynamics(plan, W, S, own, pairs(tau, nu))
     origin_velocities(plan, W, S, state_u)
     columns(plan, W, S)

@@ -15,25 +15,10 @@ from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import call_part, floats, floats2, inlined, ints, load3, load9, store
 from treemech.kinematics.kernel.status import CHORD_FAILED, HINGE_FAILED, OK
 from treemech.kinematics.kernel.vector import add, cross, multiply, rotate
-from treemech.kinematics.plan.arrays import (
-    ACC,
-    ALPHA,
-    FORCE,
-    MOMENT,
-    N_CONTEXT,
-    OMEGA,
-    PRESCRIBED_Q,
-    PRESCRIBED_SIGNAL,
-    PRESCRIBED_U,
-    REACTIONS,
-    VELOCITY,
-    P,
-    R,
-)
+from treemech.kinematics.plan.arrays import N_CONTEXT, REACTIONS
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_q, chord_u
 from treemech.kinematics.plan.chord_views import chords as chord_table
-from treemech.kinematics.plan.chords import BIAS, POSITION
-from treemech.kinematics.plan.chords import VELOCITY as VELOCITY_LEVEL
+from treemech.kinematics.plan.columns import body, row, speed
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
@@ -122,8 +107,8 @@ def rhs(t, y, dy, context):
     turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
-        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
-        ud[prescribed[k, PRESCRIBED_U]] = 0.0
+        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
+        ud[prescribed[k, speed.PRESCRIBED_U]] = 0.0
     return np.int32(status)
 
 
@@ -278,8 +263,8 @@ def loop_rhs(t, y, dy, loops):
     turn_speeds(plan, q, ud, 1.0)
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
-        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
-        ud[prescribed[k, PRESCRIBED_U]] = 0.0
+        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
+        ud[prescribed[k, speed.PRESCRIBED_U]] = 0.0
     n_cut = chord_q(chords).shape[0]
     if n_efforts(plan) > 0:
         state_rates(plan, dy)
@@ -321,13 +306,13 @@ def loop_residual(t, y, dy, loops):
     turn_speeds(plan, q, ud, -1.0)
     prescribed, values = prescriptions(plan), signal_values(plan)
     for k in range(prescribed.shape[0]):
-        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        ud[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
     load_tree(plan, W, S, ud, tau)
     turn_speeds(plan, q, tau, 1.0)
     coordinate_rates(plan, q, u, rates)
     for k in range(prescribed.shape[0]):
-        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
-        tau[prescribed[k, PRESCRIBED_U]] = 0.0
+        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
+        tau[prescribed[k, speed.PRESCRIBED_U]] = 0.0
     if n_efforts(plan) > 0:
         state_rates(plan, dy)
     settle(chords)
@@ -438,9 +423,9 @@ def loop_dynamics(
         load_tree(plan, W, S, own, needed)
         relieve(plan, chords, out, needed)
         constraint_rows(plan, chords, W, S, times[k])  # once more, with these accelerations
-        level[0] = largest(chords, POSITION)
-        level[1] = largest(chords, VELOCITY_LEVEL)
-        level[2] = largest(chords, BIAS)
+        level[0] = largest(chords, row.POSITION)
+        level[1] = largest(chords, row.VELOCITY)
+        level[2] = largest(chords, row.BIAS)
         chord_loads(chords, out, floats2(loads + 48 * nc * k, nc, 6))
         room = room_work(plan)
         record = floats(elements + 8 * room.shape[0] * k, room.shape[0])
@@ -533,9 +518,9 @@ def trace(count, t, q, u, ud, tau, out, context):
             given_q, given_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
             for j in range(prescribed.shape[0]):
                 a, b, s = (
-                    prescribed[j, PRESCRIBED_Q],
-                    prescribed[j, PRESCRIBED_U],
-                    prescribed[j, PRESCRIBED_SIGNAL],
+                    prescribed[j, speed.PRESCRIBED_Q],
+                    prescribed[j, speed.PRESCRIBED_U],
+                    prescribed[j, speed.PRESCRIBED_SIGNAL],
                 )
                 given_q[a] = values[s, 0]
                 given_u[b] = values[s, 1]
@@ -548,18 +533,18 @@ def trace(count, t, q, u, ud, tau, out, context):
         origin_velocities(plan, W, S, state_u)
         to = floats2(out + 8 * rows * N_TRACE * k, rows, N_TRACE)
         for i in range(rows):
-            Ri = load9(W, i, R)
+            Ri = load9(W, i, body.R)
             arm = rotate(Ri, load3(frame, i, 9))
-            w, dw = load3(W, i, OMEGA), load3(W, i, ALPHA)
+            w, dw = load3(W, i, body.OMEGA), load3(W, i, body.ALPHA)
             store(to, i, 0, multiply(Ri, load9(frame, i, 0)))
-            store(to, i, 9, add(load3(W, i, P), arm))
+            store(to, i, 9, add(load3(W, i, body.P), arm))
             store(to, i, 12, w)
-            store(to, i, 15, add(load3(W, i, VELOCITY), cross(w, arm)))
+            store(to, i, 15, add(load3(W, i, body.VELOCITY), cross(w, arm)))
             store(to, i, 18, dw)
-            a = add(load3(W, i, ACC), (g[0], g[1], g[2]))
+            a = add(load3(W, i, body.ACC), (g[0], g[1], g[2]))
             store(to, i, 21, add(a, add(cross(dw, arm), cross(w, cross(w, arm)))))
-            store(to, i, 24, load3(W, i, MOMENT))
-            store(to, i, 27, load3(W, i, FORCE))
+            store(to, i, 24, load3(W, i, body.MOMENT))
+            store(to, i, 27, load3(W, i, body.FORCE))
     return np.int32(OK)
 
 

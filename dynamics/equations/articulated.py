@@ -9,49 +9,7 @@ stays O(n). Equivalent to the dense A and Q of (6.2.12), against which the tests
 
 from treemech.kinematics.kernel.language import accumulate, kernel, load3, load6, load9, store, straight
 from treemech.kinematics.kernel.vector import add, cross, dot, rotate, scale, sub, symmetric, unrotate
-from treemech.kinematics.plan.arrays import (
-    ACC,
-    ALPHA,
-    APPLIED_F,
-    APPLIED_N,
-    ARM,
-    ART_A,
-    ART_B,
-    ART_M,
-    BALL,
-    BIAS_F,
-    BIAS_N,
-    COLUMN_F,
-    COLUMN_N,
-    D_INV,
-    DOF,
-    FACTOR,
-    KIND,
-    LOAD,
-    MASS,
-    N_FREE,
-    OMEGA,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PIVOT,
-    PRESCRIBED_SIGNAL,
-    PRESCRIBED_U,
-    PRISMATIC,
-    PUBLIC,
-    REDUCED_F,
-    REDUCED_LOAD,
-    REDUCED_N,
-    REVOLUTE,
-    SIGN,
-    U_F,
-    U_LOAD,
-    U_N,
-    ZETA_V,
-    ZETA_W,
-    R,
-    U,
-)
+from treemech.kinematics.plan.columns import body, speed
 from treemech.kinematics.plan.views import (
     bodies,
     constants,
@@ -73,18 +31,18 @@ def _initialise(plan, W):
     loaded = n_efforts(plan) > 0
     for i in range(1, W.shape[0]):
         d, h, J, about = body_inertia(C, W, i)
-        m = C[i, MASS]
-        w = load3(W, i, OMEGA)
+        m = C[i, body.MASS]
+        w = load3(W, i, body.OMEGA)
         f = cross(w, cross(w, h))
         n = add(cross(w, symmetric(J, w)), cross(d, f))
         if loaded:
-            f = sub(f, load3(W, i, APPLIED_F))
-            n = sub(n, load3(W, i, APPLIED_N))
-        store(W, i, BIAS_N, n)
-        store(W, i, BIAS_F, f)
-        store(W, i, ART_A, about)
-        store(W, i, ART_B, (0.0 * m, -h[2], h[1], h[2], 0.0 * m, -h[0], -h[1], h[0], 0.0 * m))
-        store(W, i, ART_M, (m, 0.0 * m, 0.0 * m, m, 0.0 * m, m))
+            f = sub(f, load3(W, i, body.APPLIED_F))
+            n = sub(n, load3(W, i, body.APPLIED_N))
+        store(W, i, body.BIAS_N, n)
+        store(W, i, body.BIAS_F, f)
+        store(W, i, body.ART_A, about)
+        store(W, i, body.ART_B, (0.0 * m, -h[2], h[1], h[2], 0.0 * m, -h[0], -h[1], h[0], 0.0 * m))
+        store(W, i, body.ART_M, (m, 0.0 * m, 0.0 * m, m, 0.0 * m, m))
 
 
 @straight
@@ -111,49 +69,51 @@ def _reduce(B, s, x, y):
 @kernel
 def _factorise(plan, S, i, A, B, M, n, f, tau):
     """Inertia columns and LDL^T of the free speeds of hinge i, and L^-1 applied to columns and loads."""
-    body, dof = bodies(plan), dofs(plan)
-    o, count = body[i, DOF], body[i, N_FREE]
+    plan_body, dof = bodies(plan), dofs(plan)
+    o, count = plan_body[i, body.DOF], plan_body[i, body.N_FREE]
     for e in range(o, o + count):
-        w, v = load3(S, e, PARTIAL_W), load3(S, e, PARTIAL_V)
+        w, v = load3(S, e, speed.PARTIAL_W), load3(S, e, speed.PARTIAL_V)
         un = add(symmetric(A, w), rotate(B, v))
         uf = add(unrotate(B, w), symmetric(M, v))
-        store(S, e, COLUMN_N, un)
-        store(S, e, COLUMN_F, uf)
-        S[e, LOAD] = tau[dof[e, PUBLIC]] - dot(w, n) - dot(v, f)
+        store(S, e, speed.COLUMN_N, un)
+        store(S, e, speed.COLUMN_F, uf)
+        S[e, speed.LOAD] = tau[dof[e, speed.PUBLIC]] - dot(w, n) - dot(v, f)
         for k in range(o, e + 1):
-            S[e, FACTOR + k - o] = dot(load3(S, k, PARTIAL_W), un) + dot(load3(S, k, PARTIAL_V), uf)
+            S[e, speed.FACTOR + k - o] = dot(load3(S, k, speed.PARTIAL_W), un) + dot(
+                load3(S, k, speed.PARTIAL_V), uf
+            )
     for j in range(o, o + count):
-        pivot = S[j, FACTOR + j - o]
+        pivot = S[j, speed.FACTOR + j - o]
         for k in range(o, j):
-            pivot = pivot - S[j, FACTOR + k - o] * S[j, FACTOR + k - o] * S[k, PIVOT]
-        S[j, PIVOT] = pivot
+            pivot = pivot - S[j, speed.FACTOR + k - o] * S[j, speed.FACTOR + k - o] * S[k, speed.PIVOT]
+        S[j, speed.PIVOT] = pivot
         inverse = 1.0 / pivot
         for e in range(j + 1, o + count):
-            x = S[e, FACTOR + j - o]
+            x = S[e, speed.FACTOR + j - o]
             for k in range(o, j):
-                x = x - S[e, FACTOR + k - o] * S[j, FACTOR + k - o] * S[k, PIVOT]
-            S[e, FACTOR + j - o] = x * inverse
-        S[j, FACTOR + j - o] = inverse
+                x = x - S[e, speed.FACTOR + k - o] * S[j, speed.FACTOR + k - o] * S[k, speed.PIVOT]
+            S[e, speed.FACTOR + j - o] = x * inverse
+        S[j, speed.FACTOR + j - o] = inverse
     for e in range(o, o + count):
-        vn, vf, load = load3(S, e, COLUMN_N), load3(S, e, COLUMN_F), S[e, LOAD]
+        vn, vf, load = load3(S, e, speed.COLUMN_N), load3(S, e, speed.COLUMN_F), S[e, speed.LOAD]
         for k in range(o, e):
-            x = S[e, FACTOR + k - o]
-            vn = sub(vn, scale(x, load3(S, k, REDUCED_N)))
-            vf = sub(vf, scale(x, load3(S, k, REDUCED_F)))
-            load = load - x * S[k, REDUCED_LOAD]
-        store(S, e, REDUCED_N, vn)
-        store(S, e, REDUCED_F, vf)
-        S[e, REDUCED_LOAD] = load
+            x = S[e, speed.FACTOR + k - o]
+            vn = sub(vn, scale(x, load3(S, k, speed.REDUCED_N)))
+            vf = sub(vf, scale(x, load3(S, k, speed.REDUCED_F)))
+            load = load - x * S[k, speed.REDUCED_LOAD]
+        store(S, e, speed.REDUCED_N, vn)
+        store(S, e, speed.REDUCED_F, vf)
+        S[e, speed.REDUCED_LOAD] = load
 
 
 @kernel
 def _hand_over(W, i, p, A, B, M, n, f):
     """Add inertia and bias of body i to its parent, moved to the parent's origin."""
-    zw, zv, r = load3(W, i, ZETA_W), load3(W, i, ZETA_V), load3(W, i, ARM)
+    zw, zv, r = load3(W, i, body.ZETA_W), load3(W, i, body.ZETA_V), load3(W, i, body.ARM)
     n = add(n, add(symmetric(A, zw), rotate(B, zv)))
     f = add(f, add(unrotate(B, zw), symmetric(M, zv)))
-    accumulate(W, p, BIAS_F, f)
-    accumulate(W, p, BIAS_N, add(n, cross(r, f)))
+    accumulate(W, p, body.BIAS_F, f)
+    accumulate(W, p, body.BIAS_N, add(n, cross(r, f)))
     # B' = B + r x M,  A' = A - B r x + r x B'^T
     c0, c1, c2 = cross(r, (M[0], M[1], M[2])), cross(r, (M[1], M[3], M[4])), cross(r, (M[2], M[4], M[5]))
     Bp = (
@@ -163,46 +123,46 @@ def _hand_over(W, i, p, A, B, M, n, f):
     g0, g1, g2 = cross(r, (B[0], B[1], B[2])), cross(r, (B[3], B[4], B[5])), cross(r, (B[6], B[7], B[8]))
     k0, k1 = cross(r, (Bp[0], Bp[1], Bp[2])), cross(r, (Bp[3], Bp[4], Bp[5]))
     k2 = cross(r, (Bp[6], Bp[7], Bp[8]))
-    K = load6(W, p, ART_A)
+    K = load6(W, p, body.ART_A)
     a = (
         K[0] + A[0] + g0[0] + k0[0], K[1] + A[1] + g0[1] + k1[0], K[2] + A[2] + g0[2] + k2[0],
         K[3] + A[3] + g1[1] + k1[1], K[4] + A[4] + g1[2] + k2[1], K[5] + A[5] + g2[2] + k2[2],
     )  # fmt: skip
-    store(W, p, ART_A, a)
-    K9 = load9(W, p, ART_B)
+    store(W, p, body.ART_A, a)
+    K9 = load9(W, p, body.ART_B)
     b = (
         K9[0] + Bp[0], K9[1] + Bp[1], K9[2] + Bp[2], K9[3] + Bp[3], K9[4] + Bp[4], K9[5] + Bp[5],
         K9[6] + Bp[6], K9[7] + Bp[7], K9[8] + Bp[8],
     )  # fmt: skip
-    store(W, p, ART_B, b)
-    K = load6(W, p, ART_M)
-    store(W, p, ART_M, (K[0] + M[0], K[1] + M[1], K[2] + M[2], K[3] + M[3], K[4] + M[4], K[5] + M[5]))
+    store(W, p, body.ART_B, b)
+    K = load6(W, p, body.ART_M)
+    store(W, p, body.ART_M, (K[0] + M[0], K[1] + M[1], K[2] + M[2], K[3] + M[3], K[4] + M[4], K[5] + M[5]))
 
 
 @kernel
 def _inwards(plan, W, S, tau):
-    body, C = bodies(plan), constants(plan)
-    for i in range(body.shape[0] - 1, 0, -1):
-        p = body[i, PARENT]
-        A, B, M = load6(W, i, ART_A), load9(W, i, ART_B), load6(W, i, ART_M)
-        n, f = load3(W, i, BIAS_N), load3(W, i, BIAS_F)
-        kind, free = body[i, KIND], body[i, N_FREE]
+    plan_body, C = bodies(plan), constants(plan)
+    for i in range(plan_body.shape[0] - 1, 0, -1):
+        p = plan_body[i, body.PARENT]
+        A, B, M = load6(W, i, body.ART_A), load9(W, i, body.ART_B), load6(W, i, body.ART_M)
+        n, f = load3(W, i, body.BIAS_N), load3(W, i, body.BIAS_F)
+        kind, free = plan_body[i, body.KIND], plan_body[i, body.N_FREE]
         if free == 0:
             pass
-        elif kind == REVOLUTE or kind == PRISMATIC:
-            z = scale(C[i, SIGN], (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
-            if kind == REVOLUTE:
+        elif kind == body.REVOLUTE or kind == body.PRISMATIC:
+            z = scale(C[i, body.SIGN], (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]))
+            if kind == body.REVOLUTE:
                 un, uf = symmetric(A, z), unrotate(B, z)
                 inverse = 1.0 / dot(z, un)
-                load = tau[body[i, U]] - dot(z, n)
+                load = tau[plan_body[i, body.U]] - dot(z, n)
             else:
                 un, uf = rotate(B, z), symmetric(M, z)
                 inverse = 1.0 / dot(z, uf)
-                load = tau[body[i, U]] - dot(z, f)
-            store(W, i, U_N, un)
-            store(W, i, U_F, uf)
-            W[i, D_INV] = inverse
-            W[i, U_LOAD] = load
+                load = tau[plan_body[i, body.U]] - dot(z, f)
+            store(W, i, body.U_N, un)
+            store(W, i, body.U_F, uf)
+            W[i, body.D_INV] = inverse
+            W[i, body.U_LOAD] = load
             if p > 0:
                 A = _reduce_symmetric(A, inverse, un)
                 B = _reduce(B, inverse, un, uf)
@@ -211,15 +171,19 @@ def _inwards(plan, W, S, tau):
         else:
             _factorise(plan, S, i, A, B, M, n, f, tau)
             if p > 0:
-                o = body[i, DOF]
+                o = plan_body[i, body.DOF]
                 for e in range(o, o + free):
-                    vn, vf, inverse = load3(S, e, REDUCED_N), load3(S, e, REDUCED_F), S[e, FACTOR + e - o]
+                    vn, vf, inverse = (
+                        load3(S, e, speed.REDUCED_N),
+                        load3(S, e, speed.REDUCED_F),
+                        S[e, speed.FACTOR + e - o],
+                    )
                     A = _reduce_symmetric(A, inverse, vn)
                     B = _reduce(B, inverse, vn, vf)
                     M = _reduce_symmetric(M, inverse, vf)
-                    load = S[e, REDUCED_LOAD] * inverse
+                    load = S[e, speed.REDUCED_LOAD] * inverse
                     n, f = add(n, scale(load, vn)), add(f, scale(load, vf))
-                if kind == BALL and free == 3:
+                if kind == body.BALL and free == 3:
                     # a ball joint hands over no moment: what is left of A and B is rounding
                     zero = 0.0 * M[0]
                     A = (zero, zero, zero, zero, zero, zero)
@@ -230,46 +194,52 @@ def _inwards(plan, W, S, tau):
 
 @kernel
 def _outwards(plan, W, S, ud):
-    body, C, dof = bodies(plan), constants(plan), dofs(plan)
+    plan_body, C, dof = bodies(plan), constants(plan), dofs(plan)
     ground(plan, W)
-    for i in range(1, body.shape[0]):
-        p = body[i, PARENT]
-        dwp = load3(W, p, ALPHA)
-        dw = add(dwp, load3(W, i, ZETA_W))
-        a = add(add(load3(W, p, ACC), cross(dwp, load3(W, i, ARM))), load3(W, i, ZETA_V))
-        kind, free = body[i, KIND], body[i, N_FREE]
+    for i in range(1, plan_body.shape[0]):
+        p = plan_body[i, body.PARENT]
+        dwp = load3(W, p, body.ALPHA)
+        dw = add(dwp, load3(W, i, body.ZETA_W))
+        a = add(add(load3(W, p, body.ACC), cross(dwp, load3(W, i, body.ARM))), load3(W, i, body.ZETA_V))
+        kind, free = plan_body[i, body.KIND], plan_body[i, body.N_FREE]
         if free == 0:
             pass
-        elif kind == REVOLUTE or kind == PRISMATIC:
-            x = W[i, D_INV] * (W[i, U_LOAD] - dot(load3(W, i, U_N), dw) - dot(load3(W, i, U_F), a))
-            ud[body[i, U]] = x
-            z = scale(C[i, SIGN] * x, (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
-            if kind == REVOLUTE:
+        elif kind == body.REVOLUTE or kind == body.PRISMATIC:
+            x = W[i, body.D_INV] * (
+                W[i, body.U_LOAD] - dot(load3(W, i, body.U_N), dw) - dot(load3(W, i, body.U_F), a)
+            )
+            ud[plan_body[i, body.U]] = x
+            z = scale(C[i, body.SIGN] * x, (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]))
+            if kind == body.REVOLUTE:
                 dw = add(dw, z)
             else:
                 a = add(a, z)
         else:
-            o = body[i, DOF]
+            o = plan_body[i, body.DOF]
             for e in range(o, o + free):
-                x = S[e, LOAD] - dot(load3(S, e, COLUMN_N), dw) - dot(load3(S, e, COLUMN_F), a)
+                x = (
+                    S[e, speed.LOAD]
+                    - dot(load3(S, e, speed.COLUMN_N), dw)
+                    - dot(load3(S, e, speed.COLUMN_F), a)
+                )
                 for k in range(o, e):
-                    x = x - S[e, FACTOR + k - o] * S[k, REDUCED_LOAD]
-                S[e, REDUCED_LOAD] = x
+                    x = x - S[e, speed.FACTOR + k - o] * S[k, speed.REDUCED_LOAD]
+                S[e, speed.REDUCED_LOAD] = x
             for e in range(o + free - 1, o - 1, -1):
-                x = S[e, REDUCED_LOAD] * S[e, FACTOR + e - o]
+                x = S[e, speed.REDUCED_LOAD] * S[e, speed.FACTOR + e - o]
                 for k in range(e + 1, o + free):
-                    x = x - S[k, FACTOR + e - o] * S[k, REDUCED_LOAD]
-                S[e, REDUCED_LOAD] = x
-                ud[dof[e, PUBLIC]] = x
+                    x = x - S[k, speed.FACTOR + e - o] * S[k, speed.REDUCED_LOAD]
+                S[e, speed.REDUCED_LOAD] = x
+                ud[dof[e, speed.PUBLIC]] = x
             for e in range(o, o + free):
-                x = S[e, REDUCED_LOAD]
-                dw = add(dw, scale(x, load3(S, e, PARTIAL_W)))
-                a = add(a, scale(x, load3(S, e, PARTIAL_V)))
-        store(W, i, ALPHA, dw)
-        store(W, i, ACC, a)
+                x = S[e, speed.REDUCED_LOAD]
+                dw = add(dw, scale(x, load3(S, e, speed.PARTIAL_W)))
+                a = add(a, scale(x, load3(S, e, speed.PARTIAL_V)))
+        store(W, i, body.ALPHA, dw)
+        store(W, i, body.ACC, a)
     prescribed, values = prescriptions(plan), signal_values(plan)
     for k in range(prescribed.shape[0]):
-        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        ud[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
 
 
 @kernel

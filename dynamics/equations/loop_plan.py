@@ -6,15 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import Plan
-from treemech.kinematics.plan.chords import (
-    FIRST_ENTRY,
-    FIRST_ROW,
-    N_ROWS,
-    PATH_END,
-    PATH_START,
-    SPEED,
-    ChordLayout,
-)
+from treemech.kinematics.plan.chords import ChordLayout
+from treemech.kinematics.plan.columns import chord
 from treemech.topology.arrays import Floats, Ints
 
 from .ordering import analyse
@@ -93,10 +86,12 @@ def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]
     p_row: list[int] = []
     p_speed: list[int] = []
     for row in chords.plan.chord:
-        for d in chords.plan.path[row[PATH_START] : row[PATH_END], SPEED]:
-            p_row += range(int(row[FIRST_ROW]), int(row[FIRST_ROW] + row[N_ROWS]))
-            p_speed += [int(d)] * int(row[N_ROWS])
-        if row[FIRST_ENTRY] + (row[PATH_END] - row[PATH_START]) * row[N_ROWS] != len(p_row):
+        for d in chords.plan.path[row[chord.PATH_START] : row[chord.PATH_END], chord.SPEED]:
+            p_row += range(int(row[chord.FIRST_ROW]), int(row[chord.FIRST_ROW] + row[chord.N_ROWS]))
+            p_speed += [int(d)] * int(row[chord.N_ROWS])
+        if row[chord.FIRST_ENTRY] + (row[chord.PATH_END] - row[chord.PATH_START]) * row[chord.N_ROWS] != len(
+            p_row
+        ):
             raise AssertionError("entries of P out of step")
     used = [(nu + kept[r], d) for r, d in zip(p_row, p_speed, strict=True) if kept[r] >= 0]
     pattern = analyse(
@@ -111,7 +106,7 @@ def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]
         int(x)
         for row, element in zip(chords.plan.chord, chords.elements, strict=True)
         if getattr(element, "unilateral", False)
-        for x in (row[FIRST_ROW], row[N_ROWS])
+        for x in (row[chord.FIRST_ROW], row[chord.N_ROWS])
     ]
     slot = np.full(len(a_row) + len(p_row), -1, dtype=np.int64)
     slot[: len(a_row)] = pattern.slot[: len(a_row)]

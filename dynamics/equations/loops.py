@@ -10,9 +10,9 @@ from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import address_of, call_part, floats2, inlined, kernel, load3
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_FAILED, HINGE_FAILED, OK
 from treemech.kinematics.kernel.vector import dot, sub
-from treemech.kinematics.plan.arrays import OMEGA, PARENT, PRESCRIBED_SIGNAL, PRESCRIBED_U, PUBLIC, REACTIONS
+from treemech.kinematics.plan.arrays import REACTIONS
 from treemech.kinematics.plan.chord_views import chord_pivots, chords, partials, rows
-from treemech.kinematics.plan.chords import BIAS, FIRST_ROW, N_ROWS, POSITION, ROW_F, VELOCITY
+from treemech.kinematics.plan.columns import body, chord, row, speed
 from treemech.kinematics.plan.views import (
     bodies,
     dofs,
@@ -89,7 +89,7 @@ def evaluate(plan, loops, W, S, t, q, u):
     for k in range(ud.shape[0]):
         ud[k] = 0.0
     for k in range(prescribed.shape[0]):
-        ud[prescribed[k, PRESCRIBED_U]] = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        ud[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
     inverse_dynamics(plan, W, S, ud, own_required(plan))
     origin_velocities(plan, W, S, u)
     columns(plan, W, S)
@@ -205,11 +205,11 @@ def accelerate(plan, loops, t, tau, ud):
     n, gain = fixed.shape[0], monitors(loops)[GAIN]
     factorise(loops)
     for d in range(n):
-        public = dof[d, PUBLIC]
+        public = dof[d, speed.PUBLIC]
         right[d] = 0.0 if fixed[d] == 1 else tau[public] - own[public]
     for r in range(kept.shape[0]):
         if kept[r] >= 0:
-            drift = Y[r, BIAS] + gain * (2.0 * Y[r, VELOCITY] + gain * Y[r, POSITION])
+            drift = Y[r, row.BIAS] + gain * (2.0 * Y[r, row.VELOCITY] + gain * Y[r, row.POSITION])
             right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -drift
     solve(loops)
     if plan[REACTIONS] != 0:
@@ -218,7 +218,7 @@ def accelerate(plan, loops, t, tau, ud):
             return status
     given = own_ud(plan)
     for d in range(n):
-        public = dof[d, PUBLIC]
+        public = dof[d, speed.PUBLIC]
         ud[public] = given[public] + x[d]
     return OK
 
@@ -249,7 +249,7 @@ def switching(loops):
     n, worst, which = fixed_speeds(loops).shape[0], 0.0, -1
     for k in range(pairs.shape[0] // 2):
         r = pairs[2 * k]
-        value = Y[r, POSITION] + _TOUCH if off[r] == 1 else -x[n + kept[r]]
+        value = Y[r, row.POSITION] + _TOUCH if off[r] == 1 else -x[n + kept[r]]
         if value < worst:
             worst, which = value, k
     return worst, which
@@ -258,20 +258,22 @@ def switching(loops):
 @kernel
 def relieve(plan, loops, multipliers, tau):
     """Loads on the speeds less what the chords exert: tau - P^T lambda."""
-    P, row, speed, dof = partials(loops), entry_rows(loops), entry_speeds(loops), dofs(plan)
+    P, row, at, dof = partials(loops), entry_rows(loops), entry_speeds(loops), dofs(plan)
     for k in range(row.shape[0]):
-        tau[dof[speed[k], PUBLIC]] -= P[k] * multipliers[row[k]]
+        tau[dof[at[k], speed.PUBLIC]] -= P[k] * multipliers[row[k]]
 
 
 @kernel
 def chord_loads(loops, multipliers, out):
     """Force and moment of every chord on the body of its end b, at that end, world (8.5.1-3)."""
-    chord, Y = chords(loops), rows(loops)
-    for c in range(chord.shape[0]):
+    plan_chord, Y = chords(loops), rows(loops)
+    for c in range(plan_chord.shape[0]):
         for j in range(6):
             s = 0.0
-            for r in range(chord[c, FIRST_ROW], chord[c, FIRST_ROW] + chord[c, N_ROWS]):
-                s += multipliers[r] * Y[r, ROW_F + j]
+            for r in range(
+                plan_chord[c, chord.FIRST_ROW], plan_chord[c, chord.FIRST_ROW] + plan_chord[c, chord.N_ROWS]
+            ):
+                s += multipliers[r] * Y[r, row.F + j]
             out[c, j] = s
 
 
@@ -288,15 +290,15 @@ def correct(plan, loops, level, step):
             right[n + kept[r]] = 0.0 if masked[kept[r]] == 1 else -Y[r, level]
     solve(loops)
     for d in range(n):
-        step[dof[d, PUBLIC]] = x[d]
+        step[dof[d, speed.PUBLIC]] = x[d]
 
 
 @kernel
 def note_spin(plan, loops, W):
     """The largest angular speed in a hinge."""
-    body, fastest = bodies(plan), 0.0
-    for i in range(1, body.shape[0]):
-        w = sub(load3(W, i, OMEGA), load3(W, body[i, PARENT], OMEGA))
+    plan_body, fastest = bodies(plan), 0.0
+    for i in range(1, plan_body.shape[0]):
+        w = sub(load3(W, i, body.OMEGA), load3(W, plan_body[i, body.PARENT], body.OMEGA))
         fastest = max(fastest, dot(w, w))
     monitors(loops)[SPIN] = fastest**0.5
 
@@ -328,10 +330,10 @@ def project(plan, loops, W, S, t, fresh):
     monitor = monitors(loops)
     rounding = 2e-15 if monitor[LAST_PIVOT] > _SOUND * monitor[LARGEST_PIVOT] else 1e-16
     while status == OK:
-        gap = largest(loops, POSITION)
+        gap = largest(loops, row.POSITION)
         if gap <= rounding or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step
             break
-        correct(plan, loops, POSITION, step)
+        correct(plan, loops, row.POSITION, step)
         coordinate_rates(plan, q, step, rates)
         for k in range(q.shape[0]):
             q[k] += rates[k]
@@ -342,7 +344,7 @@ def project(plan, loops, W, S, t, fresh):
     if status == OK and not gap < _OPEN:
         status = CHAIN_OPEN
     if status == OK:
-        correct(plan, loops, VELOCITY, step)
+        correct(plan, loops, row.VELOCITY, step)
         for k in range(u.shape[0]):
             u[k] += step[k]
         settle(loops)
@@ -362,13 +364,13 @@ def tangential(plan, loops, step):
     for k in range(A.shape[0]):
         i, j = row[k], column[k]
         if fixed[i] == 0 and fixed[j] == 0:
-            right[i] += A[k] * step[dof[j, PUBLIC]]
+            right[i] += A[k] * step[dof[j, speed.PUBLIC]]
             if i != j:
-                right[j] += A[k] * step[dof[i, PUBLIC]]
+                right[j] += A[k] * step[dof[i, speed.PUBLIC]]
     solve(loops)
     for d in range(n):
         if fixed[d] == 0:
-            step[dof[d, PUBLIC]] = x[d]
+            step[dof[d, speed.PUBLIC]] = x[d]
 
 
 @kernel

@@ -24,39 +24,8 @@ from treemech.kinematics.kernel.vector import (
     symmetric,
     unrotate,
 )
-from treemech.kinematics.plan.arrays import (
-    ACC,
-    ALPHA,
-    APPLIED_F,
-    APPLIED_LOADS,
-    APPLIED_N,
-    ARM,
-    ART_A,
-    BIAS_F,
-    BIAS_N,
-    COM,
-    DOF,
-    FORCE,
-    INERTIA,
-    KIND,
-    MASS,
-    MOMENT,
-    NU,
-    OMEGA,
-    OWNER,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PRISMATIC,
-    PUBLIC,
-    REVOLUTE,
-    SIGN,
-    ZETA_V,
-    ZETA_W,
-    P,
-    R,
-    U,
-)
+from treemech.kinematics.plan.arrays import APPLIED_LOADS
+from treemech.kinematics.plan.columns import body, speed
 from treemech.kinematics.plan.views import (
     ancestor_runs,
     bodies,
@@ -76,7 +45,7 @@ from treemech.kinematics.tree.sweep import columns, positions, velocities
 def ground(plan, W):
     """The ground is at rest; gravity enters as its acceleration, upwards (6.2.9)."""
     g = gravity(plan)
-    store(W, 0, ACC, (-g[0], -g[1], -g[2]))
+    store(W, 0, body.ACC, (-g[0], -g[1], -g[2]))
 
 
 @kernel
@@ -86,60 +55,64 @@ def inverse_dynamics(plan, W, S, ud, tau):
     After `evaluate_motion`. Leaves in MOMENT, FORCE of each body what its hinge
     carries over to it, about the body's origin.
     """
-    body, C, dof = bodies(plan), constants(plan), dofs(plan)
-    rows = body.shape[0]
+    plan_body, C, dof = bodies(plan), constants(plan), dofs(plan)
+    rows = plan_body.shape[0]
     loaded = n_efforts(plan) > 0
     ground(plan, W)
     for i in range(1, rows):
-        p = body[i, PARENT]
-        dwp = load3(W, p, ALPHA)
-        dw = add(dwp, load3(W, i, ZETA_W))
-        a = add(add(load3(W, p, ACC), cross(dwp, load3(W, i, ARM))), load3(W, i, ZETA_V))
-        Ri = load9(W, i, R)
-        kind = body[i, KIND]
-        if kind == REVOLUTE:
-            dw = add(dw, scale(C[i, SIGN] * ud[body[i, U]], (Ri[2], Ri[5], Ri[8])))
-        elif kind == PRISMATIC:
-            a = add(a, scale(C[i, SIGN] * ud[body[i, U]], (Ri[2], Ri[5], Ri[8])))
+        p = plan_body[i, body.PARENT]
+        dwp = load3(W, p, body.ALPHA)
+        dw = add(dwp, load3(W, i, body.ZETA_W))
+        a = add(add(load3(W, p, body.ACC), cross(dwp, load3(W, i, body.ARM))), load3(W, i, body.ZETA_V))
+        Ri = load9(W, i, body.R)
+        kind = plan_body[i, body.KIND]
+        if kind == body.REVOLUTE:
+            dw = add(dw, scale(C[i, body.SIGN] * ud[plan_body[i, body.U]], (Ri[2], Ri[5], Ri[8])))
+        elif kind == body.PRISMATIC:
+            a = add(a, scale(C[i, body.SIGN] * ud[plan_body[i, body.U]], (Ri[2], Ri[5], Ri[8])))
         else:
-            d = body[i, DOF]
-            for k in range(body[i, NU]):
-                x = ud[dof[d + k, PUBLIC]]
-                dw = add(dw, scale(x, load3(S, d + k, PARTIAL_W)))
-                a = add(a, scale(x, load3(S, d + k, PARTIAL_V)))
-        store(W, i, ALPHA, dw)
-        store(W, i, ACC, a)
+            d = plan_body[i, body.DOF]
+            for k in range(plan_body[i, body.NU]):
+                x = ud[dof[d + k, speed.PUBLIC]]
+                dw = add(dw, scale(x, load3(S, d + k, speed.PARTIAL_W)))
+                a = add(a, scale(x, load3(S, d + k, speed.PARTIAL_V)))
+        store(W, i, body.ALPHA, dw)
+        store(W, i, body.ACC, a)
         # inertia loads (6.2.5) about the origin
-        w = load3(W, i, OMEGA)
-        arm = rotate(Ri, load3(C, i, COM))
-        J = load6(C, i, INERTIA)
+        w = load3(W, i, body.OMEGA)
+        arm = rotate(Ri, load3(C, i, body.COM))
+        J = load6(C, i, body.INERTIA)
         wb = unrotate(Ri, w)
         moment = rotate(Ri, add(symmetric(J, unrotate(Ri, dw)), cross(wb, symmetric(J, wb))))
-        force = scale(C[i, MASS], add(a, add(cross(dw, arm), cross(w, cross(w, arm)))))
+        force = scale(C[i, body.MASS], add(a, add(cross(dw, arm), cross(w, cross(w, arm)))))
         moment = add(moment, cross(arm, force))
         if loaded:
-            force = sub(force, load3(W, i, APPLIED_F))
-            moment = sub(moment, load3(W, i, APPLIED_N))
-        store(W, i, FORCE, force)
-        store(W, i, MOMENT, moment)
+            force = sub(force, load3(W, i, body.APPLIED_F))
+            moment = sub(moment, load3(W, i, body.APPLIED_N))
+        store(W, i, body.FORCE, force)
+        store(W, i, body.MOMENT, moment)
     for i in range(rows - 1, 0, -1):
-        p = body[i, PARENT]
-        moment = load3(W, i, MOMENT)
-        force = load3(W, i, FORCE)
-        kind = body[i, KIND]
-        if kind == REVOLUTE:
-            tau[body[i, U]] = C[i, SIGN] * dot((W[i, R + 2], W[i, R + 5], W[i, R + 8]), moment)
-        elif kind == PRISMATIC:
-            tau[body[i, U]] = C[i, SIGN] * dot((W[i, R + 2], W[i, R + 5], W[i, R + 8]), force)
+        p = plan_body[i, body.PARENT]
+        moment = load3(W, i, body.MOMENT)
+        force = load3(W, i, body.FORCE)
+        kind = plan_body[i, body.KIND]
+        if kind == body.REVOLUTE:
+            tau[plan_body[i, body.U]] = C[i, body.SIGN] * dot(
+                (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]), moment
+            )
+        elif kind == body.PRISMATIC:
+            tau[plan_body[i, body.U]] = C[i, body.SIGN] * dot(
+                (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]), force
+            )
         else:
-            d = body[i, DOF]
-            for k in range(body[i, NU]):
-                tau[dof[d + k, PUBLIC]] = dot(load3(S, d + k, PARTIAL_W), moment) + dot(
-                    load3(S, d + k, PARTIAL_V), force
+            d = plan_body[i, body.DOF]
+            for k in range(plan_body[i, body.NU]):
+                tau[dof[d + k, speed.PUBLIC]] = dot(load3(S, d + k, speed.PARTIAL_W), moment) + dot(
+                    load3(S, d + k, speed.PARTIAL_V), force
                 )
         if p > 0:
-            accumulate(W, p, FORCE, force)
-            accumulate(W, p, MOMENT, add(moment, cross(load3(W, i, ARM), force)))
+            accumulate(W, p, body.FORCE, force)
+            accumulate(W, p, body.MOMENT, add(moment, cross(load3(W, i, body.ARM), force)))
     if loaded:
         effort = own_effort(plan)
         for k in range(effort.shape[0]):
@@ -161,10 +134,10 @@ def evaluate_motion(plan, W, S, t, q, u):
 @kernel
 def body_inertia(C, W, i):
     """m d, and the inertia about the body's origin, in world components."""
-    Ri = load9(W, i, R)
-    m = C[i, MASS]
-    d = rotate(Ri, load3(C, i, COM))
-    J = rotate_symmetric(Ri, load6(C, i, INERTIA))
+    Ri = load9(W, i, body.R)
+    m = C[i, body.MASS]
+    d = rotate(Ri, load3(C, i, body.COM))
+    J = rotate_symmetric(Ri, load6(C, i, body.INERTIA))
     h = scale(m, d)
     dd = dot(h, d)
     about = (
@@ -185,48 +158,48 @@ def mass_matrix(plan, W, S, A, packed):
     speed form long runs of consecutive numbers, so the inner loop vectorises. Entries of unrelated speeds of a
     dense matrix are left alone: it arrives zeroed.
     """
-    body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
+    plan_body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
     run_start, runs = run_starts(plan), ancestor_runs(plan)
-    rows, nu = body.shape[0], dof.shape[0]
+    rows, nu = plan_body.shape[0], dof.shape[0]
     z = soa_address(plan)
     columns(plan, W, S)
     before = 0  # packed entries of the speeds of all bodies before this one
     for d in range(nu):
         for k in range(run_start[d], run_start[d + 1]):
             before += runs[k, 1] - runs[k, 0]
-        i = dof[d, OWNER]
+        i = dof[d, speed.OWNER]
         for k in range(6):
             Z[k, d] = S[d, k]
         for k in range(3):
-            Z[6 + k, d] = W[i, P + k]
+            Z[6 + k, d] = W[i, body.P + k]
     for i in range(1, rows):
         d, h, J, about = body_inertia(C, W, i)
-        store(W, i, ART_A, about)
-        store(W, i, BIAS_N, h)
-        W[i, BIAS_F] = C[i, MASS]
+        store(W, i, body.ART_A, about)
+        store(W, i, body.BIAS_N, h)
+        W[i, body.BIAS_F] = C[i, body.MASS]
     for i in range(rows - 1, 0, -1):
-        J = load6(W, i, ART_A)
-        h = load3(W, i, BIAS_N)
-        m = W[i, BIAS_F]
-        p = body[i, PARENT]
+        J = load6(W, i, body.ART_A)
+        h = load3(W, i, body.BIAS_N)
+        m = W[i, body.BIAS_F]
+        p = plan_body[i, body.PARENT]
         if p > 0:
-            r = load3(W, i, ARM)
+            r = load3(W, i, body.ARM)
             mr = scale(m, r)
             b = add(h, mr)
-            W[p, BIAS_F] += m
-            accumulate(W, p, BIAS_N, b)
+            W[p, body.BIAS_F] += m
+            accumulate(W, p, body.BIAS_N, b)
             s = dot(add(h, b), r)
-            K = load6(W, p, ART_A)
+            K = load6(W, p, body.ART_A)
             shifted = (
                 K[0] + J[0] + s - h[0] * r[0] - r[0] * b[0], K[1] + J[1] - h[0] * r[1] - r[0] * b[1],
                 K[2] + J[2] - h[0] * r[2] - r[0] * b[2], K[3] + J[3] + s - h[1] * r[1] - r[1] * b[1],
                 K[4] + J[4] - h[1] * r[2] - r[1] * b[2], K[5] + J[5] + s - h[2] * r[2] - r[2] * b[2],
             )  # fmt: skip
-            store(W, p, ART_A, shifted)
-        position = load3(W, i, P)
-        first = body[i, DOF]
-        for d in range(first + body[i, NU] - 1, first - 1, -1):
-            w, v = load3(S, d, PARTIAL_W), load3(S, d, PARTIAL_V)
+            store(W, p, body.ART_A, shifted)
+        position = load3(W, i, body.P)
+        first = plan_body[i, body.DOF]
+        for d in range(first + plan_body[i, body.NU] - 1, first - 1, -1):
+            w, v = load3(S, d, speed.PARTIAL_W), load3(S, d, speed.PARTIAL_V)
             f = add(scale(m, v), cross(w, h))
             n = add(symmetric(J, w), cross(h, v))
             for k in range(run_start[d + 1] - 1, run_start[d] - 1, -1):

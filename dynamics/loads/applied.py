@@ -3,7 +3,8 @@
 
 from treemech.kinematics.kernel.language import call_part, kernel
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.arrays import APPLIED_N, COMPOSITE, FIRST_PART, REACTION
+from treemech.kinematics.plan.arrays import COMPOSITE
+from treemech.kinematics.plan.columns import body, effort, point
 from treemech.kinematics.plan.views import (
     body_work,
     composite_table,
@@ -20,19 +21,19 @@ from .efforts import call, gather, scatter
 @kernel
 def apply_efforts(plan, t):
     """All elements but those that wait for a reaction, after `velocities`; a status."""
-    W, S, effort, table = body_work(plan), speed_work(plan), own_effort(plan), effort_table(plan)
+    W, S, on_speeds, table = body_work(plan), speed_work(plan), own_effort(plan), effort_table(plan)
     composites, last = composite_table(plan), table.shape[0]
     origin_velocities(plan, W, S, own_u(plan))
     for i in range(W.shape[0]):
         for k in range(6):
-            W[i, APPLIED_N + k] = 0.0
-    for k in range(effort.shape[0]):
-        effort[k] = 0.0
+            W[i, body.APPLIED_N + k] = 0.0
+    for k in range(on_speeds.shape[0]):
+        on_speeds[k] = 0.0
     if composites.shape[0] > 0:
-        last = composites[0, FIRST_PART]
+        last = composites[0, point.FIRST_PART]
     for e in range(last):
         gather(plan, e)
-        if table[e, REACTION] < 0:
+        if table[e, effort.REACTION] < 0:
             status = call(plan, e, t)
             if status != OK:
                 return status

@@ -10,32 +10,7 @@ from math import nan, sqrt
 from treemech.kinematics.kernel.language import accumulate, kernel, load3, load9, store
 from treemech.kinematics.kernel.status import OK, POINT_LOST
 from treemech.kinematics.kernel.vector import add, cross, dot, euler_rotation, multiply, rotate, scale, sub
-from treemech.kinematics.plan.arrays import (
-    FIRST_END,
-    FIRST_PART,
-    FIRST_POINT,
-    LINE_A,
-    LINE_B,
-    LOAD_ROOM,
-    N_ENDS,
-    N_PARTS,
-    N_POINTS,
-    N_UNKNOWNS,
-    OMEGA,
-    POINT_COORDINATES,
-    POINT_F,
-    POINT_N,
-    POINT_P,
-    POINT_R,
-    POINT_RATE,
-    POINT_ROOM,
-    POINT_S,
-    POINT_STATE,
-    POINT_V,
-    VELOCITY,
-    P,
-    R,
-)
+from treemech.kinematics.plan.columns import body, effort, point
 from treemech.kinematics.plan.views import (
     body_work,
     composite_table,
@@ -64,22 +39,24 @@ def load_points(plan, c, t):
         effort_table(plan),
         end_table(plan),
     )
-    first = composites[c, FIRST_POINT]
-    for p in range(first, first + composites[c, N_POINTS]):
+    first = composites[c, point.FIRST_POINT]
+    for p in range(first, first + composites[c, point.N_POINTS]):
         for k in range(6):
-            inner[p, POINT_F + k] = 0.0
-    for e in range(composites[c, FIRST_PART], composites[c, FIRST_PART] + composites[c, N_PARTS]):
+            inner[p, point.F + k] = 0.0
+    for e in range(
+        composites[c, point.FIRST_PART], composites[c, point.FIRST_PART] + composites[c, point.N_PARTS]
+    ):
         gather(plan, e)
         status = call(plan, e, t)
         if status != OK:
             return status
-        n, at = table[e, N_ENDS], table[e, LOAD_ROOM]
+        n, at = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD]
         for k in range(n):
-            i = ends[table[e, FIRST_END] + k, 0]
+            i = ends[table[e, effort.FIRST_END] + k, 0]
             if i < 0:
                 f, g = at + 3 * k, at + 3 * n + 3 * k
-                accumulate(inner, -1 - i, POINT_F, (m[f], m[f + 1], m[f + 2]))
-                accumulate(inner, -1 - i, POINT_N, (m[g], m[g + 1], m[g + 2]))
+                accumulate(inner, -1 - i, point.F, (m[f], m[f + 1], m[f + 2]))
+                accumulate(inner, -1 - i, point.N, (m[g], m[g + 1], m[g + 2]))
     return OK
 
 
@@ -88,16 +65,16 @@ def _end(plan, j):
     """Position and velocity of an end on a body."""
     W, ends, places = body_work(plan), end_table(plan), end_points(plan)
     i = ends[j, 0]
-    arm = rotate(load9(W, i, R), load3(places, j, 9))
-    return add(load3(W, i, P), arm), add(load3(W, i, VELOCITY), cross(load3(W, i, OMEGA), arm))
+    arm = rotate(load9(W, i, body.R), load3(places, j, 9))
+    return add(load3(W, i, body.P), arm), add(load3(W, i, body.VELOCITY), cross(load3(W, i, body.OMEGA), arm))
 
 
 @kernel
 def _line(plan, c):
     """Origin, direction, length of the line between the first two ends of composite c, and the velocity of its origin."""
     composites = composite_table(plan)
-    origin, velocity = _end(plan, composites[c, LINE_A])
-    end, _ = _end(plan, composites[c, LINE_B])
+    origin, velocity = _end(plan, composites[c, point.LINE_A])
+    end, _ = _end(plan, composites[c, point.LINE_B])
     d = sub(end, origin)
     size = sqrt(dot(d, d))
     return origin, scale(1.0 / size if size > 0.0 else 0.0, d), size, velocity
@@ -107,25 +84,25 @@ def _line(plan, c):
 def move_point(plan, c, p, k, step):
     """Change unknown k of point p."""
     inner, table = point_work(plan), point_table(plan)
-    viscous = table[p, POINT_STATE] >= 0
-    if table[p, POINT_COORDINATES] == 1:
+    viscous = table[p, point.STATE] >= 0
+    if table[p, point.COORDINATES] == 1:
         origin, direction, size, velocity = _line(plan, c)
         if viscous:
-            inner[p, POINT_RATE] += step
-            accumulate(inner, p, POINT_V, scale(step, direction))
+            inner[p, point.RATE] += step
+            accumulate(inner, p, point.V, scale(step, direction))
         else:
-            inner[p, POINT_S] += step
-            accumulate(inner, p, POINT_P, scale(step, direction))
+            inner[p, point.S] += step
+            accumulate(inner, p, point.P, scale(step, direction))
     elif viscous:
-        inner[p, POINT_V + k] += step
+        inner[p, point.V + k] += step
     elif k < 3:
-        inner[p, POINT_P + k] += step
+        inner[p, point.P + k] += step
     else:
         half = 0.5 * step
         turn = euler_rotation(1.0, half if k == 3 else 0.0, half if k == 4 else 0.0, half if k == 5 else 0.0)
-        Rp = multiply(turn, load9(inner, p, POINT_R))
+        Rp = multiply(turn, load9(inner, p, point.R))
         for j in range(9):
-            inner[p, POINT_R + j] = Rp[j]
+            inner[p, point.R + j] = Rp[j]
 
 
 @kernel
@@ -133,25 +110,25 @@ def place_points(plan, c):
     """Points that are states from z; others where they were, before their first use in the middle of the ends."""
     composites, inner, points, z = composite_table(plan), point_work(plan), point_table(plan), own_z(plan)
     origin, direction, size, velocity = _line(plan, c)
-    first = composites[c, FIRST_POINT]
-    for p in range(first, first + composites[c, N_POINTS]):
-        at = points[p, POINT_STATE]
-        if points[p, POINT_COORDINATES] == 1:
+    first = composites[c, point.FIRST_POINT]
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        at = points[p, point.STATE]
+        if points[p, point.COORDINATES] == 1:
             if at >= 0:
-                inner[p, POINT_S] = z[at]
-            elif inner[p, POINT_S] != inner[p, POINT_S]:
-                inner[p, POINT_S] = 0.5 * size
-            if inner[p, POINT_RATE] != inner[p, POINT_RATE]:
-                inner[p, POINT_RATE] = 0.0
-            store(inner, p, POINT_P, add(origin, scale(inner[p, POINT_S], direction)))
-            store(inner, p, POINT_V, add(velocity, scale(inner[p, POINT_RATE], direction)))
+                inner[p, point.S] = z[at]
+            elif inner[p, point.S] != inner[p, point.S]:
+                inner[p, point.S] = 0.5 * size
+            if inner[p, point.RATE] != inner[p, point.RATE]:
+                inner[p, point.RATE] = 0.0
+            store(inner, p, point.P, add(origin, scale(inner[p, point.S], direction)))
+            store(inner, p, point.V, add(velocity, scale(inner[p, point.RATE], direction)))
         elif at >= 0:
-            store(inner, p, POINT_P, (z[at], z[at + 1], z[at + 2]))
-            if inner[p, POINT_V] != inner[p, POINT_V]:
-                store(inner, p, POINT_V, velocity)
-        elif inner[p, POINT_P] != inner[p, POINT_P]:
-            store(inner, p, POINT_P, add(origin, scale(0.5 * size, direction)))
-            store(inner, p, POINT_V, (0.0, 0.0, 0.0))
+            store(inner, p, point.P, (z[at], z[at + 1], z[at + 2]))
+            if inner[p, point.V] != inner[p, point.V]:
+                store(inner, p, point.V, velocity)
+        elif inner[p, point.P] != inner[p, point.P]:
+            store(inner, p, point.P, add(origin, scale(0.5 * size, direction)))
+            store(inner, p, point.V, (0.0, 0.0, 0.0))
 
 
 @kernel
@@ -159,12 +136,12 @@ def point_residual(plan, c, out, at):
     """Loads on the points as one column in `out`; the sum of squares."""
     composites, inner, points = composite_table(plan), point_work(plan), point_table(plan)
     origin, direction, size, velocity = _line(plan, c)
-    first, total, row = composites[c, FIRST_POINT], 0.0, at
-    for p in range(first, first + composites[c, N_POINTS]):
-        for k in range(points[p, POINT_COORDINATES]):
-            out[row] = inner[p, POINT_F + k]
-            if points[p, POINT_COORDINATES] == 1:
-                out[row] = dot(load3(inner, p, POINT_F), direction)
+    first, total, row = composites[c, point.FIRST_POINT], 0.0, at
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        for k in range(points[p, point.COORDINATES]):
+            out[row] = inner[p, point.F + k]
+            if points[p, point.COORDINATES] == 1:
+                out[row] = dot(load3(inner, p, point.F), direction)
             total += out[row] * out[row]
             row += 1
     return total
@@ -174,12 +151,12 @@ def point_residual(plan, c, out, at):
 def _lose(plan, c):
     """Points start anew the next time."""
     composites, inner = composite_table(plan), point_work(plan)
-    first = composites[c, FIRST_POINT]
-    for p in range(first, first + composites[c, N_POINTS]):
-        inner[p, POINT_P], inner[p, POINT_V] = nan, nan
-        inner[p, POINT_S], inner[p, POINT_RATE] = nan, nan
+    first = composites[c, point.FIRST_POINT]
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        inner[p, point.P], inner[p, point.V] = nan, nan
+        inner[p, point.S], inner[p, point.RATE] = nan, nan
         for k in range(9):
-            inner[p, POINT_R + k] = 1.0 if k % 4 == 0 else 0.0
+            inner[p, point.R + k] = 1.0 if k % 4 == 0 else 0.0
 
 
 @kernel
@@ -209,10 +186,10 @@ def eliminate(m, at, n):
 def _advance(plan, c, m, at, factor):
     """All unknowns by a part of the step in the last column."""
     composites, points = composite_table(plan), point_table(plan)
-    n, row = composites[c, N_UNKNOWNS], 0
-    first = composites[c, FIRST_POINT]
-    for p in range(first, first + composites[c, N_POINTS]):
-        for k in range(points[p, POINT_COORDINATES]):
+    n, row = composites[c, point.N_UNKNOWNS], 0
+    first = composites[c, point.FIRST_POINT]
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        for k in range(points[p, point.COORDINATES]):
             move_point(plan, c, p, k, -factor * m[at + row * (n + 1) + n])
             row += 1
 
@@ -221,9 +198,9 @@ def _advance(plan, c, m, at, factor):
 def _slopes(plan, c, t, m, at, base, beside):
     """The matrix of Newton's method by differences: loads on the points to their unknowns; a status."""
     composites, points = composite_table(plan), point_table(plan)
-    n, first, column = composites[c, N_UNKNOWNS], composites[c, FIRST_POINT], 0
-    for p in range(first, first + composites[c, N_POINTS]):
-        for k in range(points[p, POINT_COORDINATES]):
+    n, first, column = composites[c, point.N_UNKNOWNS], composites[c, point.FIRST_POINT], 0
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        for k in range(points[p, point.COORDINATES]):
             move_point(plan, c, p, k, _STEP)
             status = load_points(plan, c, t)
             point_residual(plan, c, m, beside)
@@ -242,7 +219,7 @@ def _slopes(plan, c, t, m, at, base, beside):
 def _settle(plan, c, t):
     """Newton's method with halved steps; a status."""
     composites, m = composite_table(plan), room_work(plan)
-    n, at = composites[c, N_UNKNOWNS], composites[c, POINT_ROOM]
+    n, at = composites[c, point.N_UNKNOWNS], composites[c, point.WORKSPACE]
     base = at + n * (n + 1)  # behind the matrix: the loads where it is made, and beside it
     place_points(plan, c)
     status = load_points(plan, c, t)
@@ -293,13 +270,15 @@ def settle_points(plan, c, t):
 def act(plan, c):
     """Loads of the parts of composite c, and the rates of its points that are states, where these are settled."""
     composites, points, inner, zd = composite_table(plan), point_table(plan), point_work(plan), own_zd(plan)
-    first = composites[c, FIRST_POINT]
-    for p in range(first, first + composites[c, N_POINTS]):
-        at = points[p, POINT_STATE]
-        if at >= 0 and points[p, POINT_COORDINATES] == 1:
-            zd[at] = inner[p, POINT_RATE]
+    first = composites[c, point.FIRST_POINT]
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        at = points[p, point.STATE]
+        if at >= 0 and points[p, point.COORDINATES] == 1:
+            zd[at] = inner[p, point.RATE]
         elif at >= 0:
             for k in range(3):
-                zd[at + k] = inner[p, POINT_V + k]
-    for e in range(composites[c, FIRST_PART], composites[c, FIRST_PART] + composites[c, N_PARTS]):
+                zd[at + k] = inner[p, point.V + k]
+    for e in range(
+        composites[c, point.FIRST_PART], composites[c, point.FIRST_PART] + composites[c, point.N_PARTS]
+    ):
         scatter(plan, e)

@@ -8,46 +8,7 @@ on speeds, rates of its states.
 from treemech.kinematics.kernel.language import accumulate, call_element, kernel, load3, load9
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, LOAD_FAILED, OK
 from treemech.kinematics.kernel.vector import add, cross, multiply, rotate
-from treemech.kinematics.plan.arrays import (
-    ACTED_Q,
-    ACTED_U,
-    APPLIED_F,
-    APPLIED_N,
-    EFFORT_ADDRESS,
-    EFFORT_PARAMETER,
-    EXTERNAL,
-    FIRST_ACTED,
-    FIRST_END,
-    FIRST_INPUT,
-    FIRST_MEMORY,
-    FIRST_STATE,
-    FROM_MEMORY,
-    FROM_Q,
-    FROM_SIGNAL,
-    LOAD_ROOM,
-    N_ACTED,
-    N_AUDIT,
-    N_ENDS,
-    N_INPUTS,
-    N_KEPT,
-    N_LOAD,
-    N_MEMORY,
-    N_STATES,
-    OMEGA,
-    POINT_F,
-    POINT_N,
-    POINT_P,
-    POINT_R,
-    POINT_V,
-    POINT_W,
-    REMEMBER,
-    ROOM,
-    SOURCE_INDEX,
-    SOURCE_KIND,
-    VELOCITY,
-    P,
-    R,
-)
+from treemech.kinematics.plan.columns import body, effort, point
 from treemech.kinematics.plan.views import (
     acted_table,
     body_work,
@@ -72,18 +33,18 @@ def gather(plan, e):
     """What element e sees, into its record."""
     W, m, table = body_work(plan), room_work(plan), effort_table(plan)
     ends, points, inner = end_table(plan), end_points(plan), point_work(plan)
-    n, at, first = table[e, N_ENDS], table[e, ROOM], table[e, FIRST_END]
+    n, at, first = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
         i, j = ends[first + k, 0], first + k
         if i >= 0:
-            Ri, omega = load9(W, i, R), load3(W, i, OMEGA)
+            Ri, omega = load9(W, i, body.R), load3(W, i, body.OMEGA)
             arm = rotate(Ri, load3(points, j, 9))
             base = multiply(Ri, load9(points, j, 0))
-            position = add(load3(W, i, P), arm)
-            velocity = add(load3(W, i, VELOCITY), cross(omega, arm))
+            position = add(load3(W, i, body.P), arm)
+            velocity = add(load3(W, i, body.VELOCITY), cross(omega, arm))
         else:
-            position, base = load3(inner, -1 - i, POINT_P), load9(inner, -1 - i, POINT_R)
-            velocity, omega = load3(inner, -1 - i, POINT_V), load3(inner, -1 - i, POINT_W)
+            position, base = load3(inner, -1 - i, point.P), load9(inner, -1 - i, point.R)
+            velocity, omega = load3(inner, -1 - i, point.V), load3(inner, -1 - i, point.W)
         for c in range(3):
             m[at + 3 * k + c] = position[c]
             m[at + 12 * n + 3 * k + c] = velocity[c]
@@ -92,42 +53,42 @@ def gather(plan, e):
             m[at + 3 * n + 9 * k + c] = base[c]
     at += 18 * n
     acted, q, u, z = acted_table(plan), own_q(plan), own_u(plan), own_z(plan)
-    n, first = table[e, N_ACTED], table[e, FIRST_ACTED]
+    n, first = table[e, effort.N_ACTED], table[e, effort.FIRST_ACTED]
     for k in range(n):
-        m[at + k] = q[acted[first + k, ACTED_Q]]
-        m[at + n + k] = u[acted[first + k, ACTED_U]]
+        m[at + k] = q[acted[first + k, effort.ACTED_Q]]
+        m[at + n + k] = u[acted[first + k, effort.ACTED_U]]
     at += 2 * n
-    for k in range(table[e, N_STATES]):
-        m[at + k] = z[table[e, FIRST_STATE] + k]
-    at += table[e, N_STATES]
+    for k in range(table[e, effort.N_STATES]):
+        m[at + k] = z[table[e, effort.FIRST_STATE] + k]
+    at += table[e, effort.N_STATES]
     sources, values = source_table(plan), signal_values(plan)
-    for k in range(table[e, N_INPUTS]):
+    for k in range(table[e, effort.N_INPUTS]):
         kind, index = (
-            sources[table[e, FIRST_INPUT] + k, SOURCE_KIND],
-            sources[table[e, FIRST_INPUT] + k, SOURCE_INDEX],
+            sources[table[e, effort.FIRST_INPUT] + k, effort.SOURCE_KIND],
+            sources[table[e, effort.FIRST_INPUT] + k, effort.SOURCE_INDEX],
         )
-        if kind == FROM_SIGNAL:
+        if kind == effort.FROM_SIGNAL:
             m[at + k] = values[index, 0]
-        elif kind == FROM_MEMORY:
+        elif kind == effort.FROM_MEMORY:
             m[at + k] = z[index]
-        elif kind == FROM_Q:
+        elif kind == effort.FROM_Q:
             m[at + k] = q[index]
         else:
             m[at + k] = u[index]
-    at += table[e, N_INPUTS]
-    for k in range(table[e, N_MEMORY]):
-        m[at + k] = z[table[e, FIRST_MEMORY] + k]
+    at += table[e, effort.N_INPUTS]
+    for k in range(table[e, effort.N_MEMORY]):
+        m[at + k] = z[table[e, effort.FIRST_MEMORY] + k]
 
 
 @kernel
 def call(plan, e, t):
     """Element e at what stands in its record; a status."""
     m, table, record = room_work(plan), effort_table(plan), parameters(plan)
-    at, out, n = table[e, ROOM], table[e, LOAD_ROOM], table[e, N_LOAD]
-    for k in range(out, out + n - table[e, N_KEPT]):
+    at, out, n = table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD], table[e, effort.N_LOAD]
+    for k in range(out, out + n - table[e, effort.N_KEPT]):
         m[k] = 0.0
     status = call_element(
-        table[e, EFFORT_ADDRESS], m, at, m, at + 12, t, record, table[e, EFFORT_PARAMETER], m, out
+        table[e, effort.ADDRESS], m, at, m, at + 12, t, record, table[e, effort.PARAMETER], m, out
     )
     if status != 1:
         return LOAD_FAILED + 16 * e
@@ -142,25 +103,25 @@ def scatter(plan, e):
     """Loads of element e to bodies, internal points and speeds, and the rates of its states."""
     W, m, table = body_work(plan), room_work(plan), effort_table(plan)
     ends, points, inner = end_table(plan), end_points(plan), point_work(plan)
-    n, at, first = table[e, N_ENDS], table[e, LOAD_ROOM], table[e, FIRST_END]
+    n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
         i = ends[first + k, 0]
         f, g = at + 3 * k, at + 3 * n + 3 * k
         force, moment = (m[f], m[f + 1], m[f + 2]), (m[g], m[g + 1], m[g + 2])
         if i >= 0:
-            arm = rotate(load9(W, i, R), load3(points, first + k, 9))
-            accumulate(W, i, APPLIED_F, force)
-            accumulate(W, i, APPLIED_N, add(moment, cross(arm, force)))
+            arm = rotate(load9(W, i, body.R), load3(points, first + k, 9))
+            accumulate(W, i, body.APPLIED_F, force)
+            accumulate(W, i, body.APPLIED_N, add(moment, cross(arm, force)))
         else:
-            accumulate(inner, -1 - i, POINT_F, force)
-            accumulate(inner, -1 - i, POINT_N, moment)
+            accumulate(inner, -1 - i, point.F, force)
+            accumulate(inner, -1 - i, point.N, moment)
     at += 6 * n
-    acted, effort, zd = acted_table(plan), own_effort(plan), own_zd(plan)
-    for k in range(table[e, N_ACTED]):
-        effort[acted[table[e, FIRST_ACTED] + k, ACTED_U]] += m[at + k]
-    at += table[e, N_ACTED]
-    for k in range(table[e, N_STATES]):
-        zd[table[e, FIRST_STATE] + k] = m[at + k]
+    acted, on_speeds, zd = acted_table(plan), own_effort(plan), own_zd(plan)
+    for k in range(table[e, effort.N_ACTED]):
+        on_speeds[acted[table[e, effort.FIRST_ACTED] + k, effort.ACTED_U]] += m[at + k]
+    at += table[e, effort.N_ACTED]
+    for k in range(table[e, effort.N_STATES]):
+        zd[table[e, effort.FIRST_STATE] + k] = m[at + k]
 
 
 @kernel
@@ -168,19 +129,19 @@ def remember(plan, t, z):
     """What elements write down after an accepted step, into z; their records are those of its end. A status."""
     m, table, record = room_work(plan), effort_table(plan), parameters(plan)
     for e in range(table.shape[0]):
-        if table[e, REMEMBER] != 0:
-            at = table[e, ROOM]
+        if table[e, effort.REMEMBER] != 0:
+            at = table[e, effort.MOTION_RECORD]
             status = call_element(
-                table[e, REMEMBER],
+                table[e, effort.REMEMBER],
                 m,
                 at,
                 m,
                 at,
                 t,
                 record,
-                table[e, EFFORT_PARAMETER],
+                table[e, effort.PARAMETER],
                 z,
-                table[e, FIRST_MEMORY],
+                table[e, effort.FIRST_MEMORY],
             )
             if status != 1:
                 return LOAD_FAILED + 16 * e
@@ -191,7 +152,12 @@ def remember(plan, t, z):
 def power(plan, e):
     """Power element e gives to the bodies and speeds."""
     m, table = room_work(plan), effort_table(plan)
-    n, nc, at, out = table[e, N_ENDS], table[e, N_ACTED], table[e, ROOM], table[e, LOAD_ROOM]
+    n, nc, at, out = (
+        table[e, effort.N_ENDS],
+        table[e, effort.N_ACTED],
+        table[e, effort.MOTION_RECORD],
+        table[e, effort.LOAD_RECORD],
+    )
     total = 0.0
     for k in range(3 * n):
         total += m[at + 12 * n + k] * m[out + k] + m[at + 15 * n + k] * m[out + 3 * n + k]
@@ -205,8 +171,13 @@ def audit(plan, rates):
     """Rates of the audit: of every element its work on the bodies, what it dissipates, what it is supplied with."""
     m, table = room_work(plan), effort_table(plan)
     for e in range(table.shape[0]):
-        out = table[e, LOAD_ROOM] + 6 * table[e, N_ENDS] + table[e, N_ACTED] + table[e, N_STATES]
+        out = (
+            table[e, effort.LOAD_RECORD]
+            + 6 * table[e, effort.N_ENDS]
+            + table[e, effort.N_ACTED]
+            + table[e, effort.N_STATES]
+        )
         given = power(plan, e)
-        rates[N_AUDIT * e] = given
-        rates[N_AUDIT * e + 1] = 0.0 if table[e, EXTERNAL] == 1 else m[out + 1]
-        rates[N_AUDIT * e + 2] = given if table[e, EXTERNAL] == 1 else m[out + 2]
+        rates[effort.N_AUDIT * e] = given
+        rates[effort.N_AUDIT * e + 1] = 0.0 if table[e, effort.EXTERNAL] == 1 else m[out + 1]
+        rates[effort.N_AUDIT * e + 2] = given if table[e, effort.EXTERNAL] == 1 else m[out + 2]

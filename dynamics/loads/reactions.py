@@ -8,30 +8,8 @@ their own laws, with exact slopes. Newton's method on the loads the elements see
 from treemech.kinematics.kernel.language import kernel, load3, load9
 from treemech.kinematics.kernel.status import OK, REACTION_LOST
 from treemech.kinematics.kernel.vector import add, cross, dot, rotate, sub
-from treemech.kinematics.plan.arrays import (
-    ACTED_U,
-    DOF,
-    FIRST_ACTED,
-    FIRST_END,
-    LOAD_ROOM,
-    N_ACTED,
-    N_ENDS,
-    N_INPUTS,
-    N_LOAD,
-    N_MEMORY,
-    N_STATES,
-    NU,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PUBLIC,
-    REACTION,
-    ROOM,
-    P,
-    R,
-)
 from treemech.kinematics.plan.chord_views import chords, rows
-from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.plan.columns import body, chord, effort, row, speed
 from treemech.kinematics.plan.views import (
     acted_table,
     bodies,
@@ -64,12 +42,12 @@ _ITERATIONS = 50
 def _seen(table, e):
     """Where in the room element e sees the load of its chord."""
     return (
-        table[e, ROOM]
-        + 18 * table[e, N_ENDS]
-        + 2 * table[e, N_ACTED]
-        + table[e, N_STATES]
-        + table[e, N_INPUTS]
-        + table[e, N_MEMORY]
+        table[e, effort.MOTION_RECORD]
+        + 18 * table[e, effort.N_ENDS]
+        + 2 * table[e, effort.N_ACTED]
+        + table[e, effort.N_STATES]
+        + table[e, effort.N_INPUTS]
+        + table[e, effort.N_MEMORY]
     )
 
 
@@ -77,35 +55,47 @@ def _seen(table, e):
 def _add_load(plan, loops, e, at, stride):
     """Loads of element e, which stand in the room at `at`, `stride` apart, added to the right side."""
     W, S, m, table = body_work(plan), speed_work(plan), room_work(plan), effort_table(plan)
-    body, dof, ends, points = bodies(plan), dofs(plan), end_table(plan), end_points(plan)
+    plan_body, dof, ends, points = bodies(plan), dofs(plan), end_table(plan), end_points(plan)
     right, fixed, acted = right_sides(loops), fixed_speeds(loops), acted_table(plan)
-    n = table[e, N_ENDS]
+    n = table[e, effort.N_ENDS]
     for k in range(n):
-        i, f, g = ends[table[e, FIRST_END] + k, 0], at + 3 * k * stride, at + 3 * (n + k) * stride
+        i, f, g = ends[table[e, effort.FIRST_END] + k, 0], at + 3 * k * stride, at + 3 * (n + k) * stride
         force = (m[f], m[f + stride], m[f + 2 * stride])
         moment = (m[g], m[g + stride], m[g + 2 * stride])
-        place = add(load3(W, i, P), rotate(load9(W, i, R), load3(points, table[e, FIRST_END] + k, 9)))
+        place = add(
+            load3(W, i, body.P), rotate(load9(W, i, body.R), load3(points, table[e, effort.FIRST_END] + k, 9))
+        )
         while i > 0:
-            about = add(moment, cross(sub(place, load3(W, i, P)), force))
-            for d in range(body[i, DOF], body[i, DOF] + body[i, NU]):
+            about = add(moment, cross(sub(place, load3(W, i, body.P)), force))
+            for d in range(plan_body[i, body.DOF], plan_body[i, body.DOF] + plan_body[i, body.NU]):
                 if fixed[d] == 0:
-                    right[d] += dot(load3(S, d, PARTIAL_V), force) + dot(load3(S, d, PARTIAL_W), about)
-            i = body[i, PARENT]
-    for k in range(table[e, N_ACTED]):
-        speed = acted[table[e, FIRST_ACTED] + k, ACTED_U]
+                    right[d] += dot(load3(S, d, speed.PARTIAL_V), force) + dot(
+                        load3(S, d, speed.PARTIAL_W), about
+                    )
+            i = plan_body[i, body.PARENT]
+    for k in range(table[e, effort.N_ACTED]):
+        at_speed = acted[table[e, effort.FIRST_ACTED] + k, effort.ACTED_U]
         for d in range(dof.shape[0]):
-            if dof[d, PUBLIC] == speed and fixed[d] == 0:
+            if dof[d, speed.PUBLIC] == at_speed and fixed[d] == 0:
                 right[d] += m[at + (6 * n + k) * stride]
 
 
 @kernel
 def _chord_load(loops, c, k):
     """Component k of the load of chord c, from the solution."""
-    chord, Y, kept, masked, x = chords(loops), rows(loops), kept_rows(loops), masks(loops), solutions(loops)
+    plan_chord, Y, kept, masked, x = (
+        chords(loops),
+        rows(loops),
+        kept_rows(loops),
+        masks(loops),
+        solutions(loops),
+    )
     n, total = fixed_speeds(loops).shape[0], 0.0
-    for r in range(chord[c, FIRST_ROW], chord[c, FIRST_ROW] + chord[c, N_ROWS]):
+    for r in range(
+        plan_chord[c, chord.FIRST_ROW], plan_chord[c, chord.FIRST_ROW] + plan_chord[c, chord.N_ROWS]
+    ):
         if kept[r] >= 0 and masked[kept[r]] == 0:
-            total -= x[n + kept[r]] * Y[r, ROW_F + k]
+            total -= x[n + kept[r]] * Y[r, row.F + k]
     return total
 
 
@@ -114,9 +104,9 @@ def apply_reactions(plan, loops, t):
     """Loads of the elements that wait for a reaction, for multipliers that stand in the solution; a status."""
     m, table = room_work(plan), effort_table(plan)
     for e in range(table.shape[0]):
-        if table[e, REACTION] >= 0:
+        if table[e, effort.REACTION] >= 0:
             for k in range(6):
-                m[_seen(table, e) + k] = _chord_load(loops, table[e, REACTION], k)
+                m[_seen(table, e) + k] = _chord_load(loops, table[e, effort.REACTION], k)
             status = call(plan, e, t)
             if status != OK:
                 return status
@@ -136,24 +126,24 @@ def solve_reactions(plan, loops, t):
     for k in range(size):
         base[k] = right[k]
     for e in range(table.shape[0]):
-        if table[e, REACTION] >= 0:
+        if table[e, effort.REACTION] >= 0:
             count += 6
     w, last = count + 1, 1e300
     for _ in range(_ITERATIONS):
         for k in range(size):
             right[k] = base[k]
         for e in range(table.shape[0]):
-            if table[e, REACTION] >= 0:
+            if table[e, effort.REACTION] >= 0:
                 status = call(plan, e, t)
                 if status != OK:
                     return status
-                _add_load(plan, loops, e, table[e, LOAD_ROOM], 1)
+                _add_load(plan, loops, e, table[e, effort.LOAD_RECORD], 1)
         solve(loops)
         row, scale = 0, 1.0
         for e in range(table.shape[0]):
-            if table[e, REACTION] >= 0:
+            if table[e, effort.REACTION] >= 0:
                 for k in range(6):
-                    load = _chord_load(loops, table[e, REACTION], k)
+                    load = _chord_load(loops, table[e, effort.REACTION], k)
                     M[row * w + count] = load - m[_seen(table, e) + k]
                     scale = max(scale, abs(load))
                     row += 1
@@ -162,34 +152,34 @@ def solve_reactions(plan, loops, t):
             gap = max(gap, abs(M[r * w + count]))
         if gap <= 1e-14 * scale or (gap <= 1e-10 * scale and gap >= 0.25 * last):
             for e in range(table.shape[0]):
-                if table[e, REACTION] >= 0:
+                if table[e, effort.REACTION] >= 0:
                     scatter(plan, e)
             return OK
         last, column = gap, 0
         for e in range(table.shape[0]):
-            if table[e, REACTION] >= 0:
+            if table[e, effort.REACTION] >= 0:
                 for k in range(6):
                     for j in range(size):
                         right[j] = 0.0
-                    _add_load(plan, loops, e, table[e, LOAD_ROOM] + table[e, N_LOAD] + k, 6)
+                    _add_load(plan, loops, e, table[e, effort.LOAD_RECORD] + table[e, effort.N_LOAD] + k, 6)
                     solve(loops)
                     row = 0
                     for other in range(table.shape[0]):
-                        if table[other, REACTION] >= 0:
+                        if table[other, effort.REACTION] >= 0:
                             for j in range(6):
-                                M[row * w + column] = -_chord_load(loops, table[other, REACTION], j)
+                                M[row * w + column] = -_chord_load(loops, table[other, effort.REACTION], j)
                                 row += 1
                     M[column * w + column] += 1.0
                     column += 1
         eliminate(M, 0, count)
         row = 0
         for e in range(table.shape[0]):
-            if table[e, REACTION] >= 0:
+            if table[e, effort.REACTION] >= 0:
                 for k in range(6):
                     m[_seen(table, e) + k] += M[row * w + count]
                     row += 1
     for e in range(table.shape[0]):
-        if table[e, REACTION] >= 0:
+        if table[e, effort.REACTION] >= 0:
             for k in range(6):
                 m[_seen(table, e) + k] = 0.0
             failed = e

@@ -9,28 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.plan.arrays import (
-    DOF,
-    FIRST_END,
-    FIRST_PART,
-    FIRST_POINT,
-    FIRST_STATE,
-    LINE_A,
-    LINE_B,
-    N_ENDS,
-    N_PARTS,
-    N_POINTS,
-    N_STATES,
-    N_UNKNOWNS,
-    NU,
-    PARENT,
-    POINT_COORDINATES,
-    POINT_RATE,
-    POINT_S,
-    POINT_STATE,
-    P,
-    R,
-)
+from treemech.kinematics.plan.columns import body, effort, point
 from treemech.topology.arrays import Floats
 
 from ..derivatives.layout import SPEED_S, SPEED_Y
@@ -75,16 +54,20 @@ def through_points(tree: "TreeDerivatives", t: float, inputs: Sequence[Input] = 
 def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input], found: Change) -> None:
     core, plan = tree.core, tree.core.layout.plan
     row, n, width = plan.composites[c], tree.core.nu, found.tau.shape[1]
-    first, points = int(row[FIRST_POINT]), int(row[N_POINTS])
+    first, points = int(row[point.FIRST_POINT]), int(row[point.N_POINTS])
     load, load_y, load_c = (
         np.zeros(6 * points),
         np.zeros((6 * points, 12 * points)),
         np.zeros((6 * points, width)),
     )
     tau_y, rates_y = np.zeros((n, 12 * points)), np.zeros((core.nx, 12 * points))
-    for e in range(row[FIRST_PART], row[FIRST_PART] + row[N_PARTS]):
+    for e in range(row[point.FIRST_PART], row[point.FIRST_PART] + row[point.N_PARTS]):
         slopes, part = element_slopes(tree, t, e), plan.efforts[e]
-        ends, own, states = int(part[N_ENDS]), int(part[FIRST_STATE]), int(part[N_STATES])
+        ends, own, states = (
+            int(part[effort.N_ENDS]),
+            int(part[effort.FIRST_STATE]),
+            int(part[effort.N_STATES]),
+        )
         loads = slopes.motion.shape[1]
         by = np.zeros((len(slopes.base), width))
         by[:, :n], by[:, n : 2 * n] = slopes.by_q, slopes.by_u
@@ -94,9 +77,9 @@ def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input
                 if element == e:
                     by[:, 2 * n + core.nx + k] += slopes.partials[slopes.first_input + number]
         inner = [
-            (k, -1 - int(plan.ends[part[FIRST_END] + k, 0]) - first)
+            (k, -1 - int(plan.ends[part[effort.FIRST_END] + k, 0]) - first)
             for k in range(ends)
-            if plan.ends[part[FIRST_END] + k, 0] < 0
+            if plan.ends[part[effort.FIRST_END] + k, 0] < 0
         ]
         for k, p in inner:
             own_loads = [*range(3 * k, 3 * k + 3), *range(3 * (ends + k), 3 * (ends + k) + 3)]
@@ -108,11 +91,14 @@ def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input
             of = slice(12 * p, 12 * p + 12)
             tau_y[:, of] -= slopes.motion @ slopes.partials[12 * k : 12 * k + 12, :loads].T
             rates_y[own : own + states, of] += slopes.partials[12 * k : 12 * k + 12, loads:].T
-    y_w, y_c = np.zeros((12 * points, row[N_UNKNOWNS])), np.zeros((12 * points, width))
-    residual_y, residual_c = np.zeros((row[N_UNKNOWNS], 12 * points)), np.zeros((row[N_UNKNOWNS], width))
+    y_w, y_c = np.zeros((12 * points, row[point.N_UNKNOWNS])), np.zeros((12 * points, width))
+    residual_y, residual_c = (
+        np.zeros((row[point.N_UNKNOWNS], 12 * points)),
+        np.zeros((row[point.N_UNKNOWNS], width)),
+    )
     rates_w, place = [], 0
     for p in range(points):
-        count, state = (int(x) for x in plan.points[first + p, [POINT_COORDINATES, POINT_STATE]])
+        count, state = (int(x) for x in plan.points[first + p, [point.COORDINATES, point.STATE]])
         w, y, f = slice(place, place + count), 12 * p, slice(6 * p, 6 * p + count)
         if count == 1:
             d, d_q, y_c[y : y + 12] = _on_line(tree, c, first + p, width)
@@ -142,15 +128,15 @@ def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input
 def _on_line(tree: "TreeDerivatives", c: int, p: int, width: int) -> tuple[Floats, Floats, Floats]:
     """(direction d, d by q, motion of the point by q and u at a fixed distance and rate) of a point between two ends."""
     core, row = tree.core, tree.core.layout.plan.composites[c]
-    n, point = core.nu, core.work.point[p]
-    a, b = end_motion(tree, int(row[LINE_A])), end_motion(tree, int(row[LINE_B]))
+    n, number = core.nu, core.work.point[p]
+    a, b = end_motion(tree, int(row[point.LINE_A])), end_motion(tree, int(row[point.LINE_B]))
     line = b.position - a.position
     size = float(np.linalg.norm(line))
     d = line / size
     d_q = (np.eye(3) - np.outer(d, d)) @ (b.displacement - a.displacement) / size
     motion = np.zeros((12, width))
-    motion[:3, :n] = a.displacement + point[POINT_S] * d_q
-    motion[6:9, :n] = a.velocity_q + point[POINT_RATE] * d_q
+    motion[:3, :n] = a.displacement + number[point.S] * d_q
+    motion[6:9, :n] = a.velocity_q + number[point.RATE] * d_q
     motion[6:9, n : 2 * n] = a.displacement
     return d, d_q, motion
 
@@ -159,10 +145,10 @@ def end_motion(tree: "TreeDerivatives", j: int) -> EndMotion:
     """Of end j of an element, after the tree's derivatives."""
     core, plan, W = tree.core, tree.core.layout.plan, tree.core.work.body
     i = int(plan.ends[j, 0])
-    position = W[i, P : P + 3] + W[i, R : R + 9].reshape(3, 3) @ plan.end_points[j, 9:12]
+    position = W[i, body.P : body.P + 3] + W[i, body.R : body.R + 9].reshape(3, 3) @ plan.end_points[j, 9:12]
     found = EndMotion(position, np.zeros((3, core.nu)), np.zeros((3, core.nu)))
     w, v = np.split(tree.bodies[i, SPATIAL_V : SPATIAL_V + 6], 2)
-    arm = position - W[tree.roots[i], P : P + 3]
+    arm = position - W[tree.roots[i], body.P : body.P + 3]
     for d in speeds_before(core, i):
         turn, shift = np.split(tree.speeds[SPEED_S : SPEED_S + 6, d], 2)
         own_w, own_v = np.split(tree.speeds[SPEED_Y : SPEED_Y + 6, d], 2)
@@ -175,8 +161,8 @@ def end_motion(tree: "TreeDerivatives", j: int) -> EndMotion:
 
 def speeds_before(core: Core, i: int) -> list[int]:
     """Regular numbers of the speeds between a body and the ground."""
-    body, found = core.layout.plan.body, list[int]()
+    plan_body, found = core.layout.plan.body, list[int]()
     while i > 0:
-        found += range(body[i, DOF], body[i, DOF] + body[i, NU])
-        i = int(body[i, PARENT])
+        found += range(plan_body[i, body.DOF], plan_body[i, body.DOF] + plan_body[i, body.NU])
+        i = int(plan_body[i, body.PARENT])
     return found

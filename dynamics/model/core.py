@@ -26,53 +26,22 @@ from treemech.kinematics.kernel.status import (
 from treemech.kinematics.plan.arrays import (
     APPLIED_LOADS,
     AUDIT,
-    COLUMN,
-    COM,
     COMPOSITE,
-    D_INV,
-    DOF,
-    KIND,
-    N_AUDIT,
-    N_FREE,
-    PIVOT,
-    PLACE_P,
-    POINT_P,
-    POINT_R,
-    POINT_S,
-    PRESCRIBED_SIGNAL,
-    PRESCRIBED_U,
-    PRISMATIC,
-    PUBLIC,
-    REACTION,
     REACTIONS,
-    REMEMBER,
-    REVOLUTE,
-    ROOM,
     SIZES,
-    TABLE,
     TABLE_HINGE,
     Z_ROWS,
     make_context,
     make_work,
 )
-from treemech.kinematics.plan.chords import BIAS as ROW_BIAS
 from treemech.kinematics.plan.chords import (
     CHORD_ELEMENT,
     CHORD_SLOPES,
-    FIRST_Q,
-    FIRST_ROW,
-    N_ROWS,
-    PATH_END,
-    PATH_START,
-    SPEED,
     by_address,
     make_chord_context,
     make_chord_work,
 )
-from treemech.kinematics.plan.chords import NQ as CHORD_NQ
-from treemech.kinematics.plan.chords import POSITION as ROW_POSITION
-from treemech.kinematics.plan.chords import SLOPES as CHORD_SLOPES_COLUMN
-from treemech.kinematics.plan.chords import VELOCITY as ROW_VELOCITY
+from treemech.kinematics.plan.columns import body, chord, effort, point, row, speed
 from treemech.kinematics.plan.dual_addresses import serve_slopes
 from treemech.kinematics.plan.lagrange import Lagrange
 from treemech.kinematics.plan.layout import Layout
@@ -127,13 +96,13 @@ class Core:
         self.forget_points()
         self.context = make_context(layout.plan, self.work, self.nq, self.nz, self.nx)
         self.context_address = address(self.context)
-        if np.any(layout.plan.body[:, KIND] == TABLE):
+        if np.any(layout.plan.body[:, body.KIND] == body.BY_ADDRESS):
             self.context[TABLE_HINGE] = native.address("table_hinge")
         if len(layout.plan.efforts):
             self.context[APPLIED_LOADS] = native.address("applied_loads")
         if len(layout.plan.composites):
             self.context[COMPOSITE] = native.address("composite")
-        if np.any(layout.plan.efforts[:, REACTION] >= 0):
+        if np.any(layout.plan.efforts[:, effort.REACTION] >= 0):
             self.context[REACTIONS] = native.address("reactions")
         self.chord_work = make_chord_work(layout.chords)
         self.chord_context = make_chord_context(self.context_address, layout.chords, self.chord_work)
@@ -144,10 +113,10 @@ class Core:
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
         self._at = tuple(address(x) for x in (self._t, self._q, self._u, self._tau, self._ud))
         self._forward: Any = None
-        order = np.argsort(layout.plan.dof[:, PUBLIC])  # public -> regular; None if they are the same
+        order = np.argsort(layout.plan.dof[:, speed.PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
         # whether an element writes something down after every step
-        self.remembers = bool(np.any(layout.plan.efforts[:, REMEMBER]))
+        self.remembers = bool(np.any(layout.plan.efforts[:, effort.REMEMBER]))
         self.left_out: NDArray[np.bool_] | None = None  # rows that do not count now
         self.loops: Loops | None = Loops(self) if len(layout.chords.plan.chord) else None
         self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
@@ -158,7 +127,7 @@ class Core:
         """Elements on numbers with a derivative, for the derivatives of this core; once."""
         if self._slopes is None:
             self._slopes = serve_slopes(self.layout, self.work.parameter_pairs)
-            if np.any(self.layout.chords.plan.chord[:, CHORD_SLOPES_COLUMN]):
+            if np.any(self.layout.chords.plan.chord[:, chord.DUAL]):
                 address = native.address("chord_slopes")
                 for context in (self.chord_context, *((self.loops.context,) if self.loops else ())):
                     context[CHORD_SLOPES] = address
@@ -167,7 +136,7 @@ class Core:
     def has_jacobian(self) -> bool:
         """Whether the core itself has the derivatives integrators ask for: not with internal points, nor with elements that
         wait for a reaction."""
-        waiting = bool(np.any(self.layout.plan.efforts[:, REACTION] >= 0))
+        waiting = bool(np.any(self.layout.plan.efforts[:, effort.REACTION] >= 0))
         return not self.layout.efforts.composites and not waiting
 
     @property
@@ -185,18 +154,18 @@ class Core:
 
     def audit(self, wanted: bool) -> None:
         """Whether the energy audit is integrated along."""
-        self.n_audit = N_AUDIT * len(self.layout.plan.efforts) if wanted else 0
+        self.n_audit = effort.N_AUDIT * len(self.layout.plan.efforts) if wanted else 0
         self.context[AUDIT] = self.n_audit
 
     def forget_points(self) -> None:
         """Internal points of composites start anew: where the user says, or in the middle of their ends."""
-        for row, name in zip(self.work.point, self.layout.efforts.point_names, strict=True):
+        for entry, name in zip(self.work.point, self.layout.efforts.point_names, strict=True):
             composite = next(c for c in self.layout.efforts.composites if c.name == name.composite)
             start = composite.start.get(name.name, np.array([np.nan]))
-            row[:] = 0.0
-            row[POINT_P : POINT_P + 3] = start
-            row[POINT_S] = start[0]
-            row[[POINT_R, POINT_R + 4, POINT_R + 8]] = 1.0
+            entry[:] = 0.0
+            entry[point.P : point.P + 3] = start
+            entry[point.S] = start[0]
+            entry[[point.R, point.R + 4, point.R + 8]] = 1.0
 
     @contextmanager
     def seeing(self, z: Floats | None) -> Iterator[None]:
@@ -369,20 +338,24 @@ class Core:
         chords = self.layout.chords
         self.chord_work.q[:] = chords.start
         for name, q in (given or {}).items():
-            row = chords.plan.chord[chords.names.index(name)]
-            own = self.chord_work.q[row[FIRST_Q] : row[FIRST_Q] + row[CHORD_NQ]]
+            entry = chords.plan.chord[chords.names.index(name)]
+            own = self.chord_work.q[entry[chord.FIRST_Q] : entry[chord.FIRST_Q] + entry[chord.NQ]]
             own[:] = np.where(np.isnan(q), own, q)
         self.chord_work.pivot[:] = -1
 
     @cached_property
     def entry_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(row, speed in public order) of every entry of P, as they stand one chord behind the other."""
-        layout, public = self.layout.chords, self.layout.plan.dof[:, PUBLIC]
+        layout, public = self.layout.chords, self.layout.plan.dof[:, speed.PUBLIC]
         rows, speeds = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for row in layout.plan.chord:
-            path = layout.plan.path[row[PATH_START] : row[PATH_END], SPEED]
-            rows.append(np.tile(np.arange(row[FIRST_ROW], row[FIRST_ROW] + row[N_ROWS]), len(path)))
-            speeds.append(np.repeat(public[path], row[N_ROWS]))
+        for entry in layout.plan.chord:
+            path = layout.plan.path[entry[chord.PATH_START] : entry[chord.PATH_END], chord.SPEED]
+            rows.append(
+                np.tile(
+                    np.arange(entry[chord.FIRST_ROW], entry[chord.FIRST_ROW] + entry[chord.N_ROWS]), len(path)
+                )
+            )
+            speeds.append(np.repeat(public[path], entry[chord.N_ROWS]))
         return np.concatenate(rows), np.concatenate(speeds)
 
     def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
@@ -400,10 +373,10 @@ class Core:
         P, places = np.zeros((len(self.layout.chords.rows), self.nu)), self.entry_places
         P[places] = work.partials[: len(places[0])]
         found = Constraints(
-            work.row[:, ROW_POSITION].copy(),
+            work.row[:, row.POSITION].copy(),
             P,
-            work.row[:, ROW_VELOCITY].copy(),
-            work.row[:, ROW_BIAS].copy(),
+            work.row[:, row.VELOCITY].copy(),
+            work.row[:, row.BIAS].copy(),
             tau,
         )
         if self.left_out is not None:
@@ -413,7 +386,7 @@ class Core:
 
     def refuse_weightless(self, t: float, q: Floats) -> None:
         """Say which speed meets no inertia at this position, if there is one: the mass matrix has no inverse there."""
-        prescribed = {int(k) for k in self.layout.plan.prescribed[:, PRESCRIBED_U]}
+        prescribed = {int(k) for k in self.layout.plan.prescribed[:, speed.PRESCRIBED_U]}
         free = [k for k in range(self.nu) if k not in prescribed]
         A = self.mass_matrix(t, q)[np.ix_(free, free)]
         if not len(free) or not np.all(np.isfinite(A)):
@@ -435,7 +408,9 @@ class Core:
         if status != OK:
             self.fail(status, 0.0, failure)
         plan, W, S = self.layout.plan, self.work.body, self.work.speed
-        arms = np.abs(plan.constants[:, [*range(PLACE_P, PLACE_P + 3), *range(COM, COM + 3)]]).max(axis=1)
+        arms = np.abs(
+            plan.constants[:, [*range(body.PLACE_P, body.PLACE_P + 3), *range(body.COM, body.COM + 3)]]
+        ).max(axis=1)
         totals = np.array([[b.mass, float(np.trace(b.inertia))] for b in self.tree.bodies])
         for i in range(self.rows - 1, 0, -1):  # subtree: mass, inertia, largest arm
             parent = self.tree.parent[i]
@@ -443,14 +418,17 @@ class Core:
             if parent > 0:
                 arms[parent] = max(arms[parent], arms[i])
         for i in range(self.rows - 1, 0, -1):  # tips first: what has no inertia spoils everything below it
-            row = plan.body[i]
-            scale = totals[i, 0] * max(arms[i] ** 2, 1.0 if row[KIND] == PRISMATIC else 0.0) + totals[i, 1]
-            for d in range(row[DOF], row[DOF] + row[N_FREE]):
-                one = row[KIND] in (REVOLUTE, PRISMATIC)
+            entry = plan.body[i]
+            scale = (
+                totals[i, 0] * max(arms[i] ** 2, 1.0 if entry[body.KIND] == body.PRISMATIC else 0.0)
+                + totals[i, 1]
+            )
+            for d in range(entry[body.DOF], entry[body.DOF] + entry[body.N_FREE]):
+                one = entry[body.KIND] in (body.REVOLUTE, body.PRISMATIC)
                 with np.errstate(divide="ignore"):
-                    pivot = 1.0 / W[i, D_INV] if one else S[d, PIVOT]
+                    pivot = 1.0 / W[i, body.D_INV] if one else S[d, speed.PIVOT]
                 if not pivot > 1e-13 * scale:
-                    return i, int(plan.dof[d, COLUMN])
+                    return i, int(plan.dof[d, speed.COLUMN])
         return None
 
     def strike(self, before: float, after: float, y: Floats) -> Floats:
@@ -473,7 +451,7 @@ class Core:
         q, u = (x[0] for x in self.states(np.array([before]), y[None]))
         _, v = (x[0] for x in self.states(np.array([after]), y[None]))
         free = np.ones(self.nu, dtype=bool)
-        free[self.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+        free[self.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
         if free.any():
             A = self.mass_matrix(after, q)[np.ix_(free, free)]
             change = self.driven_momenta(after, q) - self.driven_momenta(before, q)
@@ -517,7 +495,10 @@ class Core:
         code, index = split(status)
         if code != EFFORT_NOT_FINITE:
             return ""
-        applied, first = self.layout.efforts.applied[index], self.layout.efforts.rows[index][ROOM]
+        applied, first = (
+            self.layout.efforts.applied[index],
+            self.layout.efforts.rows[index][effort.MOTION_RECORD],
+        )
         if not isinstance(applied.element, Energetic):
             return ""
         seen = motion_views(self.work.room[first : first + applied.sizes.motion_size], applied.sizes)
@@ -540,9 +521,9 @@ class Core:
         for name, element in zip(self.layout.chords.names, self.layout.chords.elements, strict=True):
             if has(element):
                 yield f"{role_of(element)} {name!r}"
-        for row in self.layout.plan.prescribed:
-            if self.layout.signals[row[PRESCRIBED_SIGNAL]] is signal:
-                yield f"the prescribed {self.coordinates.u_names[row[PRESCRIBED_U]]!r}"
+        for entry in self.layout.plan.prescribed:
+            if self.layout.signals[entry[speed.PRESCRIBED_SIGNAL]] is signal:
+                yield f"the prescribed {self.coordinates.u_names[entry[speed.PRESCRIBED_U]]!r}"
 
     def culprit(self, status: int) -> str:
         """The element a status is about, by the user's name."""

@@ -6,20 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.plan.arrays import (
-    FIRST_END,
-    LOAD_ROOM,
-    N_ACTED,
-    N_EFFORT,
-    N_ENDS,
-    N_INPUTS,
-    N_LOAD,
-    N_SIZES,
-    N_STATES,
-    ROOM,
-    SIZES,
-    Plan,
-)
+from treemech.kinematics.plan.arrays import N_SIZES, SIZES, Plan
+from treemech.kinematics.plan.columns import effort
 from treemech.topology.arrays import Floats, address
 
 from ..derivatives.layout import N_OWN
@@ -53,7 +41,7 @@ def _alone(core: Core, e: int) -> Iterator[None]:
     """The core sees element e and no other."""
     kept = core.context[[_COUNT, _COMPOSITES, _TABLE]].copy()
     rows = core.layout.plan.efforts
-    core.context[[_COUNT, _COMPOSITES, _TABLE]] = 1, 0, address(rows) + rows.itemsize * N_EFFORT * e
+    core.context[[_COUNT, _COMPOSITES, _TABLE]] = 1, 0, address(rows) + rows.itemsize * effort.N_COLUMNS * e
     try:
         yield
     finally:
@@ -66,7 +54,7 @@ def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
     with _alone(core, e):
         tree._call(t, 0, tree.q, tree.u)
     row, nu = core.layout.plan.efforts[e], core.nu
-    n, nc, ns, ni = (int(row[k]) for k in (N_ENDS, N_ACTED, N_STATES, N_INPUTS))
+    n, nc, ns, ni = (int(row[k]) for k in (effort.N_ENDS, effort.N_ACTED, effort.N_STATES, effort.N_INPUTS))
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
     room = tree.room[tree.first_own + core.rows * 6 * N_OWN :]
     at = 0
@@ -78,7 +66,13 @@ def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
         return found
 
     base, partials = take(1, outputs)[0], take(directions, outputs)
-    take(1, 3 * outputs + directions + 6 * n + 2 * int(row[LOAD_ROOM] - row[ROOM] + row[N_LOAD]))
+    take(
+        1,
+        3 * outputs
+        + directions
+        + 6 * n
+        + 2 * int(row[effort.LOAD_RECORD] - row[effort.MOTION_RECORD] + row[effort.N_LOAD]),
+    )
     slot = take(1, nu)[0].view(np.int64)
     take(1, nu + loads)
     motion, by_q, by_u = take(nu, loads), take(outputs, nu), take(outputs, nu)
@@ -91,7 +85,7 @@ def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
         return full
 
     for k in range(n):  # the core passes over ends on the ground
-        if core.layout.plan.ends[row[FIRST_END] + k, 0] == 0:
+        if core.layout.plan.ends[row[effort.FIRST_END] + k, 0] == 0:
             partials[12 * k : 12 * k + 12] = 0.0
     first = 12 * n + 2 * nc
     return ElementSlopes(base, partials, spread(motion.T).T, spread(by_q), spread(by_u), first, first + ns)

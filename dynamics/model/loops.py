@@ -9,8 +9,7 @@ import numpy as np
 
 from treemech.kinematics.closure import pivoted, worst_row
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.arrays import PRESCRIBED_U, REACTION
-from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, POSITION, SKIP, VELOCITY
+from treemech.kinematics.plan.columns import chord, effort, row, speed
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
@@ -72,13 +71,13 @@ class Loops:
             np.isfinite(scale), scale, 1.0
         )  # nothing is known of a row that cannot be found there
         self.vanishing = scale <= 1e-26 * max(float(scale.max(initial=0.0)), 1e-3 * size)
-        for row in layout.plan.chord:
-            own = self.vanishing[row[FIRST_ROW] : row[FIRST_ROW] + row[N_ROWS]]
-            row[SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
+        for entry in layout.plan.chord:
+            own = self.vanishing[entry[chord.FIRST_ROW] : entry[chord.FIRST_ROW] + entry[chord.N_ROWS]]
+            entry[chord.SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
         core.chord_work.partials[:] = 0.0
         self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
         self.work = make_loop_work(
-            self.plan, core.nq, int(np.sum(core.layout.plan.efforts[:, REACTION] >= 0))
+            self.plan, core.nq, int(np.sum(core.layout.plan.efforts[:, effort.REACTION] >= 0))
         )
         self.kept = np.flatnonzero(~self.vanishing)
         self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)
@@ -112,11 +111,11 @@ class Loops:
         masked[:] = off
         self.rank = self.n_kept
         found = self.solve(np.array([t]), q[None], np.zeros((1, core.nu)) if u is None else u[None])
-        self._refuse_open(POSITION, float(found.residual[0, 0]), "open by")
+        self._refuse_open(row.POSITION, float(found.residual[0, 0]), "open by")
         if not np.isfinite(found.ud).all():
             core.refuse_weightless(t, q)
         if u is not None:
-            self._refuse_open(VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
+            self._refuse_open(row.VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
         self.rank = self.n_kept - int(np.sum(off))
         if self.rank and not self.work.monitor[LAST_PIVOT] > _REGULAR:
             P = core.constraints(t, q, np.zeros(core.nu)).partials
@@ -139,7 +138,7 @@ class Loops:
     def _weighted(self, t: float, q: Floats, P: Floats) -> Floats:
         """P L^-T of A = L L^T, on the free speeds and the rows that do not vanish: what rank means (8.2)."""
         free = np.ones(self.core.nu, dtype=bool)
-        free[self.core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+        free[self.core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
         try:
             L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
         except np.linalg.LinAlgError:
@@ -214,9 +213,9 @@ class Loops:
         firsts = self.plan.unilateral[::2].tolist()
         return tuple(self.core.layout.chords.rows[first][0] for first in firsts if self.work.off[first])
 
-    def switch(self, chord: int) -> tuple[str, bool]:
+    def switch(self, number: int) -> tuple[str, bool]:
         """Let go of a unilateral chord, counted among them, or take hold of it: (name, whether it holds now)."""
-        first, count = self.plan.unilateral[2 * chord : 2 * chord + 2]
+        first, count = self.plan.unilateral[2 * number : 2 * number + 2]
         self.work.off[first : first + count] ^= 1
         return self.core.layout.chords.rows[first][0], not self.work.off[first]
 
@@ -228,7 +227,7 @@ class Loops:
         """(time, connection) of the singular positions the last integration passed."""
         count = min(int(self.work.monitor[N_PASSED]), MOST_PASSED)
         pairs = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
-        return [(float(t), self.row_name(int(row))) for t, row in pairs]
+        return [(float(t), self.row_name(int(entry))) for t, entry in pairs]
 
 
 def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:

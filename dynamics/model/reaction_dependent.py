@@ -10,27 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan.arrays import (
-    ACTED_U,
-    FIRST_ACTED,
-    FIRST_END,
-    LOAD_ROOM,
-    N_ACTED,
-    N_ENDS,
-    N_INPUTS,
-    N_LOAD,
-    N_MEMORY,
-    N_STATES,
-    OWNER,
-    PARTIAL_V,
-    PARTIAL_W,
-    PUBLIC,
-    REACTION,
-    ROOM,
-    P,
-    R,
-)
-from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.plan.columns import body, chord, effort, row, speed
 from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
 
@@ -78,9 +58,13 @@ class Waiting:
         self.names = [applied[k].name for k in self.numbers]
         rows = plan.efforts[self.numbers]
         before = (
-            18 * rows[:, N_ENDS] + 2 * rows[:, N_ACTED] + rows[:, [N_STATES, N_INPUTS, N_MEMORY]].sum(axis=1)
+            18 * rows[:, effort.N_ENDS]
+            + 2 * rows[:, effort.N_ACTED]
+            + rows[:, [effort.N_STATES, effort.N_INPUTS, effort.N_MEMORY]].sum(axis=1)
         )
-        self.places = (rows[:, ROOM] + before)[:, None] + np.arange(6)  # of the loads they see, in the room
+        self.places = (rows[:, effort.MOTION_RECORD] + before)[:, None] + np.arange(
+            6
+        )  # of the loads they see, in the room
 
     def __bool__(self) -> bool:
         return bool(self.numbers)
@@ -89,48 +73,53 @@ class Waiting:
     def held(self) -> Iterator[None]:
         """The elements see what they saw last, and act with all others."""
         rows = self.core.layout.plan.efforts
-        rows[self.numbers, REACTION] = -1
+        rows[self.numbers, effort.REACTION] = -1
         try:
             yield
         finally:
-            rows[self.numbers, REACTION] = self.chords
+            rows[self.numbers, effort.REACTION] = self.chords
 
     def wrenches(self) -> Floats:
         """(rows, 6 k): loads the elements see by the multipliers; at the rows computed last."""
         work, chords = self.core.chord_work, self.core.layout.chords.plan.chord
         found = np.zeros((len(work.row), 6 * len(self.numbers)))
         for k, c in enumerate(self.chords):
-            rows = slice(chords[c, FIRST_ROW], chords[c, FIRST_ROW] + chords[c, N_ROWS])
-            found[rows, 6 * k : 6 * k + 6] = work.row[rows, ROW_F : ROW_F + 6]
+            rows = slice(chords[c, chord.FIRST_ROW], chords[c, chord.FIRST_ROW] + chords[c, chord.N_ROWS])
+            found[rows, 6 * k : 6 * k + 6] = work.row[rows, row.F : row.F + 6]
         return found
 
     def slopes(self) -> Floats:
         """(nu, 6 k): loads on the speeds by the loads seen, public order; at the state and elements computed last."""
         core, plan, W, S = self.core, self.core.layout.plan, self.core.work.body, self.core.work.speed
         found = np.zeros((core.nu, 6 * len(self.numbers)))
-        public = plan.dof[:, PUBLIC]
+        public = plan.dof[:, speed.PUBLIC]
         for k, e in enumerate(self.numbers):
             row, own = plan.efforts[e], found[:, 6 * k : 6 * k + 6]
-            n, nc = int(row[N_ENDS]), int(row[N_ACTED])
-            first = row[LOAD_ROOM] + row[N_LOAD]
+            n, nc = int(row[effort.N_ENDS]), int(row[effort.N_ACTED])
+            first = row[effort.LOAD_RECORD] + row[effort.N_LOAD]
             loads = core.work.room[first : first + 6 * (6 * n + nc)].reshape(-1, 6)
             for j in range(n):
-                i = int(plan.ends[row[FIRST_END] + j, 0])
-                arm = W[i, R : R + 9].reshape(3, 3) @ plan.end_points[row[FIRST_END] + j, 9:12]
+                i = int(plan.ends[row[effort.FIRST_END] + j, 0])
+                arm = (
+                    W[i, body.R : body.R + 9].reshape(3, 3) @ plan.end_points[row[effort.FIRST_END] + j, 9:12]
+                )
                 force, moment = loads[3 * j : 3 * j + 3], loads[3 * (n + j) : 3 * (n + j) + 3]
                 for d in speeds_before(core, i):
-                    v, w = S[d, PARTIAL_V : PARTIAL_V + 3], S[d, PARTIAL_W : PARTIAL_W + 3]
-                    about = W[i, P : P + 3] + arm - W[plan.dof[d, OWNER], P : P + 3]
+                    v, w = (
+                        S[d, speed.PARTIAL_V : speed.PARTIAL_V + 3],
+                        S[d, speed.PARTIAL_W : speed.PARTIAL_W + 3],
+                    )
+                    about = W[i, body.P : body.P + 3] + arm - W[plan.dof[d, speed.OWNER], body.P : body.P + 3]
                     own[public[d]] += (v + np.cross(w, about)) @ force + w @ moment
             for j in range(nc):
-                own[plan.acted[row[FIRST_ACTED] + j, ACTED_U]] += loads[6 * n + j]
+                own[plan.acted[row[effort.FIRST_ACTED] + j, effort.ACTED_U]] += loads[6 * n + j]
         return found
 
     def rate_slopes(self, t: float, q: Floats, u: Floats) -> Floats:
         """(nx, 6 k): rates of element states by the loads seen."""
         core = self.core
         found, z = np.zeros((core.nx, self.places.size)), core.work.z.copy()
-        if not np.any(core.layout.plan.efforts[self.numbers, N_STATES]):
+        if not np.any(core.layout.plan.efforts[self.numbers, effort.N_STATES]):
             return found
         with self.held():
             for k, place in enumerate(self.places.ravel()):

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.arrays import DERIVATIVES, FIRST_STATE, PUBLIC
+from treemech.kinematics.plan.arrays import DERIVATIVES
+from treemech.kinematics.plan.columns import effort, speed
 from treemech.topology.arrays import Floats, address
 
 from ..derivatives.layout import (
@@ -69,7 +70,7 @@ class TreeDerivatives:
         for i in range(1, core.rows):
             if core.tree.parent[i] > 0:
                 self.roots[i] = self.roots[core.tree.parent[i]]
-        order = np.argsort(core.layout.plan.dof[:, PUBLIC])
+        order = np.argsort(core.layout.plan.dof[:, speed.PUBLIC])
         self.order = None if np.array_equal(order, np.arange(n)) else order
 
     def _call(self, t: float, forward: int, q: Floats, u: Floats) -> None:
@@ -164,7 +165,9 @@ class TreeDerivatives:
                 slopes = element_slopes(self, t, e)
                 by, loads = slopes.partials[slopes.first_input + number], slopes.motion.shape[1]
                 tau[:, k] -= slopes.motion @ by[:loads]
-                rates[table[e, FIRST_STATE] : table[e, FIRST_STATE] + len(by) - loads, k] += by[loads:]
+                rates[table[e, effort.FIRST_STATE] : table[e, effort.FIRST_STATE] + len(by) - loads, k] += by[
+                    loads:
+                ]
         if given and self.core.layout.efforts.composites:
             change = through_points(self, t, given)
             tau += change.tau[:, 2 * n + x :]

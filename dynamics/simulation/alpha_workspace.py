@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan import arrays as p
+from treemech.kinematics.plan.columns import body, effort, speed
 from treemech.topology import TreemechError
 from treemech.topology.arrays import address
 
@@ -19,20 +19,20 @@ class AlphaRoom:
     """Room, and the table that leads to it."""
 
     def __init__(self, core: Core, n: int) -> None:
-        loops, body = core.loops, core.layout.plan.body
-        waiting = np.any(core.layout.plan.efforts[:, p.REACTION] >= 0)
+        loops, plan_body = core.loops, core.layout.plan.body
+        waiting = np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0)
         moves = np.full(core.nu, m.EULER, dtype=np.int64)
         turns: list[tuple[int, int, int]] = []
-        for row in body[1:]:
-            q, u, euler = row[p.Q], row[p.U], row[p.EULER]
-            for k in range(row[p.NU]):
+        for row in plan_body[1:]:
+            q, u, euler = row[body.Q], row[body.U], row[body.EULER]
+            for k in range(row[body.NU]):
                 if euler < 0 or k < euler:
                     moves[u + k] = q + k
                 elif k >= euler + 3:
                     moves[u + k] = q + k + 1
             if euler >= 0:
-                turns.append((q + euler, u + euler, row[p.REVERSED] != 0))
-        moves[core.layout.plan.prescribed[:, p.PRESCRIBED_U]] = m.PRESCRIBED
+                turns.append((q + euler, u + euler, row[body.REVERSED] != 0))
+        moves[core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = m.PRESCRIBED
         count = 0 if loops is None else loops.n_kept
         kept = np.zeros(0, dtype=bool) if loops is None else core.layout.chords.nonholonomic[loops.kept]
         self.numbers = np.zeros(m.room_size(n, core.nu, core.nx, count))

@@ -7,7 +7,7 @@ import numpy as np
 
 from treemech.kinematics.closure import worst_row
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.arrays import LOAD_ROOM, N_ACTED, N_ENDS
+from treemech.kinematics.plan.columns import effort
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
@@ -136,7 +136,9 @@ def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosi
     _rhs(core, run, run.t + h, ahead)
     after, best, change = core.work.room, "", 0.0
     for applied, row in zip(core.layout.efforts.applied, table, strict=True):
-        own = slice(row[LOAD_ROOM], row[LOAD_ROOM] + 6 * row[N_ENDS] + row[N_ACTED])
+        own = slice(
+            row[effort.LOAD_RECORD], row[effort.LOAD_RECORD] + 6 * row[effort.N_ENDS] + row[effort.N_ACTED]
+        )
         size = float(np.linalg.norm(before[own]))
         part = float(np.linalg.norm(after[own] - before[own])) / max(size, 1e-300)
         if part > change:

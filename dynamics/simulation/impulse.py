@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan.arrays import PRESCRIBED_U
+from treemech.kinematics.plan.columns import speed
 from treemech.topology.arrays import Floats
 
 from ..model.core import Constraints, Core
@@ -67,7 +67,7 @@ def thrown_apart(
 def free_speeds(core: Core) -> NDArray[np.bool_]:
     """Those that are not prescribed."""
     free = np.ones(core.nu, dtype=bool)
-    free[core.layout.plan.prescribed[:, PRESCRIBED_U]] = False
+    free[core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
     return free
 
 

@@ -8,20 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from treemech.kinematics.plan import arrays as p
-from treemech.kinematics.plan.chords import (
-    BODY_A,
-    BODY_B,
-    COUPLING,
-    FIRST_Q,
-    FIRST_ROW,
-    KIND,
-    N_ROWS,
-    NQ,
-    PATH_END,
-    PATH_START,
-    SPEED,
-)
+from treemech.kinematics.plan.columns import body, chord, effort, point, speed
 from treemech.topology.arrays import Ints
 
 from ..model.core import Core
@@ -37,13 +24,15 @@ class Components:
         self.coordinate_owner = np.zeros(core.nq, dtype=np.int64)
         self.speed_owner = np.zeros(core.nu, dtype=np.int64)
         for i, row in enumerate(plan.body):
-            self.coordinate_owner[row[p.Q] : row[p.Q] + row[p.NQ]] = i
-            self.speed_owner[row[p.U] : row[p.U] + row[p.NU]] = i
-            self._join([i, int(row[p.PARENT])])
+            self.coordinate_owner[row[body.Q] : row[body.Q] + row[body.NQ]] = i
+            self.speed_owner[row[body.U] : row[body.U] + row[body.NU]] = i
+            self._join([i, int(row[body.PARENT])])
         self.chord_bodies = [
-            plan.dof[chords.path[row[PATH_START] : row[PATH_END], SPEED], p.OWNER].tolist()
-            if row[KIND] == COUPLING
-            else row[[BODY_A, BODY_B]].tolist()
+            plan.dof[
+                chords.path[row[chord.PATH_START] : row[chord.PATH_END], chord.SPEED], speed.OWNER
+            ].tolist()
+            if row[chord.KIND] == chord.COUPLING
+            else row[[chord.BODY_A, chord.BODY_B]].tolist()
             for row in chords.chord
         ]
         for bodies in self.chord_bodies:
@@ -51,8 +40,8 @@ class Components:
         for e, row in enumerate(plan.efforts):
             self._join([rows + e, *self._seen_by(row)])
         for c, row in enumerate(plan.composites):
-            parts = range(row[p.FIRST_PART], row[p.FIRST_PART] + row[p.N_PARTS])
-            line = [int(plan.ends[row[k], 0]) for k in (p.LINE_A, p.LINE_B)]
+            parts = range(row[point.FIRST_PART], row[point.FIRST_PART] + row[point.N_PARTS])
+            line = [int(plan.ends[row[k], 0]) for k in (point.LINE_A, point.LINE_B)]
             self._join([rows + len(plan.efforts) + c, *(rows + e for e in parts), *line])
         roots = [self._root(k) for k in range(len(self.owner))]
         names = {root: k for k, root in enumerate(sorted({r for r in roots if r > 0}))}
@@ -77,21 +66,29 @@ class Components:
     def _seen_by(self, row: Ints) -> list[int]:
         """Bodies whose motion an element sees or that it acts on."""
         plan = self.core.layout.plan
-        found = plan.ends[row[p.FIRST_END] : row[p.FIRST_END] + row[p.N_ENDS], 0].tolist()
-        acted = plan.acted[row[p.FIRST_ACTED] : row[p.FIRST_ACTED] + row[p.N_ACTED], p.ACTED_U]
+        found = plan.ends[row[effort.FIRST_END] : row[effort.FIRST_END] + row[effort.N_ENDS], 0].tolist()
+        acted = plan.acted[
+            row[effort.FIRST_ACTED] : row[effort.FIRST_ACTED] + row[effort.N_ACTED], effort.ACTED_U
+        ]
         found += self.speed_owner[acted].tolist()
-        for kind, index in plan.sources[row[p.FIRST_INPUT] : row[p.FIRST_INPUT] + row[p.N_INPUTS]]:
-            if kind in (p.FROM_Q, p.FROM_U):
-                found.append(int((self.coordinate_owner if kind == p.FROM_Q else self.speed_owner)[index]))
-        return [*found, *(self.chord_bodies[row[p.REACTION]] if row[p.REACTION] >= 0 else [])]
+        for kind, index in plan.sources[
+            row[effort.FIRST_INPUT] : row[effort.FIRST_INPUT] + row[effort.N_INPUTS]
+        ]:
+            if kind in (effort.FROM_Q, effort.FROM_U):
+                found.append(
+                    int((self.coordinate_owner if kind == effort.FROM_Q else self.speed_owner)[index])
+                )
+        return [*found, *(self.chord_bodies[row[effort.REACTION]] if row[effort.REACTION] >= 0 else [])]
 
     def states(self) -> Ints:
         """(nx,) of the states of elements and of internal points."""
         plan, found = self.core.layout.plan, np.full(self.core.nx, -1, dtype=np.int64)
         for row, part in zip(plan.efforts, self.efforts, strict=True):
-            found[row[p.FIRST_STATE] : row[p.FIRST_STATE] + row[p.N_STATES]] = part
+            found[row[effort.FIRST_STATE] : row[effort.FIRST_STATE] + row[effort.N_STATES]] = part
         for row, part in zip(plan.composites, self.composites, strict=True):
-            for count, at in plan.points[row[p.FIRST_POINT] : row[p.FIRST_POINT] + row[p.N_POINTS]]:
+            for count, at in plan.points[
+                row[point.FIRST_POINT] : row[point.FIRST_POINT] + row[point.N_POINTS]
+            ]:
                 if at >= 0:
                     found[at : at + count] = part
         return found
@@ -110,11 +107,11 @@ def state_groups(core: Core) -> Ints:
     q, u = found.parts[found.coordinate_owner], found.parts[found.speed_owner]
     cut = np.full(core.n_cut, -1, dtype=np.int64)
     for row, part in zip(core.layout.chords.plan.chord, found.chords, strict=True):
-        cut[row[FIRST_Q] : row[FIRST_Q] + row[NQ]] = part
+        cut[row[chord.FIRST_Q] : row[chord.FIRST_Q] + row[chord.NQ]] = part
     moving, x = np.concatenate((q, u)), found.states()
-    moving[prescribed[:, p.PRESCRIBED_Q]] = -1
-    moving[core.nq + prescribed[:, p.PRESCRIBED_U]] = -1
-    audit = np.repeat(found.efforts, p.N_AUDIT)[: core.n_audit]
+    moving[prescribed[:, speed.PRESCRIBED_Q]] = -1
+    moving[core.nq + prescribed[:, speed.PRESCRIBED_U]] = -1
+    audit = np.repeat(found.efforts, effort.N_AUDIT)[: core.n_audit]
     rest = np.concatenate((audit, np.full(core.nz - core.nx, -1, dtype=np.int64), cut))
     return _table(np.concatenate((q, u, x, rest)), np.concatenate((moving, x)))
 
@@ -125,11 +122,11 @@ def residual_groups(core: Core) -> Ints:
     u, x, rows = found.parts[found.speed_owner], found.states(), np.zeros(0, dtype=np.int64)
     if core.loops is not None:
         of_chords = core.layout.chords.plan.chord
-        rows = np.repeat(found.chords, of_chords[np.argsort(of_chords[:, FIRST_ROW]), N_ROWS])[
+        rows = np.repeat(found.chords, of_chords[np.argsort(of_chords[:, chord.FIRST_ROW]), chord.N_ROWS])[
             core.loops.kept
         ]
     moving = u.copy()
-    moving[prescribed[:, p.PRESCRIBED_U]] = -1
+    moving[prescribed[:, speed.PRESCRIBED_U]] = -1
     return _table(np.concatenate((u, x, rows)), np.concatenate((moving, moving, x)))
 
 

@@ -15,7 +15,7 @@ from treemech.kinematics.kernel.status import (
     STEP_TOO_SMALL,
     split,
 )
-from treemech.kinematics.plan.chords import POSITION as ROW_POSITION
+from treemech.kinematics.plan.columns import row
 from treemech.topology.arrays import Floats
 
 from ..integrators import layout as m
@@ -73,7 +73,7 @@ def report(core: Core, run: Integrator, status: int, interrupted: bool, end: flo
     if code in ELEMENT_FAILURES and not interrupted:
         return Report(f"{core.culprit(status)} failed at t = {run.t:.6g} s.", *count)
     opened = (
-        worst_row(core.layout.chords.rows, core.chord_work.row[:, ROW_POSITION])
+        worst_row(core.layout.chords.rows, core.chord_work.row[:, row.POSITION])
         if code == CHAIN_OPEN
         else None
     )

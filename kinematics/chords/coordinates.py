@@ -9,31 +9,15 @@ coordinates the pose has.
 from math import atan2, floor, pi, sqrt
 
 from ..kernel.language import kernel
-from ..plan.arrays import BALL, PRISMATIC, REVOLUTE
 from ..plan.chord_views import chord_q, chord_u, chord_work, chords
-from ..plan.chords import (
-    ACCELERATION,
-    EULER,
-    FIRST_Q,
-    FIRST_U,
-    KIND,
-    NQ,
-    NU,
-    OFFSET,
-    RATE,
-    ROTATION,
-    SPEED_RATES,
-    SPEEDS,
-    TURN,
-    TURN_RATE,
-)
+from ..plan.columns import body, chord
 from ..tree.sweep import rates_of_hinge
 
 
 @kernel
 def _settle_ball(X, c, q, a):
     """Euler parameters of the rotation, on the side of the last ones: from the largest of them (Shepperd)."""
-    C = ROTATION
+    C = chord.ROTATION
     xx, yy, zz = X[c, C], X[c, C + 4], X[c, C + 8]
     s0, s1, s2, s3 = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
     x, y, z = X[c, C + 7] - X[c, C + 5], X[c, C + 2] - X[c, C + 6], X[c, C + 3] - X[c, C + 1]
@@ -58,50 +42,61 @@ def _settle_ball(X, c, q, a):
 @kernel
 def settle(loops):
     """Coordinates of all cut hinges at the pose of the last `constraint_rows`, next to those they had."""
-    chord, X, q = chords(loops), chord_work(loops), chord_q(loops)
-    for c in range(chord.shape[0]):
-        kind, a = chord[c, KIND], chord[c, FIRST_Q]
-        if kind == REVOLUTE:
-            angle = atan2(X[c, ROTATION + 3] - X[c, ROTATION + 1], X[c, ROTATION] + X[c, ROTATION + 4])
+    plan_chord, X, q = chords(loops), chord_work(loops), chord_q(loops)
+    for c in range(plan_chord.shape[0]):
+        kind, a = plan_chord[c, chord.KIND], plan_chord[c, chord.FIRST_Q]
+        if kind == body.REVOLUTE:
+            angle = atan2(
+                X[c, chord.ROTATION + 3] - X[c, chord.ROTATION + 1],
+                X[c, chord.ROTATION] + X[c, chord.ROTATION + 4],
+            )
             q[a] = angle + 2.0 * pi * floor((q[a] - angle) / (2.0 * pi) + 0.5)
-        elif kind == PRISMATIC:
-            q[a] = X[c, OFFSET + 2]
-        elif kind == BALL:
+        elif kind == body.PRISMATIC:
+            q[a] = X[c, chord.OFFSET + 2]
+        elif kind == body.BALL:
             _settle_ball(X, c, q, a)
 
 
 @kernel
 def _pick(loops, along, about, fitted, out):
     """Of every cut hinge its part of the relative motion: along and about the axes of end a, or as fitted."""
-    chord, X = chords(loops), chord_work(loops)
-    for c in range(chord.shape[0]):
-        kind, a = chord[c, KIND], chord[c, FIRST_U]
-        if kind == REVOLUTE:
+    plan_chord, X = chords(loops), chord_work(loops)
+    for c in range(plan_chord.shape[0]):
+        kind, a = plan_chord[c, chord.KIND], plan_chord[c, chord.FIRST_U]
+        if kind == body.REVOLUTE:
             out[a] = X[c, about + 2]
-        elif kind == PRISMATIC:
+        elif kind == body.PRISMATIC:
             out[a] = X[c, along + 2]
         else:
-            first = about if kind == BALL else fitted
-            for k in range(chord[c, NU]):
+            first = about if kind == body.BALL else fitted
+            for k in range(plan_chord[c, chord.NU]):
                 out[a + k] = X[c, first + k]
 
 
 @kernel
 def chord_speeds(loops):
     """Speeds of all cut hinges, after `constraint_rows`."""
-    _pick(loops, RATE, TURN, SPEEDS, chord_u(loops))
+    _pick(loops, chord.RATE, chord.TURN, chord.SPEEDS, chord_u(loops))
 
 
 @kernel
 def chord_accelerations(loops, ud):
     """Accelerations of all cut hinges, after `constraint_rows` with the accelerations of the bodies."""
-    _pick(loops, ACCELERATION, TURN_RATE, SPEED_RATES, ud)
+    _pick(loops, chord.ACCELERATION, chord.TURN_RATE, chord.SPEED_RATES, ud)
 
 
 @kernel
 def chord_rates(loops, rates):
     """q' of all cut hinges, after `constraint_rows`."""
-    chord, q, u = chords(loops), chord_q(loops), chord_u(loops)
+    plan_chord, q, u = chords(loops), chord_q(loops), chord_u(loops)
     chord_speeds(loops)
-    for c in range(chord.shape[0]):
-        rates_of_hinge(q, chord[c, FIRST_Q], chord[c, NQ], u, chord[c, FIRST_U], chord[c, EULER], rates)
+    for c in range(plan_chord.shape[0]):
+        rates_of_hinge(
+            q,
+            plan_chord[c, chord.FIRST_Q],
+            plan_chord[c, chord.NQ],
+            u,
+            plan_chord[c, chord.FIRST_U],
+            plan_chord[c, chord.EULER],
+            rates,
+        )

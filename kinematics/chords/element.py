@@ -12,7 +12,7 @@ from ..plan.chord_views import (
     partials,
     rows,
 )
-from ..plan.chords import CONSTRAINT, COUPLING, KIND, NU
+from ..plan.columns import chord
 from ..plan.views import dofs, own_q, own_u, own_ud, parameters
 from .equations import constraint_element, coupling_element, fit_unknowns
 from .hinge import fit_hinge, hinge_rows
@@ -24,16 +24,16 @@ def element_rows(plan, loops, c, t):
 
     Whether the element worked.
     """
-    chord, X, Y, record = chords(loops), chord_work(loops), rows(loops), chord_records(loops)
+    plan_chord, X, Y, record = chords(loops), chord_work(loops), rows(loops), chord_records(loops)
     parameter, pivot, q = parameters(plan), chord_pivots(loops), chord_q(loops)
-    if chord[c, KIND] == COUPLING:
+    if plan_chord[c, chord.KIND] == chord.COUPLING:
         return coupling_element(
-            chord, chord_paths(loops), dofs(plan), Y, record, partials(loops), parameter, c, own_q(plan), own_u(plan),
+            plan_chord, chord_paths(loops), dofs(plan), Y, record, partials(loops), parameter, c, own_q(plan), own_u(plan),
             own_ud(plan), t,
         )  # fmt: skip
-    if chord[c, KIND] == CONSTRAINT:
-        return constraint_element(chord, Y, X, record, q, pivot, parameter, c, t)
-    return hinge_rows(chord, Y, X, record, q, pivot, parameter, c, t)
+    if plan_chord[c, chord.KIND] == chord.CONSTRAINT:
+        return constraint_element(plan_chord, Y, X, record, q, pivot, parameter, c, t)
+    return hinge_rows(plan_chord, Y, X, record, q, pivot, parameter, c, t)
 
 
 @kernel
@@ -42,10 +42,10 @@ def fit_element(plan, loops, c, t):
 
     From where they solve their equations a step on pairs gives their derivatives (implicit function theorem).
     """
-    chord, X, record = chords(loops), chord_work(loops), chord_records(loops)
-    parameter, q, kind = parameters(plan), chord_q(loops), chord[c, KIND]
-    if chord[c, NU] == 0 or kind == COUPLING:
+    plan_chord, X, record = chords(loops), chord_work(loops), chord_records(loops)
+    parameter, q, kind = parameters(plan), chord_q(loops), plan_chord[c, chord.KIND]
+    if plan_chord[c, chord.NU] == 0 or kind == chord.COUPLING:
         return True
-    if kind == CONSTRAINT:
-        return fit_unknowns(chord, X, record, q, parameter, c, t)
-    return fit_hinge(chord, X, record, q, parameter, c, t)
+    if kind == chord.CONSTRAINT:
+        return fit_unknowns(plan_chord, X, record, q, parameter, c, t)
+    return fit_hinge(plan_chord, X, record, q, parameter, c, t)

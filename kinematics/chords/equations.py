@@ -14,48 +14,30 @@ element without s).
 from ..kernel.language import call_element, kernel, store
 from ..kernel.orthonormal import complement, orthonormalise
 from ..kernel.vector import add, scale
-from ..plan.arrays import PUBLIC
-from ..plan.chords import (
-    ACCELERATION,
-    ADDRESS,
-    BIAS,
-    COORDINATE,
-    FIRST_ENTRY,
-    FIRST_Q,
-    FIRST_ROW,
-    HOLONOMIC,
-    N_ROWS,
-    NU,
-    OFFSET,
-    PARAMETER,
-    PATH_END,
-    PATH_START,
-    POSITION,
-    RATE,
-    RECORD,
-    ROW_F,
-    ROW_M,
-    SOLUTION,
-    SPEED,
-    SPEED_RATES,
-    SPEEDS,
-    TRIANGLE,
-    VELOCITY,
-)
+from ..plan.columns import chord, row, speed
 
 
 # ---------------------------------------------------------------- constraints
 @kernel
-def _evaluate(chord, X, record, s, parameter, c, t):
+def _evaluate(plan_chord, X, record, s, parameter, c, t):
     """The rows of constraint c at its relative motion, its unknowns s and their rates in X; whether it worked."""
-    o, na = chord[c, RECORD], chord[c, NU]
+    o, na = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     motion = X[c]
     for k in range(na):  # s stands right before its rates
-        motion[SPEEDS - na + k] = s[chord[c, FIRST_Q] + k]
-    for k in range((chord[c, N_ROWS] + na) * (9 + na)):
+        motion[chord.SPEEDS - na + k] = s[plan_chord[c, chord.FIRST_Q] + k]
+    for k in range((plan_chord[c, chord.N_ROWS] + na) * (9 + na)):
         record[o + k] = 0.0
     status = call_element(
-        chord[c, ADDRESS], motion, OFFSET, motion, SPEEDS - na, t, parameter, chord[c, PARAMETER], record, o
+        plan_chord[c, chord.ADDRESS],
+        motion,
+        chord.OFFSET,
+        motion,
+        chord.SPEEDS - na,
+        t,
+        parameter,
+        plan_chord[c, chord.PARAMETER],
+        record,
+        o,
     )
     return status == 1
 
@@ -66,23 +48,23 @@ def _three(record, at):
 
 
 @kernel
-def _on_motion(X, record, c, o, n, row, at, rest):
+def _on_motion(X, record, c, o, n, entry, at, rest):
     """force . v + moment . w + rest of a row, with (v, w) at `at` in X."""
-    s = record[rest + row]
+    s = record[rest + entry]
     for j in range(3):
         s += (
-            record[o + 3 * (n + row) + j] * X[c, at + j]
-            + record[o + 3 * (2 * n + row) + j] * X[c, at + 3 + j]
+            record[o + 3 * (n + entry) + j] * X[c, at + j]
+            + record[o + 3 * (2 * n + entry) + j] * X[c, at + 3 + j]
         )
     return s
 
 
 @kernel
-def _factorise(chord, X, record, c):
+def _factorise(plan_chord, X, record, c):
     """`auxiliary` = Q R: the columns of Q are the first rows of the weights, R the triangle in X; whether R is regular."""
-    na, n = chord[c, NU], chord[c, N_ROWS] + chord[c, NU]
-    width = chord[c, HOLONOMIC] + na
-    auxiliary, first = chord[c, RECORD] + 9 * n, chord[c, RECORD] + n * (9 + na)
+    na, n = plan_chord[c, chord.NU], plan_chord[c, chord.N_ROWS] + plan_chord[c, chord.NU]
+    width = plan_chord[c, chord.HOLONOMIC] + na
+    auxiliary, first = plan_chord[c, chord.RECORD] + 9 * n, plan_chord[c, chord.RECORD] + n * (9 + na)
     for k in range(na):
         at = first + width * k
         for j in range(width):
@@ -94,117 +76,121 @@ def _factorise(chord, X, record, c):
             s = 0.0
             for j in range(width):
                 s += record[first + width * i + j] * record[auxiliary + na * j + k]
-            X[c, TRIANGLE + 4 * i + k] = s
+            X[c, chord.TRIANGLE + 4 * i + k] = s
     return True
 
 
 @kernel
-def _solve(chord, X, record, c, what, to):
+def _solve(plan_chord, X, record, c, what, to):
     """What fits the equations on position best, from `to` on: a step of s (OFFSET), s' (RATE), s'' (ACCELERATION).
 
     Its largest part.
     """
-    o, na, n = chord[c, RECORD], chord[c, NU], chord[c, N_ROWS] + chord[c, NU]
-    width, first = chord[c, HOLONOMIC] + na, o + n * (9 + na)
+    o, na, n = (
+        plan_chord[c, chord.RECORD],
+        plan_chord[c, chord.NU],
+        plan_chord[c, chord.N_ROWS] + plan_chord[c, chord.NU],
+    )
+    width, first = plan_chord[c, chord.HOLONOMIC] + na, o + n * (9 + na)
     for k in range(na):
         X[c, to + k] = 0.0
     for j in range(width):
-        if what == OFFSET:
+        if what == chord.OFFSET:
             gap = record[o + j]
         else:
-            gap = _on_motion(X, record, c, o, n, j, what, o + n if what == RATE else o + 2 * n)
+            gap = _on_motion(X, record, c, o, n, j, what, o + n if what == chord.RATE else o + 2 * n)
         for k in range(na):
             X[c, to + k] -= record[first + width * k + j] * gap
     largest = 0.0
     for k in range(na - 1, -1, -1):
         for j in range(k + 1, na):
-            X[c, to + k] -= X[c, TRIANGLE + 4 * k + j] * X[c, to + j]
-        X[c, to + k] /= X[c, TRIANGLE + 4 * k + k]
+            X[c, to + k] -= X[c, chord.TRIANGLE + 4 * k + j] * X[c, to + j]
+        X[c, to + k] /= X[c, chord.TRIANGLE + 4 * k + k]
         largest = max(largest, abs(X[c, to + k]))
     return largest
 
 
 @kernel
-def _fit(chord, X, record, s, parameter, c, t):
+def _fit(plan_chord, X, record, s, parameter, c, t):
     """s by Gauss-Newton, with half the step where the whole one leads away, then s' and s''; whether it worked."""
-    o, na, i = chord[c, RECORD], chord[c, NU], chord[c, FIRST_Q]
+    o, na, i = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU], plan_chord[c, chord.FIRST_Q]
     for k in range(na):
-        X[c, SPEEDS + k] = 0.0
+        X[c, chord.SPEEDS + k] = 0.0
     before = 1e300
     for _ in range(20):
-        if not _evaluate(chord, X, record, s, parameter, c, t):
+        if not _evaluate(plan_chord, X, record, s, parameter, c, t):
             return False
         size = 0.0
-        for j in range(chord[c, HOLONOMIC] + na):
+        for j in range(plan_chord[c, chord.HOLONOMIC] + na):
             size += record[o + j] * record[o + j]
         if size > before:
             for k in range(na):
-                X[c, SPEEDS + k] *= 0.5
-                s[i + k] -= X[c, SPEEDS + k]
+                X[c, chord.SPEEDS + k] *= 0.5
+                s[i + k] -= X[c, chord.SPEEDS + k]
             continue
         before = size
-        if not _factorise(chord, X, record, c):
+        if not _factorise(plan_chord, X, record, c):
             return False
-        step = _solve(chord, X, record, c, OFFSET, SPEEDS)
+        step = _solve(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS)
         for k in range(na):
-            s[i + k] += X[c, SPEEDS + k]
+            s[i + k] += X[c, chord.SPEEDS + k]
         if step < 1e-9:  # quadratic: the next one would be rounding
             break
-    if not _evaluate(chord, X, record, s, parameter, c, t) or not _factorise(chord, X, record, c):
+    if not _evaluate(plan_chord, X, record, s, parameter, c, t) or not _factorise(plan_chord, X, record, c):
         return False
-    _solve(chord, X, record, c, RATE, SPEEDS)
-    if not _evaluate(chord, X, record, s, parameter, c, t):
+    _solve(plan_chord, X, record, c, chord.RATE, chord.SPEEDS)
+    if not _evaluate(plan_chord, X, record, s, parameter, c, t):
         return False
-    _solve(chord, X, record, c, ACCELERATION, SPEED_RATES)
+    _solve(plan_chord, X, record, c, chord.ACCELERATION, chord.SPEED_RATES)
     return True
 
 
 @kernel
-def fit_unknowns(chord, X, record, s, parameter, c, t):
+def fit_unknowns(plan_chord, X, record, s, parameter, c, t):
     """One step of Gauss and Newton for the auxiliary unknowns s of a constraint; whether it worked."""
-    for k in range(chord[c, NU]):
-        X[c, SPEEDS + k] = 0.0
-    if not _evaluate(chord, X, record, s, parameter, c, t) or not _factorise(chord, X, record, c):
+    for k in range(plan_chord[c, chord.NU]):
+        X[c, chord.SPEEDS + k] = 0.0
+    if not _evaluate(plan_chord, X, record, s, parameter, c, t) or not _factorise(plan_chord, X, record, c):
         return False
-    _solve(chord, X, record, c, OFFSET, SPEEDS)
-    for k in range(chord[c, NU]):
-        s[chord[c, FIRST_Q] + k] += X[c, SPEEDS + k]
+    _solve(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS)
+    for k in range(plan_chord[c, chord.NU]):
+        s[plan_chord[c, chord.FIRST_Q] + k] += X[c, chord.SPEEDS + k]
     return True
 
 
 @kernel
-def _weigh(chord, X, record, pivot, c):
+def _weigh(plan_chord, X, record, pivot, c):
     """The weights of the net rows of a constraint with auxiliary unknowns."""
-    na, n = chord[c, NU], chord[c, N_ROWS] + chord[c, NU]
-    width = chord[c, HOLONOMIC] + na
-    auxiliary, first = chord[c, RECORD] + 9 * n, chord[c, RECORD] + n * (9 + na)
+    na, n = plan_chord[c, chord.NU], plan_chord[c, chord.N_ROWS] + plan_chord[c, chord.NU]
+    width = plan_chord[c, chord.HOLONOMIC] + na
+    auxiliary, first = plan_chord[c, chord.RECORD] + 9 * n, plan_chord[c, chord.RECORD] + n * (9 + na)
     complement(record, first, na, width, pivot, c)
-    for row in range(width, n):
-        at = first + width * row
+    for entry in range(width, n):
+        at = first + width * entry
         for j in range(width):
             record[at + j] = 0.0
         for k in range(na):  # y R = auxiliary of the row
-            y = record[auxiliary + na * row + k]
+            y = record[auxiliary + na * entry + k]
             for i in range(k):
-                y -= X[c, SOLUTION + i] * X[c, TRIANGLE + 4 * i + k]
-            X[c, SOLUTION + k] = y / X[c, TRIANGLE + 4 * k + k]
+                y -= X[c, chord.SOLUTION + i] * X[c, chord.TRIANGLE + 4 * i + k]
+            X[c, chord.SOLUTION + k] = y / X[c, chord.TRIANGLE + 4 * k + k]
             for j in range(width):
-                record[at + j] -= X[c, SOLUTION + k] * record[first + width * k + j]
+                record[at + j] -= X[c, chord.SOLUTION + k] * record[first + width * k + j]
 
 
 @kernel
-def constraint_element(chord, Y, X, record, s, pivot, parameter, c, t):
+def constraint_element(plan_chord, Y, X, record, s, pivot, parameter, c, t):
     """Wrenches (in the base of end a), residuals and biases of the net rows of constraint c; whether it worked."""
-    o, na = chord[c, RECORD], chord[c, NU]
-    n, width = chord[c, N_ROWS] + na, chord[c, HOLONOMIC] + na
+    o, na = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
+    n, width = plan_chord[c, chord.N_ROWS] + na, plan_chord[c, chord.HOLONOMIC] + na
     if na == 0:
-        if not _evaluate(chord, X, record, s, parameter, c, t):
+        if not _evaluate(plan_chord, X, record, s, parameter, c, t):
             return False
     else:
-        if not _fit(chord, X, record, s, parameter, c, t):
+        if not _fit(plan_chord, X, record, s, parameter, c, t):
             return False
-        _weigh(chord, X, record, pivot, c)
-    for k in range(chord[c, N_ROWS]):
+        _weigh(plan_chord, X, record, pivot, c)
+    for k in range(plan_chord[c, chord.N_ROWS]):
         at = o + n * (9 + na) + width * (na + k)
         force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         position, velocity, bias = 0.0, 0.0, 0.0
@@ -214,44 +200,57 @@ def constraint_element(chord, Y, X, record, s, pivot, parameter, c, t):
                 force = add(force, scale(weight, _three(record, o + 3 * (n + e))))
                 moment = add(moment, scale(weight, _three(record, o + 3 * (2 * n + e))))
                 position += weight * record[o + e]
-                velocity += weight * _on_motion(X, record, c, o, n, e, RATE, o + n)
-                bias += weight * _on_motion(X, record, c, o, n, e, ACCELERATION, o + 2 * n)
-        r = chord[c, FIRST_ROW] + k
-        store(Y, r, ROW_F, force)
-        store(Y, r, ROW_M, moment)
-        Y[r, POSITION] = position if k < chord[c, HOLONOMIC] else 0.0
-        Y[r, VELOCITY] = velocity
-        Y[r, BIAS] = bias
+                velocity += weight * _on_motion(X, record, c, o, n, e, chord.RATE, o + n)
+                bias += weight * _on_motion(X, record, c, o, n, e, chord.ACCELERATION, o + 2 * n)
+        r = plan_chord[c, chord.FIRST_ROW] + k
+        store(Y, r, row.F, force)
+        store(Y, r, row.M, moment)
+        Y[r, row.POSITION] = position if k < plan_chord[c, chord.HOLONOMIC] else 0.0
+        Y[r, row.VELOCITY] = velocity
+        Y[r, row.BIAS] = bias
     return True
 
 
 # ---------------------------------------------------------------- couplings
 @kernel
-def coupling_element(chord, path, dof, Y, record, entry, parameter, c, q, u, ud, t):
+def coupling_element(plan_chord, path, dof, Y, record, entry, parameter, c, q, u, ud, t):
     """Residuals, biases and partials P of the rows of coupling c on the coordinates q; whether it worked."""
-    first, stop, n = chord[c, PATH_START], chord[c, PATH_END], chord[c, N_ROWS]
+    first, stop, n = (
+        plan_chord[c, chord.PATH_START],
+        plan_chord[c, chord.PATH_END],
+        plan_chord[c, chord.N_ROWS],
+    )
     count = stop - first
-    a, out = chord[c, RECORD], chord[c, RECORD] + 2 * count
+    a, out = plan_chord[c, chord.RECORD], plan_chord[c, chord.RECORD] + 2 * count
     for i in range(count):
-        record[a + i] = q[path[first + i, COORDINATE]]
-        record[a + count + i] = u[dof[path[first + i, SPEED], PUBLIC]]
+        record[a + i] = q[path[first + i, chord.COORDINATE]]
+        record[a + count + i] = u[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
     for k in range(n * (3 + count)):
         record[out + k] = 0.0
     status = call_element(
-        chord[c, ADDRESS], record, a, record, a + count, t, parameter, chord[c, PARAMETER], record, out
+        plan_chord[c, chord.ADDRESS],
+        record,
+        a,
+        record,
+        a + count,
+        t,
+        parameter,
+        plan_chord[c, chord.PARAMETER],
+        record,
+        out,
     )
-    zero, at = (0.0, 0.0, 0.0), chord[c, FIRST_ENTRY]
+    zero, at = (0.0, 0.0, 0.0), plan_chord[c, chord.FIRST_ENTRY]
     for k in range(n):
-        r = chord[c, FIRST_ROW] + k
+        r = plan_chord[c, chord.FIRST_ROW] + k
         velocity, bias = record[out + n + k], record[out + 2 * n + k]
         for i in range(count):
             partial = record[out + 3 * n + count * k + i]
             entry[at + n * i + k] = partial
             velocity += partial * record[a + count + i]
-            bias += partial * ud[dof[path[first + i, SPEED], PUBLIC]]
-        store(Y, r, ROW_F, zero)
-        store(Y, r, ROW_M, zero)
-        Y[r, POSITION] = record[out + k] if k < chord[c, HOLONOMIC] else 0.0
-        Y[r, VELOCITY] = velocity
-        Y[r, BIAS] = bias
+            bias += partial * ud[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
+        store(Y, r, row.F, zero)
+        store(Y, r, row.M, zero)
+        Y[r, row.POSITION] = record[out + k] if k < plan_chord[c, chord.HOLONOMIC] else 0.0
+        Y[r, row.VELOCITY] = velocity
+        Y[r, row.BIAS] = bias
     return status == 1

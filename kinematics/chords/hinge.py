@@ -3,100 +3,87 @@
 
 from ..kernel.language import call_element, kernel, load3, store
 from ..kernel.orthonormal import complement, orthonormalise
-from ..plan.chords import (
-    ACCELERATION,
-    ADDRESS,
-    BASE,
-    BIAS,
-    EULER,
-    FIRST_Q,
-    FIRST_ROW,
-    NQ,
-    NU,
-    OFFSET,
-    PARAMETER,
-    POSITION,
-    RATE,
-    RECORD,
-    ROOM,
-    ROTATION,
-    ROW_F,
-    ROW_M,
-    SPEED_RATES,
-    SPEEDS,
-    VELOCITY,
-)
+from ..plan.columns import chord, row
 from ..tree.general_hinge import clear_record
 
 
 @kernel
-def _evaluate(chord, X, record, q, parameter, c, t):
+def _evaluate(plan_chord, X, record, q, parameter, c, t):
     """Motion record of the TABLE hinge of chord c at its coordinates q and the speeds in X; whether it worked."""
-    o, n = chord[c, RECORD], chord[c, NU]
+    o, n = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     clear_record(record, o, n)
     speeds = X[c]
     status = call_element(
-        chord[c, ADDRESS], q, chord[c, FIRST_Q], speeds, SPEEDS, t, parameter, chord[c, PARAMETER], record, o
+        plan_chord[c, chord.ADDRESS],
+        q,
+        plan_chord[c, chord.FIRST_Q],
+        speeds,
+        chord.SPEEDS,
+        t,
+        parameter,
+        plan_chord[c, chord.PARAMETER],
+        record,
+        o,
     )
     return status == 1
 
 
 @kernel
-def _motion_space(chord, X, record, c):
+def _motion_space(plan_chord, X, record, c):
     """Orthonormal rows that span the partials of the hinge."""
-    o, n, base = chord[c, RECORD] + 12, chord[c, NU], X[c]
+    o, n, base = plan_chord[c, chord.RECORD] + 12, plan_chord[c, chord.NU], X[c]
     for k in range(n):
-        at = BASE + 6 * k
+        at = chord.BASE + 6 * k
         for j in range(3):
             base[at + j] = record[o + 3 * k + j]
             base[at + 3 + j] = record[o + 3 * n + 3 * k + j]
-        orthonormalise(base, BASE, k, at, 6)
+        orthonormalise(base, chord.BASE, k, at, 6)
 
 
 @kernel
 def _gap(X, record, o, c, k):
     """Component k of the pose of b less that of the hinge (offset; axial part of the turn between them)."""
     if k < 3:
-        return X[c, OFFSET + k] - record[o + k]
+        return X[c, chord.OFFSET + k] - record[o + k]
     i, j = (k - 3 + 2) % 3, (k - 3 + 1) % 3  # axial k: (i, j) of C C_hinge^T, antisymmetric part
     s = 0.0
     for l in range(3):
-        s += X[c, ROTATION + 3 * i + l] * record[o + 3 + 3 * j + l]
-        s -= X[c, ROTATION + 3 * j + l] * record[o + 3 + 3 * i + l]
+        s += X[c, chord.ROTATION + 3 * i + l] * record[o + 3 + 3 * j + l]
+        s -= X[c, chord.ROTATION + 3 * j + l] * record[o + 3 + 3 * i + l]
     return 0.5 * s
 
 
 @kernel
-def _along(chord, X, record, c, what, to):
+def _along(plan_chord, X, record, c, what, to):
     """Speeds of the hinge that fit best, from `to` on: to the gap of its pose (OFFSET), to RATE less the drift, to
     ACCELERATION less the bias."""
-    o, n = chord[c, RECORD], chord[c, NU]
+    o, n = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     v = o + 12
-    known = v + 6 * n + (6 if what == ACCELERATION else 0)
+    known = v + 6 * n + (6 if what == chord.ACCELERATION else 0)
     # J J^T s = J g by Gauss elimination
     for a in range(n):
         right = 0.0
         for k in range(6):
-            g = _gap(X, record, o, c, k) if what == OFFSET else X[c, what + k] - record[known + k]
+            g = _gap(X, record, o, c, k) if what == chord.OFFSET else X[c, what + k] - record[known + k]
             right += _partial(record, v, n, a, k) * g
         X[c, to + a] = right
         for b in range(n):
             s = 0.0
             for k in range(6):
                 s += _partial(record, v, n, a, k) * _partial(record, v, n, b, k)
-            X[c, ROOM + 6 * a + b] = s
+            X[c, chord.WORKSPACE + 6 * a + b] = s
     for a in range(n):
         for b in range(a + 1, n):
-            f = X[c, ROOM + 6 * b + a] / X[c, ROOM + 6 * a + a]
+            f = X[c, chord.WORKSPACE + 6 * b + a] / X[c, chord.WORKSPACE + 6 * a + a]
             for k in range(a, n):
-                X[c, ROOM + 6 * b + k] -= f * X[c, ROOM + 6 * a + k]
+                X[c, chord.WORKSPACE + 6 * b + k] -= f * X[c, chord.WORKSPACE + 6 * a + k]
             X[c, to + b] -= f * X[c, to + a]
     size = 0.0
     for a in range(n - 1, -1, -1):
         s = X[c, to + a]
         for b in range(a + 1, n):
-            s -= X[c, ROOM + 6 * a + b] * X[c, to + b]
-        X[c, to + a] = s / X[c, ROOM + 6 * a + a]
+            s -= X[c, chord.WORKSPACE + 6 * a + b] * X[c, to + b]
+        X[c, to + a] = s / X[c, chord.WORKSPACE + 6 * a + a]
         size = max(size, abs(X[c, to + a]))
     return size
 
@@ -108,17 +95,17 @@ def _partial(record, v, n, a, k):
 
 
 @kernel
-def _move(chord, X, q, c):
+def _move(plan_chord, X, q, c):
     """Coordinates of the hinge after the small motion in the speeds; Euler parameters stay of length 1."""
-    iq, n, euler = chord[c, FIRST_Q], chord[c, NU], chord[c, EULER]
+    iq, n, euler = plan_chord[c, chord.FIRST_Q], plan_chord[c, chord.NU], plan_chord[c, chord.EULER]
     if euler < 0:
         for k in range(n):
-            q[iq + k] += X[c, SPEEDS + k]
+            q[iq + k] += X[c, chord.SPEEDS + k]
         return
     for k in range(euler):
-        q[iq + k] += X[c, SPEEDS + k]
+        q[iq + k] += X[c, chord.SPEEDS + k]
     a = iq + euler
-    x, y, z = X[c, SPEEDS + euler], X[c, SPEEDS + euler + 1], X[c, SPEEDS + euler + 2]
+    x, y, z = X[c, chord.SPEEDS + euler], X[c, chord.SPEEDS + euler + 1], X[c, chord.SPEEDS + euler + 2]
     e0, e1, e2, e3 = q[a], q[a + 1], q[a + 2], q[a + 3]
     q[a] = e0 - 0.5 * (x * e1 + y * e2 + z * e3)
     q[a + 1] = e1 + 0.5 * (x * e0 + y * e3 - z * e2)
@@ -127,60 +114,60 @@ def _move(chord, X, q, c):
     s = (q[a] * q[a] + q[a + 1] * q[a + 1] + q[a + 2] * q[a + 2] + q[a + 3] * q[a + 3]) ** -0.5
     for k in range(a, a + 4):
         q[k] *= s
-    for k in range(euler + 4, chord[c, NQ]):
-        q[iq + k] += X[c, SPEEDS + k - 1]
+    for k in range(euler + 4, plan_chord[c, chord.NQ]):
+        q[iq + k] += X[c, chord.SPEEDS + k - 1]
 
 
 @kernel
-def fit_hinge(chord, X, record, q, parameter, c, t):
+def fit_hinge(plan_chord, X, record, q, parameter, c, t):
     """One step of Gauss and Newton for the coordinates of a TABLE hinge; whether it worked."""
-    for k in range(chord[c, NU]):
-        X[c, SPEEDS + k] = 0.0
-    if not _evaluate(chord, X, record, q, parameter, c, t):
+    for k in range(plan_chord[c, chord.NU]):
+        X[c, chord.SPEEDS + k] = 0.0
+    if not _evaluate(plan_chord, X, record, q, parameter, c, t):
         return False
-    if chord[c, NU] > 0:
-        _along(chord, X, record, c, OFFSET, SPEEDS)
-        _move(chord, X, q, c)
+    if plan_chord[c, chord.NU] > 0:
+        _along(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS)
+        _move(plan_chord, X, q, c)
     return True
 
 
 @kernel
-def hinge_rows(chord, Y, X, record, q, pivot, parameter, c, t):
+def hinge_rows(plan_chord, Y, X, record, q, pivot, parameter, c, t):
     """Rows of a TABLE hinge: its coordinates by Gauss-Newton from the last ones, then its complement; whether it worked."""
-    o, n, r = chord[c, RECORD], chord[c, NU], chord[c, FIRST_ROW]
+    o, n, r = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU], plan_chord[c, chord.FIRST_ROW]
     for k in range(n):
-        X[c, SPEEDS + k] = 0.0
+        X[c, chord.SPEEDS + k] = 0.0
     for _ in range(20):
-        if not _evaluate(chord, X, record, q, parameter, c, t):
+        if not _evaluate(plan_chord, X, record, q, parameter, c, t):
             return False
-        size = _along(chord, X, record, c, OFFSET, SPEEDS) if n > 0 else 0.0
+        size = _along(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS) if n > 0 else 0.0
         if size < 1e-14:
             break
-        _move(chord, X, q, c)
+        _move(plan_chord, X, q, c)
         if size < 1e-9:  # quadratic: the next one would be rounding
-            if not _evaluate(chord, X, record, q, parameter, c, t):
+            if not _evaluate(plan_chord, X, record, q, parameter, c, t):
                 return False
             break
     if n > 0:
-        _along(chord, X, record, c, RATE, SPEEDS)
-    if not _evaluate(chord, X, record, q, parameter, c, t):
+        _along(plan_chord, X, record, c, chord.RATE, chord.SPEEDS)
+    if not _evaluate(plan_chord, X, record, q, parameter, c, t):
         return False
     if n > 0:
-        _along(chord, X, record, c, ACCELERATION, SPEED_RATES)
-    _motion_space(chord, X, record, c)
-    complement(X[c], BASE, n, 6, pivot, c)
+        _along(plan_chord, X, record, c, chord.ACCELERATION, chord.SPEED_RATES)
+    _motion_space(plan_chord, X, record, c)
+    complement(X[c], chord.BASE, n, 6, pivot, c)
     ob = o + 12 + 6 * n + 6
     for k in range(6 - n):
-        at = BASE + 6 * (n + k)
-        store(Y, r + k, ROW_F, load3(X, c, at))
-        store(Y, r + k, ROW_M, load3(X, c, at + 3))
+        at = chord.BASE + 6 * (n + k)
+        store(Y, r + k, row.F, load3(X, c, at))
+        store(Y, r + k, row.M, load3(X, c, at + 3))
         position, velocity, bias = 0.0, 0.0, 0.0
         for j in range(6):
             x = X[c, at + j]
             position += x * _gap(X, record, o, c, j)
-            velocity += x * (X[c, RATE + j] - record[ob - 6 + j])
-            bias += x * (X[c, ACCELERATION + j] - record[ob + j])
-        Y[r + k, POSITION] = position
-        Y[r + k, VELOCITY] = velocity
-        Y[r + k, BIAS] = bias
+            velocity += x * (X[c, chord.RATE + j] - record[ob - 6 + j])
+            bias += x * (X[c, chord.ACCELERATION + j] - record[ob + j])
+        Y[r + k, row.POSITION] = position
+        Y[r + k, row.VELOCITY] = velocity
+        Y[r + k, row.BIAS] = bias
     return True

@@ -15,80 +15,40 @@ directions makes its rows is in chord_table; constraint elements and couplings b
 
 from ..kernel.language import call_part, kernel, load3, load9, store
 from ..kernel.vector import add, cross, dot, multiply, rotate, scale, sub, transpose, unrotate
-from ..plan.arrays import (
-    ACC,
-    ALPHA,
-    BALL,
-    OMEGA,
-    OWNER,
-    PARTIAL_V,
-    PARTIAL_W,
-    PRISMATIC,
-    REVOLUTE,
-    TABLE,
-    P,
-    R,
-)
-from ..plan.arrays import VELOCITY as BODY_VELOCITY
 from ..plan.chord_views import CHORD_ELEMENT, chord_paths, chord_work, chords, partials, places, rows
-from ..plan.chords import (
-    ACCELERATION,
-    BIAS,
-    BODY_A,
-    BODY_B,
-    CONSTRAINT,
-    COUPLING,
-    FIRST_ENTRY,
-    FIRST_ROW,
-    KIND,
-    N_ROWS,
-    OFFSET,
-    PATH_END,
-    PATH_START,
-    PLACE_A,
-    PLACE_B,
-    POSITION,
-    RATE,
-    ROTATION,
-    ROW_F,
-    ROW_M,
-    SIDE,
-    SKIP,
-    SPEED,
-    TURN,
-    TURN_RATE,
-    VELOCITY,
-)
+from ..plan.columns import body, chord, row, speed
 from ..plan.views import dofs
 
 
 @kernel
 def _end(W, place, c, start, i):
     """Base, point, velocity and acceleration of an end of chord c on body i."""
-    Ri = load9(W, i, R)
+    Ri = load9(W, i, body.R)
     arm = rotate(Ri, load3(place, c, start + 9))
-    w = load3(W, i, OMEGA)
-    velocity = add(load3(W, i, BODY_VELOCITY), cross(w, arm))
-    acceleration = add(load3(W, i, ACC), add(cross(load3(W, i, ALPHA), arm), cross(w, cross(w, arm))))
-    return multiply(Ri, load9(place, c, start)), add(load3(W, i, P), arm), velocity, acceleration
+    w = load3(W, i, body.OMEGA)
+    velocity = add(load3(W, i, body.VELOCITY), cross(w, arm))
+    acceleration = add(
+        load3(W, i, body.ACC), add(cross(load3(W, i, body.ALPHA), arm), cross(w, cross(w, arm)))
+    )
+    return multiply(Ri, load9(place, c, start)), add(load3(W, i, body.P), arm), velocity, acceleration
 
 
 @kernel
 def _relative_motion(W, X, place, c, a, b):
     """Motion of end b relative to end a in the base of a, for ud = 0; returns that base and the point of b."""
-    Ra, xa, va, aa = _end(W, place, c, PLACE_A, a)
-    Rb, xb, vb, ab = _end(W, place, c, PLACE_B, b)
-    wa, dwa = load3(W, a, OMEGA), load3(W, a, ALPHA)
-    d, w = sub(xb, xa), sub(load3(W, b, OMEGA), wa)
-    store(X, c, OFFSET, unrotate(Ra, d))
-    store(X, c, ROTATION, multiply(transpose(Ra), Rb))
+    Ra, xa, va, aa = _end(W, place, c, chord.PLACE_A, a)
+    Rb, xb, vb, ab = _end(W, place, c, chord.PLACE_B, b)
+    wa, dwa = load3(W, a, body.OMEGA), load3(W, a, body.ALPHA)
+    d, w = sub(xb, xa), sub(load3(W, b, body.OMEGA), wa)
+    store(X, c, chord.OFFSET, unrotate(Ra, d))
+    store(X, c, chord.ROTATION, multiply(transpose(Ra), Rb))
     v = sub(sub(vb, va), cross(wa, d))  # (5.2.18) solved for the hinge
-    store(X, c, RATE, unrotate(Ra, v))
-    store(X, c, TURN, unrotate(Ra, w))
+    store(X, c, chord.RATE, unrotate(Ra, v))
+    store(X, c, chord.TURN, unrotate(Ra, w))
     carried = add(cross(dwa, d), add(cross(wa, cross(wa, d)), scale(2.0, cross(wa, v))))
-    store(X, c, ACCELERATION, unrotate(Ra, sub(sub(ab, aa), carried)))
-    turn_rate = sub(sub(load3(W, b, ALPHA), dwa), cross(wa, w))  # (5.2.8)
-    store(X, c, TURN_RATE, unrotate(Ra, turn_rate))
+    store(X, c, chord.ACCELERATION, unrotate(Ra, sub(sub(ab, aa), carried)))
+    turn_rate = sub(sub(load3(W, b, body.ALPHA), dwa), cross(wa, w))  # (5.2.8)
+    store(X, c, chord.TURN_RATE, unrotate(Ra, turn_rate))
     return Ra, xb
 
 
@@ -100,29 +60,29 @@ def _write(Y, X, c, r, Ra, k, residual):
         axis = (Ra[1], Ra[4], Ra[7])
     elif k % 3 == 2:
         axis = (Ra[2], Ra[5], Ra[8])
-    store(Y, r, ROW_F, axis if k < 3 else zero)
-    store(Y, r, ROW_M, axis if k >= 3 else zero)
-    Y[r, POSITION] = residual
-    Y[r, VELOCITY] = X[c, RATE + k]  # RATE and TURN, ACCELERATION and TURN_RATE stand side by side
-    Y[r, BIAS] = X[c, ACCELERATION + k]
+    store(Y, r, row.F, axis if k < 3 else zero)
+    store(Y, r, row.M, axis if k >= 3 else zero)
+    Y[r, row.POSITION] = residual
+    Y[r, row.VELOCITY] = X[c, chord.RATE + k]  # RATE and TURN, ACCELERATION and TURN_RATE stand side by side
+    Y[r, row.BIAS] = X[c, chord.ACCELERATION + k]
 
 
 @kernel
 def _built_in_rows(Y, X, c, r, kind, Ra):
     """Rows of the hinges whose complement is made of unit directions."""
-    if kind != PRISMATIC:
+    if kind != body.PRISMATIC:
         for k in range(3):
-            _write(Y, X, c, r, Ra, k, X[c, OFFSET + k])
+            _write(Y, X, c, r, Ra, k, X[c, chord.OFFSET + k])
             r += 1
     else:
         for k in range(2):
-            _write(Y, X, c, r, Ra, k, X[c, OFFSET + k])
+            _write(Y, X, c, r, Ra, k, X[c, chord.OFFSET + k])
             r += 1
-    C = ROTATION
-    if kind == REVOLUTE:  # the third axis of b seen from a: its turn away from the third axis of a
+    C = chord.ROTATION
+    if kind == body.REVOLUTE:  # the third axis of b seen from a: its turn away from the third axis of a
         _write(Y, X, c, r, Ra, 3, -X[c, C + 5])
         _write(Y, X, c, r + 1, Ra, 4, X[c, C + 2])
-    elif kind != BALL:  # no turn at all: the axial part of the rotation
+    elif kind != body.BALL:  # no turn at all: the axial part of the rotation
         _write(Y, X, c, r, Ra, 3, 0.5 * (X[c, C + 7] - X[c, C + 5]))
         _write(Y, X, c, r + 1, Ra, 4, 0.5 * (X[c, C + 2] - X[c, C + 6]))
         _write(Y, X, c, r + 2, Ra, 5, 0.5 * (X[c, C + 3] - X[c, C + 1]))
@@ -135,30 +95,36 @@ def constraint_rows(plan, loops, W, S, t):
     After positions, velocities and origin velocities, and with the accelerations of the bodies for own_ud in W (zero
     but for the prescribed ones, or all given); the partials of all speeds in S.
     """
-    chord, place, X, Y = chords(loops), places(loops), chord_work(loops), rows(loops)
+    plan_chord, place, X, Y = chords(loops), places(loops), chord_work(loops), rows(loops)
     path, entry, dof = chord_paths(loops), partials(loops), dofs(plan)
-    for c in range(chord.shape[0]):
-        kind, first, count = chord[c, KIND], chord[c, FIRST_ROW], chord[c, N_ROWS]
-        if kind == COUPLING:
+    for c in range(plan_chord.shape[0]):
+        kind, first, count = (
+            plan_chord[c, chord.KIND],
+            plan_chord[c, chord.FIRST_ROW],
+            plan_chord[c, chord.N_ROWS],
+        )
+        if kind == chord.COUPLING:
             if call_part(loops[CHORD_ELEMENT], c, t, loops) != 1:
                 return c
             continue
-        Ra, xb = _relative_motion(W, X, place, c, chord[c, BODY_A], chord[c, BODY_B])
-        if kind == TABLE or kind == CONSTRAINT:
+        Ra, xb = _relative_motion(W, X, place, c, plan_chord[c, chord.BODY_A], plan_chord[c, chord.BODY_B])
+        if kind == body.BY_ADDRESS or kind == chord.CONSTRAINT:
             if call_part(loops[CHORD_ELEMENT], c, t, loops) != 1:
                 return c
             for r in range(first, first + count):
-                store(Y, r, ROW_F, rotate(Ra, load3(Y, r, ROW_F)))
-                store(Y, r, ROW_M, rotate(Ra, load3(Y, r, ROW_M)))
+                store(Y, r, row.F, rotate(Ra, load3(Y, r, row.F)))
+                store(Y, r, row.M, rotate(Ra, load3(Y, r, row.M)))
         else:
             _built_in_rows(Y, X, c, first, kind, Ra)
-        at, skip = chord[c, FIRST_ENTRY], chord[c, SKIP]
-        for k in range(chord[c, PATH_START], chord[c, PATH_END]):
-            d = path[k, SPEED]
-            w = load3(S, d, PARTIAL_W)
-            v = add(load3(S, d, PARTIAL_V), cross(w, sub(xb, load3(W, dof[d, OWNER], P))))
+        at, skip = plan_chord[c, chord.FIRST_ENTRY], plan_chord[c, chord.SKIP]
+        for k in range(plan_chord[c, chord.PATH_START], plan_chord[c, chord.PATH_END]):
+            d = path[k, chord.SPEED]
+            w = load3(S, d, speed.PARTIAL_W)
+            v = add(load3(S, d, speed.PARTIAL_V), cross(w, sub(xb, load3(W, dof[d, speed.OWNER], body.P))))
             for r in range(first, first + count):
                 if (skip >> (r - first)) & 1 == 0:
-                    entry[at] = path[k, SIDE] * (dot(load3(Y, r, ROW_F), v) + dot(load3(Y, r, ROW_M), w))
+                    entry[at] = path[k, chord.SIDE] * (
+                        dot(load3(Y, r, row.F), v) + dot(load3(Y, r, row.M), w)
+                    )
                 at += 1
     return -1

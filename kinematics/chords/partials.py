@@ -11,7 +11,6 @@ polynomials of second degree: exact. By the pose: central differences of eighth 
 
 from ..kernel.language import address_of, call_part, call_rhs, floats, floats2, kernel
 from ..kernel.vector import euler_rotation, multiply
-from ..plan.arrays import PUBLIC
 from ..plan.chord_views import (
     CHORD_ELEMENT,
     CHORD_SLOPES,
@@ -23,29 +22,7 @@ from ..plan.chord_views import (
     partials,
     rows,
 )
-from ..plan.chords import (
-    BIAS,
-    COORDINATE,
-    FIRST_ENTRY,
-    FIRST_Q,
-    FIRST_ROW,
-    MOST_DIRECTIONS,
-    N_CHORD_KEPT,
-    N_CHORD_WORK,
-    N_LOCAL,
-    N_ROW,
-    N_ROWS,
-    NQ,
-    OFFSET,
-    PATH_END,
-    PATH_START,
-    RATE,
-    ROTATION,
-    ROW_F,
-    SLOPES,
-    SPEED,
-    VELOCITY,
-)
+from ..plan.columns import chord, row, speed
 from ..plan.views import dofs, own_q, own_u
 
 _FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
@@ -77,9 +54,9 @@ def _settled(level, size, best, now, before, least):
 @kernel
 def _sloped(loops, c, t, direction, best, room):
     """best = derivatives of all rows along a direction, by numbers with a derivative; whether there are any."""
-    if loops[CHORD_SLOPES] == 0 or chords(loops)[c, SLOPES] == 0:
+    if loops[CHORD_SLOPES] == 0 or chords(loops)[c, chord.DUAL] == 0:
         return False
-    if call_rhs(loops[CHORD_SLOPES], t, MOST_DIRECTIONS * c + direction, room, address_of(loops)) != 1:
+    if call_rhs(loops[CHORD_SLOPES], t, chord.MOST_DIRECTIONS * c + direction, room, address_of(loops)) != 1:
         return False
     found = floats(room, best.shape[0])
     for k in range(best.shape[0]):
@@ -91,33 +68,33 @@ def _sloped(loops, c, t, direction, best, room):
 @kernel
 def _keep(loops, c, kept):
     """Everything an evaluation of chord c may change, but its record."""
-    chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
-    for k in range(N_CHORD_WORK):
+    plan_chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
+    for k in range(chord.N_WORK):
         kept[k] = X[c, k]
-    for k in range(chord[c, NQ]):
-        kept[N_CHORD_WORK + k] = q[chord[c, FIRST_Q] + k]
+    for k in range(plan_chord[c, chord.NQ]):
+        kept[chord.N_WORK + k] = q[plan_chord[c, chord.FIRST_Q] + k]
     for k in range(6):
-        kept[N_CHORD_WORK + 7 + k] = pivot[c, k]
+        kept[chord.N_WORK + 7 + k] = pivot[c, k]
 
 
 @kernel
 def _restore(loops, c, kept):
-    chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
-    for k in range(N_CHORD_WORK):
+    plan_chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
+    for k in range(chord.N_WORK):
         X[c, k] = kept[k]
-    for k in range(chord[c, NQ]):
-        q[chord[c, FIRST_Q] + k] = kept[N_CHORD_WORK + k]
+    for k in range(plan_chord[c, chord.NQ]):
+        q[plan_chord[c, chord.FIRST_Q] + k] = kept[chord.N_WORK + k]
     for k in range(6):
-        pivot[c, k] = int(kept[N_CHORD_WORK + 7 + k])
+        pivot[c, k] = int(kept[chord.N_WORK + 7 + k])
 
 
 @kernel
 def _moved(loops, c, t, kept, direction, h, out):
     """Rows with b displaced (direction 0 .. 5) or its rates changed (6 .. 11) by h; whether the element worked."""
-    chord, X, Y = chords(loops), chord_work(loops), rows(loops)
+    plan_chord, X, Y = chords(loops), chord_work(loops), rows(loops)
     _restore(loops, c, kept)
     if direction < 3:
-        X[c, OFFSET + direction] += h
+        X[c, chord.OFFSET + direction] += h
     elif direction < 6:
         half = 0.5 * h
         turn = euler_rotation(
@@ -129,22 +106,22 @@ def _moved(loops, c, t, kept, direction, h, out):
         C = multiply(
             turn,
             (
-                kept[ROTATION], kept[ROTATION + 1], kept[ROTATION + 2], kept[ROTATION + 3], kept[ROTATION + 4],
-                kept[ROTATION + 5], kept[ROTATION + 6], kept[ROTATION + 7], kept[ROTATION + 8],
+                kept[chord.ROTATION], kept[chord.ROTATION + 1], kept[chord.ROTATION + 2], kept[chord.ROTATION + 3], kept[chord.ROTATION + 4],
+                kept[chord.ROTATION + 5], kept[chord.ROTATION + 6], kept[chord.ROTATION + 7], kept[chord.ROTATION + 8],
             ),
         )  # fmt: skip
         for k in range(9):
-            X[c, ROTATION + k] = C[k]
+            X[c, chord.ROTATION + k] = C[k]
     else:
-        X[c, RATE + direction - 6] += h
+        X[c, chord.RATE + direction - 6] += h
     if call_part(loops[CHORD_ELEMENT], c, t, loops) != 1:
         return False
-    for r in range(chord[c, N_ROWS]):
-        row = chord[c, FIRST_ROW] + r
+    for r in range(plan_chord[c, chord.N_ROWS]):
+        index = plan_chord[c, chord.FIRST_ROW] + r
         for k in range(6):
-            out[N_LOCAL * r + k] = Y[row, ROW_F + k]
-        out[N_LOCAL * r + 6] = Y[row, VELOCITY]
-        out[N_LOCAL * r + 7] = Y[row, BIAS]
+            out[chord.N_LOCAL * r + k] = Y[index, row.F + k]
+        out[chord.N_LOCAL * r + 6] = Y[index, row.VELOCITY]
+        out[chord.N_LOCAL * r + 7] = Y[index, row.BIAS]
     return True
 
 
@@ -178,9 +155,9 @@ def pose_partials(loops, c, t, rough, out, room):
     At `out`: the wrenches (rows, 6) in the base of a; by each displacement and turn (6, rows, N_LOCAL) wrench, velocity and
     bias; by each rate (6, rows) the bias. After `constraint_rows`, whose work is left as it is.
     """
-    chord, Y = chords(loops), rows(loops)
-    first, count = chord[c, FIRST_ROW], chord[c, N_ROWS]
-    n = count * N_LOCAL
+    plan_chord, Y = chords(loops), rows(loops)
+    first, count = plan_chord[c, chord.FIRST_ROW], plan_chord[c, chord.N_ROWS]
+    n = count * chord.N_LOCAL
     value, now, before, base = (
         floats(room, n),
         floats(room + 8 * n, n),
@@ -188,19 +165,19 @@ def pose_partials(loops, c, t, rough, out, room):
         floats(room + 24 * n, n),
     )
     written, kept = (
-        floats2(room + 32 * n, count, N_ROW),
-        floats(room + 32 * n + 8 * count * N_ROW, N_CHORD_KEPT),
+        floats2(room + 32 * n, count, row.N_COLUMNS),
+        floats(room + 32 * n + 8 * count * row.N_COLUMNS, chord.N_KEPT),
     )
     wrench, by_rate = floats2(out, count, 6), floats2(out + 8 * (6 * count + 6 * n), 6, count)
     for r in range(count):
-        for k in range(N_ROW):
+        for k in range(row.N_COLUMNS):
             written[r, k] = Y[first + r, k]
     _keep(loops, c, kept)
     worked = _moved(loops, c, t, kept, 0, 0.0, base)
     for r in range(count):
         for k in range(6):
-            wrench[r, k] = base[N_LOCAL * r + k]
-    slopes = room + 32 * n + 8 * (count * N_ROW + N_CHORD_KEPT)
+            wrench[r, k] = base[chord.N_LOCAL * r + k]
+    slopes = room + 32 * n + 8 * (count * row.N_COLUMNS + chord.N_KEPT)
     for direction in range(6):
         best = floats(out + 8 * (6 * count + n * direction), n)
         if _sloped(loops, c, t, direction, best, slopes):
@@ -214,21 +191,21 @@ def pose_partials(loops, c, t, rough, out, room):
     for k in range(6):
         if _sloped(loops, c, t, 6 + k, value, slopes):
             for r in range(count):
-                by_rate[k, r] = value[N_LOCAL * r + 7]
+                by_rate[k, r] = value[chord.N_LOCAL * r + 7]
         elif rough == 1:
-            h = _ROUGH_STEP * max(1.0, abs(kept[RATE + k]))
+            h = _ROUGH_STEP * max(1.0, abs(kept[chord.RATE + k]))
             worked = worked and _moved(loops, c, t, kept, 6 + k, h, value)
             for r in range(count):
-                by_rate[k, r] = (value[N_LOCAL * r + 7] - base[N_LOCAL * r + 7]) / h
+                by_rate[k, r] = (value[chord.N_LOCAL * r + 7] - base[chord.N_LOCAL * r + 7]) / h
         else:
             worked = worked and _moved(loops, c, t, kept, 6 + k, 1.0, value)
             worked = worked and _moved(loops, c, t, kept, 6 + k, -1.0, now)
             for r in range(count):
-                by_rate[k, r] = 0.5 * (value[N_LOCAL * r + 7] - now[N_LOCAL * r + 7])
+                by_rate[k, r] = 0.5 * (value[chord.N_LOCAL * r + 7] - now[chord.N_LOCAL * r + 7])
     worked = worked and _moved(loops, c, t, kept, 0, 0.0, value)  # for the record
     _restore(loops, c, kept)
     for r in range(count):
-        for k in range(N_ROW):
+        for k in range(row.N_COLUMNS):
             Y[first + r, k] = written[r, k]
     return worked
 
@@ -237,22 +214,25 @@ def pose_partials(loops, c, t, rough, out, room):
 @kernel
 def _coupled(plan, loops, c, t, kept, by_rate, argument, h, out):
     """Partials, velocities and biases with a coordinate (a speed) of coupling c moved by h; whether it worked."""
-    chord, path, Y, entry = chords(loops), chord_paths(loops), rows(loops), partials(loops)
+    plan_chord, path, Y, entry = chords(loops), chord_paths(loops), rows(loops), partials(loops)
     q, u, dof = own_q(plan), own_u(plan), dofs(plan)
-    first, count = chord[c, PATH_START], chord[c, N_ROWS]
-    n, at = chord[c, PATH_END] - first, chord[c, FIRST_ENTRY]
-    place, speed = path[first + argument, COORDINATE], dof[path[first + argument, SPEED], PUBLIC]
+    first, count = plan_chord[c, chord.PATH_START], plan_chord[c, chord.N_ROWS]
+    n, at = plan_chord[c, chord.PATH_END] - first, plan_chord[c, chord.FIRST_ENTRY]
+    place, at_speed = (
+        path[first + argument, chord.COORDINATE],
+        dof[path[first + argument, chord.SPEED], speed.PUBLIC],
+    )
     if by_rate:
-        u[speed] = kept[n + argument] + h
+        u[at_speed] = kept[n + argument] + h
     else:
         q[place] = kept[argument] + h
     worked = call_part(loops[CHORD_ELEMENT], c, t, loops) == 1
-    q[place], u[speed] = kept[argument], kept[n + argument]
+    q[place], u[at_speed] = kept[argument], kept[n + argument]
     for r in range(count):
         for i in range(n):
             out[(n + 2) * r + i] = entry[at + count * i + r]
-        out[(n + 2) * r + n] = Y[chord[c, FIRST_ROW] + r, VELOCITY]
-        out[(n + 2) * r + n + 1] = Y[chord[c, FIRST_ROW] + r, BIAS]
+        out[(n + 2) * r + n] = Y[plan_chord[c, chord.FIRST_ROW] + r, row.VELOCITY]
+        out[(n + 2) * r + n + 1] = Y[plan_chord[c, chord.FIRST_ROW] + r, row.BIAS]
     return worked
 
 
@@ -262,10 +242,10 @@ def coordinate_partials(plan, loops, c, t, rough, out, room):
 
     At `out`: by each coordinate (n, rows, n + 2) partials, velocity and bias; by each speed (n, rows) the bias.
     """
-    chord, path, dof = chords(loops), chord_paths(loops), dofs(plan)
+    plan_chord, path, dof = chords(loops), chord_paths(loops), dofs(plan)
     q, u = own_q(plan), own_u(plan)
-    first, count = chord[c, PATH_START], chord[c, N_ROWS]
-    n = chord[c, PATH_END] - first
+    first, count = plan_chord[c, chord.PATH_START], plan_chord[c, chord.N_ROWS]
+    n = plan_chord[c, chord.PATH_END] - first
     width, m = n + 2, count * (n + 2)
     value, now, before, base = (
         floats(room, m),
@@ -275,8 +255,8 @@ def coordinate_partials(plan, loops, c, t, rough, out, room):
     )
     kept, by_rate = floats(room + 32 * m, 2 * n), floats2(out + 8 * n * m, n, count)
     for i in range(n):
-        kept[i] = q[path[first + i, COORDINATE]]
-        kept[n + i] = u[dof[path[first + i, SPEED], PUBLIC]]
+        kept[i] = q[path[first + i, chord.COORDINATE]]
+        kept[n + i] = u[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
     slopes = room + 32 * m + 16 * n
     worked, size = _coupled(plan, loops, c, t, kept, False, 0, 0.0, base), 0.0
     for k in range(m):

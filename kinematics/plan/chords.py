@@ -14,43 +14,12 @@ from treemech.elements.element import Element
 from treemech.topology import Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
 
-from . import arrays as p
 from .arrays import Plan
+from .columns import body, chord, row
 
-# Kinds of chords beside plan.RIGID, REVOLUTE, PRISMATIC, BALL, TABLE (cut hinges)
-CONSTRAINT, COUPLING = 10, 11
-# Columns of ChordPlan.chord. HOLONOMIC: how many of the rows restrict positions, the first ones; SKIP: bits of
-# rows whose partials vanish whatever the position; NQ, NU: coordinates and speeds of a cut hinge, or auxiliary unknowns
-BODY_A, BODY_B, KIND, ADDRESS, PARAMETER, RECORD, NQ, NU, EULER = range(9)
-FIRST_ROW, N_ROWS, HOLONOMIC, FIRST_Q, FIRST_U, PATH_START, PATH_END, FIRST_ENTRY, SKIP, SLOPES = range(9, 19)
-N_CHORD = 19
-# Columns of ChordPlan.place: end a in its body's base (rotation, point), then end b
-PLACE_A, PLACE_B, N_PLACE = 0, 12, 24
-# Columns of ChordPlan.path: a speed between the two ends, and whether it moves end b (+1) or end a (-1); of a coupling
-# a speed it joins, and where its coordinate stands in q
-SPEED, SIDE, COORDINATE = 0, 1, 2
-N_PATH_COLUMNS = 3
-# Columns of ChordWork.row: the wrench of a row at the point of end b (world), residuals of the three levels
-ROW_F, ROW_M, POSITION, VELOCITY, BIAS = 0, 3, 6, 7, 8
-N_ROW = 9
-# Columns of ChordWork.chord: motion of end b relative to end a in the base of a; for the fit of a TABLE hinge the
-# orthonormal rows of its motion space and then of their complement, six numbers each, and room; speeds of the hinge
-# and their rates, or those of the auxiliary unknowns. A constraint with such unknowns has a triangular matrix in place
-# of the base
-OFFSET, ROTATION, RATE, TURN, ACCELERATION, TURN_RATE = 0, 3, 12, 15, 18, 21
-BASE, ROOM, SPEEDS, SPEED_RATES = 24, 60, 96, 102
-TRIANGLE, SOLUTION = BASE, BASE + 16
-N_CHORD_WORK = 108
 # Places in the loop context of the entry points that only models with elements by address need: their rows, and the
 # slopes of those
 CHORD_ELEMENT, CHORD_SLOPES = 8, 9
-# Derivatives of the rows of an element (chord_partials): numbers of a row that vary with the relative pose (its wrench in the
-# base of a, velocity, bias); what is kept of the chord meanwhile (its work, up to 7 coordinates, 6 unit directions)
-N_LOCAL, N_CHORD_KEPT = 8, N_CHORD_WORK + 16
-# Directions of one chord: 12, or coordinates and speeds of a coupling
-MOST_DIRECTIONS = 1024
-# What a constraint may have; a pair of bodies has six freedoms
-MOST_HOLONOMIC, MOST_AUXILIARY, MOST_ROWS = 6, 4, 12
 
 
 class ChordPlan(NamedTuple):
@@ -104,15 +73,15 @@ class ChordLayout(NamedTuple):
 
 def chord_kind(element: Element) -> int:
     if isinstance(element, (Constraint, Coupling)):
-        return CONSTRAINT if isinstance(element, Constraint) else COUPLING
-    return {Rigid: p.RIGID, Revolute: p.REVOLUTE, Prismatic: p.PRISMATIC, Ball: p.BALL}.get(
-        type(element), p.TABLE
+        return chord.CONSTRAINT if isinstance(element, Constraint) else chord.COUPLING
+    return {Rigid: body.RIGID, Revolute: body.REVOLUTE, Prismatic: body.PRISMATIC, Ball: body.BALL}.get(
+        type(element), body.BY_ADDRESS
     )
 
 
 def by_address(element: Element) -> bool:
     """Whether the core calls the element of a chord."""
-    return chord_kind(element) in (p.TABLE, CONSTRAINT, COUPLING)
+    return chord_kind(element) in (body.BY_ADDRESS, chord.CONSTRAINT, chord.COUPLING)
 
 
 def paths(tree: Tree, plan: Plan, a: int, b: int) -> list[tuple[int, int, int]]:
@@ -123,7 +92,7 @@ def paths(tree: Tree, plan: Plan, a: int, b: int) -> list[tuple[int, int, int]]:
     found = []
     for side, bodies in ((-1, up_a), (1, up_b)):
         for number in bodies:
-            first, count = int(plan.body[number, p.DOF]), int(plan.body[number, p.NU])
+            first, count = int(plan.body[number, body.DOF]), int(plan.body[number, body.NU])
             found += [(d, side, -1) for d in range(first, first + count)]
     return found
 
@@ -143,19 +112,24 @@ def make_chord_layout(
     """
     described: list[Connection | Coupled] = [*tree.chords, *couplings]
     names, elements = [c.name for c in described], [c.element for c in described]
-    chord = np.zeros((len(names), N_CHORD), dtype=np.int64)
-    place = np.zeros((len(names), N_PLACE), dtype=numbers)
+    plan_chord = np.zeros((len(names), chord.N_COLUMNS), dtype=np.int64)
+    place = np.zeros((len(names), chord.N_PLACE), dtype=numbers)
     path: list[tuple[int, int, int]] = []
     rows: list[tuple[str, int]] = []
     nonholonomic: list[bool] = []
     start = [np.zeros(0)]
     record, n_q, n_u, n_entries = 0, 0, 0, 0
     for k, (name, element) in enumerate(zip(names, elements, strict=True)):
-        row = chord[k]
-        row[KIND], row[EULER] = chord_kind(element), -1
-        row[FIRST_ROW], row[FIRST_Q], row[FIRST_U], row[RECORD] = len(rows), n_q, n_u, record
+        row = plan_chord[k]
+        row[chord.KIND], row[chord.EULER] = chord_kind(element), -1
+        row[chord.FIRST_ROW], row[chord.FIRST_Q], row[chord.FIRST_U], row[chord.RECORD] = (
+            len(rows),
+            n_q,
+            n_u,
+            record,
+        )
         if by_address(element):
-            row[ADDRESS], row[PARAMETER] = records[name]
+            row[chord.ADDRESS], row[chord.PARAMETER] = records[name]
         if isinstance(element, Coupling):
             found = [(coordinates or {})[a] for a in couplings[k - len(tree.chords)].arguments]
             own = [(c.speed, 1, c.q) for c in found]
@@ -165,24 +139,32 @@ def make_chord_layout(
             base = element.base() if isinstance(element, Hinge) else np.eye(3)
             for side, (end, number) in enumerate(zip(ends, bodies, strict=True)):
                 F, f = frames[number]
-                first = (PLACE_A, PLACE_B)[side]
+                first = (chord.PLACE_A, chord.PLACE_B)[side]
                 place[k, first : first + 9] = (F.T @ end.rotation @ base).ravel()
                 place[k, first + 9 : first + 12] = F.T @ (end.offset - f)
-            row[[BODY_A, BODY_B]] = bodies
+            row[[chord.BODY_A, chord.BODY_B]] = bodies
             own = paths(tree, plan, *bodies)
-        row[HOLONOMIC], n_rows, size = _sizes(name, element, row)
+        row[chord.HOLONOMIC], n_rows, size = _sizes(name, element, row)
         record += size
-        row[N_ROWS] = n_rows
-        row[PATH_START], row[PATH_END], row[FIRST_ENTRY] = len(path), len(path) + len(own), n_entries
+        row[chord.N_ROWS] = n_rows
+        row[chord.PATH_START], row[chord.PATH_END], row[chord.FIRST_ENTRY] = (
+            len(path),
+            len(path) + len(own),
+            n_entries,
+        )
         path += own
-        n_q, n_u, n_entries = n_q + int(row[NQ]), n_u + int(row[NU]), n_entries + len(own) * n_rows
+        n_q, n_u, n_entries = (
+            n_q + int(row[chord.NQ]),
+            n_u + int(row[chord.NU]),
+            n_entries + len(own) * n_rows,
+        )
         rows += [(name, j) for j in range(n_rows)]
-        nonholonomic += [j >= row[HOLONOMIC] for j in range(n_rows)]
+        nonholonomic += [j >= row[chord.HOLONOMIC] for j in range(n_rows)]
         if numbers is not object:
             start.append(_start(name, element))
-    steps = np.array(path, dtype=np.int64).reshape(-1, N_PATH_COLUMNS)
+    steps = np.array(path, dtype=np.int64).reshape(-1, chord.N_PATH_COLUMNS)
     return ChordLayout(
-        ChordPlan(chord, place, steps), rows, np.array(nonholonomic, dtype=np.bool_), names, elements,
+        ChordPlan(plan_chord, place, steps), rows, np.array(nonholonomic, dtype=np.bool_), names, elements,
         np.concatenate(start), record,
     )  # fmt: skip
 
@@ -195,21 +177,21 @@ def _sizes(name: str, element: Element, row: Ints) -> tuple[int, int, int]:
     if isinstance(element, Constraint):
         na, n = element.n_auxiliary, element.n_rows
         for what, count, most in (
-            ("n_holonomic", element.n_holonomic, MOST_HOLONOMIC),
-            ("n_auxiliary", na, MOST_AUXILIARY),
-            ("rows", n, MOST_ROWS),
+            ("n_holonomic", element.n_holonomic, chord.MOST_HOLONOMIC),
+            ("n_auxiliary", na, chord.MOST_AUXILIARY),
+            ("rows", n, chord.MOST_ROWS),
         ):
             if count > most:
                 raise ElementError(
                     f"constraint {name!r} ({element.kind}) has {what} = {count}; at most {most} are possible."
                 )
-        row[NQ] = row[NU] = na
+        row[chord.NQ] = row[chord.NU] = na
         return element.n_holonomic, n - na, rows_size(n, na) + n * (element.n_holonomic + na)
     assert isinstance(element, Hinge)
-    row[NQ], row[NU] = element.n_coordinates, element.n_speeds
-    row[EULER] = -1 if element.euler_parameters is None else element.euler_parameters
+    row[chord.NQ], row[chord.NU] = element.n_coordinates, element.n_speeds
+    row[chord.EULER] = -1 if element.euler_parameters is None else element.euler_parameters
     n = 6 - element.n_speeds
-    return n, n, 24 + 6 * element.n_speeds if row[KIND] == p.TABLE else 0
+    return n, n, 24 + 6 * element.n_speeds if row[chord.KIND] == body.BY_ADDRESS else 0
 
 
 def _start(name: str, element: Element) -> Floats:
@@ -229,35 +211,50 @@ def _start(name: str, element: Element) -> Floats:
     return s
 
 
-def partials_size(row: Ints) -> int:
+def partials_size(index: Ints) -> int:
     """Doubles for the derivatives of the rows of a chord (chord_partials), and the room they take to make."""
-    count, n = int(row[N_ROWS]), int(row[PATH_END] - row[PATH_START])
-    if row[KIND] == COUPLING:
+    count, n = int(index[chord.N_ROWS]), int(index[chord.PATH_END] - index[chord.PATH_START])
+    if index[chord.KIND] == chord.COUPLING:
         made = n * count * (n + 3) + 4 * count * (n + 2) + 2 * n
         return made + count * (n + 2) + 2 * (2 * n + count * (3 + n))
-    made = count * (12 + 6 * N_LOCAL) + 4 * count * N_LOCAL + count * N_ROW + N_CHORD_KEPT
-    own = int(row[N_ROWS] + row[NU])
-    record = own * (9 + 2 * int(row[NU]) + int(row[HOLONOMIC])) + 24 + 6 * int(row[NU])
+    made = count * (12 + 6 * chord.N_LOCAL) + 4 * count * chord.N_LOCAL + count * row.N_COLUMNS + chord.N_KEPT
+    own = int(index[chord.N_ROWS] + index[chord.NU])
+    record = (
+        own * (9 + 2 * int(index[chord.NU]) + int(index[chord.HOLONOMIC])) + 24 + 6 * int(index[chord.NU])
+    )
     return (
-        made + count * N_LOCAL + N_CHORD + 6 + 2 * (N_CHORD_WORK + 7 + record + count * N_ROW)
+        made
+        + count * chord.N_LOCAL
+        + chord.N_COLUMNS
+        + 6
+        + 2 * (chord.N_WORK + 7 + record + count * row.N_COLUMNS)
     )  # chord_slopes
 
 
 def make_chord_work(layout: ChordLayout) -> ChordWork:
-    chord = layout.plan.chord
-    entries = int(np.sum((chord[:, PATH_END] - chord[:, PATH_START]) * chord[:, N_ROWS]))
+    plan_chord = layout.plan.chord
+    entries = int(
+        np.sum(
+            (plan_chord[:, chord.PATH_END] - plan_chord[:, chord.PATH_START]) * plan_chord[:, chord.N_ROWS]
+        )
+    )
     record = np.zeros(max(layout.n_record, 1))
-    for row in chord[(chord[:, KIND] == CONSTRAINT) & (chord[:, NU] == 0)]:  # rows as the element writes them
-        n, first = int(row[HOLONOMIC]), int(row[RECORD] + rows_size(int(row[N_ROWS]), 0))
+    for index in plan_chord[
+        (plan_chord[:, chord.KIND] == chord.CONSTRAINT) & (plan_chord[:, chord.NU] == 0)
+    ]:  # rows as the element writes them
+        n, first = (
+            int(index[chord.HOLONOMIC]),
+            int(index[chord.RECORD] + rows_size(int(index[chord.N_ROWS]), 0)),
+        )
         record[first : first + n * n] = np.eye(n).ravel()
     return ChordWork(
-        row=np.zeros((len(layout.rows), N_ROW)),
-        chord=np.zeros((len(chord), N_CHORD_WORK)),
+        row=np.zeros((len(layout.rows), row.N_COLUMNS)),
+        chord=np.zeros((len(plan_chord), chord.N_WORK)),
         partials=np.zeros(max(entries, 1)),
         record=record,
         q=layout.start.copy(),
-        u=np.zeros(int(np.sum(chord[:, NU]))),
-        pivot=np.full((len(chord), 6), -1, dtype=np.int64),
+        u=np.zeros(int(np.sum(plan_chord[:, chord.NU]))),
+        pivot=np.full((len(plan_chord), 6), -1, dtype=np.int64),
     )
 
 

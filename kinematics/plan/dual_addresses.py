@@ -6,8 +6,8 @@ from treemech.elements.compilation.methods import members_of
 from treemech.elements.element import Element
 from treemech.topology.arrays import Floats
 
-from . import arrays as plan
 from . import chords as chord_plan
+from .columns import body, chord, effort
 from .layout import Layout
 
 
@@ -34,10 +34,10 @@ def serve_slopes(layout: Layout, pairs: Floats) -> list[Entry]:
 
     for number, hinge in layout.hinges.items():
         row = layout.plan.body[number]
-        row[plan.SLOPES] = address(hinge, row[plan.PARAMETER])
+        row[body.DUAL] = address(hinge, row[body.PARAMETER])
     for row, applied in zip(layout.plan.efforts, layout.efforts.applied, strict=True):
-        row[plan.EFFORT_SLOPES] = address(applied.element, row[plan.EFFORT_PARAMETER])
+        row[effort.DUAL] = address(applied.element, row[effort.PARAMETER])
     for row, element in zip(layout.chords.plan.chord, layout.chords.elements, strict=True):
         if chord_plan.by_address(element):
-            row[chord_plan.SLOPES] = address(element, row[chord_plan.PARAMETER])
+            row[chord.DUAL] = address(element, row[chord.PARAMETER])
     return entries

@@ -13,7 +13,7 @@ from treemech.topology import Attachment
 from treemech.topology.arrays import Floats, Ints
 from treemech.topology.parameter import as_floats, plain
 
-from . import arrays as p
+from .columns import effort, point
 
 _LOAD = Sizes(1, 0, 0, 0, 0, 0, 0)
 
@@ -95,13 +95,16 @@ class EffortLayout:
     def z_names(self) -> list[str]:
         names = [""] * self.nz
         for a, row in zip(self.applied, self.rows, strict=True):
-            for first, n, what in ((p.FIRST_STATE, p.N_STATES, "x"), (p.FIRST_MEMORY, p.N_MEMORY, "memory")):
+            for first, n, what in (
+                (effort.FIRST_STATE, effort.N_STATES, "x"),
+                (effort.FIRST_MEMORY, effort.N_MEMORY, "memory"),
+            ):
                 for k in range(row[n]):
                     names[row[first] + k] = f"{a.name}.{what}[{k}]"
-        for point, at in zip(self.point_names, self.point_rows[:, p.POINT_STATE], strict=True):
-            composite = next(c for c in self.composites if c.name == point.composite)
-            for k in range(composite.points[point.name] if at >= 0 else 0):
-                names[at + k] = f"{point.composite}.{point.name}[{k}]"
+        for number, at in zip(self.point_names, self.point_rows[:, point.STATE], strict=True):
+            composite = next(c for c in self.composites if c.name == number.composite)
+            for k in range(composite.points[number.name] if at >= 0 else 0):
+                names[at + k] = f"{number.composite}.{number.name}[{k}]"
         for name, at in self.held.items():
             names[at] = name
         return names
@@ -126,7 +129,7 @@ def make_effort_layout(
     body, `points` the body's base in the core's, `coordinates` the places in q and u."""
     every = [*applied, *(part for c in composites for part in c.parts)]
     inner = [InnerPoint(c.name, n) for c in composites for n in c.points]
-    rows = np.zeros((len(every), p.N_EFFORT), dtype=np.int64)
+    rows = np.zeros((len(every), effort.N_COLUMNS), dtype=np.int64)
     ends: list[int] = []
     places: list[Floats] = []
     acted: list[tuple[int, int]] = []
@@ -146,30 +149,30 @@ def make_effort_layout(
 
     for row, a in zip(rows, every, strict=True):
         n = a.sizes
-        row[p.EFFORT_ADDRESS], row[p.EFFORT_PARAMETER] = add(a.element, "")
-        row[p.FIRST_END], row[p.N_ENDS] = len(ends), n.ends
+        row[effort.ADDRESS], row[effort.PARAMETER] = add(a.element, "")
+        row[effort.FIRST_END], row[effort.N_ENDS] = len(ends), n.ends
         for end in a.ends:
             join(end)
-        row[p.FIRST_ACTED], row[p.N_ACTED] = len(acted), n.coordinates
+        row[effort.FIRST_ACTED], row[effort.N_ACTED] = len(acted), n.coordinates
         acted += [coordinates[c] for c in a.coordinates]
-        row[p.FIRST_INPUT], row[p.N_INPUTS] = len(sources), n.inputs
+        row[effort.FIRST_INPUT], row[effort.N_INPUTS] = len(sources), n.inputs
         for source in a.inputs:
             if isinstance(source, Signal):
-                sources.append((p.FROM_SIGNAL, signal(source)))
+                sources.append((effort.FROM_SIGNAL, signal(source)))
             elif isinstance(source, FromHinge):
                 place_q, place_u = coordinates[source.hinge, source.number]
-                sources.append((p.FROM_U, place_u) if source.rate else (p.FROM_Q, place_q))
+                sources.append((effort.FROM_U, place_u) if source.rate else (effort.FROM_Q, place_q))
             else:
                 pending.append((len(sources), source.name))
-                sources.append((p.FROM_MEMORY, 0))
-        row[p.FIRST_STATE], row[p.N_STATES] = len(x), n.states
+                sources.append((effort.FROM_MEMORY, 0))
+        row[effort.FIRST_STATE], row[effort.N_STATES] = len(x), n.states
         if isinstance(a.element, Energetic):
             x += as_floats(a.element.initial()).tolist()
-        row[p.ROOM], row[p.LOAD_ROOM] = room, room + n.motion_size
-        row[p.N_LOAD] = n.load_size
-        row[p.N_KEPT] = n.deformations if "law" in methods_of(a.element) else 0
-        row[p.REACTION] = -1 if a.reaction_of is None else chords.index(a.reaction_of)
-        row[p.EXTERNAL] = isinstance(a.element, Load)
+        row[effort.MOTION_RECORD], row[effort.LOAD_RECORD] = room, room + n.motion_size
+        row[effort.N_LOAD] = n.load_size
+        row[effort.N_KEPT] = n.deformations if "law" in methods_of(a.element) else 0
+        row[effort.REACTION] = -1 if a.reaction_of is None else chords.index(a.reaction_of)
+        row[effort.EXTERNAL] = isinstance(a.element, Load)
         room += n.motion_size + n.load_size + n.reactions * 6 * (6 * n.ends + n.coordinates)
     point_rows: list[tuple[int, int]] = []
     composite_rows: list[tuple[int, ...]] = []
@@ -192,14 +195,14 @@ def make_effort_layout(
         room += unknowns * (unknowns + 3)
     memory: list[float] = []
     for row, a in zip(rows, every, strict=True):
-        row[p.FIRST_MEMORY], row[p.N_MEMORY] = len(x) + len(memory), a.sizes.memory
+        row[effort.FIRST_MEMORY], row[effort.N_MEMORY] = len(x) + len(memory), a.sizes.memory
         if isinstance(a.element, Energetic) and a.sizes.memory:
             memory += as_floats(a.element.memory()).tolist()
             if remembers(a.element):
-                row[p.REMEMBER] = add(a.element, "remember")[0]
+                row[effort.REMEMBER] = add(a.element, "remember")[0]
     places_held = {name: len(x) + len(memory) + k for k, name in enumerate(held)}
     for at, name in pending:
-        sources[at] = (p.FROM_MEMORY, places_held[name])
+        sources[at] = (effort.FROM_MEMORY, places_held[name])
     return EffortLayout(
         tuple(every),
         tuple(composites),
@@ -208,7 +211,7 @@ def make_effort_layout(
         np.array(places).reshape(-1, 12),
         np.array(acted, dtype=np.int64).reshape(-1, 2),
         np.array(sources, dtype=np.int64).reshape(-1, 2),
-        np.array(composite_rows, dtype=np.int64).reshape(-1, p.N_COMPOSITE),
+        np.array(composite_rows, dtype=np.int64).reshape(-1, point.N_COMPOSITE),
         np.array(point_rows, dtype=np.int64).reshape(-1, 2),
         tuple(inner),
         room,

@@ -13,9 +13,9 @@ from treemech.elements.element import Element, record
 from treemech.topology import Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
 
-from . import arrays as p
 from .arrays import Plan
 from .chords import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
+from .columns import body, speed
 from .efforts import Applied, Assembled, EffortLayout, make_effort_layout
 from .lagrange import Coordinates, Lagrange
 
@@ -115,13 +115,13 @@ class _Records:
 def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
     """Which path of the sweeps a hinge takes."""
     if not inline:
-        return p.TABLE
-    simple = {Rigid: p.RIGID, Revolute: p.REVOLUTE, Prismatic: p.PRISMATIC}.get(type(hinge))
+        return body.BY_ADDRESS
+    simple = {Rigid: body.RIGID, Revolute: body.REVOLUTE, Prismatic: body.PRISMATIC}.get(type(hinge))
     if simple is not None:
         return simple
     if forward and not prescribed:
-        return {Ball: p.BALL, Free: p.FREE}.get(type(hinge), p.TABLE)
-    return p.TABLE
+        return {Ball: body.BALL, Free: body.FREE}.get(type(hinge), body.BY_ADDRESS)
+    return body.BY_ADDRESS
 
 
 def _geometry(
@@ -131,32 +131,32 @@ def _geometry(
     points[0] = (np.eye(3), np.zeros(3))
     frames[0, [0, 4, 8]] = 1.0
     for number in range(1, len(tree.bodies)):
-        branch, body = tree.branches[number - 1], tree.bodies[number]
+        branch, plan_body = tree.branches[number - 1], tree.bodies[number]
         a, b = branch.connection.ends[0], branch.connection.ends[1]
         outer, inner = (a, b) if branch.forward else (b, a)
         base = branch.connection.element.base()
         Fp, fp = points[int(tree.parent[number])]
         F, f = inner.rotation @ base, inner.offset
         points[number] = (F, f)
-        J = F.T @ body.inertia @ F
+        J = F.T @ plan_body.inertia @ F
         row = constants[number]
-        row[p.PLACE_R : p.PLACE_R + 9] = (Fp.T @ outer.rotation @ base).ravel()
-        row[p.PLACE_P : p.PLACE_P + 3] = Fp.T @ (outer.offset - fp)
-        row[p.MASS] = body.mass
-        row[p.COM : p.COM + 3] = F.T @ (body.com - f)
-        row[p.INERTIA : p.INERTIA + 6] = J[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        row[p.SIGN] = 1.0 if branch.forward else -1.0
+        row[body.PLACE_R : body.PLACE_R + 9] = (Fp.T @ outer.rotation @ base).ravel()
+        row[body.PLACE_P : body.PLACE_P + 3] = Fp.T @ (outer.offset - fp)
+        row[body.MASS] = plan_body.mass
+        row[body.COM : body.COM + 3] = F.T @ (plan_body.com - f)
+        row[body.INERTIA : body.INERTIA + 6] = J[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        row[body.SIGN] = 1.0 if branch.forward else -1.0
         frames[number, :9] = F.T.ravel()
         frames[number, 9:] = -F.T @ f
 
 
-def _ancestor_runs(tree: Tree, body: Ints) -> tuple[Ints, Ints]:
+def _ancestor_runs(tree: Tree, plan_body: Ints) -> tuple[Ints, Ints]:
     """For every speed, in regular order, the consecutive runs of speeds it depends on, itself last."""
     runs_of: list[list[tuple[int, int]]] = [[]]
     start: list[int] = [0]
     runs: list[tuple[int, int]] = []
     for number in range(1, len(tree.bodies)):
-        first, count = int(body[number, p.DOF]), int(body[number, p.NU])
+        first, count = int(plan_body[number, body.DOF]), int(plan_body[number, body.NU])
         before = runs_of[int(tree.parent[number])]
         joined = bool(before) and before[-1][1] == first
         head, begin = (before[:-1], before[-1][0]) if joined else (before, first)
@@ -182,8 +182,8 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
     """
     tree, coordinates, gravity, prescriptions, applied, couplings, composites, held = described
     rows = len(tree.bodies)
-    body = np.zeros((rows, p.N_BODY), dtype=np.int64)
-    constants, frames = np.zeros((rows, p.N_CONSTANTS), dtype=numbers), np.zeros((rows, 12), dtype=numbers)
+    plan_body = np.zeros((rows, body.N_COLUMNS), dtype=np.int64)
+    constants, frames = np.zeros((rows, body.N_CONSTANTS), dtype=numbers), np.zeros((rows, 12), dtype=numbers)
     points: dict[int, tuple[Floats, Floats]] = {}
     _geometry(tree, constants, frames, points)
     records = _Records(_no_entry if numbers is object else make_entry)
@@ -194,25 +194,25 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
     prescribed: list[tuple[int, int, int, int]] = []
     record_size = 0
     tables: dict[int, Hinge] = {}
-    body[0, p.PARENT], body[0, p.EULER] = -1, -1
+    plan_body[0, body.PARENT], plan_body[0, body.EULER] = -1, -1
     for number in range(1, rows):
         c = by_number[number]
         hinge = c.hinge
         driven = [k for k in range(hinge.n_speeds) if (c.name, k) in given]
-        row = body[number]
-        row[p.PARENT] = tree.parent[number]
-        row[p.KIND] = kind = _kind(hinge, c.forward, bool(driven), inline)
-        row[p.Q], row[p.U], row[p.DOF] = c.q, c.u, len(dof)
-        row[p.NQ], row[p.NU], row[p.N_FREE] = (
+        row = plan_body[number]
+        row[body.PARENT] = tree.parent[number]
+        row[body.KIND] = kind = _kind(hinge, c.forward, bool(driven), inline)
+        row[body.Q], row[body.U], row[body.DOF] = c.q, c.u, len(dof)
+        row[body.NQ], row[body.NU], row[body.N_FREE] = (
             hinge.n_coordinates,
             hinge.n_speeds,
             hinge.n_speeds - len(driven),
         )
-        row[p.REVERSED] = not c.forward
-        row[p.EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
-        if kind == p.TABLE:
-            row[p.ADDRESS], row[p.PARAMETER] = records.add(hinge, kinematic=True)
-            row[p.RECORD] = record_size
+        row[body.REVERSED] = not c.forward
+        row[body.EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
+        if kind == body.BY_ADDRESS:
+            row[body.ADDRESS], row[body.PARAMETER] = records.add(hinge, kinematic=True)
+            row[body.RECORD] = record_size
             tables[number] = hinge
             record_size += 24 + 6 * hinge.n_speeds
         for k in sorted(range(hinge.n_speeds), key=lambda k: (k in driven, k)):  # free speeds first
@@ -236,13 +236,13 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
     )
     closing: list[Connection | Coupled] = [*tree.chords, *couplings]
     cut = {c.name: records.add(c.element, kinematic=True) for c in closing if by_address(c.element)}
-    start, runs = _ancestor_runs(tree, body)
+    start, runs = _ancestor_runs(tree, plan_body)
     plan = Plan(
-        body=body,
+        body=plan_body,
         constants=constants,
         frames=frames,
         gravity=np.array(gravity, dtype=numbers),
-        dof=_rows(dof, p.N_DOF),
+        dof=_rows(dof, speed.N_COLUMNS),
         run_start=start,
         runs=runs,
         prescribed=_rows(prescribed, 4),

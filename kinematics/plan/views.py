@@ -13,6 +13,7 @@ from treemech.elements.dual.numbers import SLOPED
 from ..kernel.language import floats, kernel, member
 from . import arrays as _p
 from .arrays import Plan, Work
+from .columns import body, effort, point, speed
 
 _AT = {name: _p.N_SIZES + k for k, name in enumerate(Plan._fields)}
 _AT.update({"work_" + name: _p.FIRST_WORK + k for k, name in enumerate(Work._fields)})
@@ -20,9 +21,9 @@ _AT.update({"work_" + name: _p.FIRST_WORK + k for k, name in enumerate(Work._fie
     _ROWS, _NQ, _NU, _RUNS, _PRESCRIBED, _SIGNALS, _LINKS, _RECORD, _PARAMETERS, _EFFORTS, _ENDS, _ACTED, _SOURCES,
     _COMPOSITES, _POINTS, _ROOM, _NZ, _NX,
 ) = range(len(_p.SIZES))  # fmt: skip
-_AUDIT, _N_EFFORT, _N_COMPOSITE, _N_POINT = _p.AUDIT, _p.N_EFFORT, _p.N_COMPOSITE, _p.N_POINT
-_N_BODY, _N_CONSTANTS, _N_DOF = _p.N_BODY, _p.N_CONSTANTS, _p.N_DOF
-_N_WORK, _N_SPEED = _p.N_WORK, _p.N_SPEED
+_AUDIT, _N_EFFORT, _N_COMPOSITE, _N_POINT = _p.AUDIT, effort.N_COLUMNS, point.N_COMPOSITE, point.N_WORK
+_N_BODY, _N_CONSTANTS, _N_DOF = body.N_COLUMNS, body.N_CONSTANTS, speed.N_COLUMNS
+_N_WORK, _N_SPEED = body.N_WORK, speed.N_WORK
 _BODY, _CONSTANTS, _FRAMES, _GRAVITY = _AT["body"], _AT["constants"], _AT["frames"], _AT["gravity"]
 _DOF, _RUN_START, _RUN = _AT["dof"], _AT["run_start"], _AT["runs"]
 _PRESCRIPTION, _SIGNAL, _LINK = _AT["prescribed"], _AT["signals"], _AT["links"]

@@ -7,29 +7,7 @@ not compile it.
 
 from ..kernel.language import call_element, kernel, load3, load9, store
 from ..kernel.vector import add, cross, multiply, rotate, scale, sub, unrotate
-from ..plan.arrays import (
-    ADDRESS,
-    ARM,
-    COLUMN,
-    DOF,
-    DRIFT_V,
-    DRIFT_W,
-    HINGE_BIAS_V,
-    HINGE_BIAS_W,
-    NU,
-    PARAMETER,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PLACE_P,
-    PLACE_R,
-    RECORD,
-    REVERSED,
-    P,
-    Q,
-    R,
-    U,
-)
+from ..plan.columns import body, speed
 from ..plan.views import (
     bodies,
     body_work,
@@ -46,16 +24,16 @@ from ..plan.views import (
 @kernel
 def place_hinge(plan, i, t):
     """Pose of body i and the partials, drifts and biases of its hinge, in world components; whether it worked."""
-    body, record, W = bodies(plan), records(plan), body_work(plan)
-    if not evaluate_record(body, record, parameters(plan), i, t, own_q(plan), own_u(plan)):
+    plan_body, record, W = bodies(plan), records(plan), body_work(plan)
+    if not evaluate_record(plan_body, record, parameters(plan), i, t, own_q(plan), own_u(plan)):
         return False
-    C, p = constants(plan), body[i, PARENT]
-    Rp = load9(W, p, R)
-    T = multiply(Rp, load9(C, i, PLACE_R))
-    r = rotate(Rp, load3(C, i, PLACE_P))
-    r = _place_table(body, dofs(plan), record, W, speed_work(plan), i, T, r)
-    store(W, i, ARM, r)
-    store(W, i, P, add(load3(W, p, P), r))
+    C, p = constants(plan), plan_body[i, body.PARENT]
+    Rp = load9(W, p, body.R)
+    T = multiply(Rp, load9(C, i, body.PLACE_R))
+    r = rotate(Rp, load3(C, i, body.PLACE_P))
+    r = _place_table(plan_body, dofs(plan), record, W, speed_work(plan), i, T, r)
+    store(W, i, body.ARM, r)
+    store(W, i, body.P, add(load3(W, p, body.P), r))
     return True
 
 
@@ -75,17 +53,26 @@ def clear_record(record, o, n):
 
 
 @kernel
-def evaluate_record(body, record, parameter, i, t, q, u):
+def evaluate_record(plan_body, record, parameter, i, t, q, u):
     """Motion record of hinge i by its address, turned round if the tree runs from end b to end a."""
-    o, n = body[i, RECORD], body[i, NU]
+    o, n = plan_body[i, body.RECORD], plan_body[i, body.NU]
     clear_record(record, o, n)
     status = call_element(
-        body[i, ADDRESS], q, body[i, Q], u, body[i, U], t, parameter, body[i, PARAMETER], record, o
+        plan_body[i, body.ADDRESS],
+        q,
+        plan_body[i, body.Q],
+        u,
+        plan_body[i, body.U],
+        t,
+        parameter,
+        plan_body[i, body.PARAMETER],
+        record,
+        o,
     )
     if status != 1:
         return False
-    if body[i, REVERSED] == 1:
-        reverse(record, o, n, u, body[i, U])
+    if plan_body[i, body.REVERSED] == 1:
+        reverse(record, o, n, u, plan_body[i, body.U])
     return True
 
 
@@ -128,25 +115,25 @@ def reverse(record, o, n, u, first):
 
 
 @kernel
-def _place_table(body, dof, record, W, S, i, T, r0):
+def _place_table(plan_body, dof, record, W, S, i, T, r0):
     """Pose, partials, drifts and biases of a TABLE hinge in world components."""
-    o, n = body[i, RECORD], body[i, NU]
+    o, n = plan_body[i, body.RECORD], plan_body[i, body.NU]
     C = (
         record[o + 3], record[o + 4], record[o + 5], record[o + 6], record[o + 7], record[o + 8],
         record[o + 9], record[o + 10], record[o + 11],
     )  # fmt: skip
-    store(W, i, R, multiply(T, C))
+    store(W, i, body.R, multiply(T, C))
     r = add(r0, rotate(T, _three(record, o)))
     ov = o + 12
     ow = ov + 3 * n
     od = ow + 3 * n
-    d = body[i, DOF]
+    d = plan_body[i, body.DOF]
     for k in range(n):
-        column = dof[d + k, COLUMN]
-        store(S, d + k, PARTIAL_W, rotate(T, _three(record, ow + 3 * column)))
-        store(S, d + k, PARTIAL_V, rotate(T, _three(record, ov + 3 * column)))
-    store(W, i, DRIFT_V, rotate(T, _three(record, od)))
-    store(W, i, DRIFT_W, rotate(T, _three(record, od + 3)))
-    store(W, i, HINGE_BIAS_V, rotate(T, _three(record, od + 6)))
-    store(W, i, HINGE_BIAS_W, rotate(T, _three(record, od + 9)))
+        column = dof[d + k, speed.COLUMN]
+        store(S, d + k, speed.PARTIAL_W, rotate(T, _three(record, ow + 3 * column)))
+        store(S, d + k, speed.PARTIAL_V, rotate(T, _three(record, ov + 3 * column)))
+    store(W, i, body.DRIFT_V, rotate(T, _three(record, od)))
+    store(W, i, body.DRIFT_W, rotate(T, _three(record, od + 3)))
+    store(W, i, body.HINGE_BIAS_V, rotate(T, _three(record, od + 6)))
+    store(W, i, body.HINGE_BIAS_W, rotate(T, _three(record, od + 9)))
     return r

@@ -8,7 +8,7 @@ starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the rec
 """
 
 from ..kernel.language import address_of, call_element, floats, kernel, pairs
-from ..plan.arrays import EULER, NQ, NU, PARAMETER, RECORD, REVERSED, SLOPES, Q, U
+from ..plan.columns import body
 from ..plan.views import bodies, own_q, own_u, parameter_pairs, parameters, records
 from .general_hinge import clear_record, evaluate_record, reverse
 from .sweep import rates_of_hinge
@@ -20,10 +20,10 @@ _GAIN = 4.0**6  # what a quarter of the step gains
 
 
 @kernel
-def _displace(body, i, q, base, rates, h):
+def _displace(plan_body, i, q, base, rates, h):
     """q = base + h rates of hinge i; Euler parameters stay of length 1."""
-    first, euler = body[i, Q], body[i, EULER]
-    for k in range(body[i, NQ]):
+    first, euler = plan_body[i, body.Q], plan_body[i, body.EULER]
+    for k in range(plan_body[i, body.NQ]):
         q[first + k] = base[k] + h * rates[k]
     if euler >= 0:
         a = first + euler
@@ -35,8 +35,8 @@ def _displace(body, i, q, base, rates, h):
 @kernel
 def _difference(plan, i, t, base, rates, h, out):
     """out = derivative of the record along rates by the step h; whether the hinge worked."""
-    body, record, q = bodies(plan), records(plan), own_q(plan)
-    o, n = body[i, RECORD], 24 + 6 * body[i, NU]
+    plan_body, record, q = bodies(plan), records(plan), own_q(plan)
+    o, n = plan_body[i, body.RECORD], 24 + 6 * plan_body[i, body.NU]
     for k in range(n):
         out[k] = 0.0
     for side in range(6):
@@ -44,8 +44,8 @@ def _difference(plan, i, t, base, rates, h, out):
         weight = (1.5 if side < 2 else -0.6 if side < 4 else 0.1) / (2.0 * step * h)
         if side % 2 == 1:
             step, weight = -step, -weight
-        _displace(body, i, q, base, rates, step * h)
-        if not evaluate_record(body, record, parameters(plan), i, t, q, own_u(plan)):
+        _displace(plan_body, i, q, base, rates, step * h)
+        if not evaluate_record(plan_body, record, parameters(plan), i, t, q, own_u(plan)):
             return False
         for k in range(n):
             out[k] += weight * record[o + k]
@@ -55,20 +55,22 @@ def _difference(plan, i, t, base, rates, h, out):
 @kernel
 def _sloped(plan, i, t, base, rates, D, out):
     """out = derivative of the record along rates, from one call on pairs (D: room); whether there is one."""
-    body, u = bodies(plan), own_u(plan)
-    n, nq, size = body[i, NU], body[i, NQ], out.shape[0]
+    plan_body, u = bodies(plan), own_u(plan)
+    n, nq, size = plan_body[i, body.NU], plan_body[i, body.NQ], out.shape[0]
     for k in range(nq):
         D[2 * k], D[2 * k + 1] = base[k], rates[k]
     for k in range(n):
-        D[2 * (nq + k)], D[2 * (nq + k) + 1] = u[body[i, U] + k], 0.0
+        D[2 * (nq + k)], D[2 * (nq + k) + 1] = u[plan_body[i, body.U] + k], 0.0
     first = 2 * (nq + n)
     clear_record(out, 0, n)
     for k in range(size):
         D[first + 2 * k], D[first + 2 * k + 1] = out[k], 0.0
     own = parameter_pairs(plan)
-    status = call_element(body[i, SLOPES], D, 0, D, 2 * nq, t, own, body[i, PARAMETER], D, first)
-    if body[i, REVERSED] == 1:
-        reverse(pairs(address_of(D) + 8 * first, size), 0, n, u, body[i, U])
+    status = call_element(
+        plan_body[i, body.DUAL], D, 0, D, 2 * nq, t, own, plan_body[i, body.PARAMETER], D, first
+    )
+    if plan_body[i, body.REVERSED] == 1:
+        reverse(pairs(address_of(D) + 8 * first, size), 0, n, u, plan_body[i, body.U])
     total = 0.0
     for k in range(size):
         out[k] = D[first + 2 * k + 1]
@@ -104,10 +106,10 @@ def record_partials(plan, i, t, own, stride, room):
     24 + 6 n numbers, those of the record by the coordinate; then six, the biases by the speed. `room`: 7 x 60 doubles.
     Whether the hinge worked; the record is left as it was.
     """
-    body, record, q, u = bodies(plan), records(plan), own_q(plan), own_u(plan)
-    o, n, nq = body[i, RECORD], body[i, NU], body[i, NQ]
+    plan_body, record, q, u = bodies(plan), records(plan), own_q(plan), own_u(plan)
+    o, n, nq = plan_body[i, body.RECORD], plan_body[i, body.NU], plan_body[i, body.NQ]
     size = 24 + 6 * n
-    first_q, first_u = body[i, Q], body[i, U]
+    first_q, first_u = plan_body[i, body.Q], plan_body[i, body.U]
     base, rates, unit = floats(room, 10), floats(room + 80, 10), floats(room + 160, 10)
     kept, coarse, fine = floats(room + 480, size), floats(room + 960, size), floats(room + 1440, size)
     D = floats(room + 1920, 180)
@@ -120,17 +122,17 @@ def record_partials(plan, i, t, own, stride, room):
         out = floats(own + 8 * stride * j, size + 6)
         for k in range(n):
             unit[k] = 1.0 if k == j else 0.0
-        rates_of_hinge(base, 0, nq, unit, 0, body[i, EULER], rates)
-        if body[i, SLOPES] == 0 or not _sloped(plan, i, t, base, rates, D, coarse):
+        rates_of_hinge(base, 0, nq, unit, 0, plan_body[i, body.EULER], rates)
+        if plan_body[i, body.DUAL] == 0 or not _sloped(plan, i, t, base, rates, D, coarse):
             worked = worked and _differenced(plan, i, t, base, rates, kept, coarse, fine)
-            _displace(body, i, q, base, rates, 0.0)
+            _displace(plan_body, i, q, base, rates, 0.0)
         for k in range(size):
             out[k] = coarse[k]
         speed = u[first_u + j]
         for side in range(2):
             sign = 1.0 - 2.0 * side
             u[first_u + j] = speed + sign
-            worked = worked and evaluate_record(body, record, parameters(plan), i, t, q, u)
+            worked = worked and evaluate_record(plan_body, record, parameters(plan), i, t, q, u)
             for k in range(6):
                 half = 0.5 * sign * record[o + size - 6 + k]
                 out[size + k] = half if side == 0 else out[size + k] + half

@@ -8,49 +8,8 @@ long chains keep their accuracy because no arm ever reaches back to the world or
 
 from ..kernel.language import accumulate, call_element, call_part, kernel, load3, load9, store
 from ..kernel.vector import add, cross, euler_rotation, multiply, rotate, scale, sincos, turn_z, unrotate
-from ..plan.arrays import (
-    ARM,
-    BALL,
-    DOF,
-    DRIFT_V,
-    DRIFT_W,
-    EULER,
-    FREE,
-    HINGE_BIAS_V,
-    HINGE_BIAS_W,
-    KIND,
-    LINK_PARAMETER,
-    LINK_SIGNAL,
-    NQ,
-    NU,
-    OMEGA,
-    OWNER,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PLACE_P,
-    PLACE_R,
-    PRESCRIBED_DOF,
-    PRESCRIBED_Q,
-    PRESCRIBED_SIGNAL,
-    PRESCRIBED_U,
-    PRISMATIC,
-    PUBLIC,
-    REVERSED,
-    REVOLUTE,
-    SIGN,
-    SIGNAL_ADDRESS,
-    SIGNAL_PARAMETER,
-    TABLE,
-    TABLE_HINGE,
-    VELOCITY,
-    ZETA_V,
-    ZETA_W,
-    P,
-    Q,
-    R,
-    U,
-)
+from ..plan.arrays import TABLE_HINGE
+from ..plan.columns import body, signal, speed
 from ..plan.views import (
     bodies,
     constants,
@@ -74,12 +33,12 @@ def signals(plan, t):
     table, links = signal_table(plan), signal_links(plan)
     values, record = signal_values(plan), parameters(plan)
     for k in range(table.shape[0]):
-        address, first = table[k, SIGNAL_ADDRESS], table[k, SIGNAL_PARAMETER]
+        address, first = table[k, signal.ADDRESS], table[k, signal.PARAMETER]
         if address != 0 and call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) != 1:
             return k
     for k in range(links.shape[0]):
         for j in range(3):
-            record[links[k, LINK_PARAMETER] + j] = values[links[k, LINK_SIGNAL], j]
+            record[links[k, signal.LINK_PARAMETER] + j] = values[links[k, signal.LINK_SIGNAL], j]
     return -1
 
 
@@ -93,9 +52,9 @@ def prescribe(plan, q, u):
         to_u[k] = u[k]
     prescribed, values = prescriptions(plan), signal_values(plan)
     for k in range(prescribed.shape[0]):
-        s = prescribed[k, PRESCRIBED_SIGNAL]
-        to_q[prescribed[k, PRESCRIBED_Q]] = values[s, 0]
-        to_u[prescribed[k, PRESCRIBED_U]] = values[s, 1]
+        s = prescribed[k, speed.PRESCRIBED_SIGNAL]
+        to_q[prescribed[k, speed.PRESCRIBED_Q]] = values[s, 0]
+        to_u[prescribed[k, speed.PRESCRIBED_U]] = values[s, 1]
 
 
 @kernel
@@ -113,145 +72,147 @@ def positions(plan, W, S, t, q):
     A TABLE hinge is placed by an entry point of its own (kinematics.tree.general_hinge), from q and u of the work arrays.
     -1, or the body whose hinge failed.
     """
-    body, C = bodies(plan), constants(plan)
-    for i in range(1, body.shape[0]):
-        p = body[i, PARENT]
-        Rp = load9(W, p, R)
-        place = load9(C, i, PLACE_R)
-        r = rotate(Rp, load3(C, i, PLACE_P))
-        kind = body[i, KIND]
-        if kind == REVOLUTE:
-            s, c = sincos(C[i, SIGN] * q[body[i, Q]])
+    plan_body, C = bodies(plan), constants(plan)
+    for i in range(1, plan_body.shape[0]):
+        p = plan_body[i, body.PARENT]
+        Rp = load9(W, p, body.R)
+        place = load9(C, i, body.PLACE_R)
+        r = rotate(Rp, load3(C, i, body.PLACE_P))
+        kind = plan_body[i, body.KIND]
+        if kind == body.REVOLUTE:
+            s, c = sincos(C[i, body.SIGN] * q[plan_body[i, body.Q]])
             store(
-                W, i, R, multiply(Rp, turn_z(place, c, s))
+                W, i, body.R, multiply(Rp, turn_z(place, c, s))
             )  # the turn first: it does not wait for the parent
-            store(W, i, ARM, r)
-            store(W, i, P, add(load3(W, p, P), r))
+            store(W, i, body.ARM, r)
+            store(W, i, body.P, add(load3(W, p, body.P), r))
             continue
         T = multiply(Rp, place)
-        if kind == PRISMATIC:
+        if kind == body.PRISMATIC:
             z = (T[2], T[5], T[8])
-            r = add(r, scale(C[i, SIGN] * q[body[i, Q]], z))
-            store(W, i, R, T)
-        elif kind == BALL:
-            k = body[i, Q]
-            store(W, i, R, multiply(T, euler_rotation(q[k], q[k + 1], q[k + 2], q[k + 3])))
-            _unit_columns(S, body[i, DOF], PARTIAL_W, T)
-        elif kind == FREE:
-            k = body[i, Q]
+            r = add(r, scale(C[i, body.SIGN] * q[plan_body[i, body.Q]], z))
+            store(W, i, body.R, T)
+        elif kind == body.BALL:
+            k = plan_body[i, body.Q]
+            store(W, i, body.R, multiply(T, euler_rotation(q[k], q[k + 1], q[k + 2], q[k + 3])))
+            _unit_columns(S, plan_body[i, body.DOF], speed.PARTIAL_W, T)
+        elif kind == body.FREE:
+            k = plan_body[i, body.Q]
             r = add(r, rotate(T, (q[k], q[k + 1], q[k + 2])))
-            store(W, i, R, multiply(T, euler_rotation(q[k + 3], q[k + 4], q[k + 5], q[k + 6])))
-            _unit_columns(S, body[i, DOF], PARTIAL_V, T)
-            _unit_columns(S, body[i, DOF] + 3, PARTIAL_W, T)
-        elif kind == TABLE:
+            store(W, i, body.R, multiply(T, euler_rotation(q[k + 3], q[k + 4], q[k + 5], q[k + 6])))
+            _unit_columns(S, plan_body[i, body.DOF], speed.PARTIAL_V, T)
+            _unit_columns(S, plan_body[i, body.DOF] + 3, speed.PARTIAL_W, T)
+        elif kind == body.BY_ADDRESS:
             if call_part(plan[TABLE_HINGE], i, t, plan) != 1:
                 return i
             continue
         else:
-            store(W, i, R, T)
-        store(W, i, ARM, r)
-        store(W, i, P, add(load3(W, p, P), r))
+            store(W, i, body.R, T)
+        store(W, i, body.ARM, r)
+        store(W, i, body.P, add(load3(W, p, body.P), r))
     return -1
 
 
 @kernel
 def columns(plan, W, S):
     """Partials of the one-speed hinges as well, which the sweeps otherwise read off R and never store."""
-    body, C = bodies(plan), constants(plan)
-    for i in range(1, body.shape[0]):
-        kind = body[i, KIND]
-        if kind == REVOLUTE or kind == PRISMATIC:
-            d = body[i, DOF]
-            z = scale(C[i, SIGN], (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
+    plan_body, C = bodies(plan), constants(plan)
+    for i in range(1, plan_body.shape[0]):
+        kind = plan_body[i, body.KIND]
+        if kind == body.REVOLUTE or kind == body.PRISMATIC:
+            d = plan_body[i, body.DOF]
+            z = scale(C[i, body.SIGN], (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]))
             zero = (0.0, 0.0, 0.0)
-            if kind == REVOLUTE:
-                store(S, d, PARTIAL_W, z)
-                store(S, d, PARTIAL_V, zero)
+            if kind == body.REVOLUTE:
+                store(S, d, speed.PARTIAL_W, z)
+                store(S, d, speed.PARTIAL_V, zero)
             else:
-                store(S, d, PARTIAL_W, zero)
-                store(S, d, PARTIAL_V, z)
+                store(S, d, speed.PARTIAL_W, zero)
+                store(S, d, speed.PARTIAL_V, z)
 
 
 @kernel
 def relative_velocity(plan, W, S, i, u):
     """Relative angular velocity and velocity in hinge i, world components (5.2.4), (5.2.19)."""
-    body = bodies(plan)
-    kind = body[i, KIND]
-    zero = 0.0 * W[i, R]  # of the scalar type in use
+    plan_body = bodies(plan)
+    kind = plan_body[i, body.KIND]
+    zero = 0.0 * W[i, body.R]  # of the scalar type in use
     omega = (zero, zero, zero)
     velocity = (zero, zero, zero)
-    if kind == REVOLUTE or kind == PRISMATIC:
-        rate = constants(plan)[i, SIGN] * u[body[i, U]]
-        z = (rate * W[i, R + 2], rate * W[i, R + 5], rate * W[i, R + 8])
-        if kind == REVOLUTE:
+    if kind == body.REVOLUTE or kind == body.PRISMATIC:
+        rate = constants(plan)[i, body.SIGN] * u[plan_body[i, body.U]]
+        z = (rate * W[i, body.R + 2], rate * W[i, body.R + 5], rate * W[i, body.R + 8])
+        if kind == body.REVOLUTE:
             omega = z
         else:
             velocity = z
     else:
-        d, dof = body[i, DOF], dofs(plan)
-        for k in range(body[i, NU]):
-            rate = u[dof[d + k, PUBLIC]]
-            omega = add(omega, scale(rate, load3(S, d + k, PARTIAL_W)))
-            velocity = add(velocity, scale(rate, load3(S, d + k, PARTIAL_V)))
-        if kind == TABLE:
-            omega = add(omega, load3(W, i, DRIFT_W))
-            velocity = add(velocity, load3(W, i, DRIFT_V))
+        d, dof = plan_body[i, body.DOF], dofs(plan)
+        for k in range(plan_body[i, body.NU]):
+            rate = u[dof[d + k, speed.PUBLIC]]
+            omega = add(omega, scale(rate, load3(S, d + k, speed.PARTIAL_W)))
+            velocity = add(velocity, scale(rate, load3(S, d + k, speed.PARTIAL_V)))
+        if kind == body.BY_ADDRESS:
+            omega = add(omega, load3(W, i, body.DRIFT_W))
+            velocity = add(velocity, load3(W, i, body.DRIFT_V))
     return omega, velocity
 
 
 @kernel
 def velocities(plan, W, S, u):
     """Angular velocities (5.2.7) and what the accelerations hold besides ud: W00, V00 (5.2.10), (5.2.24)."""
-    body, C = bodies(plan), constants(plan)
-    for i in range(1, body.shape[0]):
-        p = body[i, PARENT]
-        wp = load3(W, p, OMEGA)
-        kind = body[i, KIND]
-        arm = cross(wp, cross(wp, load3(W, i, ARM)))
-        if kind == REVOLUTE:
-            rate = C[i, SIGN] * u[body[i, U]]
-            omega = (rate * W[i, R + 2], rate * W[i, R + 5], rate * W[i, R + 8])
-            store(W, i, OMEGA, add(wp, omega))
-            store(W, i, ZETA_W, cross(wp, omega))
-            store(W, i, ZETA_V, arm)
+    plan_body, C = bodies(plan), constants(plan)
+    for i in range(1, plan_body.shape[0]):
+        p = plan_body[i, body.PARENT]
+        wp = load3(W, p, body.OMEGA)
+        kind = plan_body[i, body.KIND]
+        arm = cross(wp, cross(wp, load3(W, i, body.ARM)))
+        if kind == body.REVOLUTE:
+            rate = C[i, body.SIGN] * u[plan_body[i, body.U]]
+            omega = (rate * W[i, body.R + 2], rate * W[i, body.R + 5], rate * W[i, body.R + 8])
+            store(W, i, body.OMEGA, add(wp, omega))
+            store(W, i, body.ZETA_W, cross(wp, omega))
+            store(W, i, body.ZETA_V, arm)
         else:
             omega, velocity = relative_velocity(plan, W, S, i, u)
             zeta_w = cross(wp, omega)
             zeta_v = add(arm, scale(2.0, cross(wp, velocity)))
-            if kind == TABLE:
-                zeta_w = add(zeta_w, load3(W, i, HINGE_BIAS_W))
-                zeta_v = add(zeta_v, load3(W, i, HINGE_BIAS_V))
-            store(W, i, OMEGA, add(wp, omega))
-            store(W, i, ZETA_W, zeta_w)
-            store(W, i, ZETA_V, zeta_v)
+            if kind == body.BY_ADDRESS:
+                zeta_w = add(zeta_w, load3(W, i, body.HINGE_BIAS_W))
+                zeta_v = add(zeta_v, load3(W, i, body.HINGE_BIAS_V))
+            store(W, i, body.OMEGA, add(wp, omega))
+            store(W, i, body.ZETA_W, zeta_w)
+            store(W, i, body.ZETA_V, zeta_v)
 
 
 @kernel
 def origin_velocities(plan, W, S, u):
     """Velocities of the body origins (5.2.18); the equations of motion need them only for applied loads."""
-    body = bodies(plan)
-    for i in range(1, body.shape[0]):
-        p = body[i, PARENT]
+    plan_body = bodies(plan)
+    for i in range(1, plan_body.shape[0]):
+        p = plan_body[i, body.PARENT]
         omega, velocity = relative_velocity(plan, W, S, i, u)
-        carried = add(load3(W, p, VELOCITY), cross(load3(W, p, OMEGA), load3(W, i, ARM)))
-        store(W, i, VELOCITY, add(carried, velocity))
+        carried = add(load3(W, p, body.VELOCITY), cross(load3(W, p, body.OMEGA), load3(W, i, body.ARM)))
+        store(W, i, body.VELOCITY, add(carried, velocity))
 
 
 @kernel
 def prescribed_accelerations(plan, W, S):
     """Add the given ud of prescribed coordinates to the biases, so that the rest may forget them."""
-    prescribed, values, dof, body = prescriptions(plan), signal_values(plan), dofs(plan), bodies(plan)
+    prescribed, values, dof, plan_body = prescriptions(plan), signal_values(plan), dofs(plan), bodies(plan)
     for k in range(prescribed.shape[0]):
-        d = prescribed[k, PRESCRIBED_DOF]
-        i = dof[d, OWNER]
-        rate = values[prescribed[k, PRESCRIBED_SIGNAL], 2]
-        kind = body[i, KIND]
-        if kind == REVOLUTE or kind == PRISMATIC:
-            z = scale(constants(plan)[i, SIGN] * rate, (W[i, R + 2], W[i, R + 5], W[i, R + 8]))
-            accumulate(W, i, ZETA_W if kind == REVOLUTE else ZETA_V, z)
+        d = prescribed[k, speed.PRESCRIBED_DOF]
+        i = dof[d, speed.OWNER]
+        rate = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
+        kind = plan_body[i, body.KIND]
+        if kind == body.REVOLUTE or kind == body.PRISMATIC:
+            z = scale(
+                constants(plan)[i, body.SIGN] * rate, (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8])
+            )
+            accumulate(W, i, body.ZETA_W if kind == body.REVOLUTE else body.ZETA_V, z)
         else:
-            accumulate(W, i, ZETA_W, scale(rate, load3(S, d, PARTIAL_W)))
-            accumulate(W, i, ZETA_V, scale(rate, load3(S, d, PARTIAL_V)))
+            accumulate(W, i, body.ZETA_W, scale(rate, load3(S, d, speed.PARTIAL_W)))
+            accumulate(W, i, body.ZETA_V, scale(rate, load3(S, d, speed.PARTIAL_V)))
 
 
 @kernel
@@ -262,10 +223,13 @@ def turn_speeds(plan, q, u, direction):
     and errors stay small where the motion is sensitive (a free body near its intermediate axis: 1e4 times
     smaller). Their rates turn in the same way, because omega x omega = 0.
     """
-    body = bodies(plan)
-    for i in range(1, body.shape[0]):
-        if body[i, EULER] >= 0 and body[i, REVERSED] == 0:
-            a, k = body[i, Q] + body[i, EULER], body[i, U] + body[i, EULER]
+    plan_body = bodies(plan)
+    for i in range(1, plan_body.shape[0]):
+        if plan_body[i, body.EULER] >= 0 and plan_body[i, body.REVERSED] == 0:
+            a, k = (
+                plan_body[i, body.Q] + plan_body[i, body.EULER],
+                plan_body[i, body.U] + plan_body[i, body.EULER],
+            )
             C = euler_rotation(q[a], q[a + 1], q[a + 2], q[a + 3])
             w = (u[k], u[k + 1], u[k + 2])
             w = unrotate(C, w) if direction > 0.0 else rotate(C, w)
@@ -277,10 +241,10 @@ def turn_speeds(plan, q, u, direction):
 @kernel
 def speeds_of_rates(plan, q, rates, u):
     """u from q' = N(q) u: the inverse of `coordinate_rates`, whatever leaves the manifold left out."""
-    body = bodies(plan)
-    for i in range(1, body.shape[0]):
-        iq, iu, euler = body[i, Q], body[i, U], body[i, EULER]
-        before = body[i, NU] if euler < 0 else euler
+    plan_body = bodies(plan)
+    for i in range(1, plan_body.shape[0]):
+        iq, iu, euler = plan_body[i, body.Q], plan_body[i, body.U], plan_body[i, body.EULER]
+        before = plan_body[i, body.NU] if euler < 0 else euler
         for k in range(before):
             u[iu + k] = rates[iq + k]
         if euler >= 0:
@@ -291,17 +255,17 @@ def speeds_of_rates(plan, q, rates, u):
             u[w] = r1 * e0 - r0 * e1 + r3 * e2 - r2 * e3
             u[w + 1] = r2 * e0 - r0 * e2 + r1 * e3 - r3 * e1
             u[w + 2] = r3 * e0 - r0 * e3 + r2 * e1 - r1 * e2
-            for k in range(euler + 4, body[i, NQ]):
+            for k in range(euler + 4, plan_body[i, body.NQ]):
                 u[iu + k - 1] = rates[iq + k]
 
 
 @kernel
 def normalise(plan, q):
     """Euler parameters of length 1."""
-    body = bodies(plan)
-    for i in range(1, body.shape[0]):
-        if body[i, EULER] >= 0:
-            a = body[i, Q] + body[i, EULER]
+    plan_body = bodies(plan)
+    for i in range(1, plan_body.shape[0]):
+        if plan_body[i, body.EULER] >= 0:
+            a = plan_body[i, body.Q] + plan_body[i, body.EULER]
             s = (q[a] * q[a] + q[a + 1] * q[a + 1] + q[a + 2] * q[a + 2] + q[a + 3] * q[a + 3]) ** -0.5
             for k in range(a, a + 4):
                 q[k] *= s
@@ -310,9 +274,17 @@ def normalise(plan, q):
 @kernel
 def coordinate_rates(plan, q, u, rates):
     """q' = N(q) u of all hinges."""
-    body = bodies(plan)
-    for i in range(1, body.shape[0]):
-        rates_of_hinge(q, body[i, Q], body[i, NQ], u, body[i, U], body[i, EULER], rates)
+    plan_body = bodies(plan)
+    for i in range(1, plan_body.shape[0]):
+        rates_of_hinge(
+            q,
+            plan_body[i, body.Q],
+            plan_body[i, body.NQ],
+            u,
+            plan_body[i, body.U],
+            plan_body[i, body.EULER],
+            rates,
+        )
 
 
 @kernel

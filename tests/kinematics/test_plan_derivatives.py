@@ -10,7 +10,7 @@ import treemech as tm
 from tests.support.parametric import VALUES, four_bar, spatial, tree
 from treemech.dynamics.analyses.parameter_derivatives import sum_of, weights
 from treemech.elements.hinge import AxialHinge
-from treemech.kinematics.plan import arrays as p_
+from treemech.kinematics.plan.columns import body
 from treemech.kinematics.plan.layout import make_layout
 from treemech.kinematics.plan_derivatives import numbers_of
 
@@ -137,7 +137,7 @@ def test_a_mass_that_is_zero_here_only_is_differenced():
     system.connect("fixed", tm.Rigid(), arm, load)
     (found,) = system.build().plan_slopes(["m"])
     assert found.exact is False
-    np.testing.assert_allclose(found.constants[2, p_.MASS], 1.0, rtol=TIGHT)
+    np.testing.assert_allclose(found.constants[2, body.MASS], 1.0, rtol=TIGHT)
 
 
 # ---------------------------------------------------------------- places
@@ -261,7 +261,7 @@ def test_what_refuses_a_varying_number_is_differenced(element, caplog):
         found = compare(mech, "p", exact=exact)
     assert exact or type(element).__name__ in caplog.text or "it is another" in caplog.text
     assert found.gravity[2] == -20 * 0.4  # to the bit: the rest stays exact
-    assert found.constants[1, p_.COM + 2] == -np.cos(0.4)
+    assert found.constants[1, body.COM + 2] == -np.cos(0.4)
 
 
 def test_a_number_that_no_neighbour_has_is_refused():

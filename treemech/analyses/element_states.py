@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from treemech.dynamics.model.core import Core
 from treemech.elements import Energetic
-from treemech.kinematics.plan.arrays import FIRST_STATE, N_STATES
+from treemech.kinematics.plan.columns import effort
 from treemech.kinematics.plan.efforts import EffortLayout
 from treemech.topology import ConvergenceError, ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
@@ -57,11 +57,11 @@ def _place(layout: EffortLayout, key: str) -> tuple[int, int]:
         raise TopologyError(unknown("element with states", key, known))
     row = layout.rows[number]
     if layout.find(key) >= 0:
-        return int(row[FIRST_STATE]), int(row[N_STATES])
+        return int(row[effort.FIRST_STATE]), int(row[effort.N_STATES])
     k = int(index.rstrip("]"))
-    if not 0 <= k < row[N_STATES]:
-        raise ElementError(f"{key!r}: element {name!r} has {row[N_STATES]} states, from 0.")
-    return int(row[FIRST_STATE]) + k, 1
+    if not 0 <= k < row[effort.N_STATES]:
+        raise ElementError(f"{key!r}: element {name!r} has {row[effort.N_STATES]} states, from 0.")
+    return int(row[effort.FIRST_STATE]) + k, 1
 
 
 def settle_states(core: Core, state: State, given: Mapping[str, Any]) -> State:
@@ -74,7 +74,7 @@ def settle_states(core: Core, state: State, given: Mapping[str, Any]) -> State:
     wanted = np.zeros(layout.nz, dtype=bool)
     for a, row in zip(layout.applied, layout.rows, strict=True):
         if isinstance(a.element, Energetic):
-            wanted[[int(row[FIRST_STATE]) + k for k in a.element.settled]] = True
+            wanted[[int(row[effort.FIRST_STATE]) + k for k in a.element.settled]] = True
     for coordinates, at in layout.point_rows:
         if at >= 0 and np.isnan(state.x[at]):
             wanted[at : at + coordinates] = True

@@ -21,15 +21,7 @@ from treemech.dynamics.simulation.driver import Course
 from treemech.dynamics.simulation.event_search import Occurrence
 from treemech.dynamics.simulation.integrator import Switch
 from treemech.dynamics.simulation.snapshot import Snapshot
-from treemech.kinematics.plan import chords as chord_plan
-from treemech.kinematics.plan.arrays import (
-    ADDRESS,
-    EFFORT_ADDRESS,
-    EFFORT_SLOPES,
-    REMEMBER,
-    SIGNAL_ADDRESS,
-    SLOPES,
-)
+from treemech.kinematics.plan.columns import body, chord, effort, signal
 from treemech.topology import TreemechError
 
 from .atomic import atomic
@@ -179,13 +171,13 @@ def fingerprint(mech: "Mechanism") -> str:
     members = [e.address for x in elements for e in getattr(x, "_entries", ()) if e is not None]
     parameters = np.where(np.isin(layout.parameters, members), 0.0, layout.parameters)
     bare = plan._replace(
-        body=_without(np.delete(plan.body, SLOPES, axis=1), ADDRESS),
-        signals=_without(plan.signals, SIGNAL_ADDRESS),
-        efforts=_without(np.delete(plan.efforts, EFFORT_SLOPES, axis=1), EFFORT_ADDRESS, REMEMBER),
+        body=_without(np.delete(plan.body, body.DUAL, axis=1), body.ADDRESS),
+        signals=_without(plan.signals, signal.ADDRESS),
+        efforts=_without(np.delete(plan.efforts, effort.DUAL, axis=1), effort.ADDRESS, effort.REMEMBER),
     )
     names = json.dumps(mech.info.as_dict(), default=repr)
-    chord = _without(np.delete(chords.chord, chord_plan.SLOPES, axis=1), chord_plan.ADDRESS)
-    numbers = (*bare, parameters, chord, chords.place, chords.path, layout.efforts.start)
+    plan_chord = _without(np.delete(chords.chord, chord.DUAL, axis=1), chord.ADDRESS)
+    numbers = (*bare, parameters, plan_chord, chords.place, chords.path, layout.efforts.start)
     return hashlib.sha256((names + digest(*numbers)).encode()).hexdigest()[:16]
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from treemech.dynamics.model import core as columns
-from treemech.kinematics.plan.arrays import FIRST_STATE, LOAD_ROOM, ROOM
-from treemech.kinematics.plan.chords import FIRST_Q, FIRST_U, NQ, NU
+from treemech.kinematics.plan.columns import chord, effort
 from treemech.kinematics.plan.lagrange import Coordinates, Lagrange
 from treemech.kinematics.plan.layout import Layout, Prescription
 from treemech.topology import Tree
@@ -149,12 +148,15 @@ def model_info(
         [hinge_info(tree, c) for c in lagrange.hinges],
         [(p.hinge, p.coordinate, places[p.hinge] + p.coordinate) for p in prescriptions],
         [
-            ChordInfo(name, *(int(row[k]) for k in (FIRST_Q, NQ, FIRST_U, NU)))
+            ChordInfo(name, *(int(row[k]) for k in (chord.FIRST_Q, chord.NQ, chord.FIRST_U, chord.NU)))
             for name, row in zip(layout.chords.names, layout.chords.plan.chord, strict=True)
         ],
         [
             ElementInfo(
-                a.name, a.element.kind, list(a.sizes), *(int(row[k]) for k in (ROOM, LOAD_ROOM, FIRST_STATE))
+                a.name,
+                a.element.kind,
+                list(a.sizes),
+                *(int(row[k]) for k in (effort.MOTION_RECORD, effort.LOAD_RECORD, effort.FIRST_STATE)),
             )
             for a, row in zip(layout.efforts.applied, layout.efforts.rows, strict=True)
         ],

@@ -19,8 +19,7 @@ from treemech.dynamics.simulation.impulse import (
     resting,
     thrown_apart,
 )
-from treemech.kinematics.plan.chords import POSITION as ROW_POSITION
-from treemech.kinematics.plan.chords import VELOCITY as ROW_VELOCITY
+from treemech.kinematics.plan.columns import row
 from treemech.topology import Attachment, Body, ElementError, TopologyError, as_vector, unknown
 from treemech.topology.arrays import Floats
 
@@ -365,11 +364,11 @@ def _chord_gap(mech: "Mechanism", connection: str) -> Gap:
         for t, q, u, cut in zip(look.t.tolist(), look.q, look.u, look.rest.cut, strict=True):
             core.chord_work.q[:] = cut
             core.constraints(t, q, u)
-            found.append(core.chord_work.row[first, ROW_POSITION])
+            found.append(core.chord_work.row[first, row.POSITION])
         return np.array(found)
 
     def rate(state: State) -> tuple[Floats, float]:
         now = core.constraints(state.t, state.q, state.u)
-        return now.partials[first], float(core.chord_work.row[first, ROW_VELOCITY])
+        return now.partials[first], float(core.chord_work.row[first, row.VELOCITY])
 
     return Gap(width, rate, chord)

@@ -10,23 +10,8 @@ from treemech.dynamics.loads.efforts import call
 from treemech.kinematics.kernel.language import ints, kernel, load3, load9, store
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import add, cross, multiply, rotate, scale, unrotate
-from treemech.kinematics.plan.arrays import (
-    FIRST_ACTED,
-    FIRST_END,
-    FIRST_INPUT,
-    FIRST_STATE,
-    FROM_Q,
-    FROM_SIGNAL,
-    LOAD_ROOM,
-    N_ACTED,
-    N_CONTEXT,
-    N_ENDS,
-    N_INPUTS,
-    N_STATES,
-    ROOM,
-    SOURCE_INDEX,
-    SOURCE_KIND,
-)
+from treemech.kinematics.plan.arrays import N_CONTEXT
+from treemech.kinematics.plan.columns import effort
 from treemech.kinematics.plan.views import effort_table, own_z, own_zd, room_work, signal_values, source_table
 
 from .joint_rows import ANGLE
@@ -71,7 +56,7 @@ def gather(C, core, e):
     """What element e sees, into its record."""
     S, T, V, m, table = state_(C), turn_(C), level_(C), room_work(core), effort_table(core)
     bodies, points = end_bodies(C), end_points(C)
-    n, at, first = table[e, N_ENDS], table[e, ROOM], table[e, FIRST_END]
+    n, at, first = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
         i, j = bodies[first + k], first + k
         R, w = load9(T, i, 0), load3(S, i, OMEGA)
@@ -85,29 +70,29 @@ def gather(C, core, e):
         for c in range(9):
             m[at + 3 * n + 9 * k + c] = base[c]
     at += 18 * n
-    acted, n, first = acted_rows(C), table[e, N_ACTED], table[e, FIRST_ACTED]
+    acted, n, first = acted_rows(C), table[e, effort.N_ACTED], table[e, effort.FIRST_ACTED]
     for k in range(n):
         r = acted[first + k]
         measure(C, core, r)
         m[at + k], m[at + n + k] = V[r, PHI], V[r, PHI_RATE]
     at += 2 * n
     z = own_z(core)
-    for k in range(table[e, N_STATES]):
-        m[at + k] = z[table[e, FIRST_STATE] + k]
-    at += table[e, N_STATES]
+    for k in range(table[e, effort.N_STATES]):
+        m[at + k] = z[table[e, effort.FIRST_STATE] + k]
+    at += table[e, effort.N_STATES]
     sources, values, rows, first = (
         source_table(core),
         signal_values(core),
         source_rows(C),
-        table[e, FIRST_INPUT],
+        table[e, effort.FIRST_INPUT],
     )
-    for k in range(table[e, N_INPUTS]):
-        if sources[first + k, SOURCE_KIND] == FROM_SIGNAL:
-            m[at + k] = values[sources[first + k, SOURCE_INDEX], 0]
+    for k in range(table[e, effort.N_INPUTS]):
+        if sources[first + k, effort.SOURCE_KIND] == effort.FROM_SIGNAL:
+            m[at + k] = values[sources[first + k, effort.SOURCE_INDEX], 0]
         else:
             r = rows[first + k]
             measure(C, core, r)
-            m[at + k] = V[r, PHI if sources[first + k, SOURCE_KIND] == FROM_Q else PHI_RATE]
+            m[at + k] = V[r, PHI if sources[first + k, effort.SOURCE_KIND] == effort.FROM_Q else PHI_RATE]
 
 
 @kernel
@@ -115,7 +100,7 @@ def scatter(C, core, e):
     """Loads of element e to the bodies, about their centres of mass, and the rates of its states."""
     T, F, J, m, table = turn_(C), applied_(C), jacobian_(C), room_work(core), effort_table(core)
     bodies, points, kinds = end_bodies(C), end_points(C), row_ints(C)
-    n, at, first = table[e, N_ENDS], table[e, LOAD_ROOM], table[e, FIRST_END]
+    n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
         i, f, g = bodies[first + k], at + 3 * k, at + 3 * n + 3 * k
         force, moment = (m[f], m[f + 1], m[f + 2]), (m[g], m[g + 1], m[g + 2])
@@ -124,17 +109,17 @@ def scatter(C, core, e):
         store(F, i, 0, add(load3(F, i, 0), force))
         store(F, i, 3, add(load3(F, i, 3), unrotate(R, add(moment, cross(arm, force)))))
     at += 6 * n
-    acted, first = acted_rows(C), table[e, FIRST_ACTED]
-    for k in range(table[e, N_ACTED]):
+    acted, first = acted_rows(C), table[e, effort.FIRST_ACTED]
+    for k in range(table[e, effort.N_ACTED]):
         r = acted[first + k]
         for side in range(2):
             i = kinds[r, 1 + side]
             for c in range(6):
                 F[i, c] += m[at + k] * J[r, 6 * side + c]
-    at += table[e, N_ACTED]
+    at += table[e, effort.N_ACTED]
     zd = own_zd(core)
-    for k in range(table[e, N_STATES]):
-        zd[table[e, FIRST_STATE] + k] = m[at + k]
+    for k in range(table[e, effort.N_STATES]):
+        zd[table[e, effort.FIRST_STATE] + k] = m[at + k]
 
 
 @kernel

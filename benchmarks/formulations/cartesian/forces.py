@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
-from treemech.kinematics.plan.arrays import FIRST_ACTED, LOAD_ROOM, N_ACTED, N_ENDS
+from treemech.kinematics.plan.columns import effort
 from treemech.kinematics.plan.efforts import FromHinge
 from treemech.results.state import find
 from treemech.topology.arrays import Floats
@@ -89,9 +89,9 @@ class ForceElements:
         """(row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
         room, found = mech.core.work.room, []
         for line in self.layout.rows:
-            for n in range(line[N_ACTED]):
-                number = int(self.arrays["acted_rows"][line[FIRST_ACTED] + n])
-                load = float(room[line[LOAD_ROOM] + 6 * line[N_ENDS] + n])
+            for n in range(line[effort.N_ACTED]):
+                number = int(self.arrays["acted_rows"][line[effort.FIRST_ACTED] + n])
+                load = float(room[line[effort.LOAD_RECORD] + 6 * line[effort.N_ENDS] + n])
                 found.append((number, self.rows[number - self.n_rows], load))
         return found
 

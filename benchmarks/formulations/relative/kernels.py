@@ -17,42 +17,9 @@ from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import address_of, floats, ints, kernel, load3, load6, load9, member
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK, SIGNAL_FAILED
 from treemech.kinematics.kernel.vector import add, cross, rotate, rotate_symmetric, scale, sub, symmetric
-from treemech.kinematics.plan.arrays import (
-    ACC,
-    ALPHA,
-    APPLIED_F,
-    APPLIED_N,
-    ARM,
-    COM,
-    INERTIA,
-    MASS,
-    N_CONTEXT,
-    OMEGA,
-    PARENT,
-    PARTIAL_V,
-    PARTIAL_W,
-    PRESCRIBED_Q,
-    PRESCRIBED_SIGNAL,
-    PRESCRIBED_U,
-    PUBLIC,
-    P,
-    R,
-)
+from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.chord_views import chord_paths, chord_q, chords, partials, places, rows
-from treemech.kinematics.plan.chords import (
-    BIAS,
-    BODY_A,
-    BODY_B,
-    FIRST_ENTRY,
-    FIRST_ROW,
-    N_ROWS,
-    PATH_END,
-    PATH_START,
-    PLACE_B,
-    ROW_F,
-    ROW_M,
-    SPEED,
-)
+from treemech.kinematics.plan.columns import body, chord, row, speed
 from treemech.kinematics.plan.views import (
     bodies,
     body_work,
@@ -157,7 +124,7 @@ def evaluate(D, t, y):
     for k in range(ud.shape[0]):
         ud[k] = 0.0
     for k in range(prescribed.shape[0]):
-        ud[prescribed[k, PRESCRIBED_U]] = given[prescribed[k, PRESCRIBED_SIGNAL], 2]
+        ud[prescribed[k, speed.PRESCRIBED_U]] = given[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
     inverse_dynamics(plan, W, S, ud, own_required(plan))
     columns(plan, W, S)
     if D[LOOPS] != 0:
@@ -202,7 +169,7 @@ def terms(D, m):
                 A[n * i + j] = 0.0
                 A[n * j + i] = 0.0
             A[n * i + i] = 1.0
-        load[i] = 0.0 if fixed[i] == 1 else -own[dof[i, PUBLIC]]
+        load[i] = 0.0 if fixed[i] == 1 else -own[dof[i, speed.PUBLIC]]
     for i in range(n):
         for j in range(i):
             A[n * j + i] = A[n * i + j]
@@ -210,19 +177,23 @@ def terms(D, m):
         return
     loops = ints(D[LOOPS], N_LOOP_CONTEXT)
     X, path, entry, Y = P_(D), chord_paths(loops), partials(loops), rows(loops)
-    chosen, chord, bias = chosen_(D), chords(loops), bias_(D)
+    chosen, plan_chord, bias = chosen_(D), chords(loops), bias_(D)
     for k in range(m * n):
         X[k] = 0.0
-    for c in range(chord.shape[0]):
-        first, count, at = chord[c, FIRST_ROW], chord[c, N_ROWS], chord[c, FIRST_ENTRY]
+    for c in range(plan_chord.shape[0]):
+        first, count, at = (
+            plan_chord[c, chord.FIRST_ROW],
+            plan_chord[c, chord.N_ROWS],
+            plan_chord[c, chord.FIRST_ENTRY],
+        )
         for r in range(m):
             own_row = chosen[r] - first
             if 0 <= own_row < count:
-                bias[r] = -Y[chosen[r], BIAS]
-                for k in range(chord[c, PATH_START], chord[c, PATH_END]):
-                    d = path[k, SPEED]
+                bias[r] = -Y[chosen[r], row.BIAS]
+                for k in range(plan_chord[c, chord.PATH_START], plan_chord[c, chord.PATH_END]):
+                    d = path[k, chord.SPEED]
                     if fixed[d] == 0:
-                        X[n * r + d] = entry[at + (k - chord[c, PATH_START]) * count + own_row]
+                        X[n * r + d] = entry[at + (k - plan_chord[c, chord.PATH_START]) * count + own_row]
 
 
 @kernel
@@ -380,16 +351,16 @@ def put_cross(v, at, a, s):
 def newton_euler(D, m):
     """Entries and right side of (6.1.1) for every body, with what joins them (`newton_euler.entries`)."""
     plan = ints(D[CORE], N_CONTEXT)
-    W, S, C, body = body_work(plan), speed_work(plan), constants(plan), bodies(plan)
+    W, S, C, plan_body = body_work(plan), speed_work(plan), constants(plan), bodies(plan)
     nb, nu, fixed, v, b, at = D[BODIES], D[SPEEDS], fixed_(D), values_(D), right_(D), 0
     loaded = n_efforts(plan) > 0
     for k in range(D[SIZE]):
         b[k] = 0.0
     ones = (1.0, 1.0, 1.0)
     for i in range(1, nb + 1):
-        Ri, w = load9(W, i, R), load3(W, i, OMEGA)
-        c, mass = rotate(Ri, load3(C, i, COM)), C[i, MASS]
-        J = rotate_symmetric(Ri, load6(C, i, INERTIA))
+        Ri, w = load9(W, i, body.R), load3(W, i, body.OMEGA)
+        c, mass = rotate(Ri, load3(C, i, body.COM)), C[i, body.MASS]
+        J = rotate_symmetric(Ri, load6(C, i, body.INERTIA))
         h = scale(mass, c)
         # m (a + alpha x c) - F + ... = f;  h x a + (J + m c c) alpha - M + ... = n, about the origin
         at = put(v, at, scale(mass, ones))
@@ -408,12 +379,12 @@ def newton_euler(D, m):
         force = scale(-mass, cross(w, cross(w, c)))
         moment = add(cross(c, force), scale(-1.0, cross(w, symmetric(J, w))))
         if loaded:
-            force, moment = add(force, load3(W, i, APPLIED_F)), add(moment, load3(W, i, APPLIED_N))
-        row = 6 * (i - 1)
+            force, moment = add(force, load3(W, i, body.APPLIED_F)), add(moment, load3(W, i, body.APPLIED_N))
+        index = 6 * (i - 1)
         for k in range(3):
-            b[row + k], b[row + 3 + k] = force[k], moment[k]
-        p = body[i, PARENT]
-        arm = load3(W, i, ARM)
+            b[index + k], b[index + 3 + k] = force[k], moment[k]
+        p = plan_body[i, body.PARENT]
+        arm = load3(W, i, body.ARM)
         if p > 0:  # + F and + M + arm x F on the parent
             at = put(v, at, ones)
             at = put(v, at, ones)
@@ -425,18 +396,18 @@ def newton_euler(D, m):
             at = put(v, at, scale(-1.0, ones))
             at = put_cross(v, at, arm, 1.0)
             at = put(v, at, scale(-1.0, ones))
-        row = 6 * nb + 6 * (i - 1)
-        bias = sub(sub(load3(W, i, ACC), load3(W, p, ACC)), cross(load3(W, p, ALPHA), arm))
-        turn = sub(load3(W, i, ALPHA), load3(W, p, ALPHA))
+        index = 6 * nb + 6 * (i - 1)
+        bias = sub(sub(load3(W, i, body.ACC), load3(W, p, body.ACC)), cross(load3(W, p, body.ALPHA), arm))
+        turn = sub(load3(W, i, body.ALPHA), load3(W, p, body.ALPHA))
         if p == 0:
-            bias, turn = load3(W, i, ACC), load3(W, i, ALPHA)
+            bias, turn = load3(W, i, body.ACC), load3(W, i, body.ALPHA)
         for k in range(3):
-            b[row + k], b[row + 3 + k] = bias[k], turn[k]
+            b[index + k], b[index + 3 + k] = bias[k], turn[k]
     effort, dof = own_effort(plan), dofs(plan)
     for d in range(nu):
-        pv, pw = load3(S, d, PARTIAL_V), load3(S, d, PARTIAL_W)
+        pv, pw = load3(S, d, speed.PARTIAL_V), load3(S, d, speed.PARTIAL_W)
         if loaded:
-            b[12 * nb + d] = (1.0 - fixed[d]) * effort[dof[d, PUBLIC]]
+            b[12 * nb + d] = (1.0 - fixed[d]) * effort[dof[d, speed.PUBLIC]]
         at = put(v, at, scale(-1.0, pv))
         at = put(v, at, scale(-1.0, pw))
         free = 1.0 - fixed[d]
@@ -447,29 +418,33 @@ def newton_euler(D, m):
     if m == 0:
         return
     loops = ints(D[LOOPS], N_LOOP_CONTEXT)
-    Y, chosen, chord, place = rows(loops), chosen_(D), chords(loops), places(loops)
+    Y, chosen, plan_chord, place = rows(loops), chosen_(D), chords(loops), places(loops)
     first = 12 * nb + nu
     for r in range(m):
         number = chosen[r]
-        for c in range(chord.shape[0]):
-            if not (chord[c, FIRST_ROW] <= number < chord[c, FIRST_ROW] + chord[c, N_ROWS]):
+        for c in range(plan_chord.shape[0]):
+            if not (
+                plan_chord[c, chord.FIRST_ROW]
+                <= number
+                < plan_chord[c, chord.FIRST_ROW] + plan_chord[c, chord.N_ROWS]
+            ):
                 continue
-            B0 = chord[c, BODY_B]
-            x = add(load3(W, B0, P), rotate(load9(W, B0, R), load3(place, c, PLACE_B + 9)))
-            bias = Y[number, BIAS]
+            B0 = plan_chord[c, chord.BODY_B]
+            x = add(load3(W, B0, body.P), rotate(load9(W, B0, body.R), load3(place, c, chord.PLACE_B + 9)))
+            bias = Y[number, row.BIAS]
             for side in range(2):
-                i = chord[c, BODY_B] if side == 0 else chord[c, BODY_A]
+                i = plan_chord[c, chord.BODY_B] if side == 0 else plan_chord[c, chord.BODY_A]
                 if i == 0:
                     continue
-                f = load3(Y, number, ROW_F)
-                n = add(load3(Y, number, ROW_M), cross(sub(x, load3(W, i, P)), f))
+                f = load3(Y, number, row.F)
+                n = add(load3(Y, number, row.M), cross(sub(x, load3(W, i, body.P)), f))
                 if side == 1:
                     f, n = scale(-1.0, f), scale(-1.0, n)
                 at = put(v, at, scale(-1.0, f))
                 at = put(v, at, scale(-1.0, n))
                 at = put(v, at, f)
                 at = put(v, at, n)
-                a, alpha = load3(W, i, ACC), load3(W, i, ALPHA)
+                a, alpha = load3(W, i, body.ACC), load3(W, i, body.ALPHA)
                 bias -= (
                     f[0] * a[0]
                     + f[1] * a[1]
@@ -560,7 +535,7 @@ def motion(D, t, y, dy):
     ud, rates, dof, z = floats(dy + 8 * nq, nu), floats(dy, nq), dofs(plan), z_(D)
     q, u, own = own_q(plan), own_u(plan), own_ud(plan)
     for d in range(nu):
-        ud[dof[d, PUBLIC]] = own[dof[d, PUBLIC]] + z[d]
+        ud[dof[d, speed.PUBLIC]] = own[dof[d, speed.PUBLIC]] + z[d]
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
     nz, _ = n_states(plan)
@@ -569,8 +544,8 @@ def motion(D, t, y, dy):
         own_rates[k] = zd[k]
     prescribed = prescriptions(plan)
     for k in range(prescribed.shape[0]):
-        rates[prescribed[k, PRESCRIBED_Q]] = 0.0
-        ud[prescribed[k, PRESCRIBED_U]] = 0.0
+        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
+        ud[prescribed[k, speed.PRESCRIBED_U]] = 0.0
     if D[LOOPS] != 0:
         loops = ints(D[LOOPS], N_LOOP_CONTEXT)
         chord_rates(loops, floats(dy + 8 * (nq + nu + nz), chord_q(loops).shape[0]))

@@ -7,8 +7,7 @@ import numpy as np
 
 import treemech as tm
 from treemech.kinematics.kernel.status import split
-from treemech.kinematics.plan.arrays import OWNER
-from treemech.kinematics.plan.chords import BODY_A, BODY_B, FIRST_ROW, N_ROWS
+from treemech.kinematics.plan.columns import chord, speed
 from treemech.topology.arrays import Floats
 
 from .. import sparse_lu
@@ -67,7 +66,7 @@ class Dense(OwnSolution):
             rows.extend(row + a for a, _ in _CROSS)
             cols.extend(col + b for _, b in _CROSS)
 
-        load, speed = 6 * nb, 12 * nb
+        load, at_speed = 6 * nb, 12 * nb
         for i in range(nb):
             at, p = 6 * i, 6 * (int(tree.parent[i + 1]) - 1)
             three(at, at)
@@ -88,19 +87,19 @@ class Dense(OwnSolution):
                 cross(load + at, p + 3)
                 three(load + at + 3, p + 3)
         for d in range(nu):
-            at = 6 * (int(plan.dof[d, OWNER]) - 1)
-            three(load + at, speed + d, across=0)
-            three(load + at + 3, speed + d, across=0)
-            three(speed + d, load + at, down=0)
-            three(speed + d, load + at + 3, down=0)
-            rows.append(speed + d)
-            cols.append(speed + d)
-        first = speed + nu
+            at = 6 * (int(plan.dof[d, speed.OWNER]) - 1)
+            three(load + at, at_speed + d, across=0)
+            three(load + at + 3, at_speed + d, across=0)
+            three(at_speed + d, load + at, down=0)
+            three(at_speed + d, load + at + 3, down=0)
+            rows.append(at_speed + d)
+            cols.append(at_speed + d)
+        first = at_speed + nu
         for r, number in enumerate(chosen.tolist()):
             for c in self.core.layout.chords.plan.chord:
-                if not c[FIRST_ROW] <= number < c[FIRST_ROW] + c[N_ROWS]:
+                if not c[chord.FIRST_ROW] <= number < c[chord.FIRST_ROW] + c[chord.N_ROWS]:
                     continue
-                for i in (int(c[BODY_B]) - 1, int(c[BODY_A]) - 1):
+                for i in (int(c[chord.BODY_B]) - 1, int(c[chord.BODY_A]) - 1):
                     if i >= 0:
                         three(6 * i, first + r, across=0)
                         three(6 * i + 3, first + r, across=0)
@@ -133,7 +132,7 @@ class Dense(OwnSolution):
             lam[chosen] = x[12 * nb + self.mech.nu :]
             wrench = self.core.chord_work.row[:, :6] * lam[:, None]
             for n, c in enumerate(self.core.layout.chords.plan.chord):
-                total = wrench[c[FIRST_ROW] : c[FIRST_ROW] + c[N_ROWS]].sum(axis=0)
+                total = wrench[c[chord.FIRST_ROW] : c[chord.FIRST_ROW] + c[chord.N_ROWS]].sum(axis=0)
                 found[self.mech.info.chords[n].name] = total[:3], total[3:]
         return found  # type: ignore[return-value]
 

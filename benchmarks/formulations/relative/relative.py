@@ -14,8 +14,7 @@ from treemech.dynamics.simulation.integrate import integrate as integrate_engine
 from treemech.dynamics.simulation.integrator import Closure
 from treemech.kinematics.kernel.language import call_rhs, ints
 from treemech.kinematics.kernel.status import OK, split
-from treemech.kinematics.plan.arrays import PRESCRIBED_DOF, PUBLIC
-from treemech.kinematics.plan.chords import FIRST_ROW, N_ROWS, ROW_F
+from treemech.kinematics.plan.columns import chord, row, speed
 from treemech.simulation.simulate import check_start
 from treemech.topology.arrays import Floats
 
@@ -186,7 +185,7 @@ class OwnSolution(Relative):
         refuse_memory(system)
         nu, kept = self.mech.nu, 0 if loops is None else loops.n_rows
         fixed = np.zeros(max(nu, 1), np.int64)
-        fixed[core.layout.plan.prescribed[:, PRESCRIBED_DOF]] = 1
+        fixed[core.layout.plan.prescribed[:, speed.PRESCRIBED_DOF]] = 1
         self.context = np.zeros(k.N_RELATIVE, np.int64)
         self.arrays: dict[str, Any] = {"fixed": fixed, "chosen": np.zeros(max(kept, 1), np.int64)}
         self.arrays |= {"bias": np.zeros(max(kept, 1)), "whole": np.zeros(8, np.int64)}
@@ -280,7 +279,7 @@ class OwnSolution(Relative):
         q, u = (x[0] for x in self.states(np.array([t]), y[None]))
         self.rhs(t, y)
         ud = np.zeros(self.mech.nu)
-        public = self.core.layout.plan.dof[:, PUBLIC]
+        public = self.core.layout.plan.dof[:, speed.PUBLIC]
         ud[public] = self.core.work.ud[: self.mech.nu][public] + self.arrays["z"][: self.mech.nu]
         return q, u, ud
 
@@ -301,9 +300,11 @@ def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut
         free = mech._free({})
         lam = np.zeros(len(now.residual))
         lam[chosen] = np.linalg.lstsq(now.partials[chosen][:, free].T, now.loads[free], rcond=None)[0]
-        wrench = core.chord_work.row[:, ROW_F : ROW_F + 6] * lam[:, None]
+        wrench = core.chord_work.row[:, row.F : row.F + 6] * lam[:, None]
         chords = core.layout.chords.plan.chord
-        loads = np.array([wrench[c[FIRST_ROW] : c[FIRST_ROW] + c[N_ROWS]].sum(axis=0) for c in chords])
+        loads = np.array(
+            [wrench[c[chord.FIRST_ROW] : c[chord.FIRST_ROW] + c[chord.N_ROWS]].sum(axis=0) for c in chords]
+        )
         add_chord_loads(core, trace, loads[None])
         found = {c.name: (loads[n, :3], loads[n, 3:]) for n, c in enumerate(mech.info.chords)}
     for h in mech.info.hinges:

@@ -22,7 +22,7 @@ from treemech.kinematics.kernel.status import (
     STEP_TOO_SMALL,
 )
 from treemech.kinematics.plan.arrays import N_CONTEXT
-from treemech.kinematics.plan.chords import POSITION
+from treemech.kinematics.plan.columns import row
 from treemech.kinematics.plan.views import body_work
 
 from ...equations.loop_plan import (
@@ -337,7 +337,7 @@ def alpha_integrate(
             finish(table, n, h, y, work, context)
             if closed:
                 loops = ints(context, N_LOOP_CONTEXT)
-                if not largest(loops, POSITION) < _OPEN:
+                if not largest(loops, row.POSITION) < _OPEN:
                     rejected = True
                     count[REJECTED] += 1
                     h *= 0.5

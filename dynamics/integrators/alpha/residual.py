@@ -20,10 +20,9 @@ from treemech.kinematics.kernel.language import (
     load3,
 )
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.arrays import N_CONTEXT, PUBLIC
-from treemech.kinematics.plan.arrays import P as PLACE
+from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.chord_views import partials, rows
-from treemech.kinematics.plan.chords import POSITION, VELOCITY
+from treemech.kinematics.plan.columns import body, row, speed
 from treemech.kinematics.plan.views import bodies, body_work, dofs, own_q
 from treemech.kinematics.tree.sweep import turn_speeds
 
@@ -80,7 +79,7 @@ def _dense_rows(table, n, plan, loops):
     for k in range(entry_row.shape[0]):
         r = kept[entry_row[k]]
         if r >= 0:
-            P[r, dof[entry_speed[k], PUBLIC]] += entries[k]
+            P[r, dof[entry_speed[k], speed.PUBLIC]] += entries[k]
     for r in range(m):
         turn_speeds(plan, q, floats(P_ + 8 * nu * r, nu), 1.0)
 
@@ -96,7 +95,7 @@ def _dense_mass(table, n, plan, loops):
         for j in range(nu):
             A[i, j] = 0.0
     for k in range(row.shape[0]):
-        i, j = dof[row[k], PUBLIC], dof[column[k], PUBLIC]
+        i, j = dof[row[k], speed.PUBLIC], dof[column[k], speed.PUBLIC]
         A[i, j] = packed[k]
         A[j, i] = packed[k]
     for _ in range(2):
@@ -147,7 +146,7 @@ def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
         if k >= 0:
             out[ns + k] = 0.0
             if masked[k] == 0:
-                out[ns + k] = Y[r, POSITION if method == INDEX_3 and rates_only[k] == 0 else VELOCITY]
+                out[ns + k] = Y[r, row.POSITION if method == INDEX_3 and rates_only[k] == 0 else row.VELOCITY]
                 for j in range(nu):
                     out[j] -= P[k, j] * multipliers[k]
     for j in range(nu):
@@ -163,7 +162,7 @@ def gaps(loops, out):
     for r in range(kept.shape[0]):
         k = kept[r]
         if k >= 0:
-            out[k] = Y[r, POSITION] if masked[k] == 0 else 0.0
+            out[k] = Y[r, row.POSITION] if masked[k] == 0 else 0.0
             largest = max(largest, abs(out[k]))
     return largest
 
@@ -172,9 +171,9 @@ def gaps(loops, out):
 def extent(loops):
     """How far from the origin bodies are [m]: gaps are rounded to that."""
     plan = ints(loops[0], N_CONTEXT)
-    W, body, far = body_work(plan), bodies(plan), 0.0
-    for i in range(1, body.shape[0]):
-        x = load3(W, i, PLACE)
+    W, plan_body, far = body_work(plan), bodies(plan), 0.0
+    for i in range(1, plan_body.shape[0]):
+        x = load3(W, i, body.P)
         far = max(far, max(abs(x[0]), max(abs(x[1]), abs(x[2]))))
     return far
 

@@ -16,7 +16,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import floats, floats2, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 from treemech.kinematics.plan.chord_views import chord_q, rows
-from treemech.kinematics.plan.chords import VELOCITY
+from treemech.kinematics.plan.columns import row
 
 from ...equations.loop_views import N_LOOP_CONTEXT, kept_rows, masks, solutions
 from ...equations.lu import factor, solve
@@ -464,7 +464,7 @@ def finish(table, n, h, y, work, context):
         for r in range(kept.shape[0]):
             k = kept[r]
             if k >= 0:
-                opening[k] = Y[r, VELOCITY] if masked[k] == 0 and rates_only[k] == 0 else 0.0
+                opening[k] = Y[r, row.VELOCITY] if masked[k] == 0 and rates_only[k] == 0 else 0.0
 
 
 @kernel

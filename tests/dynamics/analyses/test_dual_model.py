@@ -21,9 +21,8 @@ from tests.support.models import KINDS, any_hinge, random_state, random_system
 from treemech.dynamics.analyses.displacement import Motion, moved
 from treemech.dynamics.analyses.dual_model import VariedModel, obstacle
 from treemech.dynamics.analyses.parameter_derivatives import residual
-from treemech.kinematics.plan import arrays as plan
-from treemech.kinematics.plan import chords as chord_plan
 from treemech.kinematics.plan.chords import by_address
+from treemech.kinematics.plan.columns import body, chord, effort, signal, speed
 from treemech.kinematics.plan_derivatives import PlanSlopes
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="in compiled code only")
@@ -33,17 +32,17 @@ def random_slopes(core, rng):
     """A direction in which all numbers of a Plan change; signs, choices, shapes and addresses do not."""
     layout = core.layout
     constants = 0.3 * rng.normal(size=layout.plan.constants.shape)
-    constants[:, plan.SIGN] = 0.0
+    constants[:, body.SIGN] = 0.0
     parameters = np.zeros(len(layout.parameters))
-    records = [(h, layout.plan.body[n, plan.PARAMETER]) for n, h in layout.hinges.items()]
+    records = [(h, layout.plan.body[n, body.PARAMETER]) for n, h in layout.hinges.items()]
     records += [
-        (a.element, row[plan.EFFORT_PARAMETER])
+        (a.element, row[effort.PARAMETER])
         for a, row in zip(layout.efforts.applied, layout.plan.efforts, strict=True)
     ]
     chords = zip(layout.chords.elements, layout.chords.plan.chord, strict=True)
-    records += [(e, row[chord_plan.PARAMETER]) for e, row in chords if by_address(e)]
+    records += [(e, row[chord.PARAMETER]) for e, row in chords if by_address(e)]
     records += [
-        (s, row[plan.SIGNAL_PARAMETER]) for s, row in zip(layout.signals, layout.plan.signals, strict=True)
+        (s, row[signal.PARAMETER]) for s, row in zip(layout.signals, layout.plan.signals, strict=True)
     ]
     for element, start in records:
         own = 0.1 * change_of(element, rng)
@@ -81,14 +80,14 @@ def check(mech, t, q, u, seed=3):
             array[...] = start + h[0] * slope
         y = moved(core, here, h[0] * s[None])
         for row in core.layout.plan.prescribed:  # by the numbers that were moved
-            signal = core.layout.signals[row[plan.PRESCRIBED_SIGNAL]]
+            signal = core.layout.signals[row[speed.PRESCRIBED_SIGNAL]]
             residual(core, y, ud, multipliers, core)
             object.__setattr__(
-                signal, "at", lambda _, now=core.work.signal[row[plan.PRESCRIBED_SIGNAL]].copy(): now
+                signal, "at", lambda _, now=core.work.signal[row[speed.PRESCRIBED_SIGNAL]].copy(): now
             )
         now = residual(core, y, ud, multipliers, core)
         for row in core.layout.plan.prescribed:
-            object.__delattr__(core.layout.signals[row[plan.PRESCRIBED_SIGNAL]], "at")
+            object.__delattr__(core.layout.signals[row[speed.PRESCRIBED_SIGNAL]], "at")
         return np.concatenate([np.ravel(x) for x in now])
 
     want, size = along(at, 1)[:, 0], np.abs(at(np.zeros(1)))

@@ -23,8 +23,7 @@ from treemech.dynamics.integrators.alpha import layout as alpha_memory
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
 from treemech.dynamics.simulation.alpha_workspace import AlphaRoom
-from treemech.kinematics.plan.arrays import PUBLIC
-from treemech.kinematics.plan.chords import VELOCITY
+from treemech.kinematics.plan.columns import row, speed
 from treemech.topology.arrays import address
 
 
@@ -170,7 +169,7 @@ class Residual(Closed):
         out[nq : nq + nu] = self.ud
         self.call("loop_residual", y, out)
         loops, P = core.loops, np.zeros((core.loops.n_kept, nu))
-        public = core.layout.plan.dof[:, PUBLIC]
+        public = core.layout.plan.dof[:, speed.PUBLIC]
         for k, (r, d) in enumerate(zip(loops.plan.entry_row, loops.plan.entry_speed, strict=True)):
             if loops.plan.kept[r] >= 0:
                 P[loops.plan.kept[r], public[d]] += core.chord_work.partials[k]
@@ -182,7 +181,7 @@ class Residual(Closed):
         multipliers = np.where(self.masked, 0.0, self.multipliers)
         lack = out[nq : nq + nu] - P.T @ multipliers
         lack[self.fixed] = 0.0
-        velocity = np.where(self.masked, 0.0, core.chord_work.row[loops.kept, VELOCITY])
+        velocity = np.where(self.masked, 0.0, core.chord_work.row[loops.kept, row.VELOCITY])
         return np.concatenate((lack, -out[nq + nu : nq + self.ns], velocity))
 
     def jacobian(self, rough):

@@ -12,7 +12,7 @@ from tests.support.models import KINDS, any_hinge, rotation
 from treemech.dynamics.model.row_derivatives import row_derivatives
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.kinematics.closure import move
-from treemech.kinematics.plan.chords import ROW_F
+from treemech.kinematics.plan.columns import row
 
 ROUGH = 1e-6  # one forward difference of an element, 1.5e-8 long, relative to the largest entry
 CUT = tuple(kind for kind in KINDS if kind != "Free")  # that has no rows
@@ -53,12 +53,12 @@ def rows_and_differences(mech, t, q, u, seed=1):
     ud, multipliers = rng.normal(size=n), rng.normal(size=len(core.layout.chords.rows))
     core.constraints(t, q, u, ud)
     near, pivot = core.chord_work.q.copy(), core.chord_work.pivot.copy()
-    spans = [(row[9], row[9] + row[10]) for row in core.layout.chords.plan.chord]
+    spans = [(index[9], index[9] + index[10]) for index in core.layout.chords.plan.chord]
 
     def at(dq, du):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
         now = core.constraints(t, move(mech.lagrange, q, dq), u + du, ud)
-        loads = [multipliers[a:b] @ core.chord_work.row[a:b, ROW_F : ROW_F + 6] for a, b in spans]
+        loads = [multipliers[a:b] @ core.chord_work.row[a:b, row.F : row.F + 6] for a, b in spans]
         return np.concatenate((now.partials.T @ multipliers, now.velocity, now.bias, *loads))
 
     m, zero = len(multipliers), np.zeros(n)

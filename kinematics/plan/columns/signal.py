@@ -1,0 +1,7 @@
+"""Columns of Plan.signals (functions of time) and Plan.links (signals that stand in the record of an element)."""
+
+# Plan.signals
+ADDRESS, PARAMETER = range(2)
+
+# Plan.links
+LINK_SIGNAL, LINK_PARAMETER = range(2)
