@@ -43,7 +43,7 @@ from .analyses.assembly import Assembly, cut_numbers, not_cut, split
 from .analyses.contacts import contacts, hinting, open_contacts, refuse_passed, without
 from .analyses.element_states import element_states, settle_states
 from .analyses.small_motions import Analyses
-from .description.parameters import Origin
+from .description.parameters import ByParameter, Origin, origin_of, with_parameters
 from .description.wiring import Wiring
 from .results.elements import stored_energy
 from .results.model_info import energies, model_info
@@ -118,6 +118,8 @@ class Mechanism(Simulation, Analyses):
         self.core = Core(tree, coordinates, layout)
         self.info = model_info(name, tree, coordinates, layout, prescriptions, self.wiring.seen())
         self.nq, self.nu = coordinates.nq, coordinates.nu
+        self._origin: Origin | None = None
+        self._by_parameter = ByParameter.empty()
         self._check_inertia()
 
     def __repr__(self) -> str:
@@ -128,9 +130,9 @@ class Mechanism(Simulation, Analyses):
 
     def __reduce__(self) -> Any:
         """Copies, and what goes to another process, are built anew: the core is full of addresses of this one's arrays."""
-        if self.origin is None:
+        if self._origin is None:
             raise TypeError(f"{self!r} was not made by System.build() and cannot be copied.")
-        return _rebuilt, (self.origin,)
+        return _rebuilt, (self._origin,)
 
     # ------------------------------------------------------------ topology
     @property
@@ -165,6 +167,27 @@ class Mechanism(Simulation, Analyses):
 
             draw_tree(self.tree, path)
         return draw(self.tree)
+
+    # ------------------------------------------------------------ parameters
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of the parameters by name."""
+        return dict(origin_of(self).values)
+
+    def with_parameters(self, **values: Any) -> "Mechanism":
+        """The same mechanism with other values of some parameters: as if built with them, and nothing is compiled.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> l, system = tm.Parameter("l", 1.0), tm.System("pendulum")
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -l))
+        >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.with_parameters(l=2.0).parameters, mech.parameters
+        ({'l': 2.0}, {'l': 1.0})
+        """
+        return with_parameters(self, values)
 
     # ------------------------------------------------------------ states
     def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:

@@ -346,7 +346,7 @@ class System(Journal):
         mech = Mechanism(
             self.name, described.tree, described.coordinates, layout, described.prescriptions, self.wiring
         )
-        mech.origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
+        mech._origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
         check_measures(mech)
         return mech
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import treemech as tm
 from treemech.analyses.small_motions import derivative_room
+from treemech.description.parameters import directions, neighbours
 from treemech.dynamics.analyses.derivatives import derivatives
 
 from ..families.designs import lens_polisher, polisher_start
@@ -39,7 +40,7 @@ def chain(links: int, closed: bool = False) -> tuple[tm.Mechanism, tm.State]:
 def measure(mech: tm.Mechanism, state: tm.State, blocks: int) -> dict[str, float]:
     """Seconds of both, and how far apart they are next to the largest derivative."""
     names, room = list(mech.parameters), derivative_room(mech)
-    exact, stencils = mech.directions(names), [n.stencil for n in mech.neighbours(names)]
+    exact, stencils = directions(mech, names), [n.stencil for n in neighbours(mech, names)]
     mech.derivatives(state, parameters=names)  # rows chosen, cut hinges in place
 
     def by(ways):  # type: ignore[no-untyped-def]

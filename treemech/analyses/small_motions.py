@@ -14,7 +14,7 @@ from treemech.kinematics.closure import close_positions
 from treemech.topology import ConvergenceError, ElementError
 from treemech.topology.arrays import Floats
 
-from ..description.parameters import Parametric
+from ..description.parameters import directions
 from ..results.state import State, fill
 from .assembly import cut_partials, cut_speed_names, not_cut
 from .contacts import contacts, misjudged, open_contacts, unilateral, without
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 
-class Analyses(Parametric):
+class Analyses:
     """Methods of a Mechanism."""
 
     _tree_derivatives: "TreeDerivatives | None" = None
@@ -48,7 +48,7 @@ class Analyses(Parametric):
 
         mech = cast("Mechanism", self)
         room = derivative_room(mech)
-        tau, by = mech._loads(loads), mech.directions(parameters)
+        tau, by = mech._loads(loads), directions(mech, parameters)
         with _ready(mech, state, "derivatives", tau) as (t, q, u):
             return derivatives(mech.core, room, t, q, u, tau, None, element_inputs(mech), by)
 

@@ -1,7 +1,7 @@
-"""Other values for the parameters of a built mechanism, and what depends on them."""
+"""Parameters of a built mechanism: other values, and what derivatives by parameters need."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treemech.dynamics.model.core import Core
 from treemech.elements.native.cache import log
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from ..system import System
 
-__all__ = ["Origin", "Parameter", "Parametric"]
+__all__ = ["Origin", "Parameter"]
 
 
 class Origin(NamedTuple):
@@ -37,12 +37,12 @@ class Origin(NamedTuple):
         return cls(type(system), system.name, system.declared_gravity, tuple(system.calls), options, values)
 
     def build(self, values: Mapping[str, float], checked: bool = True) -> "Mechanism":
-        """The same mechanism with other values; `checked=False` lets bodies pass that nobody can make."""
+        """Build the same mechanism with other values; `checked=False` accepts bodies that are physically impossible."""
         origin = self._replace(values={**self.values, **values})
         return origin.system(checked).build(**self.options, origin=origin)
 
     def system(self, checked: bool = True, making: Making = made_again) -> "System":
-        """The system described again, with these values; `making` makes its elements."""
+        """Return the system, described again with these values; `making` makes its elements."""
         system = self.kind(self.name, remade(self.gravity, self.values))
         system.checked = checked
 
@@ -56,94 +56,89 @@ class Origin(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """The same mechanism with some values of one parameter next to its own, and the weights of a difference."""
+    """Copies of a mechanism with neighbouring values of one parameter, and the weights of a difference."""
 
     mechanisms: tuple["Mechanism", ...]
     stencil: "Stencil"
 
 
-class Parametric:
-    """Methods of a Mechanism."""
+def origin_of(mech: "Mechanism", names: Iterable[str] = ()) -> Origin:
+    """Return where a mechanism comes from, which must know parameters of these names."""
+    origin = mech._origin
+    if origin is None:
+        raise TreemechError("this mechanism was not built by a System: it has no parameters.")
+    for name in names:
+        if name not in origin.values:
+            known = ", ".join(map(repr, origin.values)) or "none"
+            raise ElementError(f"there is no parameter {name!r}: there are {known}.")
+    return origin
 
-    origin: Origin | None = None
-    _neighbours: dict[str, Neighbours] | None = None
-    _directions: "dict[str, Direction] | None" = None
-    _plan_slopes: dict[str, "PlanSlopes"] | None = None
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """Values of the parameters by name."""
-        return dict(_origin(self).values)
+def with_parameters(mech: "Mechanism", values: Mapping[str, Any]) -> "Mechanism":
+    """Build the same mechanism with other values of some parameters."""
+    origin = origin_of(mech, values)
+    return origin.build({name: as_value(name, value) for name, value in values.items()})
 
-    def with_parameters(self, **values: Any) -> "Mechanism":
-        """The same mechanism with other values of some parameters: as if built with them, and nothing is compiled.
 
-        Examples
-        --------
-        >>> import treemech as tm
-        >>> l, system = tm.Parameter("l", 1.0), tm.System("pendulum")
-        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -l))
-        >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
-        >>> mech = system.build()
-        >>> mech.with_parameters(l=2.0).parameters, mech.parameters
-        ({'l': 2.0}, {'l': 1.0})
-        """
-        origin = self._known(values)
-        return origin.build({name: as_value(name, value) for name, value in values.items()})
+class ByParameter(NamedTuple):
+    """What a mechanism keeps for derivatives by its parameters, each entry made on first use."""
 
-    def directions(self, names: Iterable[str]) -> "list[Direction]":
-        """The parameters as the equations of motion are differentiated by them: exact where all elements have slopes."""
-        from treemech.dynamics.analyses.dual_model import VariedModel, obstacle
+    neighbours: dict[str, Neighbours]
+    directions: "dict[str, Direction]"
+    plan_slopes: "dict[str, PlanSlopes]"
 
-        mech = cast("Mechanism", self)
-        if self._directions is None:
-            self._directions = {}
-        for name in names:
-            if name in self._directions:
-                continue
+    @classmethod
+    def empty(cls) -> "ByParameter":
+        return cls({}, {}, {})
 
-            def differenced(name: str = name) -> "Direction":
-                return self.neighbours([name])[0].stencil
 
-            slopes = self.plan_slopes([name])[0]
-            hinders = obstacle(mech.core.layout, slopes)
-            if hinders is None:
-                self._directions[name] = VariedModel(mech.core, slopes, differenced)
-            else:
-                log.info("the equations by %r are differenced: %s has no slopes", name, hinders)
-                self._directions[name] = differenced()
-        return [self._directions[name] for name in names]
+def directions(mech: "Mechanism", names: Iterable[str]) -> "list[Direction]":
+    """Return the parameters as directions in which the equations of motion are differentiated.
 
-    def neighbours(self, names: Iterable[str]) -> list[Neighbours]:
-        """Mechanisms for differences by these parameters; made once. Next to a limit they lie on one side of it."""
-        origin, mech = self._known(names), cast("Mechanism", self)
-        if self._neighbours is None:
-            self._neighbours = {}
-        for name in names:
-            if name not in self._neighbours:
-                self._neighbours[name] = _neighbours(origin, name, mech)
-        return [self._neighbours[name] for name in names]
+    The derivatives are exact if all elements support dual numbers, otherwise they are differences.
+    """
+    from treemech.dynamics.analyses.dual_model import VariedModel, obstacle
 
-    def plan_slopes(self, names: Iterable[str]) -> "list[PlanSlopes]":
-        """Derivatives of the numbers of the Plan by these parameters; made once."""
-        from .plan_derivatives import plan_slopes
+    kept = mech._by_parameter.directions
+    for name in names:
+        if name in kept:
+            continue
 
-        names = list(names)
-        self._known(names)
-        if self._plan_slopes is None:
-            self._plan_slopes = {}
-        for name in names:
-            if name not in self._plan_slopes:
-                self._plan_slopes[name] = plan_slopes(cast("Mechanism", self), name)
-        return [self._plan_slopes[name] for name in names]
+        def differenced(name: str = name) -> "Direction":
+            return neighbours(mech, [name])[0].stencil
 
-    def _known(self, names: Iterable[str]) -> Origin:
-        origin = _origin(self)
-        for name in names:
-            if name not in origin.values:
-                known = ", ".join(map(repr, origin.values)) or "none"
-                raise ElementError(f"there is no parameter {name!r}: there are {known}.")
-        return origin
+        slopes = plan_slopes(mech, [name])[0]
+        hinders = obstacle(mech.core.layout, slopes)
+        if hinders is None:
+            kept[name] = VariedModel(mech.core, slopes, differenced)
+        else:
+            log.info("the equations by %r are differenced: %s has no slopes", name, hinders)
+            kept[name] = differenced()
+    return [kept[name] for name in names]
+
+
+def neighbours(mech: "Mechanism", names: Iterable[str]) -> list[Neighbours]:
+    """Return mechanisms for differences by these parameters.
+
+    Next to a limit of a parameter they all lie on the permitted side of it.
+    """
+    origin, kept = origin_of(mech, names), mech._by_parameter.neighbours
+    for name in names:
+        if name not in kept:
+            kept[name] = _neighbours(origin, name, mech)
+    return [kept[name] for name in names]
+
+
+def plan_slopes(mech: "Mechanism", names: Iterable[str]) -> "list[PlanSlopes]":
+    """Return the derivatives of the numbers of the Plan by these parameters."""
+    from .plan_derivatives import plan_slopes as made
+
+    names, kept = list(names), mech._by_parameter.plan_slopes
+    origin_of(mech, names)
+    for name in names:
+        if name not in kept:
+            kept[name] = made(mech, name)
+    return [kept[name] for name in names]
 
 
 def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
@@ -165,13 +160,6 @@ def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
 
 
 def follow(core: Core, leader: Core) -> None:
-    """Let a core choose its rows as another one of the same model does."""
+    """Make a core choose the same rows as another core of the same model."""
     if core.loops is not None and leader.loops is not None:
         core.loops.follow(leader.loops)
-
-
-def _origin(mech: Any) -> Origin:
-    if mech.origin is None:
-        raise TreemechError("this mechanism was not built by a System: it has no parameters.")
-    origin: Origin = mech.origin
-    return origin

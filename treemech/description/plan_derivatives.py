@@ -14,14 +14,15 @@ from treemech.kinematics.plan_derivatives import PlanSlopes, carried_slopes, con
 from treemech.topology.declared import Declaration, made_again, remade
 from treemech.topology.dual import Varied
 
+from .parameters import neighbours, origin_of
+
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 
 def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
     """Derivatives of the numbers of its Plan by one parameter."""
-    assert mech.origin is not None
-    own, layout, refusals, found = mech.origin.values, mech.core.layout, list[str](), None
+    own, layout, refusals, found = origin_of(mech).values, mech.core.layout, list[str](), None
 
     def making(declared: Declaration, values: Mapping[str, float]) -> Any:
         """A thing made with the varying parameter; an element that refuses it with the parameter's own value."""
@@ -36,7 +37,7 @@ def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
             return made_again(declared, own)
 
     values: dict[str, Any] = {**own, name: Varied(own[name], 1.0)}
-    origin = mech.origin._replace(values=values)
+    origin = origin_of(mech)._replace(values=values)
     options = dict(origin.options)
     inline = options.pop("inline", True)
     try:
@@ -57,7 +58,7 @@ def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
 def _differenced(mech: "Mechanism", name: str, found: PlanSlopes | None) -> PlanSlopes:
     from treemech.dynamics.analyses.parameter_derivatives import sum_of
 
-    (near,) = mech.neighbours([name])
+    (near,) = neighbours(mech, [name])
     layouts = [numbers_of(m.core.layout) for m in near.mechanisms]
     return confirmed_slopes(
         found, {part: sum_of(near.stencil.weights, tuple(a[part] for a in layouts)) for part in layouts[0]}

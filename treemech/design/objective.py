@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
+from ..description.parameters import origin_of
 from .experiment import Experiment, Quantity, check_quantity, gradient, value
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Objective:
         if isinstance(parameters, str):
             parameters = [parameters]
         self.parameters = list(mech.parameters) if parameters is None else list(parameters)
-        mech._known(self.parameters)
+        origin_of(mech, self.parameters)
         if not self.parameters:
             raise TreemechError(
                 f"an objective of {mech.name!r} without parameters: make some numbers tm.Parameter."

@@ -15,7 +15,7 @@ from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 from ..analyses.small_motions import derivative_room
-from ..description.parameters import Neighbours, follow
+from ..description.parameters import Neighbours, directions, follow, neighbours
 from ..results.run import Run, not_interrupted
 from ..results.state import State
 from ..simulation.simulate import results_of_motion
@@ -57,7 +57,7 @@ class Sensitivities:
         mech, motion, columns = self._mech, self._motion, []
         twin = mech.with_parameters()
         follow(twin.core, mech.core)
-        for j, beside in enumerate(mech.neighbours(self.parameters)):
+        for j, beside in enumerate(neighbours(mech, self.parameters)):
             s = self._s[:, :, j]
             step = STEP / magnitude(mech.core, s, motion)
             there = [moved(mech.core, motion, k * step * s) for k in CENTRAL]
@@ -92,7 +92,7 @@ def sensitivities(
 ) -> Sensitivities:
     """As `Mechanism.sensitivities`."""
     names = list(mech.parameters) if parameters is None else list(parameters)
-    beside = mech.neighbours(names)
+    beside = neighbours(mech, names)
     t0, t1 = (float(t) for t in t_span)
     if not t1 > t0:
         raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
@@ -106,7 +106,7 @@ def sensitivities(
     along = _Along(mech.core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
     edges = np.unique(np.concatenate((run.t, breaks, times)))
-    variation = Variation(mech.core, derivative_room(mech), mech.directions(names))
+    variation = Variation(mech.core, derivative_room(mech), directions(mech, names))
     motion = along(times)
     found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
     found = variation.closed(motion, found)
@@ -130,7 +130,7 @@ def kinematic_sensitivities(
     run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
     if not run.success:
         raise TreemechError(f"no sensitivities of this motion: {run.message}")
-    variation = Variation(mech.core, derivative_room(mech), mech.directions(names))
+    variation = Variation(mech.core, derivative_room(mech), directions(mech, names))
     cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
     z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
     motion = Motion(run.t, run.q, run.u, z, cut)

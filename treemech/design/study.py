@@ -15,6 +15,7 @@ import numpy as np
 from treemech.topology import ElementError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
+from ..description.parameters import origin_of
 from ..files.atomic import atomic
 from ..simulation.progress import ProgressBar
 from .experiment import Experiment, Quantity, check_quantity, gradient, scalar
@@ -165,7 +166,7 @@ def design_study(
     else:
         trials = [dict(design) for design in designs]
     names = list(dict.fromkeys(name for design in trials for name in design))
-    mech._known(names)
+    origin_of(mech, names)
     bar = ProgressBar(mech.name) if progress is True else None
     tell = bar or (progress if callable(progress) else None)
     rows = []
