@@ -1,12 +1,12 @@
-"""Elements (ch. 3): what joins and drives bodies. One file each; none has a door an author outside has not.
+"""Elements (ch. 3), which join and drive bodies. Built-in elements use no API that user elements cannot use.
 
-A file is loaded when one of its names is asked for: a model of two hinges waits for two hinges.
+A file is loaded when one of its names is first used, so a model with two hinges loads two hinges only.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# file -> what it brings
+# file -> the names that it defines
 _FILES = {
     "actuators.hydraulic": ("HydraulicActuator",),
     "hinges.ball": ("Ball",),
@@ -88,7 +88,7 @@ _FILES = {
     "springs.viscoelastic": ("Viscoelastic",),
     "cords.wrapping": ("WrapCylinder", "WrapSphere"),
 }
-# what is built into the library (dynamics.native.build), by role
+# Elements that are built into the library (dynamics.native.build), by role
 _GROUPS = {
     "HINGES": (
         "Rigid", "Revolute", "Prismatic", "Cylindrical", "Screw", "Universal", "Planar", "Translation", "Ball",
@@ -249,7 +249,7 @@ if TYPE_CHECKING:
     ENERGETIC: tuple[type[Energetic], ...]
     ASSEMBLED: tuple[type[Element], ...]
 
-else:  # as type checkers do not see it: to them the names above are all there are
+else:  # type checkers skip this branch and use the names above
     __all__ = sorted([*_GROUPS, *_FILE_OF])
 
 

@@ -1,4 +1,4 @@
-"""Constraint elements: equations on the relative motion of two ends, without coordinates of their own (5.3.17)."""
+"""Constraint elements: equations on the relative motion of two ends, without own coordinates (5.3.17)."""
 
 from math import prod
 from typing import ClassVar, NamedTuple
@@ -12,7 +12,7 @@ from .element import Element
 
 
 class RelativeMotion(NamedTuple):
-    """How end b moves relative to end a, in the base of end a: c' = v, C' = [w x] C."""
+    """Motion of end b relative to end a, in the base of end a: c' = v, C' = [w x] C."""
 
     offset: Floats  # c (3,)
     rotation: Floats  # C (3, 3)
@@ -23,7 +23,7 @@ class RelativeMotion(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The equations of a constraint, one row each. Arrives zeroed.
+    """Equations of a constraint, one row each. Arrives zeroed.
 
     velocity        force . v  + moment . w  + auxiliary . s'  + drift = 0
     acceleration    force . v' + moment . w' + auxiliary . s'' + bias  = 0
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 
 
 def rows_layout(n_rows: int, n_auxiliary: int) -> list[tuple[str, tuple[int, ...], int]]:
-    """(name, shape, start) of each quantity in the flat record of rows."""
+    """Return (name, shape, start) of each quantity in the flat record of rows."""
     layout, start = [], 0
     for name in Rows._fields:
         shape: tuple[int, ...] = {
@@ -52,12 +52,12 @@ def rows_layout(n_rows: int, n_auxiliary: int) -> list[tuple[str, tuple[int, ...
 
 
 def rows_size(n_rows: int, n_auxiliary: int) -> int:
-    """Numbers in the flat record of rows."""
+    """Return the length of the flat record of rows."""
     return n_rows * (9 + n_auxiliary)
 
 
 def rows_views(record: Floats, n_rows: int, n_auxiliary: int) -> Rows:
-    """The flat record seen as Rows."""
+    """Return the flat record as Rows of views."""
     layout = rows_layout(n_rows, n_auxiliary)
     return Rows(*(record[start : start + prod(shape)].reshape(shape) for _, shape, start in layout))
 
@@ -69,25 +69,25 @@ class Constraint(Element):
     of end a: c' = v, C' = [w x] C.
 
     1. ``n_holonomic`` and ``n_nonholonomic`` count the equations on position and on velocity. ``n_auxiliary``
-       counts massless unknowns s (contact parameters) the element brings along; each brings one more
-       equation on position. Class attributes, or properties that depend on structure() fields.
-    2. Write ``residual(self, offset, rotation, s, t, f)``: n_holonomic + n_auxiliary equations f = 0; and, for
-       equations on velocity, ``slip(self, offset, rotation, velocity, angular_velocity, s, t, f)``:
+       counts massless unknowns s (contact parameters) of the element; each of them adds one equation on
+       position. These are class attributes, or properties that depend on structure() fields.
+    2. Write ``residual(self, offset, rotation, s, t, f)``: n_holonomic + n_auxiliary equations f = 0; and,
+       for equations on velocity, ``slip(self, offset, rotation, velocity, angular_velocity, s, t, f)``:
        n_nonholonomic equations f = 0, linear in velocity and angular_velocity. f arrives zeroed; a signal
        field is a number. The rows follow exactly from the same source compiled for jet numbers.
-    3. Or write ``evaluate(self, motion, t, rows)`` with everything: from the RelativeMotion it fills in Rows,
-       the equations of ``residual`` first, those of ``slip`` last. Here a signal field has value, rate and
-       acceleration. If residual or slip are there too, `tm.check` compares them with evaluate.
-    4. ``force`` and ``moment`` are what a multiplier of one does to the body of end b, at the point of end b,
-       in the base of end a. They, ``auxiliary`` and ``drift`` do not depend on velocities.
+    3. Or write ``evaluate(self, motion, t, rows)``: from the RelativeMotion it fills in all Rows, first the
+       equations of ``residual``, then the equations of ``slip``. Here a signal field has value, rate and
+       acceleration. If residual or slip exist too, `tm.check` compares them with evaluate.
+    4. ``force`` and ``moment`` are the load of a multiplier of one on the body of end b, at the point of end
+       b, in the base of end a. Neither they nor ``auxiliary`` and ``drift`` depend on velocities.
     5. Plain scalar Python is enough and best. It must depend on its arguments and fields only.
     6. The rows must be independent, and ``auxiliary`` of rank n_auxiliary, where the constraint is used.
-    7. Optional: ``auxiliary()`` (start values of s), ``sample(rng, t)`` (a place where the check may look), and
-       ``unilateral``: the first equation is a gap that may open, f > 0, but not close further: the constraint lets go where its
-       multiplier would become negative, and holds again where the gap comes back to zero. (The first equation must not
-       depend on s to first order where it holds.)
+    7. Optional: ``auxiliary()`` (start values of s), ``sample(rng, t)`` (a configuration for the check), and
+       ``unilateral``: the first equation is a gap that may open, f > 0, but not become negative. The
+       constraint releases when its multiplier would become negative, and holds again when the gap returns to
+       zero. (The first equation must not depend on s to first order where it holds.)
 
-    `tm.check(constraint)` holds it to all of this.
+    `tm.check(constraint)` checks all of this.
     """
 
     n_holonomic: int = 0
@@ -104,11 +104,11 @@ class Constraint(Element):
         raise ElementError(f"{self.kind} has neither evaluate() nor residual() or slip(): write one of them.")
 
     def auxiliary(self) -> Floats:
-        """Start values of s."""
+        """Return the start values of s."""
         return np.zeros(self.n_auxiliary)
 
     def sample(self, rng: "np.random.Generator", t: float) -> tuple[Floats, Floats, Floats]:
-        """(offset, rotation, s): a random configuration for `tm.check`; it need not satisfy the constraint."""
+        """Return (offset, rotation, s) at random for `tm.check`; they need not satisfy the constraint."""
         e = rng.normal(size=4)
         e0, (a, b, c) = e[0], e[1:]
         x = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
@@ -117,11 +117,14 @@ class Constraint(Element):
         return rng.uniform(-1.0, 1.0, 3), rotation, s
 
     def rows(self, motion: RelativeMotion, t: float = 0.0) -> Rows:
-        """The rows at one motion, evaluated once (by Python; from residual and slip through its address)."""
+        """Evaluate the rows at one motion once and return them.
+
+        Python evaluates them, or the compiled function if the author wrote residual and slip.
+        """
         record = np.zeros(rows_size(self.n_rows, self.n_auxiliary))
         rows = rows_views(record, self.n_rows, self.n_auxiliary)
         if type(self).evaluate is Constraint.evaluate:
-            from .compilation.entry import call  # compiles: only when asked for
+            from .compilation.entry import call  # imported here because it compiles
 
             a = np.concatenate([np.ravel(x) for x in motion[:4]]).astype(np.float64)
             call(self, "constraint", a, np.concatenate(motion[4:]), t, record)

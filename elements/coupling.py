@@ -15,7 +15,7 @@ from .element import Element
 
 
 class CouplingRows(NamedTuple):
-    """The equations of a coupling, one row each. Arrives zeroed.
+    """Equations of a coupling, one row each. Arrives zeroed.
 
     velocity        partials . u  + drift = 0
     acceleration    partials . u' + bias  = 0
@@ -28,7 +28,7 @@ class CouplingRows(NamedTuple):
 
 
 def coupling_layout(n_rows: int, n_arguments: int) -> list[tuple[str, tuple[int, ...], int]]:
-    """(name, shape, start) of each quantity in the flat record of a coupling."""
+    """Return (name, shape, start) of each quantity in the flat record of a coupling."""
     layout, start = [], 0
     for name in CouplingRows._fields:
         shape: tuple[int, ...] = (n_rows, n_arguments) if name == "partials" else (n_rows,)
@@ -38,12 +38,12 @@ def coupling_layout(n_rows: int, n_arguments: int) -> list[tuple[str, tuple[int,
 
 
 def coupling_size(n_rows: int, n_arguments: int) -> int:
-    """Numbers in the flat record of a coupling."""
+    """Return the length of the flat record of a coupling."""
     return n_rows * (3 + n_arguments)
 
 
 def coupling_views(record: Floats, n_rows: int, n_arguments: int) -> CouplingRows:
-    """The flat record seen as CouplingRows."""
+    """Return the flat record as CouplingRows of views."""
     layout = coupling_layout(n_rows, n_arguments)
     return CouplingRows(*(record[start : start + prod(shape)].reshape(shape) for _, shape, start in layout))
 
@@ -52,19 +52,20 @@ class Coupling(Element):
     """The contract of a coupling. A subclass is a frozen dataclass; its fields are its parameters.
 
     1. ``n_holonomic`` and ``n_nonholonomic`` count the equations on coordinates and on speeds.
-       ``n_arguments`` says how many coordinates it joins; None: as many as `system.couple` gives it.
+       ``n_arguments`` is the number of coordinates that it joins; None: as many as `system.couple` gives it.
     2. Write ``residual(self, q, t, f)``: n_holonomic equations f = 0 between the coordinates q, in the order
        given to `system.couple`; and, for equations on speeds, ``slip(self, q, u, t, f)``: n_nonholonomic
-       equations f = 0, linear in u. f arrives zeroed; a signal field is a number. The rows follow exactly from
-       the same source compiled for jet numbers.
-    3. Or write ``evaluate(self, q, u, t, rows)`` with everything: it fills in CouplingRows, the equations of
-       ``residual`` first. Here a signal field has value, rate and acceleration. If residual or slip are there
-       too, `tm.check` compares them with evaluate.
-    4. ``partials`` (P) and ``drift`` (P0) do not depend on u; ``bias`` (P00) is what remains when u' = 0 (5.3.17).
+       equations f = 0, linear in u. f arrives zeroed; a signal field is a number. The rows follow exactly
+       from the same source compiled for jet numbers.
+    3. Or write ``evaluate(self, q, u, t, rows)``: it fills in all CouplingRows, the equations of ``residual``
+       first. Here a signal field has value, rate and acceleration. If residual or slip exist too, `tm.check`
+       compares them with evaluate.
+    4. ``partials`` (P) and ``drift`` (P0) do not depend on u; ``bias`` (P00) is the remainder for u' = 0
+       (5.3.17).
     5. Plain scalar Python is enough and best. It must depend on its arguments and fields only.
-    6. Optional: ``sample(rng, t)`` (coordinates where the check may look).
+    6. Optional: ``sample(rng, t)`` (coordinates for the check).
 
-    `tm.check(coupling)` holds it to all of this.
+    `tm.check(coupling)` checks all of this.
     """
 
     n_holonomic: int = 1
@@ -80,7 +81,7 @@ class Coupling(Element):
         raise ElementError(f"{self.kind} has neither evaluate() nor residual() or slip(): write one of them.")
 
     def joining(self, n_arguments: int) -> Self:
-        """This coupling for so many coordinates: itself, or a copy that knows the number.
+        """Return this coupling for `n_arguments` coordinates: itself, or a copy that stores the number.
 
         >>> Coupling().joining(3).n_arguments
         3
@@ -94,11 +95,14 @@ class Coupling(Element):
         return other
 
     def sample(self, rng: "np.random.Generator", t: float) -> Floats:
-        """Random coordinates for `tm.check`; they need not satisfy the coupling."""
+        """Return random coordinates for `tm.check`; they need not satisfy the coupling."""
         return rng.uniform(-1.0, 1.0, self.n_arguments or 0)
 
     def rows(self, q: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> CouplingRows:
-        """The rows at q, u, t, evaluated once (by Python; from residual and slip through its address)."""
+        """Evaluate the rows at q, u, t once and return them.
+
+        Python evaluates them, or the compiled function if the author wrote residual and slip.
+        """
         if self.n_arguments is None:
             return self.joining(len(np.atleast_1d(q))).rows(q, u, t)
         k = self.n_arguments
@@ -107,7 +111,7 @@ class Coupling(Element):
         record = np.zeros(coupling_size(self.n_rows, k))
         rows = coupling_views(record, self.n_rows, k)
         if type(self).evaluate is Coupling.evaluate:
-            from .compilation.entry import call  # compiles: only when asked for
+            from .compilation.entry import call  # imported here because it compiles
 
             call(self, "coupling", numbers, speeds, t, record)
         else:

@@ -1,8 +1,8 @@
-"""What all elements share: a frozen dataclass whose numeric fields are its parameters.
+"""Base of all elements: a frozen dataclass whose numeric fields are its parameters.
 
 The compiled core sees an element as an address and a record of numbers. The record holds the scalars and
-signals in the order of the fields, then the arrays, each behind its shape; so one compiled method serves
-every instance of a class, whatever the length of its tables.
+signals in the order of the fields, then the arrays, each preceded by its shape. One compiled method therefore
+serves every instance of a class, whatever the length of its tables.
 """
 
 from dataclasses import field, fields, is_dataclass
@@ -17,7 +17,7 @@ from treemech.topology.parameter import as_floats, plain
 
 
 class SignalValue(NamedTuple):
-    """What a method finds in the place of a signal field: the signal at the current time."""
+    """Signal at the current time; a method of an element finds it in place of a signal field."""
 
     value: float
     rate: float
@@ -25,7 +25,7 @@ class SignalValue(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """One field of an element in its record. kind: 'scalar', 'signal', 'array1', 'array2', ..."""
+    """One field of an element in its record. Its kind is 'scalar', 'signal', 'array1', 'array2', ..."""
 
     name: str
     kind: str
@@ -33,26 +33,31 @@ class Parameter(NamedTuple):
 
 
 class Element(metaclass=Declarable):
-    """Base of hinges, signals, loads: see the contract in each of these. Parameters may stand for numbers in its fields."""
+    """Base of hinges, signals, loads and all other elements; see the contract in the base class of each role.
+
+    Its fields may hold Parameters in place of numbers.
+    """
 
     @property
     def kind(self) -> str:
         return type(self).__name__
 
     def complete(self, numbers: Floats, signals: list[tuple[int, Any]]) -> None:
-        """Write into the own record what is known only now: an element made of others, their addresses and signals.
+        """Complete the record of this element with values that are known only when the record is made.
 
-        A record of objects is for looking at (its numbers carry derivatives): not a number in place of an address.
+        An element made of other elements writes their addresses and appends their signals. A record of
+        objects serves for inspection only (its numbers carry derivatives): write nan in place of an address
+        there.
         """
 
 
 def structure(**options: Any) -> Any:
-    """A dataclass field that shapes the element (an axis, a name) and is not a number of its record."""
+    """Declare a dataclass field that shapes the element (an axis, a name) and is not part of its record."""
     return field(metadata={"structure": True}, **options)
 
 
 def parameters(element: Element) -> list[Parameter]:
-    """The numeric fields of an element: scalars and signals first, then arrays."""
+    """Return the numeric fields of an element: scalars and signals first, then arrays."""
     if not is_dataclass(element):
         return []
     scalars, arrays = [], []
@@ -80,7 +85,7 @@ def parameters(element: Element) -> list[Parameter]:
 
 
 def record(element: Element) -> tuple[Floats, list[tuple[int, Any]]]:
-    """(numbers, signals): the parameter record, and where in it which signal stands (three numbers each)."""
+    """Return (numbers, signals): the parameter record and the place of each signal in it (three numbers)."""
     numbers: list[float] = []
     signals: list[tuple[int, Any]] = []
     for parameter in parameters(element):
@@ -98,5 +103,5 @@ def record(element: Element) -> tuple[Floats, list[tuple[int, Any]]]:
 
 
 def kinds(element: Element) -> tuple[str, ...]:
-    """What the compiled method depends on besides the class: the kind of every parameter."""
+    """Return the kind of every parameter; the compiled method depends on these besides the class."""
     return tuple(p.kind for p in parameters(element))

@@ -1,4 +1,4 @@
-"""Energetic and active elements (3.4, 3.5): loads between ends, with energy, states and inputs of their own."""
+"""Energetic and active elements (3.4, 3.5): loads between ends, with own energy, states and inputs."""
 
 from copy import copy
 from math import prod
@@ -13,22 +13,22 @@ from .element import Element
 
 
 class EndsMotion(NamedTuple):
-    """What an element sees: its ends and how they move, world components; coordinates; what is its own."""
+    """Arguments of an element: motion of its ends in world components, hinge coordinates, states, inputs."""
 
     position: Floats  # (n, 3) of the end points
     rotation: Floats  # (n, 3, 3) the end bases in the world
     velocity: Floats  # (n, 3)
     angular_velocity: Floats  # (n, 3)
-    q: Floats  # (nc,) hinge coordinates it acts on
+    q: Floats  # (nc,) hinge coordinates that it acts on
     u: Floats  # (nc,) their speeds
     x: Floats  # (ns,) its states
     inputs: Floats  # (ni,)
-    memory: Floats  # (nm,) what it remembered at the last accepted step
-    reaction: Floats  # (nr, 6) force, moment of the hinge it depends on, on the body of its end b, there
+    memory: Floats  # (nm,) values stored at the last accepted step
+    reaction: Floats  # (nr, 6) force and moment of the observed hinge on the body of its end b, at end b
 
 
 class EndsLoad(NamedTuple):
-    """What the element does to the bodies, world components, and its own state. Arrives zeroed.
+    """Loads of an element on the bodies, in world components, and its own state. Arrives zeroed.
 
     Power balance (3.2.20): power to the bodies + energy' + dissipated - supplied = 0.
     """
@@ -45,7 +45,7 @@ class EndsLoad(NamedTuple):
 
 
 class Deformed(NamedTuple):
-    """What an effort depends on."""
+    """Arguments of an effort."""
 
     deformation: Floats  # (nd,) eps
     rate: Floats  # (nd,) eps'
@@ -55,7 +55,7 @@ class Deformed(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """The effort F on the element, and its own state. Arrives zeroed; the rest as in EndsLoad."""
+    """Effort F on the element, and its own state. Arrives zeroed; the other fields are as in EndsLoad."""
 
     effort: Floats  # (nd,)
     rates: Floats  # (ns,)
@@ -65,7 +65,7 @@ class Effort(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many of everything an element has."""
+    """Numbers of ends, coordinates, states and other quantities of an element."""
 
     ends: int
     coordinates: int
@@ -77,7 +77,7 @@ class Sizes(NamedTuple):
 
     @property
     def motion(self) -> list[tuple[str, tuple[int, ...], int]]:
-        """(name, shape, start) of EndsMotion in its flat record."""
+        """Return (name, shape, start) of each quantity of EndsMotion in its flat record."""
         n, c, s, i, m, r, _ = self
         shapes: list[tuple[int, ...]] = [
             (n, 3),
@@ -95,7 +95,7 @@ class Sizes(NamedTuple):
 
     @property
     def load(self) -> list[tuple[str, tuple[int, ...], int]]:
-        """(name, shape, start) of EndsLoad in its flat record."""
+        """Return (name, shape, start) of each quantity of EndsLoad in its flat record."""
         n, c, s, _, _, _, d = self
         shapes: list[tuple[int, ...]] = [(n, 3), (n, 3), (c,), (s,), (1,), (1,), (1,), (d,), (d,)]
         return _places(EndsLoad._fields, shapes)
@@ -117,7 +117,7 @@ class Sizes(NamedTuple):
 
     @property
     def slopes_size(self) -> int:
-        """Partials of the loads to the reaction, behind the load record."""
+        """Return the number of partials of the loads to the reaction; they follow the load record."""
         return self.reactions * 6 * (6 * self.ends + self.coordinates)
 
 
@@ -130,47 +130,53 @@ def _places(names: tuple[str, ...], shapes: list[tuple[int, ...]]) -> list[tuple
 
 
 def motion_views(record: Floats, sizes: Sizes) -> EndsMotion:
-    """The flat record seen as EndsMotion."""
+    """Return the flat record as EndsMotion of views."""
     return EndsMotion(*(record[at : at + prod(s)].reshape(s) for _, s, at in sizes.motion))
 
 
 def load_views(record: Floats, sizes: Sizes) -> EndsLoad:
-    """The flat record seen as EndsLoad."""
+    """Return the flat record as EndsLoad of views."""
     return EndsLoad(*(record[at : at + prod(s)].reshape(s) for _, s, at in sizes.load))
 
 
 class Energetic(Element):
-    """The contract of an energetic or active element. A subclass is a frozen dataclass; its fields are its parameters.
+    """The contract of an energetic or active element.
 
-    1. ``n_ends`` counts its ends (bodies or attachments), None: as many as `system.connect` gives; ``n_coordinates``
-       the hinge coordinates it acts on; ``n_deformations`` its deformations eps; ``n_states`` its own states x;
-       ``input_names`` its inputs; ``n_memory`` what it remembers. Class attributes, or properties.
-    2. Write ``deformation(self, position, rotation, t, eps)`` from the positions (n, 3) and bases (n, 3, 3) of its ends,
-       and ``effort(self, now, t, out)``: from ``now.deformation``, ``now.rate``, ``now.x``, ``now.inputs`` it fills in
-       ``out.effort`` (positive: the effort on the element does work when the deformation grows; a spring: k eps) and
-       ``out.rates`` (x'). The partials G, the rate of eps and the loads on the bodies, -G^T F, follow exactly from the same
-       source compiled for jet numbers. Without ends, eps are the hinge coordinates: write ``effort`` alone.
-    3. In place of effort an implicit law (3.4.5): ``law(self, now, effort, t, f)``, n_deformations equations f = 0, solved
-       by Newton's method from the effort last found. ``balance(self, now, t, out)``, if it is there, then fills in
-       energy, powers and x'.
-    4. Or write ``evaluate(self, motion, t, out)`` with everything: from the EndsMotion it fills in EndsLoad, the loads
+    A subclass is a frozen dataclass; its fields are its parameters.
+
+    1. ``n_ends`` counts its ends (bodies or attachments), None: as many as `system.connect` gives;
+       ``n_coordinates`` the hinge coordinates that it acts on; ``n_deformations`` its deformations eps;
+       ``n_states`` its own states x; ``input_names`` names its inputs; ``n_memory`` counts the numbers that
+       it remembers. These are class attributes or properties.
+    2. Write ``deformation(self, position, rotation, t, eps)`` from the positions (n, 3) and bases (n, 3, 3)
+       of its ends, and ``effort(self, now, t, out)``: from ``now.deformation``, ``now.rate``, ``now.x``,
+       ``now.inputs`` it fills in ``out.effort`` (positive: the effort on the element does work when the
+       deformation grows; a spring: k eps) and ``out.rates`` (x'). The partials G, the rate of eps and the
+       loads on the bodies, -G^T F, follow exactly from the same source compiled for jet numbers. Without
+       ends, eps are the hinge coordinates: write ``effort`` alone.
+    3. Or write an implicit law (3.4.5) in place of effort: ``law(self, now, effort, t, f)``, n_deformations
+       equations f = 0, solved by Newton's method from the previous effort. The optional
+       ``balance(self, now, t, out)`` then fills in energy, powers and x'.
+    4. Or write ``evaluate(self, motion, t, out)``: from the EndsMotion it fills in all of EndsLoad, the loads
        on the bodies in world components.
-    5. ``out.energy[0]``, ``out.dissipated[0]``, ``out.supplied[0]``: stored energy and powers, where it has them. Power to
-       the bodies + energy' + dissipated - supplied = 0 decides every sign.
-    6. Loads follow a rigid motion of all ends and have no resultant (3.2.23); an element that acts against something else
-       (air, a field) says so: ``world = True``.
-    7. Plain scalar Python is enough and best. It must depend on its arguments and fields only. What it must remember
-       (a history) it writes in ``remember(self, motion, t, memory)``, called after every accepted step; ``memory()`` at the start.
-    8. Optional: ``initial()`` (start values of x); ``settled``, numbers of the states that start in equilibrium, x' = 0;
-       ``n_reactions = 1``: it depends on the load of a hinge (`reaction_of=`), in ``motion.reaction[0]``;
-       ``sample(rng, t)`` (a place where the check may look); ``obstacle(motion)`` (why it has no finite load there, for the
-       message).
-    9. Derivatives (`mech.derivatives`, `linearize`, implicit integrators) come from the same source on numbers that carry
-       them, exact to rounding; what cannot be compiled for such numbers is differenced. Where a better slope is known, or the
-       effort has corners: ``stiffness_matrix(self, now, t, out)`` and ``damping_matrix(self, now, t, out)`` fill in
+    5. ``out.energy[0]``, ``out.dissipated[0]``, ``out.supplied[0]`` are the stored energy and the powers, if
+       the element has them. Power to the bodies + energy' + dissipated - supplied = 0 decides every sign.
+    6. Loads follow a rigid motion of all ends and have no resultant (3.2.23). An element that acts against
+       something else (air, a field) declares ``world = True``.
+    7. Plain scalar Python is enough and best. It must depend on its arguments and fields only. An element
+       with a history stores it in ``remember(self, motion, t, memory)``, which is called after every accepted
+       step; ``memory()`` returns the start values.
+    8. Optional: ``initial()`` (start values of x); ``settled`` (indices of the states that start in
+       equilibrium, x' = 0); ``n_reactions = 1``: it depends on the load of a hinge (`reaction_of=`), in
+       ``motion.reaction[0]``; ``sample(rng, t)`` (a configuration for the check); ``obstacle(motion)`` (the
+       reason why there is no finite load, for the message).
+    9. Derivatives (`mech.derivatives`, `linearize`, implicit integrators) come from the same source compiled
+       for dual numbers and are exact to rounding; methods that cannot be compiled for dual numbers are
+       differenced. If a better derivative is known, or the effort has corners,
+       ``stiffness_matrix(self, now, t, out)`` and ``damping_matrix(self, now, t, out)`` fill in
        d effort/d deformation and d effort/d rate, (n_deformations, n_deformations), zero at first.
 
-    `tm.check(element)` holds it to all of this.
+    `tm.check(element)` checks all of this.
     """
 
     n_ends: int | None = 2
@@ -186,7 +192,7 @@ class Energetic(Element):
 
     @property
     def n(self) -> Sizes:
-        """All counts at once."""
+        """Return all counts."""
         if self.n_ends is None:
             raise ElementError(
                 f"{self.kind}.n_ends is None: say how many ends it has, {self.kind}(...).joining(3)."
@@ -202,7 +208,7 @@ class Energetic(Element):
         )
 
     def joining(self, n_ends: int) -> Self:
-        """This element for so many ends: itself, or a copy that knows the number."""
+        """Return this element for `n_ends` ends: itself, or a copy that stores the number."""
         if self.n_ends == n_ends:
             return self
         if self.n_ends is not None:
@@ -215,15 +221,15 @@ class Energetic(Element):
         raise ElementError(f"{self.kind} has neither evaluate() nor effort() or law(): write one of them.")
 
     def initial(self) -> Any:
-        """Start values of the states x."""
+        """Return the start values of the states x."""
         return np.zeros(self.n_states)
 
     def memory(self) -> Any:
-        """What it remembers at the start."""
+        """Return the start values of the memory."""
         return np.zeros(self.n_memory)
 
     def sample(self, rng: "np.random.Generator", t: float) -> Floats:
-        """A random record of EndsMotion for `tm.check`."""
+        """Return a random record of EndsMotion for `tm.check`."""
         record = rng.uniform(-1.0, 1.0, self.n.motion_size)
         motion = motion_views(record, self.n)
         for k in range(self.n.ends):
@@ -238,14 +244,14 @@ class Energetic(Element):
         return record
 
     def obstacle(self, motion: EndsMotion) -> str:
-        """Why its load is not a finite number at this motion; empty where it does not know."""
+        """Return the reason why the load is not finite at this motion; empty if unknown."""
         points = motion.position
         if len(np.unique(points, axis=0)) < len(points):
             return "two of its ends coincide, which leaves it no direction to act in; start from another position"
         return ""
 
     def at(self, motion: EndsMotion, t: float = 0.0) -> EndsLoad:
-        """Loads and states at one motion, evaluated once through its address."""
+        """Evaluate loads and states at one motion with the compiled function and return them."""
         from .compilation.entry import call
 
         record = np.concatenate([np.ravel(x) for x in motion]).astype(np.float64)

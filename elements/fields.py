@@ -1,4 +1,4 @@
-"""Fields of elements, checked when an element is made: signals, positive numbers, directions."""
+"""Checks of the fields of an element when it is made: signals, positive numbers, directions."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def make_numbers(element: Any, *names: str) -> None:
 
 
 def as_numbers(given: Any, what: str, wanted: str, *shapes: tuple[int | None, ...]) -> Floats:
-    """Finite numbers in an array of one of the shapes (None: any length); `wanted` describes them."""
+    """Return finite numbers in an array of one of the shapes (None: any length); `wanted` describes them."""
     try:
         numbers = as_floats(given)
     except (TypeError, ValueError):
@@ -54,7 +54,7 @@ def as_numbers(given: Any, what: str, wanted: str, *shapes: tuple[int | None, ..
 
 
 def refuse_unless_positive(element: Any, *names: str, instead: str = "") -> None:
-    """Refuse a number or a constant signal that is not positive; `instead` says what to do."""
+    """Refuse a number or a constant signal that is not positive; `instead` tells the user what to do."""
     for name in names:
         value = getattr(element, name)
         if isinstance(value, Constant):

@@ -15,7 +15,7 @@ from .element import Element, structure
 
 
 class Motion(NamedTuple):
-    """What a hinge tells about its motion, in the base of end a. Arrives zeroed, with rotation = 1."""
+    """Motion of end b of a hinge, in the base of end a. Arrives zeroed, with rotation = 1."""
 
     offset: Floats  # c (3,)
     rotation: Floats  # C (3, 3)
@@ -28,7 +28,7 @@ class Motion(NamedTuple):
 
 
 def motion_layout(n_speeds: int) -> list[tuple[str, tuple[int, ...], int]]:
-    """(name, shape, start) of each quantity in the flat motion record."""
+    """Return (name, shape, start) of each quantity in the flat motion record."""
     layout, start = [], 0
     for name in Motion._fields:
         shape: tuple[int, ...] = (n_speeds, 3) if name.endswith("partials") else (3,)
@@ -40,7 +40,7 @@ def motion_layout(n_speeds: int) -> list[tuple[str, tuple[int, ...], int]]:
 
 
 def motion_views(record: Floats, n_speeds: int) -> Motion:
-    """The flat motion record seen as a Motion."""
+    """Return the flat motion record as a Motion of views."""
     return Motion(
         *(record[start : start + prod(shape)].reshape(shape) for _, shape, start in motion_layout(n_speeds))
     )
@@ -49,28 +49,28 @@ def motion_views(record: Floats, n_speeds: int) -> Motion:
 class Hinge(Element):
     """The contract of a hinge. A subclass is a frozen dataclass; its fields are its parameters.
 
-    1. ``n_coordinates`` says how many numbers q has. Speeds u are their rates. One exception: with
-       ``euler_parameters = k`` the four numbers q[k:k+4] are Euler parameters (scalar first) and
+    1. ``n_coordinates`` is the number of coordinates q. The speeds u are their rates, with one exception:
+       with ``euler_parameters = k`` the four numbers q[k:k+4] are Euler parameters (scalar first) and
        u[k:k+3] is the relative angular velocity in the base of end a.
-    2. Write ``evaluate(self, q, u, t, motion)``. It fills in, in the base of end a, for end b::
+    2. Write ``evaluate(self, q, u, t, motion)``. It fills in the motion of end b, in the base of end a::
 
            offset c, rotation C                      c = c(q, t), C = C(q, t)          (3.3.23)
            translation_partials v, rotation_partials w      v_k = dc/dq_k              (3.3.28), (3.3.32)
            translation_drift v0, rotation_drift w0          velocity left when u = 0   (3.3.31)
            translation_bias v00, rotation_bias w00          acceleration left when ud = 0 (3.3.30), (3.3.34)
 
-       `motion` arrives zeroed with rotation = identity: write what differs. C maps components in the base of
-       end b to components in the base of end a.
+       `motion` arrives zeroed with rotation = identity: write only the entries that differ. C maps components
+       in the base of end b to components in the base of end a.
     3. Or write ``pose(self, q, t, offset, rotation)`` alone: the rest follows exactly from the same source
        compiled for jet numbers (elements.compilation.motion).
     4. Plain scalar Python is enough and best: numbers, loops, math functions, helper functions, fields of
-       self. The method is compiled as it stands. It must depend on its arguments and fields only.
+       self. The method is compiled without changes. It must depend on its arguments and fields only.
     5. The speeds must be necessary and independent: [v w] has rank nu everywhere in the domain (3.3.36).
     6. Optional: ``domain()`` (where to sample q), ``coordinates(offset, rotation)`` (the inverse),
        ``reference()`` (q of the reference position), ``base()`` (a constant rotation of both end bases in
        which evaluate is written; axial hinges use it to be written about z).
 
-    `tm.check(hinge)` holds it to all of this. A hinge then serves as branch, in either direction, and as chord.
+    `tm.check(hinge)` checks all of this. A hinge then serves as branch, in either direction, and as chord.
     """
 
     n_coordinates: ClassVar[int] = 0
@@ -88,18 +88,18 @@ class Hinge(Element):
         return np.eye(3)
 
     def reference(self) -> Floats:
-        """Coordinates of the reference position: zero, the identity for Euler parameters."""
+        """Return the coordinates of the reference position: zero, or the identity for Euler parameters."""
         q = np.zeros(self.n_coordinates)
         if self.euler_parameters is not None:
             q[self.euler_parameters] = 1.0
         return q
 
     def domain(self) -> tuple[ArrayLike, ArrayLike]:
-        """Lowest and highest coordinates at which checks sample the hinge."""
+        """Return the lowest and highest coordinates at which checks sample the hinge."""
         return -np.ones(self.n_coordinates), np.ones(self.n_coordinates)
 
     def sample(self, rng: "np.random.Generator") -> Floats:
-        """Random coordinates in the domain."""
+        """Return random coordinates in the domain."""
         low, high = (np.asarray(x, dtype=np.float64) for x in self.domain())
         q = np.asarray(rng.uniform(low, high, self.n_coordinates), dtype=np.float64)
         if self.euler_parameters is not None:
@@ -108,7 +108,7 @@ class Hinge(Element):
         return q
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Floats:
-        """Coordinates after the small motion `step` (speed times time): the retraction of the manifold."""
+        """Return the coordinates after the small motion `step` (speed times time), by the retraction."""
         q, step = np.array(q, dtype=np.float64), np.asarray(step, dtype=np.float64)
         k = self.euler_parameters
         if k is None:
@@ -126,14 +126,17 @@ class Hinge(Element):
     def motion(
         self, q: ArrayLike, u: ArrayLike | None = None, t: float = 0.0, kind: Any = np.float64
     ) -> Motion:
-        """The motion at q, u, t, evaluated once (by Python; a pose-only hinge through its address); kind: of its numbers."""
+        """Evaluate the motion at q, u, t once and return it; `kind` is the dtype of its numbers.
+
+        Python evaluates it, or the compiled function if the author wrote only the pose.
+        """
         numbers = as_vector(q, f"{self.kind}: q", self.n_coordinates)
         speeds = np.zeros(self.n_speeds) if u is None else as_vector(u, f"{self.kind}: u", self.n_speeds)
         record = np.zeros(24 + 6 * self.n_speeds, dtype=kind)
         motion = motion_views(record, self.n_speeds)
         motion.rotation[:] = np.eye(3)
         if has_pose(self):
-            from .compilation.entry import call  # compiles: only when asked for
+            from .compilation.entry import call  # imported here because it compiles
 
             call(self, "hinge", numbers, speeds, t, record)
         else:
@@ -145,7 +148,7 @@ class Hinge(Element):
     def coordinates(
         self, offset: ArrayLike, rotation: ArrayLike, guess: ArrayLike | None = None, t: float = 0.0
     ) -> Floats:
-        """q that brings end b to this pose, nearest to the guess: Gauss-Newton, from several starts."""
+        """Return the q nearest to the guess that brings end b to this pose: Gauss-Newton, several starts."""
         c, C = as_vector(offset, f"{self.kind}: offset"), np.asarray(rotation, dtype=np.float64)
         rng = np.random.default_rng(0)
         first = self.reference() if guess is None else np.asarray(guess, dtype=np.float64)
@@ -176,7 +179,7 @@ class Hinge(Element):
 
 
 class AxialHinge(Hinge):
-    """A hinge written about its third axis; `axis` says which direction of the two end bases that is."""
+    """Hinge written about its third axis; `axis` gives the direction of this axis in the two end bases."""
 
     axis: Any
 
@@ -185,7 +188,7 @@ class AxialHinge(Hinge):
 
 
 def axis_field() -> Any:
-    """The `axis` field of an axial hinge: "x", "y", "z" or a vector."""
+    """Declare the `axis` field of an axial hinge: "x", "y", "z" or a vector."""
     return structure(default="z")
 
 
@@ -197,7 +200,7 @@ _BASES = {
 
 
 def axis_base(axis: Any, what: str) -> Floats:
-    """A rotation whose third column is the axis.
+    """Return a rotation whose third column is the axis.
 
     >>> axis_base("y", "hinge")[:, 2].tolist()
     [0.0, 1.0, 0.0]
@@ -215,7 +218,7 @@ def axis_base(axis: Any, what: str) -> Floats:
 
 
 def rotation_vector(R: Floats) -> Floats:
-    """Axis times angle of a rotation; safe at 0 and at half a turn."""
+    """Return axis times angle of a rotation; safe at 0 and at half a turn."""
     axial = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     s, c = float(np.linalg.norm(axial)), 0.5 * (float(np.trace(R)) - 1.0)
     if s > 1e-7:
@@ -228,5 +231,5 @@ def rotation_vector(R: Floats) -> Floats:
 
 
 def has_pose(hinge: Hinge) -> bool:
-    """Whether the author wrote the pose only."""
+    """Return whether the author wrote only the pose."""
     return hasattr(type(hinge), "pose") and type(hinge).evaluate is Hinge.evaluate

@@ -11,7 +11,7 @@ from .signal import as_signal
 
 
 class EndMotion(NamedTuple):
-    """Where the loaded end is and how it moves, in world components."""
+    """Motion of the loaded end, in world components."""
 
     position: Floats  # (3,)
     rotation: Floats  # (3, 3), the end base in the world
@@ -20,7 +20,7 @@ class EndMotion(NamedTuple):
 
 
 class EndLoad(NamedTuple):
-    """What acts on the end, in world components. Arrives zeroed."""
+    """Load on the end, in world components. Arrives zeroed."""
 
     force: Floats  # (3,), through the end point
     moment: Floats  # (3,)
@@ -30,8 +30,9 @@ class Load(Element):
     """The contract of a load. A subclass is a frozen dataclass; its fields are its parameters.
 
     1. Write ``evaluate(self, end, t, load)``: from the motion `end` of the loaded end (EndMotion) and the
-       time it fills in `load.force` and `load.moment` on the body, world components.
-    2. It must depend on its arguments and fields only; plain scalar Python, compiled as it stands.
+       time it fills in `load.force` and `load.moment` on the body, in world components.
+    2. Write plain scalar Python, which is compiled without changes. It must depend on its arguments and
+       fields only.
     """
 
     is_load: ClassVar[bool] = True
@@ -50,14 +51,14 @@ def _signals(element: Any, names: tuple[str, str, str]) -> None:
 
 @dataclass(frozen=True)
 class Force(Load):
-    """A force through the end point.
+    """Force through the end point.
 
     Parameters
     ----------
     x, y, z : signal or number
         Components [N].
     frame : "world" or "body"
-        Base of the components: the world's, or that of the loaded end.
+        Base of the components: of the world, or of the loaded end.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Force(Load):
 
 @dataclass(frozen=True)
 class Moment(Load):
-    """A moment [N m]; parameters as for `Force`.
+    """Moment [N m]; parameters as for `Force`.
 
     >>> Moment(x=1.0, frame="body").turns
     1.0
@@ -100,7 +101,7 @@ class Moment(Load):
 
 
 def place(x: float, y: float, z: float, turns: float, R: Floats, out: Floats) -> None:
-    """Components in the world, or in the base R, as world components."""
+    """Write components given in the world, or in the base R if `turns` is 1, as world components."""
     if turns > 0.5:
         for k in range(3):
             out[k] = R[k, 0] * x + R[k, 1] * y + R[k, 2] * z

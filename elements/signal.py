@@ -22,7 +22,8 @@ class Signal(Element):
 
     1. Write ``evaluate(self, t, out)`` with out = value, rate, acceleration; or ``value(self, t)`` alone: the
        rates then follow exactly from the same source compiled for jet numbers.
-    2. Value and rate must be continuous except at ``breaks``, times the integrator steps on exactly.
+    2. Value and rate must be continuous except at ``breaks``, times at which the integrator ends a step
+       exactly.
     """
 
     is_signal: ClassVar[bool] = True
@@ -35,7 +36,7 @@ class Signal(Element):
         raise ElementError(f"{self.kind} has neither evaluate() nor value(): write one of them.")
 
     def at(self, t: float) -> SignalValue:
-        """Value, rate and acceleration at one time.
+        """Return value, rate and acceleration at one time.
 
         >>> Polynomial([1.0, 2.0, 3.0]).at(2.0)
         SignalValue(value=17.0, rate=14.0, acceleration=6.0)
@@ -46,7 +47,7 @@ class Signal(Element):
 
             try:
                 call(self, "signal", out, out, t, out)
-            except Exception as error:  # of the author's function, or of numba
+            except Exception as error:  # from the author's function or from numba
                 raise ElementError(
                     f"{self.kind} gives no value with its rates at t = {t:.6g}: {_why(error)}"
                 ) from error
@@ -57,7 +58,7 @@ class Signal(Element):
 
 @dataclass(frozen=True)
 class Constant(Signal):
-    """Always the same number.
+    """Constant value.
 
     >>> Constant(2.0).at(1.0).rate
     0.0
@@ -73,7 +74,7 @@ class Constant(Signal):
 
 @dataclass(frozen=True)
 class Polynomial(Signal):
-    """c0 + c1 t + c2 t^2 + ...
+    """Polynomial c0 + c1 t + c2 t^2 + ...
 
     >>> Polynomial([0.0, 3.0]).at(2.0).value
     6.0
@@ -94,7 +95,7 @@ class Polynomial(Signal):
 
 @dataclass(frozen=True)
 class Harmonic(Signal):
-    """offset + amplitude sin(frequency t + phase); frequency in rad/s.
+    """Harmonic offset + amplitude sin(frequency t + phase); frequency in rad/s.
 
     >>> Harmonic(amplitude=2.0, frequency=3.0).at(0.0).rate
     6.0
@@ -114,12 +115,12 @@ class Harmonic(Signal):
 
 @dataclass(frozen=True, eq=False)
 class Spline(Signal):
-    """A C2 cubic spline through a table; before and after it the end values stand still or it repeats.
+    """C2 cubic spline through a table. Outside the table it holds its end values, or repeats if periodic.
 
     Parameters
     ----------
     times, values : arrays (n,)
-        The table, times increasing.
+        The table, with increasing times.
     ends : "clamped", "natural", "not-a-knot" or "periodic"
         End condition; "clamped" (the default) starts and stops with rate zero, so that the signal stays
         continuously differentiable where it is held.
@@ -185,7 +186,7 @@ class Spline(Signal):
 
 @dataclass(frozen=True, eq=False)
 class Function(Signal):
-    """Any function of time, written in plain Python; its rates come from jet numbers.
+    """Function of time written in plain Python; its rates come from jet numbers.
 
     >>> Function(lambda t: 3.0 * t * t).at(2.0)
     SignalValue(value=12.0, rate=12.0, acceleration=6.0)
@@ -193,7 +194,7 @@ class Function(Signal):
     Parameters
     ----------
     function : callable
-        value = function(t), compiled as it stands.
+        value = function(t), compiled without changes.
     break_times : sequence of numbers
         Times where value, rate or acceleration jumps.
     """
@@ -213,7 +214,7 @@ class Function(Signal):
 
 
 def _why(error: BaseException) -> str:
-    """What the author did, or may do instead."""
+    """Explain the error to the author: its cause, or what to write instead."""
     cause = error.__cause__
     if isinstance(error, ElementError) and cause is not None and not isinstance(cause, ElementError):
         return f"{type(cause).__name__}: {cause}"
@@ -224,7 +225,7 @@ def _why(error: BaseException) -> str:
 
 
 def _function_of_time(given: Any, what: str) -> Callable[[float], float]:
-    """A function that can be compiled, of one argument; refuse another."""
+    """Return a function of one argument that can be compiled; refuse anything else."""
     if isinstance(given, (np.ufunc, BuiltinFunctionType)):  # np.sin, math.exp
         return lambda t: given(t)  # type: ignore[no-any-return]
     plain = getattr(given, "py_func", given)
@@ -244,7 +245,7 @@ def _function_of_time(given: Any, what: str) -> Callable[[float], float]:
 
 
 def as_signal(value: Any, what: str) -> Signal:
-    """A signal as it is, a number as a Constant, a callable as a Function."""
+    """Return a signal unchanged, a number as a Constant, a callable as a Function."""
     if isinstance(value, Signal):
         return value
     if callable(value):
