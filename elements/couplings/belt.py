@@ -1,4 +1,4 @@
-"""Belt: two pulleys joined by a belt, a chain or a cable that does not slip."""
+"""Belt, chain or cable that joins two pulleys without slip."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ from ..fields import make_numbers, make_signals, refuse_unless_positive
 class Belt(Coupling):
     """Two pulleys on one carrier, joined by a belt; the coordinates are their angles (q_a, q_b) [rad].
 
-    One holonomic row: as much belt leaves one pulley as the other takes up::
+    One holonomic row: one pulley takes up as much belt as leaves the other::
 
         radius_b q_b - radius_a q_a = offset        open: the pulleys turn the same way
         radius_b q_b + radius_a q_a = offset        crossed
@@ -26,7 +26,7 @@ class Belt(Coupling):
     crossed : bool
         Whether the belt crosses itself.
     offset : signal or number
-        Length of belt wound on b where q_a = 0 [m].
+        Length of belt wound on b at q_a = 0 [m].
 
     Examples
     --------

@@ -11,18 +11,18 @@ from ..fields import make_numbers, make_signals, refuse_zero
 
 @dataclass(frozen=True)
 class Differential(Coupling):
-    """A differential between three shafts in one housing; the coordinates are angles (drive, left, right) [rad].
+    """Differential of three shafts in one housing; its coordinates are the angles (drive, left, right) [rad].
 
-    One holonomic row: the carrier turns with the mean of both sides, the drive `ratio` times as far::
+    One holonomic row: the carrier turns by the mean of both sides, and the drive turns `ratio` times as far::
 
         q_drive - ratio (q_left + q_right) / 2 = phase
 
     Parameters
     ----------
     ratio : float
-        Turns of the drive shaft per turn of the carrier (the final drive); negative if it turns the other way.
-    phase : signal or number
-        q_drive where both sides are at 0 [rad].
+        Turns of the drive shaft per turn of the carrier (final drive); negative if they turn in opposite
+        ways. phase : signal or number
+        q_drive at q_left = q_right = 0 [rad].
 
     Examples
     --------

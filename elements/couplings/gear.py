@@ -1,4 +1,4 @@
-"""Gear: two turning coordinates in a fixed ratio."""
+"""Gear: two angles in a fixed ratio."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,17 +17,17 @@ class Gear(Coupling):
 
     One holonomic row (Haug 3.4.1)::
 
-        q_b + ratio q_a = phase       external: the wheels turn against each other
-        q_b - ratio q_a = phase       internal: one of them is a ring
+        q_b + ratio q_a = phase       external: the wheels turn in opposite directions
+        q_b - ratio q_a = phase       internal: one of the wheels is a ring
 
     Parameters
     ----------
     ratio : float
         Angle of b per angle of a, positive: teeth of a over teeth of b.
     internal : bool
-        Whether one wheel is a ring with the other inside.
+        Whether one wheel is a ring with the other wheel inside it.
     phase : signal or number
-        q_b where q_a = 0 [rad].
+        q_b at q_a = 0 [rad].
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Gear(Coupling):
 
     @classmethod
     def of_teeth(cls, teeth_a: int, teeth_b: int, internal: bool = False, phase: Any = 0.0) -> "Gear":
-        """The gear of two wheels with so many teeth."""
+        """Return the gear of two wheels with these numbers of teeth."""
         if not (teeth_a > 0 and teeth_b > 0):
             raise ElementError(
                 f"Gear.of_teeth: {teeth_a!r} and {teeth_b!r} teeth; wanted two positive numbers."

@@ -11,7 +11,7 @@ from ..fields import make_numbers, make_signals
 
 @dataclass(frozen=True)
 class Mimic(Coupling):
-    """The second coordinate is a linear function of the first, as `mimic` in URDF.
+    """The second coordinate is a linear function of the first, like `mimic` in URDF.
 
     One holonomic row::
 

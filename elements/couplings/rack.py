@@ -1,4 +1,4 @@
-"""Rack and pinion: an angle and a slide in proportion."""
+"""Rack and pinion: an angle and a displacement in a fixed ratio."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from ..fields import make_numbers, make_signals, refuse_zero
 
 @dataclass(frozen=True)
 class RackAndPinion(Coupling):
-    """A rack moves with a pinion on the same carrier; the coordinates are (pinion angle [rad], rack slide [m]).
+    """Rack and pinion on one carrier; the coordinates are (angle of the pinion [rad], slide of the rack [m]).
 
     One holonomic row (Haug 3.4.8)::
 
@@ -20,9 +20,9 @@ class RackAndPinion(Coupling):
     Parameters
     ----------
     radius : float
-        Pitch radius of the pinion [m]; negative if the rack moves against a positive angle.
+        Pitch radius of the pinion [m]; negative if a positive angle moves the rack in its negative direction.
     offset : signal or number
-        q_rack where q_pinion = 0 [m].
+        q_rack at q_pinion = 0 [m].
 
     Examples
     --------

@@ -14,7 +14,7 @@ from ..element import structure
 
 @dataclass(frozen=True, eq=False)
 class Relation(Coupling):
-    """Any equation between coordinates and time; its derivatives come from jet numbers.
+    """Equation between coordinates and time; its derivatives come from jet numbers.
 
     One holonomic row::
 
@@ -23,7 +23,8 @@ class Relation(Coupling):
     Parameters
     ----------
     function : callable
-        Of the column q of coordinates, in the order given to `system.couple`, and of t; compiled as it stands.
+        Function of the column q of coordinates, in the order given to `system.couple`, and of t. It is
+        compiled without changes.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class Relation(Coupling):
 
 @dataclass(frozen=True, eq=False)
 class VelocityRelation(Coupling):
-    """Any equation between coordinates, speeds and time that is linear in the speeds.
+    """Equation between coordinates, speeds and time that is linear in the speeds.
 
     One nonholonomic row::
 
@@ -49,7 +50,8 @@ class VelocityRelation(Coupling):
     Parameters
     ----------
     function : callable
-        Of the columns q and u, in the order given to `system.couple`, and of t; compiled as it stands.
+        Function of the columns q and u, in the order given to `system.couple`, and of t. It is compiled
+        without changes.
 
     Examples
     --------
@@ -66,7 +68,7 @@ class VelocityRelation(Coupling):
         bind(self, "slip", _slip, ("q", "u", "t"))
 
 
-function: Any = None  # in the methods below, as an element has them: the author's
+function: Any = None  # the methods below use this name; `bound` gives it the author's function
 
 
 def _residual(self, q, t, f):  # type: ignore[no-untyped-def]
@@ -78,7 +80,7 @@ def _slip(self, q, u, t, f):  # type: ignore[no-untyped-def]
 
 
 def bind(element: Any, name: str, method: Any, arguments: tuple[str, ...]) -> None:
-    """Give an element the method that calls its function: a class of its own, the same for the same function."""
+    """Give an element the method that calls its function, in a subclass that is shared per function."""
     wanted = f"a function of {', '.join(arguments)}"
     if not inspect.isfunction(element.function):
         raise ElementError(f"{element.kind}.function is {element.function!r}: wanted {wanted}.")
@@ -93,9 +95,10 @@ def bind(element: Any, name: str, method: Any, arguments: tuple[str, ...]) -> No
 
 @lru_cache(maxsize=256)
 def bound(cls: Any, name: str, method: Any, author: Any) -> Any:
-    """A subclass whose method finds the author's function under the global name `function`.
+    """Return a subclass whose method finds the author's function under the global name `function`.
 
-    It belongs to the author's module: the built library, which has the elements of this one, cannot hold it.
+    The subclass belongs to the author's module, because the built library holds the elements of this module
+    but cannot hold the author's function.
     """
     scope = {**method.__globals__, "function": author}
     own = FunctionType(method.__code__, scope, name)

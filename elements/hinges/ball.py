@@ -1,4 +1,4 @@
-"""Ball hinge, the ball-and-socket joint, in Euler parameters: no position is singular."""
+"""Ball hinge (ball-and-socket joint) in Euler parameters, without singular positions."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,8 @@ from ..hinge import Hinge, Motion
 class Ball(Hinge):
     """Turn about a common point.
 
-    Four coordinates, Euler parameters (scalar first); three speeds, the relative angular velocity in the
-    base of end a [rad/s], so w = 1 and the bias vanishes::
+    The four coordinates are Euler parameters (scalar first). The three speeds are the relative angular
+    velocity in the base of end a [rad/s], so w = 1 and the bias vanishes::
 
         C = C(e)      e' = (0, u) e / 2      w = 1
 
@@ -30,7 +30,7 @@ class Ball(Hinge):
 
 
 def euler_rotation(a: float, b: float, c: float, d: float, C: Floats) -> None:
-    """Rotation of the Euler parameters (a, b, c, d), a the scalar; any length but zero will do."""
+    """Write the rotation C of the Euler parameters (a, b, c, d), a the scalar, of any length except zero."""
     n = 2.0 / (a * a + b * b + c * c + d * d)
     C[0, 0] = 1.0 - n * (c * c + d * d)
     C[0, 1] = n * (b * c - a * d)

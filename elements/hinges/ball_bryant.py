@@ -14,14 +14,14 @@ from ..hinge import Hinge, Motion
 class BallBryant(Hinge):
     """Turn about a common point by q0 about x, q1 about the turned y, q2 about the twice turned z.
 
-    Three coordinates, Bryant angles [rad]; singular at q1 = +-90 degrees, where `Ball` is not::
+    The three coordinates are Bryant angles [rad]. They are singular at q1 = +-90 degrees; `Ball` is not::
 
         C = Rx(q0) Ry(q1) Rz(q2)                                              (3.3.41), transposed
         w_0 = (1, 0, 0)   w_1 = (0, c0, s0)   w_2 = (s1, -s0 c1, c0 c1)       (3.3.42)
         w00 = (c1 u1 u2, ...)                                                 (3.3.43), see bryant_bias
 
-    As printed, (3.3.41) is the transpose of the C that satisfies (3.3.24), and the first component of (3.3.43)
-    lacks its factor u2: `tm.check` decides.
+    In print, (3.3.41) is the transpose of the C that satisfies (3.3.24), and the first component of (3.3.43)
+    lacks its factor u2; `tm.check` confirms the forms used here.
 
     >>> BallBryant().motion(q=[0, 0, 0]).rotation_partials[1].tolist()
     [0.0, 1.0, 0.0]
@@ -39,7 +39,7 @@ class BallBryant(Hinge):
 
 
 def bryant_rotation(a: float, b: float, c: float, C: Floats) -> None:
-    """C = Rx(a) Ry(b) Rz(c)"""
+    """Write C = Rx(a) Ry(b) Rz(c)."""
     ca, sa, cb, sb, cc, sc = cos(a), sin(a), cos(b), sin(b), cos(c), sin(c)
     C[0, 0] = cb * cc
     C[0, 1] = -cb * sc
@@ -53,7 +53,7 @@ def bryant_rotation(a: float, b: float, c: float, C: Floats) -> None:
 
 
 def bryant_partials(a: float, b: float, w: Floats) -> None:
-    """(3.3.42), one row per angle"""
+    """Write the partials w of (3.3.42), one row per angle."""
     ca, sa, cb, sb = cos(a), sin(a), cos(b), sin(b)
     w[0, 0] = 1.0
     w[1, 1] = ca
@@ -64,7 +64,7 @@ def bryant_partials(a: float, b: float, w: Floats) -> None:
 
 
 def bryant_bias(a: float, b: float, u: float, v: float, w: float, w00: Floats) -> None:
-    """(3.3.43) for the rates u, v, w of the three angles"""
+    """Write the bias w00 of (3.3.43) for the rates u, v, w of the three angles."""
     ca, sa, cb, sb = cos(a), sin(a), cos(b), sin(b)
     w00[0] = cb * v * w
     w00[1] = -sa * u * v - ca * cb * u * w + sa * sb * v * w

@@ -1,4 +1,4 @@
-"""Curve hinge: along a space curve, the base carried with it without ever flipping."""
+"""Curve hinge: motion along a space curve with a base that follows the curve and never flips."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -23,16 +23,17 @@ _PIECES = 4  # pieces per segment between points, for the spline of normals
 class Curve(Hinge):
     """The end point runs along a spline through given points; its base follows the tangent.
 
-    One coordinate q, the parameter of the curve (by default the length of the polygon through the points, so
-    nearly the arc length [m]). With the tangent e1, a normal e2 that turns as little as possible about it
-    (double reflection: no flip at inflections or on straight parts) and e3 = e1 x e2, primes d/dq::
+    The coordinate q is the parameter of the curve (by default the length of the polygon through the points,
+    so nearly the arc length [m]). With the tangent e1, a normal e2 that turns as little as possible about it
+    (double reflection: no flip at inflections or on straight parts), e3 = e1 x e2 and primes for d/dq::
 
         c = c(q)         C = [e1 e2 e3]                            (3.3.23)
         v = c'           w = 1/2 sum e_i x e_i'                    (3.3.28), (3.3.32)
         v00 = c'' u^2    w00 = 1/2 sum e_i x e_i'' u^2             (3.3.30), (3.3.34)
 
-    Beyond its ends an open curve goes on as its last polynomial piece; a closed one repeats. (The base of a
-    closed space curve need not close: what is missing is spread evenly as a turn about the tangent.)
+    Beyond its ends an open curve continues with its last polynomial piece; a closed curve repeats. (The base
+    carried around a closed space curve need not close: the missing angle is spread evenly as a turn about the
+    tangent.)
 
     Parameters
     ----------
@@ -41,10 +42,10 @@ class Curve(Hinge):
     parameters : array (n,), optional
         Values of q at the points, increasing (n + 1 of them if closed).
     degree : 5 or 3
-        Degree of the spline. 5 makes the third derivative and with it the bias continuous; 3 is the usual
-        C2 spline.
+        Degree of the spline. Degree 5 makes the third derivative, and with it the bias, continuous; degree 3
+        is the usual C2 spline.
     closed : bool
-        The first point follows the last (give it once).
+        Whether the first point follows the last (give it once).
     normal : vector, optional
         Direction of e2 at the first point (its part normal to the tangent).
 
@@ -132,7 +133,7 @@ class Curve(Hinge):
 
 
 def polynomial(table, piece, first, x, derivative):  # type: ignore[no-untyped-def]
-    """Derivative of three neighbouring polynomials of a piece; table[piece, component, power]."""
+    """Return a derivative of three neighbouring polynomials of a piece; table[piece, component, power]."""
     r0, r1, r2 = 0.0, 0.0, 0.0
     for power in range(5, derivative - 1, -1):
         factor = 1.0
@@ -149,12 +150,12 @@ def vector_product(a, b):  # type: ignore[no-untyped-def]
 
 
 def combine(x, a, y, b, z, c):  # type: ignore[no-untyped-def]
-    """x a + y b + z c"""
+    """Return x a + y b + z c."""
     return x * a[0] + y * b[0] + z * c[0], x * a[1] + y * b[1] + z * c[1], x * a[2] + y * b[2] + z * c[2]
 
 
 def product(a, da, dda, b, db, ddb):  # type: ignore[no-untyped-def]
-    """a x b with its first and second derivative"""
+    """Return a x b with its first and second derivative."""
     zero = vector_product(a, b)
     first = combine(1.0, vector_product(da, b), 1.0, vector_product(a, db), 0.0, zero)
     second = combine(1.0, vector_product(dda, b), 2.0, vector_product(da, db), 1.0, vector_product(a, ddb))
@@ -162,7 +163,7 @@ def product(a, da, dda, b, db, ddb):  # type: ignore[no-untyped-def]
 
 
 def unit(a, da, dda):  # type: ignore[no-untyped-def]
-    """a / |a| with its first and second derivative"""
+    """Return a / |a| with its first and second derivative."""
     length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
     i = 1.0 / length
     e = combine(i, a, 0.0, a, 0.0, a)
@@ -174,7 +175,7 @@ def unit(a, da, dda):  # type: ignore[no-untyped-def]
 
 
 def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) -> tuple[Floats, Floats]:
-    """Breaks and polynomial coefficients [piece, component, power] of the curve and of its normals."""
+    """Return breaks and polynomial coefficients [piece, component, power] of the curve and its normals."""
 
     def powers(curve: Any, breaks: Floats) -> Floats:
         coefficients = np.zeros((len(breaks) - 1, 3, 6), dtype=curve.c.dtype)
@@ -193,7 +194,7 @@ def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) 
         raise ElementError(f"Curve: the tangent vanishes at q = {fine[int(np.argmin(length))]:.6g}.")
     tangent /= length[:, None]
     normals = carried_normals(position, tangent, normal)
-    if closed:  # spread what is missing to close the base over the whole turn
+    if closed:  # spread the angle that is missing to close the base over the whole turn
         across = np.cross(tangent[0], normals[0])
         missing = np.arctan2(normals[-1] @ across, normals[-1] @ normals[0])
         angle = -missing * (fine - fine[0]) / (fine[-1] - fine[0])
@@ -206,7 +207,7 @@ def tabulate(s: Floats, points: Floats, degree: int, closed: bool, normal: Any) 
 
 
 def carried_normals(position: Floats, tangent: Floats, normal: Any) -> Floats:
-    """Normals that turn as little as possible about the tangent: double reflection (Wang et al., 2008)."""
+    """Return normals that turn least about the tangent, by double reflection (Wang et al., 2008)."""
     first = np.eye(3)[int(np.argmin(np.abs(plain(tangent[0]))))] if normal is None else as_floats(normal)
     first = first - (first @ tangent[0]) * tangent[0]
     size = np.linalg.norm(first)

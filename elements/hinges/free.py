@@ -1,4 +1,4 @@
-"""Free hinge: all six freedoms; what an isolated body gets (4.2)."""
+"""Free hinge with all six freedoms; an isolated body gets this hinge (4.2)."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from .ball import euler_rotation
 
 @dataclass(frozen=True)
 class Free(Hinge):
-    """No restriction at all.
+    """Move and turn without restriction.
 
-    Seven coordinates: the offset q[0:3] [m], Euler parameters q[3:7] (scalar first). Six speeds: the
-    velocity of end b and its angular velocity, both in the base of end a, so v and w are constant.
+    The seven coordinates are the offset q[0:3] [m] and Euler parameters q[3:7] (scalar first). The six speeds
+    are the velocity and the angular velocity of end b, both in the base of end a, so v and w are constant.
 
     >>> Free().n_speeds
     6

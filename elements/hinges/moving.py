@@ -1,4 +1,4 @@
-"""Moving hinge: no coordinates, the pose is a given function of time."""
+"""Moving hinge without coordinates: its pose is a given function of time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +12,9 @@ from .ball_bryant import bryant_bias, bryant_partials, bryant_rotation
 
 @dataclass(frozen=True)
 class Moving(Hinge):
-    """End b is carried along a given path: a shaken base, a driven frame.
+    """Move end b as a given function of time: a shaken base, a driven frame.
 
-    No coordinates, so everything there is are drifts and biases (rheonomic)::
+    The hinge has no coordinates and is rheonomic: only drifts and biases differ from zero::
 
         c = (x, y, z)(t)      C = Rx(turn_x) Ry(turn_y) Rz(turn_z), Bryant angles
         v0 = c'               v00 = c''
@@ -57,7 +57,7 @@ class Moving(Hinge):
         motion.translation_bias[0] = self.x.acceleration
         motion.translation_bias[1] = self.y.acceleration
         motion.translation_bias[2] = self.z.acceleration
-        w = motion.rotation  # room for the partials; the rotation itself is written last
+        w = motion.rotation  # workspace for the partials; the rotation itself is written last
         for k in range(3):
             w[k, k] = 0.0
         bryant_partials(a.value, b.value, w)

@@ -13,7 +13,7 @@ from ..hinge import AxialHinge, Motion, axis_field
 class Planar(AxialHinge):
     """Slide in the plane of end a and turn about its normal, the `axis`.
 
-    Three coordinates: q0, q1 [m] along the first two directions of the plane, q2 [rad]. Normal z::
+    Three coordinates: q0, q1 [m] along the first two directions of the plane, q2 [rad]. With normal z::
 
         c = (q0, q1, 0)      C = rotation by q2 about z          (3.3.23)
 

@@ -1,4 +1,4 @@
-"""Polar hinge: polar displacements in a plane and a turn, the roller of Sol's fuel pump (9.2.3)."""
+"""Polar hinge: polar displacements in a plane and a turn, as for the roller of Sol's fuel pump (9.2.3)."""
 
 from dataclasses import dataclass
 from math import cos, sin
@@ -13,14 +13,14 @@ from ..hinge import AxialHinge, Motion, axis_field
 
 @dataclass(frozen=True)
 class Polar(AxialHinge):
-    """The end point at angle q0 and distance q1 in the plane of end a; the base turned by q2.
+    """Move the end point to angle q0 and distance q1 in the plane of end a, and turn the base by q2.
 
-    Three coordinates: q0 [rad], q1 [m] (not zero), q2 [rad], angles positive about the `axis`, the normal
-    of the plane. Normal z::
+    Three coordinates: q0 [rad], q1 [m] (not zero), q2 [rad]; angles are positive about the `axis`, the normal
+    of the plane. With normal z::
 
         c = (q1 cos q0, q1 sin q0, 0)      C = rotation by q2 about z          (9.2.3)
 
-    (The thesis takes the plane x, z and so turns about -y: its w_4 = (0, -1, 0) is our +1 about that normal.)
+    (The thesis uses the plane x, z and so turns about -y: its w_4 = (0, -1, 0) is our +1 about that normal.)
 
     >>> Polar().motion(q=[0.0, 2.0, 0.0]).offset.tolist()
     [2.0, 0.0, 0.0]

@@ -1,4 +1,4 @@
-"""Revolute hinge, the pin-joint: rotation about one axis."""
+"""Revolute hinge (pin joint): rotation about one axis."""
 
 from dataclasses import dataclass
 from math import cos, sin

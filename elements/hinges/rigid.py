@@ -1,4 +1,4 @@
-"""Rigid hinge: no relative motion at all (3.3.38)."""
+"""Rigid hinge without relative motion (3.3.38)."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from ..hinge import Hinge, Motion
 
 @dataclass(frozen=True)
 class Rigid(Hinge):
-    """The two ends coincide, with their bases: a weld, Sol's rigid bar when the ends stand apart.
+    """Weld the two ends: their points and bases coincide. With ends apart this is Sol's rigid bar.
 
-    No coordinates, every partial is zero.
+    The hinge has no coordinates, and every partial is zero.
 
     >>> Rigid().n_coordinates
     0

@@ -18,12 +18,12 @@ class Screw(AxialHinge):
         c = (0, 0, p q)      C = rotation by q about z          (3.3.23)
         v = (0, 0, p)        w = (0, 0, 1)                      (3.3.28), (3.3.32)
 
-    Scleronomic, and v, w are constant, so every drift and bias stays zero.
+    The hinge is scleronomic, and v and w are constant, so every drift and bias is zero.
 
     Parameters
     ----------
     pitch : float
-        Advance per radian; positive is right-handed.
+        Advance per radian; a positive pitch is right-handed.
 
     Examples
     --------

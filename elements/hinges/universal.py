@@ -1,4 +1,4 @@
-"""Universal hinge, Hooke's joint: two turns about perpendicular axes."""
+"""Universal hinge (Hooke's joint): two turns about perpendicular axes."""
 
 from dataclasses import dataclass
 from math import cos, sin
