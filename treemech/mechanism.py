@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics.analyses.reactions import (
     add_chord_loads,
@@ -47,9 +48,9 @@ from .description.parameters import ByParameter, Origin, origin_of, with_paramet
 from .description.wiring import Wiring
 from .results.elements import stored_energy
 from .results.model_info import energies, model_info
-from .results.run import Energy, Results
+from .results.run import Energy, Results, Run
 from .results.state import State, fill, find, reference_state
-from .simulation.simulate import Simulation
+from .simulation.simulate import simulate
 
 if TYPE_CHECKING:
     from treemech.kinematics.kinematic_simulation import Drive
@@ -101,7 +102,7 @@ def _rebuilt(origin: Origin) -> "Mechanism":
     return origin.build({})
 
 
-class Mechanism(Simulation, Analyses):
+class Mechanism(Analyses):
     """What `System.build` returns: the tree, its coordinates, and every analysis."""
 
     def __init__(
@@ -647,6 +648,110 @@ class Mechanism(Simulation, Analyses):
         self.core.chord_work.q[:] = cut[0]
         chords, bodies = unique_loads(self.core, float(t[0]), q[0])
         return np.array([*(bodies[h.number] for h in self.info.hinges), *chords], dtype=np.float64)
+
+    # ------------------------------------------------------------ simulation
+    def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
+        """Positions, velocities and accelerations over a time grid of a mechanism whose motion is prescribed (KSP, 8.3).
+
+        Starts where the chains close next to `state`, or to the reference position, and stays on that branch,
+        through singular positions too. Speeds that only nonholonomic rows decide are integrated. Loads of the run,
+        and `run.drive(name)`, are those that make this motion.
+
+        Returns
+        -------
+        Run
+            With ``success`` False if the mechanism locks on the way: ``message`` says when and where.
+        """
+        from .simulation.kinematics import kinematics
+
+        return kinematics(self, t_eval, state)
+
+    def simulate(
+        self,
+        t_span: tuple[float, float],
+        state: State | None = None,
+        method: str | tuple[str, float] = "DOP853",
+        rtol: float = 1e-6,
+        atol: Any = None,
+        t_eval: ArrayLike | None = None,
+        events: Any = None,
+        max_step: float = np.inf,
+        first_step: float | None = None,
+        dense_output: bool = False,
+        progress: bool | Callable[[float], None] = False,
+        stabilisation: str | tuple[str, float] = "default",
+        on_singular: str = "pass",
+        audit: bool = False,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float = 60.0,
+        resume: str | Path | None = None,
+    ) -> Run:
+        """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
+
+        Parameters
+        ----------
+        state : State
+            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
+            next to it.
+        method : str or (str, float)
+            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
+            max_step). Stiff: "Radau" (order 5, implicit); generalized-alpha (order 2, implicit), "alpha3" with the
+            constraints on positions, "alpha2" on positions and speeds, ("alpha3", 0.6) with a spectral radius at
+            infinity other than 0.8; steps of one size, without error control, if first_step == max_step. "auto": DOP853
+            or Radau, whichever gets further. Of other libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853",
+            "scipy:Radau", "scipy:BDF", "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular
+            positions are passed by DOP853, DP5, auto and alpha3.
+        rtol : float
+        atol : float, array (nq + nu,) or dict by name
+            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
+        t_eval : array
+            Output times; default every step, and every event.
+        events : Event, function f(t, state), str, or a list of them
+            What to notice, see `Event`; ``run.events`` says when each came. Functions may have the attributes ``terminal`` and
+            ``direction``, as in scipy, and ``action``.
+        dense_output : bool
+            Makes ``run.sol(t)`` available.
+        progress : bool or callable
+            A bar on stderr, or a function of the fraction done.
+        stabilisation : str
+            How closed chains are kept closed. "default": every step is projected onto the constraints, near
+            singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or ("baumgarte",
+            gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
+        on_singular : "pass", "warn" or "stop"
+            What happens where the constraints lose rank. Passed positions are in ``run.singular``.
+        audit : bool
+            Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
+        checkpoint : path
+            Keep what a long run needs to go on in this file: every `checkpoint_every` seconds, and on Ctrl-C.
+        resume : path
+            Go on from such a file, to the bit. Model, start and all other arguments must be those of the run it is of.
+
+        Returns
+        -------
+        Run
+            With ``success`` False and a report in ``message`` if the end was not reached. An element that raises
+            becomes an `ElementError` with what was computed in its ``partial``.
+        """
+        return simulate(
+            self,
+            t_span,
+            state,
+            method,
+            rtol,
+            atol,
+            t_eval,
+            events,
+            max_step,
+            first_step,
+            dense_output,
+            progress,
+            stabilisation,
+            on_singular,
+            audit,
+            checkpoint,
+            checkpoint_every,
+            resume,
+        )
 
     def _check_inertia(self) -> None:
         """Every free hinge direction must meet some inertia: not found at two general positions is an error."""

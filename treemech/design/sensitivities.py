@@ -18,7 +18,7 @@ from ..analyses.small_motions import derivative_room
 from ..description.parameters import Neighbours, directions, follow, neighbours
 from ..results.run import Run, not_interrupted
 from ..results.state import State
-from ..simulation.simulate import results_of_motion
+from ..simulation.kinematics import results_of_motion
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism

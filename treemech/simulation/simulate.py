@@ -1,19 +1,17 @@
-"""Kinematic and dynamic simulation of a Mechanism: from the user's arguments to a Run."""
+"""Dynamic simulation of a Mechanism: from the user's arguments to a Run."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.dynamics.model.core import Constraints
 from treemech.dynamics.simulation.alpha_workspace import radius
 from treemech.dynamics.simulation.integrate import integrate
 from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Switch
-from treemech.kinematics.closure import close_positions, quoted
+from treemech.kinematics.closure import quoted
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
 from treemech.topology import ElementError, SingularError, TreemechError
 from treemech.topology.arrays import Floats
@@ -30,236 +28,108 @@ if TYPE_CHECKING:
     from .events import Watch
 
 
-class Simulation:
-    """Methods of a Mechanism."""
+def simulate(
+    mech: "Mechanism",
+    t_span: tuple[float, float],
+    state: State | None = None,
+    method: str | tuple[str, float] = "DOP853",
+    rtol: float = 1e-6,
+    atol: Any = None,
+    t_eval: ArrayLike | None = None,
+    events: Any = None,
+    max_step: float = np.inf,
+    first_step: float | None = None,
+    dense_output: bool = False,
+    progress: bool | Callable[[float], None] = False,
+    stabilisation: str | tuple[str, float] = "default",
+    on_singular: str = "pass",
+    audit: bool = False,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 60.0,
+    resume: str | Path | None = None,
+) -> Run:
+    """Simulate the motion over t_span (DSP, 8.4), see `Mechanism.simulate`."""
+    name, _ = radius(method)
+    if name not in NAMES:
+        raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
+    t0, t1 = _span(t_span)
+    state = mech.assemble(t0) if state is None else state
+    _, q, u = mech._rows(state, "simulate")
+    if on_singular not in ("pass", "warn", "stop"):
+        raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
+    open_: tuple[str, ...] = ()
+    if mech.core.loops is not None:
+        mech.core.loops.release(())
+        if not (isinstance(state, State) and state.cut):  # else they stand where the state has them
+            mech.core.reset_chords()
+        open_ = open_contacts(mech, t0, q[0], u[0])
+        mech.core.loops.release(open_)
+        check_start(mech, t0, q[0], u[0])
+    if not _positive(rtol) or rtol >= 1.0:
+        raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
+    if not _positive(max_step) or (first_step is not None and not _positive(first_step)):
+        raise TreemechError(f"max_step is {max_step!r}, first_step {first_step!r}; wanted positive numbers.")
+    rtol = max(rtol, 100 * np.finfo(float).eps)
+    times = None if t_eval is None else output_times(t_eval, t0, t1)
+    if dense_output and times is not None:
+        raise TreemechError("dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both.")
+    if not callable(progress) and not isinstance(progress, (bool, np.bool_)):
+        raise TreemechError(
+            f"progress is {progress!r}; wanted True, False or a function of the fraction done."
+        )
+    bar = ProgressBar(mech.name) if progress is True else None
+    breaks = tuple(b for signal in mech.core.layout.signals for b in signal.breaks)
+    mech.core.audit(audit)
+    sampling = _sampling(mech)
+    mech.core.forget_points()
+    y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
+    mech.core.remember_start(t0, y)
+    if not len(y):  # nothing moves: no error that could choose a step
+        method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
+    watch = None if events is None else _watch(mech, events, t0, t1, y)
+    tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
+    keeper = None
+    if checkpoint is not None or resume is not None:
+        from ..files.checkpoint import Checkpoint, digest, fingerprint
 
-    def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
-        """Positions, velocities and accelerations over a time grid of a mechanism whose motion is prescribed (KSP, 8.3).
-
-        Starts where the chains close next to `state`, or to the reference position, and stays on that branch,
-        through singular positions too. Speeds that only nonholonomic rows decide are integrated. Loads of the run,
-        and `run.drive(name)`, are those that make this motion.
-
-        Returns
-        -------
-        Run
-            With ``success`` False if the mechanism locks on the way: ``message`` says when and where.
-        """
-        from treemech.kinematics.kinematic_simulation import Kinematics
-
-        mech = cast("Mechanism", self)
-        times = np.array(t_eval, dtype=np.float64).ravel()
-        if not len(times):
-            raise TreemechError("kinematics: t_eval is empty; wanted times.")
-        _output_times(times, float(times[0]), float(times[-1]))
-        t, rows = float(times[0]), mech.core.layout.chords.rows
-        near = {n: q for n, (q, _) in state.cut.items()} if isinstance(state, State) else {}
-        start = mech.state(t, None if state is None else mech._rows(state, "kinematics")[1][0]).q
-        if near:
-            mech.core.reset_chords(near)
-        if rows:
-            start = close_positions(
-                mech.lagrange, mech._holonomic(t), rows, start, mech._free({}), mech._scale()
-            )
-        signals = mech.core.layout.signals
-        breaks = [b for k in mech.core.layout.kinematic for b in signals[k].breaks]
-        found = Kinematics(
-            mech.lagrange,
-            partial(_constraints, mech),
-            rows,
-            mech._nonholonomic(),
-            mech._drives(),
-            breaks,
-            mech._scale(),
-        ).trajectory(times, start)
-        reached = "the end was reached."
-        if found.singular:
-            reached += (
-                f" Singular positions were passed at t = {', '.join(f'{x:.6g}' for x in found.singular)} s."
-            )
-        return Run(
-            mech.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
-            {"points": found.n_points}, lambda t, q, u, *_: results_of_motion(mech, t, q, u, found.ud, near),
-            measures=mech.wiring.measures,
+        identity = {
+            "model": fingerprint(mech), "controllers": described(mech.wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
+            "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
+            "first_step": first_step, "events": None if watch is None else watch.described(),
+            "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular,
+        }  # fmt: skip
+        keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
+    try:
+        result = integrate(
+            mech.core, (t0, t1), y, method, rtol,
+            tolerance, times, max_step, first_step,
+            (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
+            bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
+            keeper,
         )  # fmt: skip
+    finally:
+        if bar is not None:
+            bar.close()
+    released = _released(open_, result.switched)
+    if mech.core.loops is not None:
+        mech.core.loops.release(())
 
-    def simulate(
-        self,
-        t_span: tuple[float, float],
-        state: State | None = None,
-        method: str | tuple[str, float] = "DOP853",
-        rtol: float = 1e-6,
-        atol: Any = None,
-        t_eval: ArrayLike | None = None,
-        events: Any = None,
-        max_step: float = np.inf,
-        first_step: float | None = None,
-        dense_output: bool = False,
-        progress: bool | Callable[[float], None] = False,
-        stabilisation: str | tuple[str, float] = "default",
-        on_singular: str = "pass",
-        audit: bool = False,
-        checkpoint: str | Path | None = None,
-        checkpoint_every: float = 60.0,
-        resume: str | Path | None = None,
-    ) -> Run:
-        """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
+    def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
+        return mech._results(t, q, u, cut, z, released)
 
-        Parameters
-        ----------
-        state : State
-            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
-            next to it.
-        method : str or (str, float)
-            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
-            max_step). Stiff: "Radau" (order 5, implicit); generalized-alpha (order 2, implicit), "alpha3" with the
-            constraints on positions, "alpha2" on positions and speeds, ("alpha3", 0.6) with a spectral radius at
-            infinity other than 0.8; steps of one size, without error control, if first_step == max_step. "auto": DOP853
-            or Radau, whichever gets further. Of other libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853",
-            "scipy:Radau", "scipy:BDF", "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular
-            positions are passed by DOP853, DP5, auto and alpha3.
-        rtol : float
-        atol : float, array (nq + nu,) or dict by name
-            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
-        t_eval : array
-            Output times; default every step, and every event.
-        events : Event, function f(t, state), str, or a list of them
-            What to notice, see `Event`; ``run.events`` says when each came. Functions may have the attributes ``terminal`` and
-            ``direction``, as in scipy, and ``action``.
-        dense_output : bool
-            Makes ``run.sol(t)`` available.
-        progress : bool or callable
-            A bar on stderr, or a function of the fraction done.
-        stabilisation : str
-            How closed chains are kept closed. "default": every step is projected onto the constraints, near
-            singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or ("baumgarte",
-            gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
-        on_singular : "pass", "warn" or "stop"
-            What happens where the constraints lose rank. Passed positions are in ``run.singular``.
-        audit : bool
-            Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
-        checkpoint : path
-            Keep what a long run needs to go on in this file: every `checkpoint_every` seconds, and on Ctrl-C.
-        resume : path
-            Go on from such a file, to the bit. Model, start and all other arguments must be those of the run it is of.
-
-        Returns
-        -------
-        Run
-            With ``success`` False and a report in ``message`` if the end was not reached. An element that raises
-            becomes an `ElementError` with what was computed in its ``partial``.
-        """
-        mech = cast("Mechanism", self)
-        name, _ = radius(method)
-        if name not in NAMES:
-            raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
-        t0, t1 = _span(t_span)
-        state = mech.assemble(t0) if state is None else state
-        _, q, u = mech._rows(state, "simulate")
-        if on_singular not in ("pass", "warn", "stop"):
-            raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
-        open_: tuple[str, ...] = ()
-        if mech.core.loops is not None:
-            mech.core.loops.release(())
-            if not (isinstance(state, State) and state.cut):  # else they stand where the state has them
-                mech.core.reset_chords()
-            open_ = open_contacts(mech, t0, q[0], u[0])
-            mech.core.loops.release(open_)
-            check_start(mech, t0, q[0], u[0])
-        if not _positive(rtol) or rtol >= 1.0:
-            raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
-        if not _positive(max_step) or (first_step is not None and not _positive(first_step)):
-            raise TreemechError(
-                f"max_step is {max_step!r}, first_step {first_step!r}; wanted positive numbers."
-            )
-        rtol = max(rtol, 100 * np.finfo(float).eps)
-        times = None if t_eval is None else _output_times(t_eval, t0, t1)
-        if dense_output and times is not None:
-            raise TreemechError(
-                "dense_output keeps every step: ask for run.sol(t) or for t_eval, not for both."
-            )
-        if not callable(progress) and not isinstance(progress, (bool, np.bool_)):
-            raise TreemechError(
-                f"progress is {progress!r}; wanted True, False or a function of the fraction done."
-            )
-        bar = ProgressBar(mech.name) if progress is True else None
-        breaks = tuple(b for signal in mech.core.layout.signals for b in signal.breaks)
-        mech.core.audit(audit)
-        sampling = _sampling(mech)
-        mech.core.forget_points()
-        y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
-        mech.core.remember_start(t0, y)
-        if not len(y):  # nothing moves: no error that could choose a step
-            method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
-        watch = None if events is None else _watch(mech, events, t0, t1, y)
-        tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
-        keeper = None
-        if checkpoint is not None or resume is not None:
-            from ..files.checkpoint import Checkpoint, digest, fingerprint
-
-            identity = {
-                "model": fingerprint(mech), "controllers": described(mech.wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
-                "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
-                "first_step": first_step, "events": None if watch is None else watch.described(),
-                "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular,
-            }  # fmt: skip
-            keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
-        try:
-            result = integrate(
-                mech.core, (t0, t1), y, method, rtol,
-                tolerance, times, max_step, first_step,
-                (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
-                bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
-                keeper,
-            )  # fmt: skip
-        finally:
-            if bar is not None:
-                bar.close()
-        released = _released(open_, result.switched)
-        if mech.core.loops is not None:
-            mech.core.loops.release(())
-
-        def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
-            return mech._results(t, q, u, cut, z, released)
-
-        run = Run.of_integration(mech.info, result, name, mech.core, results, mech.wiring.measures)
-        if on_singular == "warn" and run.singular:
-            where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
-            warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=2)
-        if watch is not None:
-            run.events = watch.points(result.events)
-        if result.error is not None:
-            if isinstance(result.error, ElementError):
-                result.error.partial = run
-            raise result.error
-        if result.status % 16 in ELEMENT_FAILURES:
-            mech.core.fail(result.status, result.failed_at, result.failure, partial=run)
-        return run
-
-
-def _constraints(mech: "Mechanism", t: float, q: Floats, u: Floats, ud: Floats) -> Constraints:
-    if mech.core.loops is None:
-        none = np.zeros(0)
-        return Constraints(none, np.zeros((0, mech.nu)), none, none, none)
-    return mech.core.constraints(t, q, u, ud)
-
-
-def results_of_motion(
-    mech: "Mechanism", t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
-) -> Results:
-    """Everything that follows from many states with known accelerations."""
-    from treemech.dynamics.analyses.inverse_dynamics import driven_results
-
-    if not mech.info.chords:
-        return mech._tree_results(t, q, u, ud)
-    mech.core.reset_chords(near)
-    found = mech._closed(t, q, u)  # for what does not depend on accelerations
-    mech.core.reset_chords(near)
-    trace, tau, multipliers, loads, elements = driven_results(mech.core, t, q, u, ud, ~mech._free({}))
-    return Results(
-        ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
-        mech._unique(t, q, found.cut_q), elements,
-    )  # fmt: skip
+    run = Run.of_integration(mech.info, result, name, mech.core, results, mech.wiring.measures)
+    if on_singular == "warn" and run.singular:
+        where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
+        warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=3)
+    if watch is not None:
+        run.events = watch.points(result.events)
+    if result.error is not None:
+        if isinstance(result.error, ElementError):
+            result.error.partial = run
+        raise result.error
+    if result.status % 16 in ELEMENT_FAILURES:
+        mech.core.fail(result.status, result.failed_at, result.failure, partial=run)
+    return run
 
 
 def _watch(mech: "Mechanism", events: Any, t0: float, t1: float, y: Floats) -> "Watch | None":
@@ -372,7 +242,7 @@ def _span(t_span: Any) -> tuple[float, float]:
     return t0, t1
 
 
-def _output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
+def output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
     try:
         times = np.array(t_eval, dtype=np.float64).ravel()
     except (TypeError, ValueError):
