@@ -43,7 +43,6 @@ from treemech.topology.body import as_pose
 from .analyses.assembly import Assembly, cut_numbers, not_cut, split
 from .analyses.contacts import contacts, hinting, open_contacts, refuse_passed, without
 from .analyses.element_states import element_states, settle_states
-from .analyses.small_motions import Analyses
 from .description.parameters import ByParameter, Origin, origin_of, with_parameters
 from .description.wiring import Wiring
 from .results.elements import stored_energy
@@ -53,7 +52,13 @@ from .results.state import State, fill, find, reference_state
 from .simulation.simulate import simulate
 
 if TYPE_CHECKING:
+    from treemech.dynamics.analyses.derivatives import Derivatives
+    from treemech.dynamics.analyses.equilibrium import Equilibrium
+    from treemech.dynamics.analyses.linearization import Linearization
+    from treemech.dynamics.model.tree_derivatives import TreeDerivatives
     from treemech.kinematics.kinematic_simulation import Drive
+
+    from .design.sensitivities import Sensitivities, Start
 
 
 class ForwardDynamics(NamedTuple):
@@ -102,7 +107,7 @@ def _rebuilt(origin: Origin) -> "Mechanism":
     return origin.build({})
 
 
-class Mechanism(Analyses):
+class Mechanism:
     """What `System.build` returns: the tree, its coordinates, and every analysis."""
 
     def __init__(
@@ -121,6 +126,7 @@ class Mechanism(Analyses):
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
         self._by_parameter = ByParameter.empty()
+        self._tree_derivatives: TreeDerivatives | None = None
         self._check_inertia()
 
     def __repr__(self) -> str:
@@ -752,6 +758,93 @@ class Mechanism(Analyses):
             checkpoint_every,
             resume,
         )
+
+    # ------------------------------------------------------------ derivatives
+    def derivatives(
+        self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
+    ) -> "Derivatives":
+        """ud, multipliers and their derivatives by q, u, loads on the speeds, states and inputs of elements; x' and its own.
+
+        Inputs are known by the names `system.input` and controllers gave them; one given as it stands is "element.input".
+        Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
+        relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
+        Derivatives by `parameters` are those at fixed q, u; prescribed coordinates follow their signals.
+        """
+        from .analyses.small_motions import derivatives
+
+        return derivatives(self, state, loads, parameters)
+
+    def linearize(
+        self,
+        state: State | tuple[Any, ...],
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        hold: Sequence[str] = (),
+        loads: Any = None,
+    ) -> "Linearization":
+        """A, B, C, D of small motions about a state, in independent coordinates and states of elements; eigenvalues, modes.
+
+        `inputs`: speeds that carry a load, and inputs of elements, `outputs`: speeds whose displacement is seen, by name, those
+        of cut hinges too; default: all speeds of the tree. `hold`:
+        coordinates that keep to their motion; `loads` on the speeds act on all states alike.
+        """
+        from .analyses.small_motions import linearize
+
+        return linearize(self, state, inputs, outputs, hold, loads)
+
+    def equilibrium(
+        self,
+        state: State | None = None,
+        fix: Mapping[str, Any] | None = None,
+        rates: Mapping[str, Any] | None = None,
+        free: Sequence[str] = (),
+        method: str = "Newton",
+    ) -> "Equilibrium":
+        """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
+
+        `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
+        rates, which stay where the state has them (relative equilibrium). `free`: of those, rates that are sought
+        themselves, from the given ones on; as there are no loads then, what is fixed must balance as well.
+        States of elements are at rest there, x' = 0.
+
+        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps; "energy" goes against the
+        loads, to a place of least energy, a stable balance if there is any; "settling" lets the mechanism go, simulates it,
+        and stops it at every peak of its kinetic energy until it stays.
+        """
+        from .analyses.equilibrium import equilibrium
+
+        return equilibrium(self, state, fix, rates, free, method)
+
+    def sensitivities(
+        self,
+        t_span: tuple[float, float],
+        start: "Start" = None,
+        parameters: Sequence[str] | None = None,
+        t_eval: ArrayLike | None = None,
+        rtol: float = 1e-8,
+    ) -> "Sensitivities":
+        """A simulation and how it changes with parameters (default: all).
+
+        `start`: a state that does not depend on the parameters, or a function of the mechanism that makes it,
+        ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function says what stays when a parameter
+        changes. First the motion is integrated, then, along it, the differentiated equations of motion
+        (dynamics.analyses.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular position
+        passed, no prescribed rate that jumps, no element that remembers. Output at `t_eval`, default the steps of the motion.
+        """
+        from .design.sensitivities import sensitivities
+
+        return sensitivities(self, t_span, start, parameters, t_eval, rtol)
+
+    def kinematic_sensitivities(
+        self, t_eval: ArrayLike, start: "Start" = None, parameters: Sequence[str] | None = None
+    ) -> "Sensitivities":
+        """A kinematic run over given times (`kinematics`), and how it changes with parameters (default: all).
+
+        Every position follows from the constraints, and so do its derivatives: exact but for rounding.
+        """
+        from .design.sensitivities import kinematic_sensitivities
+
+        return kinematic_sensitivities(self, t_eval, start, parameters)
 
     def _check_inertia(self) -> None:
         """Every free hinge direction must meet some inertia: not found at two general positions is an error."""

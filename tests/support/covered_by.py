@@ -91,6 +91,7 @@ COVERED_BY = {
     "treemech/description/recording.py": ["treemech/description/test_parameters.py", "treemech/files/test_models.py"],
     "treemech/description/plan_derivatives.py": ["kinematics/test_plan_derivatives.py"],
     "treemech/analyses/element_states.py": ["laws/test_energetic_models.py", "laws/test_active_elements.py"],
+    "treemech/analyses/equilibrium.py": ["dynamics/analyses/test_equilibrium.py"],
     "treemech/analyses/inverse_dynamics.py": ["dynamics/analyses/test_inverse_dynamics.py"],
     "treemech/analyses/settling.py": ["dynamics/analyses/test_equilibrium.py"],
     "treemech/analyses/small_motions.py": [
