@@ -5,7 +5,7 @@ from math import atan2, sqrt
 
 
 def relative_quaternion(R, a, b):
-    """Quaternion of R[a]^T R[b], less than half a turn."""
+    """Return the quaternion of R[a]^T R[b], a rotation of less than half a turn."""
     C = (R[a, 0, 0] * R[b, 0, 0] + R[a, 1, 0] * R[b, 1, 0] + R[a, 2, 0] * R[b, 2, 0]) + (
         R[a, 0, 1] * R[b, 0, 1] + R[a, 1, 1] * R[b, 1, 1] + R[a, 2, 1] * R[b, 2, 1]
     )
@@ -16,7 +16,7 @@ def relative_quaternion(R, a, b):
 
 
 def skew(R, a, b, i, j):
-    """C[i, j] - C[j, i] of C = R[a]^T R[b]."""
+    """Return C[i, j] - C[j, i] with C = R[a]^T R[b]."""
     return (
         (R[a, 0, i] * R[b, 0, j] - R[a, 0, j] * R[b, 0, i])
         + (R[a, 1, i] * R[b, 1, j] - R[a, 1, j] * R[b, 1, i])
@@ -25,13 +25,13 @@ def skew(R, a, b, i, j):
 
 
 def half(w, x, y, z):
-    """The quaternion of half the turn."""
+    """Return the quaternion of half the rotation."""
     f = 1.0 / sqrt(2.0 * (1.0 + w))
     return f * (1.0 + w), f * x, f * y, f * z
 
 
 def rotation_vector(w, x, y, z):
-    """Axis times angle; a series near zero, where the axis is lost."""
+    """Return axis times angle. A series is used near zero, where the axis is undefined."""
     s2 = x * x + y * y + z * z
     if s2 < 1e-3 and w > 0.0:
         f = 2.0 + s2 * (
@@ -44,13 +44,13 @@ def rotation_vector(w, x, y, z):
 
 
 def turn_back(w, x, y, z, a, b, c):
-    """The vector (a, b, c) turned by the inverse of a quaternion."""
+    """Rotate the vector (a, b, c) by the inverse of a quaternion."""
     p, q, r = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
     return a - w * p + (y * r - z * q), b - w * q + (z * p - x * r), c - w * r + (x * q - y * p)
 
 
 def offset_in(R, position, a, b):
-    """The vector from end a to end b in the base of end a."""
+    """Return the vector from end a to end b in the base of end a."""
     x, y, z = (
         position[b, 0] - position[a, 0],
         position[b, 1] - position[a, 1],

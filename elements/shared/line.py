@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The line between two points (3.4.13-16), as elements that pull along it see it."""
+"""Line between two points (3.4.13-16), for elements that pull along it."""
 
 from math import nan, sqrt
 
@@ -9,7 +9,7 @@ SIDES = {None: 0.0, "tension": 1.0, "compression": -1.0}
 
 
 def side_of(element):
-    """+1, -1 or 0 for an element that acts in tension only, in compression only, or both ways."""
+    """Return +1, -1 or 0: the element acts in tension only, in compression only, or both ways."""
     if element.only not in SIDES:
         raise ElementError(
             f"{element.kind}.only is {element.only!r}; wanted 'tension', 'compression' or None."
@@ -18,7 +18,10 @@ def side_of(element):
 
 
 def line_between(position, velocity):
-    """Length, its rate and the direction from end 0 to end 1; where the ends coincide there is none: not a number."""
+    """Return the length, its rate and the direction from end 0 to end 1.
+
+    The direction is NaN where the ends coincide.
+    """
     x, y, z = (
         position[1, 0] - position[0, 0],
         position[1, 1] - position[0, 1],
@@ -37,7 +40,7 @@ def line_between(position, velocity):
 
 
 def pull(tension, x, y, z, force):
-    """Draw both ends together along the line."""
+    """Apply a tension that pulls both ends together along the line."""
     force[0, 0] = tension * x
     force[0, 1] = tension * y
     force[0, 2] = tension * z
@@ -47,6 +50,6 @@ def pull(tension, x, y, z, force):
 
 
 def one_sided(side, elastic, viscous):
-    """What is left of elastic + viscous when it may act on one side only; side = 0: all of it."""
+    """Return elastic + viscous, or 0 where it would act on the forbidden side (side = 0: none is)."""
     total = elastic + viscous
     return 0.0 if side * total < 0.0 else total

@@ -14,14 +14,14 @@ from ..fields import as_numbers
 
 
 class LinearElement(Energetic):
-    """What bushings and beams share: a stiffness matrix K and a damping matrix B, fields of these names, and a rest offset."""
+    """Base class of bushings and beams: the fields K (stiffness) and B (damping), and a rest offset."""
 
     K: Any
     B: Any
     n_deformations = 6
 
     def rest(self) -> Floats:
-        """Offset of end b in the base of end a without load."""
+        """Return the offset of end b in the base of end a without load."""
         return np.zeros(3)
 
     def effort(self, now: Deformed, t: float, out: Effort) -> None:
@@ -35,7 +35,7 @@ class LinearElement(Energetic):
             out.dissipated[0] += viscous * now.rate[i]
 
     def sample(self, rng: "np.random.Generator", t: float) -> Floats:
-        """Near rest: anywhere, the ends displaced and turned by some tenths."""
+        """Return a random motion near rest: the ends are displaced and turned by some tenths."""
         record = super().sample(rng, t)
         motion = motion_views(record, self.n)
         base, turn = motion.rotation[0], 0.3 * rng.uniform(-1.0, 1.0, 3)
@@ -48,7 +48,7 @@ class LinearElement(Energetic):
 
 
 def square_matrix(given: ArrayLike, what: str) -> Floats:
-    """6 numbers or 6x6 as a matrix without negative directions."""
+    """Return 6 numbers or a 6x6 matrix as a matrix; refuse negative eigenvalues."""
     K = as_numbers(given, what, "6 finite numbers or a 6x6 matrix", (6,), (6, 6))
     K = np.diag(K) if K.ndim == 1 else K
     values = np.linalg.eigvalsh(plain(0.5 * (K + K.T)))

@@ -1,6 +1,6 @@
-"""Splines through tables: those of scipy, and the same of numbers that carry a derivative.
+"""Splines through tables: those of scipy, and the same splines with dual numbers.
 
-The coefficients of a spline solve linear equations A x = b; their derivatives A x' = b' - A' x.
+The coefficients of a spline solve linear equations A x = b; their derivatives solve A x' = b' - A' x.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from treemech.topology.parameter import plain
 
 
 def cubic_coefficients(x: Floats, y: Floats, ends: str = "not-a-knot") -> Floats:
-    """c[falling power, piece, ...] of the C2 spline through the rows of y at the knots x."""
+    """Return c[falling power, piece, ...] of the C2 spline through the rows of y at the knots x."""
     if x.dtype != object and y.dtype != object:
         from scipy.interpolate import CubicSpline
 
@@ -51,7 +51,10 @@ def cubic_coefficients(x: Floats, y: Floats, ends: str = "not-a-knot") -> Floats
 
 
 def monotone_coefficients(x: Floats, y: Floats) -> Floats:
-    """The same of cubics that rise and fall with the table (Fritsch and Butland), as scipy's Pchip has them."""
+    """Return c[falling power, piece] of cubics that are monotone where the table is.
+
+    The method is that of Fritsch and Butland, as in scipy's Pchip.
+    """
     if x.dtype != object and y.dtype != object:
         from scipy.interpolate import PchipInterpolator
 
@@ -82,7 +85,7 @@ def monotone_coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def hermite_coefficients(x: Floats, y: Floats, s: Any) -> Floats:
-    """c[falling power, piece, ...] of cubics with the slopes s at the knots."""
+    """Return c[falling power, piece, ...] of cubics with the slopes s at the knots."""
     h = np.diff(x).reshape(-1, *[1] * (y.ndim - 1))
     m = np.diff(y, axis=0) / h
     t = (s[:-1] + s[1:] - 2.0 * m) / h
@@ -90,7 +93,7 @@ def hermite_coefficients(x: Floats, y: Floats, s: Any) -> Floats:
 
 
 def end_slope(x: Floats, c: Floats) -> float:
-    """At the last knot."""
+    """Return the slope at the last knot."""
     if c.dtype != object:
         from scipy.interpolate import PPoly
 
@@ -101,7 +104,10 @@ def end_slope(x: Floats, c: Floats) -> float:
 
 
 def interpolating_spline(x: Floats, y: Floats, degree: int, closed: bool) -> Any:
-    """The spline of an odd degree through the rows of y at x, called as one of scipy; closed: all derivatives close."""
+    """Return the spline of an odd degree through the rows of y at x; it is called like a spline of scipy.
+
+    A closed spline is periodic in all its derivatives.
+    """
     from scipy.interpolate import BSpline, make_interp_spline
 
     ends = "periodic" if closed else None
@@ -121,7 +127,11 @@ def interpolating_spline(x: Floats, y: Floats, degree: int, closed: bool) -> Any
 
 
 def _knots(x: Floats, degree: int, closed: bool) -> Any:
-    """Those scipy takes: without a few next to the ends, or going on beyond them by the steps on the other side."""
+    """Return the knots that scipy uses.
+
+    An open spline has no knots at a few points next to the ends. A closed one continues beyond the ends with
+    the steps of the other side.
+    """
     if not closed:
         aside = (degree + 1) // 2
         return np.concatenate(([x[0]] * (degree + 1), x[aside:-aside], [x[-1]] * (degree + 1)))
@@ -132,7 +142,7 @@ def _knots(x: Floats, degree: int, closed: bool) -> Any:
 
 
 class VariedSpline:
-    """A B-spline with numbers that carry a derivative for knots, coefficients (n, dim) and places."""
+    """B-spline with dual numbers for knots, coefficients (n, dim) and arguments."""
 
     def __init__(self, t: Any, c: Any, degree: int) -> None:
         self.t, self.c, self.degree = t, c, degree
@@ -145,7 +155,7 @@ class VariedSpline:
         return VariedSpline(t[1:-1], c, k - 1).derivative(order - 1)
 
     def __call__(self, x: Any) -> Any:
-        """By de Boor's recursion, on the right of a knot."""
+        """Evaluate the spline by de Boor's recursion; at a knot, take the piece on its right."""
         t, k = self.t, self.degree
         i = np.searchsorted(plain(t), plain(x), side="right") - 1
         i = np.clip(i, k, len(self.c) - 1)

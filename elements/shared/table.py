@@ -1,4 +1,4 @@
-"""Tables of a force over a length, an angle or a speed: piecewise linear or a C2 spline, with their integral."""
+"""Tables of a force over a length, an angle or a speed: piecewise linear or a C2 spline, and their integral."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from treemech.topology.parameter import plain
 
 from ..fields import as_numbers
 
-# Columns of a piece: where it starts, the cubic in x - START, the integral up to START. Before the first row and after the
-# last one the table goes on as a straight line.
+# Columns of a piece: its start, the cubic in x - START, the integral up to START. Before the first row and
+# after the last one the table continues as a straight line.
 START, VALUE, SLOPE, SQUARE, CUBE, AREA, COLUMNS = 0, 1, 2, 3, 4, 5, 6
 
 
 def make_table(rows: ArrayLike | None, interpolation: str, what: str) -> Floats:
-    """The pieces of a table given by rows (x, y); without rows it is 0 everywhere."""
+    """Return the pieces of a table given by rows (x, y). Without rows the table is 0 everywhere."""
     if interpolation not in ("spline", "linear"):
         raise ElementError(f"{what}: interpolation is {interpolation!r}; wanted 'spline' or 'linear'.")
     if rows is None:
@@ -52,7 +52,7 @@ def make_table(rows: ArrayLike | None, interpolation: str, what: str) -> Floats:
 
 
 def zero_of(pieces: Floats) -> float | None:
-    """Where a table first passes zero, from its first row to its last."""
+    """Find the first zero of a table between its first and last row. Returns None if there is none."""
     numbers = plain(pieces)
     for k in range(1, len(numbers) - 1):
         start, stop = numbers[k, START], numbers[k + 1, START]
@@ -66,7 +66,7 @@ def zero_of(pieces: Floats) -> float | None:
 
 
 def _moving(pieces: Floats, k: int, zero: float) -> float:
-    """A zero in piece k, with its derivative if the table has one: one step of Newton's method finds it."""
+    """Return a zero in piece k, with its derivative (by one Newton step) if the table holds dual numbers."""
     if pieces.dtype != object:
         return zero
     before, after = (
@@ -80,7 +80,7 @@ def _moving(pieces: Floats, k: int, zero: float) -> float:
 
 
 def shifted(pieces: Floats, x: float) -> Floats:
-    """The same table with its integral counted from x."""
+    """Return the same table with its integral counted from x."""
     area = table_area(pieces, x)
     other = pieces.astype(np.result_type(pieces, np.asarray(area)))
     other[:, AREA] -= area
@@ -88,7 +88,7 @@ def shifted(pieces: Floats, x: float) -> Floats:
 
 
 def piece_at(table: Any, x: Any) -> int:
-    """Number of the piece x lies in."""
+    """Return the number of the piece that contains x."""
     if x < table[0, START]:
         return 0
     low, high = 1, len(table)
@@ -102,14 +102,14 @@ def piece_at(table: Any, x: Any) -> int:
 
 
 def table_value(table, x):  # type: ignore[no-untyped-def]
-    """The table at x."""
+    """Return the value of the table at x."""
     k = piece_at(table, x)
     h = x - table[k, START]
     return table[k, VALUE] + h * (table[k, SLOPE] + h * (table[k, SQUARE] + h * table[k, CUBE]))
 
 
 def table_area(table, x):  # type: ignore[no-untyped-def]
-    """The integral of the table up to x."""
+    """Return the integral of the table up to x."""
     k = piece_at(table, x)
     h = x - table[k, START]
     a, b, c, d = table[k, VALUE], table[k, SLOPE], table[k, SQUARE], table[k, CUBE]

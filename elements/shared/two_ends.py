@@ -1,11 +1,11 @@
-"""What elements between two ends share: their distance, the velocity of b against a, and a load on b with its opposite on a."""
+"""Distance, relative velocity and opposite loads, for elements between two ends a and b."""
 
 from math import sqrt
 from typing import Any
 
 
 def distance(position: Any) -> Any:
-    """From the point of end a to that of end b."""
+    """Return the distance from the point of end a to the point of end b."""
     x, y, z = (
         position[1, 0] - position[0, 0],
         position[1, 1] - position[0, 1],
@@ -15,7 +15,7 @@ def distance(position: Any) -> Any:
 
 
 def velocity_between(motion: Any, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Velocity of the point of body b at the world point (x, y, z) against that of body a there."""
+    """Return the velocity of body b relative to body a, both at the world point (x, y, z)."""
     p, v, w = motion.position, motion.velocity, motion.angular_velocity
     ax, ay, az = x - p[0, 0], y - p[0, 1], z - p[0, 2]
     bx, by, bz = x - p[1, 0], y - p[1, 1], z - p[1, 2]
@@ -27,7 +27,7 @@ def velocity_between(motion: Any, x: float, y: float, z: float) -> tuple[float, 
 
 
 def push(motion: Any, out: Any, x: float, y: float, z: float, fx: Any, fy: Any, fz: Any) -> None:
-    """A force on body b through the world point (x, y, z), and its opposite on body a through the same point."""
+    """Apply a force to body b through the world point (x, y, z), and its opposite to body a."""
     for k in range(2):
         side = 2.0 * k - 1.0
         rx, ry, rz = x - motion.position[k, 0], y - motion.position[k, 1], z - motion.position[k, 2]
@@ -40,7 +40,7 @@ def push(motion: Any, out: Any, x: float, y: float, z: float, fx: Any, fy: Any, 
 
 
 def twist(out: Any, mx: Any, my: Any, mz: Any) -> None:
-    """A moment on body b, and its opposite on body a."""
+    """Apply a moment to body b, and its opposite to body a."""
     for k in range(2):
         side = 2.0 * k - 1.0
         out.moment[k, 0] += side * mx

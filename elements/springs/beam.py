@@ -18,7 +18,7 @@ from ..shared.linear_law import LinearElement
 
 
 class Straight(LinearElement):
-    """What both beams share: a straight massless beam along the x axes of its ends."""
+    """Base class of both beams: a straight massless beam along the x axes of its ends."""
 
     length: float
     axial_stiffness: float
@@ -46,7 +46,7 @@ class Straight(LinearElement):
         object.__setattr__(self, "B", self.damping * K)
 
     def fill(self, K: Floats, about_y: float, about_z: float) -> None:
-        """K, from the elementary beam formulas."""
+        """Fill K by the elementary beam formulas."""
         raise NotImplementedError
 
     def rest(self) -> Floats:
@@ -55,16 +55,17 @@ class Straight(LinearElement):
 
 @dataclass(frozen=True, eq=False)
 class Beam(Straight):
-    """A massless elastic beam between two frames, for small deformations.
+    """Massless elastic beam between two frames, for small deformations.
 
-    At rest end b lies at (length, 0, 0) in the base of end a and both bases agree; they are fixed to the cross
-    sections. With the offset c of end b in the base of end a and its rotation vector r, Sol's beam in space::
+    At rest, end b lies at (length, 0, 0) in the base of end a and both bases are parallel; they are fixed to
+    the cross sections. With the offset c of end b in the base of end a and its rotation vector r, this is
+    Sol's beam in space::
 
         eps = (c1 - length, c2, c3, r1, r2, r3)        (3.4.18)
 
-    (in his plane r3 is the arcsin of a component of C). F = K (eps + damping eps'), K from the elementary formulas of a
-    clamped beam, without shear. End a may move as it likes; the deformation must be small. `CorotationalBeam` is
-    the one for large displacements.
+    (in his plane beam r3 is the arcsin of a component of C). F = K (eps + damping eps'), with K from the
+    elementary formulas of a clamped beam, without shear. End a may move freely, but the deformation must be
+    small. Use `CorotationalBeam` for large displacements.
 
     Parameters
     ----------
@@ -106,16 +107,17 @@ class Beam(Straight):
 
 @dataclass(frozen=True, eq=False)
 class CorotationalBeam(Straight):
-    """A massless elastic beam between two frames, for large displacements: a chain of them bends into a circle.
+    """Massless elastic beam between two frames, for large displacements: a chain can bend into a circle.
 
-    Its own base E goes along with it: the base half-way between both ends, turned as little as possible until its x axis
-    lies on the chord. Only the rotation vectors ra, rb of both ends relative to E and the stretch of the chord are small::
+    A base E moves with the beam: the base half-way between both ends, rotated by the smallest angle that puts
+    its x axis on the chord. Only the rotation vectors ra, rb of both ends relative to E and the stretch of
+    the chord must be small::
 
         eps = (l - length, rb1 - ra1, ra2, rb2, ra3, rb3)
         F = K (eps + damping eps')
 
-    with K from the elementary formulas of a simply supported beam, without shear. Neither end is preferred. One
-    element may bend by some tenths of a radian; more takes more elements.
+    with K from the elementary formulas of a simply supported beam, without shear. Neither end is preferred.
+    One element may bend by some tenths of a radian; use more elements for more.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ class CorotationalBeam(Straight):
         h, i, j, k = half(w, x, y, z)
         a, b, c = offset_in(rotation, position, 0, 1)
         l = sqrt(a * a + b * b + c * c)
-        # the chord in the base half-way, (n, m, p); the least turn to it has the quaternion (n + 1, 0, -p, m) / size
+        # the chord in the half-way base is (n, m, p); the smallest turn to it is (n + 1, 0, -p, m) / size
         n, m, p = turn_back(h, i, j, k, a / l, b / l, c / l)
         f = 1.0 / sqrt(2.0 * (1.0 + n))
         s, u, v = f * (1.0 + n), -f * p, f * m

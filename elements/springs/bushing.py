@@ -1,4 +1,4 @@
-"""Bushing: a soft connection of two frames, stiff in all six directions as a 6x6 matrix says."""
+"""Bushing: an elastic connection of two frames with a 6x6 stiffness matrix."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,19 +18,19 @@ from ..shared.linear_law import LinearElement, square_matrix
 class Bushing(LinearElement):
     """Stiffness and damping between two frames that coincide without load.
 
-    With the displacement d of end b in the base half-way between both ends, and the rotation vector r of b relative to
-    a (the same in all three bases)::
+    With the displacement d of end b in the base half-way between both ends, and the rotation vector r of b
+    relative to a (the same in all three bases)::
 
         eps = (d, r)        F = stiffness eps + damping eps'        (3.4.7)
 
-    Both ends may turn as they like, the one relative to the other by less than half a turn. Neither end is
+    Both ends may rotate freely; their relative rotation must stay below half a turn. Neither end is
     preferred.
 
     Parameters
     ----------
     stiffness, damping : 6 numbers or 6x6 matrix
-        Of x, y, z [N/m, N s/m], then rotations about them [N m/rad, N m s/rad]. The stiffness is symmetric; neither may create
-        energy.
+        For x, y, z [N/m, N s/m], then for the rotations about them [N m/rad, N m s/rad]. The stiffness is
+        symmetric; neither may create energy.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Fung's quasi-linear viscoelastic element between two points (3.4.3): by a Prony series, or with its history."""
+"""Fung's quasi-linear viscoelastic element between two points (3.4.3): Prony series, or with history."""
 
 from dataclasses import dataclass, field
 from math import expm1, log1p
@@ -23,13 +23,13 @@ from .viscoelastic import make_branches
 class Fung(Energetic):
     """Fung's relaxation integral (3.4.3) with a Prony series, G(t) = G_oo + sum g_i exp(-t / tau_i), G(0) = 1.
 
-    With the elongation eps = l - length, its elastic response E and a state z_i for each term::
+    With the elongation eps = l - length, the elastic response E and a state z_i for each term::
 
         F = int G(t - s) E'(eps) eps' ds = E(eps) - sum g_i z_i         z_i' = (E(eps) - z_i) / tau_i
         E(eps) = stiffness (exp(stiffening eps) - 1) / stiffening,      stiffness eps if stiffening = 0
 
-    Stored energy and dissipation follow from W = int E deps and the elongation eps_i where E(eps_i) = z_i: both cannot be
-    negative, as E grows with eps::
+    Stored energy and dissipation follow from W = int E deps and the elongation eps_i at which E(eps_i) = z_i.
+    Neither can be negative, because E increases with eps::
 
         energy = G_oo W(eps) + sum g_i (W(eps) - W(eps_i) - z_i (eps - eps_i))
         dissipated = sum g_i (E(eps) - z_i) (eps - eps_i) / tau_i
@@ -45,9 +45,10 @@ class Fung(Energetic):
     length : float [m]
         Length without tension.
     stiffening : float [1/m]
-        How fast the response stiffens.
+        Growth rate of the response.
     relaxed : bool
-        At the start it has stood there for long (assemble finds z_i = E); otherwise it came there in a jump, z_i = 0.
+        True: at the start the element is in equilibrium (assemble finds z_i = E). False: it has just been
+        stretched in a jump, z_i = 0.
 
     Examples
     --------
@@ -101,32 +102,35 @@ class Fung(Energetic):
 
 @dataclass(frozen=True, eq=False)
 class FungHistory(Energetic):
-    """Fung's relaxation integral (3.4.3) with any relaxation function, summed over the history of the deformation.
+    """Fung's relaxation integral (3.4.3) with any relaxation function, summed over the deformation history.
 
-    After accepted steps the deformation is written down, no closer than span / (samples - 1) apart; the integral is the
-    trapezoidal sum over these and the present one, of second order in their distance: choose ``max_step`` accordingly. What
-    lies further back than the memory reaches counts as if it had stood still. Written with weights w_k of the samples
-    (by partial summation; G_k = G(t - t_k)), where G_b is G at the age of the start, or G_oo if it started relaxed::
+    The deformation is stored after accepted steps, at times at least span / (samples - 1) apart. The integral
+    is the trapezoidal sum over these samples and the present deformation, of second order in their distance:
+    choose ``max_step`` accordingly. Before the oldest stored sample the deformation is taken as constant.
+    With weights w_k of the samples (by partial summation; G_k = G(t - t_k)), and with G_b = G at the age of
+    the start, or G_oo if it started relaxed::
 
         F = G_b E + sum w_k (E - E_k)        w_k = (G_k+1 - G_k-1) / 2
         energy = G_b W + sum w_k (W - W_k - E_k (eps - eps_k))              dissipated = -d(energy)/dt at standing eps
 
-    so the power balance is exact. The dissipation is that of a relaxing material but for the error of the sum.
-    A start that is not relaxed jumps at the first step accepted: choose a small ``first_step``.
+    so the power balance is exact. The dissipation is that of a relaxing material except for the error of the
+    sum. An element that does not start relaxed jumps at the first accepted step: choose a small
+    ``first_step``.
 
     Parameters
     ----------
     stiffness : float [N/m]
-        Of the elastic response E as in `Fung`, at eps = 0.
+        Stiffness of the elastic response E (see `Fung`) at eps = 0.
     times, relaxation : (n,)
-        Table of G, times from 0 [s], G positive and falling; between them a cubic spline, or, where that would rise anywhere,
-        monotone cubics (their slopes bend at every time: work and dissipation then balance less closely); constant after its end.
+        Table of G: times from 0 [s], G positive and decreasing. It is interpolated by a cubic spline, or, if
+        that would increase anywhere, by monotone cubics (their second derivative jumps at every time, so work
+        and dissipation balance less closely). G is constant after the end of the table.
     span : float [s]
-        How far back it remembers.
+        Length of the remembered history.
     length, stiffening, relaxed
         As in `Fung`.
     samples : int
-        How many it remembers.
+        Number of remembered samples.
 
     Examples
     --------
@@ -167,7 +171,9 @@ class FungHistory(Energetic):
     def fung(
         cls, stiffness: float, c: float, tau_1: float, tau_2: float, span: float, **options: Any
     ) -> "FungHistory":
-        """With Fung's relaxation function of constant damping between two times (E1: the exponential integral)::
+        """Make an element with Fung's relaxation function of constant damping between two times.
+
+        With the exponential integral E1::
 
         G(t) = (1 + c (E1(t / tau_2) - E1(t / tau_1))) / (1 + c log(tau_2 / tau_1))
         """
@@ -195,7 +201,7 @@ class FungHistory(Energetic):
         count = int(memory[0])
         held = min(count, room)
         end = len(self.knots) - 1
-        base, fall = self.table[0, 0], 0.0  # G and its rate for what counts since the start
+        base, fall = self.table[0, 0], 0.0  # G and its rate for the part that counts since the start
         if self.stood > 0.5:
             base, fall = relaxation(self.knots, self.table, self.knots[end])
         elif held > 0:
@@ -207,7 +213,7 @@ class FungHistory(Energetic):
         G_before, dG_before = 2.0 * base - G, 2.0 * fall - dG  # so that w_0 = (G_1 + G_0) / 2 - G_b
         for j in range(held):
             slot = 2 + 2 * ((count - held + j) % room)
-            G_next, dG_next = self.table[0, 0], 0.0  # after the last: the present
+            G_next, dG_next = self.table[0, 0], 0.0  # after the last sample comes the present
             if j + 1 < held:
                 G_next, dG_next = relaxation(
                     self.knots, self.table, t - memory[2 + 2 * ((count - held + j + 1) % room)]
@@ -239,21 +245,21 @@ class FungHistory(Energetic):
 
 
 def response(k: float, b: float, eps: float) -> float:
-    """E(eps): linear, or Fung's exponential."""
+    """Return E(eps): linear, or Fung's exponential."""
     if b == 0.0:
         return k * eps
     return k * expm1(b * eps) / b
 
 
 def response_inverse(k: float, b: float, E: float) -> float:
-    """eps where E(eps) = E."""
+    """Return the eps at which E(eps) = E."""
     if b == 0.0:
         return E / k
     return log1p(b * E / k) / b
 
 
 def response_energy(k: float, b: float, eps: float) -> float:
-    """W = int E deps."""
+    """Return W = int E deps."""
     x = b * eps
     if abs(x) < 1e-2:
         return 0.5 * k * eps * eps * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0))))
@@ -261,7 +267,10 @@ def response_energy(k: float, b: float, eps: float) -> float:
 
 
 def _falling(s: Floats, G: Floats) -> Floats:
-    """Coefficients (n - 1, 4), constant first, of a spline through G that falls everywhere; else of monotone cubics."""
+    """Return coefficients (n - 1, 4), constant first, of a decreasing interpolant of G.
+
+    It is the cubic spline if that decreases everywhere, else monotone cubics.
+    """
     from scipy.interpolate import PPoly
 
     if len(s) > 2:
@@ -274,7 +283,7 @@ def _falling(s: Floats, G: Floats) -> Floats:
 
 
 def relaxation(knots: Floats, table: Floats, age: float) -> tuple[float, float]:
-    """G and its slope at an age, from cubics between the knots; constant outside."""
+    """Return G and its slope at an age, from cubics between the knots; G is constant outside."""
     n = len(knots) - 1
     if age >= knots[n]:
         x = knots[n] - knots[n - 1]

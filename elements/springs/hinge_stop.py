@@ -16,13 +16,13 @@ _NOWHERE = 1e300
 class HingeStop(Energetic):
     """Contact at a lower and an upper limit of a hinge coordinate q.
 
-    With the depth d > 0 beyond a limit, the stop pushes back with (Hunt and Crossley)::
+    At a depth d > 0 beyond a limit, the stop pushes back with (Hunt and Crossley)::
 
         stiffness d^exponent (1 + damping d')      never less than 0
 
-    The load is continuous, also where contact begins; with exponent 2 and no damping its slope is, too. Two bodies that meet at the
-    speed v part at e v, where damping v (1 + e) = ln((1 + damping v) / (1 - damping e v)), whatever stiffness and
-    exponent are; about e = 1 - 2/3 damping v.
+    The load is continuous, also where contact begins; with exponent 2 and no damping, so is its slope. Two
+    bodies that meet at the speed v separate at e v, where damping v (1 + e) = ln((1 + damping v) / (1 -
+    damping e v)), for any stiffness and exponent; approximately e = 1 - 2/3 damping v.
 
     Parameters
     ----------

@@ -18,15 +18,17 @@ from ..fields import as_numbers, make_numbers, refuse_unless_positive
 
 @dataclass(frozen=True, eq=False)
 class PlaneElement(Energetic):
-    """A massless elastic triangle of constant strain between three points, which go anywhere in space.
+    """Massless elastic triangle of constant strain between three points, which may move anywhere in space.
 
-    In the plane of the points, from the first one with the x axis through the second, they are (c12, 0) and (c13, c23)::
+    In the plane of the points, with the origin in the first one and the x axis through the second, the other
+    two are (c12, 0) and (c13, c23)::
 
         eps = (c12 - l1, c23 - l2, c13 - l3)        (3.4.20)
 
-    These give the upper triangular deformation gradient; its rotation is split off (polar decomposition), the stress
-    follows linearly from the strain left over (U - 1), and F is the derivative of the energy: K eps near rest (3.4.22). So
-    rotations may be large, and neither the numbering of the points nor the mesh matters where the strain is uniform.
+    These give the upper triangular deformation gradient. Its rotation is removed (polar decomposition), the
+    stress is linear in the remaining strain (U - 1), and F is the derivative of the energy: K eps near rest
+    (3.4.22). So rotations may be large, and where the strain is uniform the result depends neither on the
+    numbering of the points nor on the mesh.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ class PlaneElement(Energetic):
             object.__setattr__(self, name, value)
 
     def stress(self, deformation: ArrayLike) -> Floats:
-        """(xx, yy, xy) [N/m2] in the axes in which the points were given, carried along with the rotation."""
+        """Return (xx, yy, xy) [N/m2] in the axes of the given points, which rotate with the element."""
         eps = np.asarray(deformation, dtype=np.float64)
         _, strain = biot_strain(self.edges, eps)
         xx, yy, xy = stress_of(self.direct, self.cross, self.shear, *strain)
@@ -105,7 +107,7 @@ class PlaneElement(Energetic):
         return np.array([S[0, 0], S[1, 1], S[0, 1]])
 
     def sample(self, rng: "np.random.Generator", t: float) -> Floats:
-        """Anywhere, displaced by a tenth of its size."""
+        """Return a random motion anywhere in space, the points displaced by a tenth of the size."""
         record = super().sample(rng, t)
         motion = motion_views(record, self.n)
         l1, l2, l3 = self.edges
@@ -137,7 +139,7 @@ class PlaneElement(Energetic):
         out.effort[1] = self.volume * p22 / l2
         out.effort[2] = self.volume * p12 / l2
         out.energy[0] = 0.5 * self.volume * (xx * strain[0] + yy * strain[1] + 2.0 * xy * strain[2])
-        # the damper: the same with the strain rate at rest
+        # the damper: the same law with the strain rate at rest
         r1, r2, r3 = now.rate[0] / l1, now.rate[1] / l2, 0.5 * (now.rate[2] - now.rate[0] * l3 / l1) / l2
         xx, yy, xy = stress_of(self.direct, self.cross, self.shear, r1, r2, r3)
         size = self.damping * self.volume
@@ -148,7 +150,7 @@ class PlaneElement(Energetic):
 
 
 def biot_strain(edges, eps):  # type: ignore[no-untyped-def]
-    """(angle, (xx, yy, xy)): rotation and U - 1 of the upper triangular deformation gradient."""
+    """Return (angle, (xx, yy, xy)): rotation and U - 1 of the upper triangular deformation gradient."""
     f11, f22 = 1.0 + eps[0] / edges[0], 1.0 + eps[1] / edges[1]
     f12 = (eps[2] - edges[2] * eps[0] / edges[0]) / edges[1]
     angle = atan2(-f12, f11 + f22)
@@ -157,5 +159,5 @@ def biot_strain(edges, eps):  # type: ignore[no-untyped-def]
 
 
 def stress_of(direct, cross, shear, xx, yy, xy):  # type: ignore[no-untyped-def]
-    """Stress of a strain."""
+    """Return the stress of a strain."""
     return direct * xx + cross * yy, cross * xx + direct * yy, shear * xy

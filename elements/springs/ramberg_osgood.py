@@ -12,18 +12,18 @@ from ..shared.two_ends import distance
 
 @dataclass(frozen=True)
 class RambergOsgood(Energetic):
-    """A spring that softens: the elongation is given in terms of the force, so the law is implicit (3.4.5)::
+    """Softening spring. Its elongation is given as a function of the force, so the law is implicit (3.4.5)::
 
         eps = F / k + (a / k) F |F / F_y|^(n - 1)        energy = F^2 / 2k + (a / k) n / (n + 1) F^2 |F / F_y|^(n - 1)
 
-    It unloads as it was loaded (nonlinear elastic).
+    It unloads along the same curve (nonlinear elastic).
 
     Parameters
     ----------
     stiffness : float [N/m]
-        k, at the start.
+        k, at zero force.
     yield_force : float [N]
-        F_y, where the second part is `softening` times the first.
+        F_y, at which the second term is `softening` times the first.
     softening : float
         a.
     exponent : float

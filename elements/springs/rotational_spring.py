@@ -11,10 +11,11 @@ from ..shared.table import make_table, shifted, table_area, table_value
 
 @dataclass(frozen=True, eq=False)
 class RotationalSpring(Energetic):
-    """A spring and a damper on the coordinate q of a hinge.
+    """Spring and damper on the coordinate q of a hinge.
 
-    The torque on it is stiffness (q - angle) + table(q) + damping q' + torque; its opposite acts on the hinge. q goes on
-    beyond a turn, so turns count. On a sliding hinge read m and N for rad and N m.
+    The torque on the spring is stiffness (q - angle) + table(q) + damping q' + torque; its opposite acts on
+    the hinge. q continues beyond a full turn, so turns count. For a sliding hinge read m and N instead of rad
+    and N m.
 
     Parameters
     ----------
@@ -23,9 +24,9 @@ class RotationalSpring(Energetic):
     angle : float [rad]
         Coordinate without torque.
     torque : number, signal or function of t [N m]
-        Of an actuator beside the spring, against the coordinate when positive.
+        Torque of an actuator parallel to the spring; if positive, it acts against the coordinate.
     table : rows (q [rad], torque [N m]), angles increasing
-        Beside the linear spring; its energy counts from `angle`.
+        Parallel to the linear spring; its energy is zero at `angle`.
     interpolation : "spline" (C2, natural ends) or "linear"
 
     Examples

@@ -11,14 +11,15 @@ from ..shared.line import line_between, one_sided, pull, side_of
 
 @dataclass(frozen=True)
 class Spring(Energetic):
-    """A spring and a damper between two points.
+    """Spring and damper between two points.
 
-    The tension is stiffness (l - length) + damping l' + force; it pulls the ends together. With `only`, spring and
-    damper work while l > length ("tension": a rope) or l < length ("compression": a buffer) and never the other way, the
-    damper included; the actuator force stands beside them.
+    The tension is stiffness (l - length) + damping l' + force; it pulls the ends together. With `only`,
+    spring and damper act only while l > length ("tension": a rope) or l < length ("compression": a buffer),
+    and their sum never acts in the other direction. The actuator force is added to them.
 
-    Where the ends coincide there is no line to act along, and a run stops with an error. Only a spring of length 0
-    without damping and force may pass such a position: its force, stiffness times the vector between the ends, is smooth.
+    Where the ends coincide there is no line of action, and a run stops with an error. Only a spring of length
+    0 without damping and force may pass such a position: its force, stiffness times the vector between the
+    ends, is smooth.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class Spring(Energetic):
     length : float [m]
         Length without tension.
     force : number, signal or function of t [N]
-        Tension of an actuator beside the spring.
+        Tension of an actuator parallel to the spring.
     only : None, "tension" or "compression"
 
     Examples
@@ -53,7 +54,7 @@ class Spring(Energetic):
         size, rate, x, y, z = line_between(motion.position, motion.velocity)
         force = self.force.value
         if size == 0.0 and self.length == 0.0 and self.damping == 0.0 and force == 0.0:
-            for k in range(3):  # zero, but not its slope
+            for k in range(3):  # the value is zero, its derivative is not
                 out.force[0, k] = self.stiffness * (motion.position[1, k] - motion.position[0, k])
                 out.force[1, k] = -out.force[0, k]
             return

@@ -1,4 +1,4 @@
-"""Spring and damper between two points with tables in place of constants."""
+"""Spring and damper between two points with tables instead of constants."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,11 +17,11 @@ from ..shared.table import START, VALUE, make_table, shifted, table_area, table_
 
 @dataclass(frozen=True, eq=False)
 class TableSpring(Energetic):
-    """A spring and a damper between two points, both given by tables.
+    """Spring and damper between two points, both given by tables.
 
-    The tension is table(l) + damping l' + damping_table(l') + force. Beyond its rows a table goes on as a straight line.
-    The energy counts from `length`, where the table first passes zero, or from its first row. With `only`, spring
-    and damper work on one side of `length`, as in `Spring`.
+    The tension is table(l) + damping l' + damping_table(l') + force. Beyond its rows a table continues as a
+    straight line. The energy counts from `length`, the first zero of the table, or from its first row. With
+    `only`, spring and damper act on one side of `length`, as in `Spring`.
 
     Parameters
     ----------

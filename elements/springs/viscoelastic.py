@@ -1,4 +1,4 @@
-"""Linear viscoelastic element between two points (3.4.4): a spring beside Maxwell branches."""
+"""Linear viscoelastic element between two points (3.4.4): a spring parallel to Maxwell branches."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,19 +17,19 @@ from ..shared.two_ends import distance
 
 @dataclass(frozen=True, eq=False)
 class Viscoelastic(Energetic):
-    """Generalised Maxwell element: a spring, a damper and branches of a spring and a dashpot in line, side by side.
+    """Generalised Maxwell element: a spring, a damper and branches (spring and dashpot in series).
 
     With the elongation eps = l - length and the elongation x_i of every dashpot::
 
         F = k eps + d eps' + sum k_i (eps - x_i)        x_i' = (eps - x_i) / tau_i
 
-    One branch is the standard linear solid, (3.4.4) with K_F = -1/tau, K_eps = k/tau, K_eps' = k + k_1 (`from_rates`). After
-    a jump of eps, F / eps = k + sum k_i exp(-t / tau_i).
+    One branch gives the standard linear solid, (3.4.4) with K_F = -1/tau, K_eps = k/tau, K_eps' = k + k_1
+    (`from_rates`). After a jump of eps, F / eps = k + sum k_i exp(-t / tau_i).
 
     Parameters
     ----------
     stiffness : float [N/m]
-        k, what remains after a long time.
+        k, the stiffness that remains after a long time.
     branches : (n,) [N/m]
         k_i, not negative.
     times : (n,) [s]
@@ -37,9 +37,10 @@ class Viscoelastic(Energetic):
     length : float [m]
         Length without tension.
     damping : float [N s/m]
-        d, of a damper beside all others.
+        d, of a damper parallel to all others.
     relaxed : bool
-        At the start it has stood there for long (assemble finds x = eps); otherwise it came there in a jump, x = 0.
+        True: at the start the element is in equilibrium (assemble finds x = eps). False: it has just been
+        stretched in a jump, x = 0.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class Viscoelastic(Energetic):
     def from_rates(
         cls, K_F: float, K_eps: float, K_rate: float, length: float = 0.0, relaxed: bool = True
     ) -> "Viscoelastic":
-        """The standard linear solid F' = K_F F + K_eps eps + K_rate eps' (3.4.4).
+        """Make the standard linear solid F' = K_F F + K_eps eps + K_rate eps' (3.4.4).
 
         >>> Viscoelastic.from_rates(-5.0, 500.0, 150.0).branches
         array([50.])
@@ -102,7 +103,7 @@ class Viscoelastic(Energetic):
 
 
 def make_branches(element: Any, weights: str, times: str) -> None:
-    """Turn the weights and relaxation times of branches into arrays (n,); refuse what does not relax."""
+    """Turn the weights and times of branches into arrays (n,); refuse branches that do not relax."""
     kind = element.kind
     for name in (weights, times):
         given = getattr(element, name)
