@@ -9,14 +9,14 @@ from ..fields import make_numbers, refuse_negative, refuse_unless_positive
 
 @dataclass(frozen=True)
 class HydraulicActuator(Energetic):
-    """A hydraulic cylinder between two points; its pressure pushes them apart.
+    """Hydraulic cylinder between two points; its pressure pushes them apart.
 
-    One input, ``pressure`` [Pa], the difference between its chambers. With eps the distance of its ends, effort on
-    the element::
+    It has one input, ``pressure`` [Pa], the difference between its chambers. With the distance eps of its
+    ends, the effort on the element is::
 
         F = -area pressure + damping eps'                       (3.5.6)
 
-    Sol's F = a i is that of a cylinder which pulls.
+    Sol's F = a i describes a cylinder that pulls.
 
     Parameters
     ----------

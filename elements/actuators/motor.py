@@ -1,4 +1,4 @@
-"""Electric motor (3.5.7-8): voltage in, current as its state."""
+"""Electric motor (3.5.7-8): the voltage is its input, the current its state."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,22 @@ from ..fields import make_numbers, refuse_negative, refuse_unless_positive
 
 @dataclass(frozen=True)
 class ElectricMotor(Energetic):
-    """A direct current motor on a hinge coordinate eps (end b relative to end a).
+    """Direct current motor on a hinge coordinate eps (end b relative to end a).
 
-    One input, the ``voltage`` V [V]; one state, the current x [A]. Effort on the element, and circuit::
+    It has one input, the ``voltage`` V [V], and one state, the current x [A]. Effort on the element, and
+    circuit::
 
         F = -c x                        (3.5.7)
         l x' = V - r x - c eps'         (3.5.8)
 
-    Printed are F = c x and a voltage of +c eps'. If F turns the hinge, that motor makes energy (2 c x eps' of it);
-    if F acts on the element, it turns backwards. Power balance (V x in; l x^2 / 2 stored; r x^2 lost) decides.
+    The thesis prints F = c x and a voltage of +c eps'. If that F acts on the hinge, the motor creates the
+    power 2 c x eps'; if it acts on the element, the motor turns backwards. Our signs follow from the power
+    balance (V x supplied, l x^2 / 2 stored, r x^2 dissipated).
 
     Parameters
     ----------
     constant : float [N m/A = V s/rad]
-        E.m.f. constant c: torque of one ampere, and voltage of one radian per second.
+        E.m.f. constant c: torque per ampere, and voltage per radian per second.
     resistance, inductance : float [ohm], [H]
         r and l of the circuit.
 

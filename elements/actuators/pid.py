@@ -10,21 +10,22 @@ UNLIMITED = 1e300
 
 @dataclass(frozen=True)
 class Pid(Energetic):
-    """A drive that brings a hinge coordinate eps to its input, the ``setpoint`` i.
+    """Drive that brings a hinge coordinate eps to its input, the ``setpoint`` i.
 
-    States: the integral part I [N m], and the filtered speed w [rad/s], which starts at the speed. Load on the hinge::
+    The states are the integral part I [N m] and the filtered speed w [rad/s], which starts equal to the
+    speed. Load on the hinge::
 
         P = proportional (i - eps) + I - derivative w       limited to [-limit, limit]
         I' = integral (i - eps) + (limited P - P) / tracking
         w' = (eps' - w) / filter
 
-    The derivative is that of the position alone, so a jump of the set-point does not kick. While the limit holds, the
-    integral part follows it (anti-windup by back-calculation).
+    The derivative is taken of the position only, so a jump of the set-point causes no peak. While the load is
+    limited, the integral part follows the limit (anti-windup by back-calculation).
 
     Parameters
     ----------
     proportional, integral, derivative : float [N m/rad], [N m/(rad s)], [N m s/rad]
-        Gains; on a slide [N/m], ...
+        Gains; on a sliding hinge [N/m], ...
     filter : float [s]
         Time constant of the derivative; 0: none.
     limit : float [N m]

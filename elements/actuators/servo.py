@@ -1,4 +1,4 @@
-"""Position servo (3.5.9): a motor whose voltage is the amplified difference between set-point and position."""
+"""Position servo (3.5.9): a motor; its voltage is the amplified difference of set-point and position."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,16 @@ from ..fields import make_numbers, refuse_negative, refuse_unless_positive
 
 @dataclass(frozen=True)
 class PositionServo(Energetic):
-    """An electric motor on a hinge coordinate eps that follows a set-point.
+    """Electric motor on a hinge coordinate eps that follows a set-point.
 
-    One input, the ``setpoint`` i [rad]; one state, the current x [A]. Effort on the element, and circuit::
+    It has one input, the ``setpoint`` i [rad], and one state, the current x [A]. Effort on the element, and
+    circuit::
 
         F = -c x
         l x' = b (i - eps) - r x - c eps'           (3.5.9)
 
-    Signs as in ElectricMotor: with those printed, B = [b, -b, c]/l and F = c x, a servo either makes energy or runs
-    away from its set-point.
+    The signs are those of ElectricMotor: with the printed ones, B = [b, -b, c]/l and F = c x, a servo either
+    creates energy or moves away from its set-point.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Elasto-hydrodynamic traction between a roller and another surface (9.1.4): the force the slip in the film gives."""
+"""Elasto-hydrodynamic traction between a roller and another surface (9.1.4): the force of film slip."""
 
 from dataclasses import dataclass, field
 from math import asinh, exp, pi, sqrt
@@ -11,25 +11,27 @@ from ..fields import make_numbers, make_signals, refuse_unless_positive
 from ..shared.two_ends import push, velocity_between
 from ..signal import Constant
 
-TINY = 1e-9  # [m/s], so that the film thickness has a slope at rest
+TINY = 1e-9  # [m/s], so that the film thickness is differentiable at rest
 
 
 @dataclass(frozen=True)
 class EhdTraction(Energetic):
-    """Traction of an oil film between a roller, end b, and a surface on end a; the axes are parallel to the z axis of end a.
+    """Traction of an oil film between a roller (end b) and a surface on end a.
 
-    Something else keeps them in touch (CamFollower, a carrier of two disks); its load on the roller is the normal load L. With
-    the slip s at the contact, the mean speed U of the film and 1/R = 1/radius + curvature::
+    The axes are parallel to the z axis of end a. Another element keeps them in contact (CamFollower, a
+    carrier of two disks); its load on the roller is the normal load L. With the slip s at the contact, the
+    mean speed U of the film and 1/R = 1/radius + curvature::
 
         F = tau 2 b width              tau = tau_0 asinh(eta s / (tau_0 h))        eta = eta_0 exp(alpha p)
         b = sqrt(4 w R / (pi E))       p = w / 2b                                  w = L / width        (Hertz, line contact)
         h = roughness + 2.65 R G^0.54 u^0.7 W^-0.13        G = 2 alpha E      u = eta_0 U / 2 E R      W = w / 2 E R
 
-    so F = f_t(s, L) L (9.1.4). Ree-Eyring's shear law with the viscosity at the mean Hertz pressure stands for Houpert's
-    expression [1980], which the thesis uses and does not print; film thickness after Dowson and Higginson.
+    so F = f_t(s, L) L (9.1.4). Ree-Eyring's shear law with the viscosity at the mean Hertz pressure replaces
+    Houpert's expression [1980], which the thesis uses but does not print. The film thickness is that of
+    Dowson and Higginson.
 
-    The normal points from a to b: along the force of the named hinge or constraint on the roller (`reaction_of`), or with a
-    given load from the point of end a to that of end b (two disks).
+    The normal points from a to b: along the force of the named hinge or constraint on the roller
+    (`reaction_of`), or, with a given load, from the point of end a to the point of end b (two disks).
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ class EhdTraction(Energetic):
         Of the roller; the point of end b is its centre.
     width : float [m]
     curvature : number, signal or function of t [1/m]
-        Of the other surface at the contact: 1/radius of a disk, 0 of a plane, negative of a hollow one.
+        Curvature of the other surface at the contact: 1/radius for a disk, 0 for a plane, negative if hollow.
     load : number, signal or function of t [N]
         Normal load; default the reaction.
     modulus : float [Pa]
@@ -45,7 +47,7 @@ class EhdTraction(Energetic):
     viscosity, alpha, tau_0 : float [Pa s], [1/Pa], [Pa]
         eta_0, its pressure coefficient and Eyring's stress. Defaults: the engine oil at 90 C of (9.3).
     roughness : float [m]
-        What is left of the film at rest.
+        Film thickness at rest.
     soft : float [N]
         The load is rounded off below this size.
 
@@ -98,7 +100,7 @@ class EhdTraction(Energetic):
         slip = vx * tx + vy * ty + vz * tz
         turn = kx * (w[1, 0] - w[0, 0]) + ky * (w[1, 1] - w[0, 1]) + kz * (w[1, 2] - w[0, 2])
         curvature = 1.0 / self.radius + self.curvature.value
-        # the contact runs along a with (turn + slip / radius) / curvature, along b with slip less
+        # the contact point moves along a at (turn + slip / radius) / curvature, along b at that minus slip
         mean = (turn + slip / self.radius) / curvature - 0.5 * slip
         mean = sqrt(mean * mean + TINY * TINY)
         stress, half_width = traction_stress(
@@ -110,7 +112,7 @@ class EhdTraction(Energetic):
 
 
 def normal_and_load(motion: Any, given: float, load: float, soft: float) -> Any:
-    """The normal from a to b and the load along it: of the hinge, or as given, along the line of centres."""
+    """Return the normal from a to b and the load along it: given (along the centres), or of the hinge."""
     if given > 0.5:
         p = motion.position
         x, y, z = p[1, 0] - p[0, 0], p[1, 1] - p[0, 1], p[1, 2] - p[0, 2]
@@ -124,7 +126,7 @@ def normal_and_load(motion: Any, given: float, load: float, soft: float) -> Any:
 def traction_stress(
     slip: Any, mean: Any, w: Any, R: float, E: float, viscosity: float, alpha: float, tau_0: float, roughness: float
 ) -> Any:  # fmt: skip
-    """Mean shear stress in the film and half the width of the Hertz contact."""
+    """Return the mean shear stress in the film and half the width of the Hertz contact."""
     b = sqrt(4.0 * w * R / (pi * E))
     film = 2.65 * R * (2.0 * alpha * E) ** 0.54 * (viscosity * mean / (2.0 * E * R)) ** 0.7
     film = roughness + film * (w / (2.0 * E * R)) ** (-0.13)

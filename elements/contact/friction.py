@@ -1,4 +1,4 @@
-"""Dry friction between the two ends of a hinge: Coulomb and Stribeck, smoothed; and with bristles, so that it sticks."""
+"""Dry friction between the two ends of a hinge: smoothed Coulomb and Stribeck, and bristles, which stick."""
 
 from dataclasses import dataclass, field
 from math import exp, sqrt
@@ -16,14 +16,14 @@ from ..signal import Constant
 class Friction(Energetic):
     """Coulomb friction with the Stribeck effect between the two ends of a hinge, smooth in the slip.
 
-    The slip v is the velocity of end b against end a (translation: Prismatic, Planar, ...), or radius times the relative
-    angular velocity (rotation: Revolute, Ball, ...; radius > 0). With the normal load N::
+    The slip v is the velocity of end b relative to end a (translation: Prismatic, Planar, ...), or radius
+    times the relative angular velocity (rotation: Revolute, Ball, ...; radius > 0). With the normal load N::
 
         F = -N mu(|v|) v / sqrt(|v|^2 + threshold^2) - viscous v      mu = coulomb + (static - coulomb) exp(-(|v| / stribeck)^2)
 
-    on end b, its opposite on end a; in rotation the moment radius F. N is given, or the load of the hinge itself
-    (`reaction_of`, by default the hinge between whose ends it acts): N = sqrt(|force|^2 + soft^2) - soft + 2 |moment| / span.
-    Below the threshold it creeps: see `BristleFriction`.
+    acts on end b and its opposite on end a; in rotation, the moment radius F does. N is given, or it is the
+    load of a hinge (`reaction_of`; by default the hinge between the same ends): N = sqrt(|force|^2 + soft^2)
+    - soft + 2 |moment| / span. Below the threshold it creeps: see `BristleFriction`.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ class Friction(Energetic):
     load : number, signal or function of t [N]
         Normal load; default the reaction of the hinge.
     threshold : float [m/s]
-        Slip below which friction fades.
+        Slip below which friction decreases to zero.
     stribeck : float [m/s]
-        Slip at which static friction has faded into sliding friction.
+        Slip over which static friction decreases to sliding friction.
     viscous : float [N s/m]
     span : float [m]
-        Length of the guide, which carries moments across by a pair of forces; 0: moments do not count.
+        Length of the guide, which carries transverse moments by a pair of forces; 0: moments do not count.
     soft : float [N]
-        The load is rounded off below this size, so that its slope exists everywhere.
+        The load is rounded off below this size, so that it is differentiable everywhere.
 
     Examples
     --------
@@ -83,17 +83,19 @@ class Friction(Energetic):
 
 @dataclass(frozen=True)
 class BristleFriction(Energetic):
-    """Friction that sticks: elastic bristles which slide when bent too far (LuGre; elasto-plastic, after Dupont).
+    """Friction that sticks: elastic bristles that slide when bent too far (LuGre, elasto-plastic, Dupont).
 
-    With the slip v as in `Friction`, components in the base of end a, and the bending z of the bristles in lengths of slip::
+    With the slip v as in `Friction`, in components in the base of end a, and the deflection z of the bristles
+    [m]::
 
         z' = v - a(z, v) |v| s z / mu(|v|)        s = static / presliding
         F = -N (s z + d(|v|) z') - viscous v      d = damping / (1 + (|v| / stribeck)^2)
 
-    a = 0 below a bend of `elastic` times the sliding one and where it unbends: there the bristles are springs and nothing
-    creeps; a = 1 at full sliding, smooth in between. Under a steady load below static N it comes to rest after a displacement
-    below `presliding`, and vibration does not make it creep. The energy of the bristles is N s z^2 / 2; where N is the load
-    of a hinge, whose rate is unknown, this exchange counts as supplied. Dissipation is never negative: damping is
+    a = 0 if z is below `elastic` times its sliding value, and where the bristles unbend: there they are
+    springs and nothing creeps. a = 1 at full sliding, and smooth in between. Under a constant load below
+    static N the contact comes to rest after a displacement below `presliding`, and vibration does not make it
+    creep. The energy of the bristles is N s z^2 / 2. If N is the load of a hinge, its rate is unknown, and
+    the energy exchanged by a change of N counts as supplied. Dissipation is never negative: damping is
     limited to 8 coulomb / stribeck.
 
     Parameters
@@ -101,11 +103,11 @@ class BristleFriction(Energetic):
     coulomb, static, radius, load, stribeck, viscous, span, soft
         As in `Friction`.
     presliding : float [m]
-        Displacement at which it breaks loose.
+        Displacement at which sliding starts.
     damping : float [s/m]
         Of the bristles, per normal load; default coulomb / stribeck.
     elastic : float
-        Part of the full bend that is elastic, from 0 (LuGre's model) to below 1.
+        Part of the full deflection that is elastic, from 0 (LuGre's model) to below 1.
 
     Examples
     --------
@@ -185,7 +187,7 @@ class BristleFriction(Energetic):
 
 
 def check_friction(element: Any) -> None:
-    """Numbers of a friction element; whether its load is given."""
+    """Check the numbers of a friction element and whether its load is given."""
     if element.static is None:
         object.__setattr__(element, "static", element.coulomb)
     object.__setattr__(element, "given", float(element.load is not None))
@@ -206,7 +208,7 @@ def check_friction(element: Any) -> None:
 
 
 def slip_of(motion: Any, radius: float) -> tuple[float, float, float]:
-    """Slip of b on a, world components: the velocity of its point, or radius times the relative angular velocity."""
+    """Return the slip of b on a in world components: a velocity, or radius times the angular velocity."""
     if radius > 0.0:
         w = motion.angular_velocity
         return radius * (w[1, 0] - w[0, 0]), radius * (w[1, 1] - w[0, 1]), radius * (w[1, 2] - w[0, 2])
@@ -215,7 +217,7 @@ def slip_of(motion: Any, radius: float) -> tuple[float, float, float]:
 
 
 def rub(motion: Any, out: Any, radius: float, fx: Any, fy: Any, fz: Any) -> None:
-    """The friction force on b and its opposite on a, or their moments."""
+    """Apply the friction force to b and its opposite to a, or their moments."""
     if radius > 0.0:
         twist(out, radius * fx, radius * fy, radius * fz)
     else:
@@ -224,7 +226,7 @@ def rub(motion: Any, out: Any, radius: float, fx: Any, fy: Any, fz: Any) -> None
 
 
 def normal_load(motion: Any, given: float, load: float, span: float, soft: float) -> Any:
-    """N: as given, or from the load of the hinge."""
+    """Return N: as given, or from the load of the hinge."""
     if given > 0.5:
         return load
     r = motion.reaction
@@ -236,11 +238,11 @@ def normal_load(motion: Any, given: float, load: float, span: float, soft: float
 
 
 def stribeck_curve(coulomb: float, static: float, stribeck: float, speed2: float) -> float:
-    """mu at the square of the slip."""
+    """Return mu for the square of the slip."""
     return coulomb + (static - coulomb) * exp(-speed2 / (stribeck * stribeck))
 
 
 def smooth_step(x: float) -> float:
-    """0 below 0, 1 above 1, smooth between."""
+    """Return 0 below 0, 1 above 1, and a smooth transition between."""
     x = min(max(x, 0.0), 1.0)
     return x * x * (3.0 - 2.0 * x)

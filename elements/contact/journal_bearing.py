@@ -7,31 +7,34 @@ from ..energetic import EndsLoad, EndsMotion, Energetic
 from ..fields import make_numbers, refuse_unless_positive
 from ..shared.two_ends import push, twist, velocity_between
 
-NODES = 64  # of the sum around the film
-FULLEST = 0.99  # eccentricity ratio beyond which the film grows no more
+NODES = 64  # of the quadrature around the film
+FULLEST = 0.99  # eccentricity ratio beyond which the film force no longer grows
 
 
 @dataclass(frozen=True)
 class JournalBearing(Energetic):
-    """A journal, end b, in a bush, end a, with an oil film between; the axis is the z axis of end a.
+    """Journal (end b) in a bush (end a) with an oil film between them; the axis is the z axis of end a.
 
-    Relevant variables are the eccentricity e (x, y of end a) and the rotation w of the journal in the bush (9.1.5). The force
-    depends on e and on the squeeze velocity alone (impedance, Childs, Moes and van Leeuwen 1977)::
+    The variables are the eccentricity e (x, y of end a) and the angular velocity w of the journal in the bush
+    (9.1.5). The force depends only on e and the squeeze velocity (impedance, Childs, Moes and van Leeuwen
+    1977)::
 
         v = e' - w e_z x e / 2          F = -Z(e, v) v          M = -2 pi viscosity radius^3 length w / (c sqrt(1 - eps^2))
 
-    on the journal; each body also takes half of the moment of F about the other centre. Pressure acts on the half of
-    the film that v closes (half film, ambient pressure elsewhere). There Reynolds' equation is solved by Ritz' method, with three
-    functions around (cos/H^3, cos/H^2, sin cos/H^2) and a cosh along, so for short and long bearings alike: within 5 % of its
-    solution for eccentricity ratios to 0.95 and lengths to four diameters. With the film ending where pressure and its slope
-    vanish, forces are about 10 to 20 % higher in bearings as long as their diameter. Dissipation is never negative.
+    act on the journal; each body also takes half of the moment of F about the other centre. Pressure acts on
+    the half of the film that v closes (half film, ambient pressure elsewhere). There Reynolds' equation is
+    solved by Ritz' method, with three functions around the circumference (cos/H^3, cos/H^2, sin cos/H^2) and
+    a cosh along the axis. This holds for short and long bearings: the error is within 5 % for eccentricity
+    ratios up to 0.95 and lengths up to four diameters. If the film ended where pressure and its slope vanish,
+    forces would be about 10 to 20 % higher in bearings as long as their diameter. Dissipation is never
+    negative.
 
     Parameters
     ----------
     radius, length : float [m]
         Of the journal.
     clearance : float [m]
-        c, radius of the bush less that of the journal.
+        c, radius of the bush minus radius of the journal.
     viscosity : float [Pa s]
 
     Examples
@@ -62,7 +65,7 @@ class JournalBearing(Energetic):
         eps = min(e / self.clearance, FULLEST)
         fx, fy = 0.0, 0.0
         if speed > 0.0:
-            cx, cy = vx / speed, vy / speed  # where v points: the middle of the film
+            cx, cy = vx / speed, vy / speed  # direction of v: the middle of the film
             ea, eb = 0.0, 0.0  # eps along v, and across it
             if e > 0.0:
                 ea, eb = eps * (ex * cx + ey * cy) / e, eps * (ey * cx - ex * cy) / e
@@ -91,13 +94,14 @@ class JournalBearing(Energetic):
 
 
 def half_film(ea: float, eb: float, eps: float, slenderness: float) -> tuple[float, float]:
-    """Force of the half film over viscosity v length (radius / c)^3, against v and across it; slenderness = length / diameter.
+    """Return the force of the half film over viscosity v length (radius / c)^3, against v and across it.
 
-    Ritz' method for div(H^3 grad p) = -12 cos around -pi/2 < a < pi/2, H = 1 - ea cos a - eb sin a, p = 0 on the rim.
+    Ritz' method is applied to div(H^3 grad p) = -12 cos around -pi/2 < a < pi/2, H = 1 - ea cos a - eb sin a,
+    p = 0 on the rim. slenderness = length / diameter.
     """
     thinnest = 1.0 - eps if ea >= 0.0 else 1.0 - abs(eb)
     m = max(0.95 * slenderness * thinnest ** (-2.0 / 3.0), 0.3)
-    # the pressure along: 1 - cosh(m z) / cosh(m); its mean, mean square and that of its slope
+    # the axial pressure profile 1 - cosh(m z) / cosh(m): its mean, its mean square and that of its slope
     T, S = tanh(m) / m, 1.0 / cosh(min(m, 300.0)) ** 2
     mean, square, slope = (
         1.0 - T,
@@ -124,7 +128,7 @@ def half_film(ea: float, eb: float, eps: float, slenderness: float) -> tuple[flo
         K22 += A * d2 * d2 + B * p2 * p2
         f0, f1, f2 = f0 + c * p0, f1 + c * p1, f2 + c * p2
         g0, g1, g2 = g0 + s * p0, g1 + s * p1, g2 + s * p2
-    K11 *= 1.0 + 1e-9  # at eps = 0 the first two functions are one
+    K11 *= 1.0 + 1e-9  # at eps = 0 the first two functions coincide
     l1, l2 = K01 / K00, K02 / K00
     K11, K12, K22 = K11 - l1 * K01, K12 - l1 * K02, K22 - l2 * K02
     x1, x2 = f1 - l1 * f0, f2 - l2 * f0

@@ -1,4 +1,4 @@
-"""Smooth contact: a ball on a plane, a ball on a ball. Hertz's stiffness, Hunt and Crossley's damping, smoothed friction."""
+"""Contact of a ball with a plane or a ball: Hertz stiffness, Hunt-Crossley damping, smoothed friction."""
 
 from dataclasses import dataclass
 from math import log, sqrt
@@ -13,9 +13,10 @@ from ..shared.two_ends import push, velocity_between
 
 @dataclass(frozen=True)
 class SpherePlane(Energetic):
-    """A ball on end b touches the x,y plane of end a, on the side of positive z; it can lift off.
+    """Contact of a ball on end b with the x,y plane of end a, on the side of positive z.
 
-    The point of end b is its centre; radius 0 makes it a point. With the depth h and its rate::
+    The ball can lift off. The point of end b is the centre of the ball; radius 0 makes it a point. With the
+    depth h and its rate::
 
         N = stiffness h^exponent (1 + damping h') >= 0          friction N v / sqrt(|v|^2 + slip_speed^2) against the slip v
 
@@ -32,7 +33,7 @@ class SpherePlane(Energetic):
     friction : float
         Coefficient of Coulomb friction.
     slip_speed : float [m/s]
-        Slip below which friction fades.
+        Slip below which friction decreases to zero.
 
     Examples
     --------
@@ -69,7 +70,9 @@ class SpherePlane(Energetic):
 
 @dataclass(frozen=True)
 class SphereSphere(Energetic):
-    """A ball on end b touches a ball on end a; they can part. The points of the ends are the centres. Law: `SpherePlane`.
+    """Contact of a ball on end b with a ball on end a; they can separate.
+
+    The points of the ends are the centres. The law is that of `SpherePlane`.
 
     Parameters
     ----------
@@ -120,7 +123,7 @@ class SphereSphere(Energetic):
 
 
 def check_contact(element: Any, *radii: str) -> None:
-    """Numbers of a contact element."""
+    """Check the numbers of a contact element."""
     make_numbers(element, *radii, "stiffness", "exponent", "damping", "friction", "slip_speed")
     refuse_unless_positive(element, "stiffness", "slip_speed")
     if element.exponent < 1.0:
@@ -134,7 +137,10 @@ def touch(
     motion: Any, out: Any, x: float, y: float, z: float, nx: float, ny: float, nz: float,
     stiffness: float, exponent: float, damping: float, friction: float, slip_speed: float,
 ) -> tuple[float, float, float, float]:  # fmt: skip
-    """Normal load and friction on b of a contact at (x, y, z), n from a to b; the gap, negative, stands in out.deformation."""
+    """Apply the normal load and friction of a contact at (x, y, z), with the normal n from a to b.
+
+    out.deformation holds the gap, which is negative.
+    """
     depth = -out.deformation[0]
     vx, vy, vz = velocity_between(motion, x, y, z)
     parting = vx * nx + vy * ny + vz * nz
@@ -157,7 +163,9 @@ def hertz_stiffness(
     modulus_b: float | None = None,
     poisson_b: float | None = None,
 ) -> float:
-    """Stiffness 4/3 E* sqrt(R*) of two balls, or of a ball on a plane (no radius_b) [N/m^1.5]; b is like a by default.
+    """Return the stiffness 4/3 E* sqrt(R*) [N/m^1.5] of two balls, or of a ball on a plane (no radius_b).
+
+    The material of b is that of a by default.
 
     >>> round(hertz_stiffness(0.01, modulus_a=2.1e11) / 1e10, 4)
     1.5385
@@ -172,10 +180,10 @@ def hertz_stiffness(
 
 
 def restitution_damping(restitution: float, speed: float) -> float:
-    """Damping that makes a contact part with `restitution` times the speed it met with [s/m].
+    """Return the damping [s/m] with which a contact separates at `restitution` times the approach speed.
 
-    For N = k h^n (1 + d h'), whatever k, n and the masses: d v (1 + e) = log((1 + d v) / (1 - d v e)). At smaller speeds it
-    rebounds better, at higher ones worse.
+    For N = k h^n (1 + d h') and any k, n and masses: d v (1 + e) = log((1 + d v) / (1 - d v e)). The
+    restitution is higher at smaller speeds and lower at higher speeds.
 
     >>> restitution_damping(1.0, 2.0)
     0.0
@@ -187,7 +195,7 @@ def restitution_damping(restitution: float, speed: float) -> float:
     e = float(restitution)
     if e == 1.0:
         return 0.0
-    low, high = 0.0, 1.0 / e  # the root lies between, apart from 0
+    low, high = 0.0, 1.0 / e  # the root other than 0 lies between
     for _ in range(60):
         middle = 0.5 * (low + high)
         if middle * (1.0 + e) > log((1.0 + middle) / (1.0 - middle * e)):

@@ -1,4 +1,4 @@
-"""Tire: a disk on a plane, with a spring and a damper across it and forces from slip along it."""
+"""Tire: a disk on a plane, with a spring and a damper normal to the plane and slip forces in it."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -13,30 +13,31 @@ from ..shared.two_ends import push, velocity_between
 
 @dataclass(frozen=True)
 class Tire(Energetic):
-    """A tire on the x,y plane of end a, on the side of positive z; it can lift off.
+    """Tire on the x,y plane of end a, on the side of positive z; it can lift off.
 
-    The point of end b is the centre of the wheel, the z axis of end b its axis. With the depth h of the lowest point of
-    the free disk, the slip v_x (along) and v_y (across) of that point, and the speed V of the centre along::
+    The point of end b is the centre of the wheel, and the z axis of end b is its axis. With the depth h of
+    the lowest point of the free disk, the slip v_x (longitudinal) and v_y (lateral) of that point, and the
+    longitudinal speed V of the centre::
 
         N = stiffness h + damping h' >= 0
         s_x = longitudinal v_x / (friction_x N V*)        s_y = lateral v_y / (friction_y N V*)      V* = sqrt(V^2 + creep^2)
         F_x = -friction_x N f s_x / s       F_y = -friction_y N f s_y / s       s = sqrt(s_x^2 + s_y^2)
 
-    f = 1 - (1 - s/3)^3, 1 beyond s = 3 (brush model): linear in small slip, on the friction ellipse when sliding. So
-    v_x / V is the longitudinal slip -kappa, v_y / V the tangent of the slip angle.
+    f = 1 - (1 - s/3)^3, and 1 beyond s = 3 (brush model): linear in small slip, on the friction ellipse when
+    sliding. So v_x / V is the longitudinal slip -kappa and v_y / V is the tangent of the slip angle.
 
     Parameters
     ----------
     radius : float [m]
         Of the free tire; it rolls with this radius.
     stiffness, damping : float [N/m], [N s/m]
-        Across the plane.
+        Normal to the plane.
     longitudinal, lateral : float [N]
-        Slip stiffness: force per slip, small slip.
+        Slip stiffness: force per slip at small slip.
     friction, friction_lateral : float
-        Coefficients of friction along and, by default the same, across.
+        Longitudinal and lateral coefficient of friction; the lateral one is the same by default.
     creep : float [m/s]
-        Speed below which slip counts as if driving at it, so that the tire can stand.
+        Lower limit of the speed in the slip, so that the tire can stand still.
 
     Examples
     --------
@@ -107,5 +108,5 @@ class Tire(Energetic):
 
 
 def brush(s: float) -> float:
-    """f(s) / s of the brush model, f = 1 - (1 - s/3)^3 up to full sliding at s = 3."""
+    """Return f(s) / s of the brush model, f = 1 - (1 - s/3)^3 up to full sliding at s = 3."""
     return 1.0 - s / 3.0 + s * s / 27.0 if s < 3.0 else 1.0 / s

@@ -1,4 +1,4 @@
-"""A cord through several bodies: via points, and wrapping on cylinders and spheres, without friction."""
+"""Cord through several bodies: via points, and wrapping on cylinders and spheres, without friction."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,14 +12,15 @@ from ..energetic import EndsLoad, EndsMotion, Energetic, motion_views
 from ..fields import make_numbers, refuse_negative
 from .wrapping import SPHERE, WrapCylinder, WrapSphere, angle_round, straight, wrap
 
-ENTERED = 1e-6  # part of the radius: the last step before a point enters a surface ends this near to it
+# Fraction of the radius: the last step before a point enters a surface ends this close to it
+ENTERED = 1e-6
 
 
 def unit_tension(motion: EndsMotion, surfaces: Any, out: EndsLoad) -> tuple[float, float]:
-    """Length of a cord over all ends and its rate; its loads at a tension of 1 into `out`.
+    """Return the length of a cord over all ends and its rate; write its loads at a tension of 1 into `out`.
 
-    surfaces: rows (end, radius, side). The rate is that of virtual work: a tension of 1 takes it from
-    the bodies.
+    surfaces: rows (end, radius, side). The rate follows from virtual work: it is the power that a tension of
+    1 takes from the bodies.
     """
     n, m, k, length, power = motion.position.shape[0], 0, 0, 0.0, 0.0
     while k < n - 1:
@@ -38,7 +39,7 @@ def unit_tension(motion: EndsMotion, surfaces: Any, out: EndsLoad) -> tuple[floa
 
 
 def pull(out: EndsLoad, tension: float) -> None:
-    """The loads of a tension from those of a tension of 1."""
+    """Scale the loads of a tension of 1 to those of the tension."""
     for k in range(out.force.shape[0]):
         for i in range(3):
             out.force[k, i] *= tension
@@ -46,7 +47,7 @@ def pull(out: EndsLoad, tension: float) -> None:
 
 
 def remember_turns(motion: EndsMotion, surfaces: Any, memory: Any) -> None:
-    """For every surface: 1, and the angle the cord goes round it, if it is a cylinder."""
+    """Store 1 and the angle of the cord around it for every cylinder among the surfaces."""
     for m in range(surfaces.shape[0]):
         if surfaces[m, 2] != SPHERE:
             angle = angle_round(motion, int(surfaces[m, 0]), surfaces[m, 1], surfaces[m, 2], m)
@@ -55,7 +56,7 @@ def remember_turns(motion: EndsMotion, surfaces: Any, memory: Any) -> None:
 
 
 def surface_rows(element: Energetic, wraps: Any) -> Any:
-    """The surfaces {end: WrapCylinder or WrapSphere} as rows of numbers, in the order of the ends."""
+    """Return the surfaces {end: WrapCylinder or WrapSphere} as rows of numbers, in the order of the ends."""
     rows = []
     for end, surface in sorted(dict(wraps or {}).items()):
         if not isinstance(surface, (WrapCylinder, WrapSphere)):
@@ -67,7 +68,7 @@ def surface_rows(element: Energetic, wraps: Any) -> Any:
 
 
 def refuse_misplaced(element: Any, n_ends: int) -> None:
-    """A surface stands between two points."""
+    """Refuse a surface that is not between two points."""
     if n_ends < 2:
         raise ElementError(f"{element.kind} has {n_ends} ends; wanted at least 2.")
     ends = [int(row[0]) for row in element.surfaces]
@@ -83,7 +84,10 @@ def refuse_misplaced(element: Any, n_ends: int) -> None:
 
 
 def surface_entered(motion: EndsMotion, surfaces: Any) -> str:
-    """The point that is inside the surface next to it, or leaves the cord no way round it; empty if there is none."""
+    """Describe a point that lies inside the adjacent surface or leaves the cord no way around it.
+
+    Returns an empty string if there is none.
+    """
     for end, radius, side in surfaces:
         k, shape = int(end), "sphere" if side == SPHERE else "cylinder"
         apart = [motion.position[m] - motion.position[k] for m in (k - 1, k + 1)]
@@ -106,7 +110,7 @@ def surface_entered(motion: EndsMotion, surfaces: Any) -> str:
 
 
 def points_outside(record: Any, element: Any) -> Any:
-    """A sampled motion with the points before and after every surface outside of it."""
+    """Return a sampled motion in which the points before and after every surface lie outside of it."""
     motion = motion_views(record, element.n)
     for end, radius, side in element.surfaces:
         k = int(end)
@@ -119,12 +123,12 @@ def points_outside(record: Any, element: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Path(Energetic):
-    """A cord from its first end to its last, through all ends between them: a spring and a damper that only pull.
+    """Cord from its first end to its last, through all ends between: a spring and a damper that only pull.
 
-    Its tension is stiffness eps + damping eps' where the stretch eps = l - length is positive (never less than 0), and the
-    input ``tension`` [N] if it is actuated. An end between is a via point, through which the cord slides, or, if `wraps`
-    names it, a cylinder about the z axis of that end or a sphere about its point, on which the cord lies where it would
-    else pass through.
+    Its tension is stiffness eps + damping eps' (never less than 0) where the stretch eps = l - length is
+    positive, plus the input ``tension`` [N] if it is actuated. An intermediate end is a via point, through
+    which the cord slides. If `wraps` names it, it is a cylinder about the z axis of that end or a sphere
+    about its point; the cord lies on this surface where it would otherwise pass through it.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Cylinders and spheres a cord wraps on: where it touches them, how long it is, what it does to them.
+"""Cylinders and spheres on which a cord wraps: contact points, length and loads.
 
-Without friction the cord is a geodesic: straight to the surface, a helix or great circle on it, straight on. Length and
-its rate go on smoothly where it lifts off.
+Without friction the cord is a geodesic: straight to the surface, a helix or great circle on it, and straight
+again. Its length and the rate of it are continuous where it lifts off.
 """
 
 from dataclasses import dataclass
@@ -13,19 +13,20 @@ from ..energetic import EndsLoad, EndsMotion
 from ..fields import make_numbers, refuse_unless_positive
 
 Vector = tuple[float, float, float]
-SPHERE = 2.0  # in the place of a side
+SPHERE = 2.0  # takes the place of a side
 
 
 @dataclass(frozen=True)
 class WrapCylinder:
-    """A cylinder, endless, about the z axis of an end of a `Path`.
+    """Infinite cylinder about the z axis of an end of a `Path`.
 
     Parameters
     ----------
     radius : float [m]
     side : 0, 1 or -1
-        How the cord goes round it at the start, from the end before to the end after: the shorter way, turning about
-        the z axis, or against it. From then on its turns are counted: it can wind itself up.
+        Direction of the cord around it at the start, from the previous end to the next: the shorter way (0),
+        turning about the z axis (1), or against it (-1). From then on its turns are counted: the cord can
+        wind up.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class WrapCylinder:
 
 @dataclass(frozen=True)
 class WrapSphere:
-    """A sphere about the point of an end of a `Path`; the cord takes the shorter way round it.
+    """Sphere about the point of an end of a `Path`; the cord takes the shorter way around it.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class WrapSphere:
 
 
 def straight(motion: EndsMotion, k: int, m: int, out: EndsLoad) -> float:
-    """A straight piece of cord from end k to end m at a tension of 1; its length."""
+    """Add the loads of a straight piece of cord from end k to end m at a tension of 1. Returns its length."""
     p = motion.position
     x, y, z = p[m, 0] - p[k, 0], p[m, 1] - p[k, 1], p[m, 2] - p[k, 2]
     size = sqrt(x * x + y * y + z * z)
@@ -93,7 +94,7 @@ def add_force(out: EndsLoad, k: int, x: float, y: float, z: float) -> None:
 
 
 def from_centre(motion: EndsMotion, k: int, m: int) -> Vector:
-    """The point of end m from that of end k."""
+    """Return the vector from the point of end k to the point of end m."""
     p = motion.position
     return p[m, 0] - p[k, 0], p[m, 1] - p[k, 1], p[m, 2] - p[k, 2]
 
@@ -111,7 +112,7 @@ def times(s: float, a: Vector) -> Vector:
 
 
 def across(motion: EndsMotion, k: int) -> tuple[float, float, float, float, float, float]:
-    """The points before and after end k in its base: where they are about its z axis."""
+    """Return the coordinates of the points before and after end k, in its base."""
     a, b, R = from_centre(motion, k, k - 1), from_centre(motion, k, k + 1), motion.rotation
     x, y, z = (
         (R[k, 0, 0], R[k, 1, 0], R[k, 2, 0]),
@@ -122,15 +123,16 @@ def across(motion: EndsMotion, k: int) -> tuple[float, float, float, float, floa
 
 
 def free_angle(radius: float, ra: float, rb: float) -> float:
-    """The angle between two points, seen from the centre, up to which the cord passes freely."""
+    """Return the angle between two points, seen from the centre, up to which the cord does not touch."""
     return acos(radius / ra) + acos(radius / rb)
 
 
 def angle_round(motion: EndsMotion, k: int, radius: float, side: float, number: int) -> float:
-    """The angle about the cylinder of end k from the point before to the point after, turns counted.
+    """Return the angle about the cylinder of end k from the previous point to the next.
 
-    Of all angles that differ by whole turns it is the one next to what is remembered; at the start, the smallest,
-    or, if the cord would pass through, the one on the side asked for.
+    Whole turns are counted. Of all angles that differ by whole turns it is the one nearest to the remembered
+    angle. At the start it is the smallest, or, if the cord would pass through the cylinder, the one on the
+    requested side.
     """
     xa, ya, _, xb, yb, _ = across(motion, k)
     angle = atan2(xa * yb - ya * xb, xa * xb + ya * yb)
@@ -142,10 +144,11 @@ def angle_round(motion: EndsMotion, k: int, radius: float, side: float, number: 
 
 
 def wrap(motion: EndsMotion, k: int, radius: float, side: float, number: int, out: EndsLoad) -> float:
-    """A cord from end k - 1 over surface `number`, at end k, to end k + 1 at a tension of 1; its length.
+    """Add the loads of a cord from end k - 1 over surface `number`, at end k, to end k + 1.
 
-    In the plane across the cylinder's axis, or through both points and the sphere's centre (a side of SPHERE), it leaves a
-    and reaches b along tangents; the axial part grows evenly along it.
+    The tension is 1. Returns the length. In the plane normal to the cylinder's axis, or through both points
+    and the sphere's centre (a side of SPHERE), the cord leaves a and reaches b along tangents; the axial part
+    grows linearly along it.
     """
     if side == SPHERE:
         a, b = from_centre(motion, k, k - 1), from_centre(motion, k, k + 1)
@@ -170,7 +173,7 @@ def wrap(motion: EndsMotion, k: int, radius: float, side: float, number: int, ou
     la, lb = sqrt(ra2 - radius * radius), sqrt(rb2 - radius * radius)  # tangents, in the plane
     flat, rise = la + radius * arc + lb, zb - za
     length = sqrt(flat * flat + rise * rise)
-    # where it touches (c, s in radii, h along the axis), and which way it runs there
+    # the contact points (c, s in radii, h along the axis) and the direction of the cord there
     ca, sa = (radius * xa - turn * la * ya) / ra2, (radius * ya + turn * la * xa) / ra2
     cb, sb = (radius * xb + turn * lb * yb) / rb2, (radius * yb - turn * lb * xb) / rb2
     ha, hb = za + rise * la / flat, zb - rise * lb / flat

@@ -1,4 +1,4 @@
-"""Drag: a point moved through a medium."""
+"""Drag of a point that moves through a medium."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -12,7 +12,7 @@ from ..fields import make_numbers, make_signals
 
 @dataclass(frozen=True)
 class Drag(Energetic):
-    """Resistance of air or water against the motion of a point, along its velocity v relative to the medium::
+    """Resistance of air or water to the motion of a point, along its velocity v relative to the medium::
 
         force = -(linear + 1/2 density coefficient area |v|) v
 

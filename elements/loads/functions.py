@@ -13,14 +13,14 @@ from ..load import place
 
 
 class LoadFunction(Energetic):
-    """What ForceFunction and MomentFunction share. They read the coordinates they are given and act on their end only."""
+    """Base class of ForceFunction and MomentFunction, which read coordinates and act on their end."""
 
     frame: str
     n_ends = 1
     world = True
 
     def reading(self, n_coordinates: int) -> Self:
-        """This load for so many coordinates."""
+        """Return this load for the given number of coordinates."""
         other = copy(self)
         object.__setattr__(other, "n_coordinates", n_coordinates)
         return other
@@ -33,17 +33,17 @@ class LoadFunction(Energetic):
 
 @dataclass(frozen=True, eq=False)
 class ForceFunction(LoadFunction):
-    """A force through the end point, as a function of time and of hinge coordinates.
+    """Force through the end point, as a function of time and of hinge coordinates.
 
-    ``system.load("wind", tm.ForceFunction(f), body.at((1, 0, 0)), "A", "B[1]")`` applies (x, y, z) = f(t, q, u) [N], q and u
-    the columns of the coordinates named after the end, in their order, and their speeds.
+    ``system.load("wind", tm.ForceFunction(f), body.at((1, 0, 0)), "A", "B[1]")`` applies (x, y, z) = f(t, q,
+    u) [N]. q holds the coordinates named after the end, in their order, and u their speeds.
 
     Parameters
     ----------
     function : callable
-        Of t, q and u; compiled as it stands. It gives three numbers.
+        Function of t, q and u that returns three numbers; it is compiled.
     frame : "world" or "body"
-        Base of the components: the world's, or that of the loaded end.
+        Base of the components: of the world, or of the loaded end.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class ForceFunction(LoadFunction):
 
 @dataclass(frozen=True, eq=False)
 class MomentFunction(LoadFunction):
-    """A moment as a function of time and of hinge coordinates [N m]; all as for `ForceFunction`.
+    """Moment [N m] as a function of time and of hinge coordinates; otherwise as `ForceFunction`.
 
     >>> MomentFunction(lambda t, q, u: (0.0, 0.0, -0.1 * u[0])).frame
     'world'
@@ -78,7 +78,7 @@ class MomentFunction(LoadFunction):
         bind(self, "evaluate", _twist, ("t", "q", "u"))
 
 
-function: Any = None  # in the methods below, as an element has them: the author's
+function: Any = None  # in the methods below it stands for the author's function
 
 
 def _push(self, motion, t, out):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Contractile element of a muscle (7.4): what pulls, without tendon and parallel tissue."""
+"""Contractile element of a muscle (7.4): the active fibres, without tendon and parallel tissue."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -24,16 +24,17 @@ MUSCLE_FIELDS = (
 
 
 def refuse_weak_lengthening(element: Any) -> None:
-    """Lengthening fibres pull more than resting ones."""
+    """Refuse fibres that do not pull more when lengthening than at rest."""
     if not element.eccentric > 1.0:
         raise ElementError(f"{element.kind}.eccentric is {element.eccentric:g}; wanted more than 1.")
 
 
 @dataclass(frozen=True)
 class ContractileElement(Energetic):
-    """The fibres of a Hill-type muscle between two points, for composite muscles.
+    """Fibres of a Hill-type muscle between two points, for composite muscles.
 
-    One input, the ``excitation`` (0 to 1); one state, the activation a, which starts equal to it. Tension::
+    It has one input, the ``excitation`` (0 to 1), and one state, the activation a, which starts equal to it.
+    Tension::
 
         F = max_force (a force_length(l) force_velocity(v) + damping v)
         a' = (e - a) (e / rise_time + (1 - e) / fall_time)
@@ -43,20 +44,20 @@ class ContractileElement(Energetic):
     Parameters
     ----------
     max_force : float [N]
-        Isometric, at the optimal length, fully active.
+        Isometric force at the optimal length and full activation.
     optimal_length : float [m]
     max_velocity : float [optimal lengths / s]
-        Of shortening.
+        Largest shortening velocity.
     damping : float
-        Viscous part, of max_force at max_velocity.
+        Viscous force at max_velocity, as a fraction of max_force.
     width : float
         Of the force-length bell.
     curvature : float
         Of Hill's hyperbola, a / F0.
     eccentric : float
-        Force of a fast lengthening muscle, of max_force; above 1.
+        Force of a fast lengthening muscle, as a multiple of max_force; above 1.
     rise_time, fall_time : float [s]
-        Of the activation.
+        Time constants of the activation.
 
     Examples
     --------

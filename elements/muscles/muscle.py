@@ -1,4 +1,4 @@
-"""Hill-type muscle with activation and elastic tendon (7.4), its inner point eliminated by hand."""
+"""Hill-type muscle with activation and elastic tendon (7.4); its inner point is eliminated analytically."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -24,7 +24,7 @@ from .tendon import Tendon
 
 
 def tension(self: Any, length: float, motion: EndsMotion, out: EndsLoad) -> float:
-    """Tension of a muscle of this length; its rates, energy and powers into `out`."""
+    """Return the tension of a muscle of this length; write its rates, energy and powers into `out`."""
     a, fibre, F = motion.x[0], motion.x[1], self.max_force
     stretch, over = length - fibre - self.tendon_length, fibre - self.optimal_length
     tendon = toe(stretch, F, self.tendon_strain * self.tendon_length)
@@ -45,22 +45,23 @@ def tension(self: Any, length: float, motion: EndsMotion, out: EndsLoad) -> floa
 
 @dataclass(frozen=True)
 class Muscle(Energetic):
-    """A Hill-type muscle between two points: fibres with parallel tissue, and a tendon in series.
+    """Hill-type muscle between two points: fibres with parallel tissue, and a tendon in series.
 
-    One input, the ``excitation`` e (0 to 1). States: activation a and length l of the fibres [m]; both start in
-    equilibrium, a = e and l' = 0. The tendon's tension decides how fast the fibres shorten::
+    It has one input, the ``excitation`` e (0 to 1). The states are the activation a and the length l of the
+    fibres [m]; both start in equilibrium, a = e and l' = 0. The tension of the tendon determines how fast the
+    fibres shorten::
 
         tendon(L - l) = max_force (a force_length(l) force_velocity(l') + damping l') + parallel(l)
         a' = (e - a) (e / rise_time + (1 - e) / fall_time)
 
-    Fields up to `fall_time` as in ContractileElement.
+    The fields up to `fall_time` are those of ContractileElement.
 
     Parameters
     ----------
     tendon_length : float [m]
         Slack length of the tendon.
     tendon_strain, passive_strain : float
-        Strain of the tendon, of the parallel tissue beyond the optimal length, at max_force (`Tendon`).
+        Strains at max_force: of the tendon, and of the parallel tissue beyond the optimal length (`Tendon`).
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Muscle(Energetic):
         return np.array([0.0, self.optimal_length])
 
     def parts(self) -> tuple[ContractileElement, Tendon, Tendon]:
-        """(contractile, parallel, tendon): the same as elements of a `Composite`."""
+        """Return (contractile, parallel, tendon): the same muscle as elements of a `Composite`."""
         numbers = {name: getattr(self, name) for name in MUSCLE_FIELDS}
         return (
             ContractileElement(**numbers),
@@ -110,7 +111,7 @@ class Muscle(Energetic):
 
 @dataclass(frozen=True, eq=False)
 class MusclePath(Muscle):
-    """A Muscle along a path: any number of ends, via points and surfaces as in `Path`.
+    """Muscle along a path: any number of ends, via points and surfaces as in `Path`.
 
     Parameters
     ----------

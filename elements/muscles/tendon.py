@@ -10,16 +10,16 @@ from .hill import toe
 
 @dataclass(frozen=True)
 class Tendon(Energetic):
-    """A tendon, a ligament, or the parallel elastic part of a muscle, between two points.
+    """Tendon, ligament, or parallel elastic part of a muscle, between two points.
 
     Its tension is force (eps / (strain length))^2 for a stretch eps = l - length > 0, else 0.
 
     Parameters
     ----------
     force : float [N]
-        Tension at ...
+        Tension at the strain `strain`.
     strain : float
-        ... this strain.
+        Strain at the tension `force`.
     length : float [m]
         Slack length.
 

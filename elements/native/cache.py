@@ -1,8 +1,9 @@
-"""Where jitted code is kept between processes: a folder named by the hash of the core's sources.
+"""Folder that keeps jitted code between processes; its name is the hash of the core's sources.
 
-Numba keeps a cached caller even when a callee in another file has changed; a folder per state of the sources
-cures that. The folder is TREEMECH_CACHE_DIR, NUMBA_CACHE_DIR, the user's cache directory, or, if none of them
-can be written, a temporary one. Numba's own setting is changed only while our modules are being loaded.
+Numba keeps a cached caller even when a callee in another file has changed; one folder per state of the
+sources avoids this. The folder is TREEMECH_CACHE_DIR, NUMBA_CACHE_DIR, the user's cache directory, or, if
+none of them can be written, a temporary one. Numba's own setting is changed only while our modules are being
+loaded.
 """
 
 import os
@@ -18,7 +19,7 @@ from .sources import core_hash
 
 
 class _Log:
-    """The logger "treemech", imported when there is something to say: mostly there is not."""
+    """Logger "treemech"; logging is imported only when a message is written, which is rare."""
 
     def __getattr__(self, name: str) -> Any:
         import logging
@@ -31,7 +32,7 @@ log = _Log()
 
 @cache
 def cache_folder() -> Path:
-    """The folder for the present sources, made if need be."""
+    """Return the folder for the present sources; make it if necessary."""
     import tempfile  # like logging, only where something is compiled
 
     try:
@@ -46,7 +47,7 @@ def cache_folder() -> Path:
 
 
 def clear_cache() -> int:
-    """Remove all cached code, of every version; the number of files removed."""
+    """Remove all cached code of every version. Returns the number of files removed."""
     root = cache_root()
     files = sum(1 for path in root.rglob("*") if path.is_file()) if root.exists() else 0
     import shutil
@@ -58,7 +59,7 @@ def clear_cache() -> int:
 
 @contextmanager
 def numba_cache() -> Iterator[None]:
-    """Import and compile with numba's cache in our folder."""
+    """Set numba's cache to our folder for the imports and compilations inside the context."""
     folder = str(cache_folder())
     if "numba" not in sys.modules:
         before = os.environ.get("NUMBA_CACHE_DIR")

@@ -1,8 +1,8 @@
-"""The compiled core as a plain shared library, if one was built: found, chosen for this CPU, opened.
+"""Find and open the compiled core as a shared library, if one was built for this CPU.
 
-Two libraries are built with the package (dynamics.native.build): one for x86-64-v3 (AVX2, FMA), one for any x86-64.
-They answer for exactly the sources they were made from; in a checkout with edited sources they are passed
-over and the core is jitted.
+Two libraries are built with the package (dynamics.native.build): one for x86-64-v3 (AVX2, FMA), one for any
+x86-64. They are valid only for the sources from which they were built; in a checkout with edited sources they
+are ignored and the core is jitted.
 """
 
 import ctypes
@@ -16,20 +16,20 @@ SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 
 def wanted() -> bool:
-    """Whether a built library may be used at all: TREEMECH_JIT=1 forces the jit."""
+    """Tell whether a built library may be used; TREEMECH_JIT=1 forces the jit."""
     return all(os.environ.get(name, "0") in ("", "0") for name in ("TREEMECH_JIT", "NUMBA_DISABLE_JIT"))
 
 
 @cache
 def manifest() -> dict[str, object]:
-    """Return what the built library says about itself, or {} if there is none for these sources."""
+    """Return the manifest of the built library, or {} if there is none for these sources."""
     content = read_manifest()
     return content if content.get("hash") == core_hash() else {}
 
 
 @cache
 def open_library() -> ctypes.CDLL | None:
-    """The library for this CPU, or None."""
+    """Open the library for this CPU. Returns None if there is none."""
     if not wanted() or not manifest():
         return None
     folder = package_folder() / FOLDER
@@ -44,7 +44,7 @@ def open_library() -> ctypes.CDLL | None:
 
 @cache
 def symbol(name: str) -> int | None:
-    """Address of a function of the built library, or None."""
+    """Return the address of a function of the built library, or None."""
     library = open_library()
     if library is None:
         return None

@@ -1,4 +1,4 @@
-"""Say where this machine keeps what was compiled or computed once."""
+"""Find the folder in which this machine keeps compiled code and computed hashes."""
 
 import os
 import sys

@@ -1,8 +1,8 @@
 """Name the sources of the compiled core by a hash of their code.
 
-Docstrings, comments and layout do not count: a sentence that is edited changes no machine code. Parsing all
-sources takes a second, so the hash of the code is kept under the hash of the bytes: in the manifest of a built
-library, and in the user's cache folder.
+Docstrings, comments and layout do not count, because they change no machine code. Parsing all sources takes a
+second, so the hash of the code is stored under the hash of the bytes: in the manifest of a built library and
+in the user's cache folder.
 """
 
 import ast
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .place import cache_root
 
-# The compiled core: these folders with all they hold, less the Python folders among them
+# The compiled core: these folders and their subfolders, without the Python folders among them
 CORE_FOLDERS = (
     "elements", "kinematics/kernel", "kinematics/plan", "kinematics/tree", "kinematics/chords", "dynamics/equations",
     "dynamics/loads", "dynamics/derivatives", "dynamics/integrators", "dynamics/entries",
@@ -38,7 +38,7 @@ def root() -> Path:
 
 @cache
 def core_sources() -> tuple[Path, ...]:
-    """List the files the core is compiled from, in a fixed order."""
+    """List the files from which the core is compiled, in a fixed order."""
     files = {f for folder in CORE_FOLDERS for f in (root() / folder).rglob("*.py")}
     files -= {f for folder in PYTHON_FOLDERS for f in (root() / folder).rglob("*.py")}
     return tuple(sorted(files, key=_name))
@@ -80,7 +80,7 @@ def code_hash(texts: Iterable[tuple[str, str]]) -> str:
 
 @cache
 def core_hash() -> str:
-    """Hash the code of the core: it names the jit cache and marks the built library."""
+    """Hash the code of the core. The hash names the jit cache and marks the built library."""
     known = read_manifest()
     if known.get("sources") == source_hash() and known.get("hash"):
         return str(known["hash"])
@@ -101,7 +101,7 @@ def core_hash() -> str:
 
 @cache
 def read_manifest() -> dict[str, object]:
-    """Return what the library in the package says about itself, or {} if there is none."""
+    """Return the manifest of the library in the package, or {} if there is none."""
     try:
         content: dict[str, object] = json.loads((package_folder() / FOLDER / MANIFEST).read_text())
     except (OSError, ValueError):
