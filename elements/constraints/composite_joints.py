@@ -1,7 +1,7 @@
-"""Composite joints: two joints on a massless coupler that needs no body of its own (Haug 9.4.5).
+"""Composite joints: two joints on a massless coupler, which needs no body (Haug 9.4.5).
 
-The coupler hangs on the z axis of end a by its first joint and carries end b by its second. (Its mass is neglected:
-make it a body if that matters.)
+The first joint of the coupler is on the z axis of end a; the second joint carries end b. The mass of the
+coupler is neglected: make the coupler a body if its mass matters.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .distance import Distance, distance_gap
 from .point import InLine
 
 SphericalSpherical = Distance  # 1 row (9.4.28)
-Strut = InLine  # translational-spherical: the point of b slides along the z axis of a; 2 rows
+Strut = InLine  # translational-spherical: the point of end b slides along the z axis of end a; 2 rows
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class RevoluteSpherical(Constraint):
 
 @dataclass(frozen=True)
 class RevoluteRevolute(Constraint):
-    """A coupler turns about the z axis of end a and about the z axis of end b, parallel to it. Leaves 2 freedoms.
+    """A coupler turns about the parallel z axes of end a and end b. Leaves 2 freedoms.
 
     Four holonomic rows (9.4.30)::
 
         c . c = l^2,  c_z = 0,  C_xz = C_yz = 0
 
-    (In a mechanism that is plane anyway Distance says as much with one row.)
+    (In a plane mechanism, Distance is equivalent with only one row.)
 
     >>> RevoluteRevolute(length=0.5).n_holonomic
     4
@@ -72,10 +72,10 @@ class RevoluteRevolute(Constraint):
 
 @dataclass(frozen=True)
 class RevoluteRevoluteOrthogonal(Constraint):
-    """A coupler turns about the z axis of end a; end b turns about the coupler, its z axis. Leaves 2 freedoms.
+    """A coupler turns about the z axis of end a; end b turns about the coupler. Leaves 2 freedoms.
 
-    The axes intersect at right angles in the point of end a. Four holonomic rows (9.4.31), e_x and e_y the axes of
-    end b::
+    The coupler is along the z axis of end b. The axes intersect at right angles in the point of end a. Four
+    holonomic rows (9.4.31), with e_x and e_y the x and y axes of end b::
 
         c . c = l^2,  c_z = 0,  e_x . c = e_y . c = 0
 
@@ -99,10 +99,10 @@ class RevoluteRevoluteOrthogonal(Constraint):
 
 @dataclass(frozen=True)
 class RevoluteCylindrical(Constraint):
-    """A coupler turns about the z axis of end a; end b slides and turns along its own z axis. Leaves 3 freedoms.
+    """A coupler turns about the z axis of end a; end b slides and turns on its own z axis. Leaves 3 freedoms.
 
-    The z axis of end b is perpendicular to that of end a and passes its point at the distance `length`. Three
-    holonomic rows, (9.4.32) for length 0::
+    The z axis of end b is perpendicular to the z axis of end a and passes the point of end a at the distance
+    `length`. Three holonomic rows, (9.4.32) for length 0::
 
         C_zz = 0,  c_z = 0,  (e_z x C e_z) . c = length
 
@@ -128,8 +128,8 @@ class RevoluteCylindrical(Constraint):
 class RevoluteTranslational(Constraint):
     """A coupler turns about the z axis of end a; end b slides along its own z axis. Leaves 2 freedoms.
 
-    The x axis of end b is parallel to the z axis of end a, and the z axis of end b passes the point of end a at the
-    distance `length`. Four holonomic rows, (9.4.33) for length 0::
+    The x axis of end b is parallel to the z axis of end a, and the z axis of end b passes the point of end a
+    at the distance `length`. Four holonomic rows, (9.4.33) for length 0::
 
         C_zy = C_zz = 0,  c_z = 0,  (e_z x C e_z) . c = length
 
@@ -153,5 +153,5 @@ class RevoluteTranslational(Constraint):
 
 
 def across(C, j, c):  # type: ignore[no-untyped-def]
-    """Axis j of end b times the offset."""
+    """Return the dot product of axis j of end b and the offset."""
     return C[0, j] * c[0] + C[1, j] * c[1] + C[2, j] * c[2]

@@ -1,4 +1,4 @@
-"""Constant velocity joint (homokinetic): shafts that meet at an angle turn equally fast."""
+"""Constant velocity (homokinetic) joint: shafts that meet at an angle turn at equal speed."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ from ..constraint import Constraint
 
 @dataclass(frozen=True)
 class ConstantVelocity(Constraint):
-    """Two shafts, the z axes of the two ends, meet in one point; both turn equally far at any angle between them.
+    """Two shafts meet in one point at any angle and turn by equal angles; they are the z axes of the ends.
 
-    Four holonomic rows: the points coincide, and the turn from end a to end b is a pure bend, its axis
+    Four holonomic rows: the points coincide, and the turn from end a to end b is a pure bend about an axis
     perpendicular to the shafts (the bisecting plane of a Rzeppa or tripod joint)::
 
         f = (c_x, c_y, c_z, (C_yx - C_xy) / 2)
 
-    Regular for bends of less than half a turn.
+    The rows are regular for bends of less than half a turn.
 
     >>> ConstantVelocity().n_holonomic
     4

@@ -1,4 +1,4 @@
-"""Contact of plane curves: cam and follower, curve on curve (Haug 3.4.2). Sliding is free, contact is kept."""
+"""Contact of plane curves that slide freely: cam and follower, curve on curve (Haug 3.4.2)."""
 
 from dataclasses import dataclass, field
 from math import sqrt
@@ -21,29 +21,31 @@ FOLLOWERS = ("roller", "flat", "knife")
 class CamFollower(Constraint):
     """A follower on end b keeps touching a cam on end a, in the x,y plane of end a.
 
-    One net holonomic row; the place of contact s on the cam r(s) is an auxiliary unknown, so two equations. With the
-    tangent r', the outward normal n (right of r') and x, y components only::
+    One net holonomic row. The contact parameter s on the cam r(s) is an auxiliary unknown, so there are two
+    equations. With the tangent r', the outward normal n (right of r') and x, y components only::
 
         knife     n . (c - r(s)) = 0,           r' . (c - r(s)) = 0     the point of end b is on the cam
-        roller    n . (c - r(s)) - radius = 0,  r' . (c - r(s)) = 0     the point of end b is the centre of the roller
-        flat      e_y . (c - r(s)) = 0,         e_y . r'(s) = 0         the face is the x axis of end b, e_y its y axis
+        roller    n . (c - r(s)) - radius = 0,  r' . (c - r(s)) = 0     the point of end b is its centre
+        flat      e_y . (c - r(s)) = 0,         e_y . r'(s) = 0         the face is the x axis of end b
 
-    The z axes of both ends must be kept parallel by other connections. A roller must be smaller than any hollow of
-    the cam, a flat face needs a cam without hollows and straight parts (the contact point is not unique there).
+    where e_y is the y axis of end b.
+    Other connections must keep the z axes of both ends parallel. A roller must be smaller than any hollow of
+    the cam. A flat face needs a cam without hollows and straight parts, where the contact point is not
+    unique.
 
     Parameters
     ----------
     profile : Profile
-        The cam outline, in the x,y plane of end a [m].
+        Outline of the cam, in the x,y plane of end a [m].
     follower : "roller", "flat" or "knife"
     radius : signal or number
-        Of the roller [m], positive.
+        Radius of the roller [m], positive.
     start : float
-        Where on the profile the contact is sought first (s) [m]. A flat face touches a closed cam at either of two
-        sides: the nearer one is found.
+        First guess of s, the place of contact on the profile [m]. A flat face can touch a closed cam on two
+        sides: the nearer side is found.
     unilateral : bool
-        The cam can only push: the follower lifts off where it would have to pull, and comes back. The y axis of a flat
-        follower must point away from the cam then.
+        Whether the cam can only push: the follower then lifts off when it would have to pull, and returns.
+        The y axis of a flat follower must then point away from the cam.
 
     Examples
     --------
@@ -99,23 +101,23 @@ class CamFollower(Constraint):
 class CurveOnCurve(Constraint):
     """A profile on end b keeps touching a profile on end a, in the x,y plane of end a.
 
-    One net holonomic row; the places of contact on both, s_0 and s_1, are auxiliary unknowns, so three equations
-    (Haug 3.4.20), x and y components only::
+    One net holonomic row. The contact parameters s_0 and s_1 on the two profiles are auxiliary unknowns, so
+    there are three equations (Haug 3.4.20), in x and y components only::
 
-        c + C r_b(s_1) - r_a(s_0) = 0          the points of contact coincide (along the normal and the tangent of a)
+        c + C r_b(s_1) - r_a(s_0) = 0          the points of contact coincide (along normal and tangent of a)
         r_a'(s_0) x C r_b'(s_1) = 0            the tangents are parallel
 
-    The z axes of both ends must be kept parallel by other connections. Outlines that touch with the same curvature
-    (a wheel in a ring of its own size) have no point of contact.
+    Other connections must keep the z axes of both ends parallel. Outlines that touch with equal curvature (a
+    wheel in a ring of the same size) have no unique point of contact.
 
     Parameters
     ----------
     profile_a, profile_b : Profile
         The outlines, each in the x,y plane of its own end [m].
     start : (s_0, s_1)
-        Where on the profiles the contact is sought first [m].
+        First guess of the places of contact on the profiles [m].
     unilateral : bool
-        The outlines can only push each other: they part where they would have to pull, and meet again.
+        Whether the outlines can only push: they then separate when they would have to pull, and meet again.
 
     Examples
     --------

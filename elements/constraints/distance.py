@@ -13,13 +13,13 @@ from ..fields import make_signals, refuse_unless_positive
 class Distance(Constraint):
     """The points of the two ends keep a given distance l; directions are free.
 
-    One holonomic row, the offset c from the point of end a to that of end b::
+    One holonomic row, with the offset c from the point of end a to the point of end b::
 
         f = (c . c - l^2) / (2 l)
 
-    so that, where it holds, the row is the unit vector c / l and the multiplier the force in the rod [N],
-    positive in compression. A length that is a signal makes the rod a distance driver (a hydraulic cylinder);
-    it must stay positive.
+    Where it holds, the row is the unit vector c / l, and the multiplier is the force in the rod [N], positive
+    in compression. A length that is a signal makes the rod a distance driver (a hydraulic cylinder); the
+    length must stay positive.
 
     Parameters
     ----------
@@ -44,5 +44,5 @@ class Distance(Constraint):
 
 
 def distance_gap(c, length):  # type: ignore[no-untyped-def]
-    """(c . c - l^2) / (2 l): about |c| - l, without its root."""
+    """Return (c . c - l^2) / (2 l), which is about |c| - l and needs no square root."""
     return 0.5 * ((c[0] * c[0] + c[1] * c[1] + c[2] * c[2]) / length - length)

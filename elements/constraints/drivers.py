@@ -1,4 +1,4 @@
-"""Relative drivers: one measure of the relative motion follows a signal (Haug 3.5.2, 9.5)."""
+"""Relative drivers: an offset or an angle of the relative motion follows a signal (Haug 3.5.2, 9.5)."""
 
 from dataclasses import dataclass
 from math import atan2, cos, sin
@@ -22,9 +22,9 @@ class RelativeOffset(Constraint):
     Parameters
     ----------
     direction : "x", "y", "z" or vector
-        e, in the base of end a.
+        The direction e, in the base of end a.
     value : signal or number
-        The offset along it [m]; it may pass zero.
+        The offset along e [m]; it may pass through zero.
 
     Examples
     --------
@@ -49,18 +49,18 @@ class RelativeOffset(Constraint):
 class RelativeAngle(Constraint):
     """The angle of the x axis of end b, seen in the x,y plane of end a, follows a signal phi.
 
-    One holonomic row, the difference of the two angles brought to (-pi, pi]::
+    One holonomic row, the difference of the two angles in (-pi, pi]::
 
         f = atan2(C_yx cos phi - C_xx sin phi, C_xx cos phi + C_yx sin phi)
 
-    Its derivative is that of the angle itself, so phi may run over any number of turns, and there is no second
-    solution half a turn away. Wanted for ends whose z axes stay parallel (revolute, cylindrical, screw);
-    elsewhere it fails where the x axis of end b is along the z axis of end a.
+    Its derivative equals the derivative of the angle, so phi may run over any number of turns, and there is
+    no second solution half a turn away. Use it for ends whose z axes stay parallel (revolute, cylindrical,
+    screw); for other ends it fails where the x axis of end b is along the z axis of end a.
 
     Parameters
     ----------
     angle : signal or number
-        phi, about the z axis of end a [rad].
+        The angle phi about the z axis of end a [rad].
 
     Examples
     --------
@@ -80,4 +80,4 @@ class RelativeAngle(Constraint):
         f[0] = atan2(y * c - x * d, x * c + y * d)
 
 
-RelativeDistance = Distance  # with a signal as length
+RelativeDistance = Distance  # a driver if its length is a signal

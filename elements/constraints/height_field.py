@@ -16,18 +16,18 @@ from ..shared.splines import cubic_coefficients
 
 @dataclass(frozen=True, eq=False)
 class PointOnHeightField(Constraint):
-    """The point of end b stays on the surface z = h(x, y) in the base of end a; end b may turn in any way.
+    """The point of end b stays on the surface z = h(x, y) in the base of end a; end b turns freely.
 
     One holonomic row, with h a bicubic spline through a table (continuous second derivatives)::
 
         f = c_z - h(c_x, c_y)
 
-    Outside the table the surface goes on as its outermost pieces.
+    Outside the table the surface continues with its outermost pieces.
 
     Parameters
     ----------
     x, y : arrays (n,), (m,)
-        The grid, each increasing, at least 4 numbers [m].
+        The grid: at least 4 increasing numbers each [m].
     heights : array (n, m)
         h at the grid points [m].
 
@@ -79,7 +79,7 @@ class PointOnHeightField(Constraint):
 
 
 def piece_of(knots, x):  # type: ignore[no-untyped-def]
-    """Number of the piece of a table that holds x; the first or last one outside."""
+    """Return the index of the piece of a table that holds x; outside, the first or last piece."""
     low, high = 0, len(knots) - 1
     while high - low > 1:
         middle = (low + high) // 2

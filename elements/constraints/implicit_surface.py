@@ -1,4 +1,4 @@
-"""Point on a surface given by a plain Python function."""
+"""Point on a surface that is given by a plain Python function."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from ..element import structure
 
 @dataclass(frozen=True, eq=False)
 class PointOnImplicitSurface(Constraint):
-    """The point of end b stays where a function of its place in the base of end a vanishes.
+    """The point of end b stays where a function of its position in the base of end a is zero.
 
     One holonomic row; the gradient of the function must not vanish on the surface::
 
@@ -19,7 +19,7 @@ class PointOnImplicitSurface(Constraint):
     Parameters
     ----------
     function : callable
-        Of x, y, z [m]; compiled as it stands. Its derivatives come from jet numbers.
+        Function of x, y, z [m], compiled without changes. Its derivatives come from jet numbers.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class PointOnImplicitSurface(Constraint):
         bind(self, "residual", _residual, ("x", "y", "z"))
 
 
-function: Any = None  # in the method below, as an element has it: the author's
+function: Any = None  # the method below uses this name; `bind` gives it the author's function
 
 
 def _residual(self, offset, rotation, s, t, f):  # type: ignore[no-untyped-def]

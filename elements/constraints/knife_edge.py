@@ -1,4 +1,4 @@
-"""Knife edge: a skate that moves along its blade only (3.3.20)."""
+"""Knife edge: a skate that moves only along its blade (3.3.20)."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,9 @@ from ..constraint import Constraint
 class KnifeEdge(Constraint):
     """The point of end b does not move sideways: its velocity has no component along the y axis of end b.
 
-    One nonholonomic row. The blade is along the x axis of end b, the ice is fixed to end a; the plane of the ice is
-    kept by other connections (a Planar hinge, or InPlane). With y the second column of C::
+    One nonholonomic row. The blade is along the x axis of end b, and the ice is fixed to end a. Other
+    connections (a Planar hinge, or InPlane) keep the blade in the plane of the ice. With y the second column
+    of C::
 
         y . v = 0            in the plane, for a heading q3:  -v_x sin(q3) + v_y cos(q3) = 0       (3.3.20)
 

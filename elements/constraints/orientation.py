@@ -1,4 +1,4 @@
-"""Constraints on directions alone: axes parallel, perpendicular, no turn at all."""
+"""Constraints on the orientation only: parallel axes, perpendicular axes, no rotation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,10 @@ from ..fields import make_directions
 
 @dataclass(frozen=True)
 class Parallel(Constraint):
-    """The z axes of the two ends stay parallel, or antiparallel: whichever they are at the start.
+    """The z axes of the two ends stay parallel, or antiparallel if they start so.
 
     Two holonomic rows: the z axis of end b has no x and y component in the base of end a (Haug's parallel-1).
-    They are regular in both positions::
+    The rows are regular in both positions::
 
         f = (C_xz, C_yz)
 
@@ -40,7 +40,7 @@ class Perpendicular(Constraint):
     Parameters
     ----------
     axis_a, axis_b : "x", "y", "z" or vector
-        The directions, in the base of end a and in that of end b.
+        The directions, each in the base of its own end.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class Perpendicular(Constraint):
 
 @dataclass(frozen=True)
 class AtRotation(Constraint):
-    """End b does not turn relative to end a: C = 1; its point is free.
+    """End b does not turn relative to end a: C = 1. The point of end b is free.
 
-    Three holonomic rows, Rodrigues' vector of the turn, tan(angle / 2) times its axis::
+    Three holonomic rows, the Rodrigues vector of the rotation, tan(angle / 2) times its axis::
 
         f = (C_zy - C_yz, C_xz - C_zx, C_yx - C_xy) / (1 + trace C)
 
-    They vanish for C = 1 only. (The plain axial part vanishes after half a turn as well, and would be taken for
-    solved there.) At exactly half a turn f does not exist: assemble from another guess.
+    They vanish only for C = 1. (The plain axial part also vanishes after half a turn, which would be a false
+    solution.) At exactly half a turn f does not exist: assemble from another guess.
 
     >>> AtRotation().n_holonomic
     3
@@ -83,7 +83,7 @@ class AtRotation(Constraint):
 
 
 def turn_gap(C, x, y, z):  # type: ignore[no-untyped-def]
-    """Rodrigues' vector of the turn from R to C; x, y, z are the rows of R."""
+    """Return the Rodrigues vector of the rotation from R to C; x, y, z are the rows of R."""
     scale = 1.0 / (1.0 + along(C, 0, x) + along(C, 1, y) + along(C, 2, z))
     return (
         (along(C, 2, y) - along(C, 1, z)) * scale,
@@ -93,5 +93,5 @@ def turn_gap(C, x, y, z):  # type: ignore[no-untyped-def]
 
 
 def along(C, i, r):  # type: ignore[no-untyped-def]
-    """Row i of C times the row r: an element of C R^T."""
+    """Return the dot product of row i of C and the row r: an entry of C R^T."""
     return C[i, 0] * r[0] + C[i, 1] * r[1] + C[i, 2] * r[2]

@@ -1,4 +1,4 @@
-"""Constraints on the point of end b alone: in a plane, on a line of end a."""
+"""Constraints on the point of end b only: in a plane or on a line of end a."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ class InPlane(Constraint):
     distance : signal or number
         Distance of the plane along the z axis of end a [m], of either sign.
     unilateral : bool
-        The plane only pushes, along the z axis of end a.
+        Whether the plane only pushes, along the z axis of end a.
 
     Examples
     --------
@@ -44,9 +44,9 @@ class InPlane(Constraint):
 
 @dataclass(frozen=True)
 class InLine(Constraint):
-    """The point of end b stays on the z axis of end a; it may slide, and end b may turn in any way.
+    """The point of end b stays on the z axis of end a; it slides freely, and end b turns freely.
 
-    Two holonomic rows (Haug's parallel-2), regular also where the points coincide::
+    Two holonomic rows (Haug's parallel-2), which are also regular where the points coincide::
 
         f = (c_x, c_y)
 

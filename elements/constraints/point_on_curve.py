@@ -1,4 +1,4 @@
-"""Point on a space curve: a pin in a slot, a bead on a wire, without coordinates of its own (Haug 3.4.3)."""
+"""Point on a space curve, without own coordinates: a pin in a slot, a bead on a wire (Haug 3.4.3)."""
 
 from dataclasses import dataclass, field
 from math import floor
@@ -15,14 +15,15 @@ from ..hinges.curve import Curve, polynomial
 
 @dataclass(frozen=True, eq=False)
 class PointOnCurve(Constraint):
-    """The point of end b stays on a spline through given points of end a; end b may turn in any way.
+    """The point of end b stays on a spline through given points of end a; end b turns freely.
 
-    Two net holonomic rows; the place s on the curve is an auxiliary unknown, so three equations::
+    Two net holonomic rows. The parameter s on the curve is an auxiliary unknown, so there are three
+    equations::
 
         f = c - r(s)
 
-    Beyond its ends an open curve goes on as its last polynomial piece; a closed one repeats. (A hinge that also
-    turns with the curve is Curve.)
+    Beyond its ends an open curve continues with its last polynomial piece; a closed curve repeats. (The hinge
+    Curve also turns with the curve.)
 
     Parameters
     ----------
@@ -33,9 +34,9 @@ class PointOnCurve(Constraint):
     degree : 5 or 3
         Degree of the spline.
     closed : bool
-        The first point follows the last (give it once).
+        Whether the first point follows the last (give it once).
     start : float, optional
-        Where on the curve the point is sought first (s); by default at the first point.
+        First guess of s, the place on the curve; by default at the first point.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class PointOnCurve(Constraint):
 
 
 def curve_point(breaks, table, closed, s):  # type: ignore[no-untyped-def]
-    """The point at s of a tabulated curve; s may be a jet."""
+    """Return the point at s of a tabulated curve; s may be a jet."""
     n = len(breaks) - 1
     x = s
     if closed > 0.5:

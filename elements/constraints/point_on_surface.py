@@ -16,9 +16,9 @@ SURFACES = ("plane", "sphere", "cylinder", "torus")
 
 @dataclass(frozen=True)
 class PointOnSurface(Constraint):
-    """The point of end b stays on a surface fixed to end a; end b may turn in any way.
+    """The point of end b stays on a surface fixed to end a; end b turns freely.
 
-    One holonomic row, scaled so that the row is the unit normal of the surface where it holds. With
+    One holonomic row. It is scaled so that, where it holds, it is the unit normal of the surface. With
     rho = sqrt(x^2 + y^2)::
 
         plane       z                                              (the same as InPlane)
@@ -32,9 +32,9 @@ class PointOnSurface(Constraint):
     radius : signal or number
         R [m], positive; a plane has none.
     tube : signal or number
-        r, the radius of the tube of the torus [m], positive; the others have none.
+        r, the radius of the tube of the torus [m], positive; the other surfaces have none.
     unilateral : bool
-        The surface only pushes, outwards.
+        Whether the surface only pushes, outwards.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Prescribed attitude coordinates (5.4.1): any of offset and rotation of end b follow signals."""
+"""Prescribed attitude coordinates (5.4.1): components of offset and rotation of end b follow signals."""
 
 from dataclasses import dataclass, field
 from math import cos, sin
@@ -20,23 +20,23 @@ from .orientation import turn_gap
 class PrescribedPose(Constraint):
     """Any subset of the attitude coordinates of end b relative to end a is a given function of time.
 
-    One holonomic row for each coordinate given: f = y - z_s(t) (5.4.1). An offset is prescribed as it stands.
-    The rotation is R = Rx(a) Ry(b) Rz(c), Bryant angles, or R = a turn by one angle about an axis::
+    One holonomic row for each given coordinate: f = y - z_s(t) (5.4.1). An offset is prescribed directly. The
+    rotation is R = Rx(a) Ry(b) Rz(c), Bryant angles, or R is a turn by one angle about an axis::
 
-        all of it       Rodrigues' vector of C R^T                       3 rows, no gimbal lock
+        all of it       Rodrigues vector of C R^T                        3 rows, no gimbal lock
         a alone         C_yz cos a + C_zz sin a = 0                      }
         b alone         C_xz - sin b = 0                                 } while cos b is not 0
         c alone         C_xy cos c + C_xx sin c = 0                      }
 
-    All of it is undefined while C is exactly half a turn from R: assemble from another guess.
+    The Rodrigues vector is undefined where C is exactly half a turn from R: assemble from another guess.
 
     Parameters
     ----------
     x, y, z : signal, number or None
         Offset in the base of end a [m]; None leaves it free.
     rotation : (a, b, c) or (axis, angle), optional
-        Three Bryant angles [rad], each a signal, a number or None (free); or an axis ("x", "y", "z" or vector, in
-        the base of end a) and the angle [rad] about it, a signal or a number.
+        Three Bryant angles [rad], each a signal, a number or None (free); or an axis ("x", "y", "z" or
+        vector, in the base of end a) and the angle [rad] about it, a signal or a number.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class PrescribedPose(Constraint):
         object.__setattr__(self, "n_holonomic", int(given.sum()))
 
     def _turns(self) -> tuple[Any, Any, Any]:
-        """The three angles; a turn about an axis is kept as one angle, the others 0."""
+        """Return the three angles; a turn about an axis is stored as the last angle, the others are 0."""
         if self.rotation is None:
             return None, None, None
         try:
@@ -118,7 +118,7 @@ class PrescribedPose(Constraint):
 
 
 def bryant_rows(a, b, c):  # type: ignore[no-untyped-def]
-    """The rows of Rx(a) Ry(b) Rz(c)."""
+    """Return the rows of Rx(a) Ry(b) Rz(c)."""
     ca, sa, cb, sb, cc, sc = cos(a), sin(a), cos(b), sin(b), cos(c), sin(c)
     return (
         (cb * cc, -cb * sc, sb),
@@ -128,7 +128,7 @@ def bryant_rows(a, b, c):  # type: ignore[no-untyped-def]
 
 
 def axis_rows(e, angle):  # type: ignore[no-untyped-def]
-    """The rows of the turn by an angle about the unit vector e."""
+    """Return the rows of the rotation by an angle about the unit vector e."""
     c, s = cos(angle), sin(angle)
     x, y, z = (1.0 - c) * e[0], (1.0 - c) * e[1], (1.0 - c) * e[2]
     return (

@@ -1,4 +1,4 @@
-"""Profile: a plane curve r(s) made of lines, arcs and splines, the outline of a cam or a slot."""
+"""Profile: a plane curve r(s) of lines, arcs and splines, such as the outline of a cam or a slot."""
 
 from dataclasses import dataclass
 from math import cos, floor, hypot, sin
@@ -13,20 +13,21 @@ from treemech.topology.errors import ElementError
 
 from ..hinges.curve import Curve
 
-# Columns of a piece: where it starts (s), its kind, then the x and the y coefficients of a polynomial in s - START,
-# or centre, radius, first angle and rate of the angle of an arc. The last row has the end and whether it is closed.
+# Columns of a piece: its start (s), its kind, then the x and the y coefficients of a polynomial in s - START,
+# or centre, radius, first angle and rate of the angle of an arc. The last row holds end and closed flag.
 START, KIND, X, Y, COLUMNS = 0, 1, 2, 8, 14
 CENTRE_X, CENTRE_Y, RADIUS, ANGLE, RATE = 2, 3, 4, 5, 6
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A smooth plane curve r(s) in the x,y plane of an end. Parts are joined by +, and closed by `closed()`.
+    """Smooth plane curve r(s) in the x,y plane of an end. The operator + joins parts, `closed()` closes them.
 
-    The parameter s is the length along lines and arcs, and nearly that along splines [m]. The outside is on the
-    right of the direction of travel: run an outer cam counterclockwise, a cam that works on its inner side clockwise.
-    Parts must join without a corner. Where lines and arcs join the curvature jumps, and with it the acceleration of a
-    follower; splines keep it continuous. An open profile goes on beyond its ends as its first and last piece.
+    The parameter s is the length along lines and arcs, and nearly the length along splines [m]. The outside
+    is on the right of the direction of travel: define an outer cam counterclockwise, and a cam that works on
+    its inner side clockwise. Parts must join without a corner. Where lines and arcs join, the curvature
+    jumps, and with it the acceleration of a follower; splines keep both continuous. Beyond its ends an open
+    profile continues with its first and last piece.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class Profile:
         return bool(self.pieces[-1, KIND])
 
     def point(self, s: float) -> tuple[float, float, float, float]:
-        """x, y and their derivatives with respect to s.
+        """Return x, y and their derivatives with respect to s.
 
         >>> Profile.line((0, 0), (3, 4)).point(2.5)
         (1.5, 2.0, 0.6, 0.8)
@@ -59,7 +60,7 @@ class Profile:
 
     @staticmethod
     def line(start: ArrayLike, stop: ArrayLike) -> "Profile":
-        """A straight part from start to stop, (x, y) each."""
+        """Return a straight part from start to stop, (x, y) each."""
         a, b = as_vector(start, "Profile.line: start", 2), as_vector(stop, "Profile.line: stop", 2)
         length = float(np.hypot(*(b - a)))
         if length == 0.0:
@@ -72,7 +73,7 @@ class Profile:
 
     @staticmethod
     def arc(centre: ArrayLike, radius: float, start: float, stop: float) -> "Profile":
-        """A part of a circle, from the angle start to the angle stop [rad]; stop < start runs clockwise."""
+        """Return an arc from the angle start to the angle stop [rad]; it runs clockwise if stop < start."""
         middle = as_vector(centre, "Profile.arc: centre", 2)
         if not radius > 0.0 or start == stop:
             raise ElementError(
@@ -87,12 +88,12 @@ class Profile:
 
     @staticmethod
     def circle(radius: float, centre: ArrayLike = (0.0, 0.0)) -> "Profile":
-        """A whole circle, counterclockwise from the x axis."""
+        """Return a whole circle, counterclockwise from the x axis."""
         return Profile.arc(centre, radius, 0.0, 2.0 * np.pi).closed()
 
     @staticmethod
     def spline(points: ArrayLike, closed: bool = False, degree: int = 5) -> "Profile":
-        """A spline through points (x, y); a closed one returns to the first point, given once."""
+        """Return a spline through points (x, y); a closed one returns to the first point (give it once)."""
         xy = np.asarray(points, dtype=np.float64)
         if xy.ndim != 2 or xy.shape[1] != 2:
             raise ElementError(f"Profile.spline: points have shape {xy.shape}; wanted (n, 2).")
@@ -107,7 +108,7 @@ class Profile:
 
     @staticmethod
     def polar(radii: ArrayLike, degree: int = 5) -> "Profile":
-        """A closed spline through radii at equally spaced angles, from the x axis counterclockwise (a cam table)."""
+        """Return a closed spline through radii at equal angles, counterclockwise from x (a cam table)."""
         r = np.asarray(radii, dtype=np.float64)
         if r.ndim != 1 or not np.all(r > 0.0):
             raise ElementError("Profile.polar: wanted a column of positive radii.")
@@ -123,7 +124,7 @@ class Profile:
         return Profile(np.vstack((self.pieces[:-1], more)))
 
     def closed(self) -> "Profile":
-        """The same profile, repeating: its end must meet its start."""
+        """Return the same profile, closed: its end must meet its start."""
         refuse_gap(self.point(self.length), self.point(0.0), self.length)
         pieces = self.pieces.copy()
         pieces[-1, KIND] = 1.0
@@ -148,7 +149,7 @@ def refuse_gap(end: Any, start: Any, size: float) -> None:
 
 
 def profile_point(pieces, s):  # type: ignore[no-untyped-def]
-    """x, y, dx/ds, dy/ds of a profile; s may be a jet."""
+    """Return x, y, dx/ds, dy/ds of a profile; s may be a jet."""
     last = len(pieces) - 1
     x = s
     if pieces[last, KIND] > 0.5:

@@ -1,7 +1,7 @@
 """Rolling without slip on a plane: disk and ball.
 
-All motion is relative to end a, so the plane may move itself: a ball on a turning table is a RollingBall whose end a
-is the table.
+All motion is relative to end a, so the plane itself may move: a ball on a turntable is a RollingBall whose
+end a is the turntable.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,14 @@ from ..fields import make_numbers, refuse_unless_positive
 class RollingDisk(Constraint):
     """A thin disk rolls on the x,y plane of end a, on the side of positive z.
 
-    The point of end b is the centre of the disk, the z axis of end b its axis. With m the unit vector in the disk
-    that climbs steepest, the disk touches at c - R m; one holonomic and two nonholonomic rows::
+    The point of end b is the centre of the disk, and the z axis of end b is its axis. With m the unit vector
+    of steepest ascent in the disk, the disk touches at c - R m. One holonomic and two nonholonomic rows::
 
         touching    f = c_z - R sqrt(C_zx^2 + C_zy^2)
         rolling     x, y of  v - R w x m = 0              m = (C_zx e_x + C_zy e_y) / sqrt(C_zx^2 + C_zy^2)
 
-    (e_x, e_y: the first columns of C.) A disk that lies flat touches everywhere and is out of reach.
+    (e_x and e_y are the first two columns of C.) A disk that lies flat has no single point of contact and is
+    excluded.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class RollingDisk(Constraint):
 class RollingBall(Constraint):
     """A ball rolls on the x,y plane of end a, on the side of positive z; the point of end b is its centre.
 
-    One holonomic and two nonholonomic rows, three if the ball may not pivot about the normal::
+    One holonomic and two nonholonomic rows, or three if the ball may not pivot about the normal::
 
         touching       f = c_z - R
         rolling        v_x - R w_y = 0,   v_y + R w_x = 0

@@ -11,15 +11,16 @@ from ..fields import make_numbers, refuse_zero
 
 @dataclass(frozen=True)
 class RollingWheel(Constraint):
-    """Two wheels roll on each other without slip, their axes the parallel z axes of the two ends.
+    """Two wheels roll on each other without slip; their axes are the parallel z axes of the two ends.
 
-    One nonholonomic row. The points of the ends are the centres; other connections keep them
-    |radius_a + radius_b| apart and the axes parallel. With e = c / |c| and its normal n = e_z x e, both in the x,y plane::
+    One nonholonomic row. The points of the ends are the centres. Other connections keep them |radius_a +
+    radius_b| apart and the axes parallel. With e = c / |c| and its normal n = e_z x e, both in the x,y
+    plane::
 
         (radius_a + radius_b) (n . v) / |c| - radius_b w_z = 0
 
-    A negative radius makes a ring with the other wheel inside it. (In the plane the row can be integrated: with both
-    wheels on one carrier a Gear coupling is the cheaper form.)
+    A negative radius makes a ring with the other wheel inside it. (In the plane the row can be integrated: if
+    both wheels are on one carrier, a Gear coupling is cheaper.)
 
     Parameters
     ----------
@@ -56,5 +57,5 @@ class RollingWheel(Constraint):
         f: Floats,
     ) -> None:
         x, y = offset[0], offset[1]
-        turn = (x * velocity[1] - y * velocity[0]) / (x * x + y * y)  # (n . v) / |c|, of the line of centres
+        turn = (x * velocity[1] - y * velocity[0]) / (x * x + y * y)  # (n . v) / |c|: rate of the centre line
         f[0] = (self.radius_a + self.radius_b) * turn - self.radius_b * angular_velocity[2]
