@@ -5,7 +5,7 @@ from tests.support.places import ROOT
 from tests.support.source_files import FOLDERS, relative, sources
 
 # Tests whose source file is about to be split off
-AHEAD = ("tests/dynamics/model/test_inertia_check.py", "tests/treemech/simulation/test_kinematics.py")
+AHEAD = ("tests/dynamics/model/test_inertia_check.py",)
 
 
 def own_test(name):
