@@ -14,7 +14,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 OURS = (*FOLDERS, "tests", "docs")
-WHOLE_PATHS = ("glossary.md",)  # every file is named from the root of the checkout
+WHOLE_PATHS = ("architecture.md", "glossary.md")  # every file is named from the root of the checkout
 
 
 def named(page):
