@@ -1,4 +1,4 @@
-"""`tm.check`: holds an element, built in or foreign, to the numbered duties of its contract."""
+"""`tm.check` verifies the numbered duties of an element's contract, for built-in and foreign elements."""
 
 from typing import Any
 
@@ -27,18 +27,19 @@ __all__ = ["Report", "check", "probe"]
 
 
 def check(element: Any, *, samples: int = 20, seed: int = 0) -> Report:
-    """Hold an element to its contract; raise an ElementError that names the duty it breaks.
+    """Check an element against its contract; raise an ElementError that names the broken duty.
 
-    All: methods and counts, finite numbers, the same when asked twice, compiled equal to Python, writes inside its arrays.
-    Hinges, constraints, couplings and signals: partials, drifts and biases against differences. Energetic and active
-    elements: loads against deformation and effort, the power balance with energy, dissipated and supplied power,
-    dissipation not negative, no resultant, invariance under rigid motion (3.2.23), x' and what they remember.
+    All elements: methods and counts, finite numbers, repeatable results, compiled equal to Python, no writes
+    outside their arrays. Hinges, constraints, couplings and signals: partials, drifts and biases against
+    differences. Energetic and active elements: loads against deformation and effort, the power balance with
+    energy, dissipated and supplied power, no negative dissipation, no resultant, invariance under rigid
+    motion (3.2.23), x' and memory.
 
     Parameters
     ----------
     element : hinge, constraint, coupling, energetic or active element, signal or load
-        The element, built in or foreign. A coupling of any number of coordinates is checked with three of them, an
-        energetic element of any number of ends with three.
+        The element, built in or foreign. A coupling of any number of coordinates is checked with three of
+        them, an energetic element of any number of ends with three.
     samples : int
         Number of random positions (and speeds, and times).
     seed : int

@@ -1,4 +1,4 @@
-"""A constraint held to its contract: its rows against differences along random relative motions."""
+"""Check of a constraint: its rows against differences along random relative motions."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def check_constraint(constraint: Constraint, samples: int, rng: np.random.Genera
 
 
 def moved(place: Place, step: Floats) -> Place:
-    """The pose after moving by step[:3], turning by step[3:6] and changing s by the rest."""
+    """Return the pose moved by step[:3], turned by step[3:6], with s changed by the rest."""
     offset, rotation, s = place
     a, b, c = step[3:6]
     x, angle = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]]), float(np.linalg.norm(step[3:6]))
@@ -59,7 +59,7 @@ def at(place: Place, rates: Floats, t: float) -> str:
 
 
 def hint(sample: Sample, name: str) -> str:
-    """A wrong sign, or components in the wrong base."""
+    """Recognise a wrong sign, or components in the wrong base."""
     columns = {"force": slice(0, 3), "moment": slice(3, 6)}.get(name)
     if columns is None:
         return ""

@@ -1,4 +1,4 @@
-"""A coupling held to its contract: its rows against differences along random motions of its coordinates."""
+"""Check of a coupling: its rows against differences along random motions of its coordinates."""
 
 import numpy as np
 

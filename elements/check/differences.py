@@ -1,4 +1,4 @@
-"""Derivatives by central differences of eighth order, the step chosen by itself."""
+"""Derivatives by central differences of eighth order with automatic step size."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _CENTRAL = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (8 / 5, -1 / 5, 8 / 315, -1 / 56
 
 
 class Differences(NamedTuple):
-    """First and second derivative at eps = 0; `error`: how much two steps disagree, over what is allowed."""
+    """First and second derivative at eps = 0; `error` is the difference of two steps over the allowed one."""
 
     first: Floats
     second: Floats
@@ -22,7 +22,7 @@ class Differences(NamedTuple):
 
 
 def differences(f: Callable[[float], Floats], groups: tuple[int, ...], orders: int = 2) -> Differences:
-    """Derivatives of f at 0 by central differences of eighth order, step from 0.01 down to 4e-5.
+    """Return derivatives of f at 0 by central differences of eighth order, with steps from 0.01 down to 4e-5.
 
     `groups`: lengths of the parts of f that share one scale (an offset, a rotation).
     """
@@ -62,5 +62,5 @@ def differences(f: Callable[[float], Floats], groups: tuple[int, ...], orders: i
 
 
 def axial(M: Floats) -> Floats:
-    """The vector w of the skew part of M: w x = (M - M^T)/2."""
+    """Return the vector w of the skew part of M: w x = (M - M^T)/2."""
     return 0.5 * np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])

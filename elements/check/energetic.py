@@ -1,6 +1,7 @@
-"""An energetic element held to its contract: loads against deformation and energy, rigid motion, states, memory.
+"""Check of an energetic element: loads against deformation and energy, rigid motion, states, memory.
 
-Along a motion of its ends and coordinates (v, w, u), of its states (x') and of time, memory and inputs standing still::
+Along a motion of its ends and coordinates (v, w, u), of its states (x') and of time, with constant memory and
+inputs::
 
     loads on the bodies = -G^T F                                    G = deps/dz            (3.4.12)
     power to the bodies + dE/dt + dissipated - supplied = 0         dissipated >= 0
@@ -39,25 +40,25 @@ from .report import (
     shown,
 )
 
-_OWN = ("effort", "rates", "energy", "dissipated", "supplied")  # what the author's effort() fills in
+_OWN = ("effort", "rates", "energy", "dissipated", "supplied")  # filled in by the author's effort()
 _NEARER = (
     1.0,
     1e-2,
     1e-4,
-)  # lengths of the path for differences, tried in turn: a contact is smooth in the small
+)  # lengths of the path for differences, tried in turn: a contact is smooth on a short path
 
 
 class Sample(NamedTuple):
-    """The element at one motion: what it says by Python and through its address."""
+    """Results of the element at one motion, by Python and through its address."""
 
     record: Floats
     t: float
-    python: Floats  # the whole record with evaluate(), else what effort() fills in
+    python: Floats  # the whole record with evaluate(), else the part that effort() fills in
     out: Floats
 
 
 class Finding(NamedTuple):
-    """A broken duty: what comes first is named first."""
+    """Broken duty; findings of lower rank are named first."""
 
     rank: int
     sentence: str
@@ -65,7 +66,7 @@ class Finding(NamedTuple):
 
 
 class Subject:
-    """The element behind its address, and in Python."""
+    """Element under check, called through its address and in Python."""
 
     def __init__(self, element: Energetic) -> None:
         self.element, self.n, self.kind = element, element.n, element.kind
@@ -80,7 +81,7 @@ class Subject:
         return load_views(out, self.n)
 
     def by_python(self, record: Floats, t: float) -> Floats:
-        """The load record by Python, with every failure said with its line; finite."""
+        """Return the load record by Python, checked to be finite; report every failure with its line."""
         try:
             rate = self.rate(record, t) if "deformation" in self.methods else None
             out = python_load(self.element, record, t, rate)
@@ -92,7 +93,7 @@ class Subject:
 
     def finite(self, out: Floats, record: Floats, t: float) -> Floats:
         load = self.load(out)._asdict()
-        for name in ("deformation", "effort", *EndsLoad._fields):  # what the others come from, first
+        for name in ("deformation", "effort", *EndsLoad._fields):  # the causes before their consequences
             value = load[name]
             if not np.all(np.isfinite(value)):
                 raise ElementError(
@@ -101,7 +102,7 @@ class Subject:
         return out
 
     def rate(self, record: Floats, t: float) -> Floats:
-        """eps' by differences along the motion; one that does not settle is left to `partials`."""
+        """Return eps' by differences along the motion, or 0 if they do not converge (see `partials`)."""
 
         def eps(s: float) -> Floats:
             return python_eps(self.element, self.moved(record, s), t + s)
@@ -110,7 +111,7 @@ class Subject:
         return np.zeros(self.n.deformations) if found is None else found[0]
 
     def ask(self, record: Floats, t: float, part: str = "", start: Floats | None = None) -> Floats:
-        """Through its address: a load record with its slopes, or what it remembers."""
+        """Return a load record with its derivatives, or the memory, computed through the address."""
         if part not in self.entries:
             self.entries[part] = make_entry(self.element, part)
         numbers, signals = parameter_record(self.element)
@@ -138,7 +139,7 @@ class Subject:
         return out
 
     def moved(self, record: Floats, s: float, rates: Floats | None = None) -> Floats:
-        """The record after a time s of its motion; `rates`: x'."""
+        """Return the record after a time s of its motion; `rates` is x'."""
         after = record.copy()
         m = self.motion(after)
         for k in range(self.n.ends):
@@ -165,11 +166,11 @@ def turn(position: Floats, rotation: Floats, step: Floats, angle: Floats) -> Non
 
 
 def slope(path: Callable[[float], Floats], groups: tuple[int, ...]) -> tuple[Floats, Floats] | None:
-    """(derivative, size of the largest term) of a path at 0, or None where differences do not settle."""
+    """Return (derivative, size of the largest term) of a path at 0; None if differences do not converge."""
     for near in _NEARER:
         try:
             d = differences(lambda s: path(near * s), groups, orders=1)  # noqa: B023
-        except ElementError:  # outside of what the element is made for
+        except ElementError:  # outside the domain of the element
             continue
         if d.error <= 1.0:
             return d.first / near, d.size / near
@@ -225,11 +226,11 @@ def take_sample(subject: Subject, rng: np.random.Generator, number: int) -> Samp
 
 
 def scale_of(subject: Subject, taken: list[Sample], name: str) -> float:
-    """The largest number of one kind met in all samples."""
+    """Return the largest number of one kind in all samples."""
     return max(float(np.max(np.abs(getattr(subject.load(s.out), name)), initial=0.0)) for s in taken)
 
 
-# ---------------------------------------------------------------- the same again, and compiled
+# ---------------------------------------------------------------- repeated, and compiled
 def check_repeatable(subject: Subject, taken: list[Sample], report: Report) -> None:
     for s in taken:
         again = subject.by_python(s.record, s.t), subject.ask(s.record, s.t)[: subject.n.load_size]
@@ -245,7 +246,7 @@ def check_repeatable(subject: Subject, taken: list[Sample], report: Report) -> N
 
 
 def check_compiled(subject: Subject, taken: list[Sample], report: Report) -> None:
-    """Through its address the same as by Python; of an implicit law the effort solves it."""
+    """Check that compiled and Python results agree, and that the effort solves an implicit law."""
     jets, law = subject.by_jets and "deformation" in subject.methods, "law" in subject.methods
     names = ("deformation", *_OWN) if subject.by_jets else EndsLoad._fields
     allowed, largest = ROUND, 0.0
@@ -285,7 +286,7 @@ def check_compiled(subject: Subject, taken: list[Sample], report: Report) -> Non
 
 
 def law_error(subject: Subject, s: Sample) -> float:
-    """How far from the solution of its law the effort is, relative to the effort: f over its change with F."""
+    """Return the relative error of the effort as solution of its law: f over its change with F."""
     rate = subject.rate(s.record, s.t) if "deformation" in subject.methods else None
     F = subject.load(s.out).effort
     f = python_law(subject.element, s.record, s.t, rate, F)
@@ -300,7 +301,7 @@ def law_error(subject: Subject, s: Sample) -> float:
 
 # ---------------------------------------------------------------- partials
 def lanes(subject: Subject, record: Floats) -> list[Callable[[float], Floats]]:
-    """The record moved by s along each displacement and turn of an end, and each coordinate."""
+    """Return functions that move the record by s along each displacement or turn of an end, or coordinate."""
     n = subject.n
 
     def end(k: int, i: int, s: float) -> Floats:
@@ -319,7 +320,7 @@ def lanes(subject: Subject, record: Floats) -> list[Callable[[float], Floats]]:
 
 
 def lane_name(subject: Subject, lane: int) -> str:
-    """What acts along a lane."""
+    """Name the load that acts along a lane."""
     end, component = divmod(lane, 6)
     if end >= subject.n.ends:
         return f"load on coordinate {lane - 6 * subject.n.ends}"
@@ -327,12 +328,15 @@ def lane_name(subject: Subject, lane: int) -> str:
 
 
 def check_partials(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
-    """The loads are -G^T F; with evaluate() where all of them act along deformations (friction beside them does not)."""
+    """Check that the loads are -G^T F.
+
+    With evaluate() this holds only if all loads act along deformations; additional friction does not.
+    """
     n = subject.n
     if not n.deformations or not any(np.any(subject.load(s.out).effort) for s in taken):
         return []
     if subject.by_jets and "deformation" not in subject.methods:
-        return []  # the coordinates themselves
+        return []  # the deformations are the coordinates themselves
 
     def eps(move: Callable[[float], Floats], t: float, h: float) -> Floats:
         if subject.by_jets:
@@ -392,7 +396,7 @@ def check_dissipated(subject: Subject, taken: list[Sample], report: Report) -> l
 
 
 class Balance(NamedTuple):
-    """The terms of the power balance at one sample: to the bodies, dE/dt, dissipated, supplied, and their size."""
+    """Terms of the power balance at one sample: to the bodies, dE/dt, dissipated, supplied; their size."""
 
     given: float
     stored: float
@@ -403,7 +407,7 @@ class Balance(NamedTuple):
     def gap(
         self, given: float = 1.0, stored: float = 1.0, dissipated: float = 1.0, supplied: float = 1.0
     ) -> float:
-        """What is missing, over the largest term, each term with a factor."""
+        """Return the error of the balance over the largest term, with a factor for each term."""
         total = (
             given * self.given
             + stored * self.stored
@@ -439,7 +443,10 @@ def balance(subject: Subject, s: Sample) -> Balance | None:
 
 
 def check_power(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
-    """Power to the bodies + dE/dt + dissipated - supplied = 0: with it, the effort is the gradient of the energy."""
+    """Check that power to the bodies + dE/dt + dissipated - supplied = 0.
+
+    Then the effort is the gradient of the energy.
+    """
     if not any(scale_of(subject, taken, name) for name in ("energy", "dissipated", "supplied")):
         report.rows.append(Row("power balance: skipped, it states no energy and no powers", 0.0, 0.0))
         return []
@@ -458,7 +465,7 @@ def check_power(subject: Subject, taken: list[Sample], report: Report) -> list[F
 
 
 def power_hint(found: list[Balance]) -> str:
-    """Which one term, with another factor, closes the balance everywhere."""
+    """Find the one term that, with another factor, closes the balance everywhere."""
     says = {
         "given": "the loads look {}: the effort acts on the element, its opposite on the bodies",
         "stored": "the energy looks {}: the effort is not its gradient",
@@ -473,7 +480,7 @@ def power_hint(found: list[Balance]) -> str:
             continue
         factor = -float((missing - terms) @ terms) / float(terms @ terms)
         opposite = abs(factor + 1.0) < 1e-6
-        if abs(factor) < 1e-6 or (name == "given" and not opposite):  # of two terms, rather the energy
+        if abs(factor) < 1e-6 or (name == "given" and not opposite):  # of two terms, prefer the energy
             continue
         if all(b.gap(**{name: factor}) <= 10.0 * FIRST for b in found):
             wrong = "to have the wrong sign" if opposite else f"{1.0 / factor:.6g} times too large"
@@ -511,7 +518,7 @@ def check_resultant(subject: Subject, taken: list[Sample], report: Report) -> li
 def check_rigid_motion(
     subject: Subject, taken: list[Sample], rng: np.random.Generator, report: Report
 ) -> list[Finding]:
-    """All ends displaced, turned and set moving as one body: the loads turn along, nothing else changes."""
+    """Move all ends as one rigid body; check that the loads rotate with it and nothing else changes."""
     if subject.element.world or not subject.n.ends:
         return []
     scales = {name: scale_of(subject, taken, name) for name in EndsLoad._fields}
@@ -548,7 +555,7 @@ def check_rigid_motion(
 
 # ---------------------------------------------------------------- reaction, memory
 def check_slopes(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
-    """The partials of the loads to the reaction, by jets, against differences of the source run by Python."""
+    """Check derivatives of the loads by the reaction (by jets) against differences of the Python source."""
     n = subject.n
     if not n.reactions:
         return []
@@ -581,7 +588,7 @@ def check_slopes(subject: Subject, taken: list[Sample], report: Report) -> list[
 
 
 def check_memory(subject: Subject, taken: list[Sample], report: Report) -> None:
-    """remember() writes numbers, the same by Python and compiled, and its memory only."""
+    """Check that remember() writes finite numbers to its memory only, equal by Python and compiled."""
     largest = 0.0
     for s in taken:
         motion, results = subject.motion(s.record), []

@@ -1,15 +1,15 @@
-"""What the checks of constraints and couplings share: rows against differences along random motions.
+"""Common part of the checks of constraints and couplings: rows against differences along random motions.
 
 Both state equations between velocities and accelerations, with the rates (v, w, s') or u::
 
     partials . rates + drift = 0        partials . rates' + bias = 0        (5.3.17)
 
-Moving with constant rates, time alone, or both, the equations themselves give all of it::
+With constant rates, with time alone, or with both, the equations themselves give all quantities::
 
     rows of residual f:     partials_k = df with unit rate k     drift = df with time     bias = ddf with both
     rows of slip g:         partials_k = g(unit rate k) - g(0)   drift = g(0)             bias = dg  with both
 
-Where `evaluate` stands alone the rows of slip have no equation but their own, partials . rates + drift.
+If only `evaluate` is written, the only equation of the rows of slip is partials . rates + drift.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ Place = tuple[Floats, ...]
 
 
 class Quantities(NamedTuple):
-    """What an element says about its rows, or what differences find."""
+    """Quantities of the rows, as the element states them or as differences find them."""
 
     residual: Floats  # (n,)
     drift: Floats  # (n,)
@@ -53,7 +53,7 @@ class Quantities(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A part of the partials that has a name of its own."""
+    """Part of the partials with its own name."""
 
     name: str
     columns: slice
@@ -63,28 +63,28 @@ class Block(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The element at one position: what it says, and what differences of its equations say."""
+    """Quantities at one position, as the element states them and as differences find them."""
 
     place: Place
     rates: Floats
     t: float
     says: Quantities
     finds: Quantities
-    size: Floats  # (n,) largest term met in each row
+    size: Floats  # (n,) largest term in each row
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A constraint or coupling as this check sees it."""
+    """Constraint or coupling under check."""
 
     element: Any
     blocks: tuple[Block, ...]
     rows: Callable[[Place, Floats, float], Quantities]  # by Python, or through the address
     unpack: Callable[[Floats], Quantities]  # from the flat record
-    pack: Callable[[Place, Floats], tuple[Floats, Floats]]  # the two arrays the address is called with
+    pack: Callable[[Place, Floats], tuple[Floats, Floats]]  # the two array arguments of the address
     move: Callable[[Place, Floats], Place]
     at: Callable[[Place, Floats, float], str]
-    hint: Callable[[Sample, str], str]  # what a wrong quantity looks like
+    hint: Callable[[Sample, str], str]  # describes a wrong quantity
 
     @property
     def position_rows(self) -> slice:
@@ -95,9 +95,9 @@ class Subject:
         return slice(self.position_rows.stop, self.element.n_rows)
 
     def says(self, place: Place, rates: Floats, t: float) -> Quantities:
-        """The rows, finite, with every failure of the author's method said with its line."""
+        """Return the rows, checked to be finite; report failures of the author's method with their line."""
         if "evaluate" not in methods_of(self.element):
-            self.equations(place, rates, t)  # bounds are checked by Python only
+            self.equations(place, rates, t)  # only Python checks bounds
         with self.blaming(place, rates, t):
             q = self.rows(place, rates, t)
         if not all(np.all(np.isfinite(x)) for x in q):
@@ -107,7 +107,7 @@ class Subject:
         return q
 
     def equations(self, place: Place, rates: Floats, t: float) -> tuple[Floats | None, Floats | None]:
-        """(residual, slip) by Python, None for what is not written beside evaluate."""
+        """Return (residual, slip) by Python; None for a method that is not written beside evaluate."""
         with self.blaming(place, rates, t):
             return python_equations(self.element, place, locked(rates), t)
 
@@ -123,7 +123,7 @@ class Subject:
             raise ElementError(f"check: {blame(self.element, cause)} Met {where}.") from cause
 
     def named(self, q: Quantities) -> list[tuple[str, Floats]]:
-        """(name, numbers) in the order of the most basic first."""
+        """Return (name, numbers) pairs, the most basic first."""
         parts = [(block.name, q.partials[:, block.columns]) for block in self.blocks]
         return [("residual", q.residual), *parts, ("drift", q.drift), ("bias", q.bias)]
 
@@ -157,7 +157,7 @@ def check_equations(subject: Subject, samples: int, rng: np.random.Generator, re
 
 
 def take_sample(subject: Subject, place: Place, rates: Floats, t: float) -> Sample | None:
-    """What the element says at one place and what differences say; None where they do not settle."""
+    """Compare the element with differences at one place. Returns None if these do not converge."""
     m, first, last = len(rates), subject.position_rows, subject.velocity_rows
     says = subject.says(place, rates, t)
     slip = subject.equations(place, rates, t)[1]
@@ -205,7 +205,7 @@ def take_sample(subject: Subject, place: Place, rates: Floats, t: float) -> Samp
 
 # ---------------------------------------------------------------- the verdict
 class Deviation(NamedTuple):
-    """The worst place of one quantity in some of the rows. `ratio` > 1: more than allowed."""
+    """Largest deviation of one quantity in some of the rows. `ratio` > 1: more than allowed."""
 
     name: str
     ratio: float
@@ -219,7 +219,7 @@ def allowance(name: str) -> float:
 
 
 def worst(subject: Subject, name: str, taken: list[Sample], rows: slice) -> Deviation:
-    """Where what the element says of one quantity is farthest from what the differences find."""
+    """Find the sample in which one quantity of the element deviates most from the differences."""
     result: Deviation | None = None
     for s in taken:
         says, finds = (dict(subject.named(q))[name][rows] for q in (s.says, s.finds))
@@ -238,7 +238,7 @@ def worst(subject: Subject, name: str, taken: list[Sample], rows: slice) -> Devi
 
 
 def meaning(subject: Subject, source: str, alone: bool) -> dict[str, str]:
-    """What every quantity of these rows has to be; empty where there is nothing to compare with."""
+    """Describe the required value of every quantity of these rows; empty if there is nothing to compare."""
     if source == "residual":
         result = {"residual": "" if alone else "residual()", "bias": "the second derivative of residual"}
         result |= {b.name: f"the derivative of residual with respect to {b.position}" for b in subject.blocks}
@@ -254,7 +254,7 @@ def meaning(subject: Subject, source: str, alone: bool) -> dict[str, str]:
 
 
 def judge(subject: Subject, taken: list[Sample], report: Report) -> None:
-    """Compare every quantity; name the most basic of the wrong ones first, then the others."""
+    """Compare every quantity; report the most basic wrong one first, then the others."""
     kind = subject.element.kind
     names = [name for name, _ in subject.named(taken[0].says)]
     written = subject.equations(*taken[0][:3])
@@ -287,7 +287,7 @@ def judge(subject: Subject, taken: list[Sample], report: Report) -> None:
 
 
 def fits_itself(subject: Subject, taken: list[Sample]) -> bool:
-    """Whether the bias is the derivative of the velocity equation the element states, whatever its residual."""
+    """Tell whether the bias is the derivative of the stated velocity equation, for any residual."""
     rows = subject.position_rows
     for s in taken:
 
@@ -305,7 +305,7 @@ def fits_itself(subject: Subject, taken: list[Sample]) -> bool:
 
 # ---------------------------------------------------------------- other duties
 def check_rates(subject: Subject, taken: list[Sample], rng: np.random.Generator, report: Report) -> None:
-    """Nothing but the bias depends on velocities; slip is linear in them."""
+    """Check that only the bias depends on velocities and that slip is linear in them."""
     kind, bent, blocks = subject.element.kind, 0.0, subject.blocks
     for s in taken:
         other = locked(rng.uniform(-1.0, 1.0, len(s.rates)))
@@ -332,7 +332,7 @@ def check_rates(subject: Subject, taken: list[Sample], rng: np.random.Generator,
 
 
 def check_rank(subject: Subject, taken: list[Sample], report: Report) -> None:
-    """The rows are independent, and those of the auxiliary unknowns find them."""
+    """Check that the rows are independent and determine the auxiliary unknowns."""
     kind, n = subject.element.kind, subject.element.n_rows
     na, smallest = getattr(subject.element, "n_auxiliary", 0), 1.0
     for s in taken:
@@ -355,7 +355,7 @@ def check_rank(subject: Subject, taken: list[Sample], report: Report) -> None:
 
 
 def check_repeatable(subject: Subject, taken: list[Sample], report: Report) -> None:
-    """Asked again after other questions the element answers the same."""
+    """Check that the element gives the same result again after other calls."""
     for s in taken:
         again = subject.says(*s[:3])
         for (name, x), (_, y) in zip(subject.named(s.says), subject.named(again), strict=True):
@@ -369,7 +369,7 @@ def check_repeatable(subject: Subject, taken: list[Sample], report: Report) -> N
 
 
 def check_compiled(subject: Subject, taken: list[Sample], report: Report) -> None:
-    """Through its address the element says the same, and writes nowhere else."""
+    """Check that the compiled element gives the same result and writes nowhere else."""
     element, largest = subject.element, 0.0
     report.way = make_entry(element).way
     for s in taken:
@@ -387,7 +387,7 @@ def check_compiled(subject: Subject, taken: list[Sample], report: Report) -> Non
         f, _ = subject.equations(*s[:3])
         if f is not None and "evaluate" not in methods_of(
             element
-        ):  # the rest was compiled in the first place
+        ):  # the other quantities come from compiled code anyway
             expected = expected._replace(residual=np.concatenate((f, np.zeros(element.n_nonholonomic))))
         for (name, x), (_, y) in zip(subject.named(compiled), subject.named(expected), strict=True):
             gap = float(np.max(np.abs(x - y), initial=0.0)) / (float(np.max(s.size)) + TINY)

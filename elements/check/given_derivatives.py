@@ -1,4 +1,4 @@
-"""Slopes of an effort as its author gives them, against differences of the effort: duty 9 of an energetic element."""
+"""Check of given derivatives of an effort against differences: duty 9 of an energetic element."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +20,10 @@ GIVEN = {"stiffness_matrix": "deformation", "damping_matrix": "rate"}
 
 
 def check_given_slopes(subject: "Subject", taken: list["Sample"], report: Report) -> list["Finding"]:
-    """With the given slope of F, F - effort(eps) (or the law f(F, eps)) does not change along eps; nor along its rate."""
+    """Check the given derivatives of F by eps and by its rate.
+
+    With them, F - effort(eps) (or the law f(F, eps)) does not change along eps, nor along its rate.
+    """
     from .energetic import Finding, slope
 
     found = list[Finding]()
@@ -38,7 +41,7 @@ def check_given_slopes(subject: "Subject", taken: list["Sample"], report: Report
                 still, groups = np.zeros(len(F)), (1,) * len(F)
                 by_eps = slope(partial(_missing, subject, s, now, along, k, 1.0, F, still), groups)
                 by_effort = slope(partial(_missing, subject, s, now, along, k, 0.0, F, column), groups)
-                if by_eps is None or by_effort is None:  # a corner: the author knows better
+                if by_eps is None or by_effort is None:  # a corner: trust the author
                     continue
                 gap = np.abs(by_eps[0] + by_effort[0]) / (by_eps[1] + by_effort[1] + TINY)
                 i = int(np.argmax(gap))
@@ -72,7 +75,10 @@ def _missing(
     column: Floats,
     h: float,
 ) -> Floats:
-    """What is missing in the law, or between effort and F, after h steps: of F by the column, of number k of `along`."""
+    """Return the residual of the law, or effort - F, after h steps.
+
+    A step changes F by the column and number k of `along` by `step`.
+    """
     n, me = subject.n, python_self(subject.element, s.t)
     moved = getattr(now, along).copy()
     moved[k] += h * step

@@ -1,13 +1,13 @@
-"""A hinge held to its contract.
+"""Check of a hinge.
 
-A hinge is sampled at random q, u, t in its domain. Along the motion q(eps) = move(q, eps u), t + eps the speeds
-are constant, so the first and second derivative of the pose alone give every other quantity (3.3.24-34)::
+A hinge is sampled at random q, u, t in its domain. Along the motion q(eps) = move(q, eps u), t + eps the
+speeds are constant, so the first and second derivative of the pose give every other quantity (3.3.24-34)::
 
     v_k = dc     w_k = axial(dC C^T)      moving with unit speed k
     v0  = dc     w0  = axial(dC C^T)      with time alone
     v00 = ddc    w00 = axial(ddC C^T)     with u and time together
 
-Differences are of eighth order; the step is halved until two of them agree, and a sample where none do (a
+Differences are of eighth order. The step is halved until two results agree; a sample where none agree (a
 break of a spline) is replaced by another.
 """
 
@@ -41,16 +41,16 @@ from .report import (
 
 
 class Sample(NamedTuple):
-    """The hinge at one position: what it says, and what differences of its pose say."""
+    """Quantities at one position, as the hinge states them and as differences of its pose find them."""
 
     q: Floats
     u: Floats
     t: float
     says: Motion
     finds: Motion  # offset and rotation as given
-    transposed: Motion  # what differences say if C is replaced by its transpose
-    length: float  # largest length, velocity, acceleration met: scale of the translations
-    turn: float  # the same of the rotation
+    transposed: Motion  # the differences if C is replaced by its transpose
+    length: float  # largest length, velocity, acceleration: scale of the translations
+    turn: float  # the same for the rotation
 
 
 def at(q: Floats, u: Floats, t: float) -> str:
@@ -84,7 +84,7 @@ def check_hinge(hinge: Hinge, samples: int, rng: np.random.Generator, report: Re
 
 
 def check_description(hinge: Hinge) -> tuple[Floats, Floats]:
-    """(middle, half width) of the domain; refuses a wrong domain, reference or base."""
+    """Return (middle, half width) of the domain; refuse a wrong domain, reference or base."""
     n, k = hinge.n_coordinates, hinge.euler_parameters
     try:
         low, high = (np.broadcast_to(np.asarray(x, dtype=np.float64), (n,)) for x in hinge.domain())
@@ -110,7 +110,7 @@ def check_description(hinge: Hinge) -> tuple[Floats, Floats]:
 def _position(
     hinge: Hinge, rng: np.random.Generator, middle: Floats, half: Floats
 ) -> tuple[Floats, Floats, float]:
-    """Random q, u, t such that the motion stays inside the domain during the differences."""
+    """Return random q, u, t such that the motion stays inside the domain during the differences."""
     q, k = hinge.sample(rng), hinge.euler_parameters
     inside = np.ones(len(q), dtype=bool)
     if k is not None:
@@ -121,17 +121,17 @@ def _position(
 
 
 def _speeds(hinge: Hinge, half: Floats) -> Floats:
-    """Speeds that change q by no more than the half width of the domain (and no more than 1) in unit time."""
+    """Return speeds that change q in unit time by at most the half width of the domain, and at most 1."""
     k = hinge.euler_parameters
     scale = np.where(half > 0.0, np.minimum(half, 1.0), 1.0)
     return scale if k is None else np.concatenate((scale[:k], np.ones(3), scale[k + 4 :]))
 
 
 def evaluated(hinge: Hinge, q: Floats, u: Floats, t: float) -> Motion:
-    """The motion, with every failure of the author's method turned into an ElementError that says where."""
+    """Return the motion; turn a failure of the author's method into an ElementError with its place."""
     try:
         if has_pose(hinge):
-            python_pose(hinge, locked(q), t)  # bounds are checked by Python only
+            python_pose(hinge, locked(q), t)  # only Python checks bounds
         motion = hinge.motion(q, u, t)
     except TreemechError as error:
         if error.__cause__ is None:
@@ -146,7 +146,7 @@ def evaluated(hinge: Hinge, q: Floats, u: Floats, t: float) -> Motion:
 
 
 def pose(hinge: Hinge, q: Floats, u: Floats, t: float) -> Floats:
-    """Offset and rotation in one row of 12, by Python."""
+    """Return offset and rotation in one row of 12, by Python."""
     if has_pose(hinge):
         offset, rotation = python_pose(hinge, q, t)
     else:
@@ -156,7 +156,7 @@ def pose(hinge: Hinge, q: Floats, u: Floats, t: float) -> Floats:
 
 
 def take_sample(hinge: Hinge, q: Floats, u: Floats, t: float, half: Floats) -> tuple[Sample | None, str]:
-    """The hinge at one position, or None and where, if its pose is not smooth there."""
+    """Sample the hinge at one position. Returns None and the place if its pose is not smooth there."""
     says = evaluated(hinge, q, u, t)
     finds, transposed = (motion_views(np.zeros(24 + 6 * len(u)), len(u)) for _ in range(2))
     finds.offset[:], finds.rotation[:], transposed.rotation[:] = says.offset, says.rotation, says.rotation.T
@@ -201,7 +201,7 @@ def take_sample(hinge: Hinge, q: Floats, u: Floats, t: float, half: Floats) -> t
 
 # ---------------------------------------------------------------- the verdict on the quantities
 class Deviation(NamedTuple):
-    """The worst sample of one quantity. `ratio` > 1: more than allowed."""
+    """Largest deviation of one quantity. `ratio` > 1: more than allowed."""
 
     name: str
     ratio: float
@@ -215,7 +215,7 @@ class Deviation(NamedTuple):
 
 
 def worst(name: str, taken: list[Sample], finds: str = "finds") -> Deviation:
-    """Where what the hinge says of one quantity is farthest from what the differences find."""
+    """Find the sample in which one quantity of the hinge deviates most from the differences."""
     allowed = SECOND if name.endswith("bias") else FIRST
     result: Deviation | None = None
     for s in taken:
@@ -233,7 +233,7 @@ def worst(name: str, taken: list[Sample], finds: str = "finds") -> Deviation:
 
 
 def judge(hinge: Hinge, taken: list[Sample], report: Report) -> None:
-    """Compare every quantity; name the most basic of the wrong ones first, then the others."""
+    """Compare every quantity; report the most basic wrong one first, then the others."""
     kind = hinge.kind
     findings: list[tuple[int, str, str]] = []  # (rank, sentence, short form)
     broken, proper = check_rotation(taken)
@@ -288,7 +288,7 @@ def judge(hinge: Hinge, taken: list[Sample], report: Report) -> None:
 
 
 def check_rotation(taken: list[Sample]) -> tuple[float, str]:
-    """(largest deviation of C from a rotation, what is wrong with it or "")."""
+    """Return (largest deviation of C from a rotation, description of the error or "")."""
     largest, text = 0.0, ""
     for s in taken:
         C = s.says.rotation
@@ -307,7 +307,7 @@ def check_rotation(taken: list[Sample]) -> tuple[float, str]:
 
 
 def fits_itself(hinge: Hinge, family: str, taken: list[Sample]) -> bool:
-    """Whether the bias is the derivative of the velocity the hinge itself states, whatever its pose."""
+    """Tell whether the bias is the derivative of the velocity that the hinge states, for any pose."""
     for s in taken:
 
         def velocity(eps: float, s: Sample = s) -> Floats:
@@ -322,7 +322,7 @@ def fits_itself(hinge: Hinge, family: str, taken: list[Sample]) -> bool:
 
 
 def check_rank(hinge: Hinge, taken: list[Sample], report: Report) -> None:
-    """The speeds are necessary and independent (3.3.36)."""
+    """Check that the speeds are necessary and independent (3.3.36)."""
     n = hinge.n_speeds
     if n == 0:
         return
@@ -348,7 +348,7 @@ def check_rank(hinge: Hinge, taken: list[Sample], report: Report) -> None:
 
 # ---------------------------------------------------------------- depends on its arguments only
 def same_twice(hinge: Hinge, here: tuple[Floats, Floats, float], there: tuple[Floats, Floats, float]) -> None:
-    """Asked twice, and again after another question, the hinge answers the same."""
+    """Check that the hinge gives the same result twice, and again after another call."""
     first = evaluated(hinge, *here)
     second = evaluated(hinge, *here)
     evaluated(hinge, *there)
@@ -375,7 +375,7 @@ def _compare_exactly(hinge: Hinge, a: Motion, b: Motion, q: Floats, u: Floats, t
 
 # ---------------------------------------------------------------- inverse and compiled form
 def check_coordinates(hinge: Hinge, taken: list[Sample], rng: np.random.Generator, report: Report) -> None:
-    """coordinates() gives back the pose, from a guess nearby."""
+    """Check that coordinates() reproduces the pose from a nearby guess."""
     accepted = inspect.signature(hinge.coordinates).parameters
     largest = 0.0
     for s in taken:
@@ -404,7 +404,7 @@ def check_coordinates(hinge: Hinge, taken: list[Sample], rng: np.random.Generato
 
 
 def check_compiled(hinge: Hinge, taken: list[Sample], report: Report) -> None:
-    """Through its address the hinge says the same, and writes nowhere else."""
+    """Check that the compiled hinge gives the same result and writes nowhere else."""
     n = hinge.n_speeds
     report.way = make_entry(hinge).way
     largest = 0.0
@@ -420,7 +420,7 @@ def check_compiled(hinge: Hinge, taken: list[Sample], report: Report) -> None:
             )
         check_guard(hinge, buffer, at(s.q, s.u, s.t))
         expected = s.says
-        if has_pose(hinge):  # the rest was compiled in the first place
+        if has_pose(hinge):  # the other quantities come from compiled code anyway
             offset, rotation = python_pose(hinge, s.q, s.t)
             expected = expected._replace(offset=offset, rotation=rotation)
         for name in Motion._fields:

@@ -1,4 +1,4 @@
-"""A load held to its contract: finite, the same when asked twice, compiled equal to Python."""
+"""Check of a load: finite, repeatable, compiled equal to Python."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .report import ROUND, TINY, Report, Row, check_guard, guarded, locked, rand
 
 
 def check_load(load: Load, samples: int, rng: np.random.Generator, report: Report) -> None:
-    """Finite, the same when asked twice, compiled equal to Python."""
+    """Check that a load is finite, repeatable and the same compiled as in Python."""
 
     def says(a: Floats, b: Floats, t: float) -> Floats:
         out = np.zeros(6)

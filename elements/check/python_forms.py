@@ -1,4 +1,4 @@
-"""An author's method run once as plain Python, and what went wrong with it said in the author's terms."""
+"""Run an author's methods once as plain Python and explain errors in the author's terms."""
 
 import linecache
 import re
@@ -23,7 +23,7 @@ from ..hinge import Hinge, has_pose
 from ..load import EndLoad, EndMotion, Load
 from .report import locked, shown
 
-MISTAKES = (IndexError, ValueError, AttributeError, TypeError, NameError)  # of a program, not of physics
+MISTAKES = (IndexError, ValueError, AttributeError, TypeError, NameError)  # programming errors, not physics
 _PHYSICS = re.compile(
     r"math (domain|range) error|expected a (non|pos|fin|num)"
 )  # ValueError of math.sqrt(-1.0)
@@ -78,10 +78,10 @@ MEANING_AT_ENDS = {
 
 
 def probe(element: Hinge | Constraint | Coupling | Energetic | Load) -> None:
-    """Run the author's methods once in Python at one position; refuse what is a mistake of programming.
+    """Run the author's methods once in Python at one position; refuse programming errors.
 
-    Compiled code checks no bounds, so an index out of range is found here or never. What the author raises
-    with `raise` is left for run time: the position may lie outside the element's physics.
+    Compiled code checks no bounds, so an index out of range is found here or never. Exceptions that the
+    author raises with `raise` are left for run time: the position may lie outside the element's physics.
     """
     check_methods(element)
     rng = np.random.default_rng(0)
@@ -120,7 +120,7 @@ def probe(element: Hinge | Constraint | Coupling | Energetic | Load) -> None:
 
 
 def python_pose(hinge: Hinge, q: Floats, t: float) -> tuple[Floats, Floats]:
-    """(offset, rotation) of a pose-only hinge by plain Python; a signal in the pose is a number."""
+    """Return (offset, rotation) of a pose-only hinge by plain Python; signals in the pose are numbers."""
     values = {p.name: p.value.at(t).value for p in parameters(hinge) if p.kind == "signal"}
     offset, rotation = np.zeros(3), np.eye(3)
     cls: Any = type(hinge)
@@ -129,7 +129,7 @@ def python_pose(hinge: Hinge, q: Floats, t: float) -> tuple[Floats, Floats]:
 
 
 def sampled(element: Constraint | Coupling, rng: np.random.Generator, t: float) -> tuple[Floats, ...]:
-    """(offset, rotation, s) or (q,) of a random position, from the element's own sample(); read only."""
+    """Return (offset, rotation, s) or (q,) of a random position from the element's sample(); read only."""
     if isinstance(element, Constraint):
         na, start = element.n_auxiliary, np.asarray(element.auxiliary(), dtype=np.float64)
         if start.shape != (na,):
@@ -145,12 +145,12 @@ def sampled(element: Constraint | Coupling, rng: np.random.Generator, t: float) 
 
 
 def resting_end() -> EndMotion:
-    """An end at the origin, at rest."""
+    """Return the motion of an end at the origin, at rest."""
     return EndMotion(*(locked(x) for x in (np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3))))
 
 
 def sampled_motion(element: Energetic, rng: np.random.Generator, t: float) -> Floats:
-    """A random motion record from the element's own sample(); read only."""
+    """Return a random motion record from the element's sample(); read only."""
     given, size = element.sample(rng, t), element.n.motion_size
     record = locked(np.array(given, dtype=np.float64))
     if record.shape != (size,) or not np.all(np.isfinite(record)):
@@ -159,7 +159,7 @@ def sampled_motion(element: Energetic, rng: np.random.Generator, t: float) -> Fl
 
 
 def python_eps(element: Energetic, record: Floats, t: float) -> Floats:
-    """The deformations by plain Python; a signal is a number in them."""
+    """Return the deformations by plain Python; signals in them are numbers."""
     n, methods = element.n, methods_of(element)
     motion, eps = motion_views(record, n), np.zeros(n.deformations)
     if "deformation" not in methods:
@@ -173,9 +173,10 @@ def python_eps(element: Energetic, record: Floats, t: float) -> Floats:
 def python_load(
     element: Energetic, record: Floats, t: float, rate: Floats | None = None, effort: Floats | None = None
 ) -> Floats:
-    """The load record by plain Python; without `evaluate` only what effort or balance fills in.
+    """Return the load record by plain Python.
 
-    With the rate of eps given, or 0; with the solution of an implicit law given, or 0.
+    Without `evaluate` it holds only the part that effort or balance fills in. The rate of eps and the
+    solution of an implicit law are 0 unless given.
     """
     n, methods = element.n, methods_of(element)
     out = np.zeros(n.load_size)
@@ -198,7 +199,7 @@ def python_load(
 
 
 def python_law(element: Energetic, record: Floats, t: float, rate: Floats | None, effort: Floats) -> Floats:
-    """f of an implicit law by plain Python."""
+    """Return f of an implicit law by plain Python."""
     f = np.zeros(element.n_deformations)
     now = deformed(element, record, python_eps(element, record, t), rate)
     methods_of(element)["law"](python_self(element, t), now, locked(effort), t, f)
@@ -206,7 +207,7 @@ def python_law(element: Energetic, record: Floats, t: float, rate: Floats | None
 
 
 def python_memory(element: Energetic, record: Floats, t: float) -> Floats:
-    """What it remembers after a step that ends in this motion, by plain Python."""
+    """Return the memory after a step that ends in this motion, by plain Python."""
     motion = motion_views(record, element.n)
     memory = motion.memory.copy()
     methods_of(element, "remember")["remember"](python_self(element, t), motion, t, memory)
@@ -214,7 +215,7 @@ def python_memory(element: Energetic, record: Floats, t: float) -> Floats:
 
 
 def deformed(element: Energetic, record: Floats, eps: Floats, rate: Floats | None) -> Deformed:
-    """What an effort is given; the rate of hinge coordinates is their speed."""
+    """Return the argument of an effort; the rate of hinge coordinates is their speed."""
     motion = motion_views(record, element.n)
     if "deformation" not in methods_of(element):
         rate = motion.u
@@ -224,19 +225,19 @@ def deformed(element: Energetic, record: Floats, eps: Floats, rate: Floats | Non
 
 
 def n_rates(element: Constraint | Coupling) -> int:
-    """How many rates move it: v, w and s', or u."""
+    """Return the number of rates: of v, w and s', or of u."""
     return 6 + element.n_auxiliary if isinstance(element, Constraint) else element.n_arguments or 0
 
 
 def relative_motion(place: tuple[Floats, ...], rates: Floats) -> RelativeMotion:
-    """The motion of a constraint at (offset, rotation, s) with rates (v, w, s')."""
+    """Return the motion of a constraint at (offset, rotation, s) with rates (v, w, s')."""
     return RelativeMotion(place[0], place[1], rates[:3], rates[3:6], place[2], rates[6:])
 
 
 def python_equations(
     element: Constraint | Coupling, place: tuple[Floats, ...], rates: Floats, t: float
 ) -> tuple[Floats | None, Floats | None]:
-    """(residual, slip) by plain Python, None for what is not written; a signal is a number in them."""
+    """Return (residual, slip) by plain Python, None for a missing method; signals in them are numbers."""
     values = {p.name: p.value.at(t).value for p in parameters(element) if p.kind == "signal"}
     me: Any = _WithSignals(element, values) if values else element
     cls: Any = type(element)
@@ -257,7 +258,7 @@ def python_equations(
     return f if has_residual else None, g if has_slip else None
 
 
-# ---------------------------------------------------------------- whose exception, from which line
+# ---------------------------------------------------------------- origin of an exception
 class _Place(NamedTuple):
     frame: FrameType
     line: int
@@ -269,7 +270,7 @@ class _Place(NamedTuple):
 
 
 def by_the_author(error: BaseException) -> bool:
-    """Whether the exception comes from a `raise` statement in the author's source."""
+    """Tell whether the exception comes from a `raise` statement in the author's source."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -287,7 +288,7 @@ def _is_library(frame: FrameType) -> bool:
 
 
 def _frames(error: BaseException, function: Callable[..., Any]) -> tuple[FrameType | None, _Place | None]:
-    """The frame of the author's method, and the innermost place in the author's code."""
+    """Return the frame of the author's method and the innermost place in the author's code."""
     method, inner = None, None
     at: TracebackType | None = error.__traceback__
     while at is not None:
@@ -300,9 +301,9 @@ def _frames(error: BaseException, function: Callable[..., Any]) -> tuple[FrameTy
     return method, inner
 
 
-# ---------------------------------------------------------------- what it was about
+# ---------------------------------------------------------------- explanation of an exception
 def blame(element: Element, error: BaseException) -> str:
-    """One sentence: class, method, file, line, what was written there and what was wanted."""
+    """Describe an error in one sentence: class, method, file, line, what was found and what was wanted."""
     for name, function in author_methods(element).items():
         method, place = _frames(error, function)
         if method is not None and place is not None:
@@ -315,7 +316,7 @@ def blame(element: Element, error: BaseException) -> str:
 
 
 def author_methods(element: Element) -> dict[str, Callable[..., Any]]:
-    """The methods in use, remember, and residual and slip where they stand beside evaluate for the check."""
+    """Return the methods in use, remember, and residual and slip written for the check beside evaluate."""
     cls, beside = type(element), {}
     if isinstance(element, Energetic) and hasattr(cls, "remember"):
         beside = methods_of(element, "remember")
@@ -327,7 +328,7 @@ def author_methods(element: Element) -> dict[str, Callable[..., Any]]:
 def _special(
     element: Element, name: str, method: FrameType, place: _Place, error: BaseException
 ) -> str | None:
-    """The sentence for the usual slips: wrong index, wrong shape, wrong name, writing to q."""
+    """Return the sentence for common mistakes: wrong index, wrong shape, wrong name, writing to q."""
     text, label = str(error), f"{element.kind}.{name}"
     known = _arguments(element, name, method)
     used = _used(known, place)
@@ -385,7 +386,7 @@ def _attribute(element: Element, method: str, place: _Place, error: AttributeErr
 
 
 def _arguments(element: Element, name: str, method: FrameType) -> list[tuple[str, Any]]:
-    """(quantity, array) of everything the method was given, by the names of the contract."""
+    """Return (quantity, array) for all arguments of the method, by the names of the contract."""
     names = _ARGUMENTS[role_of(element), name]
     given = method.f_code.co_varnames[: len(names)]
     known: list[tuple[str, Any]] = []
@@ -399,7 +400,7 @@ def _arguments(element: Element, name: str, method: FrameType) -> list[tuple[str
 
 
 def _used(known: list[tuple[str, Any]], place: _Place) -> list[tuple[str, str, Any]]:
-    """(word in the line, quantity, array) of the given arrays which that line names, under any alias."""
+    """Return (word, quantity, array) for the given arrays that the line names, under any alias."""
     found = []
     for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", place.text)):
         value: Any = place.frame.f_locals.get(word.split(".")[0])
@@ -407,7 +408,7 @@ def _used(known: list[tuple[str, Any]], place: _Place) -> list[tuple[str, str, A
             value = getattr(value, attribute, None)
         if isinstance(value, np.ndarray):
             meant = [(word, quantity, array) for quantity, array in known if _same(array, value)]
-            found += [x for x in meant if word.endswith(x[1])] or meant  # empty arrays lie in one place
+            found += [x for x in meant if word.endswith(x[1])] or meant  # empty arrays share one address
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a check found, and what all checks share: tolerances, guarded records, random times."""
+"""Report of a check, and the common tools of all checks: tolerances, guarded records, random times."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,16 +14,16 @@ from ..signal import Signal
 
 FIRST = 1e-8  # first derivatives, eighth-order differences; relative to the largest term
 SECOND = 1e-6  # second derivatives, the same
-ROUND = 1e-12  # two routes to one number
+ROUND = 1e-12  # two ways to compute one number
 PROPER = 1e-10  # C C^T = 1, relative to 1
 RANK = 1e-8  # smallest singular value of [v w] with rows of length 1
-TINY = 1e-14  # what may stand in the place of an exact zero
+TINY = 1e-14  # allowed in place of an exact zero
 
-_GUARD = 8  # numbers before and after a record that compiled code must leave alone
+_GUARD = 8  # numbers before and after a record that compiled code must not change
 
 
 class Row(NamedTuple):
-    """One duty: what was compared, the largest deviation met and the one allowed, both relative."""
+    """One duty: its name, the largest deviation and the allowed one, both relative."""
 
     duty: str
     deviation: float
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 @dataclass
 class Report:
-    """What `check` looked at. It only comes back when every duty is kept: a broken one is raised."""
+    """Result of `check`. It is returned only if every duty is fulfilled; a broken one raises an error."""
 
     kind: str
     samples: int
@@ -50,7 +50,7 @@ def shown(x: ArrayLike) -> str:
 
 
 def random_time(element: Element, rng: np.random.Generator) -> float:
-    """A random time, every second one among the breaks of the element's signals."""
+    """Return a random time; every second one lies among the breaks of the element's signals."""
     signals = [p.value for p in parameters(element) if p.kind == "signal"]
     breaks = [b for s in [element, *signals] if isinstance(s, Signal) for b in s.breaks]
     low, high = (min(breaks), max(breaks)) if breaks and rng.random() < 0.5 else (0.1, 10.0)
@@ -64,7 +64,7 @@ def locked(q: Floats) -> Floats:
 
 
 def guarded(size: int) -> tuple[Floats, Floats]:
-    """(buffer, record): a zeroed record with guards before and after."""
+    """Return (buffer, record): a zeroed record with guards before and after."""
     buffer = np.full(size + 2 * _GUARD, np.pi)
     record = buffer[_GUARD : _GUARD + size]
     record[:] = 0.0

@@ -1,4 +1,4 @@
-"""A signal held to its contract: rates against differences, no jumps but at the breaks."""
+"""Check of a signal: rates against differences, jumps only at the breaks."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ from .report import (
 
 
 def check_signal(signal: Signal, samples: int, rng: np.random.Generator, report: Report) -> None:
-    """Rate and acceleration against differences; no jumps but at the breaks; compiled equal to Python."""
+    """Check rates and accelerations against differences, jumps only at breaks, compiled equal to Python."""
     breaks = signal.breaks
 
     def says(t: float) -> Floats:
@@ -94,9 +94,9 @@ def check_signal(signal: Signal, samples: int, rng: np.random.Generator, report:
 def find_jump(
     f: Callable[[float], Floats], order: int, low: float, high: float, breaks: tuple[float, ...]
 ) -> tuple[float, float] | None:
-    """(t, size) of a jump of f[order] away from the breaks.
+    """Return (t, size) of a jump of f[order] away from the breaks.
 
-    Looked for where a step differs most from what f[order + 1] predicts, by halving down to 1e-10.
+    It is searched where a step differs most from the prediction by f[order + 1], by halving down to 1e-10.
     """
     grid = np.linspace(low, high, 257)
     values = np.array([f(float(t)) for t in grid])
