@@ -1,4 +1,4 @@
-"""Rigid bodies (ch. 2) and the attachments b, B by which connections hold them (5.2)."""
+"""Rigid bodies (ch. 2) and their attachments b, B for connections (5.2)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Matrix = NDArray[np.float64]
 Pose = tuple[Vector, Matrix]
 
 INERTIA_TOLERANCE = 1e-9  # relative to the largest moment: six printed digits would be refused, nine pass
-UNIT_TOLERANCE = 1e-15  # of n.n - 1: what was made a unit vector is one, and stays as it is
-ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: what survives a file written in single precision does not
+UNIT_TOLERANCE = 1e-15  # of n.n - 1: a normalised vector passes unchanged
+ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: a matrix from a file in single precision does not pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Body:
-    """A rigid body, as :func:`make_body` has checked it.
+    """Rigid body, checked by :func:`make_body`.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Body:
     com : (3,) array
         Centre of mass from the body origin, in body axes [m].
     shapes : tuple
-        For viewing only; never looked into here.
+        For viewing only; not used here.
     pose : (position (3,), rotation (3, 3)) or None
         Reference pose in the world, if the user gave one.
     number : int
@@ -51,7 +51,7 @@ class Body:
     number: int = 0
 
     def at(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Attachment:
-        """Attachment of a connection to this body: point b and base B (5.2).
+        """Return an attachment for a connection to this body: point b and base B (5.2).
 
         Parameters
         ----------
@@ -84,10 +84,10 @@ class Attachment:
     body: Body
     offset: Vector
     rotation: Matrix
-    declared: Declaration | None = None  # with parameters: what it was made of
+    declared: Declaration | None = None  # with parameters: how it was made
 
     def at(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Attachment:
-        """Another attachment of the same body, placed relative to this one and in its base."""
+        """Return another attachment of the same body, placed relative to this one and in its base."""
         step = self.body.at(offset, rotation)
         there = self.body.at(self.offset + self.rotation @ step.offset, self.rotation @ step.rotation)
         if self.declared is None and step.declared is None:
@@ -113,19 +113,19 @@ def make_body(
     number: int = 0,
     checked: bool = True,
 ) -> Body:
-    """A body with every value checked; the ground is ``make_body("ground", 0, (0, 0, 0))``.
+    """Make a body and check every value; the ground is ``make_body("ground", 0, (0, 0, 0))``.
 
     Parameters
     ----------
     mass : number
         Zero is legal here (a massless carrier); whether the motion stays determined is known only later.
     inertia : 3, 6 or 3x3 numbers
-        About the centre of mass, in body axes: the diagonal; or (xx, yy, zz, xy, xz, yz), entries of the
-        matrix as they stand in it, so J_xy = - integral of x y dm; or the whole matrix.
+        About the centre of mass, in body axes: the diagonal; or (xx, yy, zz, xy, xz, yz), the entries of the
+        matrix, so J_xy = - integral of x y dm; or the whole matrix.
     pose : (position, rotation) or position, optional
         Reference pose in the world.
     checked : bool
-        False lets a negative mass and any symmetric inertia pass: steps of differences next to the limits.
+        False accepts a negative mass and any symmetric inertia, for difference steps next to the limits.
 
     Examples
     --------
@@ -152,9 +152,9 @@ def make_body(
 
 
 def as_number(value: object, what: str) -> float:
-    """A finite float, or an ElementError that says what was wrong with it.
+    """Return a finite float, or raise an ElementError that explains the fault.
 
-    Takes anything with ``__float__``. ``what`` opens the message: "mass of body 'arm'".
+    Accepts anything with ``__float__``. ``what`` starts the message: "mass of body 'arm'".
     """
     try:
         if isinstance(value, (str, bytes)):  # float() would read them
@@ -168,7 +168,7 @@ def as_number(value: object, what: str) -> float:
 
 
 def as_vector(value: object, what: str, size: int = 3) -> Vector:
-    """``size`` finite floats, read-only, or an ElementError that says what was wrong with them.
+    """Return ``size`` finite floats, read-only, or raise an ElementError that explains the fault.
 
     >>> as_vector((1, 2, 3), "com of body 'arm'").tolist()
     [1.0, 2.0, 3.0]
@@ -181,7 +181,7 @@ def as_vector(value: object, what: str, size: int = 3) -> Vector:
 
 
 def as_axis(value: object, what: str) -> Vector:
-    """A unit vector from "x", "y", "z" or any vector that is not zero.
+    """Return a unit vector from "x", "y", "z" or any vector that is not zero.
 
     >>> as_axis("y", "axis of hinge 'A'").tolist(), as_axis((0, 0, -2), "axis of hinge 'A'").tolist()
     ([0.0, 1.0, 0.0], [0.0, 0.0, -1.0])
@@ -203,10 +203,10 @@ def as_axis(value: object, what: str) -> Vector:
 
 
 def as_rotation(value: object, what: str) -> Matrix:
-    """A right-handed orthonormal 3x3 array, read-only; None is the identity.
+    """Return a right-handed orthonormal 3x3 array, read-only; None is the identity.
 
-    Takes a matrix or an object with ``as_matrix`` (a scipy Rotation). Errors of the matrix up to the
-    tolerance of 1e-8 are removed, so that they do not come back as constraints which never quite close.
+    Accepts a matrix or an object with ``as_matrix`` (a scipy Rotation). Errors of the matrix up to the
+    tolerance of 1e-8 are removed; otherwise constraints could not be closed exactly.
     """
     if value is None:
         return _frozen(np.eye(3))
@@ -234,7 +234,7 @@ def as_rotation(value: object, what: str) -> Matrix:
 
 
 def as_pose(value: object, what: str) -> Pose:
-    """(position, rotation) from such a pair, or from a position alone."""
+    """Return (position, rotation) from such a pair, or from a position alone."""
     try:
         parts: tuple[object, ...] = tuple(value)  # type: ignore[arg-type]
     except TypeError:
@@ -247,7 +247,7 @@ def as_pose(value: object, what: str) -> Pose:
 
 
 def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
-    """A 3x3 inertia matrix that some distribution of mass has, read-only; any symmetric one if not `checked`.
+    """Return a physically possible 3x3 inertia matrix, read-only; any symmetric one if not `checked`.
 
     Principal moments must not be negative and satisfy the triangle inequality, to 1e-9 of the largest one.
     The limits are legal: (0, a, a) is a rod, all zero a point.
@@ -289,7 +289,7 @@ def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
 
 
 def _as_floats(value: object, what: str, wanted: str) -> NDArray[np.float64]:
-    """A finite float array of any shape, never sharing memory with the caller's."""
+    """Return a finite float array of any shape, which shares no memory with the caller's."""
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiubO":  # text and complex numbers would be converted somehow

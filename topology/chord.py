@@ -1,4 +1,4 @@
-"""Chord choice: which hinges of the closed chains are cut (4.2)."""
+"""Choice of the chords: the hinges of closed chains that are cut (4.2)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .body import Body
 from .connection import Connection, check_model
 from .errors import TopologyError
 
-MAX_PASSES = 20  # of the exchanges; two or three are usual, the bound is for adversaries
+MAX_PASSES = 20  # of the exchanges; two or three are usual, the bound is for pathological graphs
 
 
 def choose_chords(bodies: Sequence[Body], connections: Sequence[Connection]) -> tuple[int, ...]:
-    """Indices of the connections that become chords: all constraints, and one hinge of every closed chain.
+    """Return the indices of the chords: all constraints, and one hinge of every closed chain.
 
     The rule, in this order:
 
@@ -24,9 +24,9 @@ def choose_chords(bodies: Sequence[Body], connections: Sequence[Connection]) -> 
        the tree matrix T (4.3.6), so this decides how sparse the mass matrix is;
     4. cut the hinge declared last.
 
-    1 and 2 for all chains at once ask for a *minimum spanning tree* with the coordinates as weights: in a
+    1 and 2 for all chains at once require a *minimum spanning tree* with the coordinates as weights: in a
     minimum tree, and only in such a tree, every cut hinge is a heaviest one of the chain that it closes.
-    Among the minimum trees, 3 is sought in two steps:
+    Among the minimum trees, 3 is approached in two steps:
 
     - Prim's algorithm from the ground: of the lightest hinges that reach a new body take the one whose near
       body is shallowest, then the one declared first. Any such growth gives a minimum tree. If all hinges
@@ -39,8 +39,8 @@ def choose_chords(bodies: Sequence[Body], connections: Sequence[Connection]) -> 
 
     The cost is that of a sort for the first step, and the sum of the lengths of the chains for the second.
 
-    Bodies that no hinge joins to the ground are no error: the first declared of each isolated subgraph counts
-    as its root, where :func:`~treemech.topology.build_tree` puts a free hinge.
+    Bodies that no hinge connects to the ground are no error: the first declared body of each isolated
+    subgraph is its root, where :func:`~treemech.topology.build_tree` puts a free hinge.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class _Edge:
 
 
 class _Forest:
-    """A spanning forest under change: parent, edge to it, depth and size of the subtree of every body."""
+    """Spanning forest that can change: parent, edge to it, depth and subtree size of every body."""
 
     def __init__(self, n: int, edges: dict[int, _Edge]) -> None:
         self.edges = edges
@@ -93,7 +93,7 @@ class _Forest:
         self.size = [1] * n
 
     def grow(self, root: int) -> None:
-        """Prim's algorithm: lightest hinge first, then shallowest, then first declared."""
+        """Grow a tree by Prim's algorithm: lightest hinge first, then shallowest, then first declared."""
         queue: list[tuple[int, int, int, int]] = []
         depth, found, new = self.depth, [root], root
         depth[root] = 0
@@ -114,7 +114,7 @@ class _Forest:
             self.size[self.parent[body]] += self.size[body]
 
     def make_shallower(self) -> None:
-        """Exchange chords for equally heavy branches as long as it pays."""
+        """Exchange chords for equally heavy branches while this makes the tree better."""
         for _ in range(MAX_PASSES):
             branches = {edge.index for edge in self.edge if edge is not None}
             changed = False
@@ -180,7 +180,7 @@ class _Forest:
 
 
 def connected_parts(n: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Connected parts of the graph on 0 .. n-1 with these edges, sorted, in the order of their first member.
+    """Return the connected parts of the graph on 0 .. n-1, sorted, in the order of their first member.
 
     >>> connected_parts(5, [(3, 1), (4, 0)])
     [[0, 4], [1, 3], [2]]
@@ -204,7 +204,7 @@ def connected_parts(n: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]
 
 
 def _refuse_closed_branches(n: int, hinges: dict[int, Connection]) -> None:
-    """Hinges that must stay branches may not close a chain; names all hinges of the first chain found."""
+    """Refuse a closed chain of hinges that must stay branches; name all hinges of the first one found."""
     near: list[list[tuple[int, Connection]]] = [[] for _ in range(n)]
     group = list(range(n))  # union-find
 
@@ -235,7 +235,7 @@ def _why_branch(hinge: Connection) -> str:
 
 
 def _path(near: list[list[tuple[int, Connection]]], a: int, b: int) -> list[Connection]:
-    """Hinges from a to b in a forest."""
+    """Return the hinges from a to b in a forest."""
     back: dict[int, tuple[int, Connection]] = {}
     found = [a]
     for body in found:
@@ -253,7 +253,7 @@ def _path(near: list[list[tuple[int, Connection]]], a: int, b: int) -> list[Conn
 def _refuse_cut_off(
     bodies: Sequence[Body], part: list[int], hinges: dict[int, Connection], depth: list[int]
 ) -> None:
-    """A body that only hinges with ``role="chord"`` join to the root of its part is an error."""
+    """Refuse a body that only hinges with ``role="chord"`` connect to the root of its part."""
     lost = [body for body in part if depth[body] < 0]
     if not lost:
         return

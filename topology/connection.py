@@ -1,4 +1,4 @@
-"""A connection: which element joins which attachments of which bodies (ch. 3)."""
+"""Connection: an element and the attachments of the bodies that it joins (ch. 3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Role = Literal["branch", "chord"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Connection:
-    """An element between attachments, in the order a, b, c, ...
+    """Element between attachments, in the order a, b, c, ...
 
     Hinges and constraints are kinematic: they join exactly two different bodies and are the edges of the
     graph. All others (energetic, active) may have any number of ends and do not occur in it (4.1).
@@ -22,12 +22,12 @@ class Connection:
     Attributes
     ----------
     element : object
-        Never looked into here; its type name appears in drawings.
+        Not used here except for its type name in drawings.
     ends : tuple of Attachment
     n_coordinates : int
-        Number of speeds of a hinge; anything for the others.
+        Number of speeds of a hinge; not used for others.
     role : "branch", "chord" or None
-        What the user wants a hinge to become; None leaves it to :func:`~treemech.topology.choose_chords`.
+        Role that the user gives to a hinge; None: :func:`~treemech.topology.choose_chords` decides.
     stays_branch : bool
         The hinge is prescribed or coupled, so its coordinates must be among the Lagrange coordinates.
     """
@@ -77,27 +77,27 @@ class Connection:
 
     @property
     def kind(self) -> str:
-        """The word for messages: "hinge", "constraint" or "connection"."""
+        """Return the word for messages: "hinge", "constraint" or "connection"."""
         return "hinge" if self.is_hinge else "constraint" if self.is_constraint else "connection"
 
     @property
     def is_kinematic(self) -> bool:
-        """Whether it is an edge of the graph (4.1)."""
+        """Tell whether it is an edge of the graph (4.1)."""
         return self.is_hinge or self.is_constraint
 
     @property
     def must_branch(self) -> bool:
-        """Whether it may not be cut: ``role="branch"``, prescribed or coupled."""
+        """Tell whether it must not be cut: ``role="branch"``, prescribed or coupled."""
         return self.is_hinge and (self.role == "branch" or self.stays_branch)
 
     @property
     def body_a(self) -> Body:
-        """Body of the first end."""
+        """Return the body of the first end."""
         return self._end(0).body
 
     @property
     def body_b(self) -> Body:
-        """Body of the second end."""
+        """Return the body of the second end."""
         return self._end(1).body
 
     def _end(self, index: int) -> Attachment:

@@ -1,6 +1,6 @@
-"""Things made with parameters among their arguments: of plain numbers, with the way they were declared beside them.
+"""Objects whose arguments contain parameters: they hold plain numbers and, in addition, their declaration.
 
-So everything below sees numbers only, and every such thing can be made again with other values of the parameters.
+So everything below sees numbers only, and every such object can be made again with other parameter values.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Declaration(NamedTuple):
-    """How a thing was made: ``make(*args, **options)``, with expressions among the arguments."""
+    """Declaration of an object: ``make(*args, **options)``, with expressions among the arguments."""
 
     make: Callable[..., Any]
     args: tuple[Any, ...]
@@ -25,7 +25,7 @@ class Declaration(NamedTuple):
 
 
 def mapped(thing: Any, leaf: Callable[[Any], Any]) -> Any:
-    """A copy of nested tuples, lists, dicts and arrays, with every other thing in them replaced by leaf(thing)."""
+    """Copy nested tuples, lists, dicts and arrays, and replace every other thing in them by leaf(thing)."""
     if isinstance(thing, tuple):
         parts = [mapped(x, leaf) for x in thing]
         return type(thing)(*parts) if hasattr(thing, "_fields") else type(thing)(parts)
@@ -42,12 +42,12 @@ Making = Callable[[Declaration, Mapping[str, float]], Any]
 
 
 def made_again(declared: Declaration, values: Mapping[str, float]) -> Any:
-    """What was declared, with other numbers."""
+    """Make a declared object again with other numbers."""
     return declared.make(*remade(declared.args, values), **remade(declared.options, values))
 
 
 def remade(thing: Any, values: Mapping[str, float], making: Making = made_again) -> Any:
-    """The thing with numbers for its expressions, and what was declared with expressions made again."""
+    """Replace expressions by numbers, and make objects that were declared with expressions again."""
 
     def leaf(x: Any) -> Any:
         if isinstance(x, Expression):
@@ -61,7 +61,7 @@ def remade(thing: Any, values: Mapping[str, float], making: Making = made_again)
 
 
 def parameters_in(thing: Any) -> Iterator[Parameter]:
-    """The parameters a thing depends on, as often as they occur."""
+    """Yield the parameters on which a thing depends, as often as they occur."""
     if isinstance(thing, Expression):
         yield from thing.parameters()
     elif isinstance(thing, (tuple, list)):
@@ -81,19 +81,19 @@ def parameters_in(thing: Any) -> Iterator[Parameter]:
 
 
 def depends(thing: Any) -> bool:
-    """Whether there is a parameter in it."""
+    """Tell whether a thing contains a parameter."""
     return next(parameters_in(thing), None) is not None
 
 
 class Property:
-    """A property of a thing that depends on parameters: looked up once they have values."""
+    """Property of an object that depends on parameters; it is read when these have values."""
 
     def __init__(self, thing: Any, name: str) -> None:
         self.declared = Declaration(getattr, (thing, name), {})
 
 
 def declarable(make: F) -> F:
-    """A function whose results (frozen dataclasses with a field `declared`) may be made with parameters for numbers."""
+    """Let a function accept parameters for numbers; it returns frozen dataclasses with a field `declared`."""
 
     @wraps(make)
     def call(*args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The regular-numbered tree structure (4.2): branches, chords, location column, paths and subtrees."""
+"""Regular-numbered tree structure (4.2): branches, chords, location column, paths and subtrees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .errors import TopologyError, unknown
 
 @dataclass(frozen=True)
 class Branch:
-    """A hinge in the tree; ``forward`` when end a is on the side of the ground and end b on body k."""
+    """Hinge in the tree; ``forward`` if end a is on the side of the ground and end b on body k."""
 
     connection: Connection
     forward: bool
@@ -45,7 +45,7 @@ class Tree:
     depth, subtree_end : (nb+1,) arrays
         Number of branches on the path from the ground; one more than the last descendant.
     free_bodies : tuple of str
-        Bodies that got a free hinge because nothing joined them to the ground.
+        Bodies with a free hinge, because nothing connects them to the ground.
     """
 
     bodies: tuple[Body, ...]
@@ -58,7 +58,7 @@ class Tree:
     free_bodies: tuple[str, ...]
 
     def path(self, k: int | str) -> tuple[int, ...]:
-        """Numbers of the branches on the path from the ground to body k (number or name), in that order.
+        """Return the numbers of the branches from the ground to body k (number or name), in that order.
 
         A branch has the number of the body in which it ends, so these are the bodies on the path, too.
         """
@@ -82,14 +82,14 @@ def build_tree(
     connections: Sequence[Connection],
     make_free_hinge: Callable[[Body], Connection] | None = None,
 ) -> Tree:
-    """Cut the closed chains, join the isolated subgraphs and number what results (4.2).
+    """Cut the closed chains, connect the isolated subgraphs and number the bodies (4.2).
 
     Parameters
     ----------
     bodies : sequence of Body
         The ground first; ``bodies[i].number == i``.
     connections : sequence of Connection
-        Of every kind; those that are neither hinge nor constraint are ignored.
+        Connections of every kind; all except hinges and constraints are ignored.
     make_free_hinge : callable, optional
         Makes the hinge with six coordinates between the ground and the first declared body of an isolated
         subgraph. Without it an isolated subgraph is an error.
@@ -130,7 +130,7 @@ def build_tree(
 def _number(
     bodies: Sequence[Body], hinges: Sequence[Connection]
 ) -> tuple[list[int], list[int], list[Branch]]:
-    """Depth-first numbers: declared numbers in regular order, parents, branches."""
+    """Number depth-first. Returns declared numbers in regular order, parents, branches."""
     near: list[list[tuple[int, Branch]]] = [[] for _ in bodies]
     for hinge in hinges:
         a, b = hinge.body_a.number, hinge.body_b.number
@@ -147,7 +147,7 @@ def _number(
         k = len(order)
         order.append(body)
         parent.append(above)
-        for other, onward in reversed(near[body]):  # the stack gives the first declared back first
+        for other, onward in reversed(near[body]):  # so that the stack returns the first declared first
             if branch is None or onward.connection is not branch.connection:
                 stack.append((other, k, onward))
     return order, parent, branches
@@ -175,7 +175,7 @@ def _checked_free(hinge: Connection, ground: Body, body: Body) -> Connection:
 
 
 def draw(tree: Tree, max_bodies: int = 200) -> str:
-    """The tree as text: bodies with the hinges on which they hang, then the chords, dotted.
+    """Draw the tree as text: bodies with their hinges, then the chords, dotted.
 
     A hinge that runs towards the ground (its end a is on the outer body) is marked ``reversed``.
     """
