@@ -1,8 +1,8 @@
 """Numbers that carry their derivative by one parameter: a model made of them has its own exact derivative.
 
-They stand wherever numbers stand: in arithmetic, in numpy's functions, in arrays of objects, which numpy adds, multiplies
-and turns as any others. They never become plain numbers by themselves: what asks for a float is refused, so that no
-derivative is lost unseen. `values` and `slopes` take them apart.
+They stand wherever numbers stand: in arithmetic, in numpy's functions, in arrays of objects, which numpy
+adds, multiplies and turns as any others. They never become plain numbers by themselves: what asks for a float
+is refused, so that no derivative is lost unseen. `values` and `slopes` take them apart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBERS = (float, int, np.floating, np.integer)
 
 
 def _of_numbers(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operation of two Varied numbers, for plain ones as the second too."""
+    """Make an operation of two dual numbers; the second may also be a plain number."""
 
     def apply(self: Varied, other: Any) -> Any:
         if not isinstance(other, Varied):
@@ -69,7 +69,7 @@ class Varied:
         return bool(self.value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Numpy's loops over objects call methods of their first argument: all of them Varied."""
+        """Apply a numpy function; its loops call methods of the first argument, so all become Varied."""
         return getattr(ufunc, method)(*map(varied_array, inputs), **options)
 
     # ------------------------------------------------------------ comparisons
@@ -164,7 +164,7 @@ def _function(name: str, derivative: Callable[[float, float], float]) -> Callabl
     return apply
 
 
-# derivatives as functions of the argument x and the result y; where there is none they divide by zero
+# derivatives as functions of the argument x and the result y; where none exists they divide by zero
 _DERIVATIVES: dict[str, Callable[[float, float], float]] = {
     "sin": lambda x, y: float(np.cos(x)),
     "cos": lambda x, y: -float(np.sin(x)),
@@ -195,7 +195,7 @@ def _log(x: float) -> float:
 
 
 def varied(x: Any) -> Varied:
-    """A number as one that could vary."""
+    """Return a number as a dual number."""
     if isinstance(x, Varied):
         return x
     if not isinstance(x, _NUMBERS):
@@ -205,7 +205,7 @@ def varied(x: Any) -> Varied:
 
 # ---------------------------------------------------------------- arrays
 def varied_array(numbers: Any) -> NDArray[np.object_]:
-    """An array of which every entry is Varied."""
+    """Return an array in which every entry is a dual number."""
     found = np.array(numbers, dtype=object)
     for k in np.ndindex(found.shape):
         found[k] = varied(found[k])
@@ -235,7 +235,7 @@ def values(thing: Any) -> Any:
 
 
 def slopes(array: Any) -> Floats:
-    """The derivatives of the numbers of an array; zero for plain ones."""
+    """Return the derivatives of the numbers of an array; zero for plain numbers."""
     if array.dtype != object:
         return np.zeros(array.shape)
     found = [float(x.slope) if isinstance(x, Varied) else 0.0 for x in array.flat]
@@ -243,7 +243,7 @@ def slopes(array: Any) -> Floats:
 
 
 def joined(numbers: Floats, derivatives: Floats) -> NDArray[np.object_]:
-    """Arrays of numbers and of their derivatives as one of Varied."""
+    """Join an array of numbers and one of their derivatives to an array of dual numbers."""
     found = np.empty(np.shape(numbers), dtype=object)
     for k in np.ndindex(found.shape):
         found[k] = Varied(float(numbers[k]), float(derivatives[k]))
@@ -251,6 +251,6 @@ def joined(numbers: Floats, derivatives: Floats) -> NDArray[np.object_]:
 
 
 def solved(A: Any, b: Any) -> NDArray[np.object_]:
-    """x of A x = b, with A x' = b' - A' x."""
+    """Solve A x = b for x, and A x' = b' - A' x for its derivative."""
     plain, x = values(A), np.linalg.solve(values(A), values(b))
     return joined(x, np.linalg.solve(plain, slopes(b) - slopes(A) @ x))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def connection_graph(bodies: Sequence[Body], connections: Sequence[Connection]) -> nx.MultiGraph:
-    """The graph of figure 4.2 as a networkx MultiGraph.
+    """Return the graph of figure 4.2 as a networkx MultiGraph.
 
     Vertices are body numbers, with attributes ``name`` and ``body``. Edges carry the index of the connection
     as key and ``name``, ``connection``, ``kind`` ("hinge" or "constraint") and ``n_coordinates`` as
@@ -46,7 +46,7 @@ def connection_graph(bodies: Sequence[Body], connections: Sequence[Connection]) 
 
 
 def isolated_subgraphs(graph: nx.MultiGraph) -> tuple[tuple[int, ...], ...]:
-    """Body numbers of every part that no path of hinges joins to the ground (4.2), first declared first.
+    """Return body numbers of every part that no path of hinges connects to the ground (4.2), in order.
 
     Constraints make no path: a body held by constraints alone is isolated.
     """

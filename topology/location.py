@@ -16,7 +16,7 @@ Integers = NDArray[np.int64]
 
 
 def location_matrix(tree: Tree) -> Integers:
-    """L, (nb+1, nb): +1 where branch k ends in body i, -1 where it starts (4.3.1); column k-1 is branch k."""
+    """Return L (nb+1, nb): +1 where branch k ends in body i, -1 where it starts (4.3.1); column k-1 is branch k."""
     nb = len(tree.branches)
     matrix = np.zeros((nb + 1, nb), dtype=np.int64)
     k = np.arange(1, nb + 1)
@@ -26,7 +26,7 @@ def location_matrix(tree: Tree) -> Integers:
 
 
 def chord_location_matrix(tree: Tree) -> Integers:
-    """L^C, (nb+1, nc): the same for chords, in the order of ``tree.chords`` (4.3.1)."""
+    """Return L^C (nb+1, nc): the same for chords, in the order of ``tree.chords`` (4.3.1)."""
     matrix = np.zeros((len(tree.bodies), len(tree.chords)), dtype=np.int64)
     for k, chord in enumerate(tree.chords):
         matrix[tree.numbers[chord.body_a.name], k] = -1
@@ -35,12 +35,12 @@ def chord_location_matrix(tree: Tree) -> Integers:
 
 
 def submatrices(location: Integers) -> tuple[Integers, Integers]:
-    """S0 (the row of the ground) and S (the rest) of L, or S0^C and S^C of L^C (4.3.2)."""
+    """Return S0 (the row of the ground) and S (the rest) of L, or S0^C and S^C of L^C (4.3.2)."""
     return location[0], location[1:]
 
 
 def tree_matrix(tree: Tree) -> Integers:
-    """T, (nb, nb): +1 where branch k lies on the path from the ground to body i (4.3.6).
+    """Return T (nb, nb): +1 where branch k lies on the path from the ground to body i (4.3.6).
 
     Never -1, since the branches of a regular-numbered tree are directed away from the ground. The inverse of
     S: S T = T S = 1, and every column of S0 T is -1 (4.3.8).

@@ -35,8 +35,8 @@ _BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 class Expression:
     """A number that depends on parameters: an operation and its arguments, expressions or plain numbers.
 
-    Made by arithmetic and by numpy's functions (``np.sin(angle)``; functions of `math` take plain numbers only). It is no
-    number itself: `value` is, with the values the parameters were declared with.
+    Made by arithmetic and by numpy's functions (``np.sin(angle)``; functions of `math` take plain numbers
+    only). It is no number itself: `value` is, with the values the parameters were declared with.
 
     >>> l1 = Parameter("l1", 0.3)
     >>> half = 0.5 * l1 + 1
@@ -54,11 +54,11 @@ class Expression:
 
     @property
     def value(self) -> float:
-        """With the values the parameters were declared with."""
+        """Evaluate with the declared values of the parameters."""
         return self.at({})
 
     def at(self, values: Mapping[str, float]) -> float:
-        """The number for other values of some parameters, by name."""
+        """Evaluate with other values of some parameters, by name."""
         numbers = [a.at(values) if isinstance(a, Expression) else a for a in self.args]
         try:
             with np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ class Expression:
         return number
 
     def parameters(self) -> Iterator[Parameter]:
-        """The parameters in it, as often as they occur."""
+        """Yield the parameters of the expression, as often as they occur."""
         for a in self.args:
             if isinstance(a, Expression):
                 yield from a.parameters()
@@ -196,7 +196,7 @@ class Parameter(Expression):
 
 
 def as_value(name: str, value: Any) -> float:
-    """A value of a parameter: a finite number."""
+    """Return the value of a parameter as a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -218,7 +218,7 @@ def as_float(value: Any) -> float:
 
 
 def as_floats(numbers: Any) -> NDArray[np.float64]:
-    """A new array of floats; of objects, all of them Varied, if one of them is."""
+    """Return a new array of floats, or of dual numbers (dtype object) if one of them is dual."""
     try:
         return np.array(numbers, dtype=np.float64)
     except TypeError:
@@ -260,7 +260,7 @@ def _combined(op: str, a: Any, b: Any) -> Any:
 
 
 def _plain(value: Any, op: str) -> float:
-    """A number as JSON takes it: an int stays one."""
+    """Return a number for JSON; an int stays an int."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{value!r} cannot be an argument of {op!r} with parameters; wanted a number.")
     number: float = value.item() if isinstance(value, np.generic) else value

@@ -29,7 +29,7 @@ Shape = Mapping[str, object]
 
 
 class Properties(TypedDict):
-    """The arguments of ``system.body`` that a solid provides."""
+    """Arguments of ``system.body`` that a solid provides."""
 
     mass: float
     inertia: Array
@@ -49,7 +49,7 @@ class Solid:
     inertia: Array
     com: Array
     shapes: tuple[Shape, ...] = ()
-    declared: Declaration | None = None  # with parameters: what it was made of
+    declared: Declaration | None = None  # with parameters: how it was made
 
     @property
     def properties(self) -> Properties:
@@ -60,7 +60,7 @@ class Solid:
 
     @declarable
     def moved(self, offset: object = (0.0, 0.0, 0.0), rotation: object = None) -> Solid:
-        """The same solid, first turned about the origin, then shifted."""
+        """Return the same solid, first turned about the origin, then shifted."""
         shift = as_vector(offset, "offset of a moved solid")
         turn = as_rotation(rotation, "rotation of a moved solid")
         return Solid(
@@ -71,7 +71,7 @@ class Solid:
         )
 
     def inertia_about(self, point: object) -> Array:
-        """Inertia about another point, in the same axes: J + m (d.d 1 - d d^T) (parallel axes)."""
+        """Return the inertia about another point, in the same axes: J + m (d.d 1 - d d^T) (parallel axes)."""
         return self.inertia + self.mass * _spread(self.com - as_vector(point, "point of inertia_about"))
 
     @declarable
@@ -85,7 +85,7 @@ class Solid:
 
 @declarable
 def composite(*solids: Solid, voids: Sequence[Solid] = ()) -> Solid:
-    """Several solids as one, less the voids; a void is a solid of the material that is missing.
+    """Combine several solids to one, minus the voids; a void is a solid of the missing material.
 
     Shapes of voids are not kept: a viewer that draws surfaces cannot subtract.
 
@@ -102,7 +102,7 @@ def composite(*solids: Solid, voids: Sequence[Solid] = ()) -> Solid:
         raise ElementError(
             f"voids of {added - mass:g} kg in {added:g} kg; wanted less. A void takes mass away."
         )
-    if mass <= 1e-12 * added:  # nothing left, or nothing there: no centre of mass to speak of
+    if mass <= 1e-12 * added:  # nothing left, or nothing there: the centre of mass is undefined
         if not isinstance(mass, float):
             raise ElementError("a composite whose mass vanishes here only: its centre has no derivative.")
         mass, com = 0.0, np.mean([solid.com for solid in solids], axis=0)
@@ -121,14 +121,14 @@ def composite(*solids: Solid, voids: Sequence[Solid] = ()) -> Solid:
 
 @declarable
 def point(mass: object, at: object = (0.0, 0.0, 0.0)) -> Solid:
-    """A point mass."""
+    """Return a point mass."""
     m = _mass("point", 1.0, mass, None)
     return Solid(m, np.zeros((3, 3)), np.array(as_vector(at, "place of a point")), ())
 
 
 @declarable
 def rod(start: object, end: object, *, mass: object = None, density: object = None) -> Solid:
-    """A thin straight rod between two points; density per length.
+    """Return a thin straight rod between two points; density per length.
 
     >>> rod((0, 0, 0), (2, 0, 0), mass=3.0).inertia.diagonal().tolist()
     [0.0, 1.0, 1.0]
@@ -142,7 +142,7 @@ def rod(start: object, end: object, *, mass: object = None, density: object = No
 
 @declarable
 def box(size: object, *, mass: object = None, density: object = None) -> Solid:
-    """A solid box with edges (x, y, z).
+    """Return a solid box with edges (x, y, z).
 
     >>> box((1, 2, 3), mass=12.0).inertia.diagonal().tolist()
     [13.0, 10.0, 5.0]
@@ -156,7 +156,7 @@ def box(size: object, *, mass: object = None, density: object = None) -> Solid:
 
 @declarable
 def ellipsoid(semi_axes: object, *, mass: object = None, density: object = None) -> Solid:
-    """A solid ellipsoid with semi-axes along (x, y, z)."""
+    """Return a solid ellipsoid with semi-axes along (x, y, z)."""
     a, b, c = (
         _positive(s, "semi-axis of an ellipsoid") for s in as_vector(semi_axes, "semi-axes of an ellipsoid")
     )
@@ -169,7 +169,7 @@ def ellipsoid(semi_axes: object, *, mass: object = None, density: object = None)
 def sphere(
     radius: object, *, inner_radius: object = 0.0, mass: object = None, density: object = None
 ) -> Solid:
-    """A sphere, solid or with a concentric hollow."""
+    """Return a sphere, solid or with a concentric hollow."""
     r, inner = _radii(radius, inner_radius, "sphere")
     m = _mass("sphere", 4 / 3 * pi * (r**3 - inner**3), mass, density)
     j = 0.4 * (r**5 - inner**5) / (r**3 - inner**3)
@@ -178,7 +178,7 @@ def sphere(
 
 @declarable
 def spherical_shell(radius: object, *, mass: object = None, density: object = None) -> Solid:
-    """A thin spherical shell; density per area."""
+    """Return a thin spherical shell; density per area."""
     r = _positive(radius, "radius of a spherical shell")
     m = _mass("spherical shell", 4 * pi * r * r, mass, density)
     j = 2 / 3 * r * r
@@ -187,7 +187,7 @@ def spherical_shell(radius: object, *, mass: object = None, density: object = No
 
 @declarable
 def hemisphere(radius: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
-    """A solid half sphere on the origin, domed along the axis."""
+    """Return a solid half sphere with its base on the origin and its dome along the axis."""
     r = _positive(radius, "radius of a hemisphere")
     m = _mass("hemisphere", 2 / 3 * pi * r**3, mass, density)
     lateral = (0.4 - 9 / 64) * r * r
@@ -204,7 +204,7 @@ def cylinder(
     mass: object = None,
     density: object = None,
 ) -> Solid:
-    """A cylinder, solid or hollow.
+    """Return a cylinder, solid or hollow.
 
     >>> cylinder(1.0, 3.0, mass=4.0).inertia.diagonal().tolist()
     [4.0, 4.0, 2.0]
@@ -221,7 +221,7 @@ def cylinder(
 def cylindrical_shell(
     radius: object, length: object, *, axis: object = "z", mass: object = None, density: object = None
 ) -> Solid:
-    """A thin cylindrical shell, open at both ends; density per area."""
+    """Return a thin cylindrical shell, open at both ends; density per area."""
     r, h = (
         _positive(radius, "radius of a cylindrical shell"),
         _positive(length, "length of a cylindrical shell"),
@@ -241,7 +241,7 @@ def cone(
     mass: object = None,
     density: object = None,
 ) -> Solid:
-    """A solid cone or frustum, its base on the origin and its top along the axis."""
+    """Return a solid cone or frustum with its base on the origin and its top along the axis."""
     r, t, h = _cone_measures(radius, top_radius, height, "cone")
     s = r * r + r * t + t * t
     m = _mass("cone", pi * h * s / 3, mass, density)
@@ -262,7 +262,7 @@ def conical_shell(
     mass: object = None,
     density: object = None,
 ) -> Solid:
-    """The thin lateral surface of a cone or frustum, placed as :func:`cone`; density per area."""
+    """Return the thin lateral surface of a cone or frustum, placed as :func:`cone`; density per area."""
     r, t, h = _cone_measures(radius, top_radius, height, "conical shell")
     m = _mass("conical shell", pi * (r + t) * _hypot(h, r - t), mass, density)
     polar = 0.5 * (r * r + t * t)
@@ -274,7 +274,7 @@ def conical_shell(
 
 @declarable
 def ring(radius: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
-    """A thin circular ring; density per length."""
+    """Return a thin circular ring; density per length."""
     r = _positive(radius, "radius of a ring")
     m = _mass("ring", 2 * pi * r, mass, density)
     return _axial(m, 0.5 * r * r, r * r, 0.0, axis, "ring", _shape("torus", radius=r, tube_radius=0.0))
@@ -284,7 +284,7 @@ def ring(radius: object, *, axis: object = "z", mass: object = None, density: ob
 def torus(
     radius: object, tube_radius: object, *, axis: object = "z", mass: object = None, density: object = None
 ) -> Solid:
-    """A solid ring of circular section; ``radius`` reaches to the middle of the tube."""
+    """Return a solid ring of circular section; ``radius`` reaches to the middle of the tube."""
     r, a = _positive(radius, "radius of a torus"), _positive(tube_radius, "tube radius of a torus")
     if a > r:
         raise ElementError(f"tube radius of a torus is {a:g}; wanted at most its radius, {r:g}.")
@@ -302,7 +302,7 @@ def disk(
     mass: object = None,
     density: object = None,
 ) -> Solid:
-    """A thin round plate, whole or with a concentric hole; density per area."""
+    """Return a thin round plate, whole or with a concentric hole; density per area."""
     r, inner = _radii(radius, inner_radius, "disk")
     m = _mass("disk", pi * (r * r - inner * inner), mass, density)
     polar = 0.5 * (r * r + inner * inner)
@@ -312,7 +312,7 @@ def disk(
 
 @declarable
 def plate(size: object, *, axis: object = "z", mass: object = None, density: object = None) -> Solid:
-    """A thin rectangular plate with its normal along the axis; density per area.
+    """Return a thin rectangular plate with its normal along the axis; density per area.
 
     The two edges follow the axis in the order x, y, z, x, ...: (x, y) for "z", (y, z) for "x", (z, x) for
     "y".
@@ -362,20 +362,20 @@ def _cone_measures(
 
 
 def _centred(mass: float, moments: tuple[float, float, float], shape: Shape) -> Solid:
-    """Around the origin; moments per unit of mass."""
+    """Return a solid around the origin; moments per unit of mass."""
     return Solid(mass, mass * np.diag(moments), np.zeros(3), (shape,))
 
 
 def _axial(
     mass: float, lateral: float, polar: float, height: float, axis: object, kind: str, shape: Shape
 ) -> Solid:
-    """A solid of revolution; moments per unit of mass, ``height`` of the centre of mass along the axis."""
+    """Return a solid of revolution; moments per unit of mass, ``height`` of the centre of mass along the axis."""
     upright = Solid(mass, mass * np.diag((lateral, lateral, polar)), np.array((0.0, 0.0, height)), (shape,))
     return upright.moved(rotation=_turn(axis, kind))
 
 
 def _turn(axis: object, kind: str) -> Array:
-    """A rotation that brings z to the axis; for "x" and "y" the cyclic one."""
+    """Return a rotation that brings z to the axis; for "x" and "y" the cyclic one."""
     n = as_axis(axis, f"axis of a {kind}")
     helper = np.eye(3)[(int(np.abs(plain(n)).argmax()) + 2) % 3]
     first = np.cross(helper, n)
@@ -384,13 +384,13 @@ def _turn(axis: object, kind: str) -> Array:
 
 
 def _hypot(x: float, y: float) -> float:
-    """That of math, or of numpy for numbers that carry a derivative."""
+    """Return the hypotenuse by math, or by numpy for dual numbers."""
     length: float = hypot(x, y) if isinstance(x, float) and isinstance(y, float) else np.hypot(x, y)
     return length
 
 
 def _spread(d: Array) -> Array:
-    """d.d 1 - d d^T: the inertia of a unit mass at d."""
+    """Return d.d 1 - d d^T, the inertia of a unit mass at d."""
     return np.asarray((d @ d) * np.eye(3) - np.outer(d, d))
 
 
