@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treemech.elements.native.cache import numba_cache
 from treemech.elements.native.place import cache_root
 from treemech.elements.native.sources import core_hash
+from treemech.topology.arrays import address
 
 
 @cache
@@ -71,11 +72,10 @@ RHS = "int32(float64, int64, int64, int64)"
 
 
 def data(array: NDArray[Any]) -> int:
-    """Address of a contiguous array that stays alive."""
+    """Return the address of a contiguous array. The caller keeps the array alive."""
     if not array.flags.c_contiguous:
         raise AssertionError("compiled code takes contiguous arrays only")
-    address: int = array.__array_interface__["data"][0]
-    return address
+    return address(array)
 
 
 @cache
