@@ -7,7 +7,6 @@ that a second process neither derives nor compiles. For systems with few coordin
 
 import hashlib
 import importlib.util
-import math
 import os
 import sys
 from collections.abc import Callable
@@ -17,16 +16,14 @@ import numpy as np
 from scipy.linalg import qr
 
 import treemech as tm
-from treemech.kinematics.kernel.status import OK, split
 from treemech.kinematics.plan.columns import speed
 from treemech.results.state import find
 from treemech.topology.arrays import Floats
 
 from .cartesian.joint_rows import EDGE, LENGTH, N1, N2, POINT, Row, rows_of
 from .compiled import RHS, Compiled, data, folder
-from .cost import seconds
-from .formulation import Inexpressible, Integration, refuse_composites, signals_of
-from .integrator import integrate
+from .compiled_formulation import CompiledFormulation
+from .formulation import Inexpressible, refuse_composites, signals_of
 from .relative.relative import Relative, loads_of
 
 MOST = 4  # coordinates
@@ -196,7 +193,7 @@ def project(t, y, rank, context):
 '''
 
 
-class Lagrange(Relative):
+class Lagrange(CompiledFormulation, Relative):
     """y = (q, u); M(q) and the loads from T and V, multipliers for the chords; projection after every step."""
 
     name = "lagrange-symbolic"
@@ -220,7 +217,7 @@ class Lagrange(Relative):
                 raise Inexpressible(f"element {load.name!r} ({load.element.kind}) has no symbolic form here.")
         n, m = self.mech.nu, len(self.rows)
         module = _module(self._key(), lambda: derive(system, self.mech, self.rows))
-        self._rhs, self._project = Compiled(module.rhs, RHS), Compiled(module.project, RHS)
+        self.RHS, self.PROJECT = Compiled(module.rhs, RHS), Compiled(module.project, RHS)
         self.size = n + m
         self.nonzeros = self.size**2
         count = n * (n + 1) // 2 + n + n * m + 3 * m
@@ -258,7 +255,7 @@ class Lagrange(Relative):
         self.memory[6][:m] = 0.0
         if m:
             dy = np.zeros(2 * n)
-            self._rhs(state.t, data(y), data(dy), data(self.context))
+            self.RHS(state.t, data(y), data(dy), data(self.context))
             P = self.memory[2][n * (n + 1) // 2 + n :][: n * m].reshape(m, n)
             free = self.memory[6][m:] == 0.0
             _, R, order = qr(P[:, free].T, mode="economic", pivoting=True)
@@ -268,30 +265,8 @@ class Lagrange(Relative):
             self.size = n + rank
         return y
 
-    def rhs(self, t: float, y: Floats) -> Floats:
-        dy, state = np.zeros(len(y)), np.ascontiguousarray(y)
-        status = self._rhs(float(t), data(state), data(dy), data(self.context))
-        if status != OK:
-            raise tm.SingularError(f"{self.name} fails at t = {t:.6g} s (status {split(status)}).")
-        return dy
-
-    def integrate(
-        self,
-        t_span: tuple[float, float],
-        y0: Floats,
-        setting: float,
-        t_eval: Floats,
-        allowed: float = math.inf,
-    ) -> Integration:
-        return integrate(
-            self._rhs.address, data(self.context), t_span, y0, setting, t_eval, allowed,
-            self._project.address if self.rows else 0,
-        )  # fmt: skip
-
-    def work(self, state: tm.State) -> dict[str, float]:
-        y = self.initial(state)
-        dy = np.zeros(len(y))
-        return {"evaluation": seconds(self._rhs.address, state.t, y, data(dy), data(self.context))}
+    def options(self, setting: float) -> dict[str, Any]:
+        return {"project": self.PROJECT.address if self.rows else 0}
 
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         return self.core.states(

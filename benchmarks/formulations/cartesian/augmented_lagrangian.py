@@ -12,8 +12,7 @@ from treemech.kinematics.kernel.language import address_of, floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 from treemech.topology.arrays import Floats
 
-from ..compiled import RHS, c_function, data
-from ..cost import seconds
+from ..compiled import RHS, c_function
 from . import kernels as k
 from . import views as views
 from .cartesian import Cartesian
@@ -246,6 +245,7 @@ class Dense(Cartesian):
     )
     RHS = motion
     PROJECT = project
+    PART = part
 
     def entries(self) -> tuple[list[int], list[int], int]:
         rows: list[int] = []
@@ -287,15 +287,6 @@ class Dense(Cartesian):
     def _select(self, t: float, y: Floats, state: tm.State | None = None) -> None:
         if self._call(part, t, y, 2, fail=False) != OK:
             raise tm.SingularError(f"{self.name}: the matrix is singular at t = {t:.6g} s.")
-
-    def work(self, state: tm.State) -> dict[str, float]:
-        y, context = self.initial(state), data(self.context)
-        dy = np.zeros(len(y))
-        return {
-            "evaluation": seconds(type(self).RHS.address, state.t, y, data(dy), context),
-            "assembly": seconds(part.address, state.t, y, 1, context),
-            "factorization": seconds(part.address, state.t, y, 3, context),
-        }
 
 
 class Sparse(Dense):

@@ -1,6 +1,5 @@
 """Cartesian coordinates with Euler parameters: what the formulations in them share, around the compiled kernels."""
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +13,9 @@ from treemech.kinematics.kernel.status import OK, split
 from treemech.topology.arrays import Floats
 
 from .. import sparse_lu
-from ..compiled import RHS, c_function, data, lapack
-from ..cost import seconds
-from ..formulation import Bodies, Formulation, Integration
-from ..integrator import integrate
+from ..compiled import RHS, c_function
+from ..compiled_formulation import CompiledFormulation
+from ..formulation import Bodies
 from . import kernels as k
 from . import views as views
 from .forces import ForceElements
@@ -69,7 +67,7 @@ def euler_parameters(R: Floats) -> Floats:
     return e / np.linalg.norm(e)
 
 
-class Cartesian(Formulation):
+class Cartesian(CompiledFormulation):
     """A formulation in Cartesian coordinates; kind and way of factorisation are those of the subclass.
 
     kind 1: q = (r, p), q' (14 b); unknowns q'', sigma, lambda. kind 2: the same; q'', lambda. kind 3: q, (r', w)
@@ -83,6 +81,7 @@ class Cartesian(Formulation):
     gain: ClassVar[float] = 0.0
     RHS = motion
     PROJECT = project
+    PART = evaluate
 
     def __init__(self, system: tm.System) -> None:
         super().__init__(system)
@@ -107,7 +106,7 @@ class Cartesian(Formulation):
             row_constants[r, 18] = row.number
         turn, state = np.zeros((self.nb + 1, 9)), np.zeros((self.nb + 1, 16))
         turn[0, [0, 4, 8]], state[0, views.EULER] = 1.0, 1.0
-        self.arrays: dict[str, Any] = {
+        self.arrays = {
             "body": body, "gravity": np.array(system.gravity), "row_ints": row_ints, "row_constants": row_constants,
             **self.forces.arrays, "turn": turn, "state": state,
             "applied": np.zeros((self.nb + 1, 6)), "jacobian": np.zeros((len(row_ints), 12)),
@@ -201,18 +200,12 @@ class Cartesian(Formulation):
             waiting = len(self.active) if self.kind == 3 else 0
             A["Ap"], A["Ai"], A["slot"], A["order"] = sparse_lu.analyse(n, rows, cols, waiting)
             A["matrix"] = np.zeros(len(A["Ai"]))
-            self._make_room(8 * len(A["Ai"]) + 4 * n)
+            self.allocate_factors(8 * len(A["Ai"]) + 4 * n)
         else:
             A["slot"] = np.array(rows, dtype=np.int64) * n + np.array(cols, dtype=np.int64)
             A["matrix"], A["Ai"] = np.zeros(n * n), np.zeros(1, np.int64)
-            self._make_room(1)
+            self.allocate_factors(1)
         self._address()
-
-    def _make_room(self, room: int) -> None:
-        for name in ("Li", "Ui"):
-            self.arrays[name] = np.zeros(room, np.int64)
-        for name in ("Lx", "Ux"):
-            self.arrays[name] = np.zeros(room)
 
     def _address(self) -> None:
         A, C = self.arrays, self.context
@@ -227,15 +220,7 @@ class Cartesian(Formulation):
             len(A["slot"]), self.mech.core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
             self.nv, 3 * self.size,
         )  # fmt: skip
-        for place, name in (
-            (views.GETRF, "dgetrf"),
-            (views.GETRS, "dgetrs"),
-            (views.POTRF, "dpotrf"),
-            (views.POTRS, "dpotrs"),
-        ):
-            C[place] = lapack(name)
-        for n, name in enumerate(views.NAMES):
-            C[views.SIZES + n] = data(A[name])
+        self.write_addresses(views)
 
     # ------------------------------------------------------------ states
     def initial(self, state: tm.State) -> Floats:
@@ -303,7 +288,7 @@ class Cartesian(Formulation):
             code, why = split(status)
             if code != k.SINGULAR or why != 1:
                 raise tm.SingularError(f"{self.name}: the matrix is singular at t = {t:.6g} s.")
-            self._make_room(2 * len(self.arrays["Li"]))
+            self.allocate_factors(2 * len(self.arrays["Li"]))
             self._address()
         if len(self.active) < len(self.rows):
             self.arrays["factors"][k.LEAST] = _WEAK * self.arrays["factors"][k.SMALLEST]
@@ -337,40 +322,13 @@ class Cartesian(Formulation):
         self._select(t, y)
         return True
 
-    def _call(self, function: Any, t: float, y: Floats, what: int, fail: bool = True) -> int:
-        state = np.ascontiguousarray(y, dtype=np.float64)
-        status = int(function(float(t), data(state), what, data(self.context)))
-        if fail and status != OK:
-            raise tm.SingularError(f"{self.name} fails at t = {t:.6g} s (status {split(status)}).")
-        return status
-
-    def rhs(self, t: float, y: Floats) -> Floats:
-        dy = np.zeros(len(y))
-        self._call(type(self).RHS, t, y, data(dy))
-        return dy
-
-    def integrate(
-        self,
-        t_span: tuple[float, float],
-        y0: Floats,
-        setting: float,
-        t_eval: Floats,
-        allowed: float = math.inf,
-    ) -> Integration:
-        rhs, project = type(self).RHS, type(self).PROJECT
-        return integrate(
-            rhs.address, data(self.context), t_span, y0, setting, t_eval, allowed,
-            project.address if self.projects and (len(self.active) or self.kind <= 2) else 0, self.arrays["monitor"],
-            tuple(7 * i + 3 for i in range(self.nb)), reselect=self._reselect,
-        )  # fmt: skip
-
-    def work(self, state: tm.State) -> dict[str, float]:
-        y, context = self.initial(state), data(self.context)
-        dy = np.zeros(len(y))
+    def options(self, setting: float) -> dict[str, Any]:
+        projected = self.projects and (len(self.active) > 0 or self.kind <= 2)
         return {
-            "evaluation": seconds(type(self).RHS.address, state.t, y, data(dy), context),
-            "assembly": seconds(evaluate.address, state.t, y, 1, context),
-            "factorization": seconds(evaluate.address, state.t, y, 3, context),
+            "project": self.PROJECT.address if projected else 0,
+            "monitor": self.arrays["monitor"],
+            "euler": tuple(7 * i + 3 for i in range(self.nb)),
+            "reselect": self._reselect,
         }
 
     # ------------------------------------------------------------ results

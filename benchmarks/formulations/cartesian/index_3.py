@@ -6,6 +6,7 @@ the loads of force elements (`force_slopes`); what else the derivatives hold is 
 
 import math
 import time
+from abc import abstractmethod
 from math import cos, sin, sqrt
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from treemech.kinematics.kernel.vector import rotate
 from treemech.topology.arrays import Floats
 
 from ..compiled import c_function, data
+from ..compiled_formulation import CompiledFormulation
 from ..formulation import Integration, TooSlow
 from . import kernels as k
 from . import views as views
@@ -207,6 +209,7 @@ class _Stepping(Cartesian):
     setting = "step"
     sparse = True
     order: ClassVar[int] = 2
+    fewest: ClassVar[int] = 1  # steps
 
     def __init__(self, system: tm.System) -> None:
         super().__init__(system)
@@ -214,6 +217,24 @@ class _Stepping(Cartesian):
 
     def slope_entries(self) -> tuple[list[int], list[int]]:
         return self.forces.slope_entries(7 if self.kind == 1 else 6)
+
+    def integrate(
+        self,
+        t_span: tuple[float, float],
+        y0: Floats,
+        setting: float,
+        t_eval: Floats,
+        allowed: float = math.inf,
+    ) -> Integration:
+        t0, t1 = t_span
+        steps = max(self.fewest, math.ceil((t1 - t0) / setting))
+        return self._march(t0, (t1 - t0) / steps, steps, y0, t_eval, allowed)
+
+    @abstractmethod
+    def _march(
+        self, t: float, h: float, steps: int, y0: Floats, t_eval: Floats, allowed: float
+    ) -> Integration:
+        """Take steps of size h from y0 at t."""
 
     def _forget(self, work: Floats) -> Floats:
         """The memory of a run without the multipliers, whose number may have changed."""
@@ -274,22 +295,15 @@ class GeneralizedAlpha(_Stepping):
     kind = 3
     rho = 0.9
 
-    def integrate(
-        self,
-        t_span: tuple[float, float],
-        y0: Floats,
-        setting: float,
-        t_eval: Floats,
-        allowed: float = math.inf,
+    def _march(
+        self, t: float, h: float, steps: int, y0: Floats, t_eval: Floats, allowed: float
     ) -> Integration:
-        steps = max(1, math.ceil((t_span[1] - t_span[0]) / setting))
-        h = (t_span[1] - t_span[0]) / steps
-        dy, work, control = self.rhs(t_span[0], y0), np.zeros((8, len(y0) + self.size)), np.zeros(8)
+        dy, work, control = self.rhs(t, y0), np.zeros((8, len(y0) + self.size)), np.zeros(8)
         work[0, : len(y0)] = y0
         work[1, : self.nv] = work[2, : self.nv] = dy[self.nq :]
         work[3, : len(self.active)] = -self.arrays["multipliers"][self.active]
         control[6] = self.rho
-        return self._run(alpha_run, t_span[0], y0, h, steps, t_eval, allowed, work, control)
+        return self._run(alpha_run, t, y0, h, steps, t_eval, allowed, work, control)
 
 
 # ---------------------------------------------------------------- BDF
@@ -435,21 +449,15 @@ class BDF(_Stepping):
     source = "C. W. Gear, IEEE Trans. Circuit Theory 18 (1971) 89; Kelem (4.3), the stiff integrator of ADAMS"
     kind = 1
     order = 4
+    fewest = 4
 
-    def integrate(
-        self,
-        t_span: tuple[float, float],
-        y0: Floats,
-        setting: float,
-        t_eval: Floats,
-        allowed: float = math.inf,
+    def _march(
+        self, t: float, h: float, steps: int, y0: Floats, t_eval: Floats, allowed: float
     ) -> Integration:
-        (t0, t1), times = t_span, np.asarray(t_eval, dtype=np.float64)
-        steps = max(4, math.ceil((t1 - t0) / setting))
-        h = (t1 - t0) / steps
+        t0, times = t, np.asarray(t_eval, dtype=np.float64)
         early = times[(times > t0) & (times <= t0 + 3 * h)]
         wanted = np.unique(np.concatenate((t0 + h * np.arange(1, 4), early)))
-        begin = super().integrate((t0, t0 + 3.1 * h), y0, 1e-11, wanted, allowed)
+        begin = CompiledFormulation.integrate(self, (t0, t0 + 3.1 * h), y0, 1e-11, wanted, allowed)
         if not begin.success:
             return begin
         work, control = np.zeros((9, len(y0) + self.size)), np.zeros(8)

@@ -1,6 +1,5 @@
 """Planar Cartesian coordinates: x, y, phi of every body (Haug, chapters 3, 6 and 7)."""
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +15,8 @@ from ..cartesian import kernels as k
 from ..cartesian import views as views
 from ..cartesian.cartesian import Cartesian
 from ..cartesian.joint_rows import Row
-from ..compiled import RHS, c_function, data
-from ..cost import seconds
-from ..formulation import Bodies, Inexpressible, Integration
-from ..integrator import integrate
+from ..compiled import RHS, c_function
+from ..formulation import Bodies, Inexpressible
 from . import kernels as p
 
 _FLAT = 1e-9
@@ -68,6 +65,7 @@ class Planar(Cartesian):
     stabilised: ClassVar[bool] = False
     RHS = motion
     PROJECT = project
+    PART = part
 
     def __init__(self, system: tm.System) -> None:
         super().__init__(system)
@@ -190,7 +188,7 @@ class Planar(Cartesian):
             active = [r for r in np.asarray(active).tolist() if r in self.kinds]
         super()._activate(active)
         room = max(len(self.arrays["Lx"]), (3 * self.nb) * max(len(self.active), 1) + 1)
-        self._make_room(room)
+        self.allocate_factors(room)
         self.arrays["scratch"] = np.zeros(3 * self.size + 18 * (self.nb + 4))
         self.arrays["pivots"] = np.zeros(self.size + 1, np.int64)
         self.arrays["factors"][p.PARTITIONED] = self.partitioned
@@ -214,29 +212,10 @@ class Planar(Cartesian):
         self._call(part, t, y, 2)
 
     # ------------------------------------------------------------ as the others
-    def integrate(
-        self,
-        t_span: tuple[float, float],
-        y0: Floats,
-        setting: float,
-        t_eval: Floats,
-        allowed: float = math.inf,
-    ) -> Integration:
+    def options(self, setting: float) -> dict[str, Any]:
         self.arrays["factors"][p.TOLERANCE] = 10.0 * setting
-        projects = (self.partitioned or self.stabilised) and len(self.active) > 0
-        return integrate(
-            motion.address, data(self.context), t_span, y0, setting, t_eval, allowed,
-            project.address if projects else 0, self.arrays["monitor"],
-        )  # fmt: skip
-
-    def work(self, state: tm.State) -> dict[str, float]:
-        y, context = self.initial(state), data(self.context)
-        dy = np.zeros(len(y))
-        return {
-            "evaluation": seconds(type(self).RHS.address, state.t, y, data(dy), context),
-            "assembly": seconds(part.address, state.t, y, 1, context),
-            "factorization": seconds(part.address, state.t, y, 3, context),
-        }
+        projected = (self.partitioned or self.stabilised) and len(self.active) > 0
+        return {"project": self.PROJECT.address if projected else 0, "monitor": self.arrays["monitor"]}
 
     def bodies(self, t: Floats, y: Floats) -> Bodies:
         n, nb, E = len(t), self.nb, self.E

@@ -13,15 +13,15 @@ from treemech.dynamics.native import entry_points as native
 from treemech.dynamics.simulation.integrate import integrate as integrate_engine
 from treemech.dynamics.simulation.integrator import Closure
 from treemech.kinematics.kernel.language import call_rhs, ints
-from treemech.kinematics.kernel.status import OK, split
+from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.columns import chord, row, speed
 from treemech.simulation.simulate import check_start
 from treemech.topology.arrays import Floats
 
-from ..compiled import RHS, c_function, data, lapack
+from ..compiled import RHS, c_function, data
+from ..compiled_formulation import CompiledFormulation
 from ..cost import seconds
 from ..formulation import Bodies, Formulation, Inexpressible, Integration, TooSlow, refuse_memory
-from ..integrator import integrate
 from . import kernels as k
 
 
@@ -172,12 +172,15 @@ def part(t, y, what, context):  # type: ignore[no-untyped-def]
     return np.int32(status)
 
 
-class OwnSolution(Relative):
+class OwnSolution(CompiledFormulation, Relative):
     """The engine's terms, another solution of the equations, the engine's projection after every step."""
 
     mode: ClassVar[int] = k.SCHUR
     assembly_note = "all bodies and elements are swept for a matrix with a row for each coordinate only"
     sparse: ClassVar[bool] = False
+    RHS = motion
+    PROJECT = project
+    PART = part
 
     def __init__(self, system: tm.System) -> None:
         super().__init__(system)
@@ -187,7 +190,7 @@ class OwnSolution(Relative):
         fixed = np.zeros(max(nu, 1), np.int64)
         fixed[core.layout.plan.prescribed[:, speed.PRESCRIBED_DOF]] = 1
         self.context = np.zeros(k.N_RELATIVE, np.int64)
-        self.arrays: dict[str, Any] = {"fixed": fixed, "chosen": np.zeros(max(kept, 1), np.int64)}
+        self.arrays = {"fixed": fixed, "chosen": np.zeros(max(kept, 1), np.int64)}
         self.arrays |= {"bias": np.zeros(max(kept, 1)), "whole": np.zeros(8, np.int64)}
         for name in ("load", "z", "tau"):
             self.arrays[name] = np.zeros(max(nu, kept, 1))
@@ -217,10 +220,7 @@ class OwnSolution(Relative):
         A["pivots"], A["mark"], A["pinv"], A["stack"] = (np.zeros(c * n + 1, np.int64) for c in (1, 1, 2, 3))
         for name in ("Lp", "Up"):
             A[name] = np.zeros(n + 1, np.int64)
-        for name in ("Li", "Ui"):
-            A[name] = np.zeros(room, np.int64)
-        for name in ("Lx", "Ux"):
-            A[name] = np.zeros(room)
+        self.allocate_factors(room)
         for name in ("order", "Ap", "Ai"):
             A.setdefault(name, np.zeros(n + 1, np.int64))
         self._address(n)
@@ -235,44 +235,21 @@ class OwnSolution(Relative):
             len(A["S"]), len(A["A"]), len(A["P"]),
         )  # fmt: skip
         D[k.BODIES] = len(self.system.bodies) - 1
-        for place, name in (
-            (k.POTRF, "dpotrf"),
-            (k.POTRS, "dpotrs"),
-            (k.GETRF, "dgetrf"),
-            (k.GETRS, "dgetrs"),
-        ):
-            D[place] = lapack(name)
-        for number, name in enumerate(k.NAMES):
-            D[k.SIZES + number] = data(A[name])
+        self.write_addresses(k)
 
-    def rhs(self, t: float, y: Floats) -> Floats:
-        dy, state = np.zeros(len(y)), np.ascontiguousarray(y)
-        status = motion(float(t), data(state), data(dy), data(self.context))
-        if status != OK:
-            raise tm.SingularError(f"{self.name} fails at t = {t:.6g} s (status {split(status)}).")
-        return dy
+    def options(self, setting: float) -> dict[str, Any]:
+        return {
+            "project": 0 if self.core.loops is None else self.PROJECT.address,
+            "euler": tuple(self.mech.lagrange.euler_parameters),
+            "controlled": self.mech.nq + self.mech.nu,
+        }
 
-    def integrate(
-        self,
-        t_span: tuple[float, float],
-        y0: Floats,
-        setting: float,
-        t_eval: Floats,
-        allowed: float = math.inf,
-    ) -> Integration:
-        return integrate(
-            motion.address, data(self.context), t_span, y0, setting, t_eval, allowed,
-            0 if self.core.loops is None else project.address,
-            euler=tuple(self.mech.lagrange.euler_parameters), controlled=self.mech.nq + self.mech.nu,
-        )  # fmt: skip
-
-    def work(self, state: tm.State) -> dict[str, float]:
-        y, context = self.initial(state), data(self.context)
-        dy = np.zeros(len(y))
-        assembly = seconds(part.address, state.t, y, 1, context)
-        whole = seconds(motion.address, state.t, y, data(dy), context)
-        solution = max(seconds(part.address, state.t, y, 2, context) - assembly, 0.0)
-        return {"evaluation": whole, "assembly": assembly, "factorization": solution}
+    def work_of_parts(self, t: float, y: Floats) -> dict[str, float]:
+        """Return the CPU seconds of assembly, and of the solution: here part 2 runs both."""
+        address, context = part.address, data(self.context)
+        assembly = seconds(address, t, y, 1, context)
+        solution = max(seconds(address, t, y, 2, context) - assembly, 0.0)
+        return {"assembly": assembly, "factorization": solution}
 
     def _ud(self, t: float, y: Floats) -> tuple[Floats, Floats, Floats]:
         """q, u, ud in the public conventions."""
