@@ -1,4 +1,4 @@
-"""Run: the results of a simulation, by the names the user gave."""
+"""Run: the results of a simulation, by the names the user gave. They are computed when they are asked for."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,13 @@ from treemech.dynamics.simulation.dense_output import interpolate
 from treemech.dynamics.simulation.integrate import Integration
 from treemech.dynamics.simulation.integrator import Switch
 from treemech.dynamics.simulation.report import Report
-from treemech.topology import TopologyError, TreemechError, as_vector, unknown
+from treemech.topology import TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
 from .elements import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, all_measures, find_measure, known_measure
-from .model_info import BodyInfo, ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
+from .model_info import ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
+from .motions import N_SWEPT, BodyMotion, ConnectionMotion, PointMotion, sweep
 
 if TYPE_CHECKING:
     from ..simulation.events import EventPoints
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Results(NamedTuple):
-    """What follows from the states of a run."""
+    """Everything that follows from the states of a run."""
 
     ud: Floats
-    trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges
-    tau: Floats  # loads on the speeds that are needed beyond what acts: the drives of prescribed ones
+    trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges (dynamics.model.core)
+    tau: Floats  # loads on the speeds that are needed beyond the acting ones: the drives of prescribed speeds
     multipliers: Floats
     chord_loads: Floats  # (n, nc, 6) force, moment on the body of end b, at that end
     residual: Floats  # (n, 3) of the constraints: position, velocity, acceleration
@@ -63,74 +64,30 @@ class Energy:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """How well the constraints of the chords are met, the largest of each level at every time."""
+    """Residuals of the constraints of the chords: the largest of each level at every time."""
 
     position: Floats
     velocity: Floats
     acceleration: Floats
 
 
-class BodyMotion:
-    """Motion of a body over a run: of its origin, world components, rows over time."""
-
-    def __init__(self, row: Floats, info: BodyInfo) -> None:
-        self.name, self._row, self._info = info.name, row, info
-        self.position: Floats = row[:, columns.POSITION]
-        self.rotation: Floats = rotations(row)
-        self.velocity: Floats = row[:, columns.VELOCITY]
-        self.angular_velocity: Floats = row[:, columns.OMEGA]
-        self.acceleration: Floats = row[:, columns.ACCELERATION]
-        self.angular_acceleration: Floats = row[:, columns.ALPHA]
-
-    @property
-    def com(self) -> Floats:
-        """Position of the centre of mass."""
-        return self.point(self._info.com).position
-
-    def point(self, offset: ArrayLike) -> "PointMotion":
-        """Motion of a point fixed in the body."""
-        arm = self.rotation @ as_vector(offset, f"point of body {self.name!r}")
-        w = self.angular_velocity
-        return PointMotion(
-            self.position + arm,
-            self.velocity + np.cross(w, arm),
-            self.acceleration + np.cross(self.angular_acceleration, arm) + np.cross(w, np.cross(w, arm)),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class PointMotion:
-    """Motion of a point over a run, world components, rows over time."""
-
-    position: Floats
-    velocity: Floats
-    acceleration: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class ConnectionMotion:
-    """A connection over a run. Force and moment act on the body of end b, at the point of end b, world axes.
-
-    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu). Where `unique` is False the
-    constraints are redundant: the load given is the least of those that are possible (dynamics.analyses.reactions).
-    """
-
-    name: str
-    q: Floats
-    u: Floats
-    ud: Floats
-    force: Floats
-    moment: Floats
-    unique: bool = True
+def _columns(x: Floats, connection: HingeInfo | ChordInfo, start: int, count: int) -> Floats:
+    """Return a view of the numbers of a connection; as one column if it has one coordinate."""
+    if connection.nu == 1 and connection.nq == 1:
+        return x[:, start]
+    return x[:, start : start + count]
 
 
 def _named(thing: Any) -> str:
-    """The name of a body, connection or element, or the name itself."""
+    """Return the name of a body, connection or element; a name stays as it is."""
     return str(thing if isinstance(thing, str) else getattr(thing, "name", thing))
 
 
 class Run:
-    """What a simulation computed.
+    """Results of a simulation.
+
+    Coordinates and speeds are there; all else is computed on first use and kept. Positions and velocities of bodies cost
+    a sweep over the tree; accelerations, loads and records of elements come from one evaluation of all states.
 
     Attributes
     ----------
@@ -169,12 +126,16 @@ class Run:
         singular: list[tuple[float, str]] | None = None,
         switched: list[Switch] | None = None,
         measures: Mapping[str, Measure] | None = None,
+        core: Core | None = None,
     ) -> None:
         self.info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
         self.singular, self.switched = singular or [], switched or []
         self._tracer, self._computed = tracer, computed
+        self._core = core
+        self._swept: Floats | None = None  # motions.sweep, until all results are there
+        self._at_once = False  # whether even q and u of a connection evaluate all results (simulation.events)
         self._cut = np.zeros((len(t), 0)) if cut is None else cut
         self.z = np.zeros((len(t), 0)) if z is None else z
         self._audit = np.zeros((len(t), 0)) if audit is None else audit
@@ -182,10 +143,10 @@ class Run:
         self.events: list[EventPoints] = []
         self.report: Report | None = None
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
-        self._nx: int | None = None  # how many of z are states of elements; what they remember follows
+        self._nx: int | None = None  # number of element states in z; the memory of the elements follows them
 
     @classmethod
-    def of_integration(
+    def _of_integration(
         cls,
         info: ModelInfo,
         result: Integration,
@@ -194,7 +155,7 @@ class Run:
         tracer: Tracer,
         measures: Mapping[str, Measure],
     ) -> "Run":
-        """A run from what the integrator left."""
+        """Make a run of the result of an integration."""
         statistics = {
             "steps": result.n_steps,
             "rejected": result.n_rejected,
@@ -206,7 +167,7 @@ class Run:
         (q, u), rest = core.states(result.t, result.y), core.unpack(result.y)
         run = cls(
             info, result.t, q, u, result.success, result.message, method, statistics, tracer, None, rest.cut, rest.z, rest.audit,
-            result.singular, result.switched, measures,
+            result.singular, result.switched, measures, core,
         )  # fmt: skip
         if result.dense is not None and result.nodes is not None:
             run._dense = (result.nodes, result.dense, method, core.states)
@@ -214,10 +175,11 @@ class Run:
         return run
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy, or another process, gets: all results, but no interpolant."""
+        """Return what a copy or another process gets: all results, but no interpolant."""
         measures = {name: known_measure(name, values) for name, values in all_measures(self).items()}
         return self.__dict__ | {
-            "_computed": self._results(), "_tracer": None, "_dense": None, "_measures": measures
+            "_computed": self._results(), "_swept": None, "_tracer": None, "_core": None, "_dense": None,
+            "_measures": measures,
         }  # fmt: skip
 
     def __repr__(self) -> str:
@@ -225,7 +187,7 @@ class Run:
         return f"Run({self.info.name!r}: {len(self.t)} states, {span}, success={self.success})"
 
     def state(self, k: int = -1) -> "State":
-        """The state at output k, the last one unless told: to go on from, ``simulate((t, end), run.state())``, or to look at.
+        """Return the state at output k (default: the last), for example to continue: ``simulate((t, end), run.state())``.
 
         Examples
         --------
@@ -256,53 +218,76 @@ class Run:
 
     # ------------------------------------------------------------ by name, or by the body or connection itself
     def connection(self, name: Any) -> ConnectionMotion:
-        """Coordinates, speeds, and the load of a connection."""
-        name = _named(name)
-        results, names = (
-            self._results(),
-            [h.name for h in self.info.hinges] + [c.name for c in self.info.chords],
+        """Return coordinates, speeds, accelerations and the load of a connection."""
+        name, info = _named(name), self.info
+        for k, hinge in enumerate(info.hinges):
+            if hinge.name == name:
+                return self._hinge_motion(k, hinge)
+        for k, chord in enumerate(info.chords):
+            if chord.name == name:
+                return self._chord_motion(k, chord)
+        known = [h.name for h in info.hinges] + [c.name for c in info.chords]
+        raise TopologyError(unknown("connection", name, known))
+
+    def _hinge_motion(self, k: int, hinge: HingeInfo) -> ConnectionMotion:
+        """Return the motion of hinge k: views of q and u, the rest from the results of all states."""
+        if self._at_once:
+            self._results()
+        known = {
+            "name": hinge.name,
+            "q": _columns(self.q, hinge, hinge.q, hinge.nq),
+            "u": _columns(self.u, hinge, hinge.u, hinge.nu),
+        }
+        return ConnectionMotion.lazily(
+            known,
+            {
+                "ud": lambda: _columns(self.ud, hinge, hinge.u, hinge.nu),
+                "force": lambda: hinge.load(self._results().trace)[0],
+                "moment": lambda: hinge.load(self._results().trace)[1],
+                "unique": lambda: not self.info.chords or bool(self._results().unique[k]),
+            },
         )
-        if name not in names:
-            raise TopologyError(unknown("connection", name, names))
-        k, chord = names.index(name), names.index(name) - len(self.info.hinges)
-        info: HingeInfo | ChordInfo
-        if chord >= 0:
-            info, motion = self.info.chords[chord], (results.cut_q, results.cut_u, results.cut_ud)
-            force, moment = results.chord_loads[:, chord, :3], results.chord_loads[:, chord, 3:]
-        else:
-            info, motion = self.info.hinges[k], (self.q, self.u, results.ud)
-            force, moment = self.info.hinges[k].load(results.trace)
-        flat = info.nu == 1 and info.nq == 1
-        starts, counts = (info.q, info.u, info.u), (info.nq, info.nu, info.nu)
-        parts = [x[:, a : a + n] for x, a, n in zip(motion, starts, counts, strict=True)]
-        q, u, ud = (part[:, 0] if flat else part for part in parts)
-        return ConnectionMotion(name, q, u, ud, force, moment, bool(results.unique[k]))
+
+    def _chord_motion(self, k: int, chord: ChordInfo) -> ConnectionMotion:
+        """Return the motion of chord k. Its exact coordinates are found together with all other results."""
+        number = len(self.info.hinges) + k
+        return ConnectionMotion.lazily(
+            {"name": chord.name},
+            {
+                "q": lambda: _columns(self._results().cut_q, chord, chord.q, chord.nq),
+                "u": lambda: _columns(self._results().cut_u, chord, chord.u, chord.nu),
+                "ud": lambda: _columns(self._results().cut_ud, chord, chord.u, chord.nu),
+                "force": lambda: self._results().chord_loads[:, k, :3],
+                "moment": lambda: self._results().chord_loads[:, k, 3:],
+                "unique": lambda: bool(self._results().unique[number]),
+            },
+        )
 
     hinge = connection
     chord = connection
 
     def body(self, name: Any) -> BodyMotion:
-        """Motion of a body."""
+        """Return the motion of a body."""
         number = self._number(_named(name))
-        return BodyMotion(self._results()[1][:, number], self.info.bodies[number])
+        return BodyMotion(lambda part: self._trace(part)[:, number, part], self.info.bodies[number])
 
     def point(self, body: Any, offset: ArrayLike = (0.0, 0.0, 0.0)) -> PointMotion:
-        """Motion of a point fixed in a body."""
+        """Return the motion of a point fixed in a body."""
         return self.body(body).point(offset)
 
     def drive(self, name: Any, coordinate: int = 0) -> Floats:
-        """Load that prescribes a coordinate (6.3.8): what its drive must exert [N m or N]."""
+        """Return the load that the drive of a prescribed coordinate must exert (6.3.8) [N m or N]."""
         name = _named(name)
         for hinge, k, u in self.info.prescribed:
             if hinge == name and k == coordinate:
-                return self._results()[2][:, u]
+                return self._results().tau[:, u]
         known = [h for h, _, _ in self.info.prescribed]
         raise TopologyError(unknown("prescribed hinge", name, known))
 
     @property
     def ud(self) -> Floats:
         """Accelerations (n, nu)."""
-        return self._results()[0]
+        return self._results().ud
 
     @property
     def multipliers(self) -> Floats:
@@ -312,30 +297,32 @@ class Run:
     @property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
-        results = self._results()
-        return Energy(*energies(results.trace, self.info), stored_energy(results.elements, self.info))
+        if self.info.elements:
+            results = self._results()
+            return Energy(*energies(results.trace, self.info), stored_energy(results.elements, self.info))
+        return Energy(*energies(self._trace(columns.VELOCITY), self.info), np.zeros(len(self.t)))
 
     def element(self, name: Any) -> ElementMotion:
-        """What an energetic element or a load sees and does."""
+        """Return the motion an energetic element or a load sees, and its load and energies."""
         return element_motion(self.info, self._results().elements, _named(name))
 
     @property
     def audit(self) -> dict[str, Audit]:
-        """By element: work done on the bodies, energy dissipated and supplied since the start; ``simulate(audit=True)``."""
+        """Work done on the bodies, energy dissipated and supplied since the start, by element; ``simulate(audit=True)``."""
         if not self._audit.shape[1] and self.info.elements:
             raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")
         parts = self._audit.reshape(len(self.t), self._audit.shape[1] // 3, 3)
         return {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self.info.elements)}
 
     def input(self, name: str) -> Floats:
-        """An input over time, as its element sees it: of `system.input` or of a controller."""
+        """Return an input over time, from `system.input` or a controller, as its element sees it."""
         for known, element, k in self.info.inputs:
             if known == name:
                 return self.element(element).inputs[:, k]
         raise TopologyError(unknown("input", name, [n for n, _, _ in self.info.inputs]))
 
     def measure(self, name: str) -> Floats:
-        """A measure over time, by the name it has in the system, or as 'A.q[0]'."""
+        """Return a measure over time, by its name in the system, or as 'A.q[0]'."""
         return find_measure(self._measures, name).of(self)
 
     @property
@@ -344,7 +331,7 @@ class Run:
         return Residual(*self._results().residual.T)
 
     def sol(self, t: ArrayLike) -> tuple[Floats, Floats]:
-        """(q, u) at any times within the run; asks for ``simulate(..., dense_output=True)``."""
+        """Return (q, u) at any times within the run; needs ``simulate(..., dense_output=True)``."""
         if self._dense is None:
             raise TreemechError("this run kept no interpolant: simulate(..., dense_output=True).")
         times, table, method, unpack = self._dense
@@ -359,7 +346,7 @@ class Run:
         """Write one self-contained HTML page with the motion: play, slider, orbit."""
         from ..view.animate import default_shapes, write_page
 
-        trace = self._results()[1]
+        trace = self._trace(columns.VELOCITY)
         ends: dict[int, list[Any]] = {}
         for h in self.info.hinges:
             ends.setdefault(h.body_a, []).append(h.offset_a)
@@ -385,13 +372,13 @@ class Run:
         return write_page(path, scene)
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Coordinates, speeds and energies over time (needs matplotlib); the figure, saved if a path is given."""
+        """Plot coordinates, speeds and energies over time (needs matplotlib); return the figure, saved if a path is given."""
         from ..view.plot import plot_run
 
         return plot_run(self, path)
 
     def save(self, path: str | Path) -> Path:
-        """Write the run, whole, as npz; `treemech.read` brings it back without the model.
+        """Write the whole run as npz; `treemech.read` reads it without the model.
 
         A path that ends in .nc gets a NetCDF file of `to_xarray()` instead, for other programs.
         """
@@ -400,18 +387,27 @@ class Run:
         return save_run(self, path)
 
     def to_xarray(self) -> Any:
-        """An xarray data set of all that is asked for by name, labelled with those names (needs xarray)."""
+        """Return an xarray data set of all results, labelled with the names of the model (needs xarray)."""
         from ..files.dataset import to_xarray
 
         return to_xarray(self)
 
     # ------------------------------------------------------------ inside
+    def _trace(self, part: slice) -> Floats:
+        """Return a trace that has at least these columns: the cheapest one."""
+        if self._computed is not None or self._core is None or part.stop > N_SWEPT:
+            return self._results().trace
+        if self._swept is None:
+            self._swept = sweep(self._core, self.t, self.q, self.u)
+        return self._swept
+
     def _results(self) -> Results:
-        """Computed on first use."""
+        """Return everything that follows from the states, computed on first use."""
         if self._computed is None:
             if self._tracer is None:
                 raise TreemechError("this run holds no results beyond t, q, u.")
             self._computed = self._tracer(self.t, self.q, self.u, self._cut, self.z)
+            self._swept = None  # the trace holds it
         return self._computed
 
     def _number(self, name: str) -> int:
@@ -422,7 +418,7 @@ class Run:
 
 
 def not_interrupted(run: Run) -> Run:
-    """Who computes with many runs hands Ctrl-C on, which a run alone keeps to itself."""
+    """Raise the Ctrl-C that ended a run; return any other run. For analyses that compute many runs."""
     if not run.success and run.message.startswith("interrupted"):
         raise KeyboardInterrupt(run.message)
     return run

@@ -138,6 +138,8 @@ class Look:
                 mech.info, self.t, self.q, self.u, True, "", tracer=results, cut=self.rest.cut, z=self.rest.z,
                 measures=mech.wiring.measures,
             )  # fmt: skip
+            # An evaluation moves the starting points of the core, which the integration goes on from: keep its order.
+            self._run._at_once = True
         return self._run
 
     def states(self) -> Iterator[State]:

@@ -337,7 +337,7 @@ def _point_gap(
 
     def rate(state: State) -> tuple[Floats, float]:
         trace, (d,), (n,) = seen(np.array([state.t]), state.q[None], state.u[None])
-        first, second = (BodyMotion(trace[:, k], mech.info.bodies[numbers[k]]) for k in (0, 1))
+        first, second = (BodyMotion.of_trace(trace[:, k], mech.info.bodies[numbers[k]]) for k in (0, 1))
         v = (second.point(b.offset).velocity - first.point(a.offset).velocity)[0]
         Ja, Jb = mech.jacobian(a, state), mech.jacobian(b, state)
         J = n @ (Jb[:3] - Ja[:3])

@@ -117,7 +117,7 @@ def simulate(
     def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
         return mech._results(t, q, u, cut, z, released)
 
-    run = Run.of_integration(mech.info, result, name, mech.core, results, mech.wiring.measures)
+    run = Run._of_integration(mech.info, result, name, mech.core, results, mech.wiring.measures)
     if on_singular == "warn" and run.singular:
         where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
         warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=3)
