@@ -116,7 +116,7 @@ class Sizes(NamedTuple):
         return 6 * self.ends + self.coordinates + self.states + 3 + 2 * self.deformations
 
     @property
-    def slopes_size(self) -> int:
+    def duals_size(self) -> int:
         """Return the number of partials of the loads to the reaction; they follow the load record."""
         return self.reactions * 6 * (6 * self.ends + self.coordinates)
 
@@ -255,6 +255,6 @@ class Energetic(Element):
         from .compilation.entry import call
 
         record = np.concatenate([np.ravel(x) for x in motion]).astype(np.float64)
-        out = np.zeros(self.n.load_size + self.n.slopes_size)
+        out = np.zeros(self.n.load_size + self.n.duals_size)
         call(self, "energetic", record, record, t, out)
         return load_views(out, self.n)

@@ -129,7 +129,7 @@ def nearest(
     return Nearest(q, now.residual)
 
 
-def settle_positions(
+def nearest_positions(
     lagrange: Lagrange,
     evaluate: Evaluate,
     deviation: Deviation,
@@ -178,7 +178,7 @@ def settle_positions(
     return q
 
 
-def settle_velocities(
+def nearest_velocities(
     evaluate: Evaluate,
     q: Floats,
     u: Floats,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treemech.topology.arrays import Floats
-from treemech.topology.dual import slopes, values
+from treemech.topology.dual import derivatives, values
 
 from .plan.layout import Layout
 
@@ -14,7 +14,7 @@ AGREES = 1e-6  # part of a number to which two ways to it agree that are both ri
 HUGE = 1e12  # addresses, and limits that are none, say nothing about the size of the others
 
 
-class PlanSlopes(NamedTuple):
+class PlanDerivatives(NamedTuple):
     """d(number)/d(parameter) of all numbers of a Plan."""
 
     constants: Floats  # as plan.constants
@@ -26,7 +26,7 @@ class PlanSlopes(NamedTuple):
 
 
 def numbers_of(layout: Layout) -> dict[str, Floats]:
-    """The arrays that have slopes."""
+    """The arrays that have derivatives."""
     return {
         "constants": layout.plan.constants,
         "gravity": layout.plan.gravity,
@@ -36,11 +36,11 @@ def numbers_of(layout: Layout) -> dict[str, Floats]:
     }
 
 
-def carried_slopes(varied: Layout, layout: Layout) -> PlanSlopes:
-    """The slopes of a layout of numbers that carry them; exact if it is the layout of the model otherwise."""
+def carried_derivatives(dual: Layout, layout: Layout) -> PlanDerivatives:
+    """The derivatives of a layout of numbers that carry them; exact if it is the layout of the model otherwise."""
     exact, own, found = True, numbers_of(layout), dict[str, Floats]()
-    for name, a in numbers_of(varied).items():
-        b, found[name] = own[name], slopes(a)
+    for name, a in numbers_of(dual).items():
+        b, found[name] = own[name], derivatives(a)
         if a.shape != b.shape:
             raise ValueError(f"with a varying parameter there are other {name}")
         known = np.array([not (isinstance(x, float) and np.isnan(x)) for x in a.flat], dtype=bool)
@@ -48,13 +48,15 @@ def carried_slopes(varied: Layout, layout: Layout) -> PlanSlopes:
         size = np.max(np.abs(wanted), where=np.abs(wanted) < HUGE, initial=0.0)
         exact &= np.allclose(numbers, wanted, rtol=AGREES, atol=1e-9 * float(size))
         exact &= bool(np.all(np.isfinite(found[name])))
-    return PlanSlopes(**found, exact=exact)
+    return PlanDerivatives(**found, exact=exact)
 
 
-def confirmed_slopes(carried: PlanSlopes | None, differences: Mapping[str, Floats]) -> PlanSlopes:
-    """Differences between neighbouring models, and in their place the carried slopes they confirm."""
+def confirmed_derivatives(
+    carried: PlanDerivatives | None, differences: Mapping[str, Floats]
+) -> PlanDerivatives:
+    """Differences between neighbouring models, and in their place the carried derivatives they confirm."""
     found = dict(differences)
     for name, d in differences.items():
         c = d if carried is None else getattr(carried, name)
         found[name] = np.where(np.abs(c - d) <= AGREES * np.abs(d), c, d)
-    return PlanSlopes(**found, exact=False)
+    return PlanDerivatives(**found, exact=False)

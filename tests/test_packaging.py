@@ -41,7 +41,7 @@ from treemech.elements import (
 from treemech.elements.check.python_forms import python_load
 from treemech.elements.compilation.callback import C_ELEMENT, python_self
 from treemech.elements.compilation.entry import compile_entry, library_name
-from treemech.elements.compilation.methods import SLOPES, methods_of
+from treemech.elements.compilation.methods import DUAL_PART, methods_of
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import kinds, record
@@ -209,7 +209,7 @@ def test_library_answers_for_every_entry_and_element(built):
     folder, manifest = built
     assert manifest["entries"] == list(native.PROTOTYPES)
     built_in = build.builtin_elements()
-    parts = {library_name(type(e), part): list(kinds(e)) for e in built_in for part in ("", SLOPES)}
+    parts = {library_name(type(e), part): list(kinds(e)) for e in built_in for part in ("", DUAL_PART)}
     assert manifest["elements"] == parts and len(parts) == 2 * len(built_in)
     for target in manifest["targets"]:
         opened = ctypes.CDLL(str(folder / build.file_name(target)))

@@ -2,7 +2,7 @@
 
 They stand wherever numbers stand: in arithmetic, in numpy's functions, in arrays of objects, which numpy
 adds, multiplies and turns as any others. They never become plain numbers by themselves: what asks for a float
-is refused, so that no derivative is lost unseen. `values` and `slopes` take them apart.
+is refused, so that no derivative is lost unseen. `values` and `derivatives` take them apart.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ _NUMBERS = (float, int, np.floating, np.integer)
 def _of_numbers(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Make an operation of two dual numbers; the second may also be a plain number."""
 
-    def apply(self: Varied, other: Any) -> Any:
-        if not isinstance(other, Varied):
+    def apply(self: Dual, other: Any) -> Any:
+        if not isinstance(other, Dual):
             if not isinstance(other, _NUMBERS):
                 return NotImplemented
-            other = Varied(float(other), 0.0)
+            other = Dual(float(other), 0.0)
         return operation(self, other)
 
     return apply
 
 
-class Varied:
+class Dual:
     """A number and its derivative. Comparisons look at the number, so every branch is the one plain numbers take.
 
-    >>> x = Varied(3.0, 1.0)
+    >>> x = Dual(3.0, 1.0)
     >>> x * x, np.sqrt(x + 1), x > 2
-    (Varied(9.0, 6.0), Varied(2.0, 0.25), True)
+    (Dual(9.0, 6.0), Dual(2.0, 0.25), True)
     """
 
-    __slots__ = ("slope", "value")
+    __slots__ = ("derivative", "value")
     __hash__ = None  # type: ignore[assignment]
-    is_varied: ClassVar[bool] = True
+    is_dual: ClassVar[bool] = True
 
-    def __init__(self, value: float, slope: float) -> None:
-        self.value, self.slope = value, slope
+    def __init__(self, value: float, derivative: float) -> None:
+        self.value, self.derivative = value, derivative
 
     def __repr__(self) -> str:
-        return f"Varied({float(self.value)!r}, {float(self.slope)!r})"
+        return f"Dual({float(self.value)!r}, {float(self.derivative)!r})"
 
     def __format__(self, how: str) -> str:
         return format(self.value, how)
@@ -69,8 +69,8 @@ class Varied:
         return bool(self.value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a numpy function; its loops call methods of the first argument, so all become Varied."""
-        return getattr(ufunc, method)(*map(varied_array, inputs), **options)
+        """Apply a numpy function; its loops call methods of the first argument, so all become Dual."""
+        return getattr(ufunc, method)(*map(dual_array, inputs), **options)
 
     # ------------------------------------------------------------ comparisons
     def __eq__(self, other: Any) -> bool:
@@ -89,76 +89,76 @@ class Varied:
         return bool(self.value >= _value(other))
 
     # ------------------------------------------------------------ arithmetic
-    def __neg__(self) -> Varied:
-        return Varied(-self.value, -self.slope)
+    def __neg__(self) -> Dual:
+        return Dual(-self.value, -self.derivative)
 
-    def __pos__(self) -> Varied:
+    def __pos__(self) -> Dual:
         return self
 
-    def __abs__(self) -> Varied:
+    def __abs__(self) -> Dual:
         return self if self.value >= 0.0 else -self
 
     @_of_numbers
-    def __add__(self, other: Varied) -> Varied:
-        return Varied(self.value + other.value, self.slope + other.slope)
+    def __add__(self, other: Dual) -> Dual:
+        return Dual(self.value + other.value, self.derivative + other.derivative)
 
     @_of_numbers
-    def __sub__(self, other: Varied) -> Varied:
-        return Varied(self.value - other.value, self.slope - other.slope)
+    def __sub__(self, other: Dual) -> Dual:
+        return Dual(self.value - other.value, self.derivative - other.derivative)
 
     @_of_numbers
-    def __mul__(self, other: Varied) -> Varied:
-        return Varied(self.value * other.value, self.slope * other.value + self.value * other.slope)
+    def __mul__(self, other: Dual) -> Dual:
+        return Dual(self.value * other.value, self.derivative * other.value + self.value * other.derivative)
 
     @_of_numbers
-    def __truediv__(self, other: Varied) -> Varied:
+    def __truediv__(self, other: Dual) -> Dual:
         quotient = self.value / other.value
-        return Varied(quotient, (self.slope - quotient * other.slope) / other.value)
+        return Dual(quotient, (self.derivative - quotient * other.derivative) / other.value)
 
     @_of_numbers
-    def __pow__(self, other: Varied) -> Varied:
+    def __pow__(self, other: Dual) -> Dual:
         x, n = self.value, other.value
         power = x**n
         if isinstance(power, complex):
             raise ArithmeticError(f"{self!r} has no real power {n!r}.")
-        slope = n * x ** (n - 1.0) * self.slope if n != 0.0 else 0.0
-        if other.slope != 0.0:
-            slope += power * _log(x) * other.slope
-        return Varied(power, slope)
+        derivative = n * x ** (n - 1.0) * self.derivative if n != 0.0 else 0.0
+        if other.derivative != 0.0:
+            derivative += power * _log(x) * other.derivative
+        return Dual(power, derivative)
 
     @_of_numbers
-    def __rsub__(self, other: Varied) -> Any:
+    def __rsub__(self, other: Dual) -> Any:
         return other - self
 
     @_of_numbers
-    def __rtruediv__(self, other: Varied) -> Any:
+    def __rtruediv__(self, other: Dual) -> Any:
         return other / self
 
     @_of_numbers
-    def __rpow__(self, other: Varied) -> Any:
+    def __rpow__(self, other: Dual) -> Any:
         return other**self
 
     __radd__, __rmul__ = __add__, __mul__
 
     # ------------------------------------------------------------ functions, as numpy calls them
-    def conjugate(self) -> Varied:
+    def conjugate(self) -> Dual:
         return self
 
     @_of_numbers
-    def arctan2(self, x: Varied) -> Varied:
+    def arctan2(self, x: Dual) -> Dual:
         angle, square = np.arctan2(self.value, x.value), self.value * self.value + x.value * x.value
-        return Varied(float(angle), (self.slope * x.value - self.value * x.slope) / square)
+        return Dual(float(angle), (self.derivative * x.value - self.value * x.derivative) / square)
 
     @_of_numbers
-    def hypot(self, y: Varied) -> Varied:
+    def hypot(self, y: Dual) -> Dual:
         size = float(np.hypot(self.value, y.value))
-        return Varied(size, (self.value * self.slope + y.value * y.slope) / size)
+        return Dual(size, (self.value * self.derivative + y.value * y.derivative) / size)
 
 
-def _function(name: str, derivative: Callable[[float, float], float]) -> Callable[[Varied], Varied]:
-    def apply(self: Varied) -> Varied:
+def _function(name: str, derivative: Callable[[float, float], float]) -> Callable[[Dual], Dual]:
+    def apply(self: Dual) -> Dual:
         y = float(getattr(np, name)(self.value))
-        return Varied(y, derivative(self.value, y) * self.slope)
+        return Dual(y, derivative(self.value, y) * self.derivative)
 
     apply.__doc__ = f"What numpy.{name} calls."
     return apply
@@ -181,11 +181,11 @@ _DERIVATIVES: dict[str, Callable[[float, float], float]] = {
     "log": lambda x, y: 1.0 / float(x),
 }
 for _name, _derivative in _DERIVATIVES.items():
-    setattr(Varied, _name, _function(_name, _derivative))
+    setattr(Dual, _name, _function(_name, _derivative))
 
 
 def _value(x: Any) -> Any:
-    return x.value if isinstance(x, Varied) else x
+    return x.value if isinstance(x, Dual) else x
 
 
 def _log(x: float) -> float:
@@ -194,27 +194,27 @@ def _log(x: float) -> float:
     return float(np.log(x))
 
 
-def varied(x: Any) -> Varied:
+def dual(x: Any) -> Dual:
     """Return a number as a dual number."""
-    if isinstance(x, Varied):
+    if isinstance(x, Dual):
         return x
     if not isinstance(x, _NUMBERS):
         raise TypeError(f"{x!r} is no number.")
-    return Varied(float(x), 0.0)
+    return Dual(float(x), 0.0)
 
 
 # ---------------------------------------------------------------- arrays
-def varied_array(numbers: Any) -> NDArray[np.object_]:
+def dual_array(numbers: Any) -> NDArray[np.object_]:
     """Return an array in which every entry is a dual number."""
     found = np.array(numbers, dtype=object)
     for k in np.ndindex(found.shape):
-        found[k] = varied(found[k])
+        found[k] = dual(found[k])
     return found
 
 
 def values(thing: Any) -> Any:
     """The thing without derivatives: numbers, arrays, what holds them; itself if there are none."""
-    if isinstance(thing, Varied):
+    if isinstance(thing, Dual):
         return float(thing.value)
     if isinstance(thing, np.ndarray):
         if thing.dtype != object:
@@ -234,11 +234,11 @@ def values(thing: Any) -> Any:
     return thing
 
 
-def slopes(array: Any) -> Floats:
+def derivatives(array: Any) -> Floats:
     """Return the derivatives of the numbers of an array; zero for plain numbers."""
     if array.dtype != object:
         return np.zeros(array.shape)
-    found = [float(x.slope) if isinstance(x, Varied) else 0.0 for x in array.flat]
+    found = [float(x.derivative) if isinstance(x, Dual) else 0.0 for x in array.flat]
     return np.array(found, dtype=np.float64).reshape(array.shape)
 
 
@@ -246,11 +246,11 @@ def joined(numbers: Floats, derivatives: Floats) -> NDArray[np.object_]:
     """Join an array of numbers and one of their derivatives to an array of dual numbers."""
     found = np.empty(np.shape(numbers), dtype=object)
     for k in np.ndindex(found.shape):
-        found[k] = Varied(float(numbers[k]), float(derivatives[k]))
+        found[k] = Dual(float(numbers[k]), float(derivatives[k]))
     return found
 
 
 def solved(A: Any, b: Any) -> NDArray[np.object_]:
     """Solve A x = b for x, and A x' = b' - A' x for its derivative."""
     plain, x = values(A), np.linalg.solve(values(A), values(b))
-    return joined(x, np.linalg.solve(plain, slopes(b) - slopes(A) @ x))
+    return joined(x, np.linalg.solve(plain, derivatives(b) - derivatives(A) @ x))

@@ -207,11 +207,11 @@ def as_value(name: str, value: Any) -> float:
 
 
 def as_float(value: Any) -> float:
-    """float(value); a number that carries its derivative (`varied.Varied`) as it is."""
+    """float(value); a number that carries its derivative (`dual.Dual`) as it is."""
     try:
         return float(value)
     except TypeError:
-        if not getattr(value, "is_varied", False):
+        if not getattr(value, "is_dual", False):
             raise
         number: float = value
         return number
@@ -222,11 +222,11 @@ def as_floats(numbers: Any) -> NDArray[np.float64]:
     try:
         return np.array(numbers, dtype=np.float64)
     except TypeError:
-        from .dual import varied_array
+        from .dual import dual_array
 
-        if not any(getattr(x, "is_varied", False) for x in np.array(numbers, dtype=object).flat):
+        if not any(getattr(x, "is_dual", False) for x in np.array(numbers, dtype=object).flat):
             raise
-        return varied_array(numbers)  # type: ignore[return-value]
+        return dual_array(numbers)  # type: ignore[return-value]
 
 
 def plain(thing: Any) -> Any:

@@ -42,7 +42,7 @@ from treemech.topology.body import as_pose
 
 from .analyses.assembly import Assembly, cut_numbers, not_cut, split
 from .analyses.contacts import contacts, hinting, open_contacts, refuse_passed, without
-from .analyses.element_states import element_states, settle_states
+from .analyses.element_states import element_states, equilibrium_states
 from .description.parameters import ByParameter, Origin, origin_of, with_parameters
 from .description.wiring import Wiring
 from .results.elements import stored_energy
@@ -313,7 +313,7 @@ class Mechanism:
                 closed = search.close(start)
             start = self._state(float(t), *closed, start.z)
             refuse_passed(self, start, open)
-        return settle_states(self.core, start, states or {})
+        return equilibrium_states(self.core, start, states or {})
 
     def _free(self, given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
         """Which speeds are neither prescribed (if `driven` counts) nor among the given names."""
@@ -506,19 +506,23 @@ class Mechanism:
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
         """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
         t, q, u = self._rows(state, "load_column")
-        from treemech.dynamics.model.reaction_dependent import Waiting
+        from treemech.dynamics.model.reaction_dependent import ReactionDependent
 
-        waiting = Waiting(self.core)
-        if waiting:  # they see the reactions of this state's own motion
+        reaction_dependent = ReactionDependent(self.core)
+        if reaction_dependent:  # they see the reactions of this state's own motion
             self.forward_dynamics(state)
-        with waiting.held():
+        with reaction_dependent.held():
             Q: Floats = -self.core.inverse_dynamics(t, q, u, np.zeros((1, self.nu)))[0]
         return Q
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
         """Kinetic and potential energy; heights count from the world origin."""
         trace, _ = self._trace(state, None)
-        stored = stored_energy(self.core.work.room[None], self.info) if self.info.elements else np.zeros(1)
+        stored = (
+            stored_energy(self.core.work.effort_records[None], self.info)
+            if self.info.elements
+            else np.zeros(1)
+        )
         return Energy(*(float(e[0]) for e in (*energies(trace, self.info), stored)))
 
     def momentum(self, state: State | tuple[Any, ...]) -> Momentum:

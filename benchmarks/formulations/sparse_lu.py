@@ -16,22 +16,22 @@ KEEP = 1e-3  # part of the largest entry of its column a pivot must reach to be 
 PREFER = 0.05  # and the diagonal to be preferred
 
 
-def analyse(n, rows, cols, waiting=0):
+def analyse(n, rows, cols, reaction_dependent=0):
     """(Ap, Ai, slot, order): columns of the entries (rows, cols), where each goes, and the order of the columns.
 
-    The last `waiting` indices wait for their neighbours: multipliers.
+    The last `reaction_dependent` indices wait for their neighbours: multipliers.
     """
     rows, cols = np.asarray(rows, dtype=np.int64), np.asarray(cols, dtype=np.int64)
     key = cols * n + rows
     keys = np.unique(key)
     Ap = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n).astype(np.int64)
     slot = np.searchsorted(keys, key).astype(np.int64)
-    free = n - waiting
+    free = n - reaction_dependent
     below = (rows < free) | (cols < free)  # between multipliers there is nothing
     lower = below & (rows > cols), below & (cols > rows)
     a = np.concatenate((rows[lower[0]], cols[lower[1]]))
     b = np.concatenate((cols[lower[0]], rows[lower[1]]))
-    order = np.array(_order(free, waiting, a.tolist(), b.tolist(), False), dtype=np.int64)
+    order = np.array(_order(free, reaction_dependent, a.tolist(), b.tolist(), False), dtype=np.int64)
     return Ap, np.ascontiguousarray(keys % n), slot, order
 
 
@@ -42,7 +42,7 @@ def factor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark):
     Row indices of L are those of the matrix until the end, then positions. 0: done, 1: room for L or U is short,
     2: singular. pinv: (2 n) position of a row; the row of a position.
     """
-    room = Li.shape[0]
+    workspace = Li.shape[0]
     for i in range(n):
         pinv[i] = -1
         x[i] = 0.0
@@ -50,7 +50,7 @@ def factor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark):
     lnz, unz = 0, 0
     for k in range(n):
         Lp[k], Up[k] = lnz, unz
-        if lnz + n > room or unz + n > room:
+        if lnz + n > workspace or unz + n > workspace:
             return 1
         column = order[k]
         # rows reached from the pattern of this column through L, by depth-first search; last ones first

@@ -45,7 +45,7 @@ class Ours:
         self.t, self.tau = np.zeros(count), np.zeros((count, mech.nu))
         self.out = np.zeros((count, mech.nu))
         self.A = np.zeros((self.matrices, mech.nu, mech.nu))
-        self.room = TreeDerivatives(mech.core)
+        self.workspace = TreeDerivatives(mech.core)
 
     def states(self, name: str) -> int:
         """How many states one work of an analysis takes."""
@@ -54,8 +54,8 @@ class Ours:
     def work(self, name: str) -> Work:
         """An analysis of all states in one compiled loop; derivatives of the first alone."""
         if name == "derivatives":
-            self.room.forward(0.0, self.q[0], self.u[0])
-            entry, table = native.entry(name), self.room.address
+            self.workspace.forward(0.0, self.q[0], self.u[0])
+            entry, table = native.entry(name), self.workspace.address
             return lambda: entry(0.0, 1, table)
         t, q, u, ud, tau, out, A = map(address, (self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
         arguments = {

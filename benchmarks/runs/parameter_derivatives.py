@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
-from treemech.analyses.small_motions import derivative_room
+from treemech.analyses.small_motions import derivative_workspace
 from treemech.description.parameters import directions, neighbours
 from treemech.dynamics.analyses.derivatives import derivatives
 
@@ -39,12 +39,12 @@ def chain(links: int, closed: bool = False) -> tuple[tm.Mechanism, tm.State]:
 
 def measure(mech: tm.Mechanism, state: tm.State, blocks: int) -> dict[str, float]:
     """Seconds of both, and how far apart they are next to the largest derivative."""
-    names, room = list(mech.parameters), derivative_room(mech)
+    names, workspace = list(mech.parameters), derivative_workspace(mech)
     exact, stencils = directions(mech, names), [n.stencil for n in neighbours(mech, names)]
     mech.derivatives(state, parameters=names)  # rows chosen, cut hinges in place
 
     def by(ways):  # type: ignore[no-untyped-def]
-        return derivatives(mech.core, room, state.t, state.q, state.u, parameters=ways)
+        return derivatives(mech.core, workspace, state.t, state.q, state.u, parameters=ways)
 
     times = least_times({"exact": lambda: by(exact), "differences": lambda: by(stencils)}, blocks)
     a, b = by(exact).ud_p, by(stencils).ud_p

@@ -16,7 +16,7 @@ from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
 from ..model.core import Core
-from ..model.reaction_dependent import Waiting
+from ..model.reaction_dependent import ReactionDependent
 from ..model.row_derivatives import RowDerivatives, row_derivatives
 from ..model.tree_derivatives import TreeDerivatives
 from .parameter_derivatives import Direction, equations_by_parameters
@@ -66,7 +66,7 @@ def derivatives(
     redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are. `inputs`: by
     name, which inputs of which elements it is.
     """
-    loops, waiting, none = core.loops, Waiting(core), np.zeros((0, core.nu))
+    loops, reaction_dependent, none = core.loops, ReactionDependent(core), np.zeros((0, core.nu))
     named = inputs or {}
     if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
@@ -96,8 +96,8 @@ def derivatives(
     if held is not None:
         free = free & ~held
         given = np.where(free | held, 0.0, ud)
-        chosen, ud, multipliers = _held(core, waiting, t, q, u, load, free, given, chosen)
-    with waiting.held():
+        chosen, ud, multipliers = _held(core, reaction_dependent, t, q, u, load, free, given, chosen)
+    with reaction_dependent.held():
         tau_q, tau_u, A = tree.inverse_dynamics(t, q, u, ud)
         tau_x, states, x_rates = tree.loads_x(), tree.states(), core.work.zd[: core.nx].copy()
         tau_i, rates_i = tree.inputs(t, tuple(named.values()))
@@ -108,9 +108,9 @@ def derivatives(
     n, nf = core.nu, int(np.sum(free))
     P = rows.partials[np.ix_(chosen, free)]
     # what waiting elements see, s = F^T lambda: loads B ds on the speeds
-    B, F = waiting.slopes(), waiting.wrenches()[chosen]
-    seen_q = rows.chord_loads_q[waiting.chords].reshape(-1, n)
-    seen_p = by_p.chord_loads[waiting.chords].reshape(len(B.T), len(parameters))
+    B, F = reaction_dependent.derivatives(), reaction_dependent.wrenches()[chosen]
+    seen_q = rows.chord_loads_q[reaction_dependent.chords].reshape(-1, n)
+    seen_p = by_p.chord_loads[reaction_dependent.chords].reshape(len(B.T), len(parameters))
     ends = np.cumsum([n, n, n, core.nx, len(named), len(parameters)])
     right = np.zeros((nf + len(P), ends[-1]))
     of_loads = (rows.loads_q - tau_q + B @ seen_q, -tau_u, np.eye(n), -tau_x, -tau_i, B @ seen_p - by_p.loads)
@@ -124,11 +124,11 @@ def derivatives(
     by[:, ends[4] :] = by_p.prescribed[2]
     by[free], of_multipliers[chosen] = x[:nf], -x[nf:]
     of_rates = np.hstack((*states[:2], np.zeros((core.nx, n)), states[2], rates_i, by_p.x_rates))
-    if waiting:
+    if reaction_dependent:
         seen = F.T @ of_multipliers[chosen]
         seen[:, :n] += seen_q
         seen[:, ends[4] :] += seen_p
-        of_rates += waiting.rate_slopes(t, q, u) @ seen
+        of_rates += reaction_dependent.rate_derivatives(t, q, u) @ seen
     ud_q, ud_u, ud_load, ud_x, ud_i, ud_p = np.split(by, ends[:-1], axis=1)
     of_q, of_u, of_load, of_x, of_i, of_p = np.split(of_multipliers, ends[:-1], axis=1)
     x_q, x_u, x_load, x_x, x_i, x_p = np.split(of_rates, ends[:-1], axis=1)
@@ -145,7 +145,7 @@ def _matrix(A: Floats, P: Floats) -> Floats:
 
 def _held(
     core: Core,
-    waiting: Waiting,
+    reaction_dependent: ReactionDependent,
     t: float,
     q: Floats,
     u: Floats,
@@ -175,7 +175,9 @@ def _held(
         ud[free], multipliers[chosen] = x[:nf], -x[nf:]
         return multipliers
 
-    multipliers = respond(waiting.settle(loads, respond).required if waiting else loads())
+    multipliers = respond(
+        reaction_dependent.solve_reactions(loads, respond).required if reaction_dependent else loads()
+    )
     return chosen, ud, multipliers
 
 

@@ -1,8 +1,8 @@
 """A model whose numbers change along one direction: derivatives of its equations of motion, exact to rounding.
 
-Plan and Work once more, with pairs (number, derivative) for numbers; the kernels of the core run on them (varied_entries). The
+Plan and Work once more, with pairs (number, derivative) for numbers; the kernels of the core run on them (entries.duals). The
 derivatives of the Plan's numbers are given (kinematics.plan_derivatives), those of the state are any; elements are called through
-their slopes. All that is computed starts from the state the core evaluated last: what is fitted or settled there need only
+their derivatives. All that is computed starts from the state the core evaluated last: what is fitted or settled there need only
 be differentiated.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.elements.compilation.callback import Entry
-from treemech.elements.compilation.entry import make_slopes
+from treemech.elements.compilation.entry import make_dual_entry
 from treemech.elements.element import Element, record
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan import arrays as p
@@ -23,7 +23,7 @@ from treemech.kinematics.plan.arrays import Plan, Work, make_context
 from treemech.kinematics.plan.chords import ChordPlan, ChordWork, by_address, make_chord_context
 from treemech.kinematics.plan.columns import body, chord, effort, row, signal, speed
 from treemech.kinematics.plan.layout import Layout
-from treemech.kinematics.plan_derivatives import PlanSlopes
+from treemech.kinematics.plan_derivatives import PlanDerivatives
 from treemech.topology.arrays import Floats, address
 
 from ..model.core import Core
@@ -31,36 +31,38 @@ from ..native import entry_points as native
 from .parameter_derivatives import Direction, Equations, loads_of_chords
 
 
-def pairs(numbers: Floats, derivatives: Floats | float = 0.0) -> Floats:
+def duals(numbers: Floats, derivatives: Floats | float = 0.0) -> Floats:
     """(..., 2) numbers with their derivatives."""
     return np.stack(np.broadcast_arrays(numbers, derivatives), axis=-1)
 
 
 def paired(array: Any) -> Any:
     """A copy of an array of a Plan or Work: numbers as pairs, integers as they are."""
-    return array.copy() if array.dtype == np.int64 else pairs(array)
+    return array.copy() if array.dtype == np.int64 else duals(array)
 
 
-class VariedModel:
+class DualModel:
     """One model along one direction: a `Direction` of parameter_derivatives.
 
     `otherwise`: makes another one, for states at which a number has no derivative (a root at zero).
     """
 
     def __init__(
-        self, core: Core, slopes: PlanSlopes, otherwise: Callable[[], Direction] | None = None
+        self, core: Core, derivatives: PlanDerivatives, otherwise: Callable[[], Direction] | None = None
     ) -> None:
-        core.serve_slopes()
+        core.serve_dual_addresses()
         self._otherwise = otherwise
         self.core, layout, n = core, core.layout, core.nu
         self.plan, self.work = Plan(*map(paired, layout.plan)), Work(*map(paired, core.work))
         self.chord_plan = ChordPlan(*map(paired, layout.chords.plan))
         self.chord_work = ChordWork(*map(paired, core.chord_work))
         plan, plan_chord = self.plan, self.chord_plan.chord
-        plan.constants[..., 1], plan.gravity[..., 1] = slopes.constants, slopes.gravity
-        plan.end_points[..., 1], self.chord_plan.place[..., 1] = slopes.end_points, slopes.places
-        addresses = core.work.parameter_pairs[:, 1]  # of slopes, in the records of elements made of others
-        self.work.parameters[..., 1] = slopes.parameters + addresses
+        plan.constants[..., 1], plan.gravity[..., 1] = derivatives.constants, derivatives.gravity
+        plan.end_points[..., 1], self.chord_plan.place[..., 1] = derivatives.end_points, derivatives.places
+        addresses = core.work.parameter_duals[
+            :, 1
+        ]  # of derivatives, in the records of elements made of others
+        self.work.parameters[..., 1] = derivatives.parameters + addresses
         plan.body[:, body.ADDRESS], plan_chord[:, chord.ADDRESS] = (
             plan.body[:, body.DUAL],
             plan_chord[:, chord.DUAL],
@@ -69,7 +71,7 @@ class VariedModel:
         plan.efforts[:, effort.REACTION] = -1  # what depends on a reaction sees what it saw last
         self._kept = list[Entry]()
         plan.signals[:, signal.ADDRESS] = [
-            self._slopes(source) if slopes.parameters[own].any() else 0
+            self._derivatives(source) if derivatives.parameters[own].any() else 0
             for source, own in zip(layout.signals, _signal_records(layout), strict=True)
         ]
         self.context = make_context(plan, self.work, core.nq, core.nz, core.nx)
@@ -77,20 +79,20 @@ class VariedModel:
             address(self.context), layout.chords._replace(plan=self.chord_plan), self.chord_work
         )
         for theirs, own, place, name in (
-            (core.context, self.context, p.TABLE_HINGE, "varied_hinge"),
-            (core.context, self.context, p.APPLIED_LOADS, "varied_loads"),
-            (core.context, self.context, p.COMPOSITE, "varied_composite"),
-            (core.chord_context, self.chord_context, c.CHORD_ELEMENT, "varied_chord"),
+            (core.context, self.context, p.GENERAL_HINGE, "dual_hinge"),
+            (core.context, self.context, p.APPLIED_LOADS, "dual_loads"),
+            (core.context, self.context, p.COMPOSITE, "dual_composite"),
+            (core.chord_context, self.chord_context, c.CHORD_ELEMENT, "dual_chord"),
         ):
             if theirs[place]:
                 own[place] = native.address(name)
         self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
         arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
         self._at = tuple(address(x) for x in arrays)
-        self._entry, self._unloaded = native.entry("varied_equations"), np.zeros((len(plan_chord), 6))
+        self._entry, self._unloaded = native.entry("dual_equations"), np.zeros((len(plan_chord), 6))
 
-    def _slopes(self, source: Element) -> int:
-        entry = make_slopes(source)
+    def _derivatives(self, source: Element) -> int:
+        entry = make_dual_entry(source)
         assert entry is not None
         self._kept.append(entry)
         return entry.address
@@ -129,30 +131,30 @@ class VariedModel:
         )
 
 
-def obstacle(layout: Layout, slopes: PlanSlopes) -> str | None:
-    """What has no slopes, or none by its own numbers where these change; None if a VariedModel can be made."""
+def obstacle(layout: Layout, derivatives: PlanDerivatives) -> str | None:
+    """What has no derivatives, or none by its own numbers where these change; None if a DualModel can be made."""
     if native.way() == "python":
         return "plain Python"
-    changing = varying(layout, slopes)
+    changing = varying(layout, derivatives)
     for element, first in _by_address(layout):
-        entry = make_slopes(element)
-        if entry is None or (not entry.varied and changing[first : first + len(record(element)[0])].any()):
+        entry = make_dual_entry(element)
+        if entry is None or (not entry.dual and changing[first : first + len(record(element)[0])].any()):
             return element.kind
     for source, own in zip(layout.signals, _signal_records(layout), strict=True):
-        if slopes.parameters[own].any():
-            entry = make_slopes(source)
-            if entry is None or not entry.varied:
+        if derivatives.parameters[own].any():
+            entry = make_dual_entry(source)
+            if entry is None or not entry.dual:
                 return source.kind
     return None
 
 
-def varying(layout: Layout, slopes: PlanSlopes) -> NDArray[np.bool_]:
+def varying(layout: Layout, derivatives: PlanDerivatives) -> NDArray[np.bool_]:
     """Which numbers of the records change, those of signals in them included."""
-    found: NDArray[np.bool_] = slopes.parameters != 0.0
+    found: NDArray[np.bool_] = derivatives.parameters != 0.0
     own = list(_signal_records(layout))
     for link in layout.plan.links:
         first = link[signal.LINK_PARAMETER]
-        found[first : first + 3] = slopes.parameters[own[link[signal.LINK_SIGNAL]]].any()
+        found[first : first + 3] = derivatives.parameters[own[link[signal.LINK_SIGNAL]]].any()
     return found
 
 

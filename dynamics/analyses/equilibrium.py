@@ -18,7 +18,7 @@ from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
-from ..model.reaction_dependent import Waiting
+from ..model.reaction_dependent import ReactionDependent
 from ..model.row_derivatives import row_derivatives
 from ..model.tree_derivatives import TreeDerivatives
 from ..simulation.diagnosis import usual_inertia
@@ -265,10 +265,10 @@ def _evaluate(
         loads = core.inverse_dynamics(np.array([t]), q[None], u[None], np.zeros((1, core.nu)))[0]
         P = np.zeros((0, core.nu))
     else:
-        now, waiting = core.constraints(t, q, u), Waiting(core)
+        now, reaction_dependent = core.constraints(t, q, u), ReactionDependent(core)
         loads, P, chosen = now.loads, now.partials, motion.balanced
-        if waiting:
-            loads = waiting.settle(
+        if reaction_dependent:
+            loads = reaction_dependent.solve_reactions(
                 lambda: core.constraints(t, q, u).loads, lambda x: _least(P[:, chosen].T, x[chosen])
             ).required
     N = np.zeros((core.nu, 0))
@@ -309,8 +309,8 @@ def _newton(
     linear; `downhill`: with every stiffness taken as positive, and away from a balance that has a negative one."""
     n, zero = core.nu, np.zeros(core.nu)
     core.work.z[: core.nz] = here.z
-    waiting = Waiting(core)
-    with waiting.held():
+    reaction_dependent = ReactionDependent(core)
+    with reaction_dependent.held():
         tau_q, tau_u, _ = tree.inverse_dynamics(t, here.q, here.u, zero)
     tau_x, (x_q, x_u, x_x), usual = tree.loads_x(), tree.states(), _state_sizes(core, here.z)
     speeds_q, P = np.zeros((n, n)), here.partials
@@ -318,14 +318,14 @@ def _newton(
     if core.loops is not None:
         chosen = motion.balanced
         multipliers = _least(P[:, chosen].T, here.loads[chosen])
-        with waiting.held():
+        with reaction_dependent.held():
             rows = row_derivatives(core, tree, t, here.q, here.u, zero, multipliers)
         tau_q = tau_q - rows.loads_q
-        if waiting:
+        if reaction_dependent:
             by = np.hstack((tau_q, tau_u, tau_x))
-            seen = waiting.follow(by, rows.chord_loads_q, P, chosen)
-            tau_q, tau_u, tau_x = np.split(by - waiting.slopes() @ seen, [n, 2 * n], axis=1)
-            by = np.hstack((x_q, x_u, x_x)) + waiting.rate_slopes(t, here.q, here.u) @ seen
+            seen = reaction_dependent.follow(by, rows.chord_loads_q, P, chosen)
+            tau_q, tau_u, tau_x = np.split(by - reaction_dependent.derivatives() @ seen, [n, 2 * n], axis=1)
+            by = np.hstack((x_q, x_u, x_x)) + reaction_dependent.rate_derivatives(t, here.q, here.u) @ seen
             x_q, x_u, x_x = np.split(by, [n, 2 * n], axis=1)
         speeds_q[others] = -_least(P[:, others], rows.velocity_q)
     tau_x, x_x = tau_x * usual, x_x / sizes[:, None] * usual

@@ -11,7 +11,7 @@ from treemech.topology import SingularError
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
-from ..model.reaction_dependent import Waiting
+from ..model.reaction_dependent import ReactionDependent
 from .reactions import add_chord_loads, add_element_loads
 
 
@@ -47,14 +47,16 @@ def inverse_dynamics(
     core: Core, t: float, q: Floats, u: Floats, ud: Floats, S: Floats, weights: Floats
 ) -> DriveLoads:
     """Of one state with known accelerations, elements that wait for a reaction included."""
-    now, waiting = core.constraints(t, q, u, ud), Waiting(core)
+    now, reaction_dependent = core.constraints(t, q, u, ud), ReactionDependent(core)
     required = now.loads
-    if waiting:
+    if reaction_dependent:
 
         def respond(x: Floats) -> Floats:
             return drive_loads(x, now.partials, S, weights).multipliers
 
-        required = waiting.settle(lambda: core.constraints(t, q, u, ud).loads, respond).required
+        required = reaction_dependent.solve_reactions(
+            lambda: core.constraints(t, q, u, ud).loads, respond
+        ).required
     return drive_loads(required, now.partials, S, weights)
 
 
@@ -119,10 +121,10 @@ def driven_results(
     n, chords, S = len(t), core.layout.chords.plan.chord, np.eye(core.nu)[:, actuated]
     trace, tau = core.trace(t, q, u, ud)
     multipliers, loads = np.zeros((n, len(core.layout.chords.rows))), np.zeros((n, len(chords), 6))
-    records = np.zeros((n, len(core.work.room)))
+    records = np.zeros((n, len(core.work.effort_records)))
     for k in range(n):
         found = inverse_dynamics(core, float(t[k]), q[k], u[k], ud[k], S, np.ones(S.shape[1]))
-        records[k] = core.work.room
+        records[k] = core.work.effort_records
         scale = _largest(core.mass_matrix(float(t[k]), q[k])) * _largest(u[k]) ** 2 + found.size
         if found.left > 1e-6 * scale:
             found = found._replace(loads=found.loads + np.nan, multipliers=found.multipliers + np.nan)

@@ -2,8 +2,8 @@
 
 d ud / dp and d lambda / dp follow from the equations themselves, A ud - Q - P^T lambda = 0 and P ud + P00 = 0, differentiated
 by p at fixed q, u, ud, lambda: the same matrix as for any other derivative, another right side. That right side is exact
-where all elements have slopes: the equations run once on pairs (number, derivative), from the derivatives of the model's numbers
-(varied_model). Elsewhere it is a central difference of sixth order between whole models: masses and inertias enter the
+where all elements have derivatives: the equations run once on pairs (number, derivative), from the derivatives of the model's numbers
+(dual_model). Elsewhere it is a central difference of sixth order between whole models: masses and inertias enter the
 equations linearly, lengths as polynomials of low degree, so that a step (0.05 % of the value) leaves rounding, about 1e-12 of the
 terms.
 """
@@ -20,7 +20,7 @@ from treemech.kinematics.plan.columns import chord, row, speed
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
-from ..model.reaction_dependent import Waiting
+from ..model.reaction_dependent import ReactionDependent
 from .displacement import Motion, magnitude, moved
 
 STEP = 5e-4
@@ -88,14 +88,14 @@ def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Cor
         given[entry[speed.PRESCRIBED_U]] = prescribed[2, entry[speed.PRESCRIBED_U]]
     core.work.z[:] = y.z[0]
     if core is not leader:
-        core.work.point[:], core.work.room[:] = leader.work.point, leader.work.room
+        core.work.point[:], core.work.effort_records[:] = leader.work.point, leader.work.effort_records
     none = np.zeros(0)
     if core.loops is None:
         loads = core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0]
         x_rates = core.work.zd[: core.nx].copy()
         return Equations(loads, none, x_rates, none, none, prescribed, np.zeros((0, 6)))
     core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[0], leader.chord_work.pivot
-    with Waiting(core).held():
+    with ReactionDependent(core).held():
         now = core.constraints(t, q, u, given)
     return Equations(
         now.loads - now.partials.T @ multipliers,

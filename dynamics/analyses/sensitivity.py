@@ -32,8 +32,8 @@ _HALVINGS = 6
 class Variation:
     """The equations of s for some parameters; s is (nu + nu + nx, np): displacements, speeds, states of elements."""
 
-    def __init__(self, core: Core, room: TreeDerivatives, parameters: Sequence[Direction]) -> None:
-        self.core, self.room, self.parameters = core, room, tuple(parameters)
+    def __init__(self, core: Core, workspace: TreeDerivatives, parameters: Sequence[Direction]) -> None:
+        self.core, self.workspace, self.parameters = core, workspace, tuple(parameters)
         self.free: NDArray[np.bool_] = free_speeds(core)
 
     def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
@@ -84,7 +84,7 @@ class Variation:
             J[:, :n, :n] = [turning(self.core, u) for u in y.u]
         for k, t in enumerate(y.t.tolist()):
             self._stand(y, k)
-            d = derivatives(self.core, self.room, t, y.q[k], y.u[k], parameters=self.parameters)
+            d = derivatives(self.core, self.workspace, t, y.q[k], y.u[k], parameters=self.parameters)
             J[k, n:] = np.block([[d.ud_q, d.ud_u, d.ud_x], [d.x_rates_q, d.x_rates_u, d.x_rates_x]])
             f[k, n:] = np.vstack((d.ud_p, d.x_rates_p))
         J[:, n:, np.flatnonzero(np.tile(~self.free, 2))] = 0.0  # prescribed motions are in f already

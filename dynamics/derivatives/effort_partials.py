@@ -14,7 +14,7 @@ from treemech.kinematics.kernel.language import call_element, floats, kernel
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import euler_rotation, multiply
 from treemech.kinematics.plan.columns import effort
-from treemech.kinematics.plan.views import effort_table, end_table, parameter_pairs, room_work
+from treemech.kinematics.plan.views import effort_records, effort_table, end_table, parameter_duals
 
 from ..loads.efforts import call, gather
 
@@ -34,16 +34,16 @@ def effort_sizes(plan, e):
 
 
 @kernel
-def pairs(plan, e):
+def duals(plan, e):
     """Doubles of the motion and load records of element e as pairs (number, derivative)."""
     table = effort_table(plan)
     return 2 * (table[e, effort.LOAD_RECORD] - table[e, effort.MOTION_RECORD] + table[e, effort.N_LOAD])
 
 
 @kernel
-def _sloped(plan, e, t, direction, D, best):
+def _on_duals(plan, e, t, direction, D, best):
     """best = derivative along a direction, from one call on pairs (D: room); whether there is one."""
-    m, table = room_work(plan), effort_table(plan)
+    m, table = effort_records(plan), effort_table(plan)
     n, at, load = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD]
     seen, size = load - at, table[e, effort.N_LOAD]
     for k in range(seen):
@@ -66,7 +66,7 @@ def _sloped(plan, e, t, direction, D, best):
         D[2 * (12 * n + 3 * end + c - 6) + 1] = 1.0
     else:
         D[2 * (15 * n + 3 * end + c - 9) + 1] = 1.0
-    own, first = parameter_pairs(plan), table[e, effort.PARAMETER]
+    own, first = parameter_duals(plan), table[e, effort.PARAMETER]
     status = call_element(table[e, effort.DUAL], D, 0, D, 24, t, own, first, D, 2 * seen)
     total = 0.0
     for j in range(best.shape[0]):
@@ -103,7 +103,7 @@ def _displace(m, at, n, kept, direction, h):
 @kernel
 def _difference(plan, e, t, kept, direction, h, out):
     """Sixth order, by the step h; a status."""
-    m, table = room_work(plan), effort_table(plan)
+    m, table = effort_records(plan), effort_table(plan)
     n, at, load = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD]
     for j in range(out.shape[0]):
         out[j] = 0.0
@@ -161,7 +161,7 @@ def effort_partials(plan, e, t, rough, G):
 
     Its record is left as it is at the state in the work arrays. Ends on the ground are passed over.
     """
-    m, table, ends = room_work(plan), effort_table(plan), end_table(plan)
+    m, table, ends = effort_records(plan), effort_table(plan), end_table(plan)
     n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
     at, load, seen = table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD], directions + 6 * n
     base = floats(G, outputs)
@@ -172,7 +172,7 @@ def effort_partials(plan, e, t, rough, G):
         floats(more + 16 * outputs, outputs),
     )
     kept = floats(more + 24 * outputs, seen)
-    D = floats(more + 24 * outputs + 8 * seen, pairs(plan, e))
+    D = floats(more + 24 * outputs + 8 * seen, duals(plan, e))
     gather(plan, e)
     for k in range(seen):
         kept[k] = m[at + k]
@@ -185,7 +185,7 @@ def effort_partials(plan, e, t, rough, G):
         best = floats(G + 8 * outputs * (direction + 1), outputs)
         if direction < 12 * n and ends[table[e, effort.FIRST_END] + direction // 12, 0] == 0:
             continue
-        if table[e, effort.DUAL] != 0 and _sloped(plan, e, t, direction, D, best):
+        if table[e, effort.DUAL] != 0 and _on_duals(plan, e, t, direction, D, best):
             continue
         size = 1.0 if direction < 12 * n else max(1.0, abs(kept[6 * n + direction]))
         if rough == 1:

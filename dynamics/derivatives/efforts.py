@@ -14,15 +14,15 @@ from treemech.kinematics.plan.views import (
     bodies,
     counts,
     dofs,
+    effort_records,
     effort_table,
     end_table,
     n_states,
-    room_work,
     source_table,
 )
 
 from ..equations.spatial import column, motion_cross
-from .effort_partials import effort_partials, effort_sizes, pairs
+from .effort_partials import duals, effort_partials, effort_sizes
 from .layout import SPEED_S, SPEED_Y
 from .layout import VELOCITY as SPATIAL
 
@@ -71,7 +71,7 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
 
     At the addresses by_x (nu, nx): -d(load)/dx, rates (nx, 2 nu): dx'/d(q, u), rates_x (nx, nx): dx'/dx. G: room.
     """
-    plan_body, dof, m = bodies(plan), dofs(plan), room_work(plan)
+    plan_body, dof, m = bodies(plan), dofs(plan), effort_records(plan)
     table, ends, acted, sources = effort_table(plan), end_table(plan), acted_table(plan), source_table(plan)
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
@@ -89,7 +89,7 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
             return status
         n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)
         base, part = floats(G, outputs), floats2(G + 8 * outputs, directions, outputs)
-        more = G + 8 * (outputs * (directions + 4) + directions + 6 * n + pairs(plan, e))
+        more = G + 8 * (outputs * (directions + 4) + directions + 6 * n + duals(plan, e))
         slot, speeds, used = ints(more, nu), ints(more + 8 * nu, nu), ints(more + 16 * nu, loads)
         more += 8 * (2 * nu + loads)
         jac, by_q = floats2(more, nu, loads), floats2(more + 8 * nu * loads, outputs, nu)

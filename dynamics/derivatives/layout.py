@@ -23,39 +23,39 @@ N_OWN = LONGEST_RECORD + 6
 # a number: 1 if one forward difference of every element is enough (dynamics.derivatives.effort_partials); of closed chains the table of
 # their rows, or 0, and the entry points `derivatives` and `row_derivatives` for those that call them from within the core
 (
-    CONTEXT, GIVEN_Q, GIVEN_U, GIVEN_TAU, UD, BY, MASSES, INVERSE, OUT, FACTORS, ROOM_OF_ALL, TAU_X, UD_X, RATES, RATES_X,
+    CONTEXT, GIVEN_Q, GIVEN_U, GIVEN_TAU, UD, BY, MASSES, INVERSE, OUT, FACTORS, WORKSPACE_OF_ALL, TAU_X, UD_X, RATES, RATES_X,
     ROUGH, ROWS, DIFFERENTIATE, DIFFERENTIATE_ROWS,
 ) = range(19)  # fmt: skip
 N_TABLE = 19
 # The table of the rows: multipliers; d(P^T lambda)/dq (nu, nu), d(P u + P0)/dq (m, nu), d(P ud + P00)/dq and /du; of the load of
 # every chord on end b by q (nc, 6, nu), or 0 if nobody asks for it; room for one chord
-MULTIPLIERS, LOADS_Q, VELOCITY_Q, BIAS_Q, BIAS_U, CHORD_LOADS_Q, ROOM_OF_ROWS = range(7)
+MULTIPLIERS, LOADS_Q, VELOCITY_Q, BIAS_Q, BIAS_U, CHORD_LOADS_Q, WORKSPACE_OF_ROWS = range(7)
 N_ROW_TABLE = 7
 # Per speed between the ends of a chord, (translation, rotation) in the base of a: how it displaces b; how its coordinate
 # changes the rate and the acceleration of b, how the speed itself changes the acceleration (dynamics.derivatives.relative)
 DISPLACEMENT, RATE_Q, ACCELERATION_Q, ACCELERATION_U, N_RELATIVE = 0, 6, 12, 18, 24
 
 
-def room_size(rows: int, nu: int, efforts: Ints) -> int:
+def workspace_size(rows: int, nu: int, efforts: Ints) -> int:
     """Doubles `tree_derivatives` needs for so many bodies (ground too) and speeds, and these elements (Plan.efforts)."""
     scratch = HINGE_SCRATCH
-    largest = max((_effort_room(row, nu) for row in efforts), default=0)
+    largest = max((_effort_workspace(row, nu) for row in efforts), default=0)
     return rows * (N_DERIVATIVE_BODY + 6 * N_OWN) + (N_COMPONENTS + 2) * nu + scratch + largest
 
 
-def _effort_room(row: Ints, nu: int) -> int:
+def _effort_workspace(row: Ints, nu: int) -> int:
     """Of one element: effort_partials, then effort_derivatives."""
     n, nc, ns, ni = (int(row[k]) for k in (effort.N_ENDS, effort.N_ACTED, effort.N_STATES, effort.N_INPUTS))
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
-    pairs = 2 * int(row[effort.LOAD_RECORD] - row[effort.MOTION_RECORD] + row[effort.N_LOAD])
-    return outputs * (directions + 4) + directions + 6 * n + pairs + loads + nu * (4 + loads + 2 * outputs)
+    duals = 2 * int(row[effort.LOAD_RECORD] - row[effort.MOTION_RECORD] + row[effort.N_LOAD])
+    return outputs * (directions + 4) + directions + 6 * n + duals + loads + nu * (4 + loads + 2 * outputs)
 
 
-def rows_room_size(chords: Ints) -> int:
+def rows_workspace_size(chords: Ints) -> int:
     """Doubles `row_derivatives` needs for the largest of these chords (ChordPlan.chord)."""
-    return max((_chord_room(row) for row in chords), default=0) + 1
+    return max((_chord_workspace(row) for row in chords), default=0) + 1
 
 
-def _chord_room(row: Ints) -> int:
+def _chord_workspace(row: Ints) -> int:
     n = int(row[chord.PATH_END] - row[chord.PATH_START])
     return n * (6 + n + N_RELATIVE) + partials_size(row)

@@ -34,18 +34,18 @@ from .layout import (
     N_RELATIVE,
     N_ROW_TABLE,
     RATE_Q,
-    ROOM_OF_ALL,
-    ROOM_OF_ROWS,
     ROUGH,
     ROWS,
     SPEED_S,
     VELOCITY_Q,
+    WORKSPACE_OF_ALL,
+    WORKSPACE_OF_ROWS,
 )
 from .relative import end_base, load_derivatives, relative_derivatives
 
 
 @kernel
-def _coupling(plan, loops, c, t, rough, table, room):
+def _coupling(plan, loops, c, t, rough, table, workspace):
     """Rows of a coupling: by the coordinates it joins; whether it worked."""
     plan_chord, path = chords(loops), chord_paths(loops)
     n_bodies, nq, nu = counts(plan)
@@ -57,7 +57,7 @@ def _coupling(plan, loops, c, t, rough, table, room):
     )
     n = plan_chord[c, chord.PATH_END] - first
     size = n * count * (n + 3)
-    if not coordinate_partials(plan, loops, c, t, rough, room, room + 8 * size):
+    if not coordinate_partials(plan, loops, c, t, rough, workspace, workspace + 8 * size):
         return False
     multipliers, loads_q = floats(table[MULTIPLIERS], m), floats2(table[LOADS_Q], nu, nu)
     velocity_q, bias_q, bias_u = (
@@ -65,9 +65,9 @@ def _coupling(plan, loops, c, t, rough, table, room):
         floats2(table[BIAS_Q], m, nu),
         floats2(table[BIAS_U], m, nu),
     )
-    by_rate = floats2(room + 8 * n * count * (n + 2), n, count)
+    by_rate = floats2(workspace + 8 * n * count * (n + 2), n, count)
     for i in range(n):
-        d, by = path[first + i, chord.SPEED], floats2(room + 8 * i * count * (n + 2), count, n + 2)
+        d, by = path[first + i, chord.SPEED], floats2(workspace + 8 * i * count * (n + 2), count, n + 2)
         for r in range(count):
             for k in range(n):
                 loads_q[path[first + k, chord.SPEED], d] += multipliers[start + r] * by[r, k]
@@ -217,11 +217,11 @@ def row_derivatives(plan, loops, W, S, t, table_):
     plan_chord = chords(loops)
     n_bodies, nq, nu = counts(plan)
     m, table, rough = rows(loops).shape[0], ints(table_[ROWS], N_ROW_TABLE), table_[ROUGH]
-    Y = floats2(table_[ROOM_OF_ALL], n_bodies, N_DERIVATIVE_BODY)
-    z = table_[ROOM_OF_ALL] + 8 * n_bodies * N_DERIVATIVE_BODY
+    Y = floats2(table_[WORKSPACE_OF_ALL], n_bodies, N_DERIVATIVE_BODY)
+    z = table_[WORKSPACE_OF_ALL] + 8 * n_bodies * N_DERIVATIVE_BODY
     Z = floats2(z, N_COMPONENTS, nu)
     own = z + 8 * ((N_COMPONENTS + 2) * nu + HINGE_SCRATCH)
-    loads_q, room, path = floats2(table[LOADS_Q], nu, nu), table[ROOM_OF_ROWS], chord_paths(loops)
+    loads_q, workspace, path = floats2(table[LOADS_Q], nu, nu), table[WORKSPACE_OF_ROWS], chord_paths(loops)
     _clear(loads_q)
     _clear(floats2(table[VELOCITY_Q], m, nu))
     _clear(floats2(table[BIAS_Q], m, nu))
@@ -233,12 +233,12 @@ def row_derivatives(plan, loops, W, S, t, table_):
             plan_chord[c, chord.N_ROWS],
         )
         if kind == chord.COUPLING:
-            if not _coupling(plan, loops, c, t, rough, table, room):
+            if not _coupling(plan, loops, c, t, rough, table, workspace):
                 return CHORD_FAILED + 16 * c
             continue
         n = plan_chord[c, chord.PATH_END] - first
-        turned, by = floats2(room, n, 6), floats2(room + 48 * n, n, n)
-        relative = room + 8 * n * (6 + n)
+        turned, by = floats2(workspace, n, 6), floats2(workspace + 48 * n, n, n)
+        relative = workspace + 8 * n * (6 + n)
         local = relative + 8 * n * N_RELATIVE
         D = floats2(relative, n, N_RELATIVE)
         relative_derivatives(plan, loops, W, Y, Z, c, relative)

@@ -68,7 +68,6 @@ from .layout import (
     N_OWN,
     RATES,
     RATES_X,
-    ROOM_OF_ALL,
     ROUGH,
     SECOND,
     SPEED_E,
@@ -77,6 +76,7 @@ from .layout import (
     SPEED_Z,
     TAU_X,
     VELOCITY,
+    WORKSPACE_OF_ALL,
 )
 
 _NIL = (0.0, 0.0, 0.0)
@@ -237,7 +237,7 @@ def _three_more(out, z, stride, a):
 
 
 @kernel
-def _outwards(plan, W, S, Y, Z, t, ud, table, room):
+def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
     """V, A of all bodies, s, y, z, e of all speeds; OK, or a status."""
     plan_body, dof, u, g = bodies(plan), dofs(plan), own_u(plan), gravity(plan)
     store(Y, 0, VELOCITY, _NIL)
@@ -290,7 +290,7 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, room):
             )  # V_p x s is still all there is in y
         if kind == body.BALL or kind == body.FREE or kind == body.BY_ADDRESS:
             if kind == body.BY_ADDRESS and not record_partials(
-                plan, i, t, table + 8 * 6 * N_OWN * i, N_OWN, room
+                plan, i, t, table + 8 * 6 * N_OWN * i, N_OWN, workspace
             ):
                 return HINGE_FAILED + 16 * i
             _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * N_OWN * i, wp, vp, w, v)
@@ -372,14 +372,14 @@ def tree_derivatives(plan, W, S, t, ud, table):
     After `evaluate_motion` of the state in the work arrays; tau of the accelerations ud. A status.
     """
     rows, nq, nu = counts(plan)
-    J, A, room = table[BY], table[MASSES], table[ROOM_OF_ALL]
+    J, A, workspace = table[BY], table[MASSES], table[WORKSPACE_OF_ALL]
     columns(plan, W, S)
     pair_parameters(plan)
     loaded = n_efforts(plan) > 0
     if loaded:
         origin_velocities(plan, W, S, own_u(plan))
-    Y = floats2(room, rows, N_DERIVATIVE_BODY)
-    z = room + 8 * rows * N_DERIVATIVE_BODY
+    Y = floats2(workspace, rows, N_DERIVATIVE_BODY)
+    z = workspace + 8 * rows * N_DERIVATIVE_BODY
     Z = floats2(z, N_COMPONENTS, nu)
     T = z + 8 * N_COMPONENTS * nu
     more = T + 16 * nu

@@ -4,7 +4,7 @@
 import numpy as np
 from numba import types
 
-from treemech.kinematics.chords.duals import chord_slopes as sloped_rows
+from treemech.kinematics.chords.duals import chord_duals as dual_rows
 from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import address_of, call_derivatives, floats, inlined, ints
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK
@@ -138,15 +138,15 @@ def row_derivatives(t, table_, loops):
     return np.int32(differentiate_rows(plan, chords, body_work(plan), speed_work(plan), t, table))
 
 
-def chord_slopes(t, number, room, loops):
+def chord_duals(t, number, workspace, loops):
     """Derivatives of the rows of a chord by address along a direction (number: MOST_DIRECTIONS times chord, plus direction).
 
-    They are left at `room`, which is scratch otherwise; 1 if there are any.
+    They are left at `workspace`, which is scratch otherwise; 1 if there are any.
     """
     chords = ints(loops, N_CHORD_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
-    worked = sloped_rows(
-        plan, chords, number // chord.MOST_DIRECTIONS, t, number % chord.MOST_DIRECTIONS, room
+    worked = dual_rows(
+        plan, chords, number // chord.MOST_DIRECTIONS, t, number % chord.MOST_DIRECTIONS, workspace
     )
     return np.int32(1 if worked else 0)
 
@@ -246,5 +246,5 @@ DERIVATIVE_ENTRIES = {
     "jacobian": (jacobian, _status(_f, _n, _n, _n)),
     "loop_jacobian": (loop_jacobian, _status(_f, _n, _n, _n)),
     "residual_jacobian": (residual_jacobian, _status(_f, _n, _n, _n)),
-    "chord_slopes": (chord_slopes, _status(_f, _n, _n, _n)),
+    "chord_duals": (chord_duals, _status(_f, _n, _n, _n)),
 }

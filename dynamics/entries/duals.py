@@ -8,10 +8,10 @@ along it. Elements are called through their slopes (elements.compilation.entry).
 import numpy as np
 from numba import types
 
-from treemech.elements.dual.numbers import sloped
+from treemech.elements.dual.numbers import dual_number
 from treemech.kinematics.chords.element import element_rows, fit_element
 from treemech.kinematics.chords.motion import constraint_rows
-from treemech.kinematics.kernel.language import floats, inlined, ints, pair_context, pairs
+from treemech.kinematics.kernel.language import dual_context, duals, floats, inlined, ints
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK, SIGNAL_FAILED
 from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_pivots, chord_q, chord_records
@@ -19,6 +19,7 @@ from treemech.kinematics.plan.columns import speed
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
+    effort_records,
     n_states,
     own_q,
     own_u,
@@ -26,7 +27,6 @@ from treemech.kinematics.plan.views import (
     own_z,
     point_work,
     prescriptions,
-    room_work,
     signal_values,
     speed_work,
 )
@@ -40,25 +40,25 @@ from ..loads.applied import apply_efforts
 _f, _n, _status = types.float64, types.int64, types.int32
 
 
-def varied_hinge(i, t, context):
-    """As `table_hinge`."""
-    return np.int32(1) if place_hinge(pair_context(context, N_CONTEXT), i, t) else np.int32(0)
+def dual_hinge(i, t, context):
+    """As `general_hinge`."""
+    return np.int32(1) if place_hinge(dual_context(context, N_CONTEXT), i, t) else np.int32(0)
 
 
-def varied_loads(i, t, context):
+def dual_loads(i, t, context):
     """As `applied_loads`."""
-    return np.int32(apply_efforts(pair_context(context, N_CONTEXT), t))
+    return np.int32(apply_efforts(dual_context(context, N_CONTEXT), t))
 
 
-def varied_composite(c, t, context):
+def dual_composite(c, t, context):
     """As `composite`; the points are settled already."""
-    return np.int32(vary_points(pair_context(context, N_CONTEXT), c, t))
+    return np.int32(vary_points(dual_context(context, N_CONTEXT), c, t))
 
 
-def varied_chord(c, t, loops):
+def dual_chord(c, t, loops):
     """As `chord_element`; coordinates of a cut hinge, unknowns of a constraint are fitted already."""
-    chords = pair_context(loops, N_CHORD_CONTEXT)
-    plan = pair_context(chords[0], N_CONTEXT)
+    chords = dual_context(loops, N_CHORD_CONTEXT)
+    plan = dual_context(chords[0], N_CONTEXT)
     worked = fit_element(plan, chords, c, t) and element_rows(plan, chords, c, t)
     return np.int32(1) if worked else np.int32(0)
 
@@ -87,12 +87,12 @@ def _stand(plan, chords, source, cut, s):
     coordinate_rates(source, q, change, rate)
     to_q, to_u, to_z = own_q(plan), own_u(plan), own_z(plan)
     for k in range(nq):
-        to_q[k] = sloped(q[k], rate[k])
+        to_q[k] = dual_number(q[k], rate[k])
     for k in range(nu):
-        to_u[k] = sloped(u[k], change[nu + k])
+        to_u[k] = dual_number(u[k], change[nu + k])
     for k in range(nz):
-        to_z[k] = sloped(z[k], change[2 * nu + k] if k < nx else 0.0)
-    _copy(room_work(source), room_work(plan))
+        to_z[k] = dual_number(z[k], change[2 * nu + k] if k < nx else 0.0)
+    _copy(effort_records(source), effort_records(plan))
     _copy_rows(point_work(source), point_work(plan))
     _copy_rows(signal_values(source), signal_values(plan))
     _copy(chord_q(cut), chord_q(chords))
@@ -100,14 +100,14 @@ def _stand(plan, chords, source, cut, s):
     _copy_rows(chord_pivots(cut), chord_pivots(chords))
 
 
-def varied_equations(t, s, ud, tau, core, loops):
+def dual_equations(t, s, ud, tau, core, loops):
     """As `constraints`: constraint rows and tau = A ud - Q with their derivatives, at the state `core` evaluated last.
 
     core, loops: the chord contexts of numbers and of pairs. s: how the state changes (and nq numbers of scratch); prescribed
     coordinates, speeds and accelerations follow their signals. tau: pairs.
     """
-    cut, chords = ints(core, N_CHORD_CONTEXT), pair_context(loops, N_CHORD_CONTEXT)
-    source, plan = ints(cut[0], N_CONTEXT), pair_context(chords[0], N_CONTEXT)
+    cut, chords = ints(core, N_CHORD_CONTEXT), dual_context(loops, N_CHORD_CONTEXT)
+    source, plan = ints(cut[0], N_CONTEXT), dual_context(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
     _stand(plan, chords, source, cut, s)
     failed = signals(plan, t)
@@ -123,7 +123,7 @@ def varied_equations(t, s, ud, tau, core, loops):
     prescribed, values = prescriptions(plan), signal_values(plan)
     for k in range(prescribed.shape[0]):
         own[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
-    inverse_dynamics(plan, W, S, own, pairs(tau, nu))
+    inverse_dynamics(plan, W, S, own, duals(tau, nu))
     origin_velocities(plan, W, S, state_u)
     columns(plan, W, S)
     failed = constraint_rows(plan, chords, W, S, t)
@@ -131,10 +131,10 @@ def varied_equations(t, s, ud, tau, core, loops):
 
 
 # name -> function, C signature
-VARIED_ENTRIES = {
-    "varied_hinge": (varied_hinge, _status(_n, _f, _n)),
-    "varied_loads": (varied_loads, _status(_n, _f, _n)),
-    "varied_composite": (varied_composite, _status(_n, _f, _n)),
-    "varied_chord": (varied_chord, _status(_n, _f, _n)),
-    "varied_equations": (varied_equations, _status(_f, *[_n] * 5)),
+DUAL_ENTRIES = {
+    "dual_hinge": (dual_hinge, _status(_n, _f, _n)),
+    "dual_loads": (dual_loads, _status(_n, _f, _n)),
+    "dual_composite": (dual_composite, _status(_n, _f, _n)),
+    "dual_chord": (dual_chord, _status(_n, _f, _n)),
+    "dual_equations": (dual_equations, _status(_f, *[_n] * 5)),
 }

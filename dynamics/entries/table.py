@@ -9,7 +9,12 @@ Arrays over `count` states are contiguous, one state a row, in the public order 
 import numpy as np
 from numba import types
 
-from treemech.kinematics.chords.coordinates import chord_accelerations, chord_rates, chord_speeds, settle
+from treemech.kinematics.chords.coordinates import (
+    chord_accelerations,
+    chord_rates,
+    chord_speeds,
+    fit_chord_coordinates,
+)
 from treemech.kinematics.chords.element import element_rows
 from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import call_part, floats, floats2, inlined, ints, load3, load9, store
@@ -22,6 +27,7 @@ from treemech.kinematics.plan.columns import body, row, speed
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
+    effort_records,
     frames,
     gravity,
     n_audit,
@@ -33,7 +39,6 @@ from treemech.kinematics.plan.views import (
     own_u,
     own_ud,
     prescriptions,
-    room_work,
     signal_values,
     speed_work,
 )
@@ -49,7 +54,7 @@ from treemech.kinematics.tree.sweep import positions as place
 
 from ..equations.articulated import forward_dynamics as solve_tree
 from ..equations.loop_plan import FRESH, PARTITIONED, STAGED
-from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, monitors, room_u, solutions
+from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, monitors, solutions, workspace_u
 from ..equations.loops import (
     accelerate,
     choose_complements,
@@ -73,12 +78,12 @@ from ..integrators.alpha.loop import alpha_integrate
 from ..integrators.radau import radau_integrate
 from ..integrators.runge_kutta import integrate, loop_integrate
 from ..loads.applied import apply_efforts
-from ..loads.composites import settle_points
+from ..loads.composites import solve_points
 from ..loads.efforts import remember as write_down
 from ..loads.reactions import apply_reactions, solve_reactions
 from .begin import begin, begin_loops, begin_row, begin_states, loads_on_speeds, state_rates
 from .derivatives import DERIVATIVE_ENTRIES
-from .duals import VARIED_ENTRIES
+from .duals import DUAL_ENTRIES
 
 _f, _n, _status = types.float64, types.int64, types.int32
 N_TRACE = 30  # rotation 9, position 3, omega 3, velocity 3, alpha 3, acceleration 3, moment 3, force 3
@@ -112,7 +117,7 @@ def rhs(t, y, dy, context):
     return np.int32(status)
 
 
-def table_hinge(i, t, context):
+def general_hinge(i, t, context):
     """Place body i, whose hinge is called through its address; called from the sweep over positions."""
     return np.int32(1) if place_hinge(ints(context, N_CONTEXT), i, t) else np.int32(0)
 
@@ -124,7 +129,7 @@ def applied_loads(i, t, context):
 
 def composite(c, t, context):
     """Internal points of composite c in equilibrium, and its loads; called from within the applied loads."""
-    return np.int32(settle_points(ints(context, N_CONTEXT), c, t))
+    return np.int32(solve_points(ints(context, N_CONTEXT), c, t))
 
 
 def reactions(i, t, loops):
@@ -233,7 +238,7 @@ def constraints(t, q, u, ud, tau, loops):
     failed = constraint_rows(plan, chords, W, S, t)
     if failed >= 0:
         return np.int32(CHORD_FAILED + 16 * failed)
-    settle(chords)
+    fit_chord_coordinates(chords)
     chord_speeds(chords)
     return np.int32(OK)
 
@@ -315,7 +320,7 @@ def loop_residual(t, y, dy, loops):
         tau[prescribed[k, speed.PRESCRIBED_U]] = 0.0
     if n_efforts(plan) > 0:
         state_rates(plan, dy)
-    settle(chords)
+    fit_chord_coordinates(chords)
     chord_rates(chords, floats(dy + 8 * (nq + nu + nz + n_audit(plan)), chord_q(chords).shape[0]))
     return np.int32(OK)
 
@@ -371,7 +376,7 @@ def loop_tangent(t, y, e, loops):
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
-    q, dq, du, step = floats(y, nq), floats(e, nq), floats(e + 8 * nq, nu), room_u(chords)
+    q, dq, du, step = floats(y, nq), floats(e, nq), floats(e + 8 * nq, nu), workspace_u(chords)
     speeds_of_rates(plan, q, dq, step)
     tangential(plan, chords, step)
     coordinate_rates(plan, q, step, dq)
@@ -388,7 +393,7 @@ def loop_dynamics(
 
     `cut`: coordinates of cut hinges, nearly right before and exact afterwards; cut_u, cut_ud: their speeds; residual: the
     largest of the three levels; loads: force and moment of every chord on the body of its end b, there; required:
-    loads on the speeds beyond what acts, those of the drives; elements: their records (Work.room). With a rank, that many independent rows are chosen.
+    loads on the speeds beyond what acts, those of the drives; elements: their records (Work.effort_records). With a rank, that many independent rows are chosen.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -427,11 +432,11 @@ def loop_dynamics(
         level[1] = largest(chords, row.VELOCITY)
         level[2] = largest(chords, row.BIAS)
         chord_loads(chords, out, floats2(loads + 48 * nc * k, nc, 6))
-        room = room_work(plan)
-        record = floats(elements + 8 * room.shape[0] * k, room.shape[0])
-        for j in range(room.shape[0]):
-            record[j] = room[j]
-        settle(chords)
+        workspace = effort_records(plan)
+        record = floats(elements + 8 * workspace.shape[0] * k, workspace.shape[0])
+        for j in range(workspace.shape[0]):
+            record[j] = workspace[j]
+        fit_chord_coordinates(chords)
         chord_speeds(chords)
         rates = floats(cut_u + 8 * speeds.shape[0] * k, speeds.shape[0])
         chord_accelerations(chords, floats(cut_ud + 8 * speeds.shape[0] * k, speeds.shape[0]))
@@ -443,10 +448,10 @@ def loop_dynamics(
 
 
 def elements(count, t, q, u, out, context):
-    """Records of all elements (Work.room) at each state."""
+    """Records of all elements (Work.effort_records) at each state."""
     plan = ints(context, N_CONTEXT)
-    W, S, times, room = body_work(plan), speed_work(plan), floats(t, count), room_work(plan)
-    n = room.shape[0]
+    W, S, times, workspace = body_work(plan), speed_work(plan), floats(t, count), effort_records(plan)
+    n = workspace.shape[0]
     for k in range(count):
         status = begin_row(plan, times[k], q, u, k)
         if status == OK:
@@ -456,7 +461,7 @@ def elements(count, t, q, u, out, context):
             return np.int32(status)
         to = floats(out + 8 * n * k, n)
         for j in range(n):
-            to[j] = room[j]
+            to[j] = workspace[j]
     return np.int32(OK)
 
 
@@ -551,7 +556,7 @@ def trace(count, t, q, u, ud, tau, out, context):
 # name -> function, C signature
 ENTRIES = {
     "rhs": (rhs, _status(_f, _n, _n, _n)),
-    "table_hinge": (table_hinge, _status(_n, _f, _n)),
+    "general_hinge": (general_hinge, _status(_n, _f, _n)),
     "applied_loads": (applied_loads, _status(_n, _f, _n)),
     "composite": (composite, _status(_n, _f, _n)),
     "reactions": (reactions, _status(_n, _f, _n)),
@@ -577,5 +582,5 @@ ENTRIES = {
     "radau_integrate": (radau_integrate, _status(*[_n] * 20)),
     "alpha_integrate": (alpha_integrate, _status(*[_n] * 20)),
     **DERIVATIVE_ENTRIES,
-    **VARIED_ENTRIES,
+    **DUAL_ENTRIES,
 }

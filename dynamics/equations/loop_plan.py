@@ -60,9 +60,9 @@ class LoopWork(NamedTuple):
     b: Floats
     scale: Floats  # (kept,) usual size of P A^-1 P^T: what a pivot is compared with
     monitor: Floats  # pivots
-    room_q: Floats  # (nq,)
-    room_u: Floats  # (nu,)
-    room_rows: Floats  # (kept, nu), where rows are selected
+    workspace_q: Floats  # (nq,)
+    workspace_u: Floats  # (nu,)
+    workspace_rows: Floats  # (kept, nu), where rows are selected
     reaction: Floats  # (n, n + 1) Newton's matrix for the n components of load elements depend on
     base: Floats  # right side without those elements
     masked: Ints  # (kept,) 1 for rows taken out as redundant
@@ -127,7 +127,7 @@ def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
         A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), inverse=zeros(size),
         Y=zeros(size),
         right=zeros(size), x=zeros(size), b=zeros(size), scale=np.ones(max(m, 1)), monitor=zeros(N_MONITOR),
-        room_q=zeros(max(nq, 1)), room_u=zeros(max(len(plan.fixed), 1)), room_rows=zeros(max(m, 1) * len(plan.fixed) + 1),
+        workspace_q=zeros(max(nq, 1)), workspace_u=zeros(max(len(plan.fixed), 1)), workspace_rows=zeros(max(m, 1) * len(plan.fixed) + 1),
         reaction=zeros(6 * n_reactions * (6 * n_reactions + 1) + 1), base=zeros(size),
         masked=ints(m),
         off=ints(len(plan.kept)), held=plan.fixed.copy(), independent=ints(len(plan.fixed)),

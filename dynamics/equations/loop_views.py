@@ -37,5 +37,5 @@ packed_mass, matrix, factor, pivots, scratch = _view("A"), _view("Ax"), _view("L
 inverses = _view("inverse")
 right_sides, solutions, permuted = _view("right"), _view("x"), _view("b")
 row_scales, masks, monitors = _view("scale"), _view("masked"), _view("monitor")
-reaction_room, reaction_bases = _view("reaction"), _view("base")
-room_q, room_u, room_rows = _view("room_q"), _view("room_u"), _view("room_rows")
+reaction_workspace, reaction_bases = _view("reaction"), _view("base")
+workspace_q, workspace_u, workspace_rows = _view("workspace_q"), _view("workspace_u"), _view("workspace_rows")

@@ -5,7 +5,7 @@ Index-1 form on a static sparse pattern (dynamics.equations.kkt). The smallest p
 singular position is: `monitor` keeps it for the integrator.
 """
 
-from treemech.kinematics.chords.coordinates import settle
+from treemech.kinematics.chords.coordinates import fit_chord_coordinates
 from treemech.kinematics.chords.motion import constraint_rows
 from treemech.kinematics.kernel.language import address_of, call_part, floats2, inlined, kernel, load3
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_FAILED, HINGE_FAILED, OK
@@ -60,9 +60,6 @@ from .loop_views import (
     permuted,
     pivots,
     right_sides,
-    room_q,
-    room_rows,
-    room_u,
     row_scales,
     scratch,
     slots,
@@ -70,6 +67,9 @@ from .loop_views import (
     speed_columns,
     speed_rows,
     unilaterals,
+    workspace_q,
+    workspace_rows,
+    workspace_u,
 )
 from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
@@ -239,7 +239,7 @@ def switching(loops):
 
     After `accelerate`. Counted among the unilateral chords; 0 and -1 if nothing switches.
     """
-    pairs, off, kept, Y, x = (
+    duals, off, kept, Y, x = (
         unilaterals(loops),
         off_rows(loops),
         kept_rows(loops),
@@ -247,8 +247,8 @@ def switching(loops):
         solutions(loops),
     )
     n, worst, which = fixed_speeds(loops).shape[0], 0.0, -1
-    for k in range(pairs.shape[0] // 2):
-        r = pairs[2 * k]
+    for k in range(duals.shape[0] // 2):
+        r = duals[2 * k]
         value = Y[r, row.POSITION] + _TOUCH if off[r] == 1 else -x[n + kept[r]]
         if value < worst:
             worst, which = value, k
@@ -319,7 +319,7 @@ def project(plan, loops, W, S, t, fresh):
     hinges settle.
     """
     q, u = own_q(plan), own_u(plan)
-    rates, step = room_q(loops), room_u(loops)
+    rates, step = workspace_q(loops), workspace_u(loops)
     partitioned = monitors(loops)[PARTITIONED] > 0.0
     if partitioned:
         hold(loops, True)
@@ -347,7 +347,7 @@ def project(plan, loops, W, S, t, fresh):
         correct(plan, loops, row.VELOCITY, step)
         for k in range(u.shape[0]):
             u[k] += step[k]
-        settle(loops)
+        fit_chord_coordinates(loops)
     if partitioned:
         hold(loops, False)
     return status
@@ -379,7 +379,7 @@ def select_speeds(loops):
     masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
     row, speed, chosen = entry_rows(loops), entry_speeds(loops), independents(loops)
     m, n = masked.shape[0], fixed.shape[0]
-    G = floats2(address_of(room_rows(loops)), m, n)
+    G = floats2(address_of(workspace_rows(loops)), m, n)
     for r in range(m):
         for d in range(n):
             G[r, d] = 0.0
@@ -427,7 +427,7 @@ def select_rows(loops, rank):
     entry_row, entry_speed, off = entry_rows(loops), entry_speeds(loops), off_rows(loops)
     A, row, column = packed_mass(loops), speed_rows(loops), speed_columns(loops)
     m, n = masked.shape[0], fixed.shape[0]
-    G = floats2(address_of(room_rows(loops)), m, n)
+    G = floats2(address_of(workspace_rows(loops)), m, n)
     weight = scratch(loops)
     for k in range(A.shape[0]):
         if row[k] == column[k]:

@@ -46,7 +46,6 @@ from .layout import (
     RANK,
     REJECTED,
     REMEMBER,
-    ROOM,
     RTOL,
     STAGE_TIME,
     STARTED,
@@ -58,6 +57,7 @@ from .layout import (
     SWITCHED,
     TIME,
     USUAL_STEP,
+    WORKSPACE,
     G,
 )
 from .loop_step import GIVEN_UP, TURN, onto_constraints, switches, usual_reach
@@ -93,12 +93,12 @@ def _coefficients(t, h, k, control, past):
                 control[BETA + j - 1] * (t + h - control[PAST + j - 1]) / (t - control[PAST + j])
             )
     for q in range(1, most + 2):
-        control[ROOM + q] = 1.0 / q
+        control[WORKSPACE + q] = 1.0 / q
     control[G] = 1.0
     for j in range(1, most + 1):
         for q in range(1, most + 2 - j):
-            control[ROOM + q] -= control[ROOM + q + 1] * h / (t + h - control[PAST + j - 1])
-        control[G + j] = control[ROOM + 1]
+            control[WORKSPACE + q] -= control[WORKSPACE + q + 1] * h / (t + h - control[PAST + j - 1])
+        control[G + j] = control[WORKSPACE + 1]
     return most
 
 
@@ -200,11 +200,11 @@ def _within(n, t, h, k, y, control, work):
                         t + h - control[PAST + r]
                     )
                 total += _WEIGHTS[s] * product
-            control[ROOM + j] = 0.5 * h * (x - 1.0) * total
+            control[WORKSPACE + j] = 0.5 * h * (x - 1.0) * total
         for i in range(n):
             v = 0.0
             for j in range(k, -1, -1):
-                v += control[ROOM + j] * phi[j, i]
+                v += control[WORKSPACE + j] * phi[j, i]
             if p < 0:
                 gap[i] = y[i] - new[i] - v
             else:

@@ -5,7 +5,7 @@ TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, STAGE_TIME, USUAL_STEP, SWITCHED, A
 # implicit: size and error of the step before, size the factors are for
 OLD_STEP, OLD_ERROR, FACTORED_STEP = range(10, 13)
 # Adams: times of the past, newest first; beta and g of (III.5), and room for what g is made from; 16 numbers each
-PAST, BETA, G, ROOM = 13, 29, 45, 61
+PAST, BETA, G, WORKSPACE = 13, 29, 45, 61
 N_CONTROL = 77
 # count (int64)
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)

@@ -41,14 +41,14 @@ from .layout import (
     Z,
 )
 from .runge_kutta_step import copy, square_norm
-from .tableau import RADAU_C, RADAU_IM, RADAU_RE, RADAU_REAL, RADAU_SLOPES, RADAU_T, RADAU_T_INVERSE
+from .tableau import RADAU_C, RADAU_DERIVATIVES, RADAU_IM, RADAU_RE, RADAU_REAL, RADAU_T, RADAU_T_INVERSE
 
 _EPSILON = 2.0**-52
 MOST_ITERATIONS = 7
 _SMALLEST = (
     1e-3  # a number below counts as one of this size [m, rad, m/s, ...] when it is moved for a difference
 )
-_C, _T, _TI, _SLOPES = (np.array(x) for x in (RADAU_C, RADAU_T, RADAU_T_INVERSE, RADAU_SLOPES))
+_C, _T, _TI, _DUAL = (np.array(x) for x in (RADAU_C, RADAU_T, RADAU_T_INVERSE, RADAU_DERIVATIVES))
 
 
 @kernel
@@ -258,7 +258,7 @@ def estimate(n, m, t, h, y, atol, again, control, count, work, rhs, context):
         floats(work + 8 * n * E5, n),
         floats(work + 8 * n * NEW, n),
     )
-    a, b, c = _SLOPES[0, 0], _SLOPES[0, 1], _SLOPES[0, 2]
+    a, b, c = _DUAL[0, 0], _DUAL[0, 1], _DUAL[0, 2]
     for i in range(n):
         right[i] = rate[i] - (a * z[0, i] + b * z[1, i] + c * z[2, i]) / h
     _solve_real(n, m, h, work)
@@ -290,8 +290,8 @@ def polynomial(n, y, work):
     )
     for i in range(n):
         a, b, c = z[0, i], z[1, i], z[2, i]
-        first = _SLOPES[0, 0] * a + _SLOPES[0, 1] * b + _SLOPES[0, 2] * c
-        last = _SLOPES[1, 0] * a + _SLOPES[1, 1] * b + _SLOPES[1, 2] * c
+        first = _DUAL[0, 0] * a + _DUAL[0, 1] * b + _DUAL[0, 2] * c
+        last = _DUAL[1, 0] * a + _DUAL[1, 1] * b + _DUAL[1, 2] * c
         d = new[i] - y[i]
         f[0, i] = d
         f[1, i] = first - d

@@ -14,6 +14,7 @@ from treemech.kinematics.plan.columns import body, effort, point
 from treemech.kinematics.plan.views import (
     body_work,
     composite_table,
+    effort_records,
     effort_table,
     end_points,
     end_table,
@@ -21,7 +22,6 @@ from treemech.kinematics.plan.views import (
     own_zd,
     point_table,
     point_work,
-    room_work,
 )
 
 from .efforts import call, gather, scatter
@@ -35,7 +35,7 @@ def load_points(plan, c, t):
     composites, inner, m, table, ends = (
         composite_table(plan),
         point_work(plan),
-        room_work(plan),
+        effort_records(plan),
         effort_table(plan),
         end_table(plan),
     )
@@ -195,7 +195,7 @@ def _advance(plan, c, m, at, factor):
 
 
 @kernel
-def _slopes(plan, c, t, m, at, base, beside):
+def _derivatives(plan, c, t, m, at, base, beside):
     """The matrix of Newton's method by differences: loads on the points to their unknowns; a status."""
     composites, points = composite_table(plan), point_table(plan)
     n, first, column = composites[c, point.N_UNKNOWNS], composites[c, point.FIRST_POINT], 0
@@ -216,9 +216,9 @@ def _slopes(plan, c, t, m, at, base, beside):
 
 
 @kernel
-def _settle(plan, c, t):
+def _solve_points(plan, c, t):
     """Newton's method with halved steps; a status."""
-    composites, m = composite_table(plan), room_work(plan)
+    composites, m = composite_table(plan), effort_records(plan)
     n, at = composites[c, point.N_UNKNOWNS], composites[c, point.WORKSPACE]
     base = at + n * (n + 1)  # behind the matrix: the loads where it is made, and beside it
     place_points(plan, c)
@@ -227,7 +227,7 @@ def _settle(plan, c, t):
         return status
     norm, last = point_residual(plan, c, m, base), 1e300
     for _ in range(_ITERATIONS):
-        status = _slopes(plan, c, t, m, at, base, base + n)
+        status = _derivatives(plan, c, t, m, at, base, base + n)
         if status != OK:
             return status
         eliminate(m, at, n)
@@ -256,9 +256,9 @@ def _settle(plan, c, t):
 
 
 @kernel
-def settle_points(plan, c, t):
+def solve_points(plan, c, t):
     """The points of composite c in equilibrium, then the loads of its parts; a status."""
-    status = _settle(plan, c, t)
+    status = _solve_points(plan, c, t)
     if status != OK:
         _lose(plan, c)
         return status

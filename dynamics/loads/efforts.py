@@ -12,6 +12,7 @@ from treemech.kinematics.plan.columns import body, effort, point
 from treemech.kinematics.plan.views import (
     acted_table,
     body_work,
+    effort_records,
     effort_table,
     end_points,
     end_table,
@@ -22,7 +23,6 @@ from treemech.kinematics.plan.views import (
     own_zd,
     parameters,
     point_work,
-    room_work,
     signal_values,
     source_table,
 )
@@ -31,7 +31,7 @@ from treemech.kinematics.plan.views import (
 @kernel
 def gather(plan, e):
     """What element e sees, into its record."""
-    W, m, table = body_work(plan), room_work(plan), effort_table(plan)
+    W, m, table = body_work(plan), effort_records(plan), effort_table(plan)
     ends, points, inner = end_table(plan), end_points(plan), point_work(plan)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
@@ -83,7 +83,7 @@ def gather(plan, e):
 @kernel
 def call(plan, e, t):
     """Element e at what stands in its record; a status."""
-    m, table, record = room_work(plan), effort_table(plan), parameters(plan)
+    m, table, record = effort_records(plan), effort_table(plan), parameters(plan)
     at, out, n = table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD], table[e, effort.N_LOAD]
     for k in range(out, out + n - table[e, effort.N_KEPT]):
         m[k] = 0.0
@@ -101,7 +101,7 @@ def call(plan, e, t):
 @kernel
 def scatter(plan, e):
     """Loads of element e to bodies, internal points and speeds, and the rates of its states."""
-    W, m, table = body_work(plan), room_work(plan), effort_table(plan)
+    W, m, table = body_work(plan), effort_records(plan), effort_table(plan)
     ends, points, inner = end_table(plan), end_points(plan), point_work(plan)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
@@ -127,7 +127,7 @@ def scatter(plan, e):
 @kernel
 def remember(plan, t, z):
     """What elements write down after an accepted step, into z; their records are those of its end. A status."""
-    m, table, record = room_work(plan), effort_table(plan), parameters(plan)
+    m, table, record = effort_records(plan), effort_table(plan), parameters(plan)
     for e in range(table.shape[0]):
         if table[e, effort.REMEMBER] != 0:
             at = table[e, effort.MOTION_RECORD]
@@ -151,7 +151,7 @@ def remember(plan, t, z):
 @kernel
 def power(plan, e):
     """Power element e gives to the bodies and speeds."""
-    m, table = room_work(plan), effort_table(plan)
+    m, table = effort_records(plan), effort_table(plan)
     n, nc, at, out = (
         table[e, effort.N_ENDS],
         table[e, effort.N_ACTED],
@@ -169,7 +169,7 @@ def power(plan, e):
 @kernel
 def audit(plan, rates):
     """Rates of the audit: of every element its work on the bodies, what it dissipates, what it is supplied with."""
-    m, table = room_work(plan), effort_table(plan)
+    m, table = effort_records(plan), effort_table(plan)
     for e in range(table.shape[0]):
         out = (
             table[e, effort.LOAD_RECORD]

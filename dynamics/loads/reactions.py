@@ -15,10 +15,10 @@ from treemech.kinematics.plan.views import (
     bodies,
     body_work,
     dofs,
+    effort_records,
     effort_table,
     end_points,
     end_table,
-    room_work,
     speed_work,
 )
 
@@ -27,7 +27,7 @@ from ..equations.loop_views import (
     kept_rows,
     masks,
     reaction_bases,
-    reaction_room,
+    reaction_workspace,
     right_sides,
     solutions,
 )
@@ -54,7 +54,7 @@ def _seen(table, e):
 @kernel
 def _add_load(plan, loops, e, at, stride):
     """Loads of element e, which stand in the room at `at`, `stride` apart, added to the right side."""
-    W, S, m, table = body_work(plan), speed_work(plan), room_work(plan), effort_table(plan)
+    W, S, m, table = body_work(plan), speed_work(plan), effort_records(plan), effort_table(plan)
     plan_body, dof, ends, points = bodies(plan), dofs(plan), end_table(plan), end_points(plan)
     right, fixed, acted = right_sides(loops), fixed_speeds(loops), acted_table(plan)
     n = table[e, effort.N_ENDS]
@@ -102,7 +102,7 @@ def _chord_load(loops, c, k):
 @kernel
 def apply_reactions(plan, loops, t):
     """Loads of the elements that wait for a reaction, for multipliers that stand in the solution; a status."""
-    m, table = room_work(plan), effort_table(plan)
+    m, table = effort_records(plan), effort_table(plan)
     for e in range(table.shape[0]):
         if table[e, effort.REACTION] >= 0:
             for k in range(6):
@@ -120,7 +120,7 @@ def solve_reactions(plan, loops, t):
 
     After the solution without them; the right side it had is kept.
     """
-    m, table, M = room_work(plan), effort_table(plan), reaction_room(loops)
+    m, table, M = effort_records(plan), effort_table(plan), reaction_workspace(loops)
     right, base = right_sides(loops), reaction_bases(loops)
     size, count = right.shape[0], 0
     for k in range(size):

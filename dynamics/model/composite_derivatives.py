@@ -15,7 +15,7 @@ from treemech.topology.arrays import Floats
 from ..derivatives.layout import SPEED_S, SPEED_Y
 from ..derivatives.layout import VELOCITY as SPATIAL_V
 from .core import Core
-from .element_derivatives import element_slopes
+from .element_derivatives import element_derivatives
 
 if TYPE_CHECKING:
     from .tree_derivatives import TreeDerivatives
@@ -62,20 +62,22 @@ def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input
     )
     tau_y, rates_y = np.zeros((n, 12 * points)), np.zeros((core.nx, 12 * points))
     for e in range(row[point.FIRST_PART], row[point.FIRST_PART] + row[point.N_PARTS]):
-        slopes, part = element_slopes(tree, t, e), plan.efforts[e]
+        derivatives, part = element_derivatives(tree, t, e), plan.efforts[e]
         ends, own, states = (
             int(part[effort.N_ENDS]),
             int(part[effort.FIRST_STATE]),
             int(part[effort.N_STATES]),
         )
-        loads = slopes.motion.shape[1]
-        by = np.zeros((len(slopes.base), width))
-        by[:, :n], by[:, n : 2 * n] = slopes.by_q, slopes.by_u
-        by[:, 2 * n + own : 2 * n + own + states] = slopes.partials[slopes.first_state : slopes.first_input].T
-        for k, pairs in enumerate(inputs):
-            for element, number in pairs:
+        loads = derivatives.motion.shape[1]
+        by = np.zeros((len(derivatives.base), width))
+        by[:, :n], by[:, n : 2 * n] = derivatives.by_q, derivatives.by_u
+        by[:, 2 * n + own : 2 * n + own + states] = derivatives.partials[
+            derivatives.first_state : derivatives.first_input
+        ].T
+        for k, duals in enumerate(inputs):
+            for element, number in duals:
                 if element == e:
-                    by[:, 2 * n + core.nx + k] += slopes.partials[slopes.first_input + number]
+                    by[:, 2 * n + core.nx + k] += derivatives.partials[derivatives.first_input + number]
         inner = [
             (k, -1 - int(plan.ends[part[effort.FIRST_END] + k, 0]) - first)
             for k in range(ends)
@@ -84,13 +86,15 @@ def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input
         for k, p in inner:
             own_loads = [*range(3 * k, 3 * k + 3), *range(3 * (ends + k), 3 * (ends + k) + 3)]
             at = slice(6 * p, 6 * p + 6)
-            load[at] += slopes.base[own_loads]
+            load[at] += derivatives.base[own_loads]
             load_c[at] += by[own_loads]
             for j, other in inner:
-                load_y[at, 12 * other : 12 * other + 12] += slopes.partials[12 * j : 12 * j + 12, own_loads].T
+                load_y[at, 12 * other : 12 * other + 12] += derivatives.partials[
+                    12 * j : 12 * j + 12, own_loads
+                ].T
             of = slice(12 * p, 12 * p + 12)
-            tau_y[:, of] -= slopes.motion @ slopes.partials[12 * k : 12 * k + 12, :loads].T
-            rates_y[own : own + states, of] += slopes.partials[12 * k : 12 * k + 12, loads:].T
+            tau_y[:, of] -= derivatives.motion @ derivatives.partials[12 * k : 12 * k + 12, :loads].T
+            rates_y[own : own + states, of] += derivatives.partials[12 * k : 12 * k + 12, loads:].T
     y_w, y_c = np.zeros((12 * points, row[point.N_UNKNOWNS])), np.zeros((12 * points, width))
     residual_y, residual_c = (
         np.zeros((row[point.N_UNKNOWNS], 12 * points)),

@@ -27,22 +27,22 @@ from treemech.kinematics.plan.arrays import (
     APPLIED_LOADS,
     AUDIT,
     COMPOSITE,
+    GENERAL_HINGE,
     REACTIONS,
     SIZES,
-    TABLE_HINGE,
     Z_ROWS,
     make_context,
     make_work,
 )
 from treemech.kinematics.plan.chords import (
+    CHORD_DUALS,
     CHORD_ELEMENT,
-    CHORD_SLOPES,
     by_address,
     make_chord_context,
     make_chord_work,
 )
 from treemech.kinematics.plan.columns import body, chord, effort, point, row, speed
-from treemech.kinematics.plan.dual_addresses import serve_slopes
+from treemech.kinematics.plan.dual_addresses import serve_dual_addresses
 from treemech.kinematics.plan.lagrange import Lagrange
 from treemech.kinematics.plan.layout import Layout
 from treemech.topology import Attachment, ElementError, SingularError, Tree, TreemechError
@@ -91,13 +91,13 @@ class Core:
         self.foreign = self._may_raise()
         efforts = layout.efforts
         self.nz, self.nx, self.n_cut, self.n_audit = efforts.nz, efforts.nx, len(layout.chords.start), 0
-        self.work = make_work(layout.plan, self.nq, layout.parameters, efforts.room, self.nz)
+        self.work = make_work(layout.plan, self.nq, layout.parameters, efforts.workspace, self.nz)
         self.work.z[: self.nz] = efforts.start
         self.forget_points()
         self.context = make_context(layout.plan, self.work, self.nq, self.nz, self.nx)
         self.context_address = address(self.context)
         if np.any(layout.plan.body[:, body.KIND] == body.BY_ADDRESS):
-            self.context[TABLE_HINGE] = native.address("table_hinge")
+            self.context[GENERAL_HINGE] = native.address("general_hinge")
         if len(layout.plan.efforts):
             self.context[APPLIED_LOADS] = native.address("applied_loads")
         if len(layout.plan.composites):
@@ -119,25 +119,25 @@ class Core:
         self.remembers = bool(np.any(layout.plan.efforts[:, effort.REMEMBER]))
         self.left_out: NDArray[np.bool_] | None = None  # rows that do not count now
         self.loops: Loops | None = Loops(self) if len(layout.chords.plan.chord) else None
-        self.jacobian_room: Any = None  # a TreeDerivatives, once an integrator asks for one
+        self.jacobian_workspace: Any = None  # a TreeDerivatives, once an integrator asks for one
         self.components: Any = None  # its independent parts (column_groups), once an integrator asks for them
-        self._slopes: list[Entry] | None = None
+        self._dual_entries: list[Entry] | None = None
 
-    def serve_slopes(self) -> None:
+    def serve_dual_addresses(self) -> None:
         """Elements on numbers with a derivative, for the derivatives of this core; once."""
-        if self._slopes is None:
-            self._slopes = serve_slopes(self.layout, self.work.parameter_pairs)
+        if self._dual_entries is None:
+            self._dual_entries = serve_dual_addresses(self.layout, self.work.parameter_duals)
             if np.any(self.layout.chords.plan.chord[:, chord.DUAL]):
-                address = native.address("chord_slopes")
+                address = native.address("chord_duals")
                 for context in (self.chord_context, *((self.loops.context,) if self.loops else ())):
-                    context[CHORD_SLOPES] = address
+                    context[CHORD_DUALS] = address
 
     @property
     def has_jacobian(self) -> bool:
         """Whether the core itself has the derivatives integrators ask for: not with internal points, nor with elements that
         wait for a reaction."""
-        waiting = bool(np.any(self.layout.plan.efforts[:, effort.REACTION] >= 0))
-        return not self.layout.efforts.composites and not waiting
+        reaction_dependent = bool(np.any(self.layout.plan.efforts[:, effort.REACTION] >= 0))
+        return not self.layout.efforts.composites and not reaction_dependent
 
     @property
     def state_names(self) -> list[str]:
@@ -272,7 +272,7 @@ class Core:
 
     def elements(self, t: Floats, q: Floats, u: Floats, z: Floats | None) -> Floats:
         """Records of all elements at every state (rows)."""
-        out = np.zeros((len(t), len(self.work.room)))
+        out = np.zeros((len(t), len(self.work.effort_records)))
         with self.seeing(z):
             self.many("elements", t, np.ascontiguousarray(q), np.ascontiguousarray(u), out)
         return out
@@ -501,7 +501,9 @@ class Core:
         )
         if not isinstance(applied.element, Energetic):
             return ""
-        seen = motion_views(self.work.room[first : first + applied.sizes.motion_size], applied.sizes)
+        seen = motion_views(
+            self.work.effort_records[first : first + applied.sizes.motion_size], applied.sizes
+        )
         told = applied.element.obstacle(seen)
         ends = (end.body.name if isinstance(end, Attachment) else end.name for end in applied.ends)
         return f": {told} (its ends: {', '.join(f'{k} {n!r}' for k, n in enumerate(ends))})" if told else ""

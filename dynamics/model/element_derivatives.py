@@ -20,7 +20,7 @@ _COUNT, _COMPOSITES = SIZES.index("efforts"), SIZES.index("composites")
 _TABLE = N_SIZES + Plan._fields.index("efforts")
 
 
-class ElementSlopes(NamedTuple):
+class ElementDerivatives(NamedTuple):
     """Of element e; outputs: forces and moments on its ends, loads on its coordinates, rates of its states.
 
     Directions: of every end displacement, turn, velocity, angular velocity (12), then q, u of its coordinates, its states
@@ -48,7 +48,7 @@ def _alone(core: Core, e: int) -> Iterator[None]:
         core.context[[_COUNT, _COMPOSITES, _TABLE]] = kept
 
 
-def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
+def element_derivatives(tree: "TreeDerivatives", t: float, e: int) -> ElementDerivatives:
     """At the state of the last call; what that call left of elements (J, tau_x, rates, rates_x) is used up."""
     core = tree.core
     with _alone(core, e):
@@ -56,12 +56,12 @@ def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
     row, nu = core.layout.plan.efforts[e], core.nu
     n, nc, ns, ni = (int(row[k]) for k in (effort.N_ENDS, effort.N_ACTED, effort.N_STATES, effort.N_INPUTS))
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
-    room = tree.room[tree.first_own + core.rows * 6 * N_OWN :]
+    workspace = tree.workspace[tree.first_own + core.rows * 6 * N_OWN :]
     at = 0
 
     def take(rows: int, columns: int) -> Floats:
         nonlocal at
-        found = room[at : at + rows * columns].reshape(rows, columns).copy()
+        found = workspace[at : at + rows * columns].reshape(rows, columns).copy()
         at += rows * columns
         return found
 
@@ -88,4 +88,6 @@ def element_slopes(tree: "TreeDerivatives", t: float, e: int) -> ElementSlopes:
         if core.layout.plan.ends[row[effort.FIRST_END] + k, 0] == 0:
             partials[12 * k : 12 * k + 12] = 0.0
     first = 12 * n + 2 * nc
-    return ElementSlopes(base, partials, spread(motion.T).T, spread(by_q), spread(by_u), first, first + ns)
+    return ElementDerivatives(
+        base, partials, spread(motion.T).T, spread(by_q), spread(by_u), first, first + ns
+    )

@@ -189,7 +189,7 @@ class Loops:
             np.zeros((n, len(work.u))),
             np.zeros((n, nc, 6)),
             np.zeros((n, core.nu)),
-            np.zeros((n, len(core.work.room))),
+            np.zeros((n, len(core.work.effort_records))),
         )
         load = np.zeros((n, core.nu)) if tau is None else np.ascontiguousarray(tau)
         with core.guard() as failure:
@@ -226,8 +226,8 @@ class Loops:
     def passed(self) -> list[tuple[float, str]]:
         """(time, connection) of the singular positions the last integration passed."""
         count = min(int(self.work.monitor[N_PASSED]), MOST_PASSED)
-        pairs = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
-        return [(float(t), self.row_name(int(entry))) for t, entry in pairs]
+        duals = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
+        return [(float(t), self.row_name(int(entry))) for t, entry in duals]
 
 
 def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:

@@ -1,4 +1,4 @@
-"""Elements that wait for the load of a chord (`reaction_of=`), where the motion is given: inverse dynamics, equilibrium, slopes.
+"""Elements that wait for the load of a chord (`reaction_of=`), where the motion is given: inverse dynamics, equilibrium, derivatives.
 
 While the loads they see are held, they are elements like all others. What they see then has to be what the multipliers say.
 """
@@ -47,7 +47,7 @@ def _derivative(f: Callable[[float], Floats]) -> Floats:
     return best
 
 
-class Waiting:
+class ReactionDependent:
     """The elements of one model that wait for a reaction: none in most models."""
 
     def __init__(self, core: Core) -> None:
@@ -88,7 +88,7 @@ class Waiting:
             found[rows, 6 * k : 6 * k + 6] = work.row[rows, row.F : row.F + 6]
         return found
 
-    def slopes(self) -> Floats:
+    def derivatives(self) -> Floats:
         """(nu, 6 k): loads on the speeds by the loads seen, public order; at the state and elements computed last."""
         core, plan, W, S = self.core, self.core.layout.plan, self.core.work.body, self.core.work.speed
         found = np.zeros((core.nu, 6 * len(self.numbers)))
@@ -97,7 +97,7 @@ class Waiting:
             row, own = plan.efforts[e], found[:, 6 * k : 6 * k + 6]
             n, nc = int(row[effort.N_ENDS]), int(row[effort.N_ACTED])
             first = row[effort.LOAD_RECORD] + row[effort.N_LOAD]
-            loads = core.work.room[first : first + 6 * (6 * n + nc)].reshape(-1, 6)
+            loads = core.work.effort_records[first : first + 6 * (6 * n + nc)].reshape(-1, 6)
             for j in range(n):
                 i = int(plan.ends[row[effort.FIRST_END] + j, 0])
                 arm = (
@@ -115,7 +115,7 @@ class Waiting:
                 own[plan.acted[row[effort.FIRST_ACTED] + j, effort.ACTED_U]] += loads[6 * n + j]
         return found
 
-    def rate_slopes(self, t: float, q: Floats, u: Floats) -> Floats:
+    def rate_derivatives(self, t: float, q: Floats, u: Floats) -> Floats:
         """(nx, 6 k): rates of element states by the loads seen."""
         core = self.core
         found, z = np.zeros((core.nx, self.places.size)), core.work.z.copy()
@@ -123,14 +123,14 @@ class Waiting:
             return found
         with self.held():
             for k, place in enumerate(self.places.ravel()):
-                there = core.work.room[place]
+                there = core.work.effort_records[place]
 
                 def rates(h: float, place: int = place, there: float = there) -> Floats:
-                    core.work.room[place] = there + h * max(1.0, abs(there))
+                    core.work.effort_records[place] = there + h * max(1.0, abs(there))
                     return core.state_rates(t, q, u, z)[: core.nx]
 
                 found[:, k] = _derivative(rates) / max(1.0, abs(there))
-                core.work.room[place] = there
+                core.work.effort_records[place] = there
             core.state_rates(t, q, u, z)
         return found
 
@@ -140,33 +140,33 @@ class Waiting:
         seen = np.zeros((self.places.size, by.shape[1]))
         seen[:, : self.core.nu] = chord_loads_q[self.chords].reshape(-1, self.core.nu)
         answer = self.wrenches().T @ np.linalg.pinv(P[:, balanced].T, rcond=1e-10)
-        matrix = np.eye(len(seen)) + answer @ self.slopes()[balanced]
+        matrix = np.eye(len(seen)) + answer @ self.derivatives()[balanced]
         return np.asarray(np.linalg.solve(matrix, seen + answer @ by[balanced]))
 
-    def settle(self, evaluate: Callable[[], Floats], respond: Callable[[Floats], Floats]) -> Settled:
+    def solve_reactions(self, evaluate: Callable[[], Floats], respond: Callable[[Floats], Floats]) -> Settled:
         """`evaluate()` is A ud - Q with what the elements see now, `respond` gives the multipliers for it, linearly.
 
-        Newton's method on the loads the elements see, with their own slopes.
+        Newton's method on the loads the elements see, with their own derivatives.
         """
-        room, last, zero = self.core.work.room, np.inf, np.zeros(self.core.nu)
+        workspace, last, zero = self.core.work.effort_records, np.inf, np.zeros(self.core.nu)
         for _ in range(_STEPS):
             with self.held():
                 required = evaluate()
             multipliers, wrenches = respond(required), self.wrenches()
             seen = multipliers @ wrenches
-            gap = seen - room[self.places].ravel()
+            gap = seen - workspace[self.places].ravel()
             size, scale = float(np.max(np.abs(gap))), max(1.0, float(np.max(np.abs(seen))))
             if size <= 1e-14 * scale or (size <= 1e-10 * scale and size >= 0.25 * last):
                 return Settled(required, multipliers)
             base = respond(zero)
-            answers = np.array([respond(-column) - base for column in self.slopes().T])
+            answers = np.array([respond(-column) - base for column in self.derivatives().T])
             try:
                 step = np.linalg.solve(np.eye(len(gap)) - (answers @ wrenches).T, gap)
             except np.linalg.LinAlgError:
                 break
-            room[self.places] += step.reshape(self.places.shape)
+            workspace[self.places] += step.reshape(self.places.shape)
             last = size
-        room[self.places] = 0.0
+        workspace[self.places] = 0.0
         first = self.core.layout.efforts.applied[self.numbers[0]]
         raise ConvergenceError(
             f"element {first.name!r} and the load of {first.reaction_of!r} it depends on have no common solution for this motion."

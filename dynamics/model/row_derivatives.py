@@ -7,7 +7,7 @@ import numpy as np
 from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats, address
 
-from ..derivatives.layout import rows_room_size
+from ..derivatives.layout import rows_workspace_size
 from ..native import entry_points as native
 from .core import Core
 
@@ -26,7 +26,7 @@ class RowDerivatives(NamedTuple):
     chord_loads_q: Floats  # (nc, 6, nu) of the load of every chord on end b, world, multipliers given
 
 
-class RowRoom:
+class RowWorkspace:
     """Room at fixed addresses; `chord_loads`: whether those are asked for."""
 
     def __init__(self, core: Core, chord_loads: bool) -> None:
@@ -34,10 +34,14 @@ class RowRoom:
         self.multipliers, self.loads_q = np.zeros(m), np.zeros((n, n))
         self.velocity_q, self.bias_q, self.bias_u = (np.zeros((m, n)) for _ in range(3))
         self.chord_loads_q = np.zeros((len(chords.plan.chord) if chord_loads else 0, 6, n))
-        self.room = np.zeros(rows_room_size(chords.plan.chord))
+        self.workspace = np.zeros(rows_workspace_size(chords.plan.chord))
         arrays = (self.multipliers, self.loads_q, self.velocity_q, self.bias_q, self.bias_u)
         self.table = np.array(
-            [*map(address, arrays), address(self.chord_loads_q) if chord_loads else 0, address(self.room)],
+            [
+                *map(address, arrays),
+                address(self.chord_loads_q) if chord_loads else 0,
+                address(self.workspace),
+            ],
             dtype=np.int64,
         )
 
@@ -46,11 +50,11 @@ def row_derivatives(
     core: Core, tree: "TreeDerivatives", t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
 ) -> RowDerivatives:
     """Derivatives at a state whose cut hinges stand in the work arrays; after tree.inverse_dynamics of that state."""
-    room, loops = tree.rows, core.loops
-    if room is None or loops is None:
+    workspace, loops = tree.rows, core.loops
+    if workspace is None or loops is None:
         raise AssertionError("no chords")
     here = core.constraints(t, q, u, ud)
-    room.multipliers[:] = multipliers
+    workspace.multipliers[:] = multipliers
     with core.guard() as failure:
         status = native.entry("row_derivatives")(t, tree.address, address(loops.context))
     if status != OK:
@@ -58,9 +62,9 @@ def row_derivatives(
     order = np.arange(core.nu) if tree.order is None else tree.order
     return RowDerivatives(
         here.partials,
-        room.loads_q[np.ix_(order, order)],
-        room.velocity_q[:, order],
-        room.bias_q[:, order],
-        room.bias_u[:, order],
-        room.chord_loads_q[:, :, order],
+        workspace.loads_q[np.ix_(order, order)],
+        workspace.velocity_q[:, order],
+        workspace.bias_q[:, order],
+        workspace.bias_u[:, order],
+        workspace.chord_loads_q[:, :, order],
     )

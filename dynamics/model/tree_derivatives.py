@@ -17,13 +17,13 @@ from ..derivatives.layout import (
     N_COMPONENTS,
     N_DERIVATIVE_BODY,
     N_OWN,
-    room_size,
+    workspace_size,
 )
 from ..native import entry_points as native
 from .composite_derivatives import Input, through_points
 from .core import Core
-from .element_derivatives import element_slopes
-from .row_derivatives import RowRoom
+from .element_derivatives import element_derivatives
+from .row_derivatives import RowWorkspace
 
 
 class TreeDerivatives:
@@ -35,21 +35,21 @@ class TreeDerivatives:
     def __init__(self, core: Core, rough: bool = False) -> None:
         n, x = core.nu, core.nx
         self.core = core
-        core.serve_slopes()
+        core.serve_dual_addresses()
         self._entry: Any = None
         self.q, self.u = np.zeros(core.nq), np.zeros(n)
         self.tau, self.ud = np.zeros(n), np.zeros(n)
         self.J, self.A = np.zeros((n, 2 * n)), np.zeros((n, n))
         self.inverse, self.out = np.zeros((n, n)), np.zeros((n, 2 * n))
-        self.factors, self.room = (
+        self.factors, self.workspace = (
             np.zeros(2 * n * n + 1),
-            np.zeros(room_size(core.rows, n, core.layout.plan.efforts)),
+            np.zeros(workspace_size(core.rows, n, core.layout.plan.efforts)),
         )
         self.tau_x, self.ud_x = np.zeros((n, x)), np.zeros((n, x))
         self.rates, self.rates_x = np.zeros((x, 2 * n)), np.zeros((x, x))
-        self.rows = None if core.loops is None else RowRoom(core, chord_loads=not rough)
+        self.rows = None if core.loops is None else RowWorkspace(core, chord_loads=not rough)
         arrays = (
-            self.q, self.u, self.tau, self.ud, self.J, self.A, self.inverse, self.out, self.factors, self.room, self.tau_x,
+            self.q, self.u, self.tau, self.ud, self.J, self.A, self.inverse, self.out, self.factors, self.workspace, self.tau_x,
             self.ud_x, self.rates, self.rates_x,
         )  # fmt: skip
         self.table = np.array(
@@ -62,10 +62,10 @@ class TreeDerivatives:
         self.address = address(self.table)
         # what the last call left there: of bodies, speeds, and hinges by their own coordinates
         split = core.rows * N_DERIVATIVE_BODY
-        self.bodies = self.room[:split].reshape(core.rows, N_DERIVATIVE_BODY)
-        self.speeds = self.room[split : split + N_COMPONENTS * n].reshape(N_COMPONENTS, n)
+        self.bodies = self.workspace[:split].reshape(core.rows, N_DERIVATIVE_BODY)
+        self.speeds = self.workspace[split : split + N_COMPONENTS * n].reshape(N_COMPONENTS, n)
         own = self.first_own = split + (N_COMPONENTS + 2) * n + HINGE_SCRATCH
-        self.own = self.room[own : own + core.rows * 6 * N_OWN].reshape(core.rows, 6, N_OWN)
+        self.own = self.workspace[own : own + core.rows * 6 * N_OWN].reshape(core.rows, 6, N_OWN)
         self.roots = np.arange(core.rows)  # body whose origin is the reference point
         for i in range(1, core.rows):
             if core.tree.parent[i] > 0:
@@ -160,11 +160,14 @@ class TreeDerivatives:
         """d tau (nu, ni) and d x' (nx, ni) by inputs of elements; uses up what the last call left of elements."""
         n, x, table = self.core.nu, self.core.nx, self.core.layout.plan.efforts
         tau, rates = np.zeros((n, len(given))), np.zeros((x, len(given)))
-        for k, pairs in enumerate(given):
-            for e, number in pairs:
-                slopes = element_slopes(self, t, e)
-                by, loads = slopes.partials[slopes.first_input + number], slopes.motion.shape[1]
-                tau[:, k] -= slopes.motion @ by[:loads]
+        for k, duals in enumerate(given):
+            for e, number in duals:
+                derivatives = element_derivatives(self, t, e)
+                by, loads = (
+                    derivatives.partials[derivatives.first_input + number],
+                    derivatives.motion.shape[1],
+                )
+                tau[:, k] -= derivatives.motion @ by[:loads]
                 rates[table[e, effort.FIRST_STATE] : table[e, effort.FIRST_STATE] + len(by) - loads, k] += by[
                     loads:
                 ]

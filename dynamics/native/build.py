@@ -292,10 +292,10 @@ def functions() -> Iterator[tuple[str, Any, Any]]:
 def element_parts() -> list[tuple[str, Any, str]]:
     """(exported name, element, part) of all there is to compile of the elements."""
     from treemech.elements.compilation.entry import library_name
-    from treemech.elements.compilation.methods import SLOPES
+    from treemech.elements.compilation.methods import DUAL_PART
 
     built = builtin_elements()
-    return [(library_name(type(e), part), e, part) for part in ("", SLOPES) for e in built]
+    return [(library_name(type(e), part), e, part) for part in ("", DUAL_PART) for e in built]
 
 
 def native(function: Any, signature: Any) -> tuple[str, str]:

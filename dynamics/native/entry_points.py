@@ -15,7 +15,7 @@ _N, _F = ctypes.c_int64, ctypes.c_double
 # C prototypes; the same as dynamics.entries.table.ENTRIES, which cannot be asked without importing numba
 PROTOTYPES: dict[str, list[Any]] = {
     "rhs": [_F, _N, _N, _N],
-    "table_hinge": [_N, _F, _N],
+    "general_hinge": [_N, _F, _N],
     "applied_loads": [_N, _F, _N],
     "composite": [_N, _F, _N],
     "reactions": [_N, _F, _N],
@@ -45,12 +45,12 @@ PROTOTYPES: dict[str, list[Any]] = {
     "jacobian": [_F, *[_N] * 3],
     "loop_jacobian": [_F, *[_N] * 3],
     "residual_jacobian": [_F, *[_N] * 3],
-    "chord_slopes": [_F, *[_N] * 3],
-    "varied_hinge": [_N, _F, _N],
-    "varied_loads": [_N, _F, _N],
-    "varied_composite": [_N, _F, _N],
-    "varied_chord": [_N, _F, _N],
-    "varied_equations": [_F, *[_N] * 5],
+    "chord_duals": [_F, *[_N] * 3],
+    "dual_hinge": [_N, _F, _N],
+    "dual_loads": [_N, _F, _N],
+    "dual_composite": [_N, _F, _N],
+    "dual_chord": [_N, _F, _N],
+    "dual_equations": [_F, *[_N] * 5],
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

@@ -15,12 +15,12 @@ from .jacobian_groups import residual_groups
 RADIUS = 0.8  # spectral radius at infinity unless given
 
 
-class AlphaRoom:
+class AlphaWorkspace:
     """Room, and the table that leads to it."""
 
     def __init__(self, core: Core, n: int) -> None:
         loops, plan_body = core.loops, core.layout.plan.body
-        waiting = np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0)
+        reaction_dependent = np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0)
         moves = np.full(core.nu, m.EULER, dtype=np.int64)
         turns: list[tuple[int, int, int]] = []
         for row in plan_body[1:]:
@@ -35,7 +35,7 @@ class AlphaRoom:
         moves[core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = m.PRESCRIBED
         count = 0 if loops is None else loops.n_kept
         kept = np.zeros(0, dtype=bool) if loops is None else core.layout.chords.nonholonomic[loops.kept]
-        self.numbers = np.zeros(m.room_size(n, core.nu, core.nx, count))
+        self.numbers = np.zeros(m.workspace_size(n, core.nu, core.nx, count))
         self._arrays: tuple[NDArray[np.int64], ...] = (
             moves,
             np.array([*turns, (0, 0, 0)], dtype=np.int64),
@@ -47,7 +47,7 @@ class AlphaRoom:
             [
                 address(self.numbers), core.nq, core.nu, core.nx, count,
                 0 if loops is None else native.address("loop_residual"), at_moves, len(turns), at_turns, at_rows,
-                at_groups, waiting,
+                at_groups, reaction_dependent,
             ],
             dtype=np.int64,
         )  # fmt: skip

@@ -131,10 +131,10 @@ def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosi
         return found
     h = 1e3 * float(run.control[m.STEP]) or 1e-12
     dy = _rhs(core, run, run.t, y)
-    before = core.work.room.copy()
+    before = core.work.effort_records.copy()
     ahead = y + h * dy
     _rhs(core, run, run.t + h, ahead)
-    after, best, change = core.work.room, "", 0.0
+    after, best, change = core.work.effort_records, "", 0.0
     for applied, row in zip(core.layout.efforts.applied, table, strict=True):
         own = slice(
             row[effort.LOAD_RECORD], row[effort.LOAD_RECORD] + 6 * row[effort.N_ENDS] + row[effort.N_ACTED]

@@ -24,7 +24,7 @@ from .automatic import Automatic
 from .dense_output import interpolate, standstill
 from .event_search import Crossing, Occurrence, Path, Search, Watched
 from .integrator import Closure, Integrator, Switch
-from .snapshot import RunMemory, Snapshot
+from .snapshot import Snapshot, Snapshots
 
 _BUFFER = 64  # accepted steps per visit to Python at the start, and most of them where events are looked for
 _FEW = 4  # the same after an event
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
     table: Floats
 
 
-class Course:
+class Driver:
     """One integration of y (`Core.pack`) over t_span; the arguments of `simulate.integrate`."""
 
     def __init__(
@@ -97,13 +97,13 @@ class Course:
         self.mark: Mark | None = None
 
     @cached_property
-    def memory(self) -> RunMemory:
+    def memory(self) -> Snapshots:
         """Its numbers, for whoever looks aside or comes back."""
-        return RunMemory(self.run, self.automatic)
+        return Snapshots(self.run, self.automatic)
 
     # ------------------------------------------------------------ from move to move
     def go(
-        self, progress: Callable[[float], None] | None, keep: Callable[["Course", bool], None] | None
+        self, progress: Callable[[float], None] | None, keep: Callable[["Driver", bool], None] | None
     ) -> None:
         """To the end, or as far as it goes. `keep` is called after every visit, and (True) after an interruption.
 

@@ -1,4 +1,4 @@
-"""An integration by a method of another library, step by step: outputs, interpolants, events, as a `Course` has them.
+"""An integration by a method of another library, step by step: outputs, interpolants, events, as a `Driver` has them.
 
 The loop is Python's, so it is slow. Closed chains are projected in the output and where events come, Euler parameters as
 well. Where an event acts or ends the run, a fresh solver goes exactly there from the start of the step.
@@ -39,7 +39,7 @@ class Point(NamedTuple):
     table: Floats
 
 
-class ForeignCourse:
+class ExternalDriver:
     """One integration of y (`Core.pack`) over t_span; legs as `course.legs` gives them."""
 
     def __init__(
@@ -163,7 +163,7 @@ class ForeignCourse:
     def _aside(self) -> AbstractContextManager[None]:
         return aside(self.core, self.arrays)
 
-    # ------------------------------------------------------------ events, as in `Course`
+    # ------------------------------------------------------------ events, as in `Driver`
     def _look(self, search: Search, step: Step) -> bool:
         """Note the events within a step; whether one of them acted or ended the run, which then stands there."""
 

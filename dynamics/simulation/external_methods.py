@@ -1,6 +1,6 @@
 """Integrators of other libraries behind the same front, on the same compiled right-hand side: for cross-checks.
 
-"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae. `foreign_course` goes from step
+"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae. `external_driver` goes from step
 to step with them.
 """
 
@@ -45,8 +45,8 @@ class RightHandSide:
             groups[2 + n : -1].reshape(int(groups[0]), int(groups[1])),
         )
         if core.has_jacobian and not core.n_audit:  # which has no rows for the audit
-            core.jacobian_room = core.jacobian_room or TreeDerivatives(core, rough=True)
-            core.jacobian_room.serve()
+            core.jacobian_workspace = core.jacobian_workspace or TreeDerivatives(core, rough=True)
+            core.jacobian_workspace.serve()
             self.exact = "jacobian" if core.loops is None else "loop_jacobian"
         if core.loops is not None:
             if len(core.loops.plan.unilateral):

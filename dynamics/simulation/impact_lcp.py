@@ -1,4 +1,4 @@
-"""Blows at one instant: several gaps that close together, with Newton's restitution (a linear complementarity problem).
+"""ImpactSolution at one instant: several gaps that close together, with Newton's restitution (a linear complementarity problem).
 
 With the rates v of the gaps, W = J A^-1 J^T on the motions the constraints leave, and impulses L that can only push::
 
@@ -18,17 +18,17 @@ _SWEEPS = 20_000
 _SETTLED = 1e-15  # largest change of an impulse in a sweep, relative to the largest of them
 
 
-class Blows(NamedTuple):
+class ImpactSolution(NamedTuple):
     """Impulses of the gaps, and how much less than asked for their rates are after them."""
 
     impulses: Floats
     missing: Floats
 
 
-def blows(W: Floats, rate: Floats, restitution: Floats) -> Blows:
+def solve_impact(W: Floats, rate: Floats, restitution: Floats) -> ImpactSolution:
     """Impulses for closing rates (negative), by projected Gauss-Seidel sweeps and a solve of those that push.
 
-    >>> blows(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-3.0, -3.0]), np.ones(2)).impulses.round(12).tolist()
+    >>> solve_impact(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-3.0, -3.0]), np.ones(2)).impulses.round(12).tolist()
     [2.0, 2.0]
     """
     wanted = -(1.0 + restitution) * rate
@@ -48,4 +48,4 @@ def blows(W: Floats, rate: Floats, restitution: Floats) -> Blows:
         wanted - W @ L, initial=0.0
     ):
         L = np.maximum(exact, 0.0)
-    return Blows(L, np.maximum(wanted - W @ L, 0.0))
+    return ImpactSolution(L, np.maximum(wanted - W @ L, 0.0))

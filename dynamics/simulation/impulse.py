@@ -10,7 +10,7 @@ from treemech.kinematics.plan.columns import speed
 from treemech.topology.arrays import Floats
 
 from ..model.core import Constraints, Core
-from .impact_lcp import blows
+from .impact_lcp import solve_impact
 
 AT_REST = 2e-5  # [m/s, rad/s] gaps that open no faster stay closed: a gap shows when it is 1e-12 m, and falls through that at 4e-6
 OPENS = 1e-9  # part of the largest rate before a blow: gaps that open faster have come apart
@@ -38,8 +38,8 @@ def resting(core: Core) -> dict[int, int]:
     """Unilateral chords of one row that hold: their numbers among all of them, and their rows."""
     if core.loops is None:
         return {}
-    pairs = core.loops.plan.unilateral.reshape(-1, 2).tolist()
-    return {k: first for k, (first, n) in enumerate(pairs) if n == 1 and not core.loops.work.off[first]}
+    duals = core.loops.plan.unilateral.reshape(-1, 2).tolist()
+    return {k: first for k, (first, n) in enumerate(duals) if n == 1 and not core.loops.work.off[first]}
 
 
 def let_go(core: Core, t: float, q: Floats, u: Floats, closing: int) -> list[int]:
@@ -51,7 +51,7 @@ def let_go(core: Core, t: float, q: Floats, u: Floats, closing: int) -> list[int
     now, others = core.constraints(t, q, u), holding(core, t, q, u, rows)
     J, v = now.partials[rows], now.velocity[rows]
     answer, kept = answers(core, t, q, J, others, free_speeds(core))
-    found = blows(J @ answer, v + J @ kept, np.zeros(len(rows)))
+    found = solve_impact(J @ answer, v + J @ kept, np.zeros(len(rows)))
     after = v + J @ (kept + answer @ found.impulses)
     return thrown_apart(list(chords), after, v, (closing,))
 

@@ -1,4 +1,4 @@
-"""The dynamic simulation problem (8.4): from arguments to what was computed. `Course` goes the way."""
+"""The dynamic simulation problem (8.4): from arguments to what was computed. `Driver` goes the way."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ from treemech.topology.arrays import Floats
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_memory
 from ..model.core import Core
-from .driver import Course, legs
+from .driver import Driver, legs
 from .event_search import Occurrence, Watched
-from .integrator import FOREIGN, Closure, Switch
-from .report import Report, foreign_report, report
+from .integrator import EXTERNAL_METHODS, Closure, Switch
+from .report import Report, external_report, report
 
 if TYPE_CHECKING:
-    from .external_driver import ForeignCourse
+    from .external_driver import ExternalDriver
 
 
 @dataclass(eq=False)
@@ -71,59 +71,59 @@ def integrate(
 
     `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` keeps where the course stands.
     """
-    if method in FOREIGN:
-        from .external_driver import ForeignCourse
+    if method in EXTERNAL_METHODS:
+        from .external_driver import ExternalDriver
 
         if keeper is not None:
             raise TreemechError(f"method {method!r} of another library has no checkpoints: take 'DOP853'.")
         options = {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step}
-        way = ForeignCourse(
+        way = ExternalDriver(
             core, str(method), t_span, legs(*t_span, breaks), y0, options, t_eval, dense, sample, watched
         )
         way.go(progress)
-        return _foreign_result(way)
+        return _external_result(way)
     if method == "RK4":
         max_step = first_step = _fixed_step(max_step, first_step)
-    course = Course(
+    driver = Driver(
         core, t_span, y0, method, rtol, atol, t_eval, max_step, first_step, breaks, dense, closure or Closure(), sample,
         watched,
     )  # fmt: skip
     if keeper is not None:
-        keeper.resume(course)
-    course.go(progress, None if keeper is None else keeper.keep)
-    return _result(course)
+        keeper.resume(driver)
+    driver.go(progress, None if keeper is None else keeper.keep)
+    return _result(driver)
 
 
 class Keeper(Protocol):
     """Keeps where a course stands, and brings it back."""
 
-    def resume(self, course: Course) -> None: ...
-    def keep(self, course: Course, at_once: bool) -> None: ...
+    def resume(self, driver: Driver) -> None: ...
+    def keep(self, driver: Driver, at_once: bool) -> None: ...
 
 
-def _result(course: Course) -> Integration:
-    core, run, written = course.core, course.run, int(course.run.count[m.WRITTEN])
-    t = np.concatenate(course.t) if course.stepwise else course.t_out[:written].copy()
-    y = np.concatenate(course.y) if course.stepwise else course.y_out[:written]
+def _result(driver: Driver) -> Integration:
+    core, run, written = driver.core, driver.run, int(driver.run.count[m.WRITTEN])
+    t = np.concatenate(driver.t) if driver.stepwise else driver.t_out[:written].copy()
+    y = np.concatenate(driver.y) if driver.stepwise else driver.y_out[:written]
     result = Integration(
-        t, y, course.status, failure=course.failure, interrupted=course.interrupted,
+        t, y, driver.status, failure=driver.failure, interrupted=driver.interrupted,
         n_evaluations=int(run.count[m.EVALUATIONS]),
         n_steps=int(run.count[m.STEPS]),
         n_rejected=int(run.count[m.REJECTED]),
         n_jacobians=int(run.count[m.JACOBIANS]),
         n_factorisations=int(run.count[m.FACTORISATIONS]),
-        methods=[] if course.automatic is None else course.automatic.switched,
-        events=course.happened, error=course.error,
-        success=course.status == OK and not course.interrupted and course.stuck_at < 0,
+        methods=[] if driver.automatic is None else driver.automatic.switched,
+        events=driver.happened, error=driver.error,
+        success=driver.status == OK and not driver.interrupted and driver.stuck_at < 0,
     )  # fmt: skip
-    if course.dense:
-        result.dense, result.nodes = np.concatenate([np.zeros((0, 8 * run.n)), *course.tables]), t
+    if driver.dense:
+        result.dense, result.nodes = np.concatenate([np.zeros((0, 8 * run.n)), *driver.tables]), t
     result.failed_at = float(run.control[m.STAGE_TIME]) if run.count[m.STARTED] else run.t
     if core.loops is not None:
-        result.singular, result.switched = core.loops.passed(), course.switched
-    if course.stepwise:
-        result.t, result.y = _with_events(course, t, y)
-    result.report = _report(course)
+        result.singular, result.switched = core.loops.passed(), driver.switched
+    if driver.stepwise:
+        result.t, result.y = _with_events(driver, t, y)
+    result.report = _report(driver)
     result.message = result.report.message
     if result.methods:
         result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
@@ -136,52 +136,52 @@ def _result(course: Course) -> Integration:
     return result
 
 
-def _foreign_result(course: "ForeignCourse") -> Integration:
-    t = np.array([p.t for p in course.points]) if course.stepwise else course.t_out[: course.written].copy()
-    y = np.array([p.y for p in course.points]) if course.stepwise else course.y_out[: course.written]
+def _external_result(driver: "ExternalDriver") -> Integration:
+    t = np.array([p.t for p in driver.points]) if driver.stepwise else driver.t_out[: driver.written].copy()
+    y = np.array([p.y for p in driver.points]) if driver.stepwise else driver.y_out[: driver.written]
     result = Integration(
-        t, y, course.status, _ended(course, course.t) or course.message, failure=course.failure,
-        failed_at=course.rhs.t, interrupted=course.interrupted, n_evaluations=course.rhs.calls, n_steps=course.steps,
-        events=course.happened, error=course.error,
-        success=course.status == OK and not course.interrupted and course.stuck_at < 0 and course.error is None,
+        t, y, driver.status, _ended(driver, driver.t) or driver.message, failure=driver.failure,
+        failed_at=driver.rhs.t, interrupted=driver.interrupted, n_evaluations=driver.rhs.calls, n_steps=driver.steps,
+        events=driver.happened, error=driver.error,
+        success=driver.status == OK and not driver.interrupted and driver.stuck_at < 0 and driver.error is None,
     )  # fmt: skip
-    if course.dense:
+    if driver.dense:
         result.dense = np.concatenate(
-            [np.zeros((0, 8 * y.shape[1])), *(p.table[None] for p in course.points[1:])]
+            [np.zeros((0, 8 * y.shape[1])), *(p.table[None] for p in driver.points[1:])]
         )
         result.nodes = t
-    if course.stepwise:
-        result.t, result.y = _with_events(course, t, y)
-    failed = course.status != OK and split(course.status)[0] not in ELEMENT_FAILURES
-    rates = course.rhs.rate if failed and not course.interrupted else None
-    result.report = foreign_report(course.core, result.message, course.t, course.y, course.steps, rates)
+    if driver.stepwise:
+        result.t, result.y = _with_events(driver, t, y)
+    failed = driver.status != OK and split(driver.status)[0] not in ELEMENT_FAILURES
+    rates = driver.rhs.rate if failed and not driver.interrupted else None
+    result.report = external_report(driver.core, result.message, driver.t, driver.y, driver.steps, rates)
     result.message = result.report.message
     return result
 
 
-def _report(course: Course) -> Report:
-    run = course.run
-    found = report(course.core, run, course.status, course.interrupted, course.t_span[1])
-    return found._replace(message=_ended(course, run.t) or found.message)
+def _report(driver: Driver) -> Report:
+    run = driver.run
+    found = report(driver.core, run, driver.status, driver.interrupted, driver.t_span[1])
+    return found._replace(message=_ended(driver, run.t) or found.message)
 
 
-def _ended(course: "Course | ForeignCourse", t: float) -> str:
+def _ended(driver: "Driver | ExternalDriver", t: float) -> str:
     """Of the event that ended it, or comes without end; empty if none did."""
-    search = course.search
-    if search is not None and course.stuck_at >= 0:
+    search = driver.search
+    if search is not None and driver.stuck_at >= 0:
         return (
-            f"event {search.watched.names[course.stuck_at]!r} comes to rest at t = {t:.9g} s: nothing would keep "
+            f"event {search.watched.names[driver.stuck_at]!r} comes to rest at t = {t:.9g} s: nothing would keep "
             "it from coming again and again. Let it end the run (terminal=), or give it a unilateral constraint that holds."
         )
-    if search is not None and course.ended_by >= 0:
-        return f"event {search.watched.names[course.ended_by]!r} ended the run at t = {t:.6g} s."
+    if search is not None and driver.ended_by >= 0:
+        return f"event {search.watched.names[driver.ended_by]!r} ended the run at t = {t:.6g} s."
     return ""
 
 
-def _with_events(course: "Course | ForeignCourse", t: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _with_events(driver: "Driver | ExternalDriver", t: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Steps, and the events within them, in the order of time."""
-    own, ahead = set(t.tolist()), 1.0 if course.t_span[1] >= course.t_span[0] else -1.0
-    found = {e.t: e.y for e in course.happened if e.inside and e.t not in own}
+    own, ahead = set(t.tolist()), 1.0 if driver.t_span[1] >= driver.t_span[0] else -1.0
+    found = {e.t: e.y for e in driver.happened if e.inside and e.t not in own}
     if not found:
         return t, y
     times = np.concatenate((t, list(found)))

@@ -13,7 +13,7 @@ from ..integrators.alpha import layout as alpha_memory
 from ..model.core import Core
 from ..model.loops import stabilisation
 from ..native import entry_points as native
-from .alpha_workspace import AlphaRoom, radius
+from .alpha_workspace import AlphaWorkspace, radius
 
 # name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
 METHODS = {
@@ -23,8 +23,8 @@ METHODS = {
 # those of other libraries: dynamics.simulation.external_methods
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("CVODE", "IDA")
-FOREIGN = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
-NAMES = (*METHODS, "auto", *FOREIGN)
+EXTERNAL_METHODS = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
+NAMES = (*METHODS, "auto", *EXTERNAL_METHODS)
 
 
 class Switch(NamedTuple):
@@ -78,13 +78,13 @@ class Integrator:
         self.groups: NDArray[np.int64] | None = (
             None  # of numbers that are moved together for a Jacobian by differences
         )
-        self.alpha: AlphaRoom | None = None
+        self.alpha: AlphaWorkspace | None = None
         if METHODS.get(method, ("",))[0] == "alpha_integrate":
             if closure.stabilisation != "default":
                 raise TreemechError(
                     f"{method} closes the chains itself: it does not go with stabilisation={closure.stabilisation!r}."
                 )
-            self.alpha = AlphaRoom(core, n)
+            self.alpha = AlphaWorkspace(core, n)
             self.hooks[m.ALPHA] = address(self.alpha.table)
             for place, value in alpha_memory.coefficients(rho).items():
                 self.control[place] = value
@@ -102,8 +102,10 @@ class Integrator:
             from .jacobian_groups import state_groups  # explicit methods do without
 
             if self.core.has_jacobian:
-                self.core.jacobian_room = self.core.jacobian_room or TreeDerivatives(self.core, rough=True)
-                self.hooks[m.JACOBIAN] = self.core.jacobian_room.serve(
+                self.core.jacobian_workspace = self.core.jacobian_workspace or TreeDerivatives(
+                    self.core, rough=True
+                )
+                self.hooks[m.JACOBIAN] = self.core.jacobian_workspace.serve(
                     residual=self.loop == "alpha_integrate"
                 )
             elif self.groups is None:

@@ -93,7 +93,7 @@ def report(core: Core, run: Integrator, status: int, interrupted: bool, end: flo
     )  # fmt: skip
 
 
-def foreign_report(core: Core, text: str, t: float, y: Floats, steps: int, rates: Floats | None) -> Report:
+def external_report(core: Core, text: str, t: float, y: Floats, steps: int, rates: Floats | None) -> Report:
     """Of a method of another library: what the state it reached tells. rates: the last ones, where it failed."""
     if rates is None:
         return Report(text, t, steps, 0)
@@ -195,10 +195,10 @@ def _advice(
     if code not in (STEP_TOO_SMALL, NOT_CONVERGED):
         return ()
     advice, name = [], core.state_names[worst]
-    room = float(run.atol[worst] + run.control[m.RTOL] * abs(run.y[worst]))
-    if room < 20.0 * _EPS * max(abs(float(run.y[worst])), 1e-3):
+    workspace = float(run.atol[worst] + run.control[m.RTOL] * abs(run.y[worst]))
+    if workspace < 20.0 * _EPS * max(abs(float(run.y[worst])), 1e-3):
         advice.append(
-            f"The tolerance of {name}, {room:.2g}, is below the rounding of its values: give it a larger atol, by name."
+            f"The tolerance of {name}, {workspace:.2g}, is below the rounding of its values: give it a larger atol, by name."
         )
     if found.load_change > _JUMP:
         advice.append(

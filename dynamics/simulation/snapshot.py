@@ -24,7 +24,7 @@ class Snapshot(NamedTuple):
     place: dict[str, Any]
 
 
-class RunMemory:
+class Snapshots:
     """The arrays of one run by name, those of the model first."""
 
     def __init__(self, run: Integrator, automatic: Automatic | None) -> None:

@@ -346,10 +346,10 @@ def aligned(members: list[Member]) -> list[Member]:
 
 def carried(members: list[Member], Y: Floats, null: Floats) -> Floats:
     """The speeds n that do not move end b with their derivative: Y n = 0, Y n' = -Y' n, and n' across n."""
-    from treemech.topology.dual import joined, slopes
+    from treemech.topology.dual import derivatives, joined
 
-    varied = slopes(partials(members, references(members), object))
-    return joined(null, -np.linalg.pinv(Y, rcond=_RANK) @ varied @ null)  # type: ignore[return-value]
+    rate = derivatives(partials(members, references(members), object))
+    return joined(null, -np.linalg.pinv(Y, rcond=_RANK) @ rate @ null)  # type: ignore[return-value]
 
 
 def references(members: Sequence[Member]) -> list[Floats]:

@@ -24,7 +24,7 @@ from ..element import record as parameter_record
 from ..energetic import EndsLoad, EndsMotion, Energetic, load_views, motion_views
 from .constraint import moved as moved_pose
 from .differences import differences
-from .given_derivatives import check_given_slopes
+from .given_derivatives import check_given_derivatives
 from .python_forms import blame, python_eps, python_law, python_load, python_memory, sampled_motion
 from .report import (
     FIRST,
@@ -117,7 +117,7 @@ class Subject:
         numbers, signals = parameter_record(self.element)
         for at, signal in signals:
             numbers[at : at + 3] = signal.at(t)
-        buffer, out = guarded(self.n.memory if part else self.n.load_size + self.n.slopes_size)
+        buffer, out = guarded(self.n.memory if part else self.n.load_size + self.n.duals_size)
         if start is not None:
             out[:] = start
         seen = record.copy()
@@ -190,8 +190,8 @@ def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, 
         *check_rigid_motion(subject, taken, rng, report),
         *check_partials(subject, taken, report),
         *check_power(subject, taken, report),
-        *check_slopes(subject, taken, report),
-        *check_given_slopes(subject, taken, report),
+        *check_derivatives(subject, taken, report),
+        *check_given_derivatives(subject, taken, report),
     ]
     if remembers(element):
         check_memory(subject, taken, report)
@@ -554,7 +554,7 @@ def check_rigid_motion(
 
 
 # ---------------------------------------------------------------- reaction, memory
-def check_slopes(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+def check_derivatives(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
     """Check derivatives of the loads by the reaction (by jets) against differences of the Python source."""
     n = subject.n
     if not n.reactions:

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.topology.arrays import Floats
 
 from ..compilation.callback import python_self
-from ..compilation.methods import SLOPES, methods_of
+from ..compilation.methods import DUAL_PART, methods_of
 from ..energetic import Deformed, Effort
 from .python_forms import deformed, python_eps
 from .report import FIRST, TINY, Report, Row, locked
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GIVEN = {"stiffness_matrix": "deformation", "damping_matrix": "rate"}
 
 
-def check_given_slopes(subject: "Subject", taken: list["Sample"], report: Report) -> list["Finding"]:
+def check_given_derivatives(subject: "Subject", taken: list["Sample"], report: Report) -> list["Finding"]:
     """Check the given derivatives of F by eps and by its rate.
 
     With them, F - effort(eps) (or the law f(F, eps)) does not change along eps, nor along its rate.
@@ -27,7 +27,7 @@ def check_given_slopes(subject: "Subject", taken: list["Sample"], report: Report
     from .energetic import Finding, slope
 
     found = list[Finding]()
-    methods = methods_of(subject.element, SLOPES)
+    methods = methods_of(subject.element, DUAL_PART)
     for name, along in GIVEN.items():
         if name not in methods:
             continue

@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     address: int
     way: str
     keep: object  # what must stay alive while the address is in use
-    varied: bool = True  # of slopes: whether they follow its parameters too
+    dual: bool = True  # of derivatives: whether they follow its parameters too
 
 
 class Failure:

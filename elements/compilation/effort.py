@@ -145,12 +145,12 @@ def gauss(M, n):
 def compile_reaction(evaluate, sizes, jit_options):
     """Compile ``evaluate(self, motion, t, out)`` to the same with the partials of all loads to the reaction.
 
-    They stand behind the record of the load: ``slopes`` (6 n + nc, 6), rows in the order force, moment, load.
+    They stand behind the record of the load: ``derivatives`` (6 n + nc, 6), rows in the order force, moment, load.
     """
     n, nc, ns, nd = sizes.ends, sizes.coordinates, sizes.states, sizes.deformations
     evaluate = compiled(evaluate, jit_options)
 
-    def with_slopes(self, motion, t, out, slopes):
+    def with_derivatives(self, motion, t, out, derivatives):
         reaction = stack_array("dual", 8, (1, 6))
         force, moment = stack_array("dual", 8, (n, 3)), stack_array("dual", 8, (n, 3))
         load, rates = stack_array("dual", 8, (nc,)), stack_array("dual", 8, (ns,))
@@ -177,12 +177,12 @@ def compile_reaction(evaluate, sizes, jit_options):
                 out.force[e, i] = force[e, i].v
                 out.moment[e, i] = moment[e, i].v
                 for k in range(6):
-                    slopes[3 * e + i, k] = lane(force[e, i], k)
-                    slopes[3 * n + 3 * e + i, k] = lane(moment[e, i], k)
+                    derivatives[3 * e + i, k] = lane(force[e, i], k)
+                    derivatives[3 * n + 3 * e + i, k] = lane(moment[e, i], k)
         for c in range(nc):
             out.load[c] = load[c].v
             for k in range(6):
-                slopes[6 * n + c, k] = lane(load[c], k)
+                derivatives[6 * n + c, k] = lane(load[c], k)
         for s in range(ns):
             out.rates[s] = rates[s].v
         out.energy[0] = energy[0].v
@@ -192,4 +192,4 @@ def compile_reaction(evaluate, sizes, jit_options):
             out.deformation[d] = deformation[d].v
             out.effort[d] = effort[d].v
 
-    return compiled(with_slopes, jit_options)
+    return compiled(with_derivatives, jit_options)

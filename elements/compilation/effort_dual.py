@@ -14,7 +14,7 @@ In the place of `self` all functions here get `both`: the element with parameter
 
 from typing import Any, NamedTuple
 
-from ..dual.numbers import dual_seed, lane, sloped, stack_array, value_of
+from ..dual.numbers import dual_number, dual_seed, lane, stack_array, value_of
 from ..energetic import Deformed, Effort
 from .effort import gauss, plain_answer, solve_law
 from .motion import compiled, jet_width
@@ -27,15 +27,15 @@ class Both(NamedTuple):
     plain: Any
 
 
-def sloped_answer(methods, sizes, jit_options, held):
-    """Compile effort or law, and the slopes the author gives, to ``answer(both, now, t, out)`` on Dual(1).
+def dual_answer(methods, sizes, jit_options, held):
+    """Compile effort or law, and the derivatives the author gives, to ``answer(both, now, t, out)`` on Dual(1).
 
     `held`: the parameters are plain numbers.
     """
     stiffness, damping = methods.get("stiffness_matrix"), methods.get("damping_matrix")
     nd, ns, ni = sizes.deformations, sizes.states, sizes.inputs
     whole = stiffness is not None and damping is not None and ns + ni == 0
-    if whole and held:  # all slopes are given: the effort itself need not be differentiable
+    if whole and held:  # all derivatives are given: the effort itself need not be differentiable
         return _given(
             _flat(plain_answer(methods, sizes, jit_options), sizes, jit_options),
             stiffness,
@@ -47,7 +47,7 @@ def sloped_answer(methods, sizes, jit_options, held):
         effort = compiled(methods["effort"], jit_options)
         answer = compiled(lambda both, now, t, out: effort(both.own, now, t, out), jit_options)
     else:
-        answer = _sloped_law(methods["law"], methods.get("balance"), sizes, jit_options)
+        answer = _dual_law(methods["law"], methods.get("balance"), sizes, jit_options)
     if stiffness is None and damping is None:
         return answer
     return _given(
@@ -78,7 +78,7 @@ def _values(sizes, jit_options):
 
 
 def _flat(effort, sizes, jit_options):
-    """Compile an effort of plain numbers to one of numbers with slopes, without any itself."""
+    """Compile an effort of plain numbers to one of numbers with derivatives, without any itself."""
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
     values = _values(sizes, jit_options)
 
@@ -108,8 +108,8 @@ def _flat(effort, sizes, jit_options):
     return compiled(answer, jit_options)
 
 
-def _sloped_law(law, balance, sizes, jit_options):
-    """Compile an implicit law to an effort on numbers with slopes."""
+def _dual_law(law, balance, sizes, jit_options):
+    """Compile an implicit law to an effort on numbers with derivatives."""
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
 
     def nothing(self, now, t, out):
@@ -145,7 +145,7 @@ def _sloped_law(law, balance, sizes, jit_options):
                 M[i, j] = lane(f[i], j)
         gauss(M, nd)
         for i in range(nd):
-            out.effort[i] = sloped(value_of(out.effort[i]), M[i, nd])
+            out.effort[i] = dual_number(value_of(out.effort[i]), M[i, nd])
         balance(both.own, now, t, out)
 
     return compiled(answer, jit_options)
@@ -183,7 +183,7 @@ def _held(answer, hold_deformation, hold_rate, nd, ns, jit_options):
 
 
 def _given(answer, stiffness, damping, sizes, jit_options):
-    """Compile an answer to one with the given slopes added to its effort."""
+    """Compile an answer to one with the given derivatives added to its effort."""
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
 
     def none(self, now, t, out):
@@ -192,7 +192,7 @@ def _given(answer, stiffness, damping, sizes, jit_options):
     stiffness, damping = compiled(stiffness or none, jit_options), compiled(damping or none, jit_options)
     values = _values(sizes, jit_options)
 
-    def with_slopes(both, now, t, out):
+    def with_derivatives(both, now, t, out):
         answer(both, now, t, out)
         eps, rate = stack_array("float", 1, (nd,)), stack_array("float", 1, (nd,))
         x, inputs, memory = (
@@ -209,6 +209,6 @@ def _given(answer, stiffness, damping, sizes, jit_options):
             change = lane(out.effort[i], 0)
             for j in range(nd):
                 change += K[i, j] * lane(now.deformation[j], 0) + D[i, j] * lane(now.rate[j], 0)
-            out.effort[i] = sloped(value_of(out.effort[i]), change)
+            out.effort[i] = dual_number(value_of(out.effort[i]), change)
 
-    return compiled(with_slopes, jit_options)
+    return compiled(with_derivatives, jit_options)

@@ -9,9 +9,9 @@ motion, s and s', rows (constraint); q, u, rows (coupling); motion of the ends, 
 elements, no numba), numba (the method compiled as it stands, `self` a record of its parameters), or, for what
 cannot be compiled, a Python callback with one warning.
 
-Its part "slopes" is the same function for numbers that carry their derivative along one direction: a, b, parameters and
-out are pairs (number, derivative). A method that cannot be compiled with such parameters sees plain ones ("slopes_held"); what
-cannot be compiled for such numbers at all has no slopes, and is differenced.
+Its part "dual" is the same function for numbers that carry their derivative along one direction: a, b, parameters and
+out are pairs (number, derivative). A method that cannot be compiled with such parameters sees plain ones ("derivatives_held"); what
+cannot be compiled for such numbers at all has no derivatives, and is differenced.
 """
 
 import hashlib
@@ -38,10 +38,10 @@ from ..native import library
 from ..native.cache import cache_folder, log, numba_cache
 from .callback import C_ELEMENT, Entry, by_python, catching, python_entry
 from .methods import (
-    HELD,
-    SLOPES,
+    DUAL_PART,
+    HELD_PART,
     check_methods,
-    is_sloped,
+    is_dual_part,
     members_of,
     methods_of,
     place_of,
@@ -74,25 +74,25 @@ def make_entry(element: Element, part: str = "") -> Entry:
     return python_entry(element, part)
 
 
-def make_slopes(element: Element) -> Entry | None:
+def make_dual_entry(element: Element) -> Entry | None:
     """The element on numbers with a derivative as an address; None if it has no such form."""
-    members = [make_slopes(member) for _, member in members_of(element)]
+    members = [make_dual_entry(member) for _, member in members_of(element)]
     if None in members:
         return None
-    varied = all(entry.varied for entry in members if entry)
-    address = library_address(element, SLOPES)
+    dual = all(entry.dual for entry in members if entry)
+    address = library_address(element, DUAL_PART)
     if address is not None:
-        return Entry(address, "library", None, varied)
+        return Entry(address, "library", None, dual)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") or make_entry(element).way == "python":
         return None
-    for part in (SLOPES,) if members else (SLOPES, HELD):
+    for part in (DUAL_PART,) if members else (DUAL_PART, HELD_PART):
         try:
             compiled = compile_entry(element, part)
         except Exception as error:  # numba raises many kinds
-            what = "is differenced" if part == HELD else "is differenced by its parameters"
+            what = "is differenced" if part == HELD_PART else "is differenced by its parameters"
             log.info("%s %s: %s", element.kind, what, str(error).splitlines()[0])
             continue
-        return Entry(compiled.address, "numba", compiled, part == SLOPES and varied)
+        return Entry(compiled.address, "numba", compiled, part == DUAL_PART and dual)
     return None
 
 
@@ -119,9 +119,9 @@ def entry_globals(element: Element, part: str = "") -> tuple[dict[str, Any], set
     from . import numba_side as compiling
 
     seen: dict[Callable[..., Any], Any] = {}
-    slopes, found = is_sloped(part), methods_of(element, part)
-    methods = {name: compiling.with_helpers(f, seen, slopes) for name, f in found.items()}
-    return compiling.scope(element, methods, slopes, part == HELD), set(seen)
+    derivatives, found = is_dual_part(part), methods_of(element, part)
+    methods = {name: compiling.with_helpers(f, seen, derivatives) for name, f in found.items()}
+    return compiling.scope(element, methods, derivatives, part == HELD_PART), set(seen)
 
 
 def compile_entry(element: Element, part: str = "") -> Any:

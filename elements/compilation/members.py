@@ -33,7 +33,7 @@ def call_element(
 
 
 def address_at(numbers: Floats, at: int) -> int:
-    """Address of a member; of its slopes where the numbers are pairs, whose second part it is there."""
+    """Address of a member; of its derivatives where the numbers are pairs, whose second part it is there."""
     return int(numbers[at])
 
 

@@ -16,8 +16,8 @@ from ..energetic import Energetic
 from ..hinge import Hinge, has_pose
 from ..signal import Function, Signal
 
-SLOPES, HELD = "slopes", "slopes_held"
-_GIVEN_SLOPES = ("stiffness_matrix", "damping_matrix")
+DUAL_PART, HELD_PART = "dual", "dual_held"
+_GIVEN_DERIVATIVES = ("stiffness_matrix", "damping_matrix")
 ROLES = ("hinge", "constraint", "coupling", "energetic", "signal", "load")
 _SIZES = ("n_holonomic", "n_nonholonomic", "n_auxiliary", "n_arguments")
 _COUNTS = ("n_ends", "n_coordinates", "n_states", "input_names", "n_memory", "n_reactions", "n_deformations")
@@ -37,9 +37,9 @@ def members_of(element: Any) -> list[tuple[int, Element]]:
     return found
 
 
-def is_sloped(part: str) -> bool:
+def is_dual_part(part: str) -> bool:
     """Whether it is a form for numbers with a derivative."""
-    return part in (SLOPES, HELD)
+    return part in (DUAL_PART, HELD_PART)
 
 
 def sizes(element: Any) -> tuple[Any, ...]:
@@ -53,13 +53,13 @@ def sizes(element: Any) -> tuple[Any, ...]:
 def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]]:
     """What the author wrote, by name: evaluate, or pose / value alone, or residual and slip, or deformation and effort."""
     cls: Any = type(element)
-    if part and not is_sloped(part):
+    if part and not is_dual_part(part):
         return {part: getattr(cls, part)}
     if isinstance(element, Function):
         return {"value": element.function}
     if isinstance(element, Energetic) and cls.evaluate is Energetic.evaluate:
         names = ["deformation", "effort"] if hasattr(cls, "effort") else ["deformation", "law", "balance"]
-        names += _GIVEN_SLOPES if part else ()
+        names += _GIVEN_DERIVATIVES if part else ()
         found = {name: getattr(cls, name) for name in names if hasattr(cls, name)}
         return found or {"evaluate": cls.evaluate}
     if isinstance(element, Hinge) and has_pose(element):
@@ -121,7 +121,7 @@ def check_methods(element: Element) -> None:
     if isinstance(element, Energetic):
         check_counts(element, methods)
     for name, function in (
-        *methods_of(element, SLOPES).items(),
+        *methods_of(element, DUAL_PART).items(),
         *(methods_of(element, "remember").items() if remembers(element) else ()),
     ):
         wanted = _ARGUMENTS[role, name]

@@ -20,7 +20,7 @@ or g(c, C, v, w, s, t), linear in v and w, with a lane for each of these::
 
 A coupling is the same with q in the place of c, C, s.
 
-With `scalars=SLOPED` all of it is compiled once more, for numbers given with their derivatives along one direction
+With `scalars=DUAL_1` all of it is compiled once more, for numbers given with their derivatives along one direction
 (``Dual(1)``): whatever the element brings is then differentiated along that direction.
 """
 
@@ -61,7 +61,7 @@ class Scalars(NamedTuple):
 
 
 PLAIN = Scalars("float", "jet", jet_seed, jet_signal, jet_number)
-SLOPED = Scalars("dual", "tangent", tangent_seed, tangent_signal, tangent_number)
+DUAL_1 = Scalars("dual", "tangent", tangent_seed, tangent_signal, tangent_number)
 
 
 def jet_width(n_coordinates: int, what: str = "pose", widest: int = 8) -> int:

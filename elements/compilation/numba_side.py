@@ -21,11 +21,11 @@ from ..signal import Function
 from . import call as by_address
 from . import members
 from .effort import compile_effort, compile_reaction, effort_width, plain_answer
-from .effort_dual import Both, sloped_answer
+from .effort_dual import Both, dual_answer
 from .motion import (
+    DUAL_1,
     JIT_OPTIONS,
     PLAIN,
-    SLOPED,
     compile_constraint,
     compile_coupling,
     compile_pose,
@@ -39,9 +39,9 @@ _P = types.CPointer(types.float64)
 SIGNATURE = types.int32(_P, _P, types.float64, _P, _P)
 # Plain functions that compiled methods use in another form
 REPLACED = {members.call_element: by_address.call_element, members.stack_array: differential.stack_array}
-SLOPED_REPLACED = {
+DUAL_REPLACED = {
     members.call_element: by_address.call_element,
-    members.stack_array: differential.sloped_array,
+    members.stack_array: differential.dual_stack_array,
     members.address_at: njit(**JIT_OPTIONS)(lambda numbers, at: int(differential.lane(numbers[at], 0))),
 }
 
@@ -61,16 +61,16 @@ def pair(typing_context, pointer, k):
     """Number k of the pairs (number, derivative) at a pointer."""
 
     def generate(context, builder, signature, args):
-        item = context.get_data_type(differential.SLOPED).as_pointer()
+        item = context.get_data_type(differential.DUAL_1).as_pointer()
         place = builder.gep(builder.bitcast(args[0], item), [args[1]])
-        return context.data_model_manager[differential.SLOPED].load_from_data_pointer(builder, place)
+        return context.data_model_manager[differential.DUAL_1].load_from_data_pointer(builder, place)
 
-    return differential.SLOPED(pointer, types.intp), generate
+    return differential.DUAL_1(pointer, types.intp), generate
 
 
-def with_helpers(function, seen, slopes=False):
+def with_helpers(function, seen, derivatives=False):
     """njit of a plain function; plain functions it names are compiled along, so authors need no decorator."""
-    replaced = SLOPED_REPLACED if slopes else REPLACED
+    replaced = DUAL_REPLACED if derivatives else REPLACED
     if function in replaced:
         seen[function] = replaced[function]
     if function in seen:
@@ -80,13 +80,13 @@ def with_helpers(function, seen, slopes=False):
         for name in names_in(function.py_func.__code__):  # its helpers decide about the cache too
             helper = function.py_func.__globals__.get(name)
             if hasattr(helper, "py_func") and helper.py_func not in seen:
-                with_helpers(helper, seen, slopes)
+                with_helpers(helper, seen, derivatives)
         return function
     scope = dict(function.__globals__)
     for name in names_in(function.__code__):
         helper = scope.get(name)
         if inspect.isfunction(helper) and helper is not function:
-            scope[name] = with_helpers(helper, seen, slopes)
+            scope[name] = with_helpers(helper, seen, derivatives)
     copy = type(function)(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
     )
@@ -104,11 +104,11 @@ def names_in(code):
     return names
 
 
-def scope(element, methods, slopes=False, held=False):
-    """Globals of the generated entry around the author's compiled methods; `slopes`: for numbers that have one, `held`: but
+def scope(element, methods, derivatives=False, held=False):
+    """Globals of the generated entry around the author's compiled methods; `derivatives`: for numbers that have one, `held`: but
     for its parameters."""
     method, width, lanes = methods.get("evaluate"), 0, 0
-    scalars = SLOPED if slopes else PLAIN
+    scalars = DUAL_1 if derivatives else PLAIN
     if "pose" in methods:
         lanes = element.n_coordinates
         width, method = jet_width(lanes), compile_pose(methods["pose"], lanes, JIT_OPTIONS, scalars)
@@ -122,13 +122,13 @@ def scope(element, methods, slopes=False, held=False):
         n = element.n
         if "remember" in methods:
             method = methods["remember"]
-        elif n.reactions and not slopes:
+        elif n.reactions and not derivatives:
             method = compile_reaction(method, n, JIT_OPTIONS)
         elif method is None:
             width, lanes = effort_width(n.ends), 6 * n.ends
             answer = (
-                sloped_answer(methods, n, JIT_OPTIONS, held)
-                if slopes
+                dual_answer(methods, n, JIT_OPTIONS, held)
+                if derivatives
                 else plain_answer(methods, n, JIT_OPTIONS)
             )
             method = compile_effort(methods.get("deformation"), answer, n, JIT_OPTIONS, scalars)

@@ -8,13 +8,13 @@ from ..coupling import Coupling, coupling_layout
 from ..element import Element, parameters
 from ..energetic import Energetic
 from ..hinge import Hinge, motion_layout
-from .methods import HELD, SLOPES, is_sloped, methods_of, role_of, sizes
+from .methods import DUAL_PART, HELD_PART, is_dual_part, methods_of, role_of, sizes
 
 
 def _view(pointer: str, at: int | str, shape: Iterable[int | str], part: str) -> str:
-    """Source of an array on the memory behind a pointer; of the slopes an array of pairs."""
+    """Source of an array on the memory behind a pointer; of the derivatives an array of pairs."""
     extents = "".join(f"{n}, " for n in shape)
-    if not is_sloped(part):
+    if not is_dual_part(part):
         return f"carray(shift({pointer}, {at}), ({extents}))"
     return f"as_dual(carray(shift({pointer}, 2 * ({at})), ({extents}2)), 1)"
 
@@ -23,8 +23,10 @@ def entry_source(element: Element, part: str = "") -> str:
     """Source of the C function around the author's method."""
     role, names = role_of(element), "/".join(methods_of(element, part))
     jet = names not in ("evaluate", "value") and role != "energetic"
-    lines, items, jets = _self_lines(element, "self", {SLOPES: SLOPES, HELD: "plain"}.get(part, ""), jet)
-    if is_sloped(part) and isinstance(element, Energetic) and "evaluate" not in methods_of(element, part):
+    lines, items, jets = _self_lines(
+        element, "self", {DUAL_PART: DUAL_PART, HELD_PART: "plain"}.get(part, ""), jet
+    )
+    if is_dual_part(part) and isinstance(element, Energetic) and "evaluate" not in methods_of(element, part):
         more, _, _ = _self_lines(element, "plain", "plain", False)
         lines += [*more, "both = Both(self, plain)"]
 
@@ -68,12 +70,12 @@ def _self_lines(
 ) -> tuple[list[str], list[str], dict[int, str]]:
     """Source of the author's `self` from the record: lines, items, and those that are jets where a jet is wanted.
 
-    form "": plain numbers in a plain record; SLOPES: pairs; "plain": the numbers alone out of pairs.
+    form "": plain numbers in a plain record; DUAL_PART: pairs; "plain": the numbers alone out of pairs.
     """
-    one = {"": "par_[{}]", SLOPES: "pair(par_, {})", "plain": "par_[2 * ({})]"}[form]
+    one = {"": "par_[{}]", DUAL_PART: "pair(par_, {})", "plain": "par_[2 * ({})]"}[form]
     size, view = {
         "": ("par_[{}]", "carray(shift(par_, {at}), {shape})"),
-        SLOPES: ("par_[2 * ({})]", "as_dual(carray(shift(par_, 2 * ({at})), {shape} + (2,)), 1)"),
+        DUAL_PART: ("par_[2 * ({})]", "as_dual(carray(shift(par_, 2 * ({at})), {shape} + (2,)), 1)"),
         "plain": ("par_[2 * ({})]", "carray(shift(par_, 2 * ({at})), {shape} + (2,))[..., 0]"),
     }[form]
     lines, items, jets, start, arrays = list[str](), list[str](), dict[int, str](), 0, list[int]()
@@ -102,7 +104,7 @@ def _self_lines(
 
 def _assembled_lines(element: Any, part: str) -> list[str]:
     """The call of an element made of others: one compiled form, the sizes stand in its record."""
-    sizes = [f"int(par_[{2 * at if is_sloped(part) else at}])" for at in element.sizes_at]
+    sizes = [f"int(par_[{2 * at if is_dual_part(part) else at}])" for at in element.sizes_at]
     call = f"method(self, {_view('a_', 0, (8,), part)}, {_view('b_', 0, (8,), part)}, t, "
     if isinstance(element, Hinge):
         views = [
@@ -130,11 +132,11 @@ def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict
     lines.append(views("load", "out_", n.load))
     if "law" not in methods:
         lines += [f"for k in range({n.deformations}):", "    load.effort[k] = 0.0"]
-    if n.reactions and not is_sloped(part):
-        slopes = f"carray(shift(out_, {n.load_size}), ({6 * n.ends + n.coordinates}, 6))"
-        return [*lines, f"method(self, motion, t, load, {slopes})"]
+    if n.reactions and not is_dual_part(part):
+        derivatives = f"carray(shift(out_, {n.load_size}), ({6 * n.ends + n.coordinates}, 6))"
+        return [*lines, f"method(self, motion, t, load, {derivatives})"]
     if "evaluate" in methods:
         return [*lines, "method(self, motion, t, load)"]
     with_jets = ", ".join(jets.get(k, item) for k, item in enumerate(items))
     lines.append(f"jets = Self({with_jets})" if jets else "jets = self")
-    return [*lines, f"method({'both' if is_sloped(part) else 'self'}, jets, motion, t, load)"]
+    return [*lines, f"method({'both' if is_dual_part(part) else 'self'}, jets, motion, t, load)"]

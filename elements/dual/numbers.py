@@ -108,13 +108,13 @@ class Tangent(Differential):
     vectors = ("g", "dg")
 
     def can_convert_from(self, typingctx, other):
-        return Conversion.safe if other == SLOPED else super().can_convert_from(typingctx, other)
+        return Conversion.safe if other == DUAL_1 else super().can_convert_from(typingctx, other)
 
     def unify(self, typingctx, other):
-        return self if other == SLOPED else super().unify(typingctx, other)
+        return self if other == DUAL_1 else super().unify(typingctx, other)
 
 
-SLOPED = Dual(1)  # a plain number with its derivative along that direction
+DUAL_1 = Dual(1)  # a plain number with its derivative along that direction
 KINDS = {"dual": Dual, "jet": Jet, "tangent": Tangent}
 
 
@@ -233,7 +233,7 @@ def broadcast(builder, x, vector):
 def take_apart(context, builder, kind, value, wanted) -> Halves:
     """Parts of a differential or plain number, for a result of the wanted kind."""
     terms = dict.fromkeys(("v", "a", "b", "g", "dv", "da", "db", "dg"), Term(builder))
-    if kind == SLOPED and isinstance(wanted, Tangent):
+    if kind == DUAL_1 and isinstance(wanted, Tangent):
         terms["v"] = Term(builder, builder.extract_value(value, 0))
         slope = builder.extract_element(builder.extract_value(value, 1), ir.IntType(32)(0))
         terms["dv"] = Term(builder, slope)
@@ -300,7 +300,7 @@ def one_kind(args):
     kinds = {kind for kind in args if isinstance(kind, Differential)}
     mixable = all(isinstance(kind, (Differential, *PLAIN)) for kind in args)
     if any(isinstance(kind, Tangent) for kind in kinds):
-        kinds.discard(SLOPED)
+        kinds.discard(DUAL_1)
     return kinds.pop() if len(kinds) == 1 and mixable else None
 
 
@@ -469,16 +469,16 @@ def dual_seed(typingctx, K, value, k):
     return kind(K, types.float64, types.intp), generate
 
 
-def plain_or_sloped(x):
+def plain_or_dual(x):
     """A number with a slope stays one, all others are doubles."""
-    return SLOPED if x == SLOPED else types.float64
+    return DUAL_1 if x == DUAL_1 else types.float64
 
 
 def seeds(family):
-    """(seed, signal, number) of jets, or of tangent numbers, whose values may have slopes."""
+    """(seed, signal, number) of jets, or of tangent numbers, whose values may have derivatives."""
 
     def given(*numbers):
-        return [plain_or_sloped(x) if family is Tangent else types.float64 for x in numbers]
+        return [plain_or_dual(x) if family is Tangent else types.float64 for x in numbers]
 
     @intrinsic(prefer_literal=True)
     def seed(typingctx, K, value, rate, k):
@@ -519,14 +519,14 @@ tangent_seed, tangent_signal, tangent_number = seeds(Tangent)
 
 
 @intrinsic
-def sloped(typingctx, value, slope):
+def dual_number(typingctx, value, slope):
     """The number value with its derivative along the direction."""
 
     def generate(context, builder, sig, args):
         slope = take_apart(context, builder, types.float64, args[1], Tangent(1))
-        return number(context, builder, SLOPED, sig.args[:1], args[:1], ir.IntType(32)(0), slope)
+        return number(context, builder, DUAL_1, sig.args[:1], args[:1], ir.IntType(32)(0), slope)
 
-    return SLOPED(types.float64, types.float64), generate
+    return DUAL_1(types.float64, types.float64), generate
 
 
 @intrinsic
@@ -537,13 +537,13 @@ def with_partial(typingctx, x, k, slope):
 
     def generate(context, builder, sig, args):
         halves = take_apart(context, builder, x, args[0], x)
-        slopes = take_apart(context, builder, sig.args[2], args[2], x)
+        derivatives = take_apart(context, builder, sig.args[2], args[2], x)
         found = [
-            half._replace(g=_with_lane(builder, half.g, args[1], s.v)) for half, s in zip(halves, slopes)
+            half._replace(g=_with_lane(builder, half.g, args[1], s.v)) for half, s in zip(halves, derivatives)
         ]
         return put_together(context, builder, x, Halves(*found))
 
-    return x(x, types.intp, plain_or_sloped(slope)), generate
+    return x(x, types.intp, plain_or_dual(slope)), generate
 
 
 def _with_lane(builder, g, k, slope):
@@ -557,7 +557,7 @@ def out_of_jet(context, builder, x, here, star):
     if not isinstance(x, Tangent):
         return here
     g = builder.insert_element(ir.VectorType(DOUBLE, 1)([0.0]), star, ir.IntType(32)(0))
-    return cgutils.make_anonymous_struct(builder, [here, g], context.get_value_type(SLOPED))
+    return cgutils.make_anonymous_struct(builder, [here, g], context.get_value_type(DUAL_1))
 
 
 @intrinsic
@@ -575,7 +575,7 @@ def lane(typingctx, x, k):
         ]
         return out_of_jet(context, builder, x, found[0], found[-1])
 
-    return (SLOPED if isinstance(x, Tangent) else types.float64)(x, types.intp), generate
+    return (DUAL_1 if isinstance(x, Tangent) else types.float64)(x, types.intp), generate
 
 
 def reader(name):
@@ -590,7 +590,7 @@ def reader(name):
             here, star = take_apart(context, builder, x, args[0], x)
             return out_of_jet(context, builder, x, getattr(here, name).value, getattr(star, name).value)
 
-        return (SLOPED if isinstance(x, Tangent) else types.float64)(x), generate
+        return (DUAL_1 if isinstance(x, Tangent) else types.float64)(x), generate
 
     return read
 
@@ -639,9 +639,9 @@ def stack_array(typingctx, kind, K, shape):
 
 
 @intrinsic(prefer_literal=True)
-def sloped_array(typingctx, kind, K, shape):
+def dual_stack_array(typingctx, kind, K, shape):
     """What `stack_array` is to plain numbers, for numbers with a slope: of 'float' an array of Dual(1)."""
-    return on_stack(SLOPED, kind, K, shape)
+    return on_stack(DUAL_1, kind, K, shape)
 
 
 @intrinsic(prefer_literal=True)

@@ -17,7 +17,7 @@ def cubic_coefficients(x: Floats, y: Floats, ends: str = "not-a-knot") -> Floats
         from scipy.interpolate import CubicSpline
 
         return np.asarray(CubicSpline(x, y, bc_type=ends).c)
-    from treemech.topology.dual import slopes, solved
+    from treemech.topology.dual import derivatives, solved
 
     n, rows = len(x), y.reshape(len(y), -1)
     h = np.diff(x)
@@ -27,7 +27,7 @@ def cubic_coefficients(x: Floats, y: Floats, ends: str = "not-a-knot") -> Floats
         A[k, k - 1], A[k, k], A[k, k + 1] = h[k], 2.0 * (h[k - 1] + h[k]), h[k - 1]
         b[k] = 3.0 * (h[k] * m[k - 1] + h[k - 1] * m[k])
     if ends == "periodic":
-        if np.any(slopes(rows[0]) != slopes(rows[-1])):
+        if np.any(derivatives(rows[0]) != derivatives(rows[-1])):
             raise ArithmeticError("a periodic table that ends with another value than it starts with")
         A[0, 0], A[0, n - 1] = 1.0, -1.0
         for k, factor, piece in ((0, 4.0, 0), (1, 2.0, 0), (n - 2, 2.0, -1), (n - 1, 4.0, -1)):
@@ -59,11 +59,11 @@ def monotone_coefficients(x: Floats, y: Floats) -> Floats:
         from scipy.interpolate import PchipInterpolator
 
         return np.asarray(PchipInterpolator(x, y).c)
-    from treemech.topology.dual import slopes
+    from treemech.topology.dual import derivatives
 
     h = np.diff(x)
     m = np.diff(y) / h
-    if np.any((m == 0.0) & (slopes(m) != 0.0)):
+    if np.any((m == 0.0) & (derivatives(m) != 0.0)):
         raise ArithmeticError("a table that stops being level")
     if len(m) == 1:
         return hermite_coefficients(x, y, np.array([m[0], m[0]]))
@@ -114,16 +114,16 @@ def interpolating_spline(x: Floats, y: Floats, degree: int, closed: bool) -> Any
     spline = make_interp_spline(plain(x), plain(y), k=degree, bc_type=ends)
     if x.dtype != object and y.dtype != object:
         return spline
-    from treemech.topology.dual import joined, slopes
+    from treemech.topology.dual import derivatives, joined
 
     t, n = _knots(x, degree, closed), len(spline.c)
-    still, each = VariedSpline(t, spline.c, degree), BSpline(spline.t, np.eye(n), degree)
-    A, right = [each(plain(x))], [slopes(y) - slopes(still(x))]
+    still, each = DualSpline(t, spline.c, degree), BSpline(spline.t, np.eye(n), degree)
+    A, right = [each(plain(x))], [derivatives(y) - derivatives(still(x))]
     for k in range(1, degree) if closed else ():
         A.append(np.diff(each.derivative(k)(plain(x[[0, -1]])), axis=0))
-        right.append(-slopes(np.diff(still.derivative(k)(x[[0, -1]]), axis=0)))
+        right.append(-derivatives(np.diff(still.derivative(k)(x[[0, -1]]), axis=0)))
     moved = np.linalg.solve(np.vstack(A), np.vstack(right))
-    return VariedSpline(t, joined(spline.c, moved), degree)
+    return DualSpline(t, joined(spline.c, moved), degree)
 
 
 def _knots(x: Floats, degree: int, closed: bool) -> Any:
@@ -141,18 +141,18 @@ def _knots(x: Floats, degree: int, closed: bool) -> Any:
     return np.array(t)
 
 
-class VariedSpline:
+class DualSpline:
     """B-spline with dual numbers for knots, coefficients (n, dim) and arguments."""
 
     def __init__(self, t: Any, c: Any, degree: int) -> None:
         self.t, self.c, self.degree = t, c, degree
 
-    def derivative(self, order: int = 1) -> "VariedSpline":
+    def derivative(self, order: int = 1) -> "DualSpline":
         if order == 0:
             return self
         t, k = self.t, self.degree
         c = k * np.diff(self.c, axis=0) / (t[k + 1 : -1] - t[1 : -k - 1])[:, None]
-        return VariedSpline(t[1:-1], c, k - 1).derivative(order - 1)
+        return DualSpline(t[1:-1], c, k - 1).derivative(order - 1)
 
     def __call__(self, x: Any) -> Any:
         """Evaluate the spline by de Boor's recursion; at a knot, take the piece on its right."""

@@ -197,9 +197,9 @@ class FungHistory(Energetic):
     def effort(self, now: Deformed, t: float, out: Effort) -> None:
         eps, k, b, memory = now.deformation[0], self.stiffness, self.stiffening, now.memory
         E, W = response(k, b, eps), response_energy(k, b, eps)
-        room = (len(memory) - 2) // 2
+        workspace = (len(memory) - 2) // 2
         count = int(memory[0])
-        held = min(count, room)
+        held = min(count, workspace)
         end = len(self.knots) - 1
         base, fall = self.table[0, 0], 0.0  # G and its rate for the part that counts since the start
         if self.stood > 0.5:
@@ -209,14 +209,14 @@ class FungHistory(Energetic):
         F, energy, lost = base * E, base * W, -fall * W
         G, dG = base, fall
         if held > 0:
-            G, dG = relaxation(self.knots, self.table, t - memory[2 + 2 * ((count - held) % room)])
+            G, dG = relaxation(self.knots, self.table, t - memory[2 + 2 * ((count - held) % workspace)])
         G_before, dG_before = 2.0 * base - G, 2.0 * fall - dG  # so that w_0 = (G_1 + G_0) / 2 - G_b
         for j in range(held):
-            slot = 2 + 2 * ((count - held + j) % room)
+            slot = 2 + 2 * ((count - held + j) % workspace)
             G_next, dG_next = self.table[0, 0], 0.0  # after the last sample comes the present
             if j + 1 < held:
                 G_next, dG_next = relaxation(
-                    self.knots, self.table, t - memory[2 + 2 * ((count - held + j + 1) % room)]
+                    self.knots, self.table, t - memory[2 + 2 * ((count - held + j + 1) % workspace)]
                 )
             w, dw = 0.5 * (G_next - G_before), 0.5 * (dG_next - dG_before)
             E_k = response(k, b, memory[slot + 1])
@@ -230,15 +230,15 @@ class FungHistory(Energetic):
         out.dissipated[0] = lost
 
     def remember(self, motion: EndsMotion, t: float, memory: Floats) -> None:
-        room = (len(memory) - 2) // 2
+        workspace = (len(memory) - 2) // 2
         count = int(memory[0])
         if count > 0:
-            last = memory[2 + 2 * ((count - 1) % room)]
-            if t - last < (1.0 - 1e-9) * self.span / (room - 1.0):
+            last = memory[2 + 2 * ((count - 1) % workspace)]
+            if t - last < (1.0 - 1e-9) * self.span / (workspace - 1.0):
                 return
         else:
             memory[1] = t
-        slot = 2 + 2 * (count % room)
+        slot = 2 + 2 * (count % workspace)
         memory[slot] = t
         memory[slot + 1] = distance(motion.position) - self.length
         memory[0] = count + 1.0

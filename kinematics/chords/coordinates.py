@@ -15,7 +15,7 @@ from ..tree.sweep import rates_of_hinge
 
 
 @kernel
-def _settle_ball(X, c, q, a):
+def _fit_ball(X, c, q, a):
     """Euler parameters of the rotation, on the side of the last ones: from the largest of them (Shepperd)."""
     C = chord.ROTATION
     xx, yy, zz = X[c, C], X[c, C + 4], X[c, C + 8]
@@ -40,7 +40,7 @@ def _settle_ball(X, c, q, a):
 
 
 @kernel
-def settle(loops):
+def fit_chord_coordinates(loops):
     """Coordinates of all cut hinges at the pose of the last `constraint_rows`, next to those they had."""
     plan_chord, X, q = chords(loops), chord_work(loops), chord_q(loops)
     for c in range(plan_chord.shape[0]):
@@ -54,7 +54,7 @@ def settle(loops):
         elif kind == body.PRISMATIC:
             q[a] = X[c, chord.OFFSET + 2]
         elif kind == body.BALL:
-            _settle_ball(X, c, q, a)
+            _fit_ball(X, c, q, a)
 
 
 @kernel

@@ -6,10 +6,10 @@ its slopes (elements.compilation.entry). What they fit, the coordinates of a cut
 state; one step of Gauss and Newton on pairs from there gives its derivative (implicit function theorem).
 """
 
-from ..kernel.language import call_element, floats, floats2, ints2, kernel, pairs, pairs2
+from ..kernel.language import call_element, duals, floats, floats2, ints2, kernel, pairs2
 from ..plan.chord_views import chord_paths, chord_pivots, chord_q, chord_records, chord_work, chords
 from ..plan.columns import chord, row, speed
-from ..plan.views import dofs, own_q, own_u, own_ud, parameter_pairs
+from ..plan.views import dofs, own_q, own_u, own_ud, parameter_duals
 from .equations import constraint_element, fit_unknowns
 from .hinge import fit_hinge, hinge_rows
 
@@ -23,7 +23,7 @@ def _record_size(plan_chord, c):
 
 
 @kernel
-def _as_pairs(to, values, first):
+def _as_duals(to, values, first):
     """Numbers without derivatives."""
     for k in range(to.shape[0]):
         to[k, 0] = values[first + k]
@@ -31,13 +31,13 @@ def _as_pairs(to, values, first):
 
 
 @kernel
-def _of_pose(plan, loops, c, t, direction, out, room):
+def _of_pose(plan, loops, c, t, direction, out, workspace):
     """Rows of a cut hinge or constraint with b displaced (direction 0 .. 5) or its rates changed (6 .. 11)."""
     plan_chord, X, pivot = chords(loops), chord_work(loops), chord_pivots(loops)
     size, count, na = _record_size(plan_chord, c), plan_chord[c, chord.N_ROWS], plan_chord[c, chord.NU]
     own, own_pivot = (
-        ints2(room, 1, chord.N_COLUMNS),
-        ints2(room + 8 * chord.N_COLUMNS, 1, 6),
+        ints2(workspace, 1, chord.N_COLUMNS),
+        ints2(workspace + 8 * chord.N_COLUMNS, 1, 6),
     )  # this chord alone
     for k in range(chord.N_COLUMNS):
         own[0, k] = plan_chord[c, k]
@@ -49,14 +49,14 @@ def _of_pose(plan, loops, c, t, direction, out, room):
     )
     for k in range(6):
         own_pivot[0, k] = pivot[c, k]
-    motion = room + 8 * (chord.N_COLUMNS + 6)
+    motion = workspace + 8 * (chord.N_COLUMNS + 6)
     fitted = motion + 16 * chord.N_WORK
     record = fitted + 16 * 7
     index = record + 16 * size
     x = floats2(motion, chord.N_WORK, 2)
-    _as_pairs(x, X[c], 0)
-    _as_pairs(floats2(fitted, plan_chord[c, chord.NQ], 2), chord_q(loops), plan_chord[c, chord.FIRST_Q])
-    _as_pairs(floats2(record, size, 2), chord_records(loops), plan_chord[c, chord.RECORD])
+    _as_duals(x, X[c], 0)
+    _as_duals(floats2(fitted, plan_chord[c, chord.NQ], 2), chord_q(loops), plan_chord[c, chord.FIRST_Q])
+    _as_duals(floats2(record, size, 2), chord_records(loops), plan_chord[c, chord.RECORD])
     if direction < 3:
         x[chord.OFFSET + direction, 1] = 1.0
     elif direction < 6:  # [e x] C
@@ -68,11 +68,11 @@ def _of_pose(plan, loops, c, t, direction, out, room):
         x[chord.RATE + direction - 6, 1] = 1.0
     Xd, qd, recorded, Yd = (
         pairs2(motion, 1, chord.N_WORK),
-        pairs(fitted, 7),
-        pairs(record, size),
+        duals(fitted, 7),
+        duals(record, size),
         pairs2(index, count, row.N_COLUMNS),
     )
-    parameter, worked = parameter_pairs(plan), True
+    parameter, worked = parameter_duals(plan), True
     if plan_chord[c, chord.KIND] == chord.CONSTRAINT:
         if na > 0:
             worked = fit_unknowns(own, Xd, recorded, qd, parameter, 0, t)
@@ -90,7 +90,7 @@ def _of_pose(plan, loops, c, t, direction, out, room):
 
 
 @kernel
-def _of_coordinates(plan, loops, c, t, direction, out, room):
+def _of_coordinates(plan, loops, c, t, direction, out, workspace):
     """Rows of a coupling by its coordinate (direction 0 .. n - 1) or speed (n .. 2 n - 1): partials, velocity, bias of each."""
     plan_chord, path, dof, q, u, ud = (
         chords(loops),
@@ -102,7 +102,7 @@ def _of_coordinates(plan, loops, c, t, direction, out, room):
     )
     first, count = plan_chord[c, chord.PATH_START], plan_chord[c, chord.N_ROWS]
     n = plan_chord[c, chord.PATH_END] - first
-    D = floats(room, 2 * (2 * n + count * (3 + n)))
+    D = floats(workspace, 2 * (2 * n + count * (3 + n)))
     for k in range(D.shape[0]):
         D[k] = 0.0
     for i in range(n):
@@ -110,7 +110,7 @@ def _of_coordinates(plan, loops, c, t, direction, out, room):
         D[2 * (n + i)] = u[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
     D[2 * direction + 1] = 1.0
     at = 4 * n
-    own = parameter_pairs(plan)
+    own = parameter_duals(plan)
     status = call_element(
         plan_chord[c, chord.DUAL], D, 0, D, 2 * n, t, own, plan_chord[c, chord.PARAMETER], D, at
     )
@@ -129,18 +129,18 @@ def _of_coordinates(plan, loops, c, t, direction, out, room):
 
 
 @kernel
-def chord_slopes(plan, loops, c, t, direction, room):
-    """Derivatives of all rows of chord c along a direction, at the address `room`; whether there are any, all of them numbers."""
+def chord_duals(plan, loops, c, t, direction, workspace):
+    """Derivatives of all rows of chord c along a direction, at the address `workspace`; whether there are any, all of them numbers."""
     plan_chord = chords(loops)
     coupled = plan_chord[c, chord.KIND] == chord.COUPLING
     n = plan_chord[c, chord.N_ROWS] * (
         plan_chord[c, chord.PATH_END] - plan_chord[c, chord.PATH_START] + 2 if coupled else chord.N_LOCAL
     )
-    out = floats(room, n)
+    out = floats(workspace, n)
     if coupled:
-        worked = _of_coordinates(plan, loops, c, t, direction, out, room + 8 * n)
+        worked = _of_coordinates(plan, loops, c, t, direction, out, workspace + 8 * n)
     else:
-        worked = _of_pose(plan, loops, c, t, direction, out, room + 8 * n)
+        worked = _of_pose(plan, loops, c, t, direction, out, workspace + 8 * n)
     total = 0.0
     for k in range(n):
         total += 0.0 * out[k]

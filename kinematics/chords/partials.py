@@ -2,7 +2,7 @@
 """Derivatives of the rows of a chord whose element is called through its address.
 
 A cut hinge or a constraint sees the motion of end b relative to end a, in the base of a: its rows by displacement and turn,
-and by the rates of both. A coupling sees coordinates and speeds. They come from numbers with a derivative (chord_slopes).
+and by the rates of both. A coupling sees coordinates and speeds. They come from numbers with a derivative (chord_duals).
 
 An element that has no such form, or at a place where that gives no number, is differenced. By rates the biases are
 polynomials of second degree: exact. By the pose: central differences of eighth order, the step cut to a half until two derivatives agree (about
@@ -12,8 +12,8 @@ polynomials of second degree: exact. By the pose: central differences of eighth 
 from ..kernel.language import address_of, call_part, call_rhs, floats, floats2, kernel
 from ..kernel.vector import euler_rotation, multiply
 from ..plan.chord_views import (
+    CHORD_DUALS,
     CHORD_ELEMENT,
-    CHORD_SLOPES,
     chord_paths,
     chord_pivots,
     chord_q,
@@ -52,13 +52,16 @@ def _settled(level, size, best, now, before, least):
 
 
 @kernel
-def _sloped(loops, c, t, direction, best, room):
+def _on_duals(loops, c, t, direction, best, workspace):
     """best = derivatives of all rows along a direction, by numbers with a derivative; whether there are any."""
-    if loops[CHORD_SLOPES] == 0 or chords(loops)[c, chord.DUAL] == 0:
+    if loops[CHORD_DUALS] == 0 or chords(loops)[c, chord.DUAL] == 0:
         return False
-    if call_rhs(loops[CHORD_SLOPES], t, chord.MOST_DIRECTIONS * c + direction, room, address_of(loops)) != 1:
+    if (
+        call_rhs(loops[CHORD_DUALS], t, chord.MOST_DIRECTIONS * c + direction, workspace, address_of(loops))
+        != 1
+    ):
         return False
-    found = floats(room, best.shape[0])
+    found = floats(workspace, best.shape[0])
     for k in range(best.shape[0]):
         best[k] = found[k]
     return True
@@ -149,7 +152,7 @@ def _by_pose(loops, c, t, kept, direction, base, value, now, before, best):
 
 
 @kernel
-def pose_partials(loops, c, t, rough, out, room):
+def pose_partials(loops, c, t, rough, out, workspace):
     """Rows of a cut hinge or constraint by the motion of b relative to a; whether the element worked.
 
     At `out`: the wrenches (rows, 6) in the base of a; by each displacement and turn (6, rows, N_LOCAL) wrench, velocity and
@@ -159,14 +162,14 @@ def pose_partials(loops, c, t, rough, out, room):
     first, count = plan_chord[c, chord.FIRST_ROW], plan_chord[c, chord.N_ROWS]
     n = count * chord.N_LOCAL
     value, now, before, base = (
-        floats(room, n),
-        floats(room + 8 * n, n),
-        floats(room + 16 * n, n),
-        floats(room + 24 * n, n),
+        floats(workspace, n),
+        floats(workspace + 8 * n, n),
+        floats(workspace + 16 * n, n),
+        floats(workspace + 24 * n, n),
     )
     written, kept = (
-        floats2(room + 32 * n, count, row.N_COLUMNS),
-        floats(room + 32 * n + 8 * count * row.N_COLUMNS, chord.N_KEPT),
+        floats2(workspace + 32 * n, count, row.N_COLUMNS),
+        floats(workspace + 32 * n + 8 * count * row.N_COLUMNS, chord.N_KEPT),
     )
     wrench, by_rate = floats2(out, count, 6), floats2(out + 8 * (6 * count + 6 * n), 6, count)
     for r in range(count):
@@ -177,10 +180,10 @@ def pose_partials(loops, c, t, rough, out, room):
     for r in range(count):
         for k in range(6):
             wrench[r, k] = base[chord.N_LOCAL * r + k]
-    slopes = room + 32 * n + 8 * (count * row.N_COLUMNS + chord.N_KEPT)
+    derivatives = workspace + 32 * n + 8 * (count * row.N_COLUMNS + chord.N_KEPT)
     for direction in range(6):
         best = floats(out + 8 * (6 * count + n * direction), n)
-        if _sloped(loops, c, t, direction, best, slopes):
+        if _on_duals(loops, c, t, direction, best, derivatives):
             continue
         if rough == 1:
             worked = worked and _moved(loops, c, t, kept, direction, _ROUGH_STEP, value)
@@ -189,7 +192,7 @@ def pose_partials(loops, c, t, rough, out, room):
         else:
             worked = worked and _by_pose(loops, c, t, kept, direction, base, value, now, before, best)
     for k in range(6):
-        if _sloped(loops, c, t, 6 + k, value, slopes):
+        if _on_duals(loops, c, t, 6 + k, value, derivatives):
             for r in range(count):
                 by_rate[k, r] = value[chord.N_LOCAL * r + 7]
         elif rough == 1:
@@ -237,7 +240,7 @@ def _coupled(plan, loops, c, t, kept, by_rate, argument, h, out):
 
 
 @kernel
-def coordinate_partials(plan, loops, c, t, rough, out, room):
+def coordinate_partials(plan, loops, c, t, rough, out, workspace):
     """Rows of a coupling by the coordinates and speeds it joins; whether the element worked.
 
     At `out`: by each coordinate (n, rows, n + 2) partials, velocity and bias; by each speed (n, rows) the bias.
@@ -248,22 +251,22 @@ def coordinate_partials(plan, loops, c, t, rough, out, room):
     n = plan_chord[c, chord.PATH_END] - first
     width, m = n + 2, count * (n + 2)
     value, now, before, base = (
-        floats(room, m),
-        floats(room + 8 * m, m),
-        floats(room + 16 * m, m),
-        floats(room + 24 * m, m),
+        floats(workspace, m),
+        floats(workspace + 8 * m, m),
+        floats(workspace + 16 * m, m),
+        floats(workspace + 24 * m, m),
     )
-    kept, by_rate = floats(room + 32 * m, 2 * n), floats2(out + 8 * n * m, n, count)
+    kept, by_rate = floats(workspace + 32 * m, 2 * n), floats2(out + 8 * n * m, n, count)
     for i in range(n):
         kept[i] = q[path[first + i, chord.COORDINATE]]
         kept[n + i] = u[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
-    slopes = room + 32 * m + 16 * n
+    derivatives = workspace + 32 * m + 16 * n
     worked, size = _coupled(plan, loops, c, t, kept, False, 0, 0.0, base), 0.0
     for k in range(m):
         size = max(size, abs(base[k]))
     for i in range(n):
         best, least = floats(out + 8 * m * i, m), 1e300
-        if _sloped(loops, c, t, i, best, slopes):
+        if _on_duals(loops, c, t, i, best, derivatives):
             continue
         if rough == 1:
             h = _ROUGH_STEP * max(1.0, abs(kept[i]))
@@ -285,7 +288,7 @@ def coordinate_partials(plan, loops, c, t, rough, out, room):
             if done:
                 break
     for i in range(n):
-        if _sloped(loops, c, t, n + i, value, slopes):
+        if _on_duals(loops, c, t, n + i, value, derivatives):
             for r in range(count):
                 by_rate[i, r] = value[width * r + n + 1]
             continue

@@ -22,7 +22,7 @@ from numba.np.arrayobj import populate_array
 from treemech.elements.compilation.call import call_element as _call_element
 from treemech.elements.compilation.members import call_element
 from treemech.elements.dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of pairs
-from treemech.elements.dual.numbers import SLOPED
+from treemech.elements.dual.numbers import DUAL_1
 
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
 kernel = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
@@ -245,7 +245,7 @@ def ints2(address, n, m):
     return ints(address, n * m).reshape(n, m)
 
 
-def pairs(address, n):
+def duals(address, n):
     """The n numbers with a derivative at an address; in compiled code only."""
     raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
@@ -291,7 +291,7 @@ def _viewer(dtype, ndim, readonly=False):
     return view
 
 
-def pair_context(address, n):
+def dual_context(address, n):
     """A context whose arrays of numbers are arrays of pairs (number, derivative); in compiled code only.
 
     Its type is that of an array nobody may write to. Kernels are compiled once more for it, and run on pairs.
@@ -316,14 +316,14 @@ def member(dtype, at, *shape):
             ("int64", 1): ints,
             ("int64", 2): ints2,
             ("uint64", 1): ints,
-            ("Dual(1)", 1): pairs,
+            ("Dual(1)", 1): duals,
         }
         view = make[str(dtype), len(shape)]
         return lambda plan: view(plan[at], *sizes(plan))
 
     @intrinsic
     def get(typing_context, plan):
-        number_type = dtype if plan.mutable or dtype != types.float64 else SLOPED
+        number_type = dtype if plan.mutable or dtype != types.float64 else DUAL_1
         result = types.Array(number_type, len(shape), "C")
 
         def generate(context, builder, signature, args):
@@ -419,8 +419,8 @@ if COMPILED:
     floats, floats2 = _viewer(types.float64, 1), _viewer(types.float64, 2)
     ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
     # pairs (number, derivative); plain Python has none
-    pairs, pairs2 = _viewer(SLOPED, 1), _viewer(SLOPED, 2)
-    pair_context = _viewer(types.int64, 1, readonly=True)
+    duals, pairs2 = _viewer(DUAL_1, 1), _viewer(DUAL_1, 2)
+    dual_context = _viewer(types.int64, 1, readonly=True)
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
     call_derivatives = _call_derivatives

@@ -48,7 +48,7 @@ class Work(NamedTuple):
     soa: Floats  # (9, nu) w, v of each speed and the origin they refer to, one row per component
     record: Floats  # motion records of hinges by address
     parameters: Floats  # records of all elements; the slots of signals are rewritten for each t
-    parameter_pairs: Floats  # (., 2) the same with derivatives, zero, for slopes of elements (kinematics.plan.dual_addresses)
+    parameter_duals: Floats  # (., 2) the same with derivatives, zero, for slopes of elements (kinematics.plan.dual_addresses)
     signal: Floats  # (nsig, 3) value, rate, acceleration
     q: Floats
     u: Floats
@@ -56,7 +56,7 @@ class Work(NamedTuple):
     tau: Floats  # loads on the speeds, zero unless given
     required: Floats  # loads the accelerations in ud ask for
     effort: Floats  # (nu,) loads of elements on the speeds
-    room: Floats  # motion and load records of all efforts
+    effort_records: Floats  # motion and load records of all efforts
     z: Floats  # states of elements, then what they remember
     zd: Floats  # rates of the states
     point: Floats  # (np, point.N_WORK)
@@ -66,9 +66,9 @@ class Work(NamedTuple):
 # the address of every array of Plan and Work.
 SIZES = (
     "bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "record", "parameters", "efforts", "ends", "acted",
-    "sources", "composites", "points", "room", "nz", "nx",
+    "sources", "composites", "points", "effort_records", "nz", "nx",
 )  # fmt: skip
-TABLE_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS, DERIVATIVES = (
+GENERAL_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS, DERIVATIVES = (
     len(SIZES) + k for k in range(7)
 )  # Z_ROWS: z of many states, or 0; DERIVATIVES: the table of dynamics.derivatives.layout, or 0
 N_SIZES = len(SIZES) + 7
@@ -76,7 +76,7 @@ FIRST_WORK = N_SIZES + len(Plan._fields)
 N_CONTEXT = FIRST_WORK + len(Work._fields)
 
 
-def make_work(plan: Plan, nq: int, parameters: Floats, room: int = 0, nz: int = 0) -> Work:
+def make_work(plan: Plan, nq: int, parameters: Floats, workspace: int = 0, nz: int = 0) -> Work:
     """Room for one evaluation at a time; use one Work per thread."""
     nu = len(plan.dof)
     rows = len(plan.body)
@@ -91,7 +91,7 @@ def make_work(plan: Plan, nq: int, parameters: Floats, room: int = 0, nz: int = 
         soa=zeros((9, nu)),
         record=zeros(max(record, 1)),
         parameters=np.array(parameters, dtype=np.float64),
-        parameter_pairs=zeros((len(parameters), 2)),
+        parameter_duals=zeros((len(parameters), 2)),
         signal=zeros((max(len(plan.signals), 1), 3)),
         q=zeros(max(nq, 1)),
         u=zeros(max(nu, 1)),
@@ -99,7 +99,7 @@ def make_work(plan: Plan, nq: int, parameters: Floats, room: int = 0, nz: int = 
         tau=zeros(max(nu, 1)),
         required=zeros(max(nu, 1)),
         effort=zeros(max(nu, 1)),
-        room=zeros(max(room, 1)),
+        effort_records=zeros(max(workspace, 1)),
         z=zeros(max(nz, 1)),
         zd=zeros(max(nz, 1)),
         point=zeros((len(plan.points), point.N_WORK)),
@@ -112,7 +112,7 @@ def make_context(plan: Plan, work: Work, nq: int, nz: int = 0, nx: int = 0) -> I
     context[: len(SIZES)] = (
         len(plan.body), nq, len(plan.dof), len(plan.runs), len(plan.prescribed), len(plan.signals),
         len(plan.links), len(work.record), len(work.parameters), len(plan.efforts), len(plan.ends), len(plan.acted),
-        len(plan.sources), len(plan.composites), len(plan.points), len(work.room), nz, nx,
+        len(plan.sources), len(plan.composites), len(plan.points), len(work.effort_records), nz, nx,
     )  # fmt: skip
     for k, array in enumerate((*plan, *work)):
         if not array.flags.c_contiguous:

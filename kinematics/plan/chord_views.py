@@ -9,8 +9,8 @@ from .columns import chord, row
 
 # The loop context: address of the tree context, sizes, the entry points for elements by address, then addresses
 TREE, N_CHORDS, N_PATH, N_ALL_ROWS, N_ENTRIES, N_RECORDS, N_CHORD_Q, N_CHORD_U = range(8)
-CHORD_ELEMENT, CHORD_SLOPES = _c.CHORD_ELEMENT, _c.CHORD_SLOPES
-FIRST_ARRAY = CHORD_SLOPES + 1
+CHORD_ELEMENT, CHORD_DUALS = _c.CHORD_ELEMENT, _c.CHORD_DUALS
+FIRST_ARRAY = CHORD_DUALS + 1
 _FIELDS = {
     name: FIRST_ARRAY + k
     for k, name in enumerate((*_c.ChordPlan._fields, *("work_" + n for n in _c.ChordWork._fields)))

@@ -19,7 +19,7 @@ from .columns import body, chord, row
 
 # Places in the loop context of the entry points that only models with elements by address need: their rows, and the
 # slopes of those
-CHORD_ELEMENT, CHORD_SLOPES = 8, 9
+CHORD_ELEMENT, CHORD_DUALS = 8, 9
 
 
 class ChordPlan(NamedTuple):
@@ -228,7 +228,7 @@ def partials_size(index: Ints) -> int:
         + chord.N_COLUMNS
         + 6
         + 2 * (chord.N_WORK + 7 + record + count * row.N_COLUMNS)
-    )  # chord_slopes
+    )  # chord_duals
 
 
 def make_chord_work(layout: ChordLayout) -> ChordWork:

@@ -1,7 +1,7 @@
-"""Addresses of elements on numbers with a derivative (elements.compilation.entry, part "slopes"), for whoever differentiates."""
+"""Addresses of elements on numbers with a derivative (elements.compilation.entry, part "dual"), for whoever differentiates."""
 
 from treemech.elements.compilation.callback import Entry
-from treemech.elements.compilation.entry import make_slopes
+from treemech.elements.compilation.entry import make_dual_entry
 from treemech.elements.compilation.methods import members_of
 from treemech.elements.element import Element
 from treemech.topology.arrays import Floats
@@ -11,8 +11,8 @@ from .columns import body, chord, effort
 from .layout import Layout
 
 
-def serve_slopes(layout: Layout, pairs: Floats) -> list[Entry]:
-    """Fill in the columns SLOPES of hinges, efforts and chords called by address; what must stay alive.
+def serve_dual_addresses(layout: Layout, duals: Floats) -> list[Entry]:
+    """Fill in the columns DUAL_PART of hinges, efforts and chords called by address; what must stay alive.
 
     They are made when somebody asks for derivatives, since a foreign element is compiled once more for them. Zero
     means that the element has no such form: it is differenced. pairs: the records of all elements; those of elements made
@@ -21,15 +21,15 @@ def serve_slopes(layout: Layout, pairs: Floats) -> list[Entry]:
     entries = list[Entry]()
 
     def address(element: Element, start: int) -> int:
-        entry = make_slopes(element)
+        entry = make_dual_entry(element)
         if entry is None:
             return 0
         entries.append(entry)
         for place, member in members_of(element):
-            own = make_slopes(member)
+            own = make_dual_entry(member)
             if own is not None:
                 entries.append(own)
-                pairs[start + place, 1] = own.address
+                duals[start + place, 1] = own.address
         return entry.address
 
     for number, hinge in layout.hinges.items():

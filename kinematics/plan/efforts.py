@@ -82,7 +82,7 @@ class EffortLayout:
     composite_rows: Ints
     point_rows: Ints
     point_names: tuple[InnerPoint, ...]
-    room: int
+    workspace: int
     nx: int
     start: Floats  # z at the start
     held: Mapping[str, int]  # place of a held input in z
@@ -135,7 +135,7 @@ def make_effort_layout(
     acted: list[tuple[int, int]] = []
     sources: list[tuple[int, int]] = []
     x: list[float] = []
-    room, pending = 0, []
+    workspace, pending = 0, []
 
     def join(end: Attachment | InnerPoint) -> None:
         if isinstance(end, InnerPoint):
@@ -168,12 +168,12 @@ def make_effort_layout(
         row[effort.FIRST_STATE], row[effort.N_STATES] = len(x), n.states
         if isinstance(a.element, Energetic):
             x += as_floats(a.element.initial()).tolist()
-        row[effort.MOTION_RECORD], row[effort.LOAD_RECORD] = room, room + n.motion_size
+        row[effort.MOTION_RECORD], row[effort.LOAD_RECORD] = workspace, workspace + n.motion_size
         row[effort.N_LOAD] = n.load_size
         row[effort.N_KEPT] = n.deformations if "law" in methods_of(a.element) else 0
         row[effort.REACTION] = -1 if a.reaction_of is None else chords.index(a.reaction_of)
         row[effort.EXTERNAL] = isinstance(a.element, Load)
-        room += n.motion_size + n.load_size + n.reactions * 6 * (6 * n.ends + n.coordinates)
+        workspace += n.motion_size + n.load_size + n.reactions * 6 * (6 * n.ends + n.coordinates)
     point_rows: list[tuple[int, int]] = []
     composite_rows: list[tuple[int, ...]] = []
     first = len(applied)
@@ -189,10 +189,10 @@ def make_effort_layout(
         for end in c.ends[:2]:
             join(end)
         composite_rows.append(
-            (first, len(c.parts), begin, len(c.points), unknowns, room, line, len(ends) - 1)
+            (first, len(c.parts), begin, len(c.points), unknowns, workspace, line, len(ends) - 1)
         )
         first += len(c.parts)
-        room += unknowns * (unknowns + 3)
+        workspace += unknowns * (unknowns + 3)
     memory: list[float] = []
     for row, a in zip(rows, every, strict=True):
         row[effort.FIRST_MEMORY], row[effort.N_MEMORY] = len(x) + len(memory), a.sizes.memory
@@ -214,7 +214,7 @@ def make_effort_layout(
         np.array(composite_rows, dtype=np.int64).reshape(-1, point.N_COMPOSITE),
         np.array(point_rows, dtype=np.int64).reshape(-1, 2),
         tuple(inner),
-        room,
+        workspace,
         len(x),
         plain(as_floats([*x, *memory, *held.values()])),
         places_held,

@@ -8,7 +8,7 @@ nearly double the time to compile.
 
 from numba import types
 
-from treemech.elements.dual.numbers import SLOPED
+from treemech.elements.dual.numbers import DUAL_1
 
 from ..kernel.language import floats, kernel, member
 from . import arrays as _p
@@ -19,7 +19,7 @@ _AT = {name: _p.N_SIZES + k for k, name in enumerate(Plan._fields)}
 _AT.update({"work_" + name: _p.FIRST_WORK + k for k, name in enumerate(Work._fields)})
 (
     _ROWS, _NQ, _NU, _RUNS, _PRESCRIBED, _SIGNALS, _LINKS, _RECORD, _PARAMETERS, _EFFORTS, _ENDS, _ACTED, _SOURCES,
-    _COMPOSITES, _POINTS, _ROOM, _NZ, _NX,
+    _COMPOSITES, _POINTS, _N_EFFORT_RECORDS, _NZ, _NX,
 ) = range(len(_p.SIZES))  # fmt: skip
 _AUDIT, _N_EFFORT, _N_COMPOSITE, _N_POINT = _p.AUDIT, effort.N_COLUMNS, point.N_COMPOSITE, point.N_WORK
 _N_BODY, _N_CONSTANTS, _N_DOF = body.N_COLUMNS, body.N_CONSTANTS, speed.N_COLUMNS
@@ -31,9 +31,11 @@ _EFFORT_TABLE, _END_TABLE, _END_POINTS = _AT["efforts"], _AT["ends"], _AT["end_p
 _ACTED_TABLE, _SOURCE_TABLE = _AT["acted"], _AT["sources"]
 _COMPOSITE_TABLE, _POINT_TABLE = _AT["composites"], _AT["points"]
 _W, _S, _SOA, _RECORDS = _AT["work_body"], _AT["work_speed"], _AT["work_soa"], _AT["work_record"]
-_PARAMETER, _PAIRS, _VALUES = _AT["work_parameters"], _AT["work_parameter_pairs"], _AT["work_signal"]
+_PARAMETER, _DUALS, _VALUES = _AT["work_parameters"], _AT["work_parameter_duals"], _AT["work_signal"]
 _Q, _U, _UD, _TAU, _REQUIRED = (_AT["work_" + n] for n in ("q", "u", "ud", "tau", "required"))
-_EFFORT, _ROOMS, _Z, _ZD, _POINT = (_AT["work_" + n] for n in ("effort", "room", "z", "zd", "point"))
+_EFFORT, _EFFORT_RECORDS, _Z, _ZD, _POINT = (
+    _AT["work_" + n] for n in ("effort", "effort_records", "z", "zd", "point")
+)
 _FLOAT, _INT = types.float64, types.int64
 _N_ROWS, _N_SPEEDS = (_ROWS, 0), (_NU, 0)
 
@@ -88,7 +90,7 @@ speed_work = member(_FLOAT, _S, _N_SPEEDS, _N_SPEED)
 soa_work = member(_FLOAT, _SOA, 9, _N_SPEEDS)
 records = member(_FLOAT, _RECORDS, (_RECORD, 0))
 parameters = member(_FLOAT, _PARAMETER, (_PARAMETERS, 0))
-parameter_pairs = member(SLOPED, _PAIRS, (_PARAMETERS, 0))
+parameter_duals = member(DUAL_1, _DUALS, (_PARAMETERS, 0))
 signal_values = member(_FLOAT, _VALUES, (_SIGNALS, 0), 3)
 own_q = member(_FLOAT, _Q, (_NQ, 0))
 own_u = member(_FLOAT, _U, _N_SPEEDS)
@@ -96,7 +98,7 @@ own_ud = member(_FLOAT, _UD, _N_SPEEDS)
 own_required = member(_FLOAT, _REQUIRED, _N_SPEEDS)
 own_tau = member(_FLOAT, _TAU, _N_SPEEDS)
 own_effort = member(_FLOAT, _EFFORT, _N_SPEEDS)
-room_work = member(_FLOAT, _ROOMS, (_ROOM, 0))
+effort_records = member(_FLOAT, _EFFORT_RECORDS, (_N_EFFORT_RECORDS, 0))
 own_z = member(_FLOAT, _Z, (_NZ, 0))
 own_zd = member(_FLOAT, _ZD, (_NZ, 0))
 point_work = member(_FLOAT, _POINT, (_POINTS, 0), _N_POINT)
@@ -105,7 +107,7 @@ point_work = member(_FLOAT, _POINT, (_POINTS, 0), _N_POINT)
 @kernel
 def pair_parameters(plan):
     """Records of all elements as pairs, as the slopes of elements take them."""
-    record, pair = parameters(plan), floats(plan[_PAIRS], 2 * plan[_PARAMETERS])
+    record, pair = parameters(plan), floats(plan[_DUALS], 2 * plan[_PARAMETERS])
     for k in range(record.shape[0]):
         pair[2 * k] = record[k]
 

@@ -31,7 +31,7 @@ def place_hinge(plan, i, t):
     Rp = load9(W, p, body.R)
     T = multiply(Rp, load9(C, i, body.PLACE_R))
     r = rotate(Rp, load3(C, i, body.PLACE_P))
-    r = _place_table(plan_body, dofs(plan), record, W, speed_work(plan), i, T, r)
+    r = _place_general(plan_body, dofs(plan), record, W, speed_work(plan), i, T, r)
     store(W, i, body.ARM, r)
     store(W, i, body.P, add(load3(W, p, body.P), r))
     return True
@@ -115,7 +115,7 @@ def reverse(record, o, n, u, first):
 
 
 @kernel
-def _place_table(plan_body, dof, record, W, S, i, T, r0):
+def _place_general(plan_body, dof, record, W, S, i, T, r0):
     """Pose, partials, drifts and biases of a TABLE hinge in world components."""
     o, n = plan_body[i, body.RECORD], plan_body[i, body.NU]
     C = (

@@ -2,14 +2,14 @@
 """Derivatives of a hinge's record (its partials, drifts, biases) by its own coordinates and speeds.
 
 By the speeds they are exact: a bias is a polynomial of second degree in them. By the coordinates, along the motion of
-each speed, they come from one call on numbers with a derivative (elements.compilation.entry, part "slopes"). A hinge that has no such
+each speed, they come from one call on numbers with a derivative (elements.compilation.entry, part "dual"). A hinge that has no such
 form (it works with floats only, or is in Python) is differenced: central differences of sixth order of the record itself; the step
 starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the record.
 """
 
-from ..kernel.language import address_of, call_element, floats, kernel, pairs
+from ..kernel.language import address_of, call_element, duals, floats, kernel
 from ..plan.columns import body
-from ..plan.views import bodies, own_q, own_u, parameter_pairs, parameters, records
+from ..plan.views import bodies, own_q, own_u, parameter_duals, parameters, records
 from .general_hinge import clear_record, evaluate_record, reverse
 from .sweep import rates_of_hinge
 
@@ -53,7 +53,7 @@ def _difference(plan, i, t, base, rates, h, out):
 
 
 @kernel
-def _sloped(plan, i, t, base, rates, D, out):
+def _on_duals(plan, i, t, base, rates, D, out):
     """out = derivative of the record along rates, from one call on pairs (D: room); whether there is one."""
     plan_body, u = bodies(plan), own_u(plan)
     n, nq, size = plan_body[i, body.NU], plan_body[i, body.NQ], out.shape[0]
@@ -65,12 +65,12 @@ def _sloped(plan, i, t, base, rates, D, out):
     clear_record(out, 0, n)
     for k in range(size):
         D[first + 2 * k], D[first + 2 * k + 1] = out[k], 0.0
-    own = parameter_pairs(plan)
+    own = parameter_duals(plan)
     status = call_element(
         plan_body[i, body.DUAL], D, 0, D, 2 * nq, t, own, plan_body[i, body.PARAMETER], D, first
     )
     if plan_body[i, body.REVERSED] == 1:
-        reverse(pairs(address_of(D) + 8 * first, size), 0, n, u, plan_body[i, body.U])
+        reverse(duals(address_of(D) + 8 * first, size), 0, n, u, plan_body[i, body.U])
     total = 0.0
     for k in range(size):
         out[k] = D[first + 2 * k + 1]
@@ -100,19 +100,23 @@ def _differenced(plan, i, t, base, rates, kept, coarse, fine):
 
 
 @kernel
-def record_partials(plan, i, t, own, stride, room):
+def record_partials(plan, i, t, own, stride, workspace):
     """Derivatives of the record of hinge i along every speed of it: at `own`, `stride` doubles each.
 
-    24 + 6 n numbers, those of the record by the coordinate; then six, the biases by the speed. `room`: 7 x 60 doubles.
+    24 + 6 n numbers, those of the record by the coordinate; then six, the biases by the speed. `workspace`: 7 x 60 doubles.
     Whether the hinge worked; the record is left as it was.
     """
     plan_body, record, q, u = bodies(plan), records(plan), own_q(plan), own_u(plan)
     o, n, nq = plan_body[i, body.RECORD], plan_body[i, body.NU], plan_body[i, body.NQ]
     size = 24 + 6 * n
     first_q, first_u = plan_body[i, body.Q], plan_body[i, body.U]
-    base, rates, unit = floats(room, 10), floats(room + 80, 10), floats(room + 160, 10)
-    kept, coarse, fine = floats(room + 480, size), floats(room + 960, size), floats(room + 1440, size)
-    D = floats(room + 1920, 180)
+    base, rates, unit = floats(workspace, 10), floats(workspace + 80, 10), floats(workspace + 160, 10)
+    kept, coarse, fine = (
+        floats(workspace + 480, size),
+        floats(workspace + 960, size),
+        floats(workspace + 1440, size),
+    )
+    D = floats(workspace + 1920, 180)
     for k in range(nq):
         base[k] = q[first_q + k]
     for k in range(size):
@@ -123,7 +127,7 @@ def record_partials(plan, i, t, own, stride, room):
         for k in range(n):
             unit[k] = 1.0 if k == j else 0.0
         rates_of_hinge(base, 0, nq, unit, 0, plan_body[i, body.EULER], rates)
-        if plan_body[i, body.DUAL] == 0 or not _sloped(plan, i, t, base, rates, D, coarse):
+        if plan_body[i, body.DUAL] == 0 or not _on_duals(plan, i, t, base, rates, D, coarse):
             worked = worked and _differenced(plan, i, t, base, rates, kept, coarse, fine)
             _displace(plan_body, i, q, base, rates, 0.0)
         for k in range(size):

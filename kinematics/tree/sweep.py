@@ -8,7 +8,7 @@ long chains keep their accuracy because no arm ever reaches back to the world or
 
 from ..kernel.language import accumulate, call_element, call_part, kernel, load3, load9, store
 from ..kernel.vector import add, cross, euler_rotation, multiply, rotate, scale, sincos, turn_z, unrotate
-from ..plan.arrays import TABLE_HINGE
+from ..plan.arrays import GENERAL_HINGE
 from ..plan.columns import body, signal, speed
 from ..plan.views import (
     bodies,
@@ -103,7 +103,7 @@ def positions(plan, W, S, t, q):
             _unit_columns(S, plan_body[i, body.DOF], speed.PARTIAL_V, T)
             _unit_columns(S, plan_body[i, body.DOF] + 3, speed.PARTIAL_W, T)
         elif kind == body.BY_ADDRESS:
-            if call_part(plan[TABLE_HINGE], i, t, plan) != 1:
+            if call_part(plan[GENERAL_HINGE], i, t, plan) != 1:
                 return i
             continue
         else:

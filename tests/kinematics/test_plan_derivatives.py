@@ -8,7 +8,7 @@ import pytest
 
 import treemech as tm
 from tests.support.parametric import VALUES, four_bar, spatial, tree
-from treemech.description.parameters import plan_slopes
+from treemech.description.parameters import plan_derivatives
 from treemech.dynamics.analyses.parameter_derivatives import sum_of, weights
 from treemech.elements.hinge import AxialHinge
 from treemech.kinematics.plan.columns import body
@@ -31,7 +31,7 @@ def differences(mech, name, step=STEP):
 
 def compare(mech, name, exact=True, step=STEP):
     """The slopes of a mechanism, after they were compared with differences."""
-    (found,) = plan_slopes(mech, [name])
+    (found,) = plan_derivatives(mech, [name])
     assert found.exact is exact
     for part, wanted in differences(mech, name, step).items():
         slope = getattr(found, part)
@@ -57,15 +57,15 @@ def test_slopes_of_a_model_with_an_element_of_somebody_else_are_exact():
 
 def test_slopes_are_made_once_and_belong_to_the_values_of_the_mechanism():
     mech = four_bar().build()
-    found = plan_slopes(mech, ["l", "m"])
-    assert plan_slopes(mech, iter(["m"]))[0] is found[1]
-    longer = plan_slopes(mech.with_parameters(l=1.3), ["l"])[0]
+    found = plan_derivatives(mech, ["l", "m"])
+    assert plan_derivatives(mech, iter(["m"]))[0] is found[1]
+    longer = plan_derivatives(mech.with_parameters(l=1.3), ["l"])[0]
     assert not np.array_equal(longer.constants, found[0].constants)
 
 
 def test_unknown_names_are_refused():
     with pytest.raises(tm.ElementError, match="there is no parameter 'l1': there are 'a', 'c'"):
-        plan_slopes(four_bar().build(), ["l", "l1"])
+        plan_derivatives(four_bar().build(), ["l", "l1"])
 
 
 # ---------------------------------------------------------------- bodies and solids
@@ -136,7 +136,7 @@ def test_a_mass_that_is_zero_here_only_is_differenced():
     arm, load = system.body("arm", 1.0, (1, 1, 1)), system.body("load", **nothing.properties)
     system.connect("pin", tm.Revolute("y"), system.ground, arm)
     system.connect("fixed", tm.Rigid(), arm, load)
-    (found,) = plan_slopes(system.build(), ["m"])
+    (found,) = plan_derivatives(system.build(), ["m"])
     assert found.exact is False
     np.testing.assert_allclose(found.constants[2, body.MASS], 1.0, rtol=TIGHT)
 
@@ -165,7 +165,7 @@ def test_a_base_chosen_by_the_least_component_stays_the_one_of_the_mechanism():
     bob = system.body("bob", 1.0, (1, 1, 1))
     system.connect("pin", tm.Revolute((1, q, 0)), system.ground, bob)
     mech = system.build()
-    (found,) = plan_slopes(mech, ["q"])
+    (found,) = plan_derivatives(mech, ["q"])
     R, dR = mech.core.layout.plan.constants[1, :9].reshape(3, 3), found.constants[1, :9].reshape(3, 3)
     np.testing.assert_allclose(dR[:, 2], (0, 1, 0), atol=1e-15)
     np.testing.assert_allclose(R.T @ dR + dR.T @ R, 0, atol=1e-15)
@@ -271,7 +271,7 @@ def test_a_number_that_no_neighbour_has_is_refused():
     system.connect("pin", tm.Revolute("y"), system.ground, bob)
     system.load("push", tm.Force(x=tm.Spline([0, 1, 2], [w, 1, 0], ends="periodic")), bob)
     with pytest.raises(tm.ElementError, match="no derivative by 'w': values next to 0 are refused"):
-        plan_slopes(system.build(), ["w"])
+        plan_derivatives(system.build(), ["w"])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treemech.dynamics.model.core import VELOCITY, Constraints, Core
-from treemech.kinematics.closure import close_positions, close_velocities, settle_positions, settle_velocities
+from treemech.kinematics.closure import (
+    close_positions,
+    close_velocities,
+    nearest_positions,
+    nearest_velocities,
+)
 from treemech.topology import Attachment, Body, ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
@@ -117,7 +122,7 @@ class Assembly:
         rows = self.rows + [(name, k) for name, row in self.cut_fix.items() for k in range(len(row))]
         q = close_positions(mech.lagrange, self._positions, rows, start.q, mech._free(self.fix), scale)
         if self.weights is not None:
-            q = settle_positions(
+            q = nearest_positions(
                 mech.lagrange, self._positions, self._deviation(start.q), q, mech._free(self.fix), scale
             )
         rows = self.rows + [(n, k) for n, row in self.cut_rates.items() for k in range(len(row))]
@@ -125,7 +130,7 @@ class Assembly:
         free = mech._free(self.rates)
         u = close_velocities(self._velocities, rows, q, start.u, free)
         if self.rate_weights is not None:
-            u = settle_velocities(self._velocities, q, u, free, lambda u: self._rate_deviation(q, u))
+            u = nearest_velocities(self._velocities, q, u, free, lambda u: self._rate_deviation(q, u))
         return q, u
 
     def _weights(

@@ -64,7 +64,7 @@ def _place(layout: EffortLayout, key: str) -> tuple[int, int]:
     return int(row[effort.FIRST_STATE]) + k, 1
 
 
-def settle_states(core: Core, state: State, given: Mapping[str, Any]) -> State:
+def equilibrium_states(core: Core, state: State, given: Mapping[str, Any]) -> State:
     """States their elements call settled, and viscous points without a start, where their rates vanish."""
     layout = core.layout.efforts
     fixed = np.zeros(layout.nz, dtype=bool)

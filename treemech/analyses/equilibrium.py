@@ -14,8 +14,8 @@ from treemech.topology.arrays import Floats
 from ..results.state import State, fill
 from .assembly import not_cut
 from .contacts import misjudged, open_contacts, unilateral, without
-from .settling import settle
-from .small_motions import chosen, cut_speeds, derivative_room, speed_numbers
+from .settling import release_until_rest
+from .small_motions import chosen, cut_speeds, derivative_workspace, speed_numbers
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -45,7 +45,7 @@ def equilibrium(
         guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
         start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
     if method == "settling":
-        start = state = settle(mech, start)
+        start = state = release_until_rest(mech, start)
     z = None if state is None or not mech.core.nx else state.z
     off = set(open_contacts(mech, *mech._unpack(start, "equilibrium")[:2], np.zeros(mech.nu)))
     for _ in range(2 + 2 * len(unilateral(mech))):
@@ -71,7 +71,7 @@ def _balanced(
     downhill: bool,
 ) -> Equilibrium:
     """The balance next to a start, with the unilateral constraints that hold now."""
-    room, t = derivative_room(mech), start.t
+    workspace, t = derivative_workspace(mech), start.t
     motion = _motion(mech, start.u, fix, rates, speed_numbers(mech, free))
 
     def close(near: Floats) -> Floats:
@@ -85,11 +85,11 @@ def _balanced(
     _, q, _ = chosen(mech, start, "equilibrium")
     if z is not None:
         mech.core.work.z[:] = z
-    found = balance(mech.core, room, t, q, motion, close, downhill and not motion.sought)
+    found = balance(mech.core, workspace, t, q, motion, close, downhill and not motion.sought)
     there = mech._state(t, found.q, found.u, found.z)
     chosen(mech, there, "equilibrium")
     held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
-    small = linearize(mech.core, room, t, found.q, found.u, held, cut=cut_speeds(mech, t, found.q))
+    small = linearize(mech.core, workspace, t, found.q, found.u, held, cut=cut_speeds(mech, t, found.q))
     loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
     return Equilibrium(there, loads, found.multipliers, small, found.iterations)
 

@@ -16,7 +16,7 @@ _REST = 1e-8  # kinetic energy next to the largest there was
 _STILL = 1e-12  # [m, rad] moving by less in a fall is rounding
 
 
-def settle(mech: "Mechanism", state: State) -> State:
+def release_until_rest(mech: "Mechanism", state: State) -> State:
     """A state at rest next to a stable balance, the one it falls to from `state`; time stands still but for signals."""
     t, span, largest = state.t, 0.1, 0.0
     here = mech._state(t, state.q, np.zeros(mech.nu), state.z, {n: q for n, (q, _) in state.cut.items()})

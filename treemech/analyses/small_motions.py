@@ -27,10 +27,10 @@ def derivatives(
     """Return accelerations, multipliers and their derivatives, see `Mechanism.derivatives`."""
     from treemech.dynamics.analyses.derivatives import derivatives as differentiate
 
-    room = derivative_room(mech)
+    workspace = derivative_workspace(mech)
     tau, by = mech._loads(loads), directions(mech, parameters)
     with _ready(mech, state, "derivatives", tau) as (t, q, u):
-        return differentiate(mech.core, room, t, q, u, tau, None, element_inputs(mech), by)
+        return differentiate(mech.core, workspace, t, q, u, tau, None, element_inputs(mech), by)
 
 
 def linearize(
@@ -55,14 +55,14 @@ def linearize(
     if hold:
         held = np.zeros(mech.nu, dtype=bool)
         held[speed_numbers(mech, hold)] = True
-    room = derivative_room(mech)
+    workspace = derivative_workspace(mech)
     tau = mech._loads(loads)
     with _ready(mech, state, "linearize", tau) as (t, q, u):
         cut = cut_speeds(mech, t, q)
-        return linearized(mech.core, room, t, q, u, held, acting, seen, tau, known, cut)
+        return linearized(mech.core, workspace, t, q, u, held, acting, seen, tau, known, cut)
 
 
-def derivative_room(mech: "Mechanism") -> "TreeDerivatives":
+def derivative_workspace(mech: "Mechanism") -> "TreeDerivatives":
     """Room for exact derivatives, made once."""
     from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 

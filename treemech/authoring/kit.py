@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from treemech.elements import Coupling, Element
 from treemech.elements.check.checks import check
-from treemech.elements.compilation.entry import make_slopes
+from treemech.elements.compilation.entry import make_dual_entry
 from treemech.elements.compilation.methods import ROLES
 from treemech.topology import ElementError, TreemechError
 
@@ -138,10 +138,10 @@ def differentiated(element: Element) -> list[str]:
         return []
     if isinstance(element, Coupling) and element.n_arguments is None:
         return []
-    slopes, why = make_slopes(element), "its methods work with floats only (docs/own-element.md, slopes)"
+    slopes, why = make_dual_entry(element), "its methods work with floats only (docs/own-element.md, slopes)"
     if slopes is None:
         return [f"  derivatives: by differences; {why}"]
-    if not slopes.varied:
+    if not slopes.dual:
         return [f"  derivatives: exact, but for those by its own parameters; {why}"]
     return ["  derivatives: exact, from the same source"]
 

@@ -13,7 +13,7 @@ from .recording import Call, replay
 
 if TYPE_CHECKING:
     from treemech.dynamics.analyses.parameter_derivatives import Direction, Stencil
-    from treemech.kinematics.plan_derivatives import PlanSlopes
+    from treemech.kinematics.plan_derivatives import PlanDerivatives
 
     from ..mechanism import Mechanism
     from ..system import System
@@ -85,7 +85,7 @@ class ByParameter(NamedTuple):
 
     neighbours: dict[str, Neighbours]
     directions: "dict[str, Direction]"
-    plan_slopes: "dict[str, PlanSlopes]"
+    plan_derivatives: "dict[str, PlanDerivatives]"
 
     @classmethod
     def empty(cls) -> "ByParameter":
@@ -97,7 +97,7 @@ def directions(mech: "Mechanism", names: Iterable[str]) -> "list[Direction]":
 
     The derivatives are exact if all elements support dual numbers, otherwise they are differences.
     """
-    from treemech.dynamics.analyses.dual_model import VariedModel, obstacle
+    from treemech.dynamics.analyses.dual_model import DualModel, obstacle
 
     kept = mech._by_parameter.directions
     for name in names:
@@ -107,12 +107,12 @@ def directions(mech: "Mechanism", names: Iterable[str]) -> "list[Direction]":
         def differenced(name: str = name) -> "Direction":
             return neighbours(mech, [name])[0].stencil
 
-        slopes = plan_slopes(mech, [name])[0]
-        hinders = obstacle(mech.core.layout, slopes)
+        derivatives = plan_derivatives(mech, [name])[0]
+        hinders = obstacle(mech.core.layout, derivatives)
         if hinders is None:
-            kept[name] = VariedModel(mech.core, slopes, differenced)
+            kept[name] = DualModel(mech.core, derivatives, differenced)
         else:
-            log.info("the equations by %r are differenced: %s has no slopes", name, hinders)
+            log.info("the equations by %r are differenced: %s has no derivatives", name, hinders)
             kept[name] = differenced()
     return [kept[name] for name in names]
 
@@ -129,11 +129,11 @@ def neighbours(mech: "Mechanism", names: Iterable[str]) -> list[Neighbours]:
     return [kept[name] for name in names]
 
 
-def plan_slopes(mech: "Mechanism", names: Iterable[str]) -> "list[PlanSlopes]":
+def plan_derivatives(mech: "Mechanism", names: Iterable[str]) -> "list[PlanDerivatives]":
     """Return the derivatives of the numbers of the Plan by these parameters."""
-    from .plan_derivatives import plan_slopes as made
+    from .plan_derivatives import plan_derivatives as made
 
-    names, kept = list(names), mech._by_parameter.plan_slopes
+    names, kept = list(names), mech._by_parameter.plan_derivatives
     origin_of(mech, names)
     for name in names:
         if name not in kept:

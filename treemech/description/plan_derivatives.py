@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any
 from treemech.elements.element import Element
 from treemech.elements.native.cache import log
 from treemech.kinematics.plan.layout import make_layout
-from treemech.kinematics.plan_derivatives import PlanSlopes, carried_slopes, confirmed_slopes, numbers_of
+from treemech.kinematics.plan_derivatives import (
+    PlanDerivatives,
+    carried_derivatives,
+    confirmed_derivatives,
+    numbers_of,
+)
 from treemech.topology.declared import Declaration, made_again, remade
-from treemech.topology.dual import Varied
+from treemech.topology.dual import Dual
 
 from .parameters import neighbours, origin_of
 
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 
-def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
+def plan_derivatives(mech: "Mechanism", name: str) -> PlanDerivatives:
     """Derivatives of the numbers of its Plan by one parameter."""
     own, layout, refusals, found = origin_of(mech).values, mech.core.layout, list[str](), None
 
@@ -36,13 +41,13 @@ def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
             refusals.append(f"{make.__name__}: {error}")
             return made_again(declared, own)
 
-    values: dict[str, Any] = {**own, name: Varied(own[name], 1.0)}
+    values: dict[str, Any] = {**own, name: Dual(own[name], 1.0)}
     origin = origin_of(mech)._replace(values=values)
     options = dict(origin.options)
     inline = options.pop("inline", True)
     try:
         described = origin.system(checked=False, making=making).description(**options)
-        found = carried_slopes(make_layout(described, inline, numbers=object), layout)
+        found = carried_derivatives(make_layout(described, inline, numbers=object), layout)
         if found.exact and not refusals:
             return found
     except Exception as error:
@@ -55,11 +60,11 @@ def plan_slopes(mech: "Mechanism", name: str) -> PlanSlopes:
     return _differenced(mech, name, found)
 
 
-def _differenced(mech: "Mechanism", name: str, found: PlanSlopes | None) -> PlanSlopes:
+def _differenced(mech: "Mechanism", name: str, found: PlanDerivatives | None) -> PlanDerivatives:
     from treemech.dynamics.analyses.parameter_derivatives import sum_of
 
     (near,) = neighbours(mech, [name])
     layouts = [numbers_of(m.core.layout) for m in near.mechanisms]
-    return confirmed_slopes(
+    return confirmed_derivatives(
         found, {part: sum_of(near.stencil.weights, tuple(a[part] for a in layouts)) for part in layouts[0]}
     )

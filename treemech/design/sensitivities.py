@@ -14,7 +14,7 @@ from treemech.dynamics.simulation.dense_output import interpolate
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
-from ..analyses.small_motions import derivative_room
+from ..analyses.small_motions import derivative_workspace
 from ..description.parameters import Neighbours, directions, follow, neighbours
 from ..results.run import Run, not_interrupted
 from ..results.state import State
@@ -106,7 +106,7 @@ def sensitivities(
     along = _Along(mech.core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
     edges = np.unique(np.concatenate((run.t, breaks, times)))
-    variation = Variation(mech.core, derivative_room(mech), directions(mech, names))
+    variation = Variation(mech.core, derivative_workspace(mech), directions(mech, names))
     motion = along(times)
     found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
     found = variation.closed(motion, found)
@@ -130,7 +130,7 @@ def kinematic_sensitivities(
     run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
     if not run.success:
         raise TreemechError(f"no sensitivities of this motion: {run.message}")
-    variation = Variation(mech.core, derivative_room(mech), directions(mech, names))
+    variation = Variation(mech.core, derivative_workspace(mech), directions(mech, names))
     cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
     z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
     motion = Motion(run.t, run.q, run.u, z, cut)

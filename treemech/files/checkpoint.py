@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics.integrators.layout import WRITTEN
-from treemech.dynamics.simulation.driver import Course
+from treemech.dynamics.simulation.driver import Driver
 from treemech.dynamics.simulation.event_search import Occurrence
 from treemech.dynamics.simulation.integrator import Switch
 from treemech.dynamics.simulation.snapshot import Snapshot
@@ -46,21 +46,21 @@ class Checkpoint:
         self.identity = json.loads(json.dumps(identity))
         self.last = time.monotonic()
 
-    def keep(self, course: Course, at_once: bool) -> None:
+    def keep(self, driver: Driver, at_once: bool) -> None:
         """Write the file, if it is time to."""
         late = time.monotonic() - self.last >= self.every
-        if self.path is None or course.mark is None or not (at_once or late):
+        if self.path is None or driver.mark is None or not (at_once or late):
             return
         header = {
             "schema": _SCHEMA,
             "identity": self.identity,
-            "place": course.mark.place,
-            "memory": course.mark.memory.place,
-            "switched": course.switched,
+            "place": driver.mark.place,
+            "memory": driver.mark.memory.place,
+            "switched": driver.switched,
         }
         try:
             with atomic(Path(self.path)) as stream:
-                np.savez(stream, header=np.array(json.dumps(header)), **_numbers(course, course.mark.memory))  # type: ignore[arg-type]
+                np.savez(stream, header=np.array(json.dumps(header)), **_numbers(driver, driver.mark.memory))  # type: ignore[arg-type]
         except OSError as error:
             warnings.warn(
                 f"checkpoint {str(self.path)!r} cannot be written, the run goes on without: {error}",
@@ -68,7 +68,7 @@ class Checkpoint:
             )
         self.last = time.monotonic()
 
-    def resume(self, course: Course) -> None:
+    def resume(self, driver: Driver) -> None:
         """Bring the course to where the file says."""
         if self.source is None:
             return
@@ -79,23 +79,23 @@ class Checkpoint:
                 raise TreemechError(
                     f"{Path(self.source).name} is of another simulation: {_differs(name, other, own)}"
                 )
-        for name, array in course.memory.arrays.items():
+        for name, array in driver.memory.arrays.items():
             if numbers[name].shape != array.shape:
                 raise TreemechError(
                     f"{Path(self.source).name} is of another version of treemech: {name} differs in size."
                 )
-        course.t, course.y = [numbers["t"]], [numbers["y"]]
-        course.tables = [numbers["tables"]] if len(numbers["tables"]) else []
-        course.y_out[: len(numbers["y_out"])] = numbers["y_out"]
-        course.switched = [Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]]
-        course.happened = [
+        driver.t, driver.y = [numbers["t"]], [numbers["y"]]
+        driver.tables = [numbers["tables"]] if len(numbers["tables"]) else []
+        driver.y_out[: len(numbers["y_out"])] = numbers["y_out"]
+        driver.switched = [Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]]
+        driver.happened = [
             Occurrence(int(e), float(t), y, after, bool(inside))
             for e, t, y, after, inside in zip(
                 *(numbers[f"events.{k}"] for k in ("event", "t", "y", "after", "inside")), strict=True
             )
         ]
-        arrays = [numbers[name] for name in course.memory.arrays]
-        course.resume(Snapshot(arrays, header["memory"]), header["place"])
+        arrays = [numbers[name] for name in driver.memory.arrays]
+        driver.resume(Snapshot(arrays, header["memory"]), header["place"])
 
 
 def _check_writable(path: str | Path) -> None:
@@ -121,14 +121,14 @@ def _differs(name: str, there: Any, here: Any) -> str:
     return f"{name} is {there!r} there, {here!r} here."
 
 
-def _numbers(course: Course, kept: Snapshot) -> dict[str, NDArray[Any]]:
-    n, memory = course.run.n, dict(zip(course.memory.arrays, kept.arrays, strict=True))
-    happened = course.happened
+def _numbers(driver: Driver, kept: Snapshot) -> dict[str, NDArray[Any]]:
+    n, memory = driver.run.n, dict(zip(driver.memory.arrays, kept.arrays, strict=True))
+    happened = driver.happened
     return memory | {
-        "t": np.concatenate(course.t),
-        "y": np.concatenate(course.y),
-        "tables": np.concatenate(course.tables) if course.tables else np.zeros((0, 8 * n)),
-        "y_out": course.y_out[: int(memory["run.count"][WRITTEN])],
+        "t": np.concatenate(driver.t),
+        "y": np.concatenate(driver.y),
+        "tables": np.concatenate(driver.tables) if driver.tables else np.zeros((0, 8 * n)),
+        "y_out": driver.y_out[: int(memory["run.count"][WRITTEN])],
         "events.event": np.array([e.event for e in happened], dtype=np.int64),
         "events.t": np.array([e.t for e in happened]),
         "events.y": np.array([e.y for e in happened]).reshape(-1, n),

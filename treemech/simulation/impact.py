@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.dynamics.model import core as columns
-from treemech.dynamics.simulation.impact_lcp import blows
+from treemech.dynamics.simulation.impact_lcp import solve_impact
 from treemech.dynamics.simulation.impulse import (
     AT_REST,
     answers,
@@ -236,7 +236,7 @@ def blow(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact])
     back = np.zeros(len(v))
     back[:n] = [0.0 if k is not None and k >= 0 else c.back for c, k in zip(contacts, rests, strict=True)]
     answer, kept = answers(mech.core, t, state.q, J, now, free)
-    together = blows(J @ answer, v + J @ kept, back)
+    together = solve_impact(J @ answer, v + J @ kept, back)
     for c, missing, rate in zip(contacts, together.missing[:n], rates, strict=True):
         _refuse_driven(c, missing, rate)
     u = state.u + kept + answer @ together.impulses

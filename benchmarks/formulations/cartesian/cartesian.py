@@ -168,7 +168,7 @@ class Cartesian(CompiledFormulation):
         return rows, cols, first + m
 
     def slope_entries(self) -> tuple[list[int], list[int]]:
-        """(rows, columns) of slopes of loads behind the entries: none, but for implicit integration."""
+        """(rows, columns) of derivatives of loads behind the entries: none, but for implicit integration."""
         return [], []
 
     def _activate(self, active: Any) -> None:
@@ -182,7 +182,7 @@ class Cartesian(CompiledFormulation):
         A["active"] = np.zeros(max(len(self.rows), 1), dtype=np.int64)
         A["active"][: len(self.active)] = self.active
         A["values"] = np.zeros(max(len(rows), 1))
-        for name in ("right", "room"):
+        for name in ("right", "workspace"):
             A[name] = np.zeros(n)
         A["scratch"], A["stack"], A["mark"] = (
             np.zeros(3 * n + 16),
@@ -197,8 +197,8 @@ class Cartesian(CompiledFormulation):
         A["Ap"], A["Lp"], A["Up"] = (np.zeros(n + 1, np.int64) for _ in range(3))
         self.nonzeros = len(set(zip(rows, cols, strict=True)))
         if self.sparse:
-            waiting = len(self.active) if self.kind == 3 else 0
-            A["Ap"], A["Ai"], A["slot"], A["order"] = sparse_lu.analyse(n, rows, cols, waiting)
+            reaction_dependent = len(self.active) if self.kind == 3 else 0
+            A["Ap"], A["Ai"], A["slot"], A["order"] = sparse_lu.analyse(n, rows, cols, reaction_dependent)
             A["matrix"] = np.zeros(len(A["Ai"]))
             self.allocate_factors(8 * len(A["Ai"]) + 4 * n)
         else:
@@ -216,7 +216,7 @@ class Cartesian(CompiledFormulation):
             len(self.rows) + len(self.forces.rows), len(A["end_bodies"]), len(A["acted_rows"]), len(A["source_rows"]),
             self.forces.nx, len(A["touched"]), self.base,
         )  # fmt: skip
-        C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.ROOM, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
+        C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.WORKSPACE, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
             len(A["slot"]), self.mech.core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
             self.nv, 3 * self.size,
         )  # fmt: skip

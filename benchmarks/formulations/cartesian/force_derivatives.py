@@ -87,17 +87,17 @@ def loads_of(C, core, e, t, out):
 
 
 @kernel
-def slopes(C, t, y, factor, ratio):
+def derivatives(C, t, y, factor, ratio):
     """Values of the entries behind those of the formulation: what the loads lose by one unknown, which moves its coordinate by
     `factor` and the velocity of that by `ratio` times as much. Bodies and applied loads are left as they were. A status."""
     S, touched, bounds, value, at = state_(C), touched_(C), touched_from(C), values_(C), C[BASE]
     if C[LOADS] == 0:
         return OK
     n, core, v = 6 if C[KIND] == 3 else 7, ints(C[CORE], N_CONTEXT), floats(y + 8 * C[NQ], C[NV])
-    room = address_of(scratch_(C))
+    workspace = address_of(scratch_(C))
     for e in range(C[LOADS]):
         count = n * (bounds[e + 1] - bounds[e])
-        before, after = floats(room, count), floats(room + 8 * count, count)
+        before, after = floats(workspace, count), floats(workspace + 8 * count, count)
         status = loads_of(C, core, e, t, before)
         for k in range(bounds[e], bounds[e + 1]):
             i = touched[k]
@@ -115,8 +115,8 @@ def slopes(C, t, y, factor, ratio):
 
 
 @kernel
-def forget_slopes(C):
-    """No slopes in the matrix: that of the equations of motion."""
+def forget_derivatives(C):
+    """No derivatives in the matrix: that of the equations of motion."""
     value = values_(C)
     for k in range(C[BASE], C[ENTRIES]):
         value[k] = 0.0

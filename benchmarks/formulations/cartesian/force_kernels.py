@@ -12,7 +12,14 @@ from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import add, cross, multiply, rotate, scale, unrotate
 from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.columns import effort
-from treemech.kinematics.plan.views import effort_table, own_z, own_zd, room_work, signal_values, source_table
+from treemech.kinematics.plan.views import (
+    effort_records,
+    effort_table,
+    own_z,
+    own_zd,
+    signal_values,
+    source_table,
+)
 
 from .joint_rows import ANGLE
 from .rows import row, wrapped
@@ -54,7 +61,7 @@ def measure(C, core, r):
 @kernel
 def gather(C, core, e):
     """What element e sees, into its record."""
-    S, T, V, m, table = state_(C), turn_(C), level_(C), room_work(core), effort_table(core)
+    S, T, V, m, table = state_(C), turn_(C), level_(C), effort_records(core), effort_table(core)
     bodies, points = end_bodies(C), end_points(C)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
@@ -98,7 +105,7 @@ def gather(C, core, e):
 @kernel
 def scatter(C, core, e):
     """Loads of element e to the bodies, about their centres of mass, and the rates of its states."""
-    T, F, J, m, table = turn_(C), applied_(C), jacobian_(C), room_work(core), effort_table(core)
+    T, F, J, m, table = turn_(C), applied_(C), jacobian_(C), effort_records(core), effort_table(core)
     bodies, points, kinds = end_bodies(C), end_points(C), row_ints(C)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
     for k in range(n):

@@ -87,16 +87,16 @@ class ForceElements:
 
     def on_coordinates(self, mech: tm.Mechanism) -> list[tuple[int, Row, float]]:
         """(row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
-        room, found = mech.core.work.room, []
+        workspace, found = mech.core.work.effort_records, []
         for line in self.layout.rows:
             for n in range(line[effort.N_ACTED]):
                 number = int(self.arrays["acted_rows"][line[effort.FIRST_ACTED] + n])
-                load = float(room[line[effort.LOAD_RECORD] + 6 * line[effort.N_ENDS] + n])
+                load = float(workspace[line[effort.LOAD_RECORD] + 6 * line[effort.N_ENDS] + n])
                 found.append((number, self.rows[number - self.n_rows], load))
         return found
 
     def slope_entries(self, n: int) -> tuple[list[int], list[int]]:
-        """Places of the slopes of loads in a matrix with n unknowns a body, as `force_slopes` gives them."""
+        """Places of the derivatives of loads in a matrix with n unknowns a body, as `force_derivatives` gives them."""
         rows: list[int] = []
         cols: list[int] = []
         for own in self.touched:

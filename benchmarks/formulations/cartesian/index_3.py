@@ -1,7 +1,7 @@
 """Index-3 integration in Cartesian coordinates: positions obey the constraints, nothing is differentiated.
 
-Both methods take steps of one size; their Newton iteration needs the matrices of formulations III and I and the slopes of
-the loads of force elements (`force_slopes`); what else the derivatives hold is smaller by the square of the step.
+Both methods take steps of one size; their Newton iteration needs the matrices of formulations III and I and the derivatives of
+the loads of force elements (`force_derivatives`); what else the derivatives hold is smaller by the square of the step.
 """
 
 import math
@@ -24,7 +24,7 @@ from ..formulation import Integration, TooSlow
 from . import kernels as k
 from . import views as views
 from .cartesian import Cartesian
-from .force_derivatives import forget_slopes, slopes
+from .force_derivatives import derivatives, forget_derivatives
 from .joint_rows import EDGE
 
 NOT_CONVERGED = 13
@@ -86,7 +86,7 @@ def rates(C, a, dy):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untyped-def]
+def alpha_step(C, t, h, y, a, vd, mu, new, workspace, rho):  # type: ignore[no-untyped-def]
     """One step of generalized-alpha from y to new; a (auxiliary), vd and mu are carried on. A status."""
     nb, nq, nv, m = C[views.BODIES], C[views.NQ], C[views.NV], C[views.ACTIVE]
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
@@ -95,7 +95,7 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
     mass, rate = (1.0 - am) / (beta * h * h * (1.0 - af)), gamma / (beta * h)
     v, b, V, active = address_of(y) + 8 * nq, views.right_(C), views.level_(C), views.active_(C)
     old, kinds = floats(v, nv), views.row_ints(C)
-    move = floats(address_of(room), nv)  # displacement of the step
+    move = floats(address_of(workspace), nv)  # displacement of the step
     out = floats(address_of(new) + 8 * nq, nv)
     for i in range(nv):
         ahead = (af * vd[i] - am * a[i]) / (1.0 - am)
@@ -113,9 +113,9 @@ def alpha_step(C, t, h, y, a, vd, mu, new, room, rho):  # type: ignore[no-untype
         status = k.evaluate(C, t + h, address_of(new))
         if status == OK and iteration % 4 == 0:
             k.assemble(C)
-            status = slopes(C, t + h, address_of(new), 1.0 / mass, rate)
+            status = derivatives(C, t + h, address_of(new), 1.0 / mass, rate)
             k.fill(C)
-            forget_slopes(C)
+            forget_derivatives(C)
             if status == OK:
                 status = k.factors(C)
         if status != OK:
@@ -178,7 +178,7 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
         floats(work + 2 * row, n),
         floats(work + 3 * row, n),
     )
-    new, room, dy, dnew = (
+    new, workspace, dy, dnew = (
         floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n), floats(work + 7 * row, n),
     )  # fmt: skip
     times, h = floats(t_out, n_out), control[1]
@@ -187,7 +187,7 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
             return np.int32(OK)
         k.place(C, work)
         rates(C, vd, work + 6 * row)
-        status = alpha_step(C, control[0], h, y, a, vd, mu, new, room, control[6])
+        status = alpha_step(C, control[0], h, y, a, vd, mu, new, workspace, control[6])
         if status != OK:
             return np.int32(status)
         k.place(C, work + 4 * row)
@@ -360,7 +360,7 @@ def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-def]
+def bdf_step(C, t, h, history, row, x, new, workspace):  # type: ignore[no-untyped-def]
     """One step of order 4 from four states, the last one first; x = (q'', sigma, mu) is carried on. A status."""
     nb, nq, m = C[views.BODIES], C[views.NQ], C[views.ACTIVE]
     b, V, active, first = views.right_(C), views.level_(C), views.active_(C), C[views.SIZE] - C[views.ACTIVE]
@@ -368,18 +368,18 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
         s = 0.0
         for p in range(4):
             s += _BACK[p] * floats(history + row * p, 2 * nq)[i]
-        room[i] = s
+        workspace[i] = s
     c, before, kinds = _BETA * h, 1e300, views.row_ints(C)
     for iteration in range(_ITERATIONS):
         for i in range(nq):
-            new[nq + i] = room[nq + i] + c * x[i]
-            new[i] = room[i] + c * new[nq + i]
+            new[nq + i] = workspace[nq + i] + c * x[i]
+            new[i] = workspace[i] + c * new[nq + i]
         status = k.evaluate(C, t + h, address_of(new))
         if status == OK and iteration % 4 == 0:
             k.assemble(C)
-            status = slopes(C, t + h, address_of(new), c * c, 1.0 / c)
+            status = derivatives(C, t + h, address_of(new), c * c, 1.0 / c)
             k.fill(C)
-            forget_slopes(C)
+            forget_derivatives(C)
             if status == OK:
                 status = k.factors(C)
         if status != OK:
@@ -402,8 +402,8 @@ def bdf_step(C, t, h, history, row, x, new, room):  # type: ignore[no-untyped-de
             change, size = max(change, abs(b[i])), max(size, abs(x[i]))
         if change <= 1e-11 * size or (change * c * c <= _NOISE and not change < 0.5 * before):
             for i in range(nq):
-                new[nq + i] = room[nq + i] + c * x[i]
-                new[i] = room[i] + c * new[nq + i]
+                new[nq + i] = workspace[nq + i] + c * x[i]
+                new[i] = workspace[i] + c * new[nq + i]
             return OK
         before = change
     return NOT_CONVERGED
@@ -414,7 +414,7 @@ def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-unty
     """Steps until the budget is used or the end is reached; work: four states, x, new state, room, rates."""
     C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
     n, row = 2 * C[views.NQ], 8 * (2 * C[views.NQ] + C[views.SIZE])
-    x, new, room = floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n)
+    x, new, workspace = floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n)
     dy, dnew, y = floats(work + 7 * row, n), floats(work + 8 * row, n), floats(work, n)
     times, h = floats(t_out, n_out), control[1]
     for _ in range(int(control[3])):
@@ -422,7 +422,7 @@ def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-unty
             return np.int32(OK)
         for i in range(C[views.NQ]):
             dy[i], dy[C[views.NQ] + i] = y[C[views.NQ] + i], x[i]
-        status = bdf_step(C, control[0], h, work, row, x, new, room)
+        status = bdf_step(C, control[0], h, work, row, x, new, workspace)
         if status != OK:
             return np.int32(status)
         for i in range(C[views.NQ]):

@@ -67,7 +67,6 @@ from .views import (
     pinv_,
     pivots_,
     right_,
-    room_,
     row_ints,
     scratch_,
     slot_,
@@ -76,6 +75,7 @@ from .views import (
     turn_,
     values_,
     whole_,
+    workspace_,
 )
 
 # statuses of this folder, by codes of the core that mean something alike: the matrix is singular; other rows should be chosen
@@ -300,11 +300,11 @@ def factors(C):
     if C[SPARSE] == 1:
         if C[FACTORED] == 1:
             if sparse_lu.refactor(
-                n, Ap_(C), Ai_(C), M, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), room_(C)
+                n, Ap_(C), Ai_(C), M, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), workspace_(C)
             ):  # fmt: skip
                 return OK
         failed = sparse_lu.factor(
-            n, Ap_(C), Ai_(C), M, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), room_(C), stack_(C),
+            n, Ap_(C), Ai_(C), M, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), workspace_(C), stack_(C),
             mark_(C),
         )  # fmt: skip
         C[FACTORED] = 1 if failed == 0 else 0
@@ -321,7 +321,9 @@ def back(C):
     """right <- matrix^-1 right"""
     n, b = C[SIZE], right_(C)
     if C[SPARSE] == 1:
-        sparse_lu.solve(n, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), b, room_(C))
+        sparse_lu.solve(
+            n, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), b, workspace_(C)
+        )
         return
     w = whole_(C)
     w[0], w[1], w[2], w[3] = n, 1, 84, 0  # "T": LAPACK reads columns where we have rows

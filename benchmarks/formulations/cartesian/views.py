@@ -7,7 +7,7 @@ from treemech.kinematics.kernel.language import member
 
 # the context: sizes and addresses of functions, then addresses of arrays
 (
-    BODIES, ROWS, ACTIVE, KIND, SPARSE, SIZE, ENTRIES, CORE, LOADS, GETRF, GETRS, MATRIX, ROOM, FACTORED, GAIN, NQ, NV,
+    BODIES, ROWS, ACTIVE, KIND, SPARSE, SIZE, ENTRIES, CORE, LOADS, GETRF, GETRS, MATRIX, WORKSPACE, FACTORED, GAIN, NQ, NV,
     FULL, POTRF, POTRS, MEASURED, ENDS, ACTED, SOURCES, STATES, TOUCHED, BASE,
 ) = range(27)  # fmt: skip
 SIZES = 27
@@ -43,18 +43,18 @@ _FIELDS = (
     ("slot", _I, ((ENTRIES, 0),)),
     ("matrix", _F, ((MATRIX, 0),)),
     ("right", _F, ((SIZE, 0),)),
-    ("room", _F, ((SIZE, 0),)),
+    ("workspace", _F, ((SIZE, 0),)),
     ("whole", _I, (8,)),  # numbers LAPACK wants by address
     ("pivots", _I, ((SIZE, 0),)),
     ("order", _I, ((SIZE, 0),)),
     ("Ap", _I, ((SIZE, 1),)),
     ("Ai", _I, ((MATRIX, 0),)),
     ("Lp", _I, ((SIZE, 1),)),
-    ("Li", _I, ((ROOM, 0),)),
-    ("Lx", _F, ((ROOM, 0),)),
+    ("Li", _I, ((WORKSPACE, 0),)),
+    ("Lx", _F, ((WORKSPACE, 0),)),
     ("Up", _I, ((SIZE, 1),)),
-    ("Ui", _I, ((ROOM, 0),)),
-    ("Ux", _F, ((ROOM, 0),)),
+    ("Ui", _I, ((WORKSPACE, 0),)),
+    ("Ux", _F, ((WORKSPACE, 0),)),
     ("pinv", _I, ((FULL, 0),)),  # 2 n
     ("stack", _I, ((FULL, 0),)),  # 3 n: FULL is 3 n
     ("mark", _I, ((SIZE, 0),)),
@@ -77,7 +77,9 @@ end_bodies, end_points, acted_rows, source_rows = (
 turns_, touched_, touched_from = (_view[n] for n in ("turns", "touched", "touched_from"))
 turn_, state_, applied_, jacobian_ = (_view[n] for n in ("turn", "state", "applied", "jacobian"))
 level_, multipliers_, values_, slot_ = (_view[n] for n in ("level", "multipliers", "values", "slot"))
-matrix_, right_, room_, whole_, pivots_ = (_view[n] for n in ("matrix", "right", "room", "whole", "pivots"))
+matrix_, right_, workspace_, whole_, pivots_ = (
+    _view[n] for n in ("matrix", "right", "workspace", "whole", "pivots")
+)
 order_, Ap_, Ai_, Lp_, Li_, Lx_ = (_view[n] for n in ("order", "Ap", "Ai", "Lp", "Li", "Lx"))
 Up_, Ui_, Ux_, pinv_, stack_, mark_ = (_view[n] for n in ("Up", "Ui", "Ux", "pinv", "stack", "mark"))
 monitor_, factors_, scratch_, start_, frame_, independent_ = (

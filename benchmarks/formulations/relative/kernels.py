@@ -52,7 +52,7 @@ from .. import sparse_lu
 from ..cartesian.kernels import SINGULAR, call5, call6, call8, call9
 
 (
-    CORE, LOOPS, MODE, SPEEDS, KEPT, SIZE, ENTRIES, MATRIX, ROOM, SPARSE, FACTORED, FULL, POTRF, POTRS, GETRF, GETRS,
+    CORE, LOOPS, MODE, SPEEDS, KEPT, SIZE, ENTRIES, MATRIX, WORKSPACE, SPARSE, FACTORED, FULL, POTRF, POTRS, GETRF, GETRS,
     PROJECT, WIDE, TALL, BODIES,
 ) = range(20)  # fmt: skip
 SIZES = 20
@@ -75,17 +75,17 @@ _FIELDS = (
     ("slot", _I, ((ENTRIES, 0),)),
     ("matrix", _F, ((MATRIX, 0),)),
     ("right", _F, ((SIZE, 0),)),
-    ("room", _F, ((SIZE, 0),)),
+    ("workspace", _F, ((SIZE, 0),)),
     ("pivots", _I, ((SIZE, 0),)),
     ("order", _I, ((SIZE, 0),)),
     ("Ap", _I, ((SIZE, 1),)),
     ("Ai", _I, ((MATRIX, 0),)),
     ("Lp", _I, ((SIZE, 1),)),
-    ("Li", _I, ((ROOM, 0),)),
-    ("Lx", _F, ((ROOM, 0),)),
+    ("Li", _I, ((WORKSPACE, 0),)),
+    ("Lx", _F, ((WORKSPACE, 0),)),
     ("Up", _I, ((SIZE, 1),)),
-    ("Ui", _I, ((ROOM, 0),)),
-    ("Ux", _F, ((ROOM, 0),)),
+    ("Ui", _I, ((WORKSPACE, 0),)),
+    ("Ux", _F, ((WORKSPACE, 0),)),
     ("pinv", _I, ((SIZE, 0),)),
     ("stack", _I, ((SIZE, 0),)),
     ("mark", _I, ((SIZE, 0),)),
@@ -96,7 +96,7 @@ _view = {name: member(dtype, SIZES + k, *shape) for k, (name, dtype, shape) in e
 A_, B_, P_, X_, S_ = (_view[n] for n in ("A", "B", "P", "X", "S"))
 fixed_, chosen_, load_, bias_, z_, tau_ = (_view[n] for n in ("fixed", "chosen", "load", "bias", "z", "tau"))
 whole_, values_, slot_, matrix_, right_ = (_view[n] for n in ("whole", "values", "slot", "matrix", "right"))
-room_, pivots_, order_, Ap_, Ai_ = (_view[n] for n in ("room", "pivots", "order", "Ap", "Ai"))
+workspace_, pivots_, order_, Ap_, Ai_ = (_view[n] for n in ("workspace", "pivots", "order", "Ap", "Ai"))
 Lp_, Li_, Lx_, Up_, Ui_, Ux_ = (_view[n] for n in ("Lp", "Li", "Lx", "Up", "Ui", "Ux"))
 pinv_, stack_, mark_ = (_view[n] for n in ("pinv", "stack", "mark"))
 
@@ -255,7 +255,7 @@ def schur(D, m):
 def null_space(D, m):
     """z <- ud, by the null space N of P: P^T = Q R (Householder), ud = Q1 R^-T (-P00) + N y, N^T A N y = N^T (Q - A ud0)."""
     n, A, V, B, S = D[SPEEDS], A_(D), X_(D), B_(D), S_(D)
-    P0, z, load, bias, room, lam = P_(D), z_(D), load_(D), bias_(D), tau_(D), right_(D)
+    P0, z, load, bias, workspace, lam = P_(D), z_(D), load_(D), bias_(D), tau_(D), right_(D)
     for k in range(m * n):
         V[k] = P0[k]
     for r in range(m):  # reflectors, one per row of P; R^T goes to S, by rows
@@ -270,7 +270,7 @@ def null_space(D, m):
         S[m * r + r] = alpha
         V[n * r + r] = d - alpha
         beta = 1.0 / (s * (s + abs(d)))  # 2 / v.v
-        room[r] = beta
+        workspace[r] = beta
         for q in range(r + 1, m):
             total = 0.0
             for k in range(r, n):
@@ -287,7 +287,7 @@ def null_space(D, m):
             total = 0.0
             for k in range(r, n):
                 total += V[n * r + k] * B[n * c + k]
-            total *= room[r]
+            total *= workspace[r]
             for k in range(r, n):
                 B[n * c + k] -= total * V[n * r + k]
     for k in range(n):
@@ -318,15 +318,15 @@ def null_space(D, m):
         total = 0.0
         for k in range(n):
             total += B[n * (m + c) + k] * load[k] - H[n * c + k] * z[k]
-        room[c] = total
+        workspace[c] = total
     reduced = address_of(H) + 8 * n * f
     status = cholesky(D, f, reduced)
     if status != OK:
         return status
-    cholesky_solve(D, f, reduced, 1, address_of(room))
+    cholesky_solve(D, f, reduced, 1, address_of(workspace))
     for c in range(f):
         for k in range(n):
-            z[k] += room[c] * B[n * (m + c) + k]
+            z[k] += workspace[c] * B[n * (m + c) + k]
     return OK
 
 
@@ -492,17 +492,19 @@ def solve_tableau(D, n, M, b):
                 Ui_(D),
                 Ux_(D),
                 pinv_(D),
-                room_(D),
+                workspace_(D),
             )
         if not good:
             failed = sparse_lu.factor(
-                n, Ap_(D), Ai_(D), M, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D), room_(D),
+                n, Ap_(D), Ai_(D), M, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D), workspace_(D),
                 stack_(D), mark_(D),
             )  # fmt: skip
             D[FACTORED] = 1 if failed == 0 else 0
             if failed != 0:
                 return SINGULAR + 16 * failed
-        sparse_lu.solve(n, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D), b, room_(D))
+        sparse_lu.solve(
+            n, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D), b, workspace_(D)
+        )
         return OK
     w = whole_(D)
     w[0], w[1], w[2], w[3] = n, 1, 84, 0

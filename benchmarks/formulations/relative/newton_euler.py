@@ -51,7 +51,7 @@ class Dense(OwnSolution):
             code, why = split(self._call(self.RHS, state.t, y, data(dy), fail=False))
             if code != SINGULAR or why != 1:
                 return y
-            self._rooms(self.size, 2 * len(self.arrays["Li"]))
+            self._workspaces(self.size, 2 * len(self.arrays["Li"]))
 
     def _layout(self, chosen: Any) -> None:
         """Entries in the order of the kernel, their places, and room for the factors."""
@@ -111,11 +111,11 @@ class Dense(OwnSolution):
         if self.sparse:
             A["Ap"], A["Ai"], A["slot"], A["order"] = sparse_lu.analyse(n, rows, cols)
             A["matrix"] = np.zeros(len(A["Ai"]))
-            self._rooms(n, 8 * len(A["Ai"]) + 4 * n)
+            self._workspaces(n, 8 * len(A["Ai"]) + 4 * n)
         else:
             A["slot"] = np.array(rows, np.int64) * n + np.array(cols, np.int64)
             A["matrix"] = np.zeros(n * n)
-            self._rooms(n)
+            self._workspaces(n)
 
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
         """Straight from the solution."""

@@ -4,7 +4,9 @@
 # none); per speed the coordinate it moves, or EULER, or PRESCRIBED; number of triples of angular speeds, their table: first
 # Euler parameter, first speed, whether they are in the base of end a; per row whether it restricts rates only; the table of
 # columns that are moved together for differences (column_groups); whether elements depend on multipliers
-ROOM, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC, GROUPS, WAITING = range(12)
+WORKSPACE, NQ, NU, NX, N_ROWS, RESIDUAL, MOVES, N_TURNS, TURNS, NONHOLONOMIC, GROUPS, REACTION_DEPENDENT = (
+    range(12)
+)
 N_TABLE = 12
 EULER, PRESCRIBED = -1, -2
 # control, in the room of Adams' past: of second-order equations alpha_m, alpha_f, beta, gamma; of first-order ones alpha_m,
@@ -44,7 +46,7 @@ def row_size(n: int, nu: int, nx: int, rows: int) -> int:
     return max(n, nu + nx + rows) + 1
 
 
-def room_size(n: int, nu: int, nx: int, rows: int) -> int:
+def workspace_size(n: int, nu: int, nx: int, rows: int) -> int:
     """Numbers in the room."""
     size = nu + nx + rows
     return (

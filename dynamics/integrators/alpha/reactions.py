@@ -11,7 +11,7 @@ from treemech.kinematics.kernel.status import OK
 
 from ...equations.loop_views import N_LOOP_CONTEXT, masks
 from ..layout import E3, EVALUATIONS
-from .layout import MULTIPLIERS, RESIDUALS, START, WAITING
+from .layout import MULTIPLIERS, REACTION_DEPENDENT, RESIDUALS, START
 from .residual import INDEX_2, linearise, residual
 from .state import by_multipliers, row_of, sizes
 
@@ -22,13 +22,13 @@ _EPSILON = 2.0**-52
 def derive(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
     """All derivatives of the residual where the step would end with the rates it starts with (`linearise`); a status."""
     status = linearise(INDEX_2, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context)
-    if status != OK or table[WAITING] == 0:
+    if status != OK or table[REACTION_DEPENDENT] == 0:
         return status
-    return _slopes(table, n, t + h, count, work, rhs, context)
+    return _derivatives(table, n, t + h, count, work, rhs, context)
 
 
 @kernel
-def _slopes(table, n, t, count, work, rhs, context):
+def _derivatives(table, n, t, count, work, rhs, context):
     """Derivatives by the multipliers, at the state in E3 with the rates at the start; a status."""
     nq, ns, m, size, nu = sizes(table)
     L, masked = floats2(by_multipliers(table, n), m, size), masks(ints(context, N_LOOP_CONTEXT))

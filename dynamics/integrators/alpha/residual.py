@@ -51,11 +51,11 @@ from .layout import (
     MULTIPLIERS,
     NONHOLONOMIC,
     PRESCRIBED,
+    REACTION_DEPENDENT,
     RESIDUAL,
     RESIDUALS,
     RIGHT,
     START,
-    WAITING,
 )
 from .state import begin_step, displace, matrices, predict, row_of, sizes, tangent
 
@@ -125,7 +125,7 @@ def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
     for i in range(nu):
         found[nq + i] = v[i]
     loops = ints(context, N_LOOP_CONTEXT)
-    if table[WAITING] == 1:
+    if table[REACTION_DEPENDENT] == 1:
         x = solutions(loops)
         for k in range(m):
             x[nu + k] = -multipliers[k]

@@ -38,11 +38,11 @@ from .layout import (
     NU,
     NX,
     PRESCRIBED,
-    ROOM,
     SCALED,
     SHIFT,
     SPEEDS,
     TURNS,
+    WORKSPACE,
 )
 
 
@@ -56,7 +56,7 @@ def sizes(table):
 @inlined
 def row_of(table, n, k):
     """Address of a row of the room."""
-    return table[ROOM] + 8 * k * (max(n, table[NU] + table[NX] + table[N_ROWS]) + 1)
+    return table[WORKSPACE] + 8 * k * (max(n, table[NU] + table[NX] + table[N_ROWS]) + 1)
 
 
 @inlined

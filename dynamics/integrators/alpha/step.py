@@ -60,6 +60,7 @@ from .layout import (
     OPENING,
     PIVOTS,
     PRESCRIBED,
+    REACTION_DEPENDENT,
     RESIDUALS,
     RIGHT,
     SCALED,
@@ -70,7 +71,6 @@ from .layout import (
     SPEEDS,
     TRUE_RATES,
     TRUE_SLOPE,
-    WAITING,
 )
 from .reactions import derive
 from .residual import INDEX_2, INDEX_3, extent, gaps, residual
@@ -115,7 +115,7 @@ def factorise(table, n, h, control, count, context):
             for j in range(nu):
                 M[j, ns + k] = P[k, j] + bent * G[j, ns + k]
                 M[ns + k, j] = -P[k, j]
-            if table[WAITING] == 1:
+            if table[REACTION_DEPENDENT] == 1:
                 for i in range(ns):
                     M[ns + k, i] = L[k, i]
     for j in range(nu):

@@ -392,9 +392,14 @@ def test_sparse_factors_solve_with_zeros_on_the_diagonal():
             continue
         i, j = np.nonzero(A)
         Ap, Ai, slot, order = sparse_lu.analyse(n, i, j)
-        room = 20 * len(i) + n * n
+        workspace = 20 * len(i) + n * n
         Lp, Up = np.zeros(n + 1, int), np.zeros(n + 1, int)
-        Li, Ui, Lx, Ux = np.zeros(room, int), np.zeros(room, int), np.zeros(room), np.zeros(room)
+        Li, Ui, Lx, Ux = (
+            np.zeros(workspace, int),
+            np.zeros(workspace, int),
+            np.zeros(workspace),
+            np.zeros(workspace),
+        )
         pinv, stack, mark, x = np.zeros(2 * n, int), np.zeros(3 * n, int), np.zeros(n, int), np.zeros(n)
         for scale in (1.0, 1.7):  # the second time with the pivots of the first
             Ax = np.zeros(len(Ai))

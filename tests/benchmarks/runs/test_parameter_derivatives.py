@@ -5,7 +5,7 @@ from numba import config
 
 from treemech.benchmarks.runs import parameter_derivatives
 from treemech.description.parameters import directions
-from treemech.dynamics.analyses.dual_model import VariedModel
+from treemech.dynamics.analyses.dual_model import DualModel
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="compares compiled code")
 
@@ -15,7 +15,7 @@ def test_exact_derivatives_and_differences_agree(closed):
     mech, state = parameter_derivatives.chain(4, closed)
     found = parameter_derivatives.measure(mech, state, 1)
     assert len(mech.parameters) == 12 and found["error"] < 1e-9
-    assert all(isinstance(x, VariedModel) for x in directions(mech, mech.parameters))
+    assert all(isinstance(x, DualModel) for x in directions(mech, mech.parameters))
 
 
 def test_it_prints_a_line_for_every_model(capsys):

@@ -185,12 +185,12 @@ def test_a_chain_takes_no_longer_than_pinocchio():
     """CPU time of one thread, least of many blocks, both called from Python on arrays at hand."""
     pin = pytest.importorskip("pinocchio")
     mech = families.FAMILIES["chain 30"]().build()
-    peer, room = pin_model(mech), TreeDerivatives(mech.core)
+    peer, workspace = pin_model(mech), TreeDerivatives(mech.core)
     q, u, _ = (x[0] for x in families.random_states(mech, 1))
-    room.forward(0.0, q, u)
+    workspace.forward(0.0, q, u)
     entry, zero = native.entry("derivatives"), np.zeros(mech.nu)
     works = (
-        lambda: entry(0.0, 1, room.address),
+        lambda: entry(0.0, 1, workspace.address),
         lambda: pin.computeABADerivatives(peer.model, peer.data, q, u, zero),
     )
     least = [np.inf, np.inf]

@@ -19,11 +19,11 @@ from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
 from tests.support.models import KINDS, any_hinge, random_state, random_system
 from treemech.dynamics.analyses.displacement import Motion, moved
-from treemech.dynamics.analyses.dual_model import VariedModel, obstacle
+from treemech.dynamics.analyses.dual_model import DualModel, obstacle
 from treemech.dynamics.analyses.parameter_derivatives import residual
 from treemech.kinematics.plan.chords import by_address
 from treemech.kinematics.plan.columns import body, chord, effort, signal, speed
-from treemech.kinematics.plan_derivatives import PlanSlopes
+from treemech.kinematics.plan_derivatives import PlanDerivatives
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="in compiled code only")
 
@@ -51,7 +51,7 @@ def random_slopes(core, rng):
         parameters[start : start + 3] = 0.0
     shapes = layout.plan.gravity.shape, layout.plan.end_points.shape, layout.chords.plan.place.shape
     gravity, ends, places = (0.3 * rng.normal(size=s) for s in shapes)
-    return PlanSlopes(constants, gravity, ends, parameters, places, True)
+    return PlanDerivatives(constants, gravity, ends, parameters, places, True)
 
 
 def check(mech, t, q, u, seed=3):
@@ -66,7 +66,7 @@ def check(mech, t, q, u, seed=3):
     residual(core, here, ud, multipliers, core)
     here = here._replace(cut=core.chord_work.q[None].copy())
     assert np.all(pivot >= -1)
-    found = VariedModel(core, slopes).equations(t, q, u, ud, multipliers, s)
+    found = DualModel(core, slopes).equations(t, q, u, ud, multipliers, s)
 
     numbers = (
         (core.layout.plan.constants, slopes.constants), (core.layout.plan.gravity, slopes.gravity),
@@ -188,7 +188,7 @@ def test_the_model_itself_is_left_alone():
     state = with_states(mech, random_state(mech, 1), 1)
     before = mech.derivatives(state)
     slopes = random_slopes(mech.core, np.random.default_rng(0))
-    VariedModel(mech.core, slopes).equations(state.t, state.q, state.u, before.ud, np.zeros(0))
+    DualModel(mech.core, slopes).equations(state.t, state.q, state.u, before.ud, np.zeros(0))
     after = mech.derivatives(state)
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     assert agrees(after.ud, mech.forward_dynamics(state).ud)

@@ -294,9 +294,9 @@ def test_radau_with_the_exact_jacobian_meets_dop853(audit):
     mech = hung(tm.Spring(50.0, 0.5, 0.8), Maxwell(3000.0, 40.0, 0.5))
     state = mech.state(q={"slide": -0.1})
     options = {"rtol": 1e-10, "atol": 1e-12, "t_eval": [0.0, 1.0, 2.0], "audit": audit}
-    assert mech.core.jacobian_room is None
+    assert mech.core.jacobian_workspace is None
     implicit = mech.simulate((0.0, 2.0), state, method="Radau", **options)
-    assert mech.core.jacobian_room is not None and implicit.statistics["jacobians"] > 0
+    assert mech.core.jacobian_workspace is not None and implicit.statistics["jacobians"] > 0
     explicit = mech.simulate((0.0, 2.0), state, method="DOP853", **options)
     assert np.max(np.abs(implicit.connection("slide").q - explicit.connection("slide").q)) < 1e-8
     assert np.max(np.abs(implicit.element("e1").x - explicit.element("e1").x)) < 1e-8

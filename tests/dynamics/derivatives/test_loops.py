@@ -22,7 +22,7 @@ from treemech.dynamics.equations.loop_plan import LARGEST_PIVOT
 from treemech.dynamics.integrators.alpha import layout as alpha_memory
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
-from treemech.dynamics.simulation.alpha_workspace import AlphaRoom
+from treemech.dynamics.simulation.alpha_workspace import AlphaWorkspace
 from treemech.kinematics.plan.columns import row, speed
 from treemech.topology.arrays import address
 
@@ -138,8 +138,8 @@ class Residual(Closed):
     def __init__(self, name):
         super().__init__(name)
         core, rng = self.core, np.random.default_rng(1)
-        self.room = AlphaRoom(core, len(self.y))
-        moves, turns, *_ = self.room._arrays
+        self.workspace = AlphaWorkspace(core, len(self.y))
+        moves, turns, *_ = self.workspace._arrays
         self.moves, self.turns = moves, turns[:-1]
         self.fixed = np.flatnonzero(moves == alpha_memory.PRESCRIBED)
         self.masked = core.loops.work.masked[: core.loops.n_kept] == 1
@@ -188,8 +188,8 @@ class Residual(Closed):
         G = np.zeros((self.core.nu + self.ns, self.ns + len(self.masked)))
         given = np.concatenate((self.ud, self.multipliers))
         G.reshape(-1)[: len(given)] = given
-        room = TreeDerivatives(self.core, rough)
-        room.serve(residual=True)
+        workspace = TreeDerivatives(self.core, rough)
+        workspace.serve(residual=True)
         return self.call("residual_jacobian", self.y, G).T
 
 

@@ -302,5 +302,5 @@ def test_room_for_the_choice_of_speeds_is_there_without_rows_to_choose_by():
     system.connect("C", tm.InPlane(), system.ground, body.at((0.1, 0.2, 0)))
     mech = system.build()
     work = mech.core.loops.work
-    assert mech.core.loops.n_kept == 0 and len(work.room_rows) >= len(work.masked) * mech.nu
+    assert mech.core.loops.n_kept == 0 and len(work.workspace_rows) >= len(work.masked) * mech.nu
     assert mech.simulate((0, 1), mech.state(), stabilisation="partitioning").success

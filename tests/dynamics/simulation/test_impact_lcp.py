@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import treemech as tm
 from tests.dynamics.simulation.test_external_driver import NEEDED
-from treemech.dynamics.simulation.impact_lcp import blows
+from treemech.dynamics.simulation.impact_lcp import solve_impact
 
 G = 9.81
 
@@ -150,7 +150,7 @@ def test_impulses_are_complementary(seed):
     J[J @ u > 0] *= -1.0
     A, e = M @ M.T + np.eye(n), np.full(k, rng.uniform(0, 1))
     W, v = J @ np.linalg.solve(A, J.T), J @ u
-    found = blows(W, v, e)
+    found = solve_impact(W, v, e)
     w = v + W @ found.impulses + e * v
     assert np.all(found.impulses >= 0.0) and w.min() > -1e-9 and np.abs(w * found.impulses).max() < 1e-8
     assert found.missing.max() < 1e-9

@@ -413,18 +413,18 @@ def changes_q(self, q, u, t, motion):
 
 MISTAKES = [
     (writes_outside, "Broken.evaluate wrote rotation_partials[1, 0], outside it; wanted (1, 3): one row per "
-     "coordinate (w, 3.3.28) (test_check.py, line {line}: `motion.rotation_partials[1, 0] = 1.0`)"),
+     "coordinate (w, 3.3.28) (test_checks.py, line {line}: `motion.rotation_partials[1, 0] = 1.0`)"),
     (writes_outside_by_alias, "wrote rotation_partials[0, 3], outside it; wanted (1, 3): one row per coordinate"),
     (helper_writes_outside, "wrote rotation_partials[1, 1], outside it; wanted (1, 3)"),
     (writes_wrong_shape, "Broken.evaluate wrote rotation_partials of shape (3, 1); wanted (1, 3): one row per "
-     "coordinate (w, 3.3.28) (test_check.py, line {line}"),
+     "coordinate (w, 3.3.28) (test_checks.py, line {line}"),
     (reads_outside, "Broken.evaluate read q[1], outside it; wanted (1,): one number per coordinate"),
-    (replaces, "replaces motion.offset (test_check.py, line {line}: `motion.offset = q`); write into it"),
+    (replaces, "replaces motion.offset (test_checks.py, line {line}: `motion.offset = q`); write into it"),
     (misspells_quantity, "line {line}: `motion.rotaton[0, 0] = 1.0`): there is no quantity 'rotaton': did you mean "
      "'rotation'?"),
     (misspells_field, "there is no field 'pich': did you mean 'pitch'? The numeric fields are: pitch."),
     (misspells_name, "line {line}: `motion.offset[0] = cosine(q[0])  # noqa: F821`) raised NameError"),
-    (changes_q, "Broken.evaluate changes q (test_check.py, line {line}: `q[0] = 0.0`)"),
+    (changes_q, "Broken.evaluate changes q (test_checks.py, line {line}: `q[0] = 0.0`)"),
 ]  # fmt: skip
 
 
@@ -493,7 +493,7 @@ def test_not_finite_is_named():
 
 
 def test_probe_names_a_wrong_number_of_arguments():
-    with pytest.raises(ElementError, match=r"Broken.evaluate \(test_check.py, line \d+\) takes 3 arguments"):
+    with pytest.raises(ElementError, match=r"Broken.evaluate \(test_checks.py, line \d+\) takes 3 arguments"):
         probe(broken(lambda self, q, u: None))
 
 

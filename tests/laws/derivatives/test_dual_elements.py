@@ -33,7 +33,7 @@ from treemech.elements.assembled.series import AFTER, OFFSET, Series
 from treemech.elements.check.checks import check
 from treemech.elements.check.differences import differences
 from treemech.elements.compilation.callback import C_ELEMENT
-from treemech.elements.compilation.entry import make_entry, make_slopes
+from treemech.elements.compilation.entry import make_dual_entry, make_entry
 from treemech.elements.compilation.methods import members_of
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
@@ -200,7 +200,7 @@ SMOOTH = {  # in the places of samples that lie at a corner, or at infinity, of 
     "PointOnSurface": PointOnSurface("torus", 2.0, 0.5),
     "Pid": Pid(2.0, 0.5, 0.3, filter=0.2, limit=50.0),
 }
-FOREIGN = [Pose(), Contact(), Wave(), Maxwell(), Law()]
+EXTERNAL_METHODS = [Pose(), Contact(), Wave(), Maxwell(), Law()]
 
 
 def place(element, rng):
@@ -252,11 +252,11 @@ def change_of(element, rng):
 
 
 def caller(element):
-    """(plain(a, b, size), with_slopes(a, b, da, db, size)): what the element leaves, by its two addresses.
+    """(plain(a, b, size), with_derivatives(a, b, da, db, size)): what the element leaves, by its two addresses.
 
     One more argument of either is a change of its record.
     """
-    numbers, plain, slopes = numbers_of(element), make_entry(element), make_slopes(element)
+    numbers, plain, slopes = numbers_of(element), make_entry(element), make_dual_entry(element)
     assert slopes is not None, "it cannot be compiled for numbers with a derivative"
 
     def call(entry, a, b, own, out):
@@ -265,33 +265,33 @@ def caller(element):
         return out
 
     def plainly(a, b, size, change=0.0):
-        room = np.zeros(size + 6000)
+        workspace = np.zeros(size + 6000)
         if isinstance(element, Hinge):
-            room[[3, 7, 11]] = 1.0
-        return call(plain, a, b, numbers + change, room)[:size].copy()
+            workspace[[3, 7, 11]] = 1.0
+        return call(plain, a, b, numbers + change, workspace)[:size].copy()
 
     def moving(a, b, da, db, size, change=0.0):
-        room, pairs = (
+        workspace, pairs = (
             np.zeros((size, 2)),
             [np.column_stack(np.broadcast_arrays(*x)).copy() for x in ((a, da), (b, db), (numbers, change))],
         )
         for at, member in members_of(element):
-            pairs[2][at, 1] = make_slopes(member).address
+            pairs[2][at, 1] = make_dual_entry(member).address
         if isinstance(element, Hinge):
-            room[[3, 7, 11], 0] = 1.0
-        return call(slopes, *pairs, room)
+            workspace[[3, 7, 11], 0] = 1.0
+        return call(slopes, *pairs, workspace)
 
     return plainly, moving
 
 
-def with_slopes():
+def with_derivatives():
     """Every built-in element that has slopes; a tire that has no stiffness to slide with is at a corner everywhere."""
     kept = [e for e in builtin_elements() if not isinstance(e, (Tire, Signal, SeriesRows))]
     tire = Tire(1.0, 1.0, damping=0.1, longitudinal=20.0, lateral=30.0, friction=0.9)
-    return [*kept, tire, *FOREIGN, *ASSEMBLED, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
+    return [*kept, tire, *EXTERNAL_METHODS, *ASSEMBLED, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
 
 
-@pytest.mark.parametrize("element", with_slopes(), ids=lambda e: e.kind)
+@pytest.mark.parametrize("element", with_derivatives(), ids=lambda e: e.kind)
 def test_slopes_of_every_element_are_those_of_differences(element):
     rng = np.random.default_rng(3)
     plain, moving = caller(element)
@@ -315,11 +315,11 @@ def test_slopes_of_every_element_are_those_of_differences(element):
     assert found > 0.0 or element.kind in ("Rigid", "Moving", "Force", "Moment"), "nothing moved"
 
 
-@pytest.mark.parametrize("element", [*with_slopes(), *FIELDS], ids=lambda e: e.kind)
+@pytest.mark.parametrize("element", [*with_derivatives(), *FIELDS], ids=lambda e: e.kind)
 def test_slopes_of_every_element_by_its_own_numbers_are_those_of_differences(element):
     rng, element = np.random.default_rng(4), SMOOTH.get(element.kind, element)
     plain, moving = caller(element)
-    assert make_slopes(element).varied
+    assert make_dual_entry(element).dual
     found, places = 0.0, 0
     for _ in range(6):
         (a, b, size), change = place(element, rng), change_of(element, rng)
@@ -425,4 +425,4 @@ def test_an_effort_that_is_not_differentiable_has_slopes_if_they_are_given():
     plain, moving = caller(Rough())
     got = moving(np.array([0.2, -0.4]), np.zeros(1), np.array([1.0, 10.0]), np.zeros(1), Rough().n.load_size)
     assert_allclose(got[0], [-(5.0 * 0.2 - 2.0 * 0.4), -25.0])
-    assert make_slopes(Sightless()) is None
+    assert make_dual_entry(Sightless()) is None

@@ -10,8 +10,8 @@ from numba import config
 
 import treemech as tm
 from tests.support.parametric import four_bar, four_bar_start, spatial, spatial_start, tree, tree_start
-from treemech.description.parameters import directions, plan_slopes
-from treemech.dynamics.analyses.dual_model import VariedModel
+from treemech.description.parameters import directions, plan_derivatives
+from treemech.dynamics.analyses.dual_model import DualModel
 from treemech.dynamics.analyses.parameter_derivatives import Stencil
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="compiled elements only")
@@ -66,8 +66,8 @@ class WaveSignal(tm.Signal):
 
 
 def exactly(mech, names):
-    assert all(isinstance(x, VariedModel) for x in directions(mech, names))
-    assert all(x.exact for x in plan_slopes(mech, names))
+    assert all(isinstance(x, DualModel) for x in directions(mech, names))
+    assert all(x.exact for x in plan_derivatives(mech, names))
 
 
 def test_numbers_of_a_foreign_element_and_the_points_it_acts_at():
@@ -195,7 +195,7 @@ def swing(element):
 def test_where_numbers_have_no_derivative_models_are_compared():
     mech = swing(Root(0.0, 3.0))
     found = mech.derivatives(mech.state(q={"pin": 0.4}), parameters=["m"])
-    assert isinstance(directions(mech, ["m"])[0], VariedModel)
+    assert isinstance(directions(mech, ["m"])[0], DualModel)
     assert found.ud_p[0, 0] == pytest.approx(0.4 / 4.0, rel=EXACT)
 
 
@@ -223,6 +223,6 @@ class Held(tm.Energetic):
 def test_only_derivatives_by_numbers_that_must_be_floats_are_differences():
     mech = swing(Held(tm.Parameter("k", 5.0)))
     found = mech.derivatives(mech.state(q={"pin": 0.4}), parameters=["m", "k"])
-    assert [type(x) for x in directions(mech, ["m", "k"])] == [VariedModel, Stencil]
+    assert [type(x) for x in directions(mech, ["m", "k"])] == [DualModel, Stencil]
     np.testing.assert_allclose(found.ud_p[0], [5.0 * 0.4 / 4.0, -0.4 / 2.0], rtol=EXACT)
     assert found.ud_q[0, 0] == pytest.approx(-2.5, rel=1e-12)

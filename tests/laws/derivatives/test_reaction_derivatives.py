@@ -14,7 +14,7 @@ from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
 from treemech.description.parameters import directions
 from treemech.dynamics.analyses.displacement import difference
-from treemech.dynamics.analyses.dual_model import VariedModel
+from treemech.dynamics.analyses.dual_model import DualModel
 from treemech.kinematics.closure import move
 
 
@@ -279,7 +279,7 @@ def test_parameters_of_models_with_elements_that_depend_on_a_reaction(closed):
 
     state = start(mech)
     d = mech.derivatives(state, parameters=names)
-    assert all(isinstance(x, VariedModel) for x in directions(mech, names))
+    assert all(isinstance(x, DualModel) for x in directions(mech, names))
     for j, name in enumerate(names):
 
         def motion(mech):

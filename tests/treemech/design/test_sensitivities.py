@@ -12,7 +12,7 @@ from tests.support.parametric import four_bar, four_bar_start, spatial, spatial_
 from treemech.description.parameters import directions
 from treemech.dynamics.analyses import dual_model as varied_model
 from treemech.dynamics.analyses.displacement import difference
-from treemech.dynamics.analyses.dual_model import VariedModel
+from treemech.dynamics.analyses.dual_model import DualModel
 from treemech.dynamics.analyses.parameter_derivatives import Stencil
 
 RUN = 1e-7  # sensitivities to rtol 1e-10, differences of runs to rtol 1e-12 (1e-12 / 0.002); far better than 1e-6 asked for
@@ -62,7 +62,7 @@ def test_differences_of_whole_models_give_the_same(monkeypatch):
     """What is left where an element has no slopes."""
     mech, other = four_bar().build(), four_bar().build()
     exact = mech.sensitivities((0, 0.3), four_bar_start, ["l", "k"], rtol=1e-9)
-    assert all(isinstance(x, VariedModel) for x in directions(mech, ["l", "k"]))
+    assert all(isinstance(x, DualModel) for x in directions(mech, ["l", "k"]))
     monkeypatch.setattr(varied_model, "obstacle", lambda *_: "nothing")
     found = other.sensitivities((0, 0.3), four_bar_start, ["l", "k"], rtol=1e-9)
     assert all(isinstance(x, Stencil) for x in directions(other, ["l", "k"]))

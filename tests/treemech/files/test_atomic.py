@@ -93,7 +93,7 @@ def failing_sync(handle):
 def failing_stream(handle, mode):
     """A stream whose disk is full after some bytes."""
     stream = os.fdopen(handle, mode)
-    write, room = stream.write, [100]
+    write, workspace = stream.write, [100]
 
     class Full:
         def __getattr__(self, name):
@@ -106,8 +106,8 @@ def failing_stream(handle, mode):
             stream.close()
 
         def write(self, content):
-            room[0] -= len(content)
-            if room[0] < 0:
+            workspace[0] -= len(content)
+            if workspace[0] < 0:
                 write(bytes(content)[:50])
                 raise OSError(28, "No space left on device")
             return write(content)
