@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
 
-from .plan.lagrange import Lagrange
+from .layout.lagrange import Lagrange
 
 Rows = list[tuple[str, int]]
 _CLOSED = 1e-12  # residual of a closed chain [m, rad], relative to the size of the mechanism

@@ -27,7 +27,7 @@ from .closure import (
     rank,
     worst_row,
 )
-from .plan.lagrange import Lagrange
+from .layout.lagrange import Lagrange
 
 _STEP = 0.3  # largest motion of a coordinate between two points [rad, m]
 _BEND = 0.02  # what a prediction may miss, relative to the motion

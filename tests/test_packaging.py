@@ -104,7 +104,7 @@ NOT_FOR_A_TREE = {
     "treemech.design.sensitivities", "treemech.files.checkpoint", "treemech.simulation.events", "treemech.description.kinematic_assembly",
     "treemech.dynamics.analyses.derivatives", "treemech.dynamics.analyses.equilibrium", "treemech.dynamics.analyses.linearization",
     "treemech.dynamics.simulation.external_methods", "treemech.dynamics.derivatives.rows", "treemech.kinematics.kinematic_simulation",
-    "treemech.topology.dual", "treemech.elements.shared.splines", "treemech.kinematics.plan_derivatives",
+    "treemech.topology.dual", "treemech.elements.shared.splines", "treemech.kinematics.layout.plan_derivatives",
     "treemech.elements.springs.spring", "treemech.elements.assembled.series", "treemech.elements.constraints.prescribed_pose",
 }  # fmt: skip
 

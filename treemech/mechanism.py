@@ -20,8 +20,8 @@ from treemech.dynamics.model.loops import ClosedMotion
 from treemech.dynamics.simulation.integrator import Released
 from treemech.elements import Hinge
 from treemech.kinematics.closure import Mobility, mobility, regular_rank
-from treemech.kinematics.plan.lagrange import Lagrange
-from treemech.kinematics.plan.layout import Layout, Prescription
+from treemech.kinematics.layout.lagrange import Lagrange
+from treemech.kinematics.layout.layout import Layout, Prescription
 from treemech.topology import (
     Attachment,
     Body,

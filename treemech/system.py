@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.elements import Constraint, Coupling, Energetic, Free, Hinge, Load, Signal, as_signal
 from treemech.elements.hinge import AxialHinge, axis_base
-from treemech.kinematics.plan.chords import Coupled
-from treemech.kinematics.plan.lagrange import lagrange
-from treemech.kinematics.plan.layout import Description, Prescription, make_layout
+from treemech.kinematics.layout.chords import Coupled
+from treemech.kinematics.layout.lagrange import lagrange
+from treemech.kinematics.layout.layout import Description, Prescription, make_layout
 from treemech.topology import (
     Attachment,
     Body,

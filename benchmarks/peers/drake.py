@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
-from treemech.kinematics.plan.lagrange import Coordinates
+from treemech.kinematics.layout.lagrange import Coordinates
 from treemech.topology.arrays import Floats
 
 from .loops import TooSlow

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import treemech as tm
-from treemech.kinematics.plan.lagrange import Coordinates
+from treemech.kinematics.layout.lagrange import Coordinates
 from treemech.topology.arrays import Floats
 
 _X, _Y, _Z = np.eye(3)

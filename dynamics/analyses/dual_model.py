@@ -1,7 +1,7 @@
 """A model whose numbers change along one direction: derivatives of its equations of motion, exact to rounding.
 
 Plan and Work once more, with pairs (number, derivative) for numbers; the kernels of the core run on them (entries.duals). The
-derivatives of the Plan's numbers are given (kinematics.plan_derivatives), those of the state are any; elements are called through
+derivatives of the Plan's numbers are given (kinematics.layout.plan_derivatives), those of the state are any; elements are called through
 their derivatives. All that is computed starts from the state the core evaluated last: what is fitted or settled there need only
 be differentiated.
 """
@@ -17,13 +17,14 @@ from treemech.elements.compilation.callback import Entry
 from treemech.elements.compilation.entry import make_dual_entry
 from treemech.elements.element import Element, record
 from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.layout.chords import by_address
+from treemech.kinematics.layout.layout import Layout
+from treemech.kinematics.layout.plan_derivatives import PlanDerivatives
+from treemech.kinematics.layout.work import make_chord_context, make_context
 from treemech.kinematics.plan import arrays as p
-from treemech.kinematics.plan import chords as c
-from treemech.kinematics.plan.arrays import Plan, Work, make_context
-from treemech.kinematics.plan.chords import ChordPlan, ChordWork, by_address, make_chord_context
+from treemech.kinematics.plan.arrays import Plan, Work
+from treemech.kinematics.plan.chord_arrays import CHORD_ELEMENT, ChordPlan, ChordWork
 from treemech.kinematics.plan.columns import body, chord, effort, row, signal, speed
-from treemech.kinematics.plan.layout import Layout
-from treemech.kinematics.plan_derivatives import PlanDerivatives
 from treemech.topology.arrays import Floats, address
 
 from ..model.core import Core
@@ -82,7 +83,7 @@ class DualModel:
             (core.context, self.context, p.GENERAL_HINGE, "dual_hinge"),
             (core.context, self.context, p.APPLIED_LOADS, "dual_loads"),
             (core.context, self.context, p.COMPOSITE, "dual_composite"),
-            (core.chord_context, self.chord_context, c.CHORD_ELEMENT, "dual_chord"),
+            (core.chord_context, self.chord_context, CHORD_ELEMENT, "dual_chord"),
         ):
             if theirs[place]:
                 own[place] = native.address(name)

@@ -7,8 +7,8 @@ of |force|^2 + |moment|^2 / (1 m)^2 is as small as it can be.
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.kinematics.layout.efforts import InnerPoint
 from treemech.kinematics.plan.columns import chord, effort, row
-from treemech.kinematics.plan.efforts import InnerPoint
 from treemech.topology.arrays import Floats
 
 from ..model.core import FORCE, MOMENT, POSITION, ROTATION, Core

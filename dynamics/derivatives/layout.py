@@ -1,6 +1,6 @@
 """Room for the derivatives of the equations of motion: what stands where in one block of doubles."""
 
-from treemech.kinematics.plan.chords import partials_size
+from treemech.kinematics.plan.chord_arrays import partials_size
 from treemech.kinematics.plan.columns import chord, effort
 from treemech.topology.arrays import Ints
 

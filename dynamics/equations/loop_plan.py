@@ -1,16 +1,18 @@
 """Room and structure for solving the equations of motion with constraints: a static sparse pattern (6.3.4-6)."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import Plan
-from treemech.kinematics.plan.chords import ChordLayout
 from treemech.kinematics.plan.columns import chord
 from treemech.topology.arrays import Floats, Ints
 
 from .ordering import analyse
+
+if TYPE_CHECKING:
+    from treemech.kinematics.layout.chords import ChordLayout
 
 # LoopWork.monitor. Smallest pivot of a multiplier: in the step so far and its row, the largest ever, the last, that at
 # the start of the step and those of all stages; whether every stage is projected; singular positions passed: how many, then (time, row).
@@ -71,7 +73,7 @@ class LoopWork(NamedTuple):
     independent: Ints  # (nu,) coordinate partitioning: 1 for the speeds the others follow
 
 
-def make_loop_plan(plan: Plan, chords: ChordLayout, vanishing: NDArray[np.bool_]) -> LoopPlan:
+def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool_]) -> LoopPlan:
     """Pattern and ordering; `vanishing` marks constraint rows that are zero whatever the position."""
     nu = len(plan.dof)
     packed = [0]

@@ -23,6 +23,11 @@ from treemech.kinematics.kernel.status import (
     SIGNAL_FAILED,
     split,
 )
+from treemech.kinematics.layout.chords import by_address
+from treemech.kinematics.layout.dual_addresses import serve_dual_addresses
+from treemech.kinematics.layout.lagrange import Lagrange
+from treemech.kinematics.layout.layout import Layout
+from treemech.kinematics.layout.work import make_chord_context, make_chord_work, make_context, make_work
 from treemech.kinematics.plan.arrays import (
     APPLIED_LOADS,
     AUDIT,
@@ -31,20 +36,9 @@ from treemech.kinematics.plan.arrays import (
     REACTIONS,
     SIZES,
     Z_ROWS,
-    make_context,
-    make_work,
 )
-from treemech.kinematics.plan.chords import (
-    CHORD_DUALS,
-    CHORD_ELEMENT,
-    by_address,
-    make_chord_context,
-    make_chord_work,
-)
+from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, CHORD_ELEMENT
 from treemech.kinematics.plan.columns import body, chord, effort, point, row, speed
-from treemech.kinematics.plan.dual_addresses import serve_dual_addresses
-from treemech.kinematics.plan.lagrange import Lagrange
-from treemech.kinematics.plan.layout import Layout
 from treemech.topology import Attachment, ElementError, SingularError, Tree, TreemechError
 from treemech.topology.arrays import Floats, address
 

@@ -11,11 +11,7 @@ Structure and constants stand apart: a new parameter value refills `constants`, 
 
 from typing import NamedTuple
 
-import numpy as np
-
-from treemech.topology.arrays import Floats, Ints, address
-
-from .columns import body, point, speed
+from treemech.topology.arrays import Floats, Ints
 
 
 class Plan(NamedTuple):
@@ -48,7 +44,7 @@ class Work(NamedTuple):
     soa: Floats  # (9, nu) w, v of each speed and the origin they refer to, one row per component
     record: Floats  # motion records of hinges by address
     parameters: Floats  # records of all elements; the slots of signals are rewritten for each t
-    parameter_duals: Floats  # (., 2) the same with derivatives, zero, for slopes of elements (kinematics.plan.dual_addresses)
+    parameter_duals: Floats  # (., 2) the same with derivatives, zero, for slopes of elements (kinematics.layout.dual_addresses)
     signal: Floats  # (nsig, 3) value, rate, acceleration
     q: Floats
     u: Floats
@@ -74,48 +70,3 @@ GENERAL_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS, DERIVATIVES =
 N_SIZES = len(SIZES) + 7
 FIRST_WORK = N_SIZES + len(Plan._fields)
 N_CONTEXT = FIRST_WORK + len(Work._fields)
-
-
-def make_work(plan: Plan, nq: int, parameters: Floats, workspace: int = 0, nz: int = 0) -> Work:
-    """Room for one evaluation at a time; use one Work per thread."""
-    nu = len(plan.dof)
-    rows = len(plan.body)
-    table = plan.body[:, body.KIND] == body.BY_ADDRESS
-    record = int(np.sum(24 + 6 * plan.body[table, body.NU])) if table.any() else 0
-    bodies = np.zeros((rows, body.N_WORK))
-    bodies[0, [0, 4, 8]] = 1.0
-    zeros = np.zeros
-    return Work(
-        body=bodies,
-        speed=zeros((nu, speed.N_WORK)),
-        soa=zeros((9, nu)),
-        record=zeros(max(record, 1)),
-        parameters=np.array(parameters, dtype=np.float64),
-        parameter_duals=zeros((len(parameters), 2)),
-        signal=zeros((max(len(plan.signals), 1), 3)),
-        q=zeros(max(nq, 1)),
-        u=zeros(max(nu, 1)),
-        ud=zeros(max(nu, 1)),
-        tau=zeros(max(nu, 1)),
-        required=zeros(max(nu, 1)),
-        effort=zeros(max(nu, 1)),
-        effort_records=zeros(max(workspace, 1)),
-        z=zeros(max(nz, 1)),
-        zd=zeros(max(nz, 1)),
-        point=zeros((len(plan.points), point.N_WORK)),
-    )
-
-
-def make_context(plan: Plan, work: Work, nq: int, nz: int = 0, nx: int = 0) -> Ints:
-    """The int64 table by which the compiled core finds Plan and Work; keep both alive beside it."""
-    context = np.zeros(N_CONTEXT, dtype=np.int64)
-    context[: len(SIZES)] = (
-        len(plan.body), nq, len(plan.dof), len(plan.runs), len(plan.prescribed), len(plan.signals),
-        len(plan.links), len(work.record), len(work.parameters), len(plan.efforts), len(plan.ends), len(plan.acted),
-        len(plan.sources), len(plan.composites), len(plan.points), len(work.effort_records), nz, nx,
-    )  # fmt: skip
-    for k, array in enumerate((*plan, *work)):
-        if not array.flags.c_contiguous:
-            raise AssertionError("the core takes C-contiguous arrays only")
-        context[N_SIZES + k] = address(array)
-    return context

@@ -4,7 +4,7 @@
 from numba import types
 
 from ..kernel.language import member
-from . import chords as _c
+from . import chord_arrays as _c
 from .columns import chord, row
 
 # The loop context: address of the tree context, sizes, the entry points for elements by address, then addresses

@@ -33,7 +33,7 @@ EDGES = {
     "elements/cords": ("elements", "elements/shared"),
     "elements/muscles": ("elements", "elements/cords", "elements/shared"),
     "elements/loads": ("elements", "elements/couplings", "elements/shared"),
-    # kinematics: kernel <- plan <- tree <- chords; the Python files above them
+    # kinematics, compiled: kernel <- plan <- tree <- chords; Python: plan <- layout <- the files above
     "kinematics/kernel": (),
     "kinematics/plan/columns": (),
     "kinematics/plan": ("kinematics/kernel", "kinematics/plan/columns"),
@@ -41,7 +41,8 @@ EDGES = {
     "kinematics/chords": (
         "kinematics/kernel", "kinematics/plan", "kinematics/plan/columns", "kinematics/tree",
     ),
-    "kinematics": ("kinematics/kernel", "kinematics/plan", "kinematics/plan/columns"),
+    "kinematics/layout": ("kinematics/plan", "kinematics/plan/columns"),
+    "kinematics": ("kinematics/kernel", "kinematics/layout", "kinematics/plan", "kinematics/plan/columns"),
     # dynamics, compiled: equations <- loads <- derivatives, integrators <- entries
     "dynamics/equations": (),
     "dynamics/loads": ("dynamics/equations",),

@@ -39,7 +39,10 @@ COVERED_BY = {
     "elements/native/place.py": ["elements/native/test_cache.py"],
     # ------------------------------------------------ kinematics: compiled sweeps against the dense formulas
     "kinematics/kernel/": ["laws/test_tree_dynamics.py", "laws/test_ways.py"],
-    "kinematics/plan/": ["laws/test_tree_dynamics.py", "dynamics/equations/test_loops.py", "kinematics/test_plan_derivatives.py"],
+    "kinematics/plan/": ["laws/test_tree_dynamics.py", "dynamics/equations/test_loops.py"],
+    "kinematics/layout/": [
+        "laws/test_tree_dynamics.py", "dynamics/equations/test_loops.py", "kinematics/layout/test_plan_derivatives.py",
+    ],
     "kinematics/tree/": ["laws/test_tree_dynamics.py", "dynamics/analyses/test_derivatives.py"],
     "kinematics/chords/": [
         "dynamics/equations/test_loops.py", "kinematics/chords/test_element.py", "dynamics/derivatives/test_rows.py",
@@ -89,7 +92,7 @@ COVERED_BY = {
     "treemech/results/elements.py": ["treemech/files/test_read.py", "laws/test_energetic_models.py"],
     "treemech/results/measures.py": ["treemech/files/test_dataset.py", "treemech/files/test_read.py"],
     "treemech/description/recording.py": ["treemech/description/test_parameters.py", "treemech/files/test_models.py"],
-    "treemech/description/plan_derivatives.py": ["kinematics/test_plan_derivatives.py"],
+    "treemech/description/plan_derivatives.py": ["kinematics/layout/test_plan_derivatives.py"],
     "treemech/analyses/element_states.py": ["laws/test_energetic_models.py", "laws/test_active_elements.py"],
     "treemech/analyses/equilibrium.py": ["dynamics/analyses/test_equilibrium.py"],
     "treemech/analyses/inverse_dynamics.py": ["dynamics/analyses/test_inverse_dynamics.py"],

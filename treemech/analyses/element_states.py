@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from treemech.dynamics.model.core import Core
 from treemech.elements import Energetic
+from treemech.kinematics.layout.efforts import EffortLayout
 from treemech.kinematics.plan.columns import effort
-from treemech.kinematics.plan.efforts import EffortLayout
 from treemech.topology import ConvergenceError, ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 

@@ -13,7 +13,7 @@ from .recording import Call, replay
 
 if TYPE_CHECKING:
     from treemech.dynamics.analyses.parameter_derivatives import Direction, Stencil
-    from treemech.kinematics.plan_derivatives import PlanDerivatives
+    from treemech.kinematics.layout.plan_derivatives import PlanDerivatives
 
     from ..mechanism import Mechanism
     from ..system import System

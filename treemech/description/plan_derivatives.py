@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from treemech.elements.element import Element
 from treemech.elements.native.cache import log
-from treemech.kinematics.plan.layout import make_layout
-from treemech.kinematics.plan_derivatives import (
+from treemech.kinematics.layout.layout import make_layout
+from treemech.kinematics.layout.plan_derivatives import (
     PlanDerivatives,
     carried_derivatives,
     confirmed_derivatives,

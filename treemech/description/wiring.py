@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treemech.elements import Energetic, Load, Signal, as_signal
-from treemech.kinematics.plan.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
+from treemech.kinematics.layout.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
 from treemech.topology import Attachment, Connection, ElementError, TopologyError, unknown
 
 from .composite import Composite

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Signal
-from treemech.kinematics.plan.efforts import InnerPoint
+from treemech.kinematics.layout.efforts import InnerPoint
 from treemech.topology import Attachment, Body, Connection, Parameter, TreemechError, unknown
 from treemech.topology.declared import Property
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from treemech.dynamics.model import core as columns
+from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
+from treemech.kinematics.layout.layout import Layout, Prescription
 from treemech.kinematics.plan.columns import chord, effort
-from treemech.kinematics.plan.lagrange import Coordinates, Lagrange
-from treemech.kinematics.plan.layout import Layout, Prescription
 from treemech.topology import Tree
 from treemech.topology.arrays import Floats
 

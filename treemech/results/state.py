@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treemech.kinematics.plan.lagrange import Coordinates, Lagrange
+from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
 from treemech.topology import ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 

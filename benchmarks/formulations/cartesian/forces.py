@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
+from treemech.kinematics.layout.efforts import FromHinge
 from treemech.kinematics.plan.columns import effort
-from treemech.kinematics.plan.efforts import FromHinge
 from treemech.results.state import find
 from treemech.topology.arrays import Floats
 

@@ -3,7 +3,7 @@
 # Kinds of hinges that the sweeps know; every other hinge is called through its address.
 RIGID, REVOLUTE, PRISMATIC, BALL, FREE, BY_ADDRESS = range(6)
 
-# Plan.body. DUAL is the address of the hinge on dual numbers, or 0 (kinematics.plan.dual_addresses).
+# Plan.body. DUAL is the address of the hinge on dual numbers, or 0 (kinematics.layout.dual_addresses).
 PARENT, KIND, Q, U, DOF, NQ, NU, N_FREE, REVERSED, EULER, ADDRESS, PARAMETER, RECORD, DUAL = range(14)
 N_COLUMNS = 14
 

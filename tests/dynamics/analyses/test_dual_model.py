@@ -21,9 +21,9 @@ from tests.support.models import KINDS, any_hinge, random_state, random_system
 from treemech.dynamics.analyses.displacement import Motion, moved
 from treemech.dynamics.analyses.dual_model import DualModel, obstacle
 from treemech.dynamics.analyses.parameter_derivatives import residual
-from treemech.kinematics.plan.chords import by_address
+from treemech.kinematics.layout.chords import by_address
+from treemech.kinematics.layout.plan_derivatives import PlanDerivatives
 from treemech.kinematics.plan.columns import body, chord, effort, signal, speed
-from treemech.kinematics.plan_derivatives import PlanDerivatives
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="in compiled code only")
 

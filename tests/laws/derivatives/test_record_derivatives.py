@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treemech as tm
-from tests.kinematics.test_plan_derivatives import compare
+from tests.kinematics.layout.test_plan_derivatives import compare
 from treemech import elements as e
 
 POINTS = [(0, 0, 0.1), (1, 0.2, 0), (2, 1, 0.3), (3, 1.1, 1), (4, 0.3, 1.2), (5.1, 0, 0.4), (4.6, -1.3, 0.2)]

@@ -13,7 +13,7 @@ from treemech.topology import Attachment
 from treemech.topology.arrays import Floats, Ints
 from treemech.topology.parameter import as_floats, plain
 
-from .columns import effort, point
+from ..plan.columns import effort, point
 
 _LOAD = Sizes(1, 0, 0, 0, 0, 0, 0)
 

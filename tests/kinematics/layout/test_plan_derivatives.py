@@ -11,9 +11,9 @@ from tests.support.parametric import VALUES, four_bar, spatial, tree
 from treemech.description.parameters import plan_derivatives
 from treemech.dynamics.analyses.parameter_derivatives import sum_of, weights
 from treemech.elements.hinge import AxialHinge
+from treemech.kinematics.layout.layout import make_layout
+from treemech.kinematics.layout.plan_derivatives import numbers_of
 from treemech.kinematics.plan.columns import body
-from treemech.kinematics.plan.layout import make_layout
-from treemech.kinematics.plan_derivatives import numbers_of
 
 NODES = (-4, -3, -2, -1, 1, 2, 3, 4)
 STEP = 2e-3  # of the value: eighth order leaves rounding, 1e-16 / STEP

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.topology.arrays import Floats
 from treemech.topology.dual import derivatives, values
 
-from .plan.layout import Layout
+from .layout import Layout
 
 AGREES = 1e-6  # part of a number to which two ways to it agree that are both right
 HUGE = 1e12  # addresses, and limits that are none, say nothing about the size of the others

@@ -13,9 +13,9 @@ from treemech.elements.element import Element, record
 from treemech.topology import Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
 
-from .arrays import Plan
+from ..plan.arrays import Plan
+from ..plan.columns import body, speed
 from .chords import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
-from .columns import body, speed
 from .efforts import Applied, Assembled, EffortLayout, make_effort_layout
 from .lagrange import Coordinates, Lagrange
 

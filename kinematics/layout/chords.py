@@ -14,34 +14,9 @@ from treemech.elements.element import Element
 from treemech.topology import Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
 
-from .arrays import Plan
-from .columns import body, chord, row
-
-# Places in the loop context of the entry points that only models with elements by address need: their rows, and the
-# slopes of those
-CHORD_ELEMENT, CHORD_DUALS = 8, 9
-
-
-class ChordPlan(NamedTuple):
-    """What the chords ARE."""
-
-    chord: Ints  # (nc, N_CHORD)
-    place: Floats  # (nc, N_PLACE)
-    path: Ints  # (npath, 3)
-
-
-class ChordWork(NamedTuple):
-    """What is computed NOW."""
-
-    row: Floats  # (m, N_ROW)
-    chord: Floats  # (nc, N_CHORD_WORK)
-    partials: Floats  # entries of P: per chord, per speed of its path, per row
-    record: (
-        Floats  # motion of TABLE hinges; rows of constraints and their weights; arguments, rows of couplings
-    )
-    q: Floats  # coordinates of the cut hinges, auxiliary unknowns: where a fit starts and ends
-    u: Floats  # their speeds, rates
-    pivot: Ints  # (nc, 6) unit directions a complement is made from (TABLE hinges, auxiliary unknowns)
+from ..plan.arrays import Plan
+from ..plan.chord_arrays import ChordPlan
+from ..plan.columns import body, chord
 
 
 class Coupled(NamedTuple):
@@ -209,61 +184,3 @@ def _start(name: str, element: Element) -> Floats:
             f"constraint {name!r}: {type(element).__name__}.auxiliary() gives {s}; wanted {n} finite numbers."
         )
     return s
-
-
-def partials_size(index: Ints) -> int:
-    """Doubles for the derivatives of the rows of a chord (chord_partials), and the room they take to make."""
-    count, n = int(index[chord.N_ROWS]), int(index[chord.PATH_END] - index[chord.PATH_START])
-    if index[chord.KIND] == chord.COUPLING:
-        made = n * count * (n + 3) + 4 * count * (n + 2) + 2 * n
-        return made + count * (n + 2) + 2 * (2 * n + count * (3 + n))
-    made = count * (12 + 6 * chord.N_LOCAL) + 4 * count * chord.N_LOCAL + count * row.N_COLUMNS + chord.N_KEPT
-    own = int(index[chord.N_ROWS] + index[chord.NU])
-    record = (
-        own * (9 + 2 * int(index[chord.NU]) + int(index[chord.HOLONOMIC])) + 24 + 6 * int(index[chord.NU])
-    )
-    return (
-        made
-        + count * chord.N_LOCAL
-        + chord.N_COLUMNS
-        + 6
-        + 2 * (chord.N_WORK + 7 + record + count * row.N_COLUMNS)
-    )  # chord_duals
-
-
-def make_chord_work(layout: ChordLayout) -> ChordWork:
-    plan_chord = layout.plan.chord
-    entries = int(
-        np.sum(
-            (plan_chord[:, chord.PATH_END] - plan_chord[:, chord.PATH_START]) * plan_chord[:, chord.N_ROWS]
-        )
-    )
-    record = np.zeros(max(layout.n_record, 1))
-    for index in plan_chord[
-        (plan_chord[:, chord.KIND] == chord.CONSTRAINT) & (plan_chord[:, chord.NU] == 0)
-    ]:  # rows as the element writes them
-        n, first = (
-            int(index[chord.HOLONOMIC]),
-            int(index[chord.RECORD] + rows_size(int(index[chord.N_ROWS]), 0)),
-        )
-        record[first : first + n * n] = np.eye(n).ravel()
-    return ChordWork(
-        row=np.zeros((len(layout.rows), row.N_COLUMNS)),
-        chord=np.zeros((len(plan_chord), chord.N_WORK)),
-        partials=np.zeros(max(entries, 1)),
-        record=record,
-        q=layout.start.copy(),
-        u=np.zeros(int(np.sum(plan_chord[:, chord.NU]))),
-        pivot=np.full((len(plan_chord), 6), -1, dtype=np.int64),
-    )
-
-
-def make_chord_context(tree_context: int, layout: ChordLayout, work: ChordWork) -> Ints:
-    """The int64 table by which the compiled core finds the chords; keep plan and work alive beside it."""
-    arrays = (*layout.plan, *work)
-    head = (
-        tree_context, len(layout.plan.chord), len(layout.plan.path), len(layout.rows), len(work.partials),
-        len(work.record), len(work.q), len(work.u), 0, 0,
-    )  # fmt: skip
-    addresses = [array.__array_interface__["data"][0] for array in arrays]
-    return np.array([*head, *addresses], dtype=np.int64)

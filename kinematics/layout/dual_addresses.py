@@ -6,8 +6,8 @@ from treemech.elements.compilation.methods import members_of
 from treemech.elements.element import Element
 from treemech.topology.arrays import Floats
 
+from ..plan.columns import body, chord, effort
 from . import chords as chord_plan
-from .columns import body, chord, effort
 from .layout import Layout
 
 
