@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.closure import pivoted, rank
-from treemech.kinematics.plan.columns import speed
 from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
@@ -80,7 +79,7 @@ def derivatives(
             np.zeros((core.nx, core.nu)), tuple(named), -ud_load @ tau_i, np.zeros((0, len(named))), rates_i,
             by_p.prescribed[2] - ud_load @ by_p.loads, np.zeros((0, len(parameters))), by_p.x_rates,
         )  # fmt: skip
-    free = free_speeds(core)
+    free = core.free_speeds()
     load = np.zeros(core.nu) if tau is None else tau
     if loops is None:
         chosen, ud, multipliers = (
@@ -179,10 +178,3 @@ def _held(
         reaction_dependent.solve_reactions(loads, respond).required if reaction_dependent else loads()
     )
     return chosen, ud, multipliers
-
-
-def free_speeds(core: Core) -> NDArray[np.bool_]:
-    """(nu,) which speeds are not prescribed."""
-    free = np.ones(core.nu, dtype=bool)
-    free[core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
-    return free

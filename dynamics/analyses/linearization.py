@@ -23,7 +23,7 @@ from ..model.composite_derivatives import Input
 from ..model.core import Core
 from ..model.row_derivatives import row_derivatives
 from ..model.tree_derivatives import TreeDerivatives
-from .derivatives import derivatives, free_speeds
+from .derivatives import derivatives
 
 
 class Mode(NamedTuple):
@@ -166,7 +166,7 @@ def linearize(
     all_names, all_speeds = list(names), np.eye(n)
     if cut is not None:
         all_names, all_speeds = [*names, *cut.names], np.vstack((all_speeds, cut.partials))
-    free = free_speeds(core) if held is None else free_speeds(core) & ~held
+    free = core.free_speeds() if held is None else core.free_speeds() & ~held
     P, velocity_q = np.zeros((0, n)), np.zeros((0, n))
     if core.loops is not None:
         core.chord_work.q[:] = near

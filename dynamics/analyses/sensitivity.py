@@ -19,7 +19,7 @@ from treemech.topology.arrays import Floats
 
 from ..model.core import Core
 from ..model.tree_derivatives import TreeDerivatives
-from .derivatives import derivatives, free_speeds
+from .derivatives import derivatives
 from .displacement import Motion
 from .linearization import turning
 from .parameter_derivatives import Direction
@@ -34,7 +34,7 @@ class Variation:
 
     def __init__(self, core: Core, workspace: TreeDerivatives, parameters: Sequence[Direction]) -> None:
         self.core, self.workspace, self.parameters = core, workspace, tuple(parameters)
-        self.free: NDArray[np.bool_] = free_speeds(core)
+        self.free: NDArray[np.bool_] = core.free_speeds()
 
     def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
         """s at the edges (steps of the motion, and wherever it breaks): (edges, 2 nu + nx, np), to rtol."""

@@ -146,6 +146,12 @@ class Core:
             *(f"cut coordinate {k}" for k in range(self.n_cut)),
         ]
 
+    def free_speeds(self) -> NDArray[np.bool_]:
+        """Return the mask (nu,) of the speeds that are not prescribed."""
+        free = np.ones(self.nu, dtype=bool)
+        free[self.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
+        return free
+
     def audit(self, wanted: bool) -> None:
         """Whether the energy audit is integrated along."""
         self.n_audit = effort.N_AUDIT * len(self.layout.plan.efforts) if wanted else 0
@@ -380,8 +386,7 @@ class Core:
 
     def refuse_weightless(self, t: float, q: Floats) -> None:
         """Say which speed meets no inertia at this position, if there is one: the mass matrix has no inverse there."""
-        prescribed = {int(k) for k in self.layout.plan.prescribed[:, speed.PRESCRIBED_U]}
-        free = [k for k in range(self.nu) if k not in prescribed]
+        free = np.flatnonzero(self.free_speeds())
         A = self.mass_matrix(t, q)[np.ix_(free, free)]
         if not len(free) or not np.all(np.isfinite(A)):
             return
@@ -444,8 +449,7 @@ class Core:
             return y
         q, u = (x[0] for x in self.states(np.array([before]), y[None]))
         _, v = (x[0] for x in self.states(np.array([after]), y[None]))
-        free = np.ones(self.nu, dtype=bool)
-        free[self.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
+        free = self.free_speeds()
         if free.any():
             A = self.mass_matrix(after, q)[np.ix_(free, free)]
             change = self.driven_momenta(after, q) - self.driven_momenta(before, q)

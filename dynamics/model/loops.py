@@ -9,7 +9,7 @@ import numpy as np
 
 from treemech.kinematics.closure import pivoted, worst_row
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.columns import chord, effort, row, speed
+from treemech.kinematics.plan.columns import chord, effort, row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
@@ -137,8 +137,7 @@ class Loops:
 
     def _weighted(self, t: float, q: Floats, P: Floats) -> Floats:
         """P L^-T of A = L L^T, on the free speeds and the rows that do not vanish: what rank means (8.2)."""
-        free = np.ones(self.core.nu, dtype=bool)
-        free[self.core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
+        free = self.core.free_speeds()
         try:
             L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
         except np.linalg.LinAlgError:

@@ -15,7 +15,6 @@ from ..equations.loop_plan import LARGEST_PIVOT, LAST_PIVOT
 from ..integrators import layout as m
 from ..model.core import Core
 from ..native import entry_points as native
-from .impulse import free_speeds
 from .integrator import Integrator
 
 _LARGEST_MODEL, _MOST_SPEEDS = (
@@ -69,7 +68,7 @@ def diagnose_state(core: Core, t: float, y: Floats) -> Diagnosis:
 
 
 def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -> Diagnosis:
-    free = free_speeds(core)
+    free = core.free_speeds()
     if core.nu > _MOST_SPEEDS:
         return found
     if core.loops is None or not core.loops.n_kept:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.plan.columns import speed
 from treemech.topology.arrays import Floats
 
 from ..model.core import Constraints, Core
@@ -50,7 +49,7 @@ def let_go(core: Core, t: float, q: Floats, u: Floats, closing: int) -> list[int
     rows = list(chords.values())
     now, others = core.constraints(t, q, u), holding(core, t, q, u, rows)
     J, v = now.partials[rows], now.velocity[rows]
-    answer, kept = answers(core, t, q, J, others, free_speeds(core))
+    answer, kept = answers(core, t, q, J, others, core.free_speeds())
     found = solve_impact(J @ answer, v + J @ kept, np.zeros(len(rows)))
     after = v + J @ (kept + answer @ found.impulses)
     return thrown_apart(list(chords), after, v, (closing,))
@@ -62,13 +61,6 @@ def thrown_apart(
     """Chords whose gaps open after a blow, beyond rounding, and fast enough to be seen: else they would without end."""
     least = max(OPENS * float(np.max(np.abs(before), initial=0.0)), at_rest)
     return [k for k, rate in zip(chords, after.tolist(), strict=True) if rate > least and k not in but]
-
-
-def free_speeds(core: Core) -> NDArray[np.bool_]:
-    """Those that are not prescribed."""
-    free = np.ones(core.nu, dtype=bool)
-    free[core.layout.plan.prescribed[:, speed.PRESCRIBED_U]] = False
-    return free
 
 
 def answers(

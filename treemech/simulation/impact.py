@@ -13,7 +13,6 @@ from treemech.dynamics.simulation.impact_lcp import solve_impact
 from treemech.dynamics.simulation.impulse import (
     AT_REST,
     answers,
-    free_speeds,
     holding,
     impulse,
     resting,
@@ -222,7 +221,7 @@ def blow(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact])
     if not first.ahead * rates[0] < 0.0:
         return Struck(None, rests)
     held = list(chords.values())
-    now, free = holding(mech.core, t, state.q, state.u, held), free_speeds(mech.core)
+    now, free = holding(mech.core, t, state.q, state.u, held), mech.core.free_speeds()
     if len(contacts) == 1 and rests[0] is not None and rests[0] >= 0:
         return Struck(None, rests)
     if len(contacts) == 1 and not chords:

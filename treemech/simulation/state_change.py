@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treemech.dynamics.simulation.impulse import free_speeds, holding, impulse
+from treemech.dynamics.simulation.impulse import holding, impulse
 from treemech.kinematics.closure import close_positions, worst_row
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
@@ -83,7 +83,7 @@ def reassembled(
 def fitting_speeds(mech: "Mechanism", t: float, q: Floats, u: Floats, held: Mapping[str, Any]) -> Floats:
     """Speeds that satisfy the constraints, those held as they are, by impulses of the chords on the others."""
     core = mech.core
-    free = mech._free(dict(held)) & free_speeds(core)
+    free = mech._free(dict(held)) & core.free_speeds()
     now = holding(core, t, q, u)
     found = impulse(core, t, q, u, now.partials, -now.velocity, free)
     if float(np.max(np.abs(found.missing), initial=0.0)) > 1e-9 * (
