@@ -22,6 +22,7 @@ import numpy as np
 import treemech as tm
 from treemech.kinematics.layout.lagrange import Coordinates
 from treemech.topology.arrays import Floats
+from treemech.topology.rotation import euler_parameters
 
 _X, _Y, _Z = np.eye(3)
 
@@ -222,13 +223,6 @@ def rotation_of(e: Floats) -> Floats:
     return tm.Ball().motion(q=e).rotation
 
 
-def quaternion_of(R: Floats) -> Floats:
-    """Euler parameters of a rotation, scalar first."""
-    from treemech.results.state import euler_parameters
-
-    return euler_parameters(R)
-
-
 def product(a: Floats, b: Floats) -> Floats:
     """Quaternion product, scalar first."""
     return np.concatenate(
@@ -348,7 +342,7 @@ class MujocoModel(Peer):
         for k, c in enumerate(self.hinges, start=1):
             parent, place = int(mech.tree.parent[k]), self.placements[k]
             mass, com, J = self.inertia(k)
-            body = bodies[parent].add_body(name=f"body{k}", pos=place.p, quat=quaternion_of(place.R))
+            body = bodies[parent].add_body(name=f"body{k}", pos=place.p, quat=euler_parameters(place.R))
             body.explicitinertial = True
             body.mass, body.ipos = mass, com
             body.fullinertia = J[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
@@ -383,7 +377,7 @@ class MujocoModel(Peer):
 
     def _free_coordinates(self, c: Coordinates, offset: Floats, e: Floats) -> Floats:
         place = self.placements[c.number]
-        return np.concatenate((place.p + place.R @ offset, product(quaternion_of(place.R), e)))
+        return np.concatenate((place.p + place.R @ offset, product(euler_parameters(place.R), e)))
 
     def _free_speeds(self, c: Coordinates, C: Floats, u: Floats) -> tuple[Floats, Floats]:
         zero = np.zeros((3, 3))

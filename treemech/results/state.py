@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
 from treemech.topology import ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.rotation import euler_parameters
 
 if TYPE_CHECKING:
     from .model_info import ModelInfo
@@ -155,28 +156,9 @@ def _numbers(value: Any, c: Coordinates, what: str) -> Floats:
     if what == "q" and k == 0 and c.hinge.n_coordinates == 4:
         matrix = value.as_matrix() if hasattr(value, "as_matrix") else np.asarray(value, dtype=np.float64)
         if np.shape(matrix) == (3, 3):
-            return euler_parameters(matrix)
+            e = euler_parameters(matrix)
+            return np.asarray(-e if e[0] < 0 else e)
     try:
         return np.atleast_1d(np.asarray(value, dtype=np.float64))
     except (TypeError, ValueError):
         raise ElementError(f"{what} of hinge {c.name!r} is {value!r}; wanted numbers.") from None
-
-
-def euler_parameters(rotation: ArrayLike) -> Floats:
-    """Euler parameters, scalar first and not negative, of a rotation matrix.
-
-    >>> euler_parameters([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6).tolist()
-    [0.707107, 0.0, 0.0, 0.707107]
-    """
-    R = np.asarray(rotation, dtype=np.float64)
-    squares = np.array([1.0 + R[0, 0] + R[1, 1] + R[2, 2], 1.0 + R[0, 0] - R[1, 1] - R[2, 2],
-                        1.0 - R[0, 0] + R[1, 1] - R[2, 2], 1.0 - R[0, 0] - R[1, 1] + R[2, 2]])  # fmt: skip
-    products = np.array([
-        [squares[0], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-        [R[2, 1] - R[1, 2], squares[1], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
-        [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], squares[2], R[1, 2] + R[2, 1]],
-        [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], squares[3]],
-    ])  # fmt: skip
-    e = products[int(np.argmax(squares))]
-    e = e / np.linalg.norm(e)
-    return np.asarray(-e if e[0] < 0 else e)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treemech.topology.rotation import euler_parameters
+
 from ..files.atomic import atomic
 
 Array = NDArray[np.float64]
@@ -161,7 +163,7 @@ def _page_data(scene: Mapping[str, Any], max_frames: int) -> dict[str, Any]:
     else:
         floor -= 0.06 * radius
 
-    poses = np.concatenate([position - centre, _quaternions(rotation)], axis=2)
+    poses = np.concatenate([position - centre, euler_parameters(rotation)], axis=2)
     packed = poses.astype("<f4")
     packed[~np.isfinite(packed).all(axis=2)] = np.nan
     given = scene.get("trails")
@@ -342,25 +344,6 @@ def _middles(shapes: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, An
             middle = 0.5 * (low + high)
         trails.append({"name": "", "body": i, "offset": middle.tolist()})
     return trails
-
-
-def _quaternions(r: Array) -> Array:
-    """Unit quaternions (...,4), scalar first, of rotation matrices (...,3,3)."""
-    xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
-    wx, wy, wz = r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]
-    xy, xz, yz = r[..., 0, 1] + r[..., 1, 0], r[..., 0, 2] + r[..., 2, 0], r[..., 1, 2] + r[..., 2, 1]
-    # the matrix 4 q q^T: its row with the largest diagonal term is q up to a well conditioned factor
-    rows = [
-        [1 + xx + yy + zz, wx, wy, wz],
-        [wx, 1 + xx - yy - zz, xy, xz],
-        [wy, xy, 1 - xx + yy - zz, yz],
-        [wz, xz, yz, 1 - xx - yy + zz],
-    ]
-    outer = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-    best = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    q = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
 
 
 # -------------------------------------------------------------------------------- text and file

@@ -11,6 +11,7 @@ from treemech.dynamics.model import core as columns
 from treemech.kinematics.kernel.language import ints
 from treemech.kinematics.kernel.status import OK, split
 from treemech.topology.arrays import Floats
+from treemech.topology.rotation import euler_parameters
 
 from .. import sparse_lu
 from ..compiled import RHS, c_function
@@ -50,21 +51,6 @@ def evaluate(t, y, what, context):  # type: ignore[no-untyped-def]
     if status == OK and what >= 2:
         status = k.factorise(C)
     return np.int32(status)
-
-
-def euler_parameters(R: Floats) -> Floats:
-    """Euler parameters of a rotation, scalar first: from the largest of the four squares."""
-    squares = np.array([1.0 + np.trace(R), *(1.0 + 2.0 * R[i, i] - np.trace(R) for i in range(3))])
-    n = int(np.argmax(squares))
-    e = np.zeros(4)
-    e[n] = squares[n]
-    if n == 0:
-        e[1:] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    else:
-        a, b, c = n - 1, n % 3, (n + 1) % 3
-        e[0] = R[c, b] - R[b, c]
-        e[1 + b], e[1 + c] = R[a, b] + R[b, a], R[a, c] + R[c, a]
-    return e / np.linalg.norm(e)
 
 
 class Cartesian(CompiledFormulation):

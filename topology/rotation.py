@@ -1,0 +1,33 @@
+"""Euler parameters of a rotation matrix."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .arrays import Floats
+
+
+def euler_parameters(rotation: ArrayLike) -> Floats:
+    """Return the Euler parameters (..., 4), scalar first, of rotation matrices (..., 3, 3).
+
+    They have length 1, and the largest of them in size is positive. They are a row of the matrix 4 e e^T, whose
+    entries are sums of entries of the rotation; the row with the largest diagonal entry is best conditioned. A
+    matrix that is not finite gives nan.
+
+    >>> euler_parameters([[0, -1, 0], [1, 0, 0], [0, 0, 1]]).round(6).tolist()
+    [0.707107, 0.0, 0.0, 0.707107]
+    """
+    R = np.asarray(rotation, dtype=np.float64)
+    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    x, y, z = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    products = [
+        [1.0 + xx + yy + zz, x, y, z],
+        [x, 1.0 + xx - yy - zz, xy, xz],
+        [y, xy, 1.0 - xx + yy - zz, yz],
+        [z, xz, yz, 1.0 - xx - yy + zz],
+    ]
+    rows = np.stack([np.stack(row, axis=-1) for row in products], axis=-2)
+    largest = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
+    e = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(e / np.linalg.norm(e, axis=-1, keepdims=True))
