@@ -6,7 +6,7 @@ velocity; where no position exists any more, the mechanism locks.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,11 @@ from treemech.elements import Signal
 from treemech.topology import SingularError, TreemechError
 from treemech.topology.arrays import Floats
 
-from .closure import (
-    Rows,
-    complete,
-    freedoms,
-    move,
-    nearest,
-    null_space,
-    pivoted,
-    quoted,
-    rank,
-    worst_row,
-)
+from .closure import move, nearest
+from .coordinate_rates import CoordinateRates
 from .layout.lagrange import Lagrange
+from .rank import complete, null_space, pivoted, rank
+from .rows import Constraints, Rows, freedoms, quoted, worst_row
 
 _STEP = 0.3  # largest motion of a coordinate between two points [rad, m]
 _BEND = 0.02  # what a prediction may miss, relative to the motion
@@ -37,19 +29,6 @@ _NEAR, _AT = (
     1e-3,
 )  # smallest singular value of P_f relative to its maximum: near, and at a singular position
 _SHORTEST = 1e-11  # step at which a mechanism counts as locked, relative to the time to go
-
-
-class Rates(Protocol):
-    """Constraints at a state and given accelerations, as the core gives them: f, P, P u + P0, P ud + P00."""
-
-    @property
-    def residual(self) -> Floats: ...
-    @property
-    def partials(self) -> Floats: ...
-    @property
-    def velocity(self) -> Floats: ...
-    @property
-    def bias(self) -> Floats: ...
 
 
 class Drive(NamedTuple):
@@ -89,7 +68,7 @@ class Kinematics:
     def __init__(
         self,
         lagrange: Lagrange,
-        constraints: Callable[[float, Floats, Floats, Floats], Rates],
+        constraints: Callable[[float, Floats, Floats, Floats], Constraints],
         rows: Rows,
         nonholonomic: NDArray[np.bool_],
         drives: Sequence[Drive],
@@ -100,7 +79,7 @@ class Kinematics:
         self.drives, self.breaks, self.holonomic = tuple(drives), sorted(set(breaks)), ~nonholonomic
         self.free = np.ones(lagrange.nu, dtype=bool)
         self.free[[d.u for d in drives]] = False
-        self.places = _Places(lagrange)
+        self.coordinate_rates = CoordinateRates(lagrange)
         self.largest, self.n_points = 0.0, 0  # of P_f's smallest singular value so far; points solved
         self.singular: list[float] = []
 
@@ -300,7 +279,7 @@ class Kinematics:
     def _interpolate(self, a: Point, b: Point, t: float) -> tuple[Floats, Floats, Floats]:
         """q, u, ud at t: quintic through positions, velocities and accelerations of two points."""
         h, s = b.t - a.t, (t - a.t) / (b.t - a.t)
-        (a1, a2), (b1, b2) = (self.places.derivatives(p) for p in (a, b))
+        (a1, a2), (b1, b2) = (self.coordinate_rates.derivatives(p.q, p.u, p.ud) for p in (a, b))
         c = np.array([a.q, h * a1, 0.5 * h * h * a2])
         d = b.q - c.sum(axis=0), h * b1 - c[1] - 2.0 * c[2], h * h * b2 - 2.0 * c[2]
         c = np.array([
@@ -310,7 +289,7 @@ class Kinematics:
         k = np.arange(6)
         q, q1 = s**k @ c, k[1:] * s ** k[:5] @ c[1:] / h
         q2 = k[2:] * k[1:5] * s ** k[:4] @ c[2:] / (h * h)
-        return self.places.speeds(q, q1, q2)
+        return self.coordinate_rates.speeds(q, q1, q2)
 
     def _after_break(self, b: Point, span: float) -> Point:
         """The point an instant after a time at which prescribed rates jump."""
@@ -327,10 +306,11 @@ class Kinematics:
         from scipy.integrate import solve_ivp
 
         def rates(t: float, q: Floats) -> Floats:
-            return self.places.derivatives(self.point(t, q))[0]
+            p = self.point(t, q)
+            return self.coordinate_rates.derivatives(p.q, p.u, p.ud)[0]
 
         q = solve_ivp(rates, (a.t, t), a.q, "DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
-        found = self.correct(t, self.places.speeds(q, q, q)[0])
+        found = self.correct(t, self.coordinate_rates.speeds(q, q, q)[0])
         return None if found is None else self.point(t, found[0])
 
     def _locked(self, a: Point, span: float) -> str:
@@ -366,47 +346,3 @@ def _solve(factors: tuple[Floats, Floats, Floats], b: Floats, cut: float) -> Flo
 def _crossed(a: Point, P: Floats) -> bool:
     """Whether the determinant of P_f has changed its sign since a point."""
     return bool(np.linalg.slogdet(a.partials.T @ P)[0] < 0.0)
-
-
-class _Places:
-    """Where in q and u the plain coordinates stand, and where Euler parameters and their angular speeds do."""
-
-    def __init__(self, lagrange: Lagrange) -> None:
-        q: list[int] = []
-        u: list[int] = []
-        self.nq, self.nu, self.euler = lagrange.nq, lagrange.nu, list[tuple[int, int]]()
-        for c in lagrange.hinges:
-            own, k = np.arange(c.hinge.n_speeds), c.hinge.euler_parameters
-            if k is not None:
-                self.euler.append((c.q + k, c.u + k))
-                own = np.concatenate((own[:k], own[k + 3 :]))
-            u += (c.u + own).tolist()
-            q += (c.q + own + (0 if k is None else 1 * (own > k))).tolist()
-        self.q, self.u = q, u
-
-    def derivatives(self, p: Point) -> tuple[Floats, Floats]:
-        """q', q'' of a point; of Euler parameters e' = (0, w) e / 2."""
-        q1, q2 = np.zeros(self.nq), np.zeros(self.nq)
-        q1[self.q], q2[self.q] = p.u[self.u], p.ud[self.u]
-        for i, j in self.euler:
-            e, w, wd = p.q[i : i + 4], p.u[j : j + 3], p.ud[j : j + 3]
-            q1[i : i + 4] = _product(w, e)
-            q2[i : i + 4] = _product(wd, e) + _product(w, q1[i : i + 4])
-        return q1, q2
-
-    def speeds(self, q: Floats, q1: Floats, q2: Floats) -> tuple[Floats, Floats, Floats]:
-        """q with Euler parameters of length 1, u, ud: the inverse of `derivatives`."""
-        q, u, ud = q.copy(), np.zeros(self.nu), np.zeros(self.nu)
-        u[self.u], ud[self.u] = q1[self.q], q2[self.q]
-        for i, j in self.euler:
-            q[i : i + 4] /= np.linalg.norm(q[i : i + 4])
-            e0, e = q[i], q[i + 1 : i + 4]
-            for x, rate in ((u, q1), (ud, q2)):
-                r = rate[i : i + 4]
-                x[j : j + 3] = 2.0 * (e0 * r[1:] - r[0] * e - np.cross(r[1:], e))
-        return q, u, ud
-
-
-def _product(w: Floats, e: Floats) -> Floats:
-    """(0, w) e / 2"""
-    return 0.5 * np.concatenate(([-w @ e[1:]], e[0] * w + np.cross(w, e[1:])))

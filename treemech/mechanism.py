@@ -19,9 +19,9 @@ from treemech.dynamics.model.core import Constraints, Core
 from treemech.dynamics.model.loops import ClosedMotion
 from treemech.dynamics.simulation.integrator import Released
 from treemech.elements import Hinge
-from treemech.kinematics.closure import Mobility, mobility, regular_rank
 from treemech.kinematics.layout.lagrange import Lagrange
 from treemech.kinematics.layout.layout import Layout, Prescription
+from treemech.kinematics.mobility import Mobility, mobility, regular_rank
 from treemech.topology import (
     Attachment,
     Body,

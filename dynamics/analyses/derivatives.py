@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.closure import pivoted, rank
+from treemech.kinematics.rank import pivoted, rank
 from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input

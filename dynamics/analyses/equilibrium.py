@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.closure import move, null_space, worst_row
+from treemech.kinematics.closure import move
 from treemech.kinematics.plan.columns import body
+from treemech.kinematics.rank import null_space
+from treemech.kinematics.rows import worst_row
 from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.closure import complete, freedoms, null_space, quoted, rank, worst_row
 from treemech.kinematics.plan.columns import chord, row
+from treemech.kinematics.rank import complete, null_space, rank
+from treemech.kinematics.rows import freedoms, quoted, worst_row
 from treemech.topology import SingularError
 from treemech.topology.arrays import Floats
 

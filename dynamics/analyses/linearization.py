@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.closure import complete, null_space
+from treemech.kinematics.rank import complete, null_space
 from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.closure import pivoted, worst_row
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.columns import chord, effort, row
+from treemech.kinematics.rank import pivoted
+from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 

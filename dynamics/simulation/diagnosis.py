@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.closure import worst_row
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.columns import effort
+from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.closure import worst_row
 from treemech.kinematics.kernel.status import (
     CHAIN_OPEN,
     ELEMENT_FAILURES,
@@ -16,6 +15,7 @@ from treemech.kinematics.kernel.status import (
     split,
 )
 from treemech.kinematics.plan.columns import row
+from treemech.kinematics.rows import worst_row
 from treemech.topology.arrays import Floats
 
 from ..integrators import layout as m

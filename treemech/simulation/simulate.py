@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from treemech.dynamics.simulation.alpha_workspace import radius
 from treemech.dynamics.simulation.integrate import integrate
 from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Switch
-from treemech.kinematics.closure import quoted
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
+from treemech.kinematics.rows import quoted
 from treemech.topology import ElementError, SingularError, TreemechError
 from treemech.topology.arrays import Floats
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treemech.dynamics.simulation.impulse import holding, impulse
-from treemech.kinematics.closure import close_positions, worst_row
+from treemech.kinematics.closure import close_positions
+from treemech.kinematics.rows import worst_row
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 

@@ -361,7 +361,7 @@ def test_h15_spatial_four_bar_has_one_freedom():
 
 
 def test_h15_rank_of_plain_systems():
-    from treemech.kinematics.closure import null_space, rank
+    from treemech.kinematics.rank import null_space, rank
 
     P = np.array([[1, 0, 2, 1, 4], [1, 1, 2, 0, 3], [3, 1, 6, 2, 11.0]])  # ex. 4.4.4
     N = null_space(P)
