@@ -47,6 +47,7 @@ from .description.parameters import ByParameter, Origin, origin_of, with_paramet
 from .description.wiring import Wiring
 from .results.elements import stored_energy
 from .results.model_info import energies, model_info
+from .results.naming import Place, as_place
 from .results.run import Energy, Results, Run
 from .results.state import State, fill, find, reference_state
 from .simulation.simulate import simulate
@@ -303,7 +304,7 @@ class Mechanism:
             q.update(self._from_poses(float(t), poses, q))
         q.update(search.fix)
         for p in self.prescriptions:
-            if p.hinge in search.fix or f"{p.hinge}[{p.coordinate}]" in search.fix:
+            if p.hinge in search.fix or str(Place(p.hinge, str(p.coordinate))) in search.fix:
                 raise ElementError(
                     f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal."
                 )
@@ -320,11 +321,11 @@ class Mechanism:
         free = np.ones(self.nu, dtype=bool)
         for p in self.prescriptions if driven else ():
             free[find(self.lagrange, p.hinge).u + p.coordinate] = False
+        known = {c.name for c in self.lagrange.hinges}
         for key in given:
-            name, _, index = str(key).partition("[")
-            c = find(self.lagrange, name)
-            at = int(index.rstrip("]")) if index else None
-            free[c.u_slice if at is None else slice(c.u + at, c.u + at + 1)] = False
+            place = as_place(str(key), known)
+            c, k = find(self.lagrange, place.owner), place.selection
+            free[slice(c.u + k, c.u + k + 1) if isinstance(k, int) else c.u_slice] = False
         return free
 
     def mobility(self, state: State) -> Mobility:

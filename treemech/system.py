@@ -1,6 +1,5 @@
 """System: bodies and connections as the user writes them, and the way from there to a Mechanism."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from .description.recording import Journal, recorded
 from .description.wiring import Controller, ElementHandle, Wiring
 from .mechanism import Mechanism
 from .results.measures import Measure, as_measure, check_measures
+from .results.naming import as_place, numbered
 
 
 class System(Journal):
@@ -182,7 +182,7 @@ class System(Journal):
         self.assemblies[name] = composite.copied()
         n = reduction.hinge.n_coordinates
         for part, rows in reduction.rows:
-            self.couple(f"{name}.{part}", rows, *([name] if n == 1 else [f"{name}[{k}]" for k in range(n)]))
+            self.couple(f"{name}.{part}", rows, *numbered(name, n))
         return connection
 
     @recorded
@@ -452,8 +452,8 @@ class System(Journal):
     def _coordinate(self, given: str | Connection, what: str) -> tuple[str, int]:
         """(hinge, number) of a coordinate given as "A", "A[1]" or the hinge itself."""
         name = _name(given)
-        indexed = None if name in self.connections else re.fullmatch(r"(.*)\[(-?\d+)\]", name)
-        hinge_name, number = (indexed[1], int(indexed[2])) if indexed else (name, None)
+        place = as_place(name, self.connections)
+        hinge_name, number = (name, None) if place.number is None else (place.owner, place.number)
         try:
             hinge = self._hinge(hinge_name)
         except TopologyError as error:

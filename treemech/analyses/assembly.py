@@ -20,6 +20,7 @@ from treemech.kinematics.closure import (
 from treemech.topology import Attachment, Body, ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
+from ..results.naming import as_place, numbered
 from ..results.state import State, fill
 
 if TYPE_CHECKING:
@@ -28,20 +29,26 @@ if TYPE_CHECKING:
 Evaluate = Callable[[Floats, Floats], Constraints]
 
 
+def connection_names(mech: "Mechanism") -> set[str]:
+    """Return the names of all hinges and chords."""
+    return {c.name for c in mech.info.hinges} | {c.name for c in mech.info.chords}
+
+
 def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """(of branches, of cut hinges): what is given by name; points of bodies belong to neither."""
     cut = {c.name for c in mechanism.info.chords if c.nq}
     plain = {c.name for c in mechanism.info.chords if not c.nq}  # their entries in State.cut say nothing
     named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
     named = {n: v for n, v in named.items() if n not in plain or np.size(v)}
-    mine = {n: v for n, v in named.items() if n.partition("[")[0] in cut}
+    known = connection_names(mechanism)
+    mine = {n: v for n, v in named.items() if as_place(n, known).owner in cut}
     return {n: v for n, v in named.items() if n not in mine}, mine
 
 
 def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
-    cut = {c.name for c in mech.info.chords}
+    cut, known = {c.name for c in mech.info.chords}, connection_names(mech)
     for name in names:
-        if str(name).partition("[")[0] in cut:
+        if as_place(str(name), known).owner in cut:
             raise ElementError(
                 f"{name!r} is cut: its coordinates follow from those of the tree. Name one of those, or connect it with "
                 "role='branch'."
@@ -51,14 +58,16 @@ def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
 def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> dict[str, Floats]:
     """Numbers of cut hinges in full, nan where nothing is given. `what` is "q" or "u"."""
     found: dict[str, Floats] = {}
+    known = connection_names(mechanism)
     for key, value in given.items():
-        name, _, index = key.partition("[")
+        place = as_place(key, known)
+        name = place.owner
         c = next(c for c in mechanism.info.chords if c.name == name)
         n = c.nq if what == "q" else c.nu
         row = found.setdefault(name, np.full(n, np.nan))
         try:
             numbers = np.asarray(value, dtype=np.float64)
-            row[int(index.rstrip("]")) if index else slice(None)] = numbers
+            row[place.selection] = numbers
         except (TypeError, ValueError, IndexError):
             raise ElementError(
                 f"{what} of {key!r} is {value!r}; {name!r} has {n} numbers in {what}."
@@ -68,7 +77,7 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
 
 def cut_speed_names(mech: "Mechanism") -> list[str]:
     """Of the speeds of all cut hinges, in their order."""
-    return [c.name if c.nu == 1 else f"{c.name}[{k}]" for c in mech.info.chords for k in range(c.nu)]
+    return [name for c in mech.info.chords for name in numbered(c.name, c.nu)]
 
 
 def cut_partials(core: Core, t: float, q: Floats) -> Floats:
@@ -101,8 +110,9 @@ class Assembly:
         self.mechanism, self.t, self.core = mechanism, t, mechanism.core
         self.weights = self._weights(weights, fix, "fix")
         self.rate_weights = self._weights(rate_weights, None, "rates")
-        soft = {str(name).partition("[")[0] for name in rate_weights or {}}
-        wishes = {n: v for n, v in (rates or {}).items() if str(n).partition("[")[0] in soft}
+        known = connection_names(mechanism)
+        soft = {as_place(str(name), known).owner for name in rate_weights or {}}
+        wishes = {n: v for n, v in (rates or {}).items() if as_place(str(n), known).owner in soft}
         rates = {n: v for n, v in (rates or {}).items() if n not in wishes}
         self.cut_guess = cut_numbers(mechanism, split(mechanism, guess)[1], "q")
         branch_wishes, cut_wishes = split(mechanism, wishes)
@@ -144,17 +154,16 @@ class Assembly:
         hinges |= {c.name: c.element for c in mech.tree.chords if c.is_hinge}
         weights = {name: np.ones(hinge.n_speeds) for name, hinge in hinges.items()}
         for key, value in given.items():
-            name, _, index = str(key).partition("[")
+            place = as_place(str(key), hinges)
+            name = place.owner
             if name not in weights:
                 raise TopologyError(f"weight of {key!r}: {unknown('hinge', name, hinges)}")
-            for other in (n for n in held or {} if str(n).partition("[")[0] == name):
+            for other in (n for n in held or {} if as_place(str(n), hinges).owner == name):
                 raise ElementError(
                     f"{other!r} is fixed and has a weight: leave it out of {what} or of the weights."
                 )
             try:
-                weights[name][int(index.rstrip("]")) if index else slice(None)] = np.asarray(
-                    value, dtype=np.float64
-                )
+                weights[name][place.selection] = np.asarray(value, dtype=np.float64)
             except (TypeError, ValueError, IndexError):
                 raise ElementError(
                     f"the weight of {key!r} is {value!r}; {name!r} has {len(weights[name])} speeds."

@@ -13,6 +13,7 @@ from treemech.kinematics.plan.columns import effort
 from treemech.topology import ConvergenceError, ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
+from ..results.naming import as_place
 from ..results.state import State
 
 _ITERATIONS = 80
@@ -48,19 +49,17 @@ def _place(layout: EffortLayout, key: str) -> tuple[int, int]:
     for point, (coordinates, at) in zip(layout.point_names, layout.point_rows, strict=True):
         if key == f"{point.composite}.{point.name}" and at >= 0:
             return int(at), int(coordinates)
-    name, bracket, index = key.partition("[")
-    number = layout.find(key)
-    if number < 0 and bracket:
-        number = layout.find(name)
+    place = as_place(key, {a.name for a in layout.applied})
+    number = layout.find(place.owner)
     known = [a.name for a in layout.applied if a.sizes.states]
     if number < 0 or not layout.applied[number].sizes.states:
         raise TopologyError(unknown("element with states", key, known))
     row = layout.rows[number]
-    if layout.find(key) >= 0:
+    if place.index is None:
         return int(row[effort.FIRST_STATE]), int(row[effort.N_STATES])
-    k = int(index.rstrip("]"))
-    if not 0 <= k < row[effort.N_STATES]:
-        raise ElementError(f"{key!r}: element {name!r} has {row[effort.N_STATES]} states, from 0.")
+    k = place.below(int(row[effort.N_STATES]))
+    if k is None:
+        raise ElementError(f"{key!r}: element {place.owner!r} has {row[effort.N_STATES]} states, from 0.")
     return int(row[effort.FIRST_STATE]) + k, 1
 
 

@@ -13,8 +13,9 @@ from treemech.dynamics.analyses.inverse_dynamics import (
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
+from ..results.naming import as_place
 from ..results.state import State, fill
-from .assembly import cut_numbers, cut_partials, cut_speed_names, split
+from .assembly import connection_names, cut_numbers, cut_partials, cut_speed_names, split
 from .contacts import open_contacts, without
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ def _weights(mech: "Mechanism", weights: Any, names: list[str]) -> Floats:
         return np.ones(len(names))
     of_tree, of_cut = split(mech, weights) if isinstance(weights, Mapping) else (weights, {})
     tree = dict(zip(mech.speeds, fill(mech.lagrange, np.ones(mech.nu), of_tree, "u"), strict=True))
+    known = connection_names(mech)
     for key, value in of_cut.items():
-        tree |= {n: float(value) for n in names if n == key or n.partition("[")[0] == key}
+        tree |= {n: float(value) for n in names if key in (n, as_place(n, known).owner)}
     found = np.array([tree.get(name, 1.0) for name in names])
     if not np.all(found > 0.0):
         raise ElementError(f"inverse_dynamics: weights are {weights!r}; wanted positive numbers.")

@@ -9,8 +9,9 @@ import numpy as np
 from treemech.topology.arrays import Floats
 
 from ..description.parameters import directions
+from ..results.naming import as_place
 from ..results.state import State
-from .assembly import cut_partials, cut_speed_names, not_cut
+from .assembly import connection_names, cut_partials, cut_speed_names, not_cut
 from .contacts import contacts
 
 if TYPE_CHECKING:
@@ -126,9 +127,9 @@ def cut_speeds(mech: "Mechanism", t: float, q: Floats) -> "CutSpeeds | None":
 
 def _all_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
     """As `speed_numbers`; speeds of cut hinges count on behind those of the tree."""
-    known, found = cut_speed_names(mech), list[int]()
+    speeds, connections, found = cut_speed_names(mech), connection_names(mech), list[int]()
     for name in names:
-        own = [k for k, n in enumerate(known) if name in (n, n.partition("[")[0])]
+        own = [k for k, n in enumerate(speeds) if name in (n, as_place(n, connections).owner)]
         found += [mech.nu + k for k in own] or speed_numbers(mech, [name])
     return found
 

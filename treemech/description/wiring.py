@@ -4,7 +4,6 @@ An end is a body, an attachment, a hinge (the element acts on its coordinate, or
 composite connection.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,12 +14,11 @@ from treemech.elements import Energetic, Load, Signal, as_signal
 from treemech.kinematics.layout.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
 from treemech.topology import Attachment, Connection, ElementError, TopologyError, unknown
 
+from ..results.naming import Place, as_coordinate
 from .composite import Composite
 
 if TYPE_CHECKING:
     from ..system import System
-
-_COORDINATE = re.compile(r"(.*)\.([qu])(?:\[(\d+)\])?")
 
 
 class ElementHandle(NamedTuple):
@@ -239,10 +237,10 @@ class Wiring:
             return self.inputs[given]
         if given in self.held():
             return Held(given)
-        match = _COORDINATE.fullmatch(given)
-        if match and match[1] in system.connections:
-            hinge, number = match[1], int(match[3] or 0)
-            return FromHinge(*system._coordinate(f"{hinge}[{number}]", what), rate=match[2] == "u")
+        asked = as_coordinate(given)
+        if asked is not None and asked.owner in system.connections:
+            place = Place(asked.owner, asked.place.index or "0")
+            return FromHinge(*system._coordinate(str(place), what), rate=asked.quantity == "u")
         known = [*self.inputs, *self.held()]
         raise TopologyError(f"{what}: {unknown('input', given, known)}")
 

@@ -16,6 +16,7 @@ from treemech.topology.arrays import Floats
 from .. import __version__
 from ..results.measures import all_measures
 from ..results.model_info import HingeInfo
+from ..results.naming import Place, numbered
 from ..results.run import Run
 from .atomic import atomic
 
@@ -87,7 +88,7 @@ def to_xarray(run: Run) -> Any:
         what = f"{name} on the body of end b, at that end, world axes"
         labels = {"connection": connections} | axes
         put(name, labels, _stacked([getattr(load, name) for load in loads]), units, what)
-    drives = {f"{h}[{k}]": run.drive(h, k) for h, k, _ in info.prescribed}
+    drives = {str(Place(h, str(k))): run.drive(h, k) for h, k, _ in info.prescribed}
     put(
         "drive", {"prescribed": list(drives)}, _stacked(list(drives.values())), "", "loads of drives [N m, N]"
     )
@@ -100,7 +101,7 @@ def to_xarray(run: Run) -> Any:
         put(f"element_{name}", {"element": list(elements)}, columns, units, f"{name} of elements")
     for name in ("deformation", "effort"):
         found = {e: np.atleast_2d(getattr(motion, name).T) for e, motion in elements.items()}
-        rows = {f"{e}[{k}]" if len(x) > 1 else e: row for e, x in found.items() for k, row in enumerate(x)}
+        rows = {n: row for e, x in found.items() for n, row in zip(numbered(e, len(x)), x, strict=True)}
         put(name, {f"{name}_of": list(rows)}, _stacked(list(rows.values())), "", f"{name} of elements")
     inputs = {name: run.input(name) for name, _, _ in info.inputs}
     put("input", {"input_name": list(inputs)}, _stacked(list(inputs.values())), "", "inputs of elements")
@@ -149,8 +150,7 @@ def _labels(infos: Sequence[Any], what: str) -> list[str]:
     """Names of all coordinates or speeds, in the order of the columns: "A", "C[0]", "C[1]"."""
     named = []
     for info in sorted(infos, key=lambda i: getattr(i, what)):
-        n = getattr(info, f"n{what}")
-        named += [info.name] if n == 1 else [f"{info.name}[{k}]" for k in range(n)]
+        named += numbered(info.name, getattr(info, f"n{what}"))
     return named
 
 

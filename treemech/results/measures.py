@@ -1,6 +1,5 @@
 """Named scalars of the motion, for controllers and results."""
 
-import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,12 +9,12 @@ import numpy as np
 from treemech.topology import ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
+from .naming import as_quantity
+
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from .model_info import ModelInfo
     from .run import Run
-
-_FORM = re.compile(r"(.+)\.(\w+)((?:\[\d+\])*)")
 
 
 class Measure(NamedTuple):
@@ -30,11 +29,10 @@ def as_measure(name: str, what: Any) -> Measure:
     """A measure from a text, "A.q[1]" (connection, body, element or input; quantity; place), or a function of a Run."""
     if callable(what):
         return Measure(name, lambda run: _column(name, what(run), len(run.t)))
-    match = _FORM.fullmatch(what) if isinstance(what, str) else None
-    if match is None:
+    asked = as_quantity(what) if isinstance(what, str) else None
+    if asked is None:
         raise ElementError(f"measure {name!r} is {what!r}; wanted 'name.quantity[0]' or a function of a Run.")
-    owner, quantity = match[1], match[2]
-    places = tuple(int(k) for k in re.findall(r"\d+", match[3]))
+    owner, quantity, places = asked
 
     def of(run: "Run") -> Floats:
         values = getattr(_owner(run, owner, name), quantity, None)
@@ -112,9 +110,9 @@ def _owner(run: "Run", name: str, measure: str) -> Any:
 
 def check_owner(info: "ModelInfo", measure: Measure) -> None:
     """What a measure made of a text is of exists in this model."""
-    match = _FORM.fullmatch(measure.text or "")
-    if match is not None:
-        _known(info, match[1], measure.name)
+    asked = as_quantity(measure.text or "")
+    if asked is not None:
+        _known(info, asked.owner, measure.name)
 
 
 def check_measures(mech: "Mechanism") -> None:

@@ -12,6 +12,8 @@ from treemech.topology import ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 from treemech.topology.rotation import euler_parameters
 
+from .naming import as_place
+
 if TYPE_CHECKING:
     from .model_info import ModelInfo
 
@@ -124,18 +126,14 @@ def normalise(coordinates: Lagrange, q: Floats) -> None:
 
 
 def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what: str) -> None:
-    name, _, index = key.partition("[")
-    if key in {c.name for c in coordinates.hinges}:
-        name, index = key, ""
+    place = as_place(key, {c.name for c in coordinates.hinges})
+    name = place.owner
     c = find(coordinates, name)
     n = c.hinge.n_coordinates if what == "q" else c.hinge.n_speeds
     start = c.q if what == "q" else c.u
-    if index:
-        try:
-            k = int(index.rstrip("]"))
-        except ValueError:
-            k = -1
-        if not 0 <= k < n:
+    if place.index is not None:
+        k = place.below(n)
+        if k is None:
             raise ElementError(f"{key!r}: hinge {name!r} ({c.hinge.kind}) has {n} numbers in {what}, from 0.")
         try:
             values[start + k] = float(value)

@@ -1,6 +1,5 @@
 """Events of a simulation: functions of the state that change sign, and what happens then."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +12,7 @@ from treemech.topology.arrays import Floats
 
 from ..results.measures import check_owner, find_measure
 from ..results.model_info import ModelInfo
+from ..results.naming import Comparison, as_comparison, as_coordinate
 from ..results.run import Results, Run
 from ..results.state import State
 from .state_change import changed_state, reassembled
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from .impact import Contact
 
-_COMPARISON = re.compile(r"\s*(.+?)\s*(>=|<=|==|>|<)\s*(.+?)\s*")
-_COORDINATE = re.compile(r"(.+)\.([qu])(?:\[(\d+)\])?")
 _DIRECTIONS = {">": 1, ">=": 1, "<": -1, "<=": -1, "==": 0}
 
 
@@ -183,11 +181,11 @@ class _CutMotion(Mapping[str, tuple[Floats, Floats]]):
         return len(self._chords)
 
 
-def _compared(text: str) -> tuple[str, str, str]:
-    match = _COMPARISON.fullmatch(text)
-    if match is None or re.search("[<>=]", match[3]):
+def _compared(text: str) -> Comparison:
+    found = as_comparison(text)
+    if found is None:
         raise ElementError(f"event {text!r} is no comparison; wanted one like 'A.q > 1.2'.")
-    return match[1], match[2], match[3]
+    return found
 
 
 def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
@@ -198,13 +196,13 @@ def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
         pass
     else:
         return lambda look: np.full(len(look.t), number)
-    match = _COORDINATE.fullmatch(text)
+    asked = as_coordinate(text)
     hinges = {h.name: h for h in mech.info.hinges}
-    if match is not None and match[1] in hinges and text not in mech.wiring.measures:
-        hinge, which = hinges[match[1]], match[2]
+    if asked is not None and asked.owner in hinges and text not in mech.wiring.measures:
+        hinge, which = hinges[asked.owner], asked.quantity
         first, count = (hinge.q, hinge.nq) if which == "q" else (hinge.u, hinge.nu)
-        place = int(match[3] or 0)
-        if place >= count or (match[3] is None and count > 1):
+        place = asked.indices[0] if asked.indices else 0
+        if place >= count or (not asked.indices and count > 1):
             raise ElementError(
                 f"event {event!r}: hinge {hinge.name!r} has {count} numbers in {which}, from 0: {hinge.name}.{which}[0]."
             )

@@ -1,6 +1,5 @@
 """Impacts: a gap closes, and the speeds jump by impulses (Newton's law of restitution)."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +23,7 @@ from treemech.topology.arrays import Floats
 
 from ..analyses.assembly import cut_partials
 from ..results.model_info import ChordInfo, HingeInfo, rotations
+from ..results.naming import as_place
 from ..results.run import BodyMotion
 from ..results.state import State
 from .events import Bound, Event, Look
@@ -276,12 +276,13 @@ def _finite(given: Any, what: str) -> float:
 def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
     cut = {c.name: c for c in mech.info.chords if c.nq}
     known: dict[str, HingeInfo | ChordInfo] = {h.name: h for h in mech.info.hinges} | cut
-    place = re.fullmatch(r"(.+)\[(-?\w*)\]", hinge)
-    name, index = (place[1], place[2]) if place is not None and hinge not in known else (hinge, "0")
+    place = as_place(hinge, known)
+    name = place.owner
     if name not in known:
         raise TopologyError(f"impact at a limit: {unknown('hinge', name, known)}")
-    info, k = known[name], int(index) if index.isdecimal() else -1
-    if not 0 <= k < info.nq or info.nq != info.nu:
+    info = known[name]
+    k = 0 if place.index is None else place.below(info.nq)
+    if k is None or not info.nq or info.nq != info.nu:
         raise ElementError(
             f"impact at a limit of {hinge!r}: wanted one of its {info.nu} coordinates that is no attitude."
         )

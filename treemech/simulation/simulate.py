@@ -18,6 +18,7 @@ from treemech.topology.arrays import Floats
 
 from ..analyses.assembly import not_cut
 from ..analyses.contacts import open_contacts
+from ..results.naming import Quantity, as_quantity
 from ..results.run import Results, Run
 from ..results.state import State, find
 from .control import Sampling, described
@@ -181,8 +182,10 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
     if isinstance(atol, Mapping):
         for key, given in atol.items():
             value = _tolerance(given, f"atol of {key!r}")
-            name, dot, which = str(key).rpartition(".")
-            name, which = (name, which) if dot and which in ("q", "u", "x") else (str(key), "")
+            asked = as_quantity(str(key))
+            if asked is None or asked.indices or asked.quantity not in ("q", "u", "x"):
+                asked = Quantity(str(key), "")
+            name, which, _ = asked
             element = next((e for e in mech.info.elements if e.name == name), None)
             if element is not None and which in ("", "x"):
                 first = mech.nq + mech.nu + element.state

@@ -1,6 +1,5 @@
 """A state that was changed on the way of a simulation, put together again: chains closed, speeds fitting (8.3)."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,12 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
-from ..analyses.assembly import not_cut
+from ..analyses.assembly import connection_names, not_cut
+from ..results.naming import as_coordinate, as_place
 from ..results.state import State, fill
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
-
-_CHANGE = re.compile(r"(.+)\.([qu])((?:\[\d+\])?)")
 
 
 def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, dict[str, dict[str, Any]]]:
@@ -29,10 +27,10 @@ def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, d
     if not isinstance(given, Mapping):
         raise ElementError(f"it gives {given!r}; wanted None, a State or changes by name, {{'A.u': 0.0}}.")
     for key, value in given.items():
-        match = _CHANGE.fullmatch(str(key))
-        if match is None:
+        asked = as_coordinate(str(key))
+        if asked is None:
             raise ElementError(f"it changes {key!r}; wanted a coordinate or a speed, 'A.q', 'A.u[1]'.")
-        held[match[2]][match[1] + match[3]] = value
+        held[asked.quantity][str(asked.place)] = value
     names = [*held["q"], *held["u"]]
     not_cut(mech, names)
     _not_prescribed(mech, names)
@@ -41,10 +39,10 @@ def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, d
 
 
 def _not_prescribed(mech: "Mechanism", names: Iterable[str]) -> None:
-    given = {(p.hinge, p.coordinate) for p in mech.prescriptions}
+    given, known = {(p.hinge, p.coordinate) for p in mech.prescriptions}, connection_names(mech)
     for name in names:
-        hinge, _, place = name.partition("[")
-        if any(h == hinge and place in ("", f"{k}]") for h, k in given):
+        place = as_place(name, known)
+        if any(h == place.owner and place.index in (None, str(k)) for h, k in given):
             raise ElementError(
                 f"it changes {name!r}, which is prescribed: its motion stays as system.prescribe says."
             )

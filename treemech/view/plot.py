@@ -7,6 +7,8 @@ import numpy as np
 
 from treemech.topology import Tree, TreemechError
 
+from ..results.naming import numbered
+
 
 def _pyplot() -> Any:
     try:
@@ -60,8 +62,7 @@ def plot_run(run: Any, path: str | Path | None = None) -> Any:
     plt = _pyplot()
     figure, (top, middle, bottom) = plt.subplots(3, 1, sharex=True, figsize=(8, 8))
     for hinge in run.info.hinges[:12]:
-        for k in range(hinge.nq):
-            label = hinge.name if hinge.nq == 1 else f"{hinge.name}[{k}]"
+        for k, label in enumerate(numbered(hinge.name, hinge.nq)):
             top.plot(run.t, run.q[:, hinge.q + k], label=label)
         for k in range(hinge.nu):
             middle.plot(run.t, run.u[:, hinge.u + k])

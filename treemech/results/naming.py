@@ -1,0 +1,116 @@
+"""Names of numbers, read and written in one place: "A", "A[1]", "A.q[1]", "A.q > 1.2".
+
+A place is a connection or an element, or one of its numbers: "A", "A[1]". A quantity adds what is meant of it: "A.q",
+"rod.position[2]". A comparison has one of them, or a number, on each side.
+"""
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_PLACE = re.compile(r"(.+)\[([^\[\]]*)\]", re.DOTALL)
+_QUANTITY = re.compile(r"(.+)\.(\w+)((?:\[\d+\])*)", re.DOTALL)
+_COMPARISON = re.compile(r"\s*(.+?)\s*(>=|<=|==|>|<)\s*(.+?)\s*")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Name of all numbers of a connection or an element, "A", or of one of them, "A[1]"."""
+
+    owner: str
+    index: str | None = None  # the text between the brackets; None: all numbers
+
+    def __str__(self) -> str:
+        return self.owner if self.index is None else f"{self.owner}[{self.index}]"
+
+    @property
+    def selection(self) -> int | slice:
+        """Index of the meant numbers among those of the owner; a ValueError if the brackets hold no number."""
+        return slice(None) if self.index is None else int(self.index)
+
+    @property
+    def number(self) -> int | None:
+        """The index as a number; None if all numbers are meant or the brackets hold no number."""
+        try:
+            return int(self.index or "")
+        except ValueError:
+            return None
+
+    def below(self, count: int) -> int | None:
+        """Return the index if it is one of 0 to count - 1; else None."""
+        number = self.number
+        return number if number is not None and 0 <= number < count else None
+
+
+class Quantity(NamedTuple):
+    """Name of a quantity of a connection, body or element, "A.q", or of one of its numbers, "A.q[1]"."""
+
+    owner: str
+    quantity: str
+    indices: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.quantity}" + "".join(f"[{k}]" for k in self.indices)
+
+    @property
+    def place(self) -> Place:
+        """The owner with the first index: "A[1]" of "A.q[1]"."""
+        return Place(self.owner, str(self.indices[0]) if self.indices else None)
+
+
+class Comparison(NamedTuple):
+    """A comparison of two sides: "A.q > 1.2"."""
+
+    left: str
+    sign: str  # ">", "<", ">=", "<=" or "=="
+    right: str
+
+
+def as_place(text: str, known: Container[str] = ()) -> Place:
+    """Read "A" or "A[1]". A known name is taken whole, brackets included.
+
+    >>> as_place("A[1]")
+    Place(owner='A', index='1')
+    >>> as_place("leg[0]", known=["leg[0]"])
+    Place(owner='leg[0]', index=None)
+    """
+    match = None if text in known else _PLACE.fullmatch(text)
+    return Place(text) if match is None else Place(match[1], match[2])
+
+
+def as_quantity(text: str) -> Quantity | None:
+    """Read "A.q" or "rod.position[2]". Return None if the text has another form.
+
+    >>> as_quantity("rod.position[2]")
+    Quantity(owner='rod', quantity='position', indices=(2,))
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
+    return Quantity(match[1], match[2], tuple(int(k) for k in re.findall(r"\d+", match[3])))
+
+
+def as_coordinate(text: str) -> Quantity | None:
+    """Read a coordinate or a speed of a hinge, "A.q", "A.u[1]". Return None if the text has another form."""
+    found = as_quantity(text)
+    return found if found is not None and found.quantity in ("q", "u") and len(found.indices) < 2 else None
+
+
+def as_comparison(text: str) -> Comparison | None:
+    """Read "A.q > 1.2". Return None if the text is not one comparison.
+
+    >>> as_comparison("A.q > 1.2")
+    Comparison(left='A.q', sign='>', right='1.2')
+    """
+    match = _COMPARISON.fullmatch(text)
+    return None if match is None or re.search("[<>=]", match[3]) else Comparison(*match.groups())
+
+
+def numbered(owner: str, count: int) -> list[str]:
+    """Return the names of all numbers of a connection or an element: "A", or "A[0]", "A[1]", ... if there are several.
+
+    >>> numbered("A", 1), numbered("C", 2)
+    (['A'], ['C[0]', 'C[1]'])
+    """
+    return [owner] if count == 1 else [f"{owner}[{k}]" for k in range(count)]
