@@ -14,7 +14,7 @@ from treemech.dynamics.analyses.reactions import (
     smallest_multipliers,
     unique_loads,
 )
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Constraints, Core
 from treemech.dynamics.model.loops import ClosedMotion
 from treemech.dynamics.simulation.integrator import Released

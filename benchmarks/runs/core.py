@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
 from treemech.topology.arrays import address

@@ -11,8 +11,9 @@ from treemech.kinematics.layout.efforts import InnerPoint
 from treemech.kinematics.plan.columns import chord, effort, row
 from treemech.topology.arrays import Floats
 
-from ..model.core import FORCE, MOMENT, POSITION, ROTATION, Core
+from ..model.core import Core
 from ..model.loops import ClosedMotion
+from ..model.trace import FORCE, MOMENT, POSITION, ROTATION
 
 _ZERO = 1e-9
 

@@ -8,21 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.elements import Energetic
 from treemech.elements.compilation.callback import Entry, catching
-from treemech.elements.compilation.methods import role_of
-from treemech.elements.energetic import motion_views
-from treemech.kinematics.kernel.status import (
-    CHORD_FAILED,
-    EFFORT_NOT_FINITE,
-    HINGE_FAILED,
-    LOAD_FAILED,
-    OK,
-    POINT_LOST,
-    REACTION_LOST,
-    SIGNAL_FAILED,
-    split,
-)
+from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.layout.chords import by_address
 from treemech.kinematics.layout.dual_addresses import serve_dual_addresses
 from treemech.kinematics.layout.lagrange import Lagrange
@@ -39,23 +26,15 @@ from treemech.kinematics.plan.arrays import (
 )
 from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, CHORD_ELEMENT
 from treemech.kinematics.plan.columns import body, chord, effort, point, row, speed
-from treemech.topology import Attachment, ElementError, SingularError, Tree, TreemechError
+from treemech.topology import Tree
 from treemech.topology.arrays import Floats, address
 
 from ..native import entry_points as native
+from . import failures, inertia_check, state_vector
 from .loops import Loops
+from .trace import N_TRACE
 
-N_TRACE = 30
 _NONE = np.zeros(0)
-_WHAT = {
-    EFFORT_NOT_FINITE: "gives a load or a rate that is not a finite number",
-    REACTION_LOST: "and the load it depends on have no common solution",
-    POINT_LOST: "has no internal equilibrium near the last one: look at the stiffness behind its points,",
-}
-# Columns of a trace, world components
-ROTATION, POSITION, OMEGA = slice(0, 9), slice(9, 12), slice(12, 15)
-VELOCITY, ALPHA, ACCELERATION = slice(15, 18), slice(18, 21), slice(21, 24)
-MOMENT, FORCE = slice(24, 27), slice(27, 30)
 
 
 class Constraints(NamedTuple):
@@ -66,14 +45,6 @@ class Constraints(NamedTuple):
     velocity: Floats  # P u + P0
     bias: Floats  # P ud + P00
     loads: Floats  # A ud - Q (nu,)
-
-
-class Rest(NamedTuple):
-    """What the integrator carries besides q and u: states of elements with their memory, cut hinges, energy audit."""
-
-    z: Floats
-    cut: Floats
-    audit: Floats
 
 
 class Core:
@@ -132,19 +103,6 @@ class Core:
         wait for a reaction."""
         reaction_dependent = bool(np.any(self.layout.plan.efforts[:, effort.REACTION] >= 0))
         return not self.layout.efforts.composites and not reaction_dependent
-
-    @property
-    def state_names(self) -> list[str]:
-        """Of the integrator's y."""
-        c = self.coordinates
-        return [
-            *(f"{n}.q" for n in c.q_names),
-            *(f"{n}.u" for n in c.u_names),
-            *self.layout.efforts.z_names[: self.nx],
-            *(f"audit {k}" for k in range(self.n_audit)),
-            *self.layout.efforts.z_names[self.nx :],
-            *(f"cut coordinate {k}" for k in range(self.n_cut)),
-        ]
 
     def free_speeds(self) -> NDArray[np.bool_]:
         """Return the mask (nu,) of the speeds that are not prescribed."""
@@ -250,26 +208,6 @@ class Core:
         A.reshape(-1)[:: self.nu + 1] *= 0.5
         return A if self._regular is None else A[self._regular]
 
-    def pack(self, q: Floats, u: Floats, z: Floats = _NONE, cut: Floats = _NONE) -> Floats:
-        """The integrator's y of one state: q, speeds, states of elements, audit, what they remember, cut hinges.
-
-        Angular speeds that go with Euler parameters are in the base of the outer body.
-        """
-        y = np.concatenate((q, u, z[: self.nx], np.zeros(self.n_audit), z[self.nx :], cut))
-        for c in self.coordinates.hinges:
-            k = c.hinge.euler_parameters
-            if k is not None and c.forward:
-                at = slice(self.nq + c.u + k, self.nq + c.u + k + 3)
-                y[at] = c.hinge.motion(q[c.q_slice]).rotation.T @ y[at]
-        return y
-
-    def unpack(self, y: Floats) -> "Rest":
-        """What stands behind q and u in integrator states."""
-        a = self.nq + self.nu
-        b = a + self.nx
-        c, d = b + self.n_audit, b + self.n_audit + self.nz - self.nx
-        return Rest(np.concatenate((y[..., a:b], y[..., c:d]), axis=-1), y[..., d:], y[..., b:c])
-
     def elements(self, t: Floats, q: Floats, u: Floats, z: Floats | None) -> Floats:
         """Records of all elements at every state (rows)."""
         out = np.zeros((len(t), len(self.work.effort_records)))
@@ -287,15 +225,6 @@ class Core:
             status = native.entry("remember")(t, address(y), address(y), self.context_address)
         if status != OK:
             self.fail(status, t, failure)
-
-    def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """(q, u) of integrator states (rows)."""
-        y = y[:, : self.nq + self.nu]
-        if not len(self.layout.plan.prescribed) and not self.coordinates.euler_parameters:
-            return y[:, : self.nq].copy(), y[:, self.nq :].copy()
-        q, u = np.zeros((len(t), self.nq)), np.zeros((len(t), self.nu))
-        self.many("states", t, np.ascontiguousarray(y), q, u)
-        return q, u
 
     @contextmanager
     def leaving_out(self, rows: NDArray[np.bool_]) -> Iterator[None]:
@@ -384,163 +313,37 @@ class Core:
                 rows[self.left_out] = 0.0
         return found
 
+    # ------------------------------------------------------------ state vector of the integrators
+    @property
+    def state_names(self) -> list[str]:
+        """Name every entry of the integrator's y."""
+        return state_vector.state_names(self)
+
+    def pack(self, q: Floats, u: Floats, z: Floats = _NONE, cut: Floats = _NONE) -> Floats:
+        """Return the integrator's y of one state."""
+        return state_vector.pack(self, q, u, z, cut)
+
+    def unpack(self, y: Floats) -> state_vector.Rest:
+        """Return the parts of integrator states behind q and u."""
+        return state_vector.unpack(self, y)
+
+    def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return (q, u) of integrator states (rows)."""
+        return state_vector.states(self, t, y)
+
+    # ------------------------------------------------------------ errors
     def refuse_weightless(self, t: float, q: Floats) -> None:
-        """Say which speed meets no inertia at this position, if there is one: the mass matrix has no inverse there."""
-        free = np.flatnonzero(self.free_speeds())
-        A = self.mass_matrix(t, q)[np.ix_(free, free)]
-        if not len(free) or not np.all(np.isfinite(A)):
-            return
-        values, vectors = np.linalg.eigh(A)
-        if values[0] <= 1e-13 * values[-1]:
-            name = self.coordinates.u_names[free[int(np.argmax(np.abs(vectors[:, 0])))]]
-            raise SingularError(
-                f"the speed {name!r} meets no inertia in this position (t = {t:.6g} s), so no acceleration follows from "
-                "the loads. Give the bodies it moves some inertia in that direction, or use another hinge."
-            )
+        """Raise SingularError if a speed meets no inertia at this position."""
+        inertia_check.refuse_weightless(self, t, q)
 
     def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:
-        """(body, column) of a free speed that meets no inertia at q, or None."""
-        y = np.concatenate((q, self._zero, self.layout.efforts.start))
-        dy = np.zeros(len(y))
-        with self.unloaded(), self.guard() as failure:  # the entry a simulation needs anyway
-            status = native.entry("rhs")(0.0, address(y), address(dy), self.context_address)
-        if status != OK:
-            self.fail(status, 0.0, failure)
-        plan, W, S = self.layout.plan, self.work.body, self.work.speed
-        arms = np.abs(
-            plan.constants[:, [*range(body.PLACE_P, body.PLACE_P + 3), *range(body.COM, body.COM + 3)]]
-        ).max(axis=1)
-        totals = np.array([[b.mass, float(np.trace(b.inertia))] for b in self.tree.bodies])
-        for i in range(self.rows - 1, 0, -1):  # subtree: mass, inertia, largest arm
-            parent = self.tree.parent[i]
-            totals[parent] += totals[i]
-            if parent > 0:
-                arms[parent] = max(arms[parent], arms[i])
-        for i in range(self.rows - 1, 0, -1):  # tips first: what has no inertia spoils everything below it
-            entry = plan.body[i]
-            scale = (
-                totals[i, 0] * max(arms[i] ** 2, 1.0 if entry[body.KIND] == body.PRISMATIC else 0.0)
-                + totals[i, 1]
-            )
-            for d in range(entry[body.DOF], entry[body.DOF] + entry[body.N_FREE]):
-                one = entry[body.KIND] in (body.REVOLUTE, body.PRISMATIC)
-                with np.errstate(divide="ignore"):
-                    pivot = 1.0 / W[i, body.D_INV] if one else S[d, speed.PIVOT]
-                if not pivot > 1e-13 * scale:
-                    return i, int(plan.dof[d, speed.COLUMN])
-        return None
-
-    def strike(self, before: float, after: float, y: Floats) -> Floats:
-        """y after a jump of prescribed rates between two times an instant apart.
-
-        Free speeds jump so that their momenta, the derivatives of the kinetic energy by them, do not, but for the impulses
-        of the chords, which keep P u + P0 = 0. A prescribed motion that jumps itself is refused.
-        """
-        jump = False
-        for k in self.layout.kinematic:
-            old, new = self.layout.signals[k].at(before), self.layout.signals[k].at(after)
-            if abs(new.value - old.value) > 1e-9 * (1.0 + abs(old.value)):
-                raise TreemechError(
-                    f"signal {self.layout.signals[k]!r} jumps from {old.value:.6g} to {new.value:.6g} at "
-                    f"t = {after:.6g} s: a prescribed motion must be continuous."
-                )
-            jump = jump or abs(new.rate - old.rate) > 1e-9 * (1.0 + abs(old.rate))
-        if not jump:
-            return y
-        q, u = (x[0] for x in self.states(np.array([before]), y[None]))
-        _, v = (x[0] for x in self.states(np.array([after]), y[None]))
-        free = self.free_speeds()
-        if free.any():
-            A = self.mass_matrix(after, q)[np.ix_(free, free)]
-            change = self.driven_momenta(after, q) - self.driven_momenta(before, q)
-            v[free] = u[free] - np.linalg.solve(A, change[free])
-            if self.loops is not None:
-                now = self.constraints(after, q, v)
-                P = now.partials[:, free]
-                step = np.linalg.solve(A, P.T)
-                v[free] -= step @ np.linalg.lstsq(P @ step, now.velocity, rcond=1e-10)[0]
-        return np.concatenate((self.pack(q, v)[: self.nq + self.nu], y[self.nq + self.nu :]))
-
-    def driven_momenta(self, t: float, q: Floats) -> Floats:
-        """Momenta of the free speeds while all of them are zero: what prescribed and moving hinges cause."""
-        n = self.nu
-        u, rows = np.vstack((np.zeros((1, n)), np.eye(n))), np.repeat(np.asarray(q)[None], n + 1, axis=0)
-        trace, _ = self.trace(np.full(n + 1, float(t)), rows, u, np.zeros((n + 1, n)))
-        bodies = self.tree.bodies
-        com, mass = np.array([b.com for b in bodies]), np.array([b.mass for b in bodies])
-        R = trace[:, :, ROTATION].reshape(n + 1, self.rows, 3, 3)
-        J = np.einsum("bij,bjk,blk->bil", R[0], np.array([b.inertia for b in bodies]), R[0])
-        w = trace[:, :, OMEGA]
-        v = trace[:, :, VELOCITY] + np.cross(w, np.einsum("nbij,bj->nbi", R, com))
-        translation = np.einsum("kbi,b,bi->k", v[1:] - v[0], mass, v[0])
-        return np.asarray(translation + np.einsum("kbi,bij,bj->k", w[1:] - w[0], J, w[0]))
+        """Return (body, column) of a free speed that meets no inertia at q, or None."""
+        return inertia_check.speed_without_inertia(self, q)
 
     def fail(self, status: int, t: float, failure: Any, partial: Any = None) -> None:
-        """Raise for the element a status names."""
-        error = ElementError(
-            f"{self.culprit(status)} {_WHAT.get(split(status)[0], 'failed')} at t = {t:.6g} s{self.reason(status)}."
-        )
-        cause = getattr(failure, "exception", None) if split(status)[0] not in _WHAT else None
-        if cause is not None:
-            error = ElementError(
-                f"{self.culprit(status)} failed at t = {t:.6g} s: {type(cause).__name__}: {cause}"
-            )
-        error.partial = partial
-        raise error from cause
-
-    def reason(self, status: int) -> str:
-        """What an element without a finite load has met, if its record tells."""
-        code, index = split(status)
-        if code != EFFORT_NOT_FINITE:
-            return ""
-        applied, first = (
-            self.layout.efforts.applied[index],
-            self.layout.efforts.rows[index][effort.MOTION_RECORD],
-        )
-        if not isinstance(applied.element, Energetic):
-            return ""
-        seen = motion_views(
-            self.work.effort_records[first : first + applied.sizes.motion_size], applied.sizes
-        )
-        told = applied.element.obstacle(seen)
-        ends = (end.body.name if isinstance(end, Attachment) else end.name for end in applied.ends)
-        return f": {told} (its ends: {', '.join(f'{k} {n!r}' for k, n in enumerate(ends))})" if told else ""
-
-    def _owners(self, signal: Any) -> Iterator[str]:
-        """Whatever has this signal, by the user's names."""
-
-        def has(element: Any) -> bool:
-            return any(value is signal for value in getattr(element, "__dict__", {}).values())
-
-        for applied in self.layout.efforts.applied:
-            if has(applied.element) or any(given is signal for given in applied.inputs):
-                yield f"{'load' if role_of(applied.element) == 'load' else 'element'} {applied.name!r}"
-        for branch in self.tree.branches:
-            if has(branch.connection.element):
-                yield f"hinge {branch.connection.name!r}"
-        for name, element in zip(self.layout.chords.names, self.layout.chords.elements, strict=True):
-            if has(element):
-                yield f"{role_of(element)} {name!r}"
-        for entry in self.layout.plan.prescribed:
-            if self.layout.signals[entry[speed.PRESCRIBED_SIGNAL]] is signal:
-                yield f"the prescribed {self.coordinates.u_names[entry[speed.PRESCRIBED_U]]!r}"
+        """Raise ElementError for the element that a status names."""
+        failures.fail(self, status, t, failure, partial)
 
     def culprit(self, status: int) -> str:
-        """The element a status is about, by the user's name."""
-        code, index = split(status)
-        if code == HINGE_FAILED:
-            connection = self.tree.branches[index - 1].connection
-            return f"hinge {connection.name!r} ({type(connection.element).__name__})"
-        if code == CHORD_FAILED:
-            element = self.layout.chords.elements[index]
-            return f"{role_of(element)} {self.layout.chords.names[index]!r} ({element.kind})"
-        if code in (LOAD_FAILED, EFFORT_NOT_FINITE, REACTION_LOST):
-            applied = self.layout.efforts.applied[index]
-            return f"{'load' if role_of(applied.element) == 'load' else 'element'} {applied.name!r} ({applied.element.kind})"
-        if code == POINT_LOST:
-            return f"composite {self.layout.efforts.composites[index].name!r}"
-        if code == SIGNAL_FAILED:
-            signal = self.layout.signals[index]
-            owners = " and ".join(self._owners(signal))
-            return f"signal of {owners} ({type(signal).__name__})" if owners else f"signal {signal!r}"
-        return f"the core (status {status})"
+        """Name the element that a status is about."""
+        return failures.culprit(self, status)

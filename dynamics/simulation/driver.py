@@ -19,6 +19,7 @@ from treemech.topology.arrays import Floats, address
 
 from ..integrators import layout as m
 from ..model.core import Core
+from ..model.prescribed_jump import speed_jump
 from ..native import entry_points as native
 from .automatic import Automatic
 from .dense_output import interpolate, standstill
@@ -201,7 +202,7 @@ class Driver:
         if strikes or self.sample is not None:
             with self.memory.aside():
                 if strikes:
-                    run.y[:] = self.core.strike(run.t, start, run.y)
+                    run.y[:] = speed_jump(self.core, run.t, start, run.y)
                 if self.sample is not None:
                     self.sample(before, run.y)
         run.aim(start, end)

@@ -15,6 +15,7 @@ from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
+from ..model.prescribed_jump import speed_jump
 from .dense_output import standstill
 from .driver import Cause
 from .event_search import Crossing, Occurrence, Path, Search, Watched
@@ -117,7 +118,7 @@ class ExternalDriver:
     def _enter(self, leg: int, start: float, before: float) -> None:
         """The start of a leg: motions may jump, controllers are called, events may come by that."""
         if leg and self.core.layout.kinematic:
-            self.y = self.core.strike(self.t, start, self.y)
+            self.y = speed_jump(self.core, self.t, start, self.y)
         if self.sample is not None:
             with self._aside():
                 self.sample(before, self.y)

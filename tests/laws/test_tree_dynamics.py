@@ -7,7 +7,7 @@ import treemech as tm
 from tests.support.models import KINDS, random_state, random_system
 from tests.support.reference import dense
 from tests.support.tolerances import ROUND
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 
 SEEDS = range(12)
 

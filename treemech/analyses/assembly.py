@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treemech.dynamics.model.core import VELOCITY, Constraints, Core
+from treemech.dynamics.model.core import Constraints, Core
+from treemech.dynamics.model.trace import VELOCITY
 from treemech.kinematics.closure import (
     close_positions,
     close_velocities,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
 from treemech.kinematics.layout.layout import Layout, Prescription
 from treemech.kinematics.plan.columns import chord, effort

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Core
 from treemech.topology import as_vector
 from treemech.topology.arrays import Floats

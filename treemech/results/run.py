@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Core
 from treemech.dynamics.simulation.dense_output import interpolate
 from treemech.dynamics.simulation.integrate import Integration
@@ -31,7 +31,7 @@ class Results(NamedTuple):
     """Everything that follows from the states of a run."""
 
     ud: Floats
-    trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges (dynamics.model.core)
+    trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges (dynamics.model.trace)
     tau: Floats  # loads on the speeds that are needed beyond the acting ones: the drives of prescribed speeds
     multipliers: Floats
     chord_loads: Floats  # (n, nc, 6) force, moment on the body of end b, at that end

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.dynamics.simulation.impact_lcp import solve_impact
 from treemech.dynamics.simulation.impulse import (
     AT_REST,

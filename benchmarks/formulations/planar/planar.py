@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import treemech as tm
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.kinematics.kernel.language import floats, ints
 from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats

@@ -8,7 +8,7 @@ import numpy as np
 
 import treemech as tm
 from treemech.dynamics.analyses.reactions import add_chord_loads
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.dynamics.native import entry_points as native
 from treemech.dynamics.simulation.integrate import integrate as integrate_engine
 from treemech.dynamics.simulation.integrator import Closure

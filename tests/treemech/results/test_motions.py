@@ -10,7 +10,7 @@ import pytest
 import treemech as tm
 from tests.support.mechanisms import random_mechanism
 from tests.support.models import random_state, random_system
-from treemech.dynamics.model import core as columns
+from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Core
 from treemech.mechanism import Mechanism
 from treemech.results.model_info import energies, rotations
