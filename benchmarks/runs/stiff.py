@@ -96,7 +96,9 @@ class Governor:
     """The governor and its compiled right-hand side, y = (turn, s, two rod angles, their rates)."""
 
     def __init__(self) -> None:
-        from numba import carray, cfunc, types
+        from numba import cfunc, types
+
+        from treemech.kinematics.kernel.language import floats
 
         p = REFERENCE.parameters
         k, c, free = p["spring_stiffness"], p["spring_damping"], p["spring_free_length"]
@@ -104,10 +106,10 @@ class Governor:
         self._kept = [np.zeros(4), np.zeros(1)]
         forward, context = native.entry("forward_dynamics"), self.mech.core.context_address
         at_tau, at_t = (address(x) for x in self._kept)
-        n, pointer = types.int64, types.CPointer(types.float64)
+        n = types.int64
 
-        def rhs(t, y_, dy_, unused):
-            y, dy, tau, time = carray(y_, 8), carray(dy_, 8), carray(_tau(at_tau), 4), carray(_tau(at_t), 1)
+        def rhs(t, at_y, at_dy, unused):
+            y, dy, tau, time = floats(at_y, 8), floats(at_dy, 8), floats(at_tau, 4), floats(at_t, 1)
             time[0] = t
             tau[1] = 0.0
             for i in range(2, 4):
@@ -121,12 +123,11 @@ class Governor:
                 tau[1] -= effort * by_slide
             for i in range(4):
                 dy[i] = y[4 + i]
-            return forward(1, at_t, _number(y_), _number(y_) + 32, at_tau, _number(dy_) + 32, context)
+            return forward(1, at_t, at_y, at_y + 32, at_tau, at_dy + 32, context)
 
-        _tau, _number = _pointers()
         tau = self._kept[0]
         tau[:] = 0.0
-        self._rhs = cfunc(types.int32(types.float64, pointer, pointer, n), error_model="numpy")(rhs)
+        self._rhs = cfunc(types.int32(types.float64, n, n, n), error_model="numpy")(rhs)
         self.direct = Direct(self._rhs.address, 8)
         start = REFERENCE.initial
         angle = np.radians(start["rod_angle_below_horizontal_deg"])
@@ -147,29 +148,6 @@ class Governor:
                 got = states[int(np.argmin(np.abs(times - entry.time))), columns[entry.name]]
                 worst = max(worst, float(abs(got - entry.value)) / max(1.0, float(abs(entry.value))))
         return worst
-
-
-def _pointers() -> Any:
-    """Address to pointer and back, in compiled code."""
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def pointer(typing_context, address):
-        def generate(context, builder, signature, args):
-            return builder.inttoptr(args[0], ir.DoubleType().as_pointer())
-
-        return types.CPointer(types.float64)(types.int64), generate
-
-    @intrinsic
-    def number(typing_context, pointer):
-        def generate(context, builder, signature, args):
-            return builder.ptrtoint(args[0], ir.IntType(64))
-
-        return types.int64(pointer), generate
-
-    return pointer, number
 
 
 def differences(fun: Callable[[float, Any], Floats]) -> Callable[[float, Any], Floats]:

@@ -14,7 +14,7 @@ import operator
 import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.core.typing import signature as typed
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
@@ -411,6 +411,34 @@ def _call_derivatives(typing_context, address, t, a, b):
 def _call_rhs(typing_context, address, t, y, dy, context_address):
     n = types.int64
     return types.int32(n, types.float64, n, n, n), _generate_call
+
+
+def _generate_void_call(context, builder, signature, args):
+    """A call of the routine without result at the address args[0]."""
+    function = ir.FunctionType(ir.VoidType(), [a.type for a in args[1:]])
+    builder.call(builder.inttoptr(args[0], function.as_pointer()), list(args[1:]))
+    return context.get_constant(types.int64, 0)
+
+
+def routine_call(n):
+    """Return call(address, a_1, ..., a_n): call a routine without result, such as those of LAPACK, by its address.
+
+    The n arguments are addresses themselves. The call returns 0.
+    """
+    if not COMPILED:
+        form = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * n)
+        return lambda address, *args: form(int(address))(*map(int, args)) or 0
+    numbers = types.int64(*[types.int64] * (n + 1))
+    scope = {"numbers": numbers, "generate": _generate_void_call}
+    names = ", ".join(f"a{k}" for k in range(1, n + 1))
+    exec(f"def call(typing_context, address, {names}):\n    return numbers, generate", scope)
+    return intrinsic(scope["call"])
+
+
+# ---------------------------------------------------------------- what numba does
+def compilations():
+    """Return a context manager that records all compilations of numba in its `buffer`."""
+    return event.install_recorder("numba:compile")
 
 
 if COMPILED:

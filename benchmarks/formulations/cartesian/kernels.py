@@ -11,11 +11,16 @@ for them gamma is gamma# (p'' = L^T w' / 2 - w^2 p / 4 has its second term along
 
 from math import sqrt
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from treemech.kinematics.kernel.language import address_of, floats, ints, kernel, load3, load9, store
+from treemech.kinematics.kernel.language import (
+    address_of,
+    floats,
+    ints,
+    kernel,
+    load3,
+    load9,
+    routine_call,
+    store,
+)
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, OK, SIGNAL_FAILED, SINGULAR_POSITION
 from treemech.kinematics.kernel.vector import cross, dot, euler_rotation, rotate, sub
 from treemech.kinematics.plan.arrays import N_CONTEXT
@@ -84,31 +89,8 @@ SINGULAR, RESELECT = SINGULAR_POSITION, CHORD_SWITCHED
 BAUMGARTE, LEAST, SMALLEST = 0, 4, 5
 
 
-# ---------------------------------------------------------------- LAPACK by address
-def _call(context, builder, signature, args):
-    function = ir.FunctionType(ir.VoidType(), [a.type for a in args[1:]])
-    builder.call(builder.inttoptr(args[0], function.as_pointer()), list(args[1:]))
-    return context.get_constant(types.int64, 0)
-
-
-@intrinsic
-def call5(typing_context, address, a, b, c, d, e):
-    return types.int64(*[types.int64] * 6), _call
-
-
-@intrinsic
-def call6(typing_context, address, a, b, c, d, e, f):
-    return types.int64(*[types.int64] * 7), _call
-
-
-@intrinsic
-def call8(typing_context, address, a, b, c, d, e, f, g, h):
-    return types.int64(*[types.int64] * 9), _call
-
-
-@intrinsic
-def call9(typing_context, address, a, b, c, d, e, f, g, h, i):
-    return types.int64(*[types.int64] * 10), _call
+# ---------------------------------------------------------------- LAPACK by address, with so many arguments
+call5, call6, call8, call9 = routine_call(5), routine_call(6), routine_call(8), routine_call(9)
 
 
 # ---------------------------------------------------------------- kinematics

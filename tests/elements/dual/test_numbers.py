@@ -9,8 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numba import config, njit
-from numba.core.errors import TypingError
+from numba import TypingError, config, njit
 
 from treemech.elements.compilation.motion import JIT_OPTIONS, compile_pose, compile_signal, jet_width
 from treemech.elements.dual import functions as elementary  # noqa: F401
