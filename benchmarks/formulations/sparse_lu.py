@@ -16,22 +16,22 @@ KEEP = 1e-3  # part of the largest entry of its column a pivot must reach to be 
 PREFER = 0.05  # and the diagonal to be preferred
 
 
-def analyse(n, rows, cols, reaction_dependent=0):
+def analyse(n, rows, cols, waiting=0):
     """(Ap, Ai, slot, order): columns of the entries (rows, cols), where each goes, and the order of the columns.
 
-    The last `reaction_dependent` indices wait for their neighbours: multipliers.
+    The last `waiting` indices wait for their neighbours: multipliers.
     """
     rows, cols = np.asarray(rows, dtype=np.int64), np.asarray(cols, dtype=np.int64)
     key = cols * n + rows
     keys = np.unique(key)
     Ap = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * n).astype(np.int64)
     slot = np.searchsorted(keys, key).astype(np.int64)
-    free = n - reaction_dependent
+    free = n - waiting
     below = (rows < free) | (cols < free)  # between multipliers there is nothing
     lower = below & (rows > cols), below & (cols > rows)
     a = np.concatenate((rows[lower[0]], cols[lower[1]]))
     b = np.concatenate((cols[lower[0]], rows[lower[1]]))
-    order = np.array(_order(free, reaction_dependent, a.tolist(), b.tolist(), False), dtype=np.int64)
+    order = np.array(_order(free, waiting, a.tolist(), b.tolist(), False), dtype=np.int64)
     return Ap, np.ascontiguousarray(keys % n), slot, order
 
 

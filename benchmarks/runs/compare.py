@@ -354,8 +354,8 @@ def _each(works: Sequence[tuple[Any, tuple[Any, ...]]], jobs: int) -> Iterator[d
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        reaction_dependent = [pool.submit(function, *arguments) for function, arguments in works]
-        for future in reaction_dependent:
+        futures = [pool.submit(function, *arguments) for function, arguments in works]
+        for future in futures:
             yield future.result()
 
 

@@ -239,7 +239,7 @@ def switching(loops):
 
     After `accelerate`. Counted among the unilateral chords; 0 and -1 if nothing switches.
     """
-    duals, off, kept, Y, x = (
+    pairs, off, kept, Y, x = (
         unilaterals(loops),
         off_rows(loops),
         kept_rows(loops),
@@ -247,8 +247,8 @@ def switching(loops):
         solutions(loops),
     )
     n, worst, which = fixed_speeds(loops).shape[0], 0.0, -1
-    for k in range(duals.shape[0] // 2):
-        r = duals[2 * k]
+    for k in range(pairs.shape[0] // 2):
+        r = pairs[2 * k]
         value = Y[r, row.POSITION] + _TOUCH if off[r] == 1 else -x[n + kept[r]]
         if value < worst:
             worst, which = value, k

@@ -118,7 +118,7 @@ def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> lis
     tied_by: list[set[int]] = [set() for _ in range(size)]  # elements next to an index
     element: dict[int, set[int]] = {}
     # Edges within an element are dropped below, so what a multiplier waits for is noted here
-    reaction_dependent = [[i for i in e if i >= n] for e in edges[:n]]
+    waiting = [[i for i in e if i >= n] for e in edges[:n]]
     waits_for = [0] * n + [min(len(e), 1) if early else len(e) for e in edges[n:]]
     degree = [len(e) for e in edges]
     heap = [(degree[i], i) for i in range(n)]
@@ -135,7 +135,7 @@ def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> lis
         front.discard(k)
         for i in front:
             tied_by[i] -= tied_by[k]
-        for i in reaction_dependent[k] if k < n else ():
+        for i in waiting[k] if k < n else ():
             waits_for[i] -= 1
         # What each older element ties beyond the new one
         beyond: dict[int, int] = {}

@@ -114,7 +114,5 @@ def test_a_load_that_cannot_be_compiled_runs_as_python():
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 @pytest.mark.parametrize("function", [lambda t: None, lambda t: "fast"], ids=["none", "text"])
 def test_a_function_that_gives_no_number_is_refused_with_its_place(function):
-    with pytest.raises(
-        tm.ElementError, match=r"Function \(test_signal_functions.py, line \d+\) gives no number"
-    ):
+    with pytest.raises(tm.ElementError, match=r"Function \(test_signal.py, line \d+\) gives no number"):
         pushed(function, 0.0, 0.0)

@@ -183,8 +183,8 @@ class Cartesian(CompiledFormulation):
         A["Ap"], A["Lp"], A["Up"] = (np.zeros(n + 1, np.int64) for _ in range(3))
         self.nonzeros = len(set(zip(rows, cols, strict=True)))
         if self.sparse:
-            reaction_dependent = len(self.active) if self.kind == 3 else 0
-            A["Ap"], A["Ai"], A["slot"], A["order"] = sparse_lu.analyse(n, rows, cols, reaction_dependent)
+            waiting = len(self.active) if self.kind == 3 else 0
+            A["Ap"], A["Ai"], A["slot"], A["order"] = sparse_lu.analyse(n, rows, cols, waiting)
             A["matrix"] = np.zeros(len(A["Ai"]))
             self.allocate_factors(8 * len(A["Ai"]) + 4 * n)
         else:

@@ -380,7 +380,7 @@ def test_function_without_derivative_is_refused_with_its_line():
     line = pose.__code__.co_firstlineno + 2
     with pytest.raises(TypingError, match="gamma") as caught:
         compile_pose(pose, 1)(Ball(), np.ones(1), np.ones(1), 0.0, motion(1))
-    assert f'test_differential.py", line {line}' in str(caught.value)
+    assert f'test_numbers.py", line {line}' in str(caught.value)
 
 
 # ------------------------------------------------------------------------------------------------- caching
@@ -388,7 +388,7 @@ def test_function_without_derivative_is_refused_with_its_line():
 CACHED = """
 import math
 from numba import carray, cfunc, njit, types
-from treemech.elements import elementary
+from treemech.elements.dual import functions as elementary
 from treemech.elements.dual.numbers import dual_seed, jet_seed, lane
 
 OPTIONS = dict(error_model="numpy", fastmath={"contract", "nsz"})

@@ -22,7 +22,7 @@ system.load("push", tm.Force(z=1.0), body)
 run = system.build().simulate((0, 0.1))
 print(run.q[-1, 0])
 """
-EXTERNAL_METHODS = """
+FOREIGN = """
 from dataclasses import dataclass
 from math import cos, sin
 import treemech as tm
@@ -75,7 +75,7 @@ def test_foreign_elements_leave_the_cached_core_untouched(tmp_path):
     assert len(before) >= 4
     want, errors = process(tmp_path, BUILT_IN, **own)
     assert "compiled" not in errors
-    got, errors = process(tmp_path, EXTERNAL_METHODS, **own)
+    got, errors = process(tmp_path, FOREIGN, **own)
     assert "compiled the core" not in errors
     assert {p: p.stat().st_mtime_ns for p in before} == before
     assert abs(got - want) < 1e-12
