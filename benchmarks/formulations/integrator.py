@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics.equations.loop_plan import N_MONITOR
+from treemech.dynamics.equations.loop_monitor import N_MONITOR
 from treemech.dynamics.integrators import layout as m
 from treemech.dynamics.native import entry_points as native
 from treemech.kinematics.kernel.status import OK, PAUSED, STEP_TOO_SMALL, split

@@ -14,7 +14,7 @@ from treemech.kinematics.plan.chord_views import chord_paths, chords, partials
 from treemech.kinematics.plan.columns import chord
 from treemech.kinematics.plan.views import counts, n_states
 
-from ..equations.loop_plan import GAIN
+from ..equations.loop_monitor import GAIN
 from ..equations.loop_views import fixed_speeds, kept_rows, masks, monitors, right_sides, solutions
 from ..equations.loops import solve
 from .layout import BIAS_Q, BIAS_U, BY, LOADS_Q, N_ROW_TABLE, OUT, ROWS, TAU_X, UD_X, VELOCITY_Q

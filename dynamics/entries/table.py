@@ -53,7 +53,7 @@ from treemech.kinematics.tree.sweep import (
 from treemech.kinematics.tree.sweep import positions as place
 
 from ..equations.articulated import forward_dynamics as solve_tree
-from ..equations.loop_plan import FRESH, PARTITIONED, STAGED
+from ..equations.loop_monitor import FRESH, PARTITIONED, STAGED
 from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, monitors, solutions, workspace_u
 from ..equations.loops import (
     accelerate,

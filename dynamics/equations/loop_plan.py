@@ -1,76 +1,20 @@
 """Room and structure for solving the equations of motion with constraints: a static sparse pattern (6.3.4-6)."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import Plan
 from treemech.kinematics.plan.columns import chord
-from treemech.topology.arrays import Floats, Ints
+from treemech.topology.arrays import Ints
 
+from .loop_arrays import LoopPlan, LoopWork
+from .loop_monitor import N_MONITOR
 from .ordering import analyse
 
 if TYPE_CHECKING:
     from treemech.kinematics.layout.chords import ChordLayout
-
-# LoopWork.monitor. Smallest pivot of a multiplier: in the step so far and its row, the largest ever, the last, that at
-# the start of the step and those of all stages; whether every stage is projected; singular positions passed: how many, then (time, row).
-# Stabilisation: part of the largest pivot that counts as near a singular position, Baumgarte's gain [1/s], whether
-# independent speeds are held while dependent ones follow. FRESH: the state to project is the one evaluated last.
-# SPIN: largest angular speed of a body relative to the one before it.
-STEP_PIVOT, STEP_ROW, LARGEST_PIVOT, LAST_PIVOT, STAGED, N_PASSED, NEAR, GAIN, PARTITIONED = range(9)
-START_PIVOT, FRESH, SPIN, STAGE_PIVOTS = 9, 10, 11, 12
-MOST_PASSED, PASSED = 256, STAGE_PIVOTS + 13
-N_MONITOR = PASSED + 2 * MOST_PASSED
-
-
-class LoopPlan(NamedTuple):
-    """Structure of the KKT matrix; all int64."""
-
-    packed: Ints  # (nu+1,) where the row of each speed starts in the packed lower triangle of A
-    kept: Ints  # (m,) number of a constraint row in the matrix, or -1 if it vanishes identically
-    fixed: Ints  # (nu,) 1 for prescribed speeds
-    unilateral: Ints  # (2 ns,) first row and number of rows of every chord that may let go
-    entry_row: Ints  # of each entry of P
-    entry_speed: Ints
-    speed_row: Ints  # of each packed entry of A
-    speed_column: Ints
-    slot: Ints  # where each entry of A, then of P, adds in the matrix
-    diagonal: Ints
-    perm: Ints
-    Ap: Ints
-    Ai: Ints
-    Lp: Ints
-    Li: Ints
-    Rp: Ints
-    Ri: Ints
-    Rs: Ints
-
-
-class LoopWork(NamedTuple):
-    """Numbers of the KKT matrix and its factors."""
-
-    A: Floats
-    Ax: Floats
-    Lx: Floats
-    D: Floats
-    inverse: Floats
-    Y: Floats
-    right: Floats
-    x: Floats
-    b: Floats
-    scale: Floats  # (kept,) usual size of P A^-1 P^T: what a pivot is compared with
-    monitor: Floats  # pivots
-    workspace_q: Floats  # (nq,)
-    workspace_u: Floats  # (nu,)
-    workspace_rows: Floats  # (kept, nu), where rows are selected
-    reaction: Floats  # (n, n + 1) Newton's matrix for the n components of load elements depend on
-    base: Floats  # right side without those elements
-    masked: Ints  # (kept,) 1 for rows taken out as redundant
-    held: Ints  # (nu,) 1 for speeds that do not move: the prescribed, and while positions are corrected the independent
-    off: Ints  # (m,) 1 for rows of chords that have let go
-    independent: Ints  # (nu,) coordinate partitioning: 1 for the speeds the others follow
 
 
 def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool_]) -> LoopPlan:

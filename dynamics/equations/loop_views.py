@@ -6,7 +6,7 @@ from numba import types
 from treemech.kinematics.kernel.language import member
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT
 
-from .loop_plan import LoopPlan, LoopWork
+from .loop_arrays import LoopPlan, LoopWork
 
 _NAMES = (*LoopPlan._fields, *LoopWork._fields)
 # Places in the sparse matrices, never negative: as unsigned numbers they are not looked at from behind (a quarter of the time

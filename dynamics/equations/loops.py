@@ -33,7 +33,7 @@ from treemech.kinematics.tree.sweep import (
 )
 
 from . import kkt
-from .loop_plan import GAIN, LARGEST_PIVOT, LAST_PIVOT, PARTITIONED, SPIN, STEP_PIVOT, STEP_ROW
+from .loop_monitor import GAIN, LARGEST_PIVOT, LAST_PIVOT, PARTITIONED, SPIN, STEP_PIVOT, STEP_ROW
 from .loop_views import (
     diagonals,
     entry_rows,

@@ -21,7 +21,7 @@ from treemech.kinematics.kernel.status import (
     STEP_TOO_SMALL,
 )
 
-from ..equations.loop_plan import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
+from ..equations.loop_monitor import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
 from .layout import (
     BETA,
     CONTROLLED,

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import NOT_FINITE, OK
 
-from ..equations.loop_plan import LAST_PIVOT, START_PIVOT
+from ..equations.loop_monitor import LAST_PIVOT, START_PIVOT
 from .layout import (
     CONTROLLED,
     DENSE,

@@ -21,7 +21,7 @@ from treemech.kinematics.kernel.status import (
     STEP_TOO_SMALL,
 )
 
-from ..equations.loop_plan import (
+from ..equations.loop_monitor import (
     LARGEST_PIVOT,
     LAST_PIVOT,
     N_MONITOR,

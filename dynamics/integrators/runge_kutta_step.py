@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, OK, POINT_LOST, REACTION_LOST
 
-from ..equations.loop_plan import LAST_PIVOT, STAGE_PIVOTS
+from ..equations.loop_monitor import LAST_PIVOT, STAGE_PIVOTS
 from . import tableau
 from .layout import DENSE, E3, E5, NEW, OUT, REMEMBER, REMEMBERING, STAGE_TIME
 

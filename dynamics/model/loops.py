@@ -14,7 +14,7 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
-from ..equations.loop_plan import (
+from ..equations.loop_monitor import (
     GAIN,
     LARGEST_PIVOT,
     LAST_PIVOT,
@@ -23,10 +23,8 @@ from ..equations.loop_plan import (
     NEAR,
     PARTITIONED,
     PASSED,
-    extend_context,
-    make_loop_plan,
-    make_loop_work,
 )
+from ..equations.loop_plan import extend_context, make_loop_plan, make_loop_work
 from ..native import entry_points as native
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
-from ..equations.loop_plan import LARGEST_PIVOT, LAST_PIVOT
+from ..equations.loop_monitor import LARGEST_PIVOT, LAST_PIVOT
 from ..integrators import layout as m
 from ..model.core import Core
 from ..native import entry_points as native

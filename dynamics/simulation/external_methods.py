@@ -15,7 +15,7 @@ from treemech.kinematics.kernel.status import OK, STEP_TOO_SMALL
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
-from ..equations.loop_plan import STAGED
+from ..equations.loop_monitor import STAGED
 from ..model.core import Core
 from ..model.tree_derivatives import TreeDerivatives
 from ..native import entry_points as native

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import qr
 
 import treemech as tm
-from treemech.dynamics.equations.loop_plan import FRESH, N_MONITOR
+from treemech.dynamics.equations.loop_monitor import FRESH, N_MONITOR
 from treemech.dynamics.model import trace as columns
 from treemech.kinematics.kernel.language import ints
 from treemech.kinematics.kernel.status import OK, split

@@ -25,7 +25,7 @@ from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.columns import row
 from treemech.kinematics.plan.views import body_work
 
-from ...equations.loop_plan import (
+from ...equations.loop_monitor import (
     LARGEST_PIVOT,
     LAST_PIVOT,
     N_MONITOR,

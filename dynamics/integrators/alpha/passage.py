@@ -8,7 +8,7 @@ every step, and within those that come near, from its interpolant.
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import OK
 
-from ...equations.loop_plan import (
+from ...equations.loop_monitor import (
     LARGEST_PIVOT,
     LAST_PIVOT,
     NEAR,

@@ -26,7 +26,7 @@ from treemech.kinematics.plan.columns import body, row, speed
 from treemech.kinematics.plan.views import bodies, body_work, dofs, own_q
 from treemech.kinematics.tree.sweep import turn_speeds
 
-from ...equations.loop_plan import LARGEST_PIVOT, LAST_PIVOT, NEAR
+from ...equations.loop_monitor import LARGEST_PIVOT, LAST_PIVOT, NEAR
 from ...equations.loop_views import (
     N_LOOP_CONTEXT,
     entry_rows,

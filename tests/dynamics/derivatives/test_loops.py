@@ -18,7 +18,7 @@ from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
 from treemech.benchmarks.problems.classics import rolling_disk
 from treemech.benchmarks.runs.stiff_chains import measure, windows
-from treemech.dynamics.equations.loop_plan import LARGEST_PIVOT
+from treemech.dynamics.equations.loop_monitor import LARGEST_PIVOT
 from treemech.dynamics.integrators.alpha import layout as alpha_memory
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
