@@ -9,7 +9,7 @@ pattern of L and U, as long as they stay large enough: the way of KLU (T. A. Dav
 
 import numpy as np
 
-from treemech.dynamics.equations.ordering import _order
+from treemech.dynamics.model.ordering import _order
 from treemech.kinematics.kernel.language import kernel
 
 KEEP = 1e-3  # part of the largest entry of its column a pivot must reach to be kept

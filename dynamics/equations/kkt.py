@@ -4,7 +4,7 @@
     [A  P^T] [ ud     ]   [ Q    ]
     [P  -e ] [-lambda ] = [ -P00 ]                       (6.3.4), (6.3.5)
 
-Rows of A come first, in the regular order of the speeds, then the constraint rows; `ordering.analyse` gives the
+Rows of A come first, in the regular order of the speeds, then the constraint rows; `dynamics.model.ordering.analyse` gives the
 order of elimination and the pattern. Prescribed speeds and masked rows are taken out by zeroing what joins them
 and putting 1 or -1 on their diagonal: the pattern stays. No pivoting: the order keeps pivots nonzero for
 independent rows, the small e where they depend on each other; one refinement against e = 0 removes it again.

@@ -24,8 +24,8 @@ from ..equations.loop_monitor import (
     PARTITIONED,
     PASSED,
 )
-from ..equations.loop_plan import extend_context, make_loop_plan, make_loop_work
 from ..native import entry_points as native
+from .loop_plan import extend_context, make_loop_plan, make_loop_work
 
 if TYPE_CHECKING:
     from .core import Core

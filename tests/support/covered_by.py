@@ -54,7 +54,6 @@ COVERED_BY = {
     "kinematics/rows.py": ["dynamics/equations/test_loops.py", "treemech/simulation/test_kinematics.py"],
     # ------------------------------------------------ dynamics, compiled
     "dynamics/equations/": ["laws/test_tree_dynamics.py", "dynamics/equations/test_loops.py"],
-    "dynamics/equations/ordering.py": ["dynamics/equations/test_kkt.py"],
     "dynamics/equations/lu.py": ["dynamics/simulation/test_integrate.py"],
     "dynamics/loads/": ["laws/test_energetic_models.py", "laws/test_power_audit.py"],
     "dynamics/loads/composites.py": ["treemech/description/test_composite.py"],
@@ -76,6 +75,8 @@ COVERED_BY = {
     "dynamics/model/state_vector.py": ["laws/test_tree_dynamics.py", "dynamics/simulation/test_integrator.py"],
     "dynamics/model/trace.py": ["laws/test_tree_dynamics.py"],
     "dynamics/model/loops.py": ["dynamics/equations/test_loops.py"],
+    "dynamics/model/loop_plan.py": ["dynamics/equations/test_loops.py"],
+    "dynamics/model/ordering.py": ["dynamics/equations/test_kkt.py"],
     "dynamics/model/element_derivatives.py": ["dynamics/derivatives/test_efforts.py"],
     "dynamics/model/reaction_dependent.py": ["laws/derivatives/test_reaction_derivatives.py"],
     "dynamics/model/row_derivatives.py": ["dynamics/derivatives/test_rows.py"],

@@ -7,7 +7,7 @@ import numpy as np
 import treemech as tm
 from treemech.dynamics.equations import kkt
 from treemech.dynamics.equations.loop_monitor import FRESH
-from treemech.dynamics.equations.ordering import analyse
+from treemech.dynamics.model.ordering import analyse
 from treemech.kinematics.kernel.language import address_of, floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 from treemech.topology.arrays import Floats

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.support.tolerances import ROUND
 from treemech.dynamics.equations import kkt
-from treemech.dynamics.equations.ordering import analyse
+from treemech.dynamics.model.ordering import analyse
 
 # Two routes to one solution; L D L^T does not pivot, condition up to 1e3
 SOLUTION = 1e-11

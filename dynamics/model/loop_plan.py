@@ -9,8 +9,8 @@ from treemech.kinematics.plan.arrays import Plan
 from treemech.kinematics.plan.columns import chord
 from treemech.topology.arrays import Ints
 
-from .loop_arrays import LoopPlan, LoopWork
-from .loop_monitor import N_MONITOR
+from ..equations.loop_arrays import LoopPlan, LoopWork
+from ..equations.loop_monitor import N_MONITOR
 from .ordering import analyse
 
 if TYPE_CHECKING:
