@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from treemech.kinematics.plan.columns import body, chord, effort, row, speed
 from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
+from treemech.topology.differences import Central, adaptive_difference
 
 from .composite_derivatives import speeds_before
 from .core import Core
 
 _STEPS = 50
-_WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
 
 
@@ -30,21 +30,14 @@ class Settled(NamedTuple):
 
 
 def _derivative(f: Callable[[float], Floats]) -> Floats:
-    """f'(0) by central differences of eighth order; the step is cut to a half until two derivatives agree."""
-    size = float(np.max(np.abs(f(0.0)), initial=0.0))
-    best, least, before = np.zeros(0), np.inf, None
-    for level in range(_LEVELS):
-        h = _FIRST_STEP * 0.5**level
-        terms = [w * (f((k + 1) * h) - f(-(k + 1) * h)) for k, w in enumerate(_WEIGHTS)]
-        now = np.asarray(sum(terms[1:], terms[0]) / h)
-        if before is not None:
-            gap = float(np.max(np.abs(now - before), initial=0.0))
-            if gap < least:
-                best, least = now, gap
-            if gap <= _ENOUGH * max(size, float(np.max(np.abs(now), initial=0.0))):
-                break
-        before = now
-    return best
+    """Return f'(0) by central differences; the step is halved until two derivatives agree."""
+
+    def compare(now: Central, before: Central) -> tuple[float, bool]:
+        gap = float(np.max(np.abs(now.first - before.first), initial=0.0))
+        size = max(float(np.max(np.abs(x), initial=0.0)) for x in (now.value, now.first))
+        return gap, gap <= _ENOUGH * size
+
+    return adaptive_difference(f, _FIRST_STEP, _LEVELS, compare)[0].first
 
 
 class ReactionDependent:

@@ -1,4 +1,4 @@
-"""Derivatives by central differences of eighth order with automatic step size."""
+"""Derivatives for the checks: central differences with the tolerances of a check."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treemech.topology.arrays import Floats
+from treemech.topology.differences import Central, adaptive_difference
 
 from .report import FIRST, SECOND, TINY
-
-_CENTRAL = ((4 / 5, -1 / 5, 4 / 105, -1 / 280), (8 / 5, -1 / 5, 8 / 315, -1 / 560, -205 / 72))
 
 
 class Differences(NamedTuple):
@@ -26,39 +25,28 @@ def differences(f: Callable[[float], Floats], groups: tuple[int, ...], orders: i
 
     `groups`: lengths of the parts of f that share one scale (an offset, a rotation).
     """
-    centre = f(0.0)
-    best: Differences | None = None
-    before: tuple[Floats, Floats] | None = None
-    for halving in range(9):
-        h = 0.01 * 0.5**halving
-        first, second, largest = np.zeros(len(centre)), _CENTRAL[1][4] * centre, np.abs(centre)
-        for k in range(4):
-            ahead, behind = f((k + 1) * h), f(-(k + 1) * h)
-            first += _CENTRAL[0][k] * (ahead - behind)
-            second += _CENTRAL[1][k] * (ahead + behind)
-            largest = np.maximum(largest, np.maximum(np.abs(ahead), np.abs(behind)))
-        first, second = first / h, second / h**2
-        if before is not None:
-            size = np.empty(len(centre))
-            start = 0
-            for length in groups:
-                part = slice(start, start + length)
-                size[part] = max(np.max(x[part], initial=0.0) for x in (largest, abs(first), abs(second)))
-                start += length
-            error = float(np.max(np.abs(first - before[0]) / (FIRST * size + TINY), initial=0.0))
-            if orders > 1:
-                error = max(
-                    error, float(np.max(np.abs(second - before[1]) / (SECOND * size + TINY), initial=0.0))
-                )
-            if not np.isfinite(error):
-                error = np.inf
-            if best is None or error < best.error:
-                best = Differences(first, second, size, error)
-            if error < 0.1:
-                break
-        before = first, second
-    assert best is not None
-    return best
+
+    def compare(now: Central, before: Central) -> tuple[float, bool]:
+        size = _size(now, groups)
+        error = float(np.max(np.abs(now.first - before.first) / (FIRST * size + TINY), initial=0.0))
+        if orders > 1:
+            gap = np.abs(now.second - before.second)
+            error = max(error, float(np.max(gap / (SECOND * size + TINY), initial=0.0)))
+        error = error if np.isfinite(error) else np.inf
+        return error, error < 0.1
+
+    best, error = adaptive_difference(f, 0.01, 9, compare)
+    return Differences(best.first, best.second, _size(best, groups), error)
+
+
+def _size(d: Central, groups: tuple[int, ...]) -> Floats:
+    """Return the largest term of the group of each component."""
+    size, start = np.empty(len(d.value)), 0
+    for length in groups:
+        part = slice(start, start + length)
+        size[part] = max(np.max(x[part], initial=0.0) for x in (d.largest, abs(d.first), abs(d.second)))
+        start += length
+    return size
 
 
 def axial(M: Floats) -> Floats:
