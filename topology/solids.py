@@ -27,6 +27,16 @@ from .parameter import plain
 Array = NDArray[np.float64]
 Shape = Mapping[str, object]
 
+__all__ = [
+    "Properties", "Solid", "box", "composite", "cone", "conical_shell", "cylinder", "cylindrical_shell", "disk", "ellipsoid",
+    "hemisphere", "plate", "point", "ring", "rod", "sphere", "spherical_shell", "torus",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """Return the public names alone."""
+    return __all__
+
 
 class Properties(TypedDict):
     """Arguments of ``system.body`` that a solid provides."""

@@ -1,9 +1,9 @@
 """treemech: kinematics and dynamics of multibody systems with arbitrary connections, after E. J. Sol (1983)."""
 
-from importlib import import_module
+import sys as _sys
+import typing as _typing
+from importlib import import_module as _import_module
 from pathlib import Path as _Path
-from sys import modules
-from typing import TYPE_CHECKING, Any
 
 _here = _Path(__file__).parent
 if not (_here / "topology").is_dir():  # a checkout without links: the folders stand beside this one
@@ -34,7 +34,7 @@ _NAMES = {
     "ConvergenceError": "topology",
     "ElementCompileWarning": "elements.compilation.entry",
 }
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from treemech.elements import *  # noqa: F403
     from treemech.elements.check.checks import check as check
     from treemech.elements.compilation.entry import ElementCompileWarning as ElementCompileWarning
@@ -60,20 +60,23 @@ if TYPE_CHECKING:
 
 
 def _elements() -> list[str]:
-    return [name for name in import_module(".elements", __name__).__all__ if not name.isupper()]
+    return [name for name in _import_module(".elements", __name__).__all__ if not name.isupper()]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name == "__all__":
         return sorted([*_NAMES, *_elements(), "__version__"])
     if name not in _NAMES and (name.startswith("_") or name not in _elements()):
-        raise AttributeError(f"module 'treemech' has no attribute {name!r}", name=name, obj=modules[__name__])
+        raise AttributeError(
+            f"module 'treemech' has no attribute {name!r}", name=name, obj=_sys.modules[__name__]
+        )
     source = _NAMES.get(name, "elements")
-    module = import_module(f".{source}", __name__)
+    module = _import_module(f".{source}", __name__)
     value = module if source.endswith("." + name) and not hasattr(module, name) else getattr(module, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES, *_elements()})
+    """Return the public names alone: modules that were loaded on the way are not offered."""
+    return sorted({*__getattr__("__all__"), *(name for name in globals() if name.startswith("__"))})

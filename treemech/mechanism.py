@@ -120,10 +120,10 @@ class Mechanism:
         prescriptions: tuple[Prescription, ...] = (),
         wiring: Wiring | None = None,
     ) -> None:
-        self.wiring = wiring or Wiring()
-        self.name, self.tree, self.lagrange, self.prescriptions = name, tree, coordinates, prescriptions
-        self.core = Core(tree, coordinates, layout)
-        self.info = model_info(name, tree, coordinates, layout, prescriptions, self.wiring.seen())
+        self._wiring = wiring or Wiring()
+        self.name, self.tree, self._lagrange, self._prescriptions = name, tree, coordinates, prescriptions
+        self._core = Core(tree, coordinates, layout)
+        self._info = model_info(name, tree, coordinates, layout, prescriptions, self._wiring.seen())
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
         self._by_parameter = ByParameter.empty()
@@ -146,12 +146,12 @@ class Mechanism:
     @property
     def coordinates(self) -> list[str]:
         """Names of the coordinates q in the public order."""
-        return self.lagrange.q_names
+        return self._lagrange.q_names
 
     @property
     def speeds(self) -> list[str]:
         """Names of the speeds u in the public order."""
-        return self.lagrange.u_names
+        return self._lagrange.u_names
 
     def location_matrix(self, chords: bool = False) -> NDArray[np.int64]:
         """L, or L^C of the chords (4.3.1)."""
@@ -165,7 +165,7 @@ class Mechanism:
     def graph(self) -> Any:
         """The networkx MultiGraph of bodies and kinematic connections."""
         bodies = sorted(self.tree.bodies, key=lambda body: body.number)
-        connections = [c.connection for c in self.lagrange.hinges] + list(self.tree.chords)
+        connections = [c.connection for c in self._lagrange.hinges] + list(self.tree.chords)
         return connection_graph(bodies, connections)
 
     def draw(self, path: str | None = None) -> str:
@@ -203,19 +203,19 @@ class Mechanism:
 
         What is not given is the reference position, at rest; prescribed coordinates follow their signals.
         """
-        start = reference_state(self.lagrange, t)
+        start = reference_state(self._lagrange, t)
         near: dict[str, Any] = {}
         if isinstance(q, Mapping):
             q, cut = split(self, q)
             near = cut_numbers(self, cut, "q")
-        full_q = fill(self.lagrange, start.q, q, "q")
-        full_u = fill(self.lagrange, start.u, u, "u")
-        z = element_states(self.core.layout.efforts, x)
+        full_q = fill(self._lagrange, start.q, q, "q")
+        full_u = fill(self._lagrange, start.u, u, "u")
+        z = element_states(self._core.layout.efforts, x)
         time = float(t)
         if not np.isfinite(time):
             raise ElementError(f"t is {t}; wanted a finite time.")
-        for p in self.prescriptions:
-            c = find(self.lagrange, p.hinge)
+        for p in self._prescriptions:
+            c = find(self._lagrange, p.hinge)
             try:
                 now = p.signal.at(time)
             except ElementError as error:
@@ -227,33 +227,33 @@ class Mechanism:
         self, t: float, q: Floats, u: Floats, z: Floats, near: Mapping[str, Any] | None = None
     ) -> State:
         """A state with the coordinates of cut hinges next to given ones, else where they were last."""
-        x, memory = z[: self.core.nx], z[self.core.nx :]
-        if not self.info.chords:
-            return State(t, q, u, x, memory, coordinates=self.lagrange)
-        work = self.core.chord_work
-        with self.core.unloaded():  # positions only, also where states of elements are not known yet
+        x, memory = z[: self._core.nx], z[self._core.nx :]
+        if not self._info.chords:
+            return State(t, q, u, x, memory, coordinates=self._lagrange)
+        work = self._core.chord_work
+        with self._core.unloaded():  # positions only, also where states of elements are not known yet
             if near is not None:
                 self._fit_chords(t, q, near)
-            self.core.constraints(t, q, u)
+            self._core.constraints(t, q, u)
         cut = {
             c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
-            for c in self.info.chords
+            for c in self._info.chords
         }
-        return State(t, q, u, x, memory, coordinates=self.lagrange, cut=cut)
+        return State(t, q, u, x, memory, coordinates=self._lagrange, cut=cut)
 
     def _fit_chords(self, t: float, q: Floats, near: Mapping[str, Any]) -> None:
         """Coordinates of cut hinges that fit the pose, next to given ones; where they do not, from other starts."""
-        rng, work, best, least = np.random.default_rng(0), self.core.chord_work, None, np.inf
+        rng, work, best, least = np.random.default_rng(0), self._core.chord_work, None, np.inf
         last = work.q.copy()
         hinges = [c for c in self.tree.chords if c.is_hinge and c.name not in near]
         for attempt in range(8 if hinges else 1):
-            self.core.reset_chords(near)
+            self._core.reset_chords(near)
             if attempt == 1:
                 work.q[:] = np.where(np.isfinite(last), last, work.q)
             elif attempt > 1:
-                self.core.reset_chords({**{c.name: c.element.sample(rng) for c in hinges}, **near})
+                self._core.reset_chords({**{c.name: c.element.sample(rng) for c in hinges}, **near})
             start = work.q.copy()
-            gap = float(np.max(np.abs(self.core.constraints(t, q, np.zeros(self.nu)).residual), initial=0.0))
+            gap = float(np.max(np.abs(self._core.constraints(t, q, np.zeros(self.nu)).residual), initial=0.0))
             if gap < least or best is None:
                 best, least = start, gap
             if not gap > 1e-9:
@@ -303,28 +303,28 @@ class Mechanism:
         if poses:
             q.update(self._from_poses(float(t), poses, q))
         q.update(search.fix)
-        for p in self.prescriptions:
+        for p in self._prescriptions:
             if p.hinge in search.fix or str(Place(p.hinge, str(p.coordinate))) in search.fix:
                 raise ElementError(
                     f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal."
                 )
         start = self.state(t, {**q, **near, **split(self, fix)[1]}, search.rates, states)
-        if self.info.chords or search.points:
-            with self.core.unloaded(), without(self, open), hinting(self):
+        if self._info.chords or search.points:
+            with self._core.unloaded(), without(self, open), hinting(self):
                 closed = search.close(start)
             start = self._state(float(t), *closed, start.z)
             refuse_passed(self, start, open)
-        return equilibrium_states(self.core, start, states or {})
+        return equilibrium_states(self._core, start, states or {})
 
     def _free(self, given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
         """Which speeds are neither prescribed (if `driven` counts) nor among the given names."""
         free = np.ones(self.nu, dtype=bool)
-        for p in self.prescriptions if driven else ():
-            free[find(self.lagrange, p.hinge).u + p.coordinate] = False
-        known = {c.name for c in self.lagrange.hinges}
+        for p in self._prescriptions if driven else ():
+            free[find(self._lagrange, p.hinge).u + p.coordinate] = False
+        known = {c.name for c in self._lagrange.hinges}
         for key in given:
             place = as_place(str(key), known)
-            c, k = find(self.lagrange, place.owner), place.selection
+            c, k = find(self._lagrange, place.owner), place.selection
             free[slice(c.u + k, c.u + k + 1) if isinstance(k, int) else c.u_slice] = False
         return free
 
@@ -339,43 +339,43 @@ class Mechanism:
         P = self.constraints(state).partials
         for k in np.flatnonzero(~np.all(np.isfinite(P), axis=1))[:1]:
             raise SingularError(
-                f"{self.core.layout.chords.rows[k][0]!r} has no finite equations in this position: its ends cannot be as they are. "
+                f"{self._core.layout.chords.rows[k][0]!r} has no finite equations in this position: its ends cannot be as they are. "
                 "Make the state with mech.assemble(...)."
             )
         regular = regular_rank(
-            self.lagrange, self._holonomic(state.t), state.q, free, ~nonholonomic, self._scale()
+            self._lagrange, self._holonomic(state.t), state.q, free, ~nonholonomic, self._scale()
         )
-        on = np.ones(len(P), dtype=bool) if self.core.left_out is None else ~self.core.left_out
-        rows = [row for row, holds in zip(self.core.layout.chords.rows, on, strict=True) if holds]
+        on = np.ones(len(P), dtype=bool) if self._core.left_out is None else ~self._core.left_out
+        rows = [row for row, holds in zip(self._core.layout.chords.rows, on, strict=True) if holds]
         return mobility(P[on], rows, self.speeds, free, nonholonomic[on], regular)
 
     def _nonholonomic(self) -> NDArray[np.bool_]:
         """Which rows restrict rates only."""
-        return self.core.layout.chords.nonholonomic
+        return self._core.layout.chords.nonholonomic
 
     def _holonomic(self, t: float) -> Callable[[Floats, Floats], Constraints]:
         """q, u -> constraints at a time, without the rows that leave positions free."""
         holonomic = ~self._nonholonomic()
 
         def evaluate(q: Floats, u: Floats) -> Constraints:
-            with self.core.unloaded():
-                now = self.core.constraints(t, q, u)
+            with self._core.unloaded():
+                now = self._core.constraints(t, q, u)
             return now._replace(residual=now.residual * holonomic, partials=now.partials * holonomic[:, None])
 
         return evaluate
 
     def _scale(self) -> float:
         """Size of the mechanism, one metre at least: what residuals are compared with."""
-        return 1.0 + float(np.max(np.abs(self.core.layout.plan.constants[:, 9:12]), initial=0.0))
+        return 1.0 + float(np.max(np.abs(self._core.layout.plan.constants[:, 9:12]), initial=0.0))
 
     def constraints(self, state: State) -> Constraints:
         """f, P, P u + P0, P00 of all chords (5.3.17), and -Q without elements that depend on a reaction."""
         t, q, u = self._unpack(state, "constraints")
-        if self.core.loops is None:
+        if self._core.loops is None:
             return Constraints(
                 np.zeros(0), np.zeros((0, self.nu)), np.zeros(0), np.zeros(0), -self.load_column(state)
             )
-        return self.core.constraints(t, q, u)
+        return self._core.constraints(t, q, u)
 
     def _from_poses(self, t: float, poses: Mapping[Any, Any], guess: Mapping[str, Any]) -> dict[str, Any]:
         """Hinge coordinates that bring the bodies to given poses."""
@@ -388,7 +388,7 @@ class Mechanism:
             known[name] = as_pose(pose, f"pose of body {name!r}")
         start = self.state(t, dict(guess))
         found = {}
-        for c in self.lagrange.hinges:
+        for c in self._lagrange.hinges:
             a, b = c.connection.ends
             if a.body.name in known and b.body.name in known:
                 (pa, Ra), (pb, Rb) = known[a.body.name], known[b.body.name]
@@ -404,13 +404,13 @@ class Mechanism:
     def _near(self, state: State) -> None:
         """Cut hinges are sought where the state has them: whole turns count for a screw."""
         if state.cut:
-            self.core.reset_chords({name: q for name, (q, _) in state.cut.items()})
+            self._core.reset_chords({name: q for name, (q, _) in state.cut.items()})
 
     def _unpack(self, state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
-        start = self.core.layout.efforts.start
+        start = self._core.layout.efforts.start
         if isinstance(state, State):
-            state.check_sizes(self.nq, self.nu, self.core.nz, {c.name for c in self.info.chords}, what)
-        self.core.work.z[: self.core.nz] = (
+            state.check_sizes(self.nq, self.nu, self._core.nz, {c.name for c in self._info.chords}, what)
+        self._core.work.z[: self._core.nz] = (
             state.z if isinstance(state, State) and len(state.x) + len(state.memory) else start
         )
         if isinstance(state, State):
@@ -435,7 +435,7 @@ class Mechanism:
     def _loads(self, loads: Any) -> Floats | None:
         if isinstance(loads, Mapping):
             not_cut(self, loads)
-        return None if loads is None else fill(self.lagrange, np.zeros(self.nu), loads, "u")
+        return None if loads is None else fill(self._lagrange, np.zeros(self.nu), loads, "u")
 
     # ------------------------------------------------------------ dynamics
     def forward_dynamics(self, state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
@@ -444,15 +444,15 @@ class Mechanism:
         In O(n) for trees; closed chains by the sparse factors of their matrix.
         """
         t, q, u = self._unpack(state, "forward_dynamics")
-        if self.core.loops is not None:
+        if self._core.loops is not None:
             tau = self._loads(loads)
             with contacts(self, float(t), q, u, tau):
-                self.core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
+                self._core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
                 found = self._closed(*self._rows(state, "forward_dynamics"), tau)
             return ForwardDynamics(found.ud[0], found.multipliers[0])
-        ud = self.core.forward_dynamics(t, q, u, self._loads(loads))
+        ud = self._core.forward_dynamics(t, q, u, self._loads(loads))
         if not np.isfinite(ud).all():
-            self.core.refuse_weightless(float(t), np.asarray(q, dtype=np.float64))
+            self._core.refuse_weightless(float(t), np.asarray(q, dtype=np.float64))
         return ForwardDynamics(ud, _NONE)
 
     def inverse_dynamics(
@@ -470,7 +470,7 @@ class Mechanism:
         sum of squares, times `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations
         given by name are completed by those that follow from the chains; prescribed ones follow their signals.
         """
-        if self.core.layout.chords.rows:
+        if self._core.layout.chords.rows:
             from .analyses.inverse_dynamics import drives
 
             return drives(self, state, ud, actuated, weights).loads
@@ -479,8 +479,8 @@ class Mechanism:
                 "inverse_dynamics: actuated= and weights= are for closed chains; in a tree every speed carries a load."
             )
         t, q, u = self._rows(state, "inverse_dynamics")
-        full = fill(self.lagrange, np.zeros(self.nu), ud, "u")
-        loads: Floats = self.core.inverse_dynamics(t, q, u, full[None])[0]
+        full = fill(self._lagrange, np.zeros(self.nu), ud, "u")
+        loads: Floats = self._core.inverse_dynamics(t, q, u, full[None])[0]
         return loads
 
     def drive_loads(
@@ -491,7 +491,7 @@ class Mechanism:
         weights: Any = None,
     ) -> dict[str, float]:
         """As `inverse_dynamics`, by name: the load of every drive, on the coordinate of its hinge, cut or not."""
-        if self.core.layout.chords.rows:
+        if self._core.layout.chords.rows:
             from .analyses.inverse_dynamics import drives
 
             return drives(self, state, ud, actuated, weights).by_name
@@ -502,29 +502,29 @@ class Mechanism:
     def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
         """A (nu, nu) of (6.2.12)."""
         t, q, _ = self._rows(state, "mass_matrix")
-        return self.core.mass_matrix(float(t[0]), q[0])
+        return self._core.mass_matrix(float(t[0]), q[0])
 
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
         """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
         t, q, u = self._rows(state, "load_column")
         from treemech.dynamics.model.reaction_dependent import ReactionDependent
 
-        reaction_dependent = ReactionDependent(self.core)
+        reaction_dependent = ReactionDependent(self._core)
         if reaction_dependent:  # they see the reactions of this state's own motion
             self.forward_dynamics(state)
         with reaction_dependent.held():
-            Q: Floats = -self.core.inverse_dynamics(t, q, u, np.zeros((1, self.nu)))[0]
+            Q: Floats = -self._core.inverse_dynamics(t, q, u, np.zeros((1, self.nu)))[0]
         return Q
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
         """Kinetic and potential energy; heights count from the world origin."""
         trace, _ = self._trace(state, None)
         stored = (
-            stored_energy(self.core.work.effort_records[None], self.info)
-            if self.info.elements
+            stored_energy(self._core.work.effort_records[None], self._info)
+            if self._info.elements
             else np.zeros(1)
         )
-        return Energy(*(float(e[0]) for e in (*energies(trace, self.info), stored)))
+        return Energy(*(float(e[0]) for e in (*energies(trace, self._info), stored)))
 
     def momentum(self, state: State | tuple[Any, ...]) -> Momentum:
         """Momentum and angular momentum about the world origin."""
@@ -542,11 +542,11 @@ class Mechanism:
         """Load every hinge exerts on the body of its end b, at the point of that end, world components."""
         t, q, u = self._rows(state, "reactions")
         with contacts(self, float(t[0]), q[0], u[0]):
-            off = () if self.core.loops is None else self.core.loops.released()
+            off = () if self._core.loops is None else self._core.loops.released()
         results = self._results(t, q, u, released=((-np.inf, off),))
-        loads = [h.load(results.trace) for h in self.info.hinges]
+        loads = [h.load(results.trace) for h in self._info.hinges]
         loads += [(load[:, :3], load[:, 3:]) for load in results.chord_loads.transpose(1, 0, 2)]
-        names = [h.name for h in self.info.hinges] + [c.name for c in self.info.chords]
+        names = [h.name for h in self._info.hinges] + [c.name for c in self._info.chords]
         return {
             name: Reaction(force[0], moment[0], bool(unique))
             for name, (force, moment), unique in zip(names, loads, results.unique, strict=True)
@@ -557,7 +557,7 @@ class Mechanism:
         t, q, u = self._rows(state, "attitude")
         n = self.nu
         many_u = np.vstack((u, np.zeros((1, n)), np.eye(n)))
-        trace, _ = self.core.trace(
+        trace, _ = self._core.trace(
             np.repeat(t, n + 2), np.repeat(q, n + 2, axis=0), many_u, np.zeros((n + 2, n))
         )
         rates = np.concatenate((trace[:, 1:, columns.VELOCITY], trace[:, 1:, columns.OMEGA]), axis=2)
@@ -590,7 +590,7 @@ class Mechanism:
         self, state: State | tuple[Any, ...], ud: Floats | None, what: str = "energy"
     ) -> tuple[Floats, Floats]:
         t, q, u = self._rows(state, what)
-        return self.core.trace(t, q, u, np.zeros((1, self.nu)) if ud is None else ud)
+        return self._core.trace(t, q, u, np.zeros((1, self.nu)) if ud is None else ud)
 
     def _results(
         self,
@@ -602,28 +602,28 @@ class Mechanism:
         released: Released = ((-np.inf, ()),),
     ) -> Results:
         """Everything that follows from many states; `released`: from which time which unilateral chords let go."""
-        if self.core.loops is None:
-            with self.core.seeing(z):
-                ud = self.core.accelerations(t, q, u)
+        if self._core.loops is None:
+            with self._core.seeing(z):
+                ud = self._core.accelerations(t, q, u)
             return self._tree_results(t, q, u, ud, z)
         parts, edges = [], [*(time for time, _ in released[1:]), np.inf]
         for (start, names), stop in zip(released, edges, strict=True):
             own = (t >= start) & (t < stop)
             if np.any(own):
                 if cut is not None:
-                    self.core.chord_work.q[:] = cut[own][0]
-                with without(self, names), self.core.seeing(None if z is None else z[own]):
-                    self.core.loops.choose(float(t[own][0]), q[own][0])
+                    self._core.chord_work.q[:] = cut[own][0]
+                with without(self, names), self._core.seeing(None if z is None else z[own]):
+                    self._core.loops.choose(float(t[own][0]), q[own][0])
                     parts.append(
                         self._closed(t[own], q[own], u[own], None, None if cut is None else cut[own])
                     )
         found = (
             ClosedMotion(*map(np.concatenate, zip(*parts, strict=True))) if parts else self._closed(t, q, u)
         )
-        with self.core.seeing(z):
-            trace, _ = self.core.trace(t, q, u, found.ud)
-        add_chord_loads(self.core, trace, found.loads)
-        add_element_loads(self.core, trace, found.elements)
+        with self._core.seeing(z):
+            trace, _ = self._core.trace(t, q, u, found.ud)
+        add_chord_loads(self._core, trace, found.loads)
+        add_element_loads(self._core, trace, found.elements)
         return Results(
             found.ud, trace, found.tau, found.multipliers, found.loads, found.residual, found.cut_q, found.cut_u,
             found.cut_ud, self._unique(t, q, found.cut_q), found.elements,
@@ -631,10 +631,10 @@ class Mechanism:
 
     def _tree_results(self, t: Floats, q: Floats, u: Floats, ud: Floats, z: Floats | None = None) -> Results:
         n = len(t)
-        none, unique = np.zeros((n, 0)), np.ones(len(self.info.hinges))
-        with self.core.seeing(z):
-            trace, tau = self.core.trace(t, q, u, ud)
-        elements = self.core.elements(t, q, u, z) if self.info.elements else none
+        none, unique = np.zeros((n, 0)), np.ones(len(self._info.hinges))
+        with self._core.seeing(z):
+            trace, tau = self._core.trace(t, q, u, ud)
+        elements = self._core.elements(t, q, u, z) if self._info.elements else none
         return Results(
             ud, trace, tau, none, np.zeros((n, 0, 6)), np.zeros((n, 3)), none, none, none, unique, elements
         )
@@ -643,22 +643,22 @@ class Mechanism:
         self, t: Floats, q: Floats, u: Floats, loads: Floats | None = None, cut: Floats | None = None
     ) -> ClosedMotion:
         """Accelerations of closed chains; redundant multipliers are the least ones."""
-        loops = self.core.loops
+        loops = self._core.loops
         if loops is None:
             raise AssertionError("no chords")
         tau = None if loads is None else np.tile(loads, (len(t), 1))
         found = loops.solve(t, q, u, cut, tau)
         if loops.selected:
-            smallest_multipliers(self.core, t, q, found)
+            smallest_multipliers(self._core, t, q, found)
         return found
 
     def _unique(self, t: Floats, q: Floats, cut: Floats) -> Floats:
         """Which loads the model decides, at the first of many states: of hinges, then of chords."""
         if not len(t):
-            return np.ones(len(self.info.hinges) + len(self.info.chords))
-        self.core.chord_work.q[:] = cut[0]
-        chords, bodies = unique_loads(self.core, float(t[0]), q[0])
-        return np.array([*(bodies[h.number] for h in self.info.hinges), *chords], dtype=np.float64)
+            return np.ones(len(self._info.hinges) + len(self._info.chords))
+        self._core.chord_work.q[:] = cut[0]
+        chords, bodies = unique_loads(self._core, float(t[0]), q[0])
+        return np.array([*(bodies[h.number] for h in self._info.hinges), *chords], dtype=np.float64)
 
     # ------------------------------------------------------------ simulation
     def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
@@ -856,15 +856,15 @@ class Mechanism:
         if not self.nu:
             return
         for place in (_generic_place, _random_place):
-            q = np.concatenate([np.zeros(0), *place([c.hinge for c in self.lagrange.hinges])])
+            q = np.concatenate([np.zeros(0), *place([c.hinge for c in self._lagrange.hinges])])
             try:
-                weak = self.core.speed_without_inertia(q)
+                weak = self._core.speed_without_inertia(q)
             except ElementError:
                 return  # an element that refuses a random position; the analysis will say so by name
             if weak is None:
                 return
             number, column = weak
-        c = next(c for c in self.lagrange.hinges if c.number == number)
+        c = next(c for c in self._lagrange.hinges if c.number == number)
         bodies = [self.tree.bodies[j].name for j in range(number, int(self.tree.subtree_end[number]))]
         listed = ", ".join(map(repr, bodies[:4])) + (", ..." if len(bodies) > 4 else "")
         which = f"speed {column} of hinge" if c.hinge.n_speeds > 1 else "hinge"
@@ -879,10 +879,10 @@ class Mechanism:
         """The prescribed coordinates."""
         from treemech.kinematics.kinematic_simulation import Drive
 
-        hinges = {c.name: c for c in self.lagrange.hinges}
+        hinges = {c.name: c for c in self._lagrange.hinges}
         return [
             Drive(hinges[p.hinge].q + p.coordinate, hinges[p.hinge].u + p.coordinate, p.signal)
-            for p in self.prescriptions
+            for p in self._prescriptions
         ]
 
 

@@ -76,7 +76,7 @@ def at_start(mech: tm.Mechanism) -> tm.State:
 def moving(mech: tm.Mechanism) -> tm.State:
     """A tree somewhere, with some rates."""
     rng = np.random.default_rng(3)
-    q = np.concatenate([c.hinge.sample(rng) for c in mech.lagrange.hinges])
+    q = np.concatenate([c.hinge.sample(rng) for c in mech._lagrange.hinges])
     return mech.state(q=q, u=rng.normal(size=mech.nu))
 
 

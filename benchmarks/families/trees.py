@@ -118,7 +118,7 @@ def raised(mech: tm.Mechanism, degrees: float = 30.0) -> tm.State:
 def random_states(mech: tm.Mechanism, count: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     """q, u, ud of `count` random states, row by row."""
     rng = np.random.default_rng(seed)
-    q = [np.concatenate([c.hinge.sample(rng) for c in mech.lagrange.hinges]) for _ in range(count)]
+    q = [np.concatenate([c.hinge.sample(rng) for c in mech._lagrange.hinges]) for _ in range(count)]
     return np.array(q), rng.normal(size=(count, mech.nu)), rng.normal(size=(count, mech.nu))
 
 

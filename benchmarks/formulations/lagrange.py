@@ -203,7 +203,7 @@ class Lagrange(CompiledFormulation, Relative):
         super().__init__(system)
         if self.mech.nu > MOST:
             raise Inexpressible(f"{self.mech.nu} coordinates: {self.name} is for {MOST} at most.")
-        for c in self.mech.lagrange.hinges:
+        for c in self.mech._lagrange.hinges:
             if type(c.hinge) not in _POSES:
                 raise Inexpressible(f"hinge {c.name!r} ({c.hinge.kind}) has no symbolic pose here.")
         chords = {c.name for c in self.mech.tree.chords}
@@ -245,7 +245,7 @@ class Lagrange(CompiledFormulation, Relative):
                     )
                 )
             )
-        lines.append(repr([(c.name, c.forward) for c in self.mech.lagrange.hinges]))
+        lines.append(repr([(c.name, c.forward) for c in self.mech._lagrange.hinges]))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:20]
 
     def initial(self, state: tm.State) -> Floats:
@@ -381,7 +381,7 @@ def _number(sp: Any, v: float) -> Any:
 def _bodies(sp: Any, system: tm.System, mech: tm.Mechanism, q: Any) -> dict[int, tuple[Any, Any]]:
     """Origin and rotation of every body by its number in the System."""
     pose = {0: (sp.zeros(3, 1), sp.eye(3))}
-    for c in sorted(mech.lagrange.hinges, key=lambda c: c.number):
+    for c in sorted(mech._lagrange.hinges, key=lambda c: c.number):
         a, b = c.connection.ends
         base = c.hinge.base()
         offset, C = _POSES[type(c.hinge)](sp, c.hinge, q[c.q : c.q + c.hinge.n_coordinates])
@@ -412,7 +412,7 @@ def _load(sp: Any, mech: Any, load: Any, pose: Any, partial: Any, q: Any, u: Any
     element = load.element
     if isinstance(element, tm.RotationalSpring):
         ((hinge, number),) = load.coordinates
-        c, found = find(mech.lagrange, hinge), sp.zeros(len(q), 1)
+        c, found = find(mech._lagrange, hinge), sp.zeros(len(q), 1)
         turned = q[c.q + number] - _number(sp, element.angle)
         found[c.u + number] = -(
             _number(sp, element.stiffness) * turned

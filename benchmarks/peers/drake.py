@@ -38,7 +38,7 @@ class DrakeModel(Peer):
                 f"Drake: {mech.tree.chords[0].name!r} closes a chain, which needs discrete time."
             )
         self.plant = plant = MultibodyPlant(step)
-        plant.mutable_gravity_field().set_gravity_vector(mech.core.layout.plan.gravity.copy())
+        plant.mutable_gravity_field().set_gravity_vector(mech._core.layout.plan.gravity.copy())
 
         def frame(body: Any, pose: Pose, name: str) -> Any:
             X = RigidTransform(RotationMatrix(pose.R), pose.p)

@@ -112,12 +112,12 @@ class Peer(ABC):
     closes = False  # whether a subclass adds the chords
 
     def __init__(self, mech: tm.Mechanism) -> None:
-        closed = mech.core.loops is not None and not self.closes
-        if closed or mech.prescriptions or mech.core.layout.efforts.applied:
+        closed = mech._core.loops is not None and not self.closes
+        if closed or mech._prescriptions or mech._core.layout.efforts.applied:
             raise NoSuchJoint(f"{self.name}: only trees without prescribed motion and loads are mapped.")
         self.mech = mech
         self.places: list[tuple[Coordinates, Joint, int, int]] = []
-        by_number = {c.number: c for c in mech.lagrange.hinges}
+        by_number = {c.number: c for c in mech._lagrange.hinges}
         self.hinges = [by_number[k] for k in range(1, len(mech.tree.bodies))]
         self.frames, self.placements = [Pose(np.zeros(3), np.eye(3))], [Pose(np.zeros(3), np.eye(3))]
         for c in self.hinges:
@@ -245,7 +245,7 @@ class PinModel(Peer):
                 f"Pinocchio: {len(self.hinges)} joints; above {self.MOST} its Data is too large."
             )
         self.pin, self.model = pin, pin.Model()
-        self.model.gravity = pin.Motion(mech.core.layout.plan.gravity.copy(), np.zeros(3))
+        self.model.gravity = pin.Motion(mech._core.layout.plan.gravity.copy(), np.zeros(3))
         self.joint: list[tuple[int, Pose]] = [
             (0, self.placements[0])
         ]  # of each body, and its frame in the joint
@@ -331,7 +331,7 @@ class MujocoModel(Peer):
         self.mujoco = mujoco
         spec = mujoco.MjSpec()
         spec.compiler.degree = False
-        spec.option.gravity = mech.core.layout.plan.gravity
+        spec.option.gravity = mech._core.layout.plan.gravity
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
         off = mujoco.mjtDisableBit
         spec.option.disableflags = int(

@@ -199,7 +199,7 @@ def problems() -> dict[str, Problem]:
 def momentum(run: Any) -> tuple[Floats, Floats]:
     """Momentum and angular momentum about the world origin over a run (n, 3), world components."""
     linear, angular = np.zeros((len(run.t), 3)), np.zeros((len(run.t), 3))
-    for info in run.info.bodies[1:]:
+    for info in run._info.bodies[1:]:
         body = run.body(info.name)
         centre = body.point(info.com)
         p = info.mass * centre.velocity

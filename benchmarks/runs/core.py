@@ -45,7 +45,7 @@ class Ours:
         self.t, self.tau = np.zeros(count), np.zeros((count, mech.nu))
         self.out = np.zeros((count, mech.nu))
         self.A = np.zeros((self.matrices, mech.nu, mech.nu))
-        self.workspace = TreeDerivatives(mech.core)
+        self.workspace = TreeDerivatives(mech._core)
 
     def states(self, name: str) -> int:
         """How many states one work of an analysis takes."""
@@ -64,7 +64,7 @@ class Ours:
             "mass_matrix": (t, q, u, A),
             "forward_dynamics": (t, q, u, tau, out),
         }[name]
-        entry, context, count = native.entry(name), self.mech.core.context_address, self.states(name)
+        entry, context, count = native.entry(name), self.mech._core.context_address, self.states(name)
         return lambda: entry(count, *arguments, context)
 
     def call(self, name: str) -> Work:
@@ -72,7 +72,7 @@ class Ours:
         mech, state, ud = self.mech, (self.q[0], self.u[0]), self.ud[0]
         t, q, u = self.t[:1], self.q[:1], self.u[:1]
         return {
-            "positions": lambda: mech.core.many("positions", t, q, u),  # no public call does only this
+            "positions": lambda: mech._core.many("positions", t, q, u),  # no public call does only this
             "inverse_dynamics": lambda: mech.inverse_dynamics(state, ud),
             "mass_matrix": lambda: mech.mass_matrix(state),
             "forward_dynamics": lambda: mech.forward_dynamics(state),
@@ -142,7 +142,7 @@ def disagreements(ours: Ours, peer: Peer) -> dict[str, float]:
     """
     mech, q, u, ud = ours.mech, ours.q[0], ours.u[0], ours.ud[0]
     A, own = mech.mass_matrix((q, u)), mech.forward_dynamics((q, u)).ud
-    trace, _ = mech.core.trace(ours.t[:1].copy(), q[None].copy(), u[None].copy(), ud[None].copy())
+    trace, _ = mech._core.trace(ours.t[:1].copy(), q[None].copy(), u[None].copy(), ud[None].copy())
     theirs = peer.forward_dynamics(q, u, np.zeros(mech.nu))
     pairs = {
         "positions": (trace[0, 1:, columns.POSITION], peer.positions(q)[0]),

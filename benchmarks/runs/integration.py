@@ -30,7 +30,7 @@ def right_hand_side(mech: tm.Mechanism) -> Any:
     """y' for scipy by one ctypes call on arrays at fixed addresses."""
     n = mech.nq + mech.nu
     y_in, dy = np.zeros(n), np.zeros(n)
-    entry, at, to, context = native.entry("rhs"), address(y_in), address(dy), mech.core.context_address
+    entry, at, to, context = native.entry("rhs"), address(y_in), address(dy), mech._core.context_address
 
     def fun(t: float, y: Any) -> Any:
         y_in[:] = y
@@ -48,7 +48,7 @@ def measure(tiny: bool, repeats: int) -> list[dict[str, Any]]:
     for name, (make, end, points) in (TINY if tiny else CASES).items():
         mech = make().build()
         state, times = start_of(mech), np.linspace(0.0, end, points)
-        fun, y0 = right_hand_side(mech), mech.core.pack(state.q, state.u)
+        fun, y0 = right_hand_side(mech), mech._core.pack(state.q, state.u)
         ours: Any = None
         theirs: Any = None
 

@@ -44,7 +44,7 @@ def measure(mech: tm.Mechanism, state: tm.State, blocks: int) -> dict[str, float
     mech.derivatives(state, parameters=names)  # rows chosen, cut hinges in place
 
     def by(ways):  # type: ignore[no-untyped-def]
-        return derivatives(mech.core, workspace, state.t, state.q, state.u, parameters=ways)
+        return derivatives(mech._core, workspace, state.t, state.q, state.u, parameters=ways)
 
     times = least_times({"exact": lambda: by(exact), "differences": lambda: by(stencils)}, blocks)
     a, b = by(exact).ud_p, by(stencils).ud_p

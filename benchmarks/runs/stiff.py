@@ -104,7 +104,7 @@ class Governor:
         k, c, free = p["spring_stiffness"], p["spring_damping"], p["spring_free_length"]
         self.mech = governor_tree().build()
         self._kept = [np.zeros(4), np.zeros(1)]
-        forward, context = native.entry("forward_dynamics"), self.mech.core.context_address
+        forward, context = native.entry("forward_dynamics"), self.mech._core.context_address
         at_tau, at_t = (address(x) for x in self._kept)
         n = types.int64
 

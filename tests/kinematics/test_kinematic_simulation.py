@@ -25,7 +25,7 @@ def coordinates(*hinges):
         body = system.body(f"b{k}", 1.0, (1, 1, 1))
         system.connect(f"h{k}", hinge, last or system.ground, body)
         last = body
-    return system.build().lagrange
+    return system.build()._lagrange
 
 
 def rod(length):

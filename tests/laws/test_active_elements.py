@@ -328,6 +328,6 @@ def test_redundant_constraints_leave_the_turns_of_cut_hinges_as_they_are():
     whole = mech.simulate((0, 1.5), start, rtol=1e-10, t_eval=[0.0, 1.0, 1.5])
     assert abs(whole.connection("A0").q[1]) > 2 * np.pi
     rest = mech.simulate((1.0, 1.5), whole.state(1), rtol=1e-10, t_eval=[1.0, 1.5])
-    for name in (c.name for c in mech.info.chords):
+    for name in (c.name for c in mech._info.chords):
         assert np.allclose(rest.connection(name).q, whole.connection(name).q[1:], atol=1e-6)
     assert np.allclose(rest.element("motor").x, whole.element("motor").x[1:], atol=1e-6)

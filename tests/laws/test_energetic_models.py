@@ -156,11 +156,11 @@ def test_a_spring_on_a_hinge_is_a_load_on_its_coordinate():
     system = random_system(3, n=6, kinds=("Revolute", "Universal"))
     mech = system.build()
     state = random_state(mech, 3)
-    name = next(c.name for c in mech.lagrange.hinges if c.hinge.n_coordinates == 2)
+    name = next(c.name for c in mech._lagrange.hinges if c.hinge.n_coordinates == 2)
     sprung_system = random_system(3, n=6, kinds=("Revolute", "Universal"))
     sprung_system.connect("angle", Angle(7.0), f"{name}[1]")
     other = sprung_system.build()
-    c = next(c for c in other.lagrange.hinges if c.name == name)
+    c = next(c for c in other._lagrange.hinges if c.name == name)
     same = other.state(t=state.t, q=state.q, u=state.u)
     want = mech.load_column(state)
     want[c.u + 1] -= 7.0 * state.q[c.q + 1]
@@ -273,7 +273,7 @@ def test_memory_changes_at_accepted_steps_only(closed):
     system.connect("counter", Counter(), axle)
     mech = system.build()
     run = mech.simulate((0, 2), mech.assemble(rates={"axle": -1.0}))
-    at = mech.core.nx
+    at = mech._core.nx
     np.testing.assert_allclose(run.z[:, at], 1.0 + np.arange(len(run.t)))  # once at the start
     np.testing.assert_allclose(run.z[:, at + 1], run.t)
     np.testing.assert_allclose(

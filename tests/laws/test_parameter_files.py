@@ -52,7 +52,7 @@ def places():
 
 
 def plan_of(mech):
-    layout = mech.core.layout
+    layout = mech._core.layout
     arrays = [*layout.plan, layout.parameters, *layout.chords.plan]
     return [x for x in arrays if isinstance(x, np.ndarray) and x.dtype == float]
 

@@ -46,7 +46,7 @@ def driven(seed, share=0.5, n=16, kinds=KINDS):
 def split(mech):
     """Masks (prescribed, free) over the speeds."""
     s = np.zeros(mech.nu, dtype=bool)
-    for _, _, u in mech.info.prescribed:
+    for _, _, u in mech._info.prescribed:
         s[u] = True
     return s, ~s
 
@@ -58,8 +58,8 @@ def test_the_models_prescribe_every_kind_both_ways_with_every_signal():
     seen, used, translations = set(), set(), 0
     for seed in SEEDS:
         mech = driven(seed, share=1.0)[0].build()
-        by_name = {c.name: c for c in mech.lagrange.hinges}
-        for p in mech.prescriptions:
+        by_name = {c.name: c for c in mech._lagrange.hinges}
+        for p in mech._prescriptions:
             c = by_name[p.hinge]
             seen.add((c.hinge.kind, c.forward))
             used.add(p.signal.kind)
@@ -76,13 +76,13 @@ def test_forward_dynamics_and_drive_loads_are_those_of_the_partitioned_equations
     system, bare = (x.build() for x in driven(seed, share))
     s, f = split(system)
     state = random_state(system, seed + 7)
-    for p in system.prescriptions:  # the state follows the signals
+    for p in system._prescriptions:  # the state follows the signals
         q, u = state[p.hinge]
         now = p.signal.at(state.t)
         assert (q[p.coordinate], u[p.coordinate]) == (now.value, now.rate)
     A, Q = bare.mass_matrix(state), bare.load_column(state)
     ud = system.forward_dynamics(state).ud
-    for p, (_, _, u) in zip(system.prescriptions, system.info.prescribed, strict=True):
+    for p, (_, _, u) in zip(system._prescriptions, system._info.prescribed, strict=True):
         assert ud[u] == pytest.approx(p.signal.at(state.t).acceleration, rel=1e-13, abs=1e-13)
     scale = max(1.0, float(np.max(np.abs(Q))), float(np.max(np.abs(A) @ np.abs(ud))))
     # free rows: A_ff ud_f + A_fs ud_s = Q_f
@@ -93,7 +93,7 @@ def test_forward_dynamics_and_drive_loads_are_those_of_the_partitioned_equations
     assert np.max(np.abs(ud - dense)) < ROUND * condition * max(1.0, float(np.max(np.abs(dense))))
     # prescribed rows: A_sf ud_f + A_ss ud_s - Q_s
     run = system.simulate((state.t, state.t), state)
-    for hinge, coordinate, u in system.info.prescribed:
+    for hinge, coordinate, u in system._info.prescribed:
         assert abs(run.drive(hinge, coordinate)[0] - (A @ ud - Q)[u]) < ROUND * scale, (hinge, coordinate)
 
 
@@ -109,7 +109,7 @@ def test_drive_loads_along_a_motion(seed):
         A, Q = bare.mass_matrix(state), bare.load_column(state)
         want = A @ run.ud[k] - Q
         scale = max(1.0, float(np.max(np.abs(Q))), float(np.max(np.abs(A) @ np.abs(run.ud[k]))))
-        for hinge, coordinate, u in system.info.prescribed:
+        for hinge, coordinate, u in system._info.prescribed:
             assert abs(run.drive(hinge, coordinate)[k] - want[u]) < ROUND * scale
 
 
@@ -118,7 +118,7 @@ def test_drive_loads_put_on_the_free_system_make_the_same_motion():
     state = random_state(system, 1)
     run = system.simulate((state.t, state.t), state)
     loads = np.zeros(bare.nu)
-    for hinge, coordinate, u in system.info.prescribed:
+    for hinge, coordinate, u in system._info.prescribed:
         loads[u] = run.drive(hinge, coordinate)[0]
     ud = bare.forward_dynamics(state, loads).ud
     A = bare.mass_matrix(state)
@@ -190,7 +190,7 @@ def cost(mech, count=200):
     q, u, t = rng.normal(size=(count, mech.nq)), rng.normal(size=(count, mech.nu)), np.zeros(count)
     for _ in range(8):
         began = time.process_time()
-        mech.core.accelerations(t, q, u)
+        mech._core.accelerations(t, q, u)
         least = min(least, time.process_time() - began)
     return least / count
 
@@ -352,12 +352,12 @@ def test_work_of_drives_is_the_change_of_energy(seed):
         if plain_coordinates(connection.element) and j % 2:
             system.prescribe(name, SMOOTH[j % 4 // 2], coordinate=plain_coordinates(connection.element)[-1])
     mech = system.build()
-    assert mech.prescriptions
+    assert mech._prescriptions
     nodes, weights = gauss(0.0, 0.5)
     start = replace(random_state(mech, seed, speed=0.5), t=0.0)
     run = mech.simulate((0, 0.5), start, rtol=1e-11, t_eval=[0.0, *nodes, 0.5])
     assert run.success
-    power = sum(run.drive(hinge, k) * run.u[:, u] for hinge, k, u in mech.info.prescribed)
+    power = sum(run.drive(hinge, k) * run.u[:, u] for hinge, k, u in mech._info.prescribed)
     energy = run.energy.total
     assert abs(energy[-1] - energy[0] - weights @ power[1:-1]) < 1e-9 * np.max(run.energy.kinetic)
 

@@ -52,7 +52,7 @@ def test_closed_chains_stay_closed_keep_their_energy_and_do_not_care_where_they_
     if other is not None:
         assert {c.name for c in other.tree.chords} != {c.name for c in mech.tree.chords}
         kept = {name: state[name] for name in mechanism.q}
-        branches = [c.name for c in other.lagrange.hinges]
+        branches = [c.name for c in other._lagrange.hinges]
         start = other.assemble(
             guess={n: q for n, (q, _) in kept.items()}, rates={n: kept[n][1] for n in branches if n in kept}
         )
@@ -88,7 +88,7 @@ def test_reactions_of_branches_and_chords_balance_every_free_body(seed):
     mech = mechanism.system.build()
     state = moving(mechanism, mech, seed)
     run = mech.simulate((0.0, 1e-3), state, t_eval=[0.0])
-    reactions, g = mech.reactions(state), np.array(mech.info.gravity)
+    reactions, g = mech.reactions(state), np.array(mech._info.gravity)
     assert set(reactions) == set(mechanism.q)
     for body in mech.tree.bodies[1:]:
         motion = run.body(body.name)

@@ -62,7 +62,7 @@ MODELS = {
 def off_the_branch(name, run):
     """How far the run ever is from the branch it started on."""
     if name.startswith("A02"):
-        bars = [h.name for h in run.info.hinges if h.name.startswith("A")]
+        bars = [h.name for h in run._info.hinges if h.name.startswith("A")]
         return max(np.abs(run.connection(b).q - run.connection("A0").q).max() for b in bars)
     if name == "slider-crank":
         return np.abs(run.connection("S").q - 2.0 * np.cos(run.connection("A").q)).max()
@@ -99,7 +99,7 @@ def test_passed_positions_are_noted_with_time_and_joint():
     assert len(run.singular) == 4
     for t, name in run.singular:
         assert name in ("A", "B", "C", "S")
-        angle = run.sol(np.array([t]))[0][0, run.info.hinges[0].q]
+        angle = run.sol(np.array([t]))[0][0, run._info.hinges[0].q]
         assert abs(np.cos(angle)) < 2e-2  # crank and rod lie on each other, across the slide
     with pytest.warns(UserWarning, match=r"passed singular positions at t = 0\.42"):
         mech.simulate((0.0, 1.0), state, on_singular="warn")

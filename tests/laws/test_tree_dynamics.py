@@ -21,20 +21,20 @@ def case(request):
     seed = request.param
     mech = random_system(seed, n=16).build()
     state = random_state(mech, seed + 100)
-    return mech, state, dense(mech, state.t, state.q, state.u, mech.core.layout.efforts.applied)
+    return mech, state, dense(mech, state.t, state.q, state.u, mech._core.layout.efforts.applied)
 
 
 def test_random_trees_hold_every_hinge_kind_in_both_directions():
     seen = set()
     for seed in SEEDS:
-        for c in random_system(seed, n=16).build().lagrange.hinges:
+        for c in random_system(seed, n=16).build()._lagrange.hinges:
             seen.add((c.hinge.kind, c.forward))
     assert seen == {(kind, forward) for kind in KINDS for forward in (True, False)}
 
 
 def test_positions_velocities_and_biases_match_the_dense_formulas(case):
     mech, state, ref = case
-    trace, _ = mech.core.trace(
+    trace, _ = mech._core.trace(
         np.array([state.t]), state.q[None].copy(), state.u[None].copy(), np.zeros((1, mech.nu))
     )
     trace = trace[0]
@@ -127,12 +127,12 @@ def test_declaring_hinges_in_another_order_only_renames_the_coordinates(seed):
     second.connections = dict(sorted(second.connections.items()))
     a, b = first.build(), second.build()
     state = random_state(a, seed)
-    q = {c.name: state.q[c.q_slice] for c in a.lagrange.hinges if c.hinge.n_coordinates}
-    u = {c.name: state.u[c.u_slice] for c in a.lagrange.hinges if c.hinge.n_speeds}
+    q = {c.name: state.q[c.q_slice] for c in a._lagrange.hinges if c.hinge.n_coordinates}
+    u = {c.name: state.u[c.u_slice] for c in a._lagrange.hinges if c.hinge.n_speeds}
     ud_a, ud_b = a.forward_dynamics(state).ud, b.forward_dynamics(b.state(state.t, q, u)).ud
     scale = largest(ud_a)
-    for c in a.lagrange.hinges:
-        other = next(d for d in b.lagrange.hinges if d.name == c.name)
+    for c in a._lagrange.hinges:
+        other = next(d for d in b._lagrange.hinges if d.name == c.name)
         assert np.max(np.abs(ud_a[c.u_slice] - ud_b[other.u_slice]), initial=0.0) < 1e-9 * scale
 
 

@@ -87,5 +87,5 @@ def random_system(seed, n=12, kinds=KINDS, reverse=0.4, loads=True, gravity=(0.3
 def random_state(mech, seed, speed=1.0):
     """A random state within the domains of the hinges."""
     rng = np.random.default_rng(seed)
-    q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in mech.lagrange.hinges)])
+    q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in mech._lagrange.hinges)])
     return mech.state(t=float(rng.uniform(0, 1)), q=q, u=speed * rng.normal(size=mech.nu))

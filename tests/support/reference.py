@@ -49,7 +49,7 @@ def signed_location(tree):
 
 
 def dense(mech, t, q, u, loads=()):
-    tree, lagrange = mech.tree, mech.lagrange
+    tree, lagrange = mech.tree, mech._lagrange
     nb, nu = len(tree.branches), mech.nu
     by_number = {c.number: c for c in lagrange.hinges}
     L = signed_location(tree)
@@ -114,7 +114,7 @@ def dense(mech, t, q, u, loads=()):
     # equations of motion (6.2.12), about the centres of mass
     A, Q, kinetic, potential = np.zeros((nu, nu)), np.zeros(nu), 0.0, 0.0
     terms = np.zeros(nu)
-    g = mech.core.layout.plan.gravity
+    g = mech._core.layout.plan.gravity
     for k in range(1, nb + 1):
         body, s = tree.bodies[k], slice(3 * (k - 1), 3 * k)
         d, J, w = R[k] @ body.com, R[k] @ body.inertia @ R[k].T, full_omega[k]

@@ -45,6 +45,28 @@ def test_the_public_names_are_these():
         tm.Revolut
 
 
+def test_namespaces_offer_public_names_only():
+    import treemech.command  # a module that is loaded is not offered either
+
+    assert {name for name in dir(tm) if not name.startswith("__")} == set(tm.__all__) - {"__version__"}
+    assert treemech.command.main and "command" not in dir(tm)
+    assert {"rod", "Solid"} < set(dir(tm.solids))
+    assert not {"np", "cast", "annotations", "TypedDict", "plain", "Array"} & set(dir(tm.solids))
+    system = tm.System("pair")
+    system.connect("rail", tm.Prismatic("x"), system.ground, system.body("body", 1.0, (1, 1, 1)))
+    mech = system.build()
+    data = {
+        mech: {"name", "tree", "nq", "nu"},
+        mech.simulate((0, 0.01)): {
+            "t", "q", "u", "z", "success", "message", "method", "statistics", "singular", "switched", "events", "report",
+        },
+    }  # fmt: skip
+    for thing, attributes in data.items():
+        assert {name for name in vars(thing) if not name.startswith("_")} == attributes
+        for name in set(dir(thing)) - attributes:
+            assert name.startswith("_") or getattr(type(thing), name).__doc__, name
+
+
 def test_a_hinge_coordinate_measures_end_b_relative_to_end_a_whichever_way_the_tree_runs():
     system = tm.System("pair")
     body = system.body("body", 1.0, (1, 1, 1))
@@ -88,7 +110,7 @@ def test_assembly_from_poses_finds_the_coordinates_again(seed):
     ref = dense(mech, state.t, state.q, state.u)
     poses = {b.name: (ref.r[k], ref.R[k]) for k, b in enumerate(mech.tree.bodies) if k}
     again = mech.assemble(
-        t=state.t, poses=poses, guess={c.name: state.q[c.q_slice] for c in mech.lagrange.hinges}
+        t=state.t, poses=poses, guess={c.name: state.q[c.q_slice] for c in mech._lagrange.hinges}
     )
     found = dense(mech, again.t, again.q, again.u)
     np.testing.assert_allclose(found.r, ref.r, atol=1e-9)
@@ -127,7 +149,7 @@ def test_reactions_balance_every_free_body(seed):
     state = random_state(mech, seed)
     run = mech.simulate((state.t, state.t + 1e-3), state, t_eval=[state.t])
     reactions = mech.reactions(state)
-    g = np.array(mech.info.gravity)
+    g = np.array(mech._info.gravity)
     for k, body in enumerate(mech.tree.bodies):
         if not k:
             continue
@@ -137,7 +159,7 @@ def test_reactions_balance_every_free_body(seed):
         force = body.mass * (motion.point(body.com).acceleration[0] - g)
         moment = J @ dw + np.cross(w, J @ w)
         centre = motion.position[0] + R @ body.com
-        for hinge in mech.info.hinges:
+        for hinge in mech._info.hinges:
             F, M = reactions[hinge.name]
             for number, _, sign in (
                 (hinge.body_a, hinge.offset_a, -1),
@@ -177,14 +199,14 @@ def test_momentum_changes_by_the_impulse_of_gravity_and_the_ground(seed):
     def moved(s):
         q = np.concatenate([
             c.hinge.move(state.q[c.q_slice], s * state.u[c.u_slice] + 0.5 * s * s * ud[c.u_slice])
-            for c in mech.lagrange.hinges
+            for c in mech._lagrange.hinges
         ])  # fmt: skip
         return mech.momentum(mech.state(state.t, q, state.u + s * ud))
 
     before, after = moved(-h), moved(h)
     mass = sum(b.mass for b in mech.tree.bodies)
-    force = mass * np.array(mech.info.gravity)
-    for hinge in mech.info.hinges:
+    force = mass * np.array(mech._info.gravity)
+    for hinge in mech._info.hinges:
         if 0 in (hinge.body_a, hinge.body_b):
             force = force + (1 if hinge.body_a == 0 else -1) * mech.reactions(state)[hinge.name].force
     rate = (after.linear - before.linear) / (2 * h)
@@ -276,7 +298,7 @@ def test_a_run_goes_on_from_its_last_state():
         rest = mech.simulate((middle, end), state, rtol=1e-10)
         np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-7)
         np.testing.assert_allclose(rest.z[-1], whole.z[-1], atol=1e-6)
-        assert first.state(0).t == t and state["A" if model == "four_bar" else mech.info.hinges[0].name]
+        assert first.state(0).t == t and state["A" if model == "four_bar" else mech._info.hinges[0].name]
     with pytest.raises(tm.TreemechError, match="asked for number"):
         first.state(10_000)
 

@@ -32,13 +32,13 @@ Evaluate = Callable[[Floats, Floats], Constraints]
 
 def connection_names(mech: "Mechanism") -> set[str]:
     """Return the names of all hinges and chords."""
-    return {c.name for c in mech.info.hinges} | {c.name for c in mech.info.chords}
+    return {c.name for c in mech._info.hinges} | {c.name for c in mech._info.chords}
 
 
 def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """(of branches, of cut hinges): what is given by name; points of bodies belong to neither."""
-    cut = {c.name for c in mechanism.info.chords if c.nq}
-    plain = {c.name for c in mechanism.info.chords if not c.nq}  # their entries in State.cut say nothing
+    cut = {c.name for c in mechanism._info.chords if c.nq}
+    plain = {c.name for c in mechanism._info.chords if not c.nq}  # their entries in State.cut say nothing
     named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
     named = {n: v for n, v in named.items() if n not in plain or np.size(v)}
     known = connection_names(mechanism)
@@ -47,7 +47,7 @@ def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict
 
 
 def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
-    cut, known = {c.name for c in mech.info.chords}, connection_names(mech)
+    cut, known = {c.name for c in mech._info.chords}, connection_names(mech)
     for name in names:
         if as_place(str(name), known).owner in cut:
             raise ElementError(
@@ -63,7 +63,7 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
     for key, value in given.items():
         place = as_place(key, known)
         name = place.owner
-        c = next(c for c in mechanism.info.chords if c.name == name)
+        c = next(c for c in mechanism._info.chords if c.name == name)
         n = c.nq if what == "q" else c.nu
         row = found.setdefault(name, np.full(n, np.nan))
         try:
@@ -78,7 +78,7 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
 
 def cut_speed_names(mech: "Mechanism") -> list[str]:
     """Of the speeds of all cut hinges, in their order."""
-    return [name for c in mech.info.chords for name in numbered(c.name, c.nu)]
+    return [name for c in mech._info.chords for name in numbered(c.name, c.nu)]
 
 
 def cut_partials(core: Core, t: float, q: Floats) -> Floats:
@@ -108,7 +108,7 @@ class Assembly:
         weights: Mapping[str, Any] | None = None,
         rate_weights: Mapping[str, Any] | None = None,
     ) -> None:
-        self.mechanism, self.t, self.core = mechanism, t, mechanism.core
+        self.mechanism, self.t, self.core = mechanism, t, mechanism._core
         self.weights = self._weights(weights, fix, "fix")
         self.rate_weights = self._weights(rate_weights, None, "rates")
         known = connection_names(mechanism)
@@ -117,24 +117,24 @@ class Assembly:
         rates = {n: v for n, v in (rates or {}).items() if n not in wishes}
         self.cut_guess = cut_numbers(mechanism, split(mechanism, guess)[1], "q")
         branch_wishes, cut_wishes = split(mechanism, wishes)
-        self.rate_wishes = fill(mechanism.lagrange, np.zeros(mechanism.nu), branch_wishes, "u")
+        self.rate_wishes = fill(mechanism._lagrange, np.zeros(mechanism.nu), branch_wishes, "u")
         self.cut_rate_wishes = cut_numbers(mechanism, cut_wishes, "u")
         self.fix, cut_fix = split(mechanism, fix)
         self.rates, cut_rates = split(mechanism, rates)
         self.cut_fix = cut_numbers(mechanism, cut_fix, "q")
         self.cut_rates = cut_numbers(mechanism, cut_rates, "u")
         self.points = {k: v for k, v in (rates or {}).items() if isinstance(k, (Body, Attachment))}
-        self.chords = {c.name: c for c in mechanism.info.chords}
+        self.chords = {c.name: c for c in mechanism._info.chords}
         self.rows = list(self.core.layout.chords.rows)
 
     def close(self, start: State) -> tuple[Floats, Floats]:
         """(q, u), closed, nearest to the start."""
         mech, scale = self.mechanism, self.mechanism._scale()
         rows = self.rows + [(name, k) for name, row in self.cut_fix.items() for k in range(len(row))]
-        q = close_positions(mech.lagrange, self._positions, rows, start.q, mech._free(self.fix), scale)
+        q = close_positions(mech._lagrange, self._positions, rows, start.q, mech._free(self.fix), scale)
         if self.weights is not None:
             q = nearest_positions(
-                mech.lagrange, self._positions, self._deviation(start.q), q, mech._free(self.fix), scale
+                mech._lagrange, self._positions, self._deviation(start.q), q, mech._free(self.fix), scale
             )
         rows = self.rows + [(n, k) for n, row in self.cut_rates.items() for k in range(len(row))]
         rows += [(_label(end), k) for end in self.points for k in range(3)]
@@ -151,7 +151,7 @@ class Assembly:
         if given is None:
             return None
         mech = self.mechanism
-        hinges = {c.name: c.hinge for c in mech.lagrange.hinges}
+        hinges = {c.name: c.hinge for c in mech._lagrange.hinges}
         hinges |= {c.name: c.element for c in mech.tree.chords if c.is_hinge}
         weights = {name: np.ones(hinge.n_speeds) for name, hinge in hinges.items()}
         for key, value in given.items():
@@ -184,7 +184,7 @@ class Assembly:
 
         def deviation(q: Floats) -> tuple[Floats, Floats]:
             d, J = [np.zeros(0)], [np.zeros((0, mech.nu))]
-            for c in mech.lagrange.hinges:
+            for c in mech._lagrange.hinges:
                 root = np.sqrt(weights[c.name])
                 gap, slope = _distance(c.hinge, q[c.q_slice], guess[c.q_slice])
                 partials = np.zeros((len(gap), mech.nu))
@@ -206,7 +206,7 @@ class Assembly:
     def _rate_deviation(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
         """(rates less the wished ones, partials to the speeds), times the roots of the weights."""
         mech, weights = self.mechanism, self.rate_weights or {}
-        root = np.sqrt(np.concatenate([np.zeros(0), *(weights[c.name] for c in mech.lagrange.hinges)]))
+        root = np.sqrt(np.concatenate([np.zeros(0), *(weights[c.name] for c in mech._lagrange.hinges)]))
         d, J = [root * (u - self.rate_wishes)], [np.diag(root)]
         for name in (c.name for c in mech.tree.chords if c.is_hinge and c.element.n_speeds):
             chord, root = self.chords[name], np.sqrt(weights[name])

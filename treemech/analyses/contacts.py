@@ -20,9 +20,9 @@ _OPEN = 1e-6  # [m, m/s] a gap, and the rate of one, that is seen as open and as
 
 def unilateral(mech: "Mechanism") -> dict[str, int]:
     """The unilateral constraints by name, each with its first row: the gap, whose multiplier only pushes."""
-    loops = mech.core.loops
+    loops = mech._core.loops
     firsts = [] if loops is None else loops.plan.unilateral[::2].tolist()
-    return {mech.core.layout.chords.rows[first][0]: first for first in firsts}
+    return {mech._core.layout.chords.rows[first][0]: first for first in firsts}
 
 
 def open_contacts(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def open_contacts(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[st
     own = unilateral(mech)
     if not own:
         return ()
-    now = mech.core.constraints(t, q, u)
+    now = mech._core.constraints(t, q, u)
     return tuple(
         name
         for name, k in own.items()
@@ -41,7 +41,7 @@ def open_contacts(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[st
 @contextmanager
 def without(mech: "Mechanism", names: Collection[str]) -> Iterator[None]:
     """Within, exactly these unilateral constraints have let go."""
-    loops, own = mech.core.loops, unilateral(mech)
+    loops, own = mech._core.loops, unilateral(mech)
     for name in names:
         if name not in own:
             raise TopologyError(unknown("unilateral constraint", name, own))
@@ -51,7 +51,7 @@ def without(mech: "Mechanism", names: Collection[str]) -> Iterator[None]:
     before = loops.released()
     loops.release(names)
     try:
-        with mech.core.leaving_out(loops.work.off[: loops.n_rows] == 1):
+        with mech._core.leaving_out(loops.work.off[: loops.n_rows] == 1):
             yield
     finally:
         loops.release(before)
@@ -66,14 +66,14 @@ def contacts(
         yield
         return
     q, u = np.asarray(q, dtype=np.float64), np.asarray(u, dtype=np.float64)
-    near = mech.core.chord_work.q.copy()
+    near = mech._core.chord_work.q.copy()
     off = set(open_contacts(mech, t, q, u))
     while True:
-        mech.core.chord_work.q[:] = near
+        mech._core.chord_work.q[:] = near
         with without(mech, off):
             name = pulling(mech, t, q, u, loads)
             if name is None:
-                mech.core.chord_work.q[:] = near
+                mech._core.chord_work.q[:] = near
                 yield
                 return
         off.add(name)
@@ -81,7 +81,7 @@ def contacts(
 
 def pulling(mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | None) -> str | None:
     """Of the unilateral constraints that hold, the one that pulls most; None if all push."""
-    loops = mech.core.loops
+    loops = mech._core.loops
     if loops is None:
         return None
     loops.choose(t, q)
@@ -111,7 +111,7 @@ def misjudged(mech: "Mechanism", state: State, multipliers: Floats, off: Collect
     own = unilateral(mech)
     if not own:
         return None
-    gaps = mech.core.constraints(state.t, state.q, state.u).residual
+    gaps = mech._core.constraints(state.t, state.q, state.u).residual
     tiny = 1e-9 * float(np.max(np.abs(multipliers), initial=0.0))
     passed = {name: gaps[k] for name, k in own.items() if name in off and gaps[k] < -_OPEN}
     pulls = {name: multipliers[k] for name, k in own.items() if name not in off and multipliers[k] < -tiny}
@@ -125,7 +125,7 @@ def refuse_passed(mech: "Mechanism", state: State, names: Collection[str]) -> No
     """Refuse a position on the wrong side of unilateral constraints that may be open there."""
     if not names:
         return
-    gaps = mech.core.constraints(state.t, state.q, state.u).residual
+    gaps = mech._core.constraints(state.t, state.q, state.u).residual
     for name, k in unilateral(mech).items():
         if name in names and gaps[k] < -_OPEN:
             raise ConvergenceError(

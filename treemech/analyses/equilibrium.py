@@ -42,11 +42,11 @@ def equilibrium(
     start, given, speeds = state, dict(fix or {}), dict(rates or {})
     not_cut(mech, [*given, *speeds])
     if start is None or given:
-        guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech.lagrange.hinges}
+        guess = {} if start is None else {c.name: start.q[c.q_slice] for c in mech._lagrange.hinges}
         start = mech.assemble(0.0 if start is None else start.t, fix=given, guess=guess)
     if method == "settling":
         start = state = release_until_rest(mech, start)
-    z = None if state is None or not mech.core.nx else state.z
+    z = None if state is None or not mech._core.nx else state.z
     off = set(open_contacts(mech, *mech._unpack(start, "equilibrium")[:2], np.zeros(mech.nu)))
     for _ in range(2 + 2 * len(unilateral(mech))):
         with without(mech, off):
@@ -55,7 +55,7 @@ def equilibrium(
         if other is None:
             return found
         off ^= {other}
-        start, z = found.state, found.state.z if mech.core.nx else None
+        start, z = found.state, found.state.z if mech._core.nx else None
     raise ConvergenceError(
         f"no equilibrium found in which every contact holds or is open: {other!r} is neither. Try method='settling'."
     )
@@ -75,21 +75,21 @@ def _balanced(
     motion = _motion(mech, start.u, fix, rates, speed_numbers(mech, free))
 
     def close(near: Floats) -> Floats:
-        if mech.core.loops is None:
+        if mech._core.loops is None:
             return near
-        rows = mech.core.layout.chords.rows
-        return close_positions(mech.lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale())
+        rows = mech._core.layout.chords.rows
+        return close_positions(mech._lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale())
 
     if unilateral(mech):  # one that was open may have to touch
         start = mech._state(t, close(start.q), start.u, start.z)
     _, q, _ = chosen(mech, start, "equilibrium")
     if z is not None:
-        mech.core.work.z[:] = z
-    found = balance(mech.core, workspace, t, q, motion, close, downhill and not motion.sought)
+        mech._core.work.z[:] = z
+    found = balance(mech._core, workspace, t, q, motion, close, downhill and not motion.sought)
     there = mech._state(t, found.q, found.u, found.z)
     chosen(mech, there, "equilibrium")
     held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
-    small = linearize(mech.core, workspace, t, found.q, found.u, held, cut=cut_speeds(mech, t, found.q))
+    small = linearize(mech._core, workspace, t, found.q, found.u, held, cut=cut_speeds(mech, t, found.q))
     loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
     return Equilibrium(there, loads, found.multipliers, small, found.iterations)
 
@@ -104,5 +104,5 @@ def _motion(
             raise ElementError(f"equilibrium: {mech.speeds[k]!r} is free; give a start for it in rates=.")
     balanced = loose & ~fixed if not sought else loose.copy()
     balanced[sought] = True
-    speeds = fill(mech.lagrange, np.where(mech._free({}), 0.0, u), rates, "u")
+    speeds = fill(mech._lagrange, np.where(mech._free({}), 0.0, u), rates, "u")
     return Motion(loose & ~fixed, balanced, speeds, ~loose, sought)

@@ -51,12 +51,12 @@ def _drives(
     mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
 ) -> Drives:
     times, qs, us = mech._rows(state, "inverse_dynamics")
-    t, q, u, core = float(times[0]), qs[0], us[0], mech.core
+    t, q, u, core = float(times[0]), qs[0], us[0], mech._core
     of_tree, of_cut = split(mech, ud) if isinstance(ud, Mapping) else (ud, {})
-    full = fill(mech.lagrange, np.zeros(mech.nu), of_tree, "u")
+    full = fill(mech._lagrange, np.zeros(mech.nu), of_tree, "u")
     for d in mech._drives():
         full[d.u] = d.signal.at(t).acceleration
-    known = of_tree if isinstance(ud, Mapping) else dict.fromkeys(c.name for c in mech.lagrange.hinges)
+    known = of_tree if isinstance(ud, Mapping) else dict.fromkeys(c.name for c in mech._lagrange.hinges)
     in_tree, in_cut = split(mech, dict.fromkeys(actuated or ()))
     chosen = ~mech._free({}) if actuated is None else ~mech._free(in_tree, driven=False)
     columns, names = np.eye(mech.nu)[:, chosen], [mech.speeds[k] for k in np.flatnonzero(chosen)]
@@ -76,10 +76,10 @@ def _drives(
 
 
 def _cut(mech: "Mechanism", state: State | tuple[Any, ...], t: float, q: Floats, u: Floats) -> _Cut:
-    V = cut_partials(mech.core, t, q)
+    V = cut_partials(mech._core, t, q)
     mech._unpack(state, "inverse_dynamics")
-    if mech.core.loops is not None:
-        mech.core.loops.choose(t, q)
+    if mech._core.loops is not None:
+        mech._core.loops.choose(t, q)
     found = mech._closed(np.array([t]), q[None], u[None])
     return _Cut(cut_speed_names(mech), V, found.cut_ud[0] - V @ found.ud[0])
 
@@ -88,7 +88,7 @@ def _numbers(mech: "Mechanism", given: Mapping[str, Any], default: float) -> Flo
     """Of all speeds of cut hinges, what is given by name."""
     numbers = cut_numbers(mech, given, "u")
     return np.concatenate(
-        [np.zeros(0), *(numbers.get(c.name, np.full(c.nu, default)) for c in mech.info.chords)]
+        [np.zeros(0), *(numbers.get(c.name, np.full(c.nu, default)) for c in mech._info.chords)]
     )
 
 
@@ -97,7 +97,7 @@ def _weights(mech: "Mechanism", weights: Any, names: list[str]) -> Floats:
     if weights is None:
         return np.ones(len(names))
     of_tree, of_cut = split(mech, weights) if isinstance(weights, Mapping) else (weights, {})
-    tree = dict(zip(mech.speeds, fill(mech.lagrange, np.ones(mech.nu), of_tree, "u"), strict=True))
+    tree = dict(zip(mech.speeds, fill(mech._lagrange, np.ones(mech.nu), of_tree, "u"), strict=True))
     known = connection_names(mech)
     for key, value in of_cut.items():
         tree |= {n: float(value) for n in names if key in (n, as_place(n, known).owner)}

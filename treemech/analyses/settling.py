@@ -36,7 +36,7 @@ def release_until_rest(mech: "Mechanism", state: State) -> State:
                 )
             continue
         k = int(falls[0]) if len(falls) else len(kinetic) - 1
-        cut = {c.name: np.atleast_1d(run.connection(c.name).q[k]) for c in mech.info.chords}
+        cut = {c.name: np.atleast_1d(run.connection(c.name).q[k]) for c in mech._info.chords}
         here = mech._state(t, run.q[k], np.zeros(mech.nu), run.z[k], cut)
         largest = max(largest, float(kinetic[k]))
         if kinetic[k] <= _REST * largest or largest == 0.0:

@@ -31,7 +31,7 @@ def derivatives(
     workspace = derivative_workspace(mech)
     tau, by = mech._loads(loads), directions(mech, parameters)
     with _ready(mech, state, "derivatives", tau) as (t, q, u):
-        return differentiate(mech.core, workspace, t, q, u, tau, None, element_inputs(mech), by)
+        return differentiate(mech._core, workspace, t, q, u, tau, None, element_inputs(mech), by)
 
 
 def linearize(
@@ -60,7 +60,7 @@ def linearize(
     tau = mech._loads(loads)
     with _ready(mech, state, "linearize", tau) as (t, q, u):
         cut = cut_speeds(mech, t, q)
-        return linearized(mech.core, workspace, t, q, u, held, acting, seen, tau, known, cut)
+        return linearized(mech._core, workspace, t, q, u, held, acting, seen, tau, known, cut)
 
 
 def derivative_workspace(mech: "Mechanism") -> "TreeDerivatives":
@@ -68,14 +68,14 @@ def derivative_workspace(mech: "Mechanism") -> "TreeDerivatives":
     from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 
     if mech._tree_derivatives is None:
-        mech._tree_derivatives = TreeDerivatives(mech.core)
+        mech._tree_derivatives = TreeDerivatives(mech._core)
     return mech._tree_derivatives
 
 
 def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
     """Of every input by name the elements that take it: (number of the element, number of its input)."""
     found: dict[str, list[tuple[int, int]]] = {}
-    wiring, find = mech.wiring, mech.core.layout.efforts.find
+    wiring, find = mech._wiring, mech._core.layout.efforts.find
     known = {*wiring.inputs, *wiring.held()}
     takers = [(e.name, e.element, e.inputs) for e in wiring.elements.values()]
     takers += [
@@ -94,11 +94,11 @@ def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
 
 def chosen(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
     """t, q, u of a state, its independent rows chosen and its cut hinges in place."""
-    if mech.core.loops is None:
+    if mech._core.loops is None:
         t, q, u = mech._unpack(state, what)
         return float(t), q, u
     times, qs, us = mech._rows(state, what)
-    mech.core.loops.choose(float(times[0]), qs[0])
+    mech._core.loops.choose(float(times[0]), qs[0])
     mech._unpack(state, what)
     return float(times[0]), qs[0], us[0]
 
@@ -116,11 +116,11 @@ def cut_speeds(mech: "Mechanism", t: float, q: Floats) -> "CutSpeeds | None":
     """How the speeds of cut hinges follow from those of the tree, where the cut hinges stand."""
     from treemech.dynamics.analyses.linearization import CutSpeeds
 
-    if mech.core.loops is None:
+    if mech._core.loops is None:
         return None
-    work = mech.core.chord_work
+    work = mech._core.chord_work
     near = work.q.copy()
-    V = cut_partials(mech.core, t, q)
+    V = cut_partials(mech._core, t, q)
     work.q[:] = near
     return CutSpeeds(cut_speed_names(mech), V)
 

@@ -108,9 +108,9 @@ def directions(mech: "Mechanism", names: Iterable[str]) -> "list[Direction]":
             return neighbours(mech, [name])[0].stencil
 
         derivatives = plan_derivatives(mech, [name])[0]
-        hinders = obstacle(mech.core.layout, derivatives)
+        hinders = obstacle(mech._core.layout, derivatives)
         if hinders is None:
-            kept[name] = DualModel(mech.core, derivatives, differenced)
+            kept[name] = DualModel(mech._core, derivatives, differenced)
         else:
             log.info("the equations by %r are differenced: %s has no derivatives", name, hinders)
             kept[name] = differenced()
@@ -152,10 +152,10 @@ def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
         except TreemechError as error:
             refusal = refusal or error
             continue
-        cores = tuple(m.core for m in made)
+        cores = tuple(m._core for m in made)
         for core in cores:
-            follow(core, mech.core)
-        return Neighbours(made, Stencil(mech.core, cores, weights(nodes) / step))
+            follow(core, mech._core)
+        return Neighbours(made, Stencil(mech._core, cores, weights(nodes) / step))
     raise ElementError(f"no derivative by {name!r}: values next to {value:g} are refused. {refusal}")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def plan_derivatives(mech: "Mechanism", name: str) -> PlanDerivatives:
     """Derivatives of the numbers of its Plan by one parameter."""
-    own, layout, refusals, found = origin_of(mech).values, mech.core.layout, list[str](), None
+    own, layout, refusals, found = origin_of(mech).values, mech._core.layout, list[str](), None
 
     def making(declared: Declaration, values: Mapping[str, float]) -> Any:
         """A thing made with the varying parameter; an element that refuses it with the parameter's own value."""
@@ -64,7 +64,7 @@ def _differenced(mech: "Mechanism", name: str, found: PlanDerivatives | None) ->
     from treemech.dynamics.analyses.parameter_derivatives import sum_of
 
     (near,) = neighbours(mech, [name])
-    layouts = [numbers_of(m.core.layout) for m in near.mechanisms]
+    layouts = [numbers_of(m._core.layout) for m in near.mechanisms]
     return confirmed_derivatives(
         found, {part: sum_of(near.stencil.weights, tuple(a[part] for a in layouts)) for part in layouts[0]}
     )

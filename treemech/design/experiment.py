@@ -109,9 +109,9 @@ def check_quantity(mech: "Mechanism", what: Quantity) -> None:
         return
     if not isinstance(what, str):
         raise ElementError(f"{what!r} is neither a text like 'max A.q' nor a function of a Run.")
-    measure = find_measure(mech.wiring.measures, _parts(what)[1])
+    measure = find_measure(mech._wiring.measures, _parts(what)[1])
     if measure.text is not None:
-        check_owner(mech.info, measure)
+        check_owner(mech._info, measure)
 
 
 def _parts(what: str) -> tuple[str, str]:

@@ -56,11 +56,11 @@ class Sensitivities:
         function = (lambda run: run.measure(what)) if isinstance(what, str) else what
         mech, motion, columns = self._mech, self._motion, []
         twin = mech.with_parameters()
-        follow(twin.core, mech.core)
+        follow(twin._core, mech._core)
         for j, beside in enumerate(neighbours(mech, self.parameters)):
             s = self._s[:, :, j]
-            step = STEP / magnitude(mech.core, s, motion)
-            there = [moved(mech.core, motion, k * step * s) for k in CENTRAL]
+            step = STEP / magnitude(mech._core, s, motion)
+            there = [moved(mech._core, motion, k * step * s) for k in CENTRAL]
             along = [_value(function, self._retrace(twin, y)) for y in there]
             here = [_value(function, self._retrace(m, motion)) for m in beside.mechanisms]
             central = sum_of(weights(CENTRAL) / step, tuple(along))
@@ -71,11 +71,11 @@ class Sensitivities:
         """A run of another mechanism through these states, which need not be its own motion."""
 
         def tracer(t: Floats, q: Floats, u: Floats, _: Floats, z: Floats) -> Any:
-            mech.core.chord_work.q[:], mech.core.chord_work.pivot[:] = y.cut[0], -1
+            mech._core.chord_work.q[:], mech._core.chord_work.pivot[:] = y.cut[0], -1
             return self._results(mech, Motion(t, q, u, z, y.cut))
 
         return Run(
-            mech.info, y.t, y.q, y.u, True, "", self.run.method, tracer=tracer, z=y.z, measures=mech.wiring.measures
+            mech._info, y.t, y.q, y.u, True, "", self.run.method, tracer=tracer, z=y.z, measures=mech._wiring.measures
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -96,24 +96,24 @@ def sensitivities(
     t0, t1 = (float(t) for t in t_span)
     if not t1 > t0:
         raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
-    breaks = [b for signal in mech.core.layout.signals for b in signal.breaks if t0 < b < t1]
+    breaks = [b for signal in mech._core.layout.signals for b in signal.breaks if t0 < b < t1]
     _refuse(mech, beside, names, breaks)
     state, s = _start(mech, start, t0, beside, names)
     run = not_interrupted(mech.simulate((t0, t1), state, rtol=rtol, dense_output=True))
     if not run.success or run.singular or run.switched or run._dense is None:
         reason = run.message if not run.success else "it passes singular positions or switches"
         raise TreemechError(f"no sensitivities of this motion: {reason}")
-    along = _Along(mech.core, run)
+    along = _Along(mech._core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
     edges = np.unique(np.concatenate((run.t, breaks, times)))
-    variation = Variation(mech.core, derivative_workspace(mech), directions(mech, names))
+    variation = Variation(mech._core, derivative_workspace(mech), directions(mech, names))
     motion = along(times)
     found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
     found = variation.closed(motion, found)
 
     whole = Run(
-        mech.info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None,
-        motion.cut, motion.z, measures=mech.wiring.measures,
+        mech._info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None,
+        motion.cut, motion.z, measures=mech._wiring.measures,
     )  # fmt: skip
     return Sensitivities(
         mech, whole, names, motion, found, lambda other, y: other._results(y.t, y.q, y.u, None, y.z)
@@ -130,9 +130,9 @@ def kinematic_sensitivities(
     run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
     if not run.success:
         raise TreemechError(f"no sensitivities of this motion: {run.message}")
-    variation = Variation(mech.core, derivative_workspace(mech), directions(mech, names))
-    cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech.core.nx, len(names)))
-    z = np.tile(mech.core.layout.efforts.start, (len(run.t), 1))
+    variation = Variation(mech._core, derivative_workspace(mech), directions(mech, names))
+    cut, none = run._results().cut_q, np.zeros((len(run.t), 2 * mech.nu + mech._core.nx, len(names)))
+    z = np.tile(mech._core.layout.efforts.start, (len(run.t), 1))
     motion = Motion(run.t, run.q, run.u, z, cut)
     found = variation.closed(motion, none)
 
@@ -160,10 +160,10 @@ def _start(
     mech: "Mechanism", start: Start, t: float, beside: list[Neighbours], names: list[str]
 ) -> tuple[State, Floats]:
     """The state a run starts from, and how it changes with the parameters."""
-    n, nx = mech.nu, mech.core.nx
+    n, nx = mech.nu, mech._core.nx
     s = np.zeros((2 * n + nx, len(names)))
     if isinstance(start, State):
-        if mech.core.loops is not None:
+        if mech._core.loops is not None:
             raise TreemechError(
                 "sensitivities: with closed chains a start cannot stay as it is when a parameter changes. Give it as a "
                 "function, start=lambda mech: mech.assemble(fix={...})."
@@ -174,7 +174,7 @@ def _start(
     for j, (name, b) in enumerate(zip(names, beside, strict=True)):
         states = [make(m) for m in b.mechanisms]
         steps = [
-            np.concatenate((difference(mech.core, state.q, x.q), x.u - state.u, x.x - state.x))
+            np.concatenate((difference(mech._core, state.q, x.q), x.u - state.u, x.x - state.x))
             for x in states
         ]
         if max(float(np.max(np.abs(step[:n]), initial=0.0)) for step in steps) > _JUMP:
@@ -187,12 +187,12 @@ def _start(
 
 def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], breaks: list[float]) -> None:
     """Motions that are not smooth, in time or in their parameters."""
-    core = mech.core
+    core = mech._core
     if core.nz > core.nx:
         raise TreemechError("no sensitivities of this model: elements or controllers in it remember.")
     own = [signal.breaks for signal in core.layout.signals]
     for name, b in zip(names, beside, strict=True):
-        if any([signal.breaks for signal in m.core.layout.signals] != own for m in b.mechanisms):
+        if any([signal.breaks for signal in m._core.layout.signals] != own for m in b.mechanisms):
             raise TreemechError(f"no sensitivities by {name!r}: it moves a time at which a signal breaks.")
     for signal in (core.layout.signals[k] for k in core.layout.kinematic):
         for t in (t for t in breaks if t in signal.breaks):
@@ -209,15 +209,15 @@ def _driven(mech: "Mechanism", y: Motion) -> tuple[Floats, Floats, Floats, Float
     for k, t in enumerate(y.t.tolist()):
         for d in mech._drives():
             q[k, d.q], u[k, d.u], ud[k, d.u] = d.signal.at(t)
-        if mech.core.loops is not None:
-            mech.core.chord_work.q[:], mech.core.chord_work.pivot[:] = y.cut[k], -1
-            now = mech.core.constraints(t, q[k], u[k], ud[k])
+        if mech._core.loops is not None:
+            mech._core.chord_work.q[:], mech._core.chord_work.pivot[:] = y.cut[k], -1
+            now = mech._core.constraints(t, q[k], u[k], ud[k])
             ud[k, free] = -np.linalg.lstsq(now.partials[:, free], now.bias, rcond=1e-9)[0]
     return y.t, q, u, ud
 
 
 def _named(mech: "Mechanism", cut: Floats) -> dict[str, Floats]:
-    return {c.name: cut[c.q : c.q + c.nq] for c in mech.info.chords}
+    return {c.name: cut[c.q : c.q + c.nq] for c in mech._info.chords}
 
 
 def _value(function: Callable[[Run], Any], run: Run) -> Floats:

@@ -165,9 +165,9 @@ def digest(*arrays: NDArray[Any]) -> str:
 
 def fingerprint(mech: "Mechanism") -> str:
     """A hash of what a model is: names, structure and numbers; not of the code of its elements."""
-    layout = mech.core.layout
+    layout = mech._core.layout
     plan, chords = layout.plan, layout.chords.plan
-    elements = [*(c.hinge for c in mech.lagrange.hinges), *layout.chords.elements]
+    elements = [*(c.hinge for c in mech._lagrange.hinges), *layout.chords.elements]
     members = [e.address for x in elements for e in getattr(x, "_entries", ()) if e is not None]
     parameters = np.where(np.isin(layout.parameters, members), 0.0, layout.parameters)
     bare = plan._replace(
@@ -175,7 +175,7 @@ def fingerprint(mech: "Mechanism") -> str:
         signals=_without(plan.signals, signal.ADDRESS),
         efforts=_without(np.delete(plan.efforts, effort.DUAL, axis=1), effort.ADDRESS, effort.REMEMBER),
     )
-    names = json.dumps(mech.info.as_dict(), default=repr)
+    names = json.dumps(mech._info.as_dict(), default=repr)
     plan_chord = _without(np.delete(chords.chord, chord.DUAL, axis=1), chord.ADDRESS)
     numbers = (*bare, parameters, plan_chord, chords.place, chords.path, layout.efforts.start)
     return hashlib.sha256((names + digest(*numbers)).encode()).hexdigest()[:16]

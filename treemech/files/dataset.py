@@ -50,7 +50,7 @@ def to_xarray(run: Run) -> Any:
     """A data set of a run: over time, labelled by body, connection, coordinate, element, input and measure."""
     data = _xarray().Dataset(attrs=_attributes(run))
     data.coords["time"] = ("time", run.t, {"units": "s"})
-    n, info, results, axes = len(run.t), run.info, run._results(), {"axis": ["x", "y", "z"]}
+    n, info, results, axes = len(run.t), run._info, run._results(), {"axis": ["x", "y", "z"]}
 
     def put(name: str, labels: Mapping[str, Sequence[str]], columns: Any, units: str, what: str) -> None:
         """A variable over time and these labels; none if there are no labels."""
@@ -136,12 +136,12 @@ def _xarray() -> Any:
 
 def _attributes(run: Run) -> dict[str, Any]:
     return {
-        "title": run.info.name,
+        "title": run._info.name,
         "source": f"treemech {__version__}",
         "method": run.method,
         "success": int(run.success),
         "message": run.message,
-        "gravity": np.array(run.info.gravity),
+        "gravity": np.array(run._info.gravity),
         **{f"statistics_{name}": int(n) for name, n in run.statistics.items()},
     }
 

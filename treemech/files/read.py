@@ -35,7 +35,7 @@ def save_run(run: Run, path: str | Path) -> Path:
     header = json.dumps(
         {
             "schema": _SCHEMA,
-            "model": run.info.as_dict(),
+            "model": run._info.as_dict(),
             "success": run.success,
             "message": run.message,
             "method": run.method,
@@ -114,7 +114,7 @@ def read_run(path: str | Path) -> Run:
         switched=[Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]],
         measures={n: known_measure(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
-    run.events = [EventPoints.from_dict(points, run.info) for points in header.get("events", ())]
+    run.events = [EventPoints.from_dict(points, run._info) for points in header.get("events", ())]
     run._nx = header.get("states")  # files of before have neither
     if header.get("report"):
         run.report = Report(**header["report"] | {"advice": tuple(header["report"]["advice"])})

@@ -99,7 +99,7 @@ def _column(name: str, given: Any, count: int) -> Floats:
 
 
 def _owner(run: "Run", name: str, measure: str) -> Any:
-    info = run.info
+    info = run._info
     _known(info, name, measure)
     if name in [h.name for h in info.hinges] + [c.name for c in info.chords]:
         return run.connection(name)
@@ -119,10 +119,10 @@ def check_measures(mech: "Mechanism") -> None:
     """What measures made of a text are of exists in this model, and is one number: looked for in a run without any states."""
     from .run import Run
 
-    texts = [measure for measure in mech.wiring.measures.values() if measure.text is not None]
+    texts = [measure for measure in mech._wiring.measures.values() if measure.text is not None]
     if texts:
         none = np.zeros(0), np.zeros((0, mech.nq)), np.zeros((0, mech.nu))
-        run = Run(mech.info, *none, True, "", tracer=mech._results)
+        run = Run(mech._info, *none, True, "", tracer=mech._results)
         for measure in texts:
             measure.of(run)
 

@@ -128,7 +128,7 @@ class Run:
         measures: Mapping[str, Measure] | None = None,
         core: Core | None = None,
     ) -> None:
-        self.info, self.t, self.q, self.u = info, t, q, u
+        self._info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
         self.singular, self.switched = singular or [], switched or []
@@ -184,7 +184,7 @@ class Run:
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
-        return f"Run({self.info.name!r}: {len(self.t)} states, {span}, success={self.success})"
+        return f"Run({self._info.name!r}: {len(self.t)} states, {span}, success={self.success})"
 
     def state(self, k: int = -1) -> "State":
         """Return the state at output k (default: the last), for example to continue: ``simulate((t, end), run.state())``.
@@ -204,22 +204,22 @@ class Run:
         if not -len(self.t) <= k < len(self.t):
             raise TreemechError(f"the run has {len(self.t)} states; asked for number {k}.")
         z, cut = self.z[k], {}
-        if self.info.chords:
+        if self._info.chords:
             found = self._results()
             cut = {
                 c.name: (found.cut_q[k, c.q : c.q + c.nq].copy(), found.cut_u[k, c.u : c.u + c.nu].copy())
-                for c in self.info.chords
+                for c in self._info.chords
             }
         nx = len(z) if self._nx is None else self._nx
         return State(
             float(self.t[k]), self.q[k].copy(), self.u[k].copy(), z[:nx].copy(), z[nx:].copy(), cut=cut,
-            coordinates=self.info,
+            coordinates=self._info,
         )  # fmt: skip
 
     # ------------------------------------------------------------ by name, or by the body or connection itself
     def connection(self, name: Any) -> ConnectionMotion:
         """Return coordinates, speeds, accelerations and the load of a connection."""
-        name, info = _named(name), self.info
+        name, info = _named(name), self._info
         for k, hinge in enumerate(info.hinges):
             if hinge.name == name:
                 return self._hinge_motion(k, hinge)
@@ -244,13 +244,13 @@ class Run:
                 "ud": lambda: _columns(self.ud, hinge, hinge.u, hinge.nu),
                 "force": lambda: hinge.load(self._results().trace)[0],
                 "moment": lambda: hinge.load(self._results().trace)[1],
-                "unique": lambda: not self.info.chords or bool(self._results().unique[k]),
+                "unique": lambda: not self._info.chords or bool(self._results().unique[k]),
             },
         )
 
     def _chord_motion(self, k: int, chord: ChordInfo) -> ConnectionMotion:
         """Return the motion of chord k. Its exact coordinates are found together with all other results."""
-        number = len(self.info.hinges) + k
+        number = len(self._info.hinges) + k
         return ConnectionMotion.lazily(
             {"name": chord.name},
             {
@@ -269,7 +269,7 @@ class Run:
     def body(self, name: Any) -> BodyMotion:
         """Return the motion of a body."""
         number = self._number(_named(name))
-        return BodyMotion(lambda part: self._trace(part)[:, number, part], self.info.bodies[number])
+        return BodyMotion(lambda part: self._trace(part)[:, number, part], self._info.bodies[number])
 
     def point(self, body: Any, offset: ArrayLike = (0.0, 0.0, 0.0)) -> PointMotion:
         """Return the motion of a point fixed in a body."""
@@ -278,10 +278,10 @@ class Run:
     def drive(self, name: Any, coordinate: int = 0) -> Floats:
         """Return the load that the drive of a prescribed coordinate must exert (6.3.8) [N m or N]."""
         name = _named(name)
-        for hinge, k, u in self.info.prescribed:
+        for hinge, k, u in self._info.prescribed:
             if hinge == name and k == coordinate:
                 return self._results().tau[:, u]
-        known = [h for h, _, _ in self.info.prescribed]
+        known = [h for h, _, _ in self._info.prescribed]
         raise TopologyError(unknown("prescribed hinge", name, known))
 
     @property
@@ -297,29 +297,29 @@ class Run:
     @property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time."""
-        if self.info.elements:
+        if self._info.elements:
             results = self._results()
-            return Energy(*energies(results.trace, self.info), stored_energy(results.elements, self.info))
-        return Energy(*energies(self._trace(columns.VELOCITY), self.info), np.zeros(len(self.t)))
+            return Energy(*energies(results.trace, self._info), stored_energy(results.elements, self._info))
+        return Energy(*energies(self._trace(columns.VELOCITY), self._info), np.zeros(len(self.t)))
 
     def element(self, name: Any) -> ElementMotion:
         """Return the motion an energetic element or a load sees, and its load and energies."""
-        return element_motion(self.info, self._results().elements, _named(name))
+        return element_motion(self._info, self._results().elements, _named(name))
 
     @property
     def audit(self) -> dict[str, Audit]:
         """Work done on the bodies, energy dissipated and supplied since the start, by element; ``simulate(audit=True)``."""
-        if not self._audit.shape[1] and self.info.elements:
+        if not self._audit.shape[1] and self._info.elements:
             raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")
         parts = self._audit.reshape(len(self.t), self._audit.shape[1] // 3, 3)
-        return {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self.info.elements)}
+        return {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self._info.elements)}
 
     def input(self, name: str) -> Floats:
         """Return an input over time, from `system.input` or a controller, as its element sees it."""
-        for known, element, k in self.info.inputs:
+        for known, element, k in self._info.inputs:
             if known == name:
                 return self.element(element).inputs[:, k]
-        raise TopologyError(unknown("input", name, [n for n, _, _ in self.info.inputs]))
+        raise TopologyError(unknown("input", name, [n for n, _, _ in self._info.inputs]))
 
     def measure(self, name: str) -> Floats:
         """Return a measure over time, by its name in the system, or as 'A.q[0]'."""
@@ -335,7 +335,7 @@ class Run:
         if self._dense is None:
             raise TreemechError("this run kept no interpolant: simulate(..., dense_output=True).")
         times, table, method, unpack = self._dense
-        starts = [h.q + h.euler_parameters for h in self.info.hinges if h.euler_parameters is not None]
+        starts = [h.q + h.euler_parameters for h in self._info.hinges if h.euler_parameters is not None]
         asked = np.asarray(t, dtype=np.float64)
         y = interpolate(method, times, table, asked, starts)
         q, u = unpack(asked.ravel(), y.reshape(-1, y.shape[-1]))
@@ -348,7 +348,7 @@ class Run:
 
         trace = self._trace(columns.VELOCITY)
         ends: dict[int, list[Any]] = {}
-        for h in self.info.hinges:
+        for h in self._info.hinges:
             ends.setdefault(h.body_a, []).append(h.offset_a)
             ends.setdefault(h.body_b, []).append(h.offset_b)
         bodies = [
@@ -358,13 +358,13 @@ class Run:
                 "rotation": rotations(trace[:, k]),
                 "shapes": body.shapes or default_shapes(ends.get(k, []), body.com, body.mass),
             }
-            for k, body in enumerate(self.info.bodies)
+            for k, body in enumerate(self._info.bodies)
             if k
         ]
-        points = [{"name": h.name, "body": h.body_b - 1, "offset": h.offset_b} for h in self.info.hinges]
+        points = [{"name": h.name, "body": h.body_b - 1, "offset": h.offset_b} for h in self._info.hinges]
         scene = {
-            "name": self.info.name,
-            "gravity": self.info.gravity,
+            "name": self._info.name,
+            "gravity": self._info.gravity,
             "t": self.t,
             "bodies": bodies,
             "points": points,
@@ -411,10 +411,10 @@ class Run:
         return self._computed
 
     def _number(self, name: str) -> int:
-        for number, body in enumerate(self.info.bodies):
+        for number, body in enumerate(self._info.bodies):
             if body.name == name:
                 return number
-        raise TopologyError(unknown("body", name, [b.name for b in self.info.bodies]))
+        raise TopologyError(unknown("body", name, [b.name for b in self._info.bodies]))
 
 
 def not_interrupted(run: Run) -> Run:

@@ -117,8 +117,8 @@ class Look:
 
     def __init__(self, mech: "Mechanism", t: Floats, y: Floats) -> None:
         self.mech, self.t, self.y = mech, t, y
-        self.q, self.u = mech.core.states(t, y)
-        self.rest = mech.core.unpack(y)
+        self.q, self.u = mech._core.states(t, y)
+        self.rest = mech._core.unpack(y)
         self.now = float(t[0])  # of the state looked at
         self._run: Run | None = None
 
@@ -126,15 +126,15 @@ class Look:
     def run(self) -> Run:
         """The states as a Run: everything that follows from them, computed on first use."""
         if self._run is None:
-            mech, loops = self.mech, self.mech.core.loops
+            mech, loops = self.mech, self.mech._core.loops
             off = () if loops is None else loops.released()
 
             def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
                 return mech._results(t, q, u, cut, z, ((-np.inf, off),))
 
             self._run = Run(
-                mech.info, self.t, self.q, self.u, True, "", tracer=results, cut=self.rest.cut, z=self.rest.z,
-                measures=mech.wiring.measures,
+                mech._info, self.t, self.q, self.u, True, "", tracer=results, cut=self.rest.cut, z=self.rest.z,
+                measures=mech._wiring.measures,
             )  # fmt: skip
             # An evaluation moves the starting points of the core, which the integration goes on from: keep its order.
             self._run._at_once = True
@@ -142,11 +142,11 @@ class Look:
 
     def states(self) -> Iterator[State]:
         """One by one."""
-        core, lagrange = self.mech.core, self.mech.lagrange
+        core, lagrange = self.mech._core, self.mech._lagrange
         for k, t in enumerate(self.t.tolist()):
             self.now = t
             q, u, z = self.q[k].copy(), self.u[k].copy(), self.rest.z[k]
-            cut = _CutMotion(self.mech, t, q, u, self.rest.cut[k].copy()) if self.mech.info.chords else {}
+            cut = _CutMotion(self.mech, t, q, u, self.rest.cut[k].copy()) if self.mech._info.chords else {}
             yield State(t, q, u, z[: core.nx].copy(), z[core.nx :].copy(), coordinates=lagrange, cut=cut)
 
 
@@ -154,7 +154,7 @@ class _CutMotion(Mapping[str, tuple[Floats, Floats]]):
     """Coordinates and speeds of cut hinges, found when they are asked for."""
 
     def __init__(self, mech: "Mechanism", t: float, q: Floats, u: Floats, near: Floats) -> None:
-        self._chords = {c.name: c for c in mech.info.chords}
+        self._chords = {c.name: c for c in mech._info.chords}
         self._mech, self._state, self._near = mech, (t, q, u), near
         self._found: dict[str, tuple[Floats, Floats]] = {}
 
@@ -162,9 +162,9 @@ class _CutMotion(Mapping[str, tuple[Floats, Floats]]):
         if name not in self._chords:
             raise KeyError(name)
         if not self._found:
-            work = self._mech.core.chord_work
+            work = self._mech._core.chord_work
             work.q[:] = self._near
-            self._mech.core.constraints(*self._state)
+            self._mech._core.constraints(*self._state)
             self._found = {
                 c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
                 for c in self._chords.values()
@@ -197,8 +197,8 @@ def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
     else:
         return lambda look: np.full(len(look.t), number)
     asked = as_coordinate(text)
-    hinges = {h.name: h for h in mech.info.hinges}
-    if asked is not None and asked.owner in hinges and text not in mech.wiring.measures:
+    hinges = {h.name: h for h in mech._info.hinges}
+    if asked is not None and asked.owner in hinges and text not in mech._wiring.measures:
         hinge, which = hinges[asked.owner], asked.quantity
         first, count = (hinge.q, hinge.nq) if which == "q" else (hinge.u, hinge.nu)
         place = asked.indices[0] if asked.indices else 0
@@ -207,12 +207,12 @@ def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
                 f"event {event!r}: hinge {hinge.name!r} has {count} numbers in {which}, from 0: {hinge.name}.{which}[0]."
             )
         return lambda look: getattr(look, which)[:, first + place]
-    if "." not in text and text not in mech.wiring.measures:
-        raise ElementError(f"event {event!r}: {unknown('measure', text, mech.wiring.measures)}")
+    if "." not in text and text not in mech._wiring.measures:
+        raise ElementError(f"event {event!r}: {unknown('measure', text, mech._wiring.measures)}")
     try:
-        measure = find_measure(mech.wiring.measures, text)
+        measure = find_measure(mech._wiring.measures, text)
         if measure.text is not None:
-            check_owner(mech.info, measure)
+            check_owner(mech._info, measure)
     except TreemechError as error:
         raise ElementError(
             f"event {event!r}: {error} A side is a number, a measure or 'name.quantity[place]'; for more give a function "
@@ -297,7 +297,7 @@ class Watch:
         (state,) = look.states()
         for numbers in (state.q, state.u, state.x, state.memory):
             numbers.flags.writeable = False  # who writes here expects a change
-        self.mech.core.chord_work.q[:] = look.rest.cut[0]
+        self.mech._core.chord_work.q[:] = look.rest.cut[0]
         if bound.contact is not None:
             return self._blow(event, look, state)
         assert bound.action is not None
@@ -330,9 +330,9 @@ class Watch:
             if u is None:
                 return Change(y, rests, came)
             for chord in apart:
-                assert self.mech.core.loops is not None
-                self.mech.core.loops.switch(chord)  # here aside; the run itself follows
-            new = State(t, state.q, u, state.x, state.memory, coordinates=self.mech.lagrange)
+                assert self.mech._core.loops is not None
+                self.mech._core.loops.switch(chord)  # here aside; the run itself follows
+            new = State(t, state.q, u, state.x, state.memory, coordinates=self.mech._lagrange)
             return Change(reassembled(self.mech, t, y, state, new, {"q": {}, "u": {}}), rests, came, apart)
         except TreemechError as error:
             raise ElementError(f"impact {name!r} at t = {t:.6g} s: {error}") from error

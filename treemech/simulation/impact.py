@@ -217,24 +217,24 @@ def blow(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact])
     """A blow of all these contacts at once. Unilateral chords that hold take part: they push, and may let go."""
     rows, rates = zip(*(c.gap.rate(state) for c in contacts), strict=True)
     rests = [c.gap.chord if c.weak(rate) else None for c, rate in zip(contacts, rates, strict=True)]
-    first, chords = contacts[0], resting(mech.core)
+    first, chords = contacts[0], resting(mech._core)
     if not first.ahead * rates[0] < 0.0:
         return Struck(None, rests)
     held = list(chords.values())
-    now, free = holding(mech.core, t, state.q, state.u, held), mech.core.free_speeds()
+    now, free = holding(mech._core, t, state.q, state.u, held), mech._core.free_speeds()
     if len(contacts) == 1 and rests[0] is not None and rests[0] >= 0:
         return Struck(None, rests)
     if len(contacts) == 1 and not chords:
         change = np.concatenate(([-(1.0 + first.back) * rates[0]], -now.velocity))
-        found = impulse(mech.core, t, state.q, state.u, np.vstack((rows[0], now.partials)), change, free)
+        found = impulse(mech._core, t, state.q, state.u, np.vstack((rows[0], now.partials)), change, free)
         _refuse_driven(first, found.missing[0], rates[0])
         return Struck(found.u, rests)
-    n, every = len(contacts), mech.core.constraints(t, state.q, state.u) if held else now
+    n, every = len(contacts), mech._core.constraints(t, state.q, state.u) if held else now
     J = first.ahead * np.vstack((rows, every.partials[held]))
     v = first.ahead * np.concatenate((rates, every.velocity[held]))
     back = np.zeros(len(v))
     back[:n] = [0.0 if k is not None and k >= 0 else c.back for c, k in zip(contacts, rests, strict=True)]
-    answer, kept = answers(mech.core, t, state.q, J, now, free)
+    answer, kept = answers(mech._core, t, state.q, J, now, free)
     together = solve_impact(J @ answer, v + J @ kept, back)
     for c, missing, rate in zip(contacts, together.missing[:n], rates, strict=True):
         _refuse_driven(c, missing, rate)
@@ -274,8 +274,8 @@ def _finite(given: Any, what: str) -> float:
 
 
 def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
-    cut = {c.name: c for c in mech.info.chords if c.nq}
-    known: dict[str, HingeInfo | ChordInfo] = {h.name: h for h in mech.info.hinges} | cut
+    cut = {c.name: c for c in mech._info.chords if c.nq}
+    known: dict[str, HingeInfo | ChordInfo] = {h.name: h for h in mech._info.hinges} | cut
     place = as_place(hinge, known)
     name = place.owner
     if name not in known:
@@ -295,7 +295,7 @@ def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
 
 def _cut_gap(mech: "Mechanism", q: int, u: int, limit: float, sign: float) -> Gap:
     """Of a coordinate of a cut hinge, which follows from those of the tree: u_c = V u + ..."""
-    core = mech.core
+    core = mech._core
 
     def width(look: Look) -> Floats:
         found = []
@@ -324,7 +324,7 @@ def _point_gap(
 
     def seen(t: Floats, q: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
         """Traces of both bodies, the way from a to b, the normal: rows over time."""
-        trace, _ = mech.core.trace(t, q, u, np.zeros((len(t), mech.nu)))
+        trace, _ = mech._core.trace(t, q, u, np.zeros((len(t), mech.nu)))
         turned = [rotations(trace[:, k]) for k in numbers]
         d = trace[:, numbers[1], columns.POSITION] + turned[1] @ b.offset
         d -= trace[:, numbers[0], columns.POSITION] + turned[0] @ a.offset
@@ -337,7 +337,7 @@ def _point_gap(
 
     def rate(state: State) -> tuple[Floats, float]:
         trace, (d,), (n,) = seen(np.array([state.t]), state.q[None], state.u[None])
-        first, second = (BodyMotion.of_trace(trace[:, k], mech.info.bodies[numbers[k]]) for k in (0, 1))
+        first, second = (BodyMotion.of_trace(trace[:, k], mech._info.bodies[numbers[k]]) for k in (0, 1))
         v = (second.point(b.offset).velocity - first.point(a.offset).velocity)[0]
         Ja, Jb = mech.jacobian(a, state), mech.jacobian(b, state)
         J = n @ (Jb[:3] - Ja[:3])
@@ -349,7 +349,7 @@ def _point_gap(
 
 
 def _chord_gap(mech: "Mechanism", connection: str) -> Gap:
-    core, loops = mech.core, mech.core.loops
+    core, loops = mech._core, mech._core.loops
     rows = core.layout.chords.rows
     names = [] if loops is None else [rows[first][0] for first in loops.plan.unilateral[::2]]
     if loops is None or connection not in names:

@@ -28,17 +28,19 @@ def kinematics(mech: "Mechanism", t_eval: ArrayLike, state: State | None = None)
     if not len(times):
         raise TreemechError("kinematics: t_eval is empty; wanted times.")
     output_times(times, float(times[0]), float(times[-1]))
-    t, rows = float(times[0]), mech.core.layout.chords.rows
+    t, rows = float(times[0]), mech._core.layout.chords.rows
     near = {n: q for n, (q, _) in state.cut.items()} if isinstance(state, State) else {}
     start = mech.state(t, None if state is None else mech._rows(state, "kinematics")[1][0]).q
     if near:
-        mech.core.reset_chords(near)
+        mech._core.reset_chords(near)
     if rows:
-        start = close_positions(mech.lagrange, mech._holonomic(t), rows, start, mech._free({}), mech._scale())
-    signals = mech.core.layout.signals
-    breaks = [b for k in mech.core.layout.kinematic for b in signals[k].breaks]
+        start = close_positions(
+            mech._lagrange, mech._holonomic(t), rows, start, mech._free({}), mech._scale()
+        )
+    signals = mech._core.layout.signals
+    breaks = [b for k in mech._core.layout.kinematic for b in signals[k].breaks]
     found = Kinematics(
-        mech.lagrange,
+        mech._lagrange,
         partial(_constraints, mech),
         rows,
         mech._nonholonomic(),
@@ -52,29 +54,29 @@ def kinematics(mech: "Mechanism", t_eval: ArrayLike, state: State | None = None)
             f" Singular positions were passed at t = {', '.join(f'{x:.6g}' for x in found.singular)} s."
         )
     return Run(
-        mech.info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
+        mech._info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
         {"points": found.n_points}, lambda t, q, u, *_: results_of_motion(mech, t, q, u, found.ud, near),
-        measures=mech.wiring.measures,
+        measures=mech._wiring.measures,
     )  # fmt: skip
 
 
 def _constraints(mech: "Mechanism", t: float, q: Floats, u: Floats, ud: Floats) -> Constraints:
-    if mech.core.loops is None:
+    if mech._core.loops is None:
         none = np.zeros(0)
         return Constraints(none, np.zeros((0, mech.nu)), none, none, none)
-    return mech.core.constraints(t, q, u, ud)
+    return mech._core.constraints(t, q, u, ud)
 
 
 def results_of_motion(
     mech: "Mechanism", t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
 ) -> Results:
     """Everything that follows from many states with known accelerations."""
-    if not mech.info.chords:
+    if not mech._info.chords:
         return mech._tree_results(t, q, u, ud)
-    mech.core.reset_chords(near)
+    mech._core.reset_chords(near)
     found = mech._closed(t, q, u)  # for what does not depend on accelerations
-    mech.core.reset_chords(near)
-    trace, tau, multipliers, loads, elements = driven_results(mech.core, t, q, u, ud, ~mech._free({}))
+    mech._core.reset_chords(near)
+    trace, tau, multipliers, loads, elements = driven_results(mech._core, t, q, u, ud, ~mech._free({}))
     return Results(
         ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
         mech._unique(t, q, found.cut_q), elements,

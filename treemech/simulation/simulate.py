@@ -59,12 +59,12 @@ def simulate(
     if on_singular not in ("pass", "warn", "stop"):
         raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
     open_: tuple[str, ...] = ()
-    if mech.core.loops is not None:
-        mech.core.loops.release(())
+    if mech._core.loops is not None:
+        mech._core.loops.release(())
         if not (isinstance(state, State) and state.cut):  # else they stand where the state has them
-            mech.core.reset_chords()
+            mech._core.reset_chords()
         open_ = open_contacts(mech, t0, q[0], u[0])
-        mech.core.loops.release(open_)
+        mech._core.loops.release(open_)
         check_start(mech, t0, q[0], u[0])
     if not _positive(rtol) or rtol >= 1.0:
         raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
@@ -79,22 +79,22 @@ def simulate(
             f"progress is {progress!r}; wanted True, False or a function of the fraction done."
         )
     bar = ProgressBar(mech.name) if progress is True else None
-    breaks = tuple(b for signal in mech.core.layout.signals for b in signal.breaks)
-    mech.core.audit(audit)
+    breaks = tuple(b for signal in mech._core.layout.signals for b in signal.breaks)
+    mech._core.audit(audit)
     sampling = _sampling(mech)
-    mech.core.forget_points()
-    y = mech.core.pack(q[0], u[0], mech.core.work.z[: mech.core.nz], mech.core.chord_work.q)
-    mech.core.remember_start(t0, y)
+    mech._core.forget_points()
+    y = mech._core.pack(q[0], u[0], mech._core.work.z[: mech._core.nz], mech._core.chord_work.q)
+    mech._core.remember_start(t0, y)
     if not len(y):  # nothing moves: no error that could choose a step
         method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
     watch = None if events is None else _watch(mech, events, t0, t1, y)
-    tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech.core.n_audit, rtol)))
+    tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech._core.n_audit, rtol)))
     keeper = None
     if checkpoint is not None or resume is not None:
         from ..files.checkpoint import Checkpoint, digest, fingerprint
 
         identity = {
-            "model": fingerprint(mech), "controllers": described(mech.wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
+            "model": fingerprint(mech), "controllers": described(mech._wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
             "atol": digest(tolerance), "t_eval": None if times is None else digest(times), "max_step": max_step,
             "first_step": first_step, "events": None if watch is None else watch.described(),
             "dense_output": dense_output, "stabilisation": stabilisation, "on_singular": on_singular,
@@ -102,7 +102,7 @@ def simulate(
         keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
     try:
         result = integrate(
-            mech.core, (t0, t1), y, method, rtol,
+            mech._core, (t0, t1), y, method, rtol,
             tolerance, times, max_step, first_step,
             (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
             bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
@@ -112,13 +112,13 @@ def simulate(
         if bar is not None:
             bar.close()
     released = _released(open_, result.switched)
-    if mech.core.loops is not None:
-        mech.core.loops.release(())
+    if mech._core.loops is not None:
+        mech._core.loops.release(())
 
     def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
         return mech._results(t, q, u, cut, z, released)
 
-    run = Run._of_integration(mech.info, result, name, mech.core, results, mech.wiring.measures)
+    run = Run._of_integration(mech._info, result, name, mech._core, results, mech._wiring.measures)
     if on_singular == "warn" and run.singular:
         where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
         warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=3)
@@ -129,7 +129,7 @@ def simulate(
             result.error.partial = run
         raise result.error
     if result.status % 16 in ELEMENT_FAILURES:
-        mech.core.fail(result.status, result.failed_at, result.failure, partial=run)
+        mech._core.fail(result.status, result.failed_at, result.failure, partial=run)
     return run
 
 
@@ -146,22 +146,22 @@ def _watch(mech: "Mechanism", events: Any, t0: float, t1: float, y: Floats) -> "
 
 def _sampling(mech: "Mechanism") -> Sampling | None:
     """The controllers, if there are any."""
-    if not mech.wiring.controllers:
+    if not mech._wiring.controllers:
         return None
     from .events import Look
 
-    first = mech.nq + mech.nu + mech.core.n_audit
+    first = mech.nq + mech.nu + mech._core.n_audit
 
     def look(t: float, y: Floats) -> Run:
         return Look(mech, np.array([t]), y[None]).run
 
-    places = {name: first + at for name, at in mech.core.layout.efforts.held.items()}
-    return Sampling(mech.wiring.controllers, mech.wiring.measures, look, places)
+    places = {name: first + at for name, at in mech._core.layout.efforts.held.items()}
+    return Sampling(mech._wiring.controllers, mech._wiring.measures, look, places)
 
 
 def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
     """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
-    loops, core = mech.core.loops, mech.core
+    loops, core = mech._core.loops, mech._core
     if loops is not None and loops.choose(t, q, u) < loops.n_kept:
         cut, z = core.chord_work.q.copy(), core.work.z.copy()
         found = mech.mobility(State(t, q, u))  # which looks elsewhere too
@@ -176,7 +176,7 @@ def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
 
 def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
     # stages of closed chains carry the noise of the constraint solve: a tighter atol would chase it
-    values = np.full(mech.nq + mech.nu + mech.core.nx, rtol if mech.core.loops is not None else rtol * 1e-3)
+    values = np.full(mech.nq + mech.nu + mech._core.nx, rtol if mech._core.loops is not None else rtol * 1e-3)
     if atol is None:
         return values
     if isinstance(atol, Mapping):
@@ -186,13 +186,13 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
             if asked is None or asked.indices or asked.quantity not in ("q", "u", "x"):
                 asked = Quantity(str(key), "")
             name, which, _ = asked
-            element = next((e for e in mech.info.elements if e.name == name), None)
+            element = next((e for e in mech._info.elements if e.name == name), None)
             if element is not None and which in ("", "x"):
                 first = mech.nq + mech.nu + element.state
                 values[first : first + element.sizes[2]] = value
                 continue
             not_cut(mech, [name])
-            c = find(mech.lagrange, name)
+            c = find(mech._lagrange, name)
             try:
                 if which in ("", "q"):
                     values[c.q_slice] = value

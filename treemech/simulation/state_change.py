@@ -34,12 +34,12 @@ def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, d
     names = [*held["q"], *held["u"]]
     not_cut(mech, names)
     _not_prescribed(mech, names)
-    q, u = (fill(mech.lagrange, old, held[which], which) for old, which in ((state.q, "q"), (state.u, "u")))
-    return State(state.t, q, u, state.x, state.memory, coordinates=mech.lagrange), held
+    q, u = (fill(mech._lagrange, old, held[which], which) for old, which in ((state.q, "q"), (state.u, "u")))
+    return State(state.t, q, u, state.x, state.memory, coordinates=mech._lagrange), held
 
 
 def _not_prescribed(mech: "Mechanism", names: Iterable[str]) -> None:
-    given, known = {(p.hinge, p.coordinate) for p in mech.prescriptions}, connection_names(mech)
+    given, known = {(p.hinge, p.coordinate) for p in mech._prescriptions}, connection_names(mech)
     for name in names:
         place = as_place(name, known)
         if any(h == place.owner and place.index in (None, str(k)) for h, k in given):
@@ -52,9 +52,9 @@ def reassembled(
     mech: "Mechanism", t: float, y: Floats, old: State, new: State, held: Mapping[str, Mapping[str, Any]]
 ) -> Floats:
     """The integrator's y of a changed state; y was that of the old one."""
-    core = mech.core
+    core = mech._core
     q, u = np.array(new.q, dtype=np.float64), np.array(new.u, dtype=np.float64)
-    new.check_sizes(mech.nq, mech.nu, core.nz, {c.name for c in mech.info.chords}, "the State it gives")
+    new.check_sizes(mech.nq, mech.nu, core.nz, {c.name for c in mech._info.chords}, "the State it gives")
     if not (np.all(np.isfinite(q)) and np.all(np.isfinite(u)) and np.all(np.isfinite(new.z))):
         raise ElementError("the State it gives has numbers that are not finite.")
     z = new.z if len(new.z) else core.unpack(y).z
@@ -69,7 +69,7 @@ def reassembled(
                 now = closed(q, u)
                 return now._replace(residual=now.residual * on, partials=now.partials * on[:, None])
 
-            q = close_positions(mech.lagrange, evaluate, rows, q, mech._free(dict(held["q"])), mech._scale())
+            q = close_positions(mech._lagrange, evaluate, rows, q, mech._free(dict(held["q"])), mech._scale())
         if not (np.array_equal(q, old.q) and np.array_equal(u, old.u)):
             u = fitting_speeds(mech, t, q, u, held["u"])
         core.constraints(t, q, u)
@@ -81,7 +81,7 @@ def reassembled(
 
 def fitting_speeds(mech: "Mechanism", t: float, q: Floats, u: Floats, held: Mapping[str, Any]) -> Floats:
     """Speeds that satisfy the constraints, those held as they are, by impulses of the chords on the others."""
-    core = mech.core
+    core = mech._core
     free = mech._free(dict(held)) & core.free_speeds()
     now = holding(core, t, q, u)
     found = impulse(core, t, q, u, now.partials, -now.velocity, free)

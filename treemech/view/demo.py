@@ -58,7 +58,7 @@ def run_demo(folder: Path, duration: float = 10.0) -> Iterator[tuple[Path, str]]
     page = run.animate(folder / "crane.html")
     yield page, "animation: open it in a browser"
     yield run.save(folder / "crane.npz"), "the whole run: treemech.read() brings it back"
-    names = [h.name for h in run.info.hinges if h.nq == 1]
+    names = [h.name for h in run._info.hinges if h.nq == 1]
     columns = [run.t, *(run.connection(n).q for n in names), *(run.drive(n) for n in names)]
     table = folder / "crane.csv"
     header = ",".join(["t", *(f"{n}.q" for n in names), *(f"{n}.drive" for n in names)])

@@ -61,7 +61,7 @@ def plot_run(run: Any, path: str | Path | None = None) -> Any:
     """Coordinates, speeds, energies over time."""
     plt = _pyplot()
     figure, (top, middle, bottom) = plt.subplots(3, 1, sharex=True, figsize=(8, 8))
-    for hinge in run.info.hinges[:12]:
+    for hinge in run._info.hinges[:12]:
         for k, label in enumerate(numbered(hinge.name, hinge.nq)):
             top.plot(run.t, run.q[:, hinge.q + k], label=label)
         for k in range(hinge.nu):
@@ -75,7 +75,7 @@ def plot_run(run: Any, path: str | Path | None = None) -> Any:
     bottom.set_xlabel("t [s]")
     top.legend(fontsize=8, ncols=4)
     bottom.legend(fontsize=8)
-    top.set_title(run.info.name)
+    top.set_title(run._info.name)
     if path is not None:
         figure.savefig(path, dpi=120, bbox_inches="tight")
         plt.close(figure)

@@ -79,7 +79,7 @@ class Cartesian(CompiledFormulation):
         body = np.zeros((self.nb + 1, 16))
         for i, b in enumerate(system.bodies):
             body[i, 0], body[i, 1:10] = b.mass, b.inertia.ravel()
-        signals = self.mech.core.layout.signals
+        signals = self.mech._core.layout.signals
         row_ints = np.zeros((max(len(measured), 1), 4), dtype=np.int64)
         row_constants = np.zeros((max(len(measured), 1), 20))
         for r, row in enumerate(measured):
@@ -203,7 +203,7 @@ class Cartesian(CompiledFormulation):
             self.forces.nx, len(A["touched"]), self.base,
         )  # fmt: skip
         C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.WORKSPACE, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
-            len(A["slot"]), self.mech.core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
+            len(A["slot"]), self.mech._core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
             self.nv, 3 * self.size,
         )  # fmt: skip
         self.write_addresses(views)
@@ -231,7 +231,7 @@ class Cartesian(CompiledFormulation):
 
     def _trace(self, state: tm.State) -> Floats:
         """Motion of the bodies as the engine has it."""
-        core = self.mech.core
+        core = self.mech._core
         one = [np.array([state.t]), state.q[None].copy(), state.u[None].copy(), np.zeros((1, self.mech.nu))]
         found: Floats = core.trace(*one)[0][0]
         return found

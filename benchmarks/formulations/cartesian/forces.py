@@ -25,7 +25,7 @@ class ForceElements:
         refuse_composites(system)
         refuse_memory(system)
         self.n_rows = n_rows
-        self.layout = mech.core.layout.efforts
+        self.layout = mech._core.layout.efforts
         self.coordinates: dict[tuple[str, int], int] = {}  # (hinge, number) -> row
         self.rows: list[Row] = []
         acted: list[int] = []
@@ -82,12 +82,12 @@ class ForceElements:
     def start(self, mech: tm.Mechanism, state: tm.State) -> Floats:
         """States of elements at a state, whose counted turns are noted."""
         for (hinge, number), row in self.coordinates.items():
-            self.arrays["turns"][row] = state.q[find(mech.lagrange, hinge).q + number]
+            self.arrays["turns"][row] = state.q[find(mech._lagrange, hinge).q + number]
         return np.asarray(state.x)
 
     def on_coordinates(self, mech: tm.Mechanism) -> list[tuple[int, Row, float]]:
         """(row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
-        workspace, found = mech.core.work.effort_records, []
+        workspace, found = mech._core.work.effort_records, []
         for line in self.layout.rows:
             for n in range(line[effort.N_ACTED]):
                 number = int(self.arrays["acted_rows"][line[effort.FIRST_ACTED] + n])

@@ -123,7 +123,7 @@ class Planar(Cartesian):
     def _flatten(self, state: tm.State) -> None:
         """The spatial rows that say something in the plane, as planar ones."""
         whole, constants = self.arrays["row_ints"], self.arrays["row_constants"]
-        signals = self.mech.core.layout.signals
+        signals = self.mech._core.layout.signals
         found: dict[int, tuple[int, Floats]] = {}
         for r, row in enumerate(self.rows):
             flat = self._flat(row, state)

@@ -124,7 +124,7 @@ class Dense(OwnSolution):
         trace, _ = self.core.trace(np.array([t]), q[None].copy(), u[None].copy(), ud[None].copy())
         loads = x[6 * nb : 12 * nb].reshape(nb, 6)
         trace[0, 1:, 27:30], trace[0, 1:, 24:27] = loads[:, :3], loads[:, 3:]
-        found = {h.name: tuple(v[0] for v in h.load(trace)) for h in self.mech.info.hinges}
+        found = {h.name: tuple(v[0] for v in h.load(trace)) for h in self.mech._info.hinges}
         loops = self.core.loops
         if loops is not None:
             chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
@@ -133,7 +133,7 @@ class Dense(OwnSolution):
             wrench = self.core.chord_work.row[:, :6] * lam[:, None]
             for n, c in enumerate(self.core.layout.chords.plan.chord):
                 total = wrench[c[chord.FIRST_ROW] : c[chord.FIRST_ROW] + c[chord.N_ROWS]].sum(axis=0)
-                found[self.mech.info.chords[n].name] = total[:3], total[3:]
+                found[self.mech._info.chords[n].name] = total[:3], total[3:]
         return found  # type: ignore[return-value]
 
 

@@ -38,10 +38,10 @@ class Relative(Formulation):
     def __init__(self, system: tm.System) -> None:
         super().__init__(system)
         self.mech = system.build()
-        self.core = self.mech.core
+        self.core = self.mech._core
         closed = self.core.loops is not None
         if closed and not self.loops:
-            names = ", ".join(repr(c.name) for c in self.mech.info.chords[:3])
+            names = ", ".join(repr(c.name) for c in self.mech._info.chords[:3])
             raise Inexpressible(f"{self.name} is for trees; {names} close chains.")
         if not closed and not self.trees:
             raise Inexpressible(f"{self.name} is for closed chains; this is a tree.")
@@ -122,7 +122,7 @@ class Relative(Formulation):
             u,
             rest.z[:nx],
             rest.z[nx:],
-            cut={c.name: (cut[c.q : c.q + c.nq], np.zeros(c.nu)) for c in self.mech.info.chords},
+            cut={c.name: (cut[c.q : c.q + c.nq], np.zeros(c.nu)) for c in self.mech._info.chords},
         )
         self.mech._near(state)
         return {name: (r.force, r.moment) for name, r in self.mech.reactions(state).items()}
@@ -240,7 +240,7 @@ class OwnSolution(CompiledFormulation, Relative):
     def options(self, setting: float) -> dict[str, Any]:
         return {
             "project": 0 if self.core.loops is None else self.PROJECT.address,
-            "euler": tuple(self.mech.lagrange.euler_parameters),
+            "euler": tuple(self.mech._lagrange.euler_parameters),
             "controlled": self.mech.nq + self.mech.nu,
         }
 
@@ -267,7 +267,7 @@ class OwnSolution(CompiledFormulation, Relative):
 
 def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut: Floats) -> dict[str, Any]:
     """Loads of the connections for given accelerations: multipliers from what these ask for, then hinge by hinge (8.5)."""
-    core, loops = mech.core, mech.core.loops
+    core, loops = mech._core, mech._core.loops
     trace, _ = core.trace(np.array([t]), q[None].copy(), u[None].copy(), ud[None].copy())
     found: dict[str, tuple[Floats, Floats]] = {}
     if loops is not None:
@@ -283,8 +283,8 @@ def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut
             [wrench[c[chord.FIRST_ROW] : c[chord.FIRST_ROW] + c[chord.N_ROWS]].sum(axis=0) for c in chords]
         )
         add_chord_loads(core, trace, loads[None])
-        found = {c.name: (loads[n, :3], loads[n, 3:]) for n, c in enumerate(mech.info.chords)}
-    for h in mech.info.hinges:
+        found = {c.name: (loads[n, :3], loads[n, 3:]) for n, c in enumerate(mech._info.chords)}
+    for h in mech._info.hinges:
         force, moment = h.load(trace)
         found[h.name] = force[0], moment[0]
     return found

@@ -120,12 +120,12 @@ def test_the_reduced_gradient_is_what_the_chain_leaves_of_the_whole_gradient():
     gradient = objective(objective.x0)[1]
     run = objective.experiment.run(mech)
     q, free = run.q[0], mech._free({})
-    P = mech.core.constraints(0.1, q, run.u[0]).partials[:, free]
+    P = mech._core.constraints(0.1, q, run.u[0]).partials[:, free]
     for j, name in enumerate(objective.parameters):
         h = 1e-6
         gaps = [
             mech.with_parameters(**{name: mech.parameters[name] + x})
-            .core.constraints(0.1, q, run.u[0])
+            ._core.constraints(0.1, q, run.u[0])
             .residual
             for x in (h, -h)
         ]

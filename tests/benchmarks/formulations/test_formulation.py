@@ -141,11 +141,11 @@ class Reference:
         )
         cut = {
             c.name: (np.atleast_1d(run.connection(c.name).q[-1]), np.atleast_1d(run.connection(c.name).u[-1]))
-            for c in self.mech.info.chords
+            for c in self.mech._info.chords
             if c.nq
         }
         self.end = tm.State(
-            self.span, run.q[-1], run.u[-1], run.z[-1], coordinates=self.mech.lagrange, cut=cut
+            self.span, run.q[-1], run.u[-1], run.z[-1], coordinates=self.mech._lagrange, cut=cut
         )
         self.loads = self.mech.reactions(self.end)
 

@@ -47,7 +47,7 @@ def scipy_runs(problem, rtol, method, first_step):
     """The same by scipy, which calls our compiled right-hand side."""
     mech, rhs, runs = problem.system().build(), native.entry("rhs"), {}
     y, dy = np.zeros(mech.nq + mech.nu), np.zeros(mech.nq + mech.nu)
-    at = (address(y), address(dy), mech.core.context_address)
+    at = (address(y), address(dy), mech._core.context_address)
 
     def slope(t, state):
         y[:] = state
@@ -57,11 +57,11 @@ def scipy_runs(problem, rtol, method, first_step):
     for case in problem.cases:
         start = problem.start(mech, case)
         found = solve_ivp(
-            slope, (0.0, problem.t_end), mech.core.pack(start.q, start.u), method, problem.times(),
+            slope, (0.0, problem.t_end), mech._core.pack(start.q, start.u), method, problem.times(),
             rtol=rtol, atol=1e-3 * rtol, first_step=first_step,
         )  # fmt: skip
-        q, u = mech.core.states(found.t, found.y.T)
-        runs[case] = Run(mech.info, found.t, q, u, found.success, found.message, tracer=mech._results)
+        q, u = mech._core.states(found.t, found.y.T)
+        runs[case] = Run(mech._info, found.t, q, u, found.success, found.message, tracer=mech._results)
     return runs
 
 
@@ -159,7 +159,7 @@ def test_evaluations_are_those_of_scipy():
 
     def slope(t, state):
         y[:] = state
-        rhs(t, address(y), address(dy), mech.core.context_address)
+        rhs(t, address(y), address(dy), mech._core.context_address)
         return dy.copy()
 
     start = problem.start(mech)

@@ -63,10 +63,10 @@ def test_derivatives_of_a_tree_with_every_hinge_agree_with_differences(seed):
     mech = loaded_tree(seed)
     state, n = random_state(mech, seed + 9), mech.nu
     ud = np.random.default_rng(seed).normal(size=n)
-    tau_q, tau_u, A = TreeDerivatives(mech.core).inverse_dynamics(state.t, state.q, state.u, ud)
+    tau_q, tau_u, A = TreeDerivatives(mech._core).inverse_dynamics(state.t, state.q, state.u, ud)
 
     def loads(dq, du):
-        return mech.inverse_dynamics((state.t, move(mech.lagrange, state.q, dq), state.u + du), ud)
+        return mech.inverse_dynamics((state.t, move(mech._lagrange, state.q, dq), state.u + du), ud)
 
     zero = np.zeros(n)
     assert agrees(A, mech.mass_matrix(state), 1e-13)
@@ -75,7 +75,7 @@ def test_derivatives_of_a_tree_with_every_hinge_agree_with_differences(seed):
     found, tau = mech.derivatives(state, loads=ud), ud
 
     def accelerations(dq, du, more):
-        at = (state.t, move(mech.lagrange, state.q, dq), state.u + du)
+        at = (state.t, move(mech._lagrange, state.q, dq), state.u + du)
         return mech.forward_dynamics(at, tau + more).ud
 
     assert agrees(found.ud, accelerations(zero, zero, zero), 1e-13)
@@ -86,7 +86,7 @@ def test_derivatives_of_a_tree_with_every_hinge_agree_with_differences(seed):
 
 
 def test_all_kinds_are_met_in_both_directions():
-    seen = {(c.hinge.kind, c.forward) for seed in range(10) for c in loaded_tree(seed).lagrange.hinges}
+    seen = {(c.hinge.kind, c.forward) for seed in range(10) for c in loaded_tree(seed)._lagrange.hinges}
     assert seen == {(kind, forward) for kind in KINDS for forward in (True, False)}
 
 
@@ -96,7 +96,7 @@ def test_built_in_hinges_through_their_address_give_the_same(seed):
     system = random_system(seed, n=8, kinds=kinds)
     mech, table = system.build(), system.build(inline=False)
     state = random_state(mech, seed)
-    one, other = (TreeDerivatives(m.core) for m in (mech, table))
+    one, other = (TreeDerivatives(m._core) for m in (mech, table))
     for a, b in zip(
         one.forward(state.t, state.q, state.u), other.forward(state.t, state.q, state.u), strict=True
     ):
@@ -123,7 +123,7 @@ def test_prescribed_speeds_have_no_derivatives_and_the_others_those_of_their_acc
     )
 
     def accelerations(dq, du):
-        return mech.forward_dynamics((state.t, move(mech.lagrange, state.q, dq), state.u + du)).ud
+        return mech.forward_dynamics((state.t, move(mech._lagrange, state.q, dq), state.u + du)).ud
 
     assert agrees(found.ud_q[:, free], along(lambda x: accelerations(x, zero), n)[:, free])
     assert agrees(found.ud_u[:, free], along(lambda x: accelerations(zero, x), n)[:, free])
@@ -136,7 +136,7 @@ def test_prescribed_speeds_have_no_derivatives_and_the_others_those_of_their_acc
 @pytest.mark.parametrize("seed", range(10))
 def test_the_jacobian_of_the_integrator_agrees_with_differences_of_its_right_hand_side(seed):
     mech = loaded_tree(seed)
-    state, core = random_state(mech, seed + 9), mech.core
+    state, core = random_state(mech, seed + 9), mech._core
     y = core.pack(state.q, state.u)
     y[: mech.nq] *= 1.01 if seed % 2 else 1.0  # Euler parameters need not be of length 1
 
@@ -152,7 +152,7 @@ def test_the_jacobian_has_no_part_in_prescribed_coordinates():
     system = random_system(3, n=6, kinds=("Revolute", "Free", "Prismatic"))
     system.prescribe("h2", tm.Polynomial([0.2, 1.0, 0.3]))
     mech = system.build()
-    state, core = random_state(mech, 5), mech.core
+    state, core = random_state(mech, 5), mech._core
     y = core.pack(state.q, state.u)
 
     def rhs(x):
@@ -185,7 +185,7 @@ def test_a_chain_takes_no_longer_than_pinocchio():
     """CPU time of one thread, least of many blocks, both called from Python on arrays at hand."""
     pin = pytest.importorskip("pinocchio")
     mech = families.FAMILIES["chain 30"]().build()
-    peer, workspace = pin_model(mech), TreeDerivatives(mech.core)
+    peer, workspace = pin_model(mech), TreeDerivatives(mech._core)
     q, u, _ = (x[0] for x in families.random_states(mech, 1))
     workspace.forward(0.0, q, u)
     entry, zero = native.entry("derivatives"), np.zeros(mech.nu)
@@ -208,7 +208,7 @@ def test_derivatives_of_closed_chains_agree_with_differences(seed):
     planar, loops = seed % 2 == 0, 1 + (seed // 2) % 3
     mechanism = random_mechanism(seed, planar, loops)
     mech = mechanism.system.build()
-    state, n, core = moving(mechanism, mech, seed), mech.nu, mech.core
+    state, n, core = moving(mechanism, mech, seed), mech.nu, mech._core
     found = mech.derivatives(state)
     again = mech.forward_dynamics(state)
     assert agrees(found.ud, again.ud, 1e-9)
@@ -218,7 +218,7 @@ def test_derivatives_of_closed_chains_agree_with_differences(seed):
 
     def solution(dq, du, load):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
-        q = move(mech.lagrange, state.q, dq)
+        q = move(mech._lagrange, state.q, dq)
         now, A = core.constraints(state.t, q, state.u + du), core.mass_matrix(state.t, q)
         P = now.partials[chosen]
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])
@@ -251,10 +251,10 @@ def constrained():
 def test_nonholonomic_rows_and_couplings():
     mech = constrained()
     state = mech.assemble(fix={"A": 0.3, "planar": [0.2, 0.1, 0.4]}, rates={"A": 0.7, "planar[2]": 0.9})
-    found, n, core = mech.derivatives(state), mech.nu, mech.core
+    found, n, core = mech.derivatives(state), mech.nu, mech._core
 
     def accelerations(dq, du):
-        q = move(mech.lagrange, state.q, dq)
+        q = move(mech._lagrange, state.q, dq)
         now, A = core.constraints(state.t, q, state.u + du), core.mass_matrix(state.t, q)
         K = np.block([[A, -now.partials.T], [now.partials, np.zeros((len(now.bias), len(now.bias)))]])
         return np.linalg.solve(K, np.concatenate((-now.loads, -now.bias)))

@@ -56,7 +56,7 @@ def random_slopes(core, rng):
 
 def check(mech, t, q, u, seed=3):
     """At a state whose cut hinges are in place in the core; z as it stands there."""
-    core, rng, n = mech.core, np.random.default_rng(seed), mech.nu
+    core, rng, n = mech._core, np.random.default_rng(seed), mech.nu
     slopes = random_slopes(core, rng)
     assert obstacle(core.layout, slopes) is None
     ud, s = rng.normal(size=n), rng.normal(size=2 * n + core.nx)
@@ -112,7 +112,7 @@ def test_trees_with_every_hinge(seed):
 def test_trees_with_springs_and_elements_with_states(seed):
     mech = sprung_tree(seed).build()
     state = with_states(mech, random_state(mech, seed), seed)
-    mech.core.work.z[:] = state.z
+    mech._core.work.z[:] = state.z
     check(mech, state.t, state.q, state.u)
 
 
@@ -135,7 +135,7 @@ def test_every_coupling(name, driven):
     element, (system, names) = COUPLINGS[name], hinges(driven=driven)
     system.couple("joined", element, *names[: element.n_arguments or 3])
     mech, rng = system.build(), np.random.default_rng(5)
-    q = np.concatenate([c.hinge.sample(rng) for c in mech.lagrange.hinges])
+    q = np.concatenate([c.hinge.sample(rng) for c in mech._lagrange.hinges])
     check(mech, 0.4, q, rng.normal(size=mech.nu))
 
 
@@ -146,7 +146,7 @@ def test_closed_chains_with_composites(seed):
     mech = mechanism.system.build()
     state = with_states(mech, moving(mechanism, mech, seed), seed)
     mech.constraints(state)
-    mech.core.work.z[:] = state.z
+    mech._core.work.z[:] = state.z
     check(mech, state.t, state.q, state.u)
 
 
@@ -159,7 +159,7 @@ def test_closed_chains_with_elements_that_depend_on_a_reaction(seed):
     mech = mechanism.system.build()
     state = moving(mechanism, mech, seed)
     mech.forward_dynamics(state)
-    mech.core.work.z[: mech.core.nz] = np.random.default_rng(seed).uniform(-0.5, 0.5, mech.core.nz)
+    mech._core.work.z[: mech._core.nz] = np.random.default_rng(seed).uniform(-0.5, 0.5, mech._core.nz)
     check(mech, state.t, state.q, state.u)
 
 
@@ -187,8 +187,8 @@ def test_the_model_itself_is_left_alone():
     mech = sprung_tree(1).build()
     state = with_states(mech, random_state(mech, 1), 1)
     before = mech.derivatives(state)
-    slopes = random_slopes(mech.core, np.random.default_rng(0))
-    DualModel(mech.core, slopes).equations(state.t, state.q, state.u, before.ud, np.zeros(0))
+    slopes = random_slopes(mech._core, np.random.default_rng(0))
+    DualModel(mech._core, slopes).equations(state.t, state.q, state.u, before.ud, np.zeros(0))
     after = mech.derivatives(state)
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     assert agrees(after.ud, mech.forward_dynamics(state).ud)

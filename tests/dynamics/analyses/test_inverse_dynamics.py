@@ -12,7 +12,7 @@ from tests.treemech.simulation.test_kinematics import four_bar, slider_crank
 def consistent(kind, seed):
     """A random closed chain in a closed position with consistent rates."""
     mech, t, q, u = closed(kind, seed)
-    c = mech.core.constraints(t, q, u)
+    c = mech._core.constraints(t, q, u)
     return mech, mech.state(t, q, u - np.linalg.pinv(c.partials, rcond=1e-9) @ c.velocity)
 
 
@@ -147,7 +147,7 @@ def test_the_acceleration_of_a_cut_hinge_may_be_given():
     cut = mech.tree.chords[0].name
     state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6}, rates={"A": 2.0})
     loads = mech.inverse_dynamics(state, {cut: 1.7}, actuated=["A"])
-    mech.core.loops.choose(state.t, state.q)
+    mech._core.loops.choose(state.t, state.q)
     found = mech._closed(np.array([state.t]), state.q[None], state.u[None], loads)
     assert found.cut_ud[0, 0] == pytest.approx(1.7, rel=1e-9)
 
@@ -164,7 +164,7 @@ def test_the_load_of_a_slider_crank_is_that_of_virtual_work():
     for roles in ({"C": "chord"}, {"B": "chord"}, {"D": "chord"}):
         mech = slider_crank(gravity=(0, -9.81, 0), roles=roles)
         free = {"B": -0.9, "C": 0.3, "D": 5.0}
-        guess = {n: v for n, v in free.items() if n in [c.name for c in mech.lagrange.hinges]}
+        guess = {n: v for n, v in free.items() if n in [c.name for c in mech._lagrange.hinges]}
         state = mech.assemble(fix={"A": 0.5}, guess=guess)
         loads = mech.inverse_dynamics(state, {"A": 0.0}, actuated=["A"])
         # heights: crank sin a, rod at half of the crank pin's height

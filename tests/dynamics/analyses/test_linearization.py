@@ -101,7 +101,7 @@ def test_closed_chains_agree_with_differences_of_their_independent_motion(seed):
     )  # no rotation of a ball among them, which could not be fixed by name
     numbers = [mech.speeds.index(name) for name in names]
     places = [mech.coordinates.index(name) for name in names]
-    guess = {c.name: state.q[c.q_slice] for c in mech.lagrange.hinges}
+    guess = {c.name: state.q[c.q_slice] for c in mech._lagrange.hinges}
     guess |= {name: q for name, (q, _) in state.cut.items()}
 
     def rates(x):
@@ -248,7 +248,7 @@ def test_shares_of_a_cut_ball_are_those_of_its_motion():
     small = mech.linearize(state, outputs=["C", "D"])
     (own,) = small.states[:1]
     assert small.outputs == ["C[0]", "C[1]", "C[2]", "D"]
-    guess = {c.name: state.q[c.q_slice] for c in mech.lagrange.hinges} | {"C": state.cut["C"][0]}
+    guess = {c.name: state.q[c.q_slice] for c in mech._lagrange.hinges} | {"C": state.cut["C"][0]}
     number = mech.speeds.index(own)
     beside = []
     for h in (1e-5, -1e-5):

@@ -60,7 +60,7 @@ def test_accelerations_and_multipliers_of_a_closed_chain_by_its_parameters(model
         def motion(m):
             s = start(m)
             found = m.forward_dynamics(s)
-            return np.concatenate((found.ud, difference(m.core, state.q, s.q), s.u, found.multipliers))
+            return np.concatenate((found.ud, difference(m._core, state.q, s.q), s.u, found.multipliers))
 
         ud, s_q, s_u, multipliers = np.split(by_differences(mech, name, motion), np.cumsum([mech.nu] * 3))
         total = d.ud_p[:, j] + d.ud_q @ s_q + d.ud_u @ s_u
@@ -86,7 +86,7 @@ def test_rates_of_states_by_parameters():
     assert np.max(np.abs(np.concatenate((d.ud_p[:, 0], d.x_rates_p[:, 0])) - want)) < TIGHT * np.max(
         np.abs(want)
     )
-    assert d.x_rates_p.shape == (mech.core.nx, 1) and mech.core.nx > 0
+    assert d.x_rates_p.shape == (mech._core.nx, 1) and mech._core.nx > 0
 
 
 def test_parameters_at_a_limit_of_what_can_be_made():
@@ -117,9 +117,9 @@ def test_small_motions_there_and_back():
     mech = tree().build()
     rng = np.random.default_rng(3)
     q, step = tree_start(mech).q, 1e-4 * rng.normal(size=mech.nu)
-    there = displaced(mech.core, q[None], step[None])[0]
-    assert np.max(np.abs(difference(mech.core, q, there) - step)) < 1e-11
-    hinge = mech.lagrange.hinges[1]
+    there = displaced(mech._core, q[None], step[None])[0]
+    assert np.max(np.abs(difference(mech._core, q, there) - step)) < 1e-11
+    hinge = mech._lagrange.hinges[1]
     assert (
         np.max(np.abs(hinge.hinge.move(q[hinge.q_slice], step[hinge.u_slice]) - there[hinge.q_slice])) < 1e-11
     )

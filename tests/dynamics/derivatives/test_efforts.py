@@ -98,16 +98,16 @@ def sprung_tree(seed, n=14):
 
 
 def with_states(mech, state, seed):
-    x = np.random.default_rng(seed).uniform(-0.5, 0.5, mech.core.nx)
+    x = np.random.default_rng(seed).uniform(-0.5, 0.5, mech._core.nx)
     return mech.state(t=state.t, q=state.q, u=state.u, x=x)
 
 
 def seen(mech, state):
     """(ud, x') as functions of changes of (q, u, x)."""
-    n, core = mech.nu, mech.core
+    n, core = mech.nu, mech._core
 
     def at(d):
-        q, u, z = move(mech.lagrange, state.q, d[:n]), state.u + d[n : 2 * n], state.z
+        q, u, z = move(mech._lagrange, state.q, d[:n]), state.u + d[n : 2 * n], state.z
         z[: core.nx] += d[2 * n :]
         core.work.z[: core.nz] = z
         ud = core.forward_dynamics(state.t, q, u)
@@ -121,7 +121,7 @@ def test_springs_and_elements_with_states_on_random_trees(seed):
     mech = sprung_tree(seed).build()
     state, n = with_states(mech, random_state(mech, seed + 9), seed), mech.nu
     found = mech.derivatives(state)
-    want = along(seen(mech, state), 2 * n + mech.core.nx)
+    want = along(seen(mech, state), 2 * n + mech._core.nx)
     assert agrees(found.ud, mech.forward_dynamics(state).ud, 1e-13)
     for got, block in (
         (found.ud_q, want[:n, :n]),
@@ -134,7 +134,7 @@ def test_springs_and_elements_with_states_on_random_trees(seed):
         assert np.any(block)
         assert agrees(got, block)
     assert np.array_equal(
-        found.x_rates, mech.core.state_rates(state.t, state.q, state.u, state.z)[: mech.core.nx]
+        found.x_rates, mech._core.state_rates(state.t, state.q, state.u, state.z)[: mech._core.nx]
     )
 
 
@@ -142,7 +142,7 @@ def test_springs_and_elements_with_states_on_random_trees(seed):
 def test_the_jacobian_of_the_integrator_covers_states(seed):
     """Exact, or with forward differences of the elements as Radau takes it."""
     mech = sprung_tree(seed).build()
-    state, core = with_states(mech, random_state(mech, seed + 9), seed), mech.core
+    state, core = with_states(mech, random_state(mech, seed + 9), seed), mech._core
     y = core.pack(state.q, state.u, state.z)
 
     def rhs(x):
@@ -168,7 +168,7 @@ def test_springs_in_closed_chains(seed):
     )
     mech = system.build()
     state = moving(mechanism, mech, seed)
-    n, core = mech.nu, mech.core
+    n, core = mech.nu, mech._core
     found = mech.derivatives(state)
     chosen = core.loops.kept[core.loops.work.masked[: core.loops.n_kept] == 0]
     mech.constraints(state)
@@ -178,7 +178,7 @@ def test_springs_in_closed_chains(seed):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
         core.work.z[:] = state.z
         core.work.z[: core.nx] += d[2 * n :]
-        q = move(mech.lagrange, state.q, d[:n])
+        q = move(mech._lagrange, state.q, d[:n])
         now, A = core.constraints(state.t, q, state.u + d[n : 2 * n]), core.mass_matrix(state.t, q)
         P, rates = now.partials[chosen], core.work.zd[: core.nx].copy()
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])
@@ -294,9 +294,9 @@ def test_radau_with_the_exact_jacobian_meets_dop853(audit):
     mech = hung(tm.Spring(50.0, 0.5, 0.8), Maxwell(3000.0, 40.0, 0.5))
     state = mech.state(q={"slide": -0.1})
     options = {"rtol": 1e-10, "atol": 1e-12, "t_eval": [0.0, 1.0, 2.0], "audit": audit}
-    assert mech.core.jacobian_workspace is None
+    assert mech._core.jacobian_workspace is None
     implicit = mech.simulate((0.0, 2.0), state, method="Radau", **options)
-    assert mech.core.jacobian_workspace is not None and implicit.statistics["jacobians"] > 0
+    assert mech._core.jacobian_workspace is not None and implicit.statistics["jacobians"] > 0
     explicit = mech.simulate((0.0, 2.0), state, method="DOP853", **options)
     assert np.max(np.abs(implicit.connection("slide").q - explicit.connection("slide").q)) < 1e-8
     assert np.max(np.abs(implicit.element("e1").x - explicit.element("e1").x)) < 1e-8

@@ -39,13 +39,13 @@ def random_loops(seed):
         system.connect("muscle", Muscle(4.0), system.ground.at((0, 0, 1)), ends[0], inputs=inputs)
     mech = system.build()
     state = moving(mechanism, mech, seed)
-    return mech, mech.state(t=0.0, q=state.q, u=state.u, x=rng.uniform(-0.5, 0.5, mech.core.nx))
+    return mech, mech.state(t=0.0, q=state.q, u=state.u, x=rng.uniform(-0.5, 0.5, mech._core.nx))
 
 
 def cut(kind, seed):
     """A chord called through its address (most of them), with rates that keep it closed; Ball met from end b, and Free."""
     mech, t, q, u = cut_hinge(kind, seed, seed % 2 == 0)
-    now = mech.core.constraints(t, q, u)
+    now = mech._core.constraints(t, q, u)
     return mech, mech.state(t=t, q=q, u=u - np.linalg.pinv(now.partials) @ now.velocity)
 
 
@@ -69,9 +69,9 @@ def released():
     system.connect("rod", tm.Distance(1.3), system.ground.at((2.0, 1.0, 0)), two.at((0.8, 0, 0)))
     system.connect("plane", tm.InPlane(unilateral=True), system.ground.at((0, -3, 0)), two.at((0.8, 0, 0)))
     mech = system.build()
-    mech.core.loops.release(["plane"])
+    mech._core.loops.release(["plane"])
     state = mech.assemble(guess={"A": 0.3, "B": 0.4}, rates={"A": 0.8})
-    assert mech.core.loops.released() == ("plane",)
+    assert mech._core.loops.released() == ("plane",)
     return mech, state
 
 
@@ -88,7 +88,7 @@ class Closed:
     def __init__(self, name, gain=0.0):
         make, *arguments = MODELS[name]
         self.mech, self.state = make(*arguments)
-        core, t = self.mech.core, self.state.t
+        core, t = self.mech._core, self.state.t
         core.loops.choose(t, self.state.q, self.state.u)
         core.loops.stabilise(("baumgarte", gain) if gain else "projection")
         core.loops.work.monitor[LARGEST_PIVOT] = 1e300  # refine always: differences show the regularisation
@@ -213,4 +213,4 @@ def test_a_stiff_closed_chain_takes_fewer_evaluations_and_is_as_accurate(method)
 def test_elements_that_wait_for_a_reaction_and_internal_points_keep_to_differences():
     system = random_mechanism(0, planar=True).system
     join(system, np.random.default_rng(0))
-    assert not system.build().core.has_jacobian and not incline(0.3, 0.1).core.has_jacobian
+    assert not system.build()._core.has_jacobian and not incline(0.3, 0.1)._core.has_jacobian

@@ -26,7 +26,7 @@ def cut_hinge(kind, seed, swap):
     system, bodies = two_bodies(seed)
     a, b = bodies[::-1] if swap else bodies
     tree = system.build()
-    q, t, u = np.concatenate([c.hinge.sample(rng) for c in tree.lagrange.hinges]), 0.4, rng.normal(size=9)
+    q, t, u = np.concatenate([c.hinge.sample(rng) for c in tree._lagrange.hinges]), 0.4, rng.normal(size=9)
     hinge = any_hinge(rng, kind)
     s = hinge.sample(rng)
     motion, axes, poses, number = (
@@ -43,13 +43,13 @@ def cut_hinge(kind, seed, swap):
     system.connect("between", hinge, a.at(ba, Ba), b.at(Rb.T @ (point - pb), Rb.T @ base), role="chord")
     mech = system.build()
     assert [c.name for c in mech.tree.chords] == ["between"]
-    mech.core.reset_chords({"between": s})
+    mech._core.reset_chords({"between": s})
     return mech, t, q, u
 
 
 def rows_and_differences(mech, t, q, u, seed=1):
     """(exact, rough, by differences): of P^T lambda, P u + P0, P ud + P00 by q, of the last by u, of the loads of chords by q."""
-    core, rng, n = mech.core, np.random.default_rng(seed), mech.nu
+    core, rng, n = mech._core, np.random.default_rng(seed), mech.nu
     ud, multipliers = rng.normal(size=n), rng.normal(size=len(core.layout.chords.rows))
     core.constraints(t, q, u, ud)
     near, pivot = core.chord_work.q.copy(), core.chord_work.pivot.copy()
@@ -57,7 +57,7 @@ def rows_and_differences(mech, t, q, u, seed=1):
 
     def at(dq, du):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
-        now = core.constraints(t, move(mech.lagrange, q, dq), u + du, ud)
+        now = core.constraints(t, move(mech._lagrange, q, dq), u + du, ud)
         loads = [multipliers[a:b] @ core.chord_work.row[a:b, row.F : row.F + 6] for a, b in spans]
         return np.concatenate((now.partials.T @ multipliers, now.velocity, now.bias, *loads))
 
@@ -94,7 +94,7 @@ def assert_agreement(mech, t, q, u, columns=slice(None)):
 @pytest.mark.parametrize("kind", CUT)
 def test_rows_of_every_hinge_that_is_cut(kind, swap):
     mech, t, q, u = cut_hinge(kind, 4 + len(kind), swap)
-    assert np.max(np.abs(mech.core.constraints(t, q, u).residual)) < 1e-12
+    assert np.max(np.abs(mech._core.constraints(t, q, u).residual)) < 1e-12
     assert_agreement(mech, t, q, u)
 
 
@@ -112,7 +112,7 @@ def test_rows_of_every_coupling(name, driven):
     element, (system, names) = COUPLINGS[name], hinges(driven=driven)
     system.couple("joined", element, *names[: element.n_arguments or 3])
     mech, rng = system.build(), np.random.default_rng(5)
-    t, q = 0.4, np.concatenate([c.hinge.sample(rng) for c in mech.lagrange.hinges])
+    t, q = 0.4, np.concatenate([c.hinge.sample(rng) for c in mech._lagrange.hinges])
     u = rng.normal(size=mech.nu)
     if driven:
         q[0], u[0], _ = WAVE.at(t)

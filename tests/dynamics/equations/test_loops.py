@@ -30,7 +30,7 @@ def closed(kind, seed, n=8):
     end_b = b.at(d.R[j].T @ (point - d.r[j]), d.R[j].T @ R @ pose.rotation @ G.T)
     system.connect("cut", hinge, a.at(ba, Ba), end_b, role="chord")
     mech = system.build()
-    mech.core.reset_chords({"cut": qh})
+    mech._core.reset_chords({"cut": qh})
     return mech, state.t, state.q, state.u
 
 
@@ -38,7 +38,7 @@ def closed(kind, seed, n=8):
 @pytest.mark.parametrize("seed", range(2))
 def test_rows_of_any_cut_hinge_are_consistent_over_all_three_levels(kind, seed):
     mech, t, q, u = closed(kind, seed)
-    at = mech.core.constraints
+    at = mech._core.constraints
     first = at(t, q, u)
     assert np.max(np.abs(first.residual)) < 1e-13
     assert len(first.residual) == 6 - mech.tree.chords[0].element.n_speeds
@@ -53,7 +53,7 @@ def test_rows_of_any_cut_hinge_are_consistent_over_all_three_levels(kind, seed):
     def moved(s):
         steps = [
             c.hinge.move(q[c.q_slice], s * u[c.u_slice] + 0.5 * s * s * ud[c.u_slice])
-            for c in mech.lagrange.hinges
+            for c in mech._lagrange.hinges
         ]
         return at(t + s, np.concatenate(steps), u + s * ud)
 
@@ -67,12 +67,12 @@ def test_rows_of_any_cut_hinge_are_consistent_over_all_three_levels(kind, seed):
 def test_the_residual_of_any_cut_hinge_changes_at_the_rate_it_says(kind):
     """No choice of rates needed: also for chords that take all freedom away."""
     mech, t, q, u = closed(kind, 3)
-    at, h = mech.core.constraints, 1e-6
+    at, h = mech._core.constraints, 1e-6
 
     def moved(s):
         return at(
             t + s,
-            np.concatenate([c.hinge.move(q[c.q_slice], s * u[c.u_slice]) for c in mech.lagrange.hinges]),
+            np.concatenate([c.hinge.move(q[c.q_slice], s * u[c.u_slice]) for c in mech._lagrange.hinges]),
             u,
         )
 
@@ -86,7 +86,7 @@ def test_the_residual_of_any_cut_hinge_changes_at_the_rate_it_says(kind):
 @pytest.mark.parametrize("seed", range(2))
 def test_accelerations_and_multipliers_solve_the_augmented_equations(kind, seed):
     mech, t, q, u = closed(kind, seed)
-    c = mech.core.constraints(t, q, u)
+    c = mech._core.constraints(t, q, u)
     if np.linalg.matrix_rank(c.partials) < len(c.partials):
         pytest.skip("this random chain is redundant")
     state = mech.state(t, q, u - np.linalg.pinv(c.partials) @ c.velocity)
@@ -135,7 +135,7 @@ def test_cutting_another_hinge_changes_no_motion_and_no_load(cut):
     rates = {}
     velocity = (poses.partials.T @ first.u + poses.drift).reshape(-1, 6)
     turn = {n: v[4] for n, v in zip(names, velocity, strict=True)} | {"ground": 0.0}
-    for c in mech.lagrange.hinges:
+    for c in mech._lagrange.hinges:
         a, b = (end.body.name for end in c.connection.ends)
         rates[c.name] = turn[b] - turn[a]
     state = mech.assemble(poses=given, rates=rates)
@@ -149,12 +149,12 @@ def test_reactions_with_chords_balance_every_body():
     mech = four_bar()
     state = mech.assemble(fix={"A": -0.6}, rates={"A": 2.0})
     ud = mech.forward_dynamics(state).ud
-    trace, _ = mech.core.trace(
+    trace, _ = mech._core.trace(
         np.array([state.t]), state.q[None].copy(), state.u[None].copy(), ud[None].copy()
     )
     reactions = mech.reactions(state)
     ends = {
-        name: connection.ends for name, connection in ((c.name, c.connection) for c in mech.lagrange.hinges)
+        name: connection.ends for name, connection in ((c.name, c.connection) for c in mech._lagrange.hinges)
     }
     ends.update({c.name: c.ends for c in mech.tree.chords})
     for k, body in enumerate(mech.tree.bodies):
@@ -164,7 +164,7 @@ def test_reactions_with_chords_balance_every_body():
         R, w, dw = row[:9].reshape(3, 3), row[12:15], row[18:21]
         arm = R @ body.com
         force = body.mass * (
-            row[21:24] + np.cross(dw, arm) + np.cross(w, np.cross(w, arm)) - mech.info.gravity
+            row[21:24] + np.cross(dw, arm) + np.cross(w, np.cross(w, arm)) - mech._info.gravity
         )
         J = R @ body.inertia @ R.T
         moment = J @ dw + np.cross(w, J @ w)
@@ -189,7 +189,7 @@ def test_a_parallelogram_of_spatial_revolutes_is_solved_by_rank():
         system.connect(f"B{k}", tm.Revolute("z"), crank.at((1, 0, 0)), rod.at((k, 0, 0)))
     mech = system.build()
     state = mech.assemble(
-        fix={"A0": 1.0}, guess={c.name: 1.0 if c.name[0] == "A" else -1.0 for c in mech.lagrange.hinges if c.name != "A0"},
+        fix={"A0": 1.0}, guess={c.name: 1.0 if c.name[0] == "A" else -1.0 for c in mech._lagrange.hinges if c.name != "A0"},
         rates={"A0": 2.0},
     )  # fmt: skip
     assert mech.mobility(state).dof == 1
@@ -207,9 +207,9 @@ def test_a_chain_that_cannot_close_names_the_joint_and_the_gap():
 
 def test_what_does_not_fit_is_refused_by_name():
     mech = four_bar()
-    other = next(c.name for c in mech.lagrange.hinges if c.name != "A")
+    other = next(c.name for c in mech._lagrange.hinges if c.name != "A")
     with pytest.raises(tm.ConvergenceError, match="given rates do not fit"):
-        mech.assemble(fix={"A": -0.6}, rates={c.name: 1.0 for c in mech.lagrange.hinges})
+        mech.assemble(fix={"A": -0.6}, rates={c.name: 1.0 for c in mech._lagrange.hinges})
     with pytest.raises(tm.TreemechError, match=r"open by .* mech\.assemble"):
         mech.forward_dynamics(mech.state(q={"A": -0.6, other: 0.1}))
     cut = mech.tree.chords[0].name
@@ -227,7 +227,7 @@ def test_a_cut_hinge_can_be_fixed_and_given_a_rate_like_any_other():
     start = mech.assemble(fix={"A": -0.6}, rates={"A": 1.3})
     q, u = start[cut]
     again = mech.assemble(
-        fix={cut: q}, guess={c.name: start[c.name][0] + 0.05 for c in mech.lagrange.hinges}, rates={cut: u}
+        fix={cut: q}, guess={c.name: start[c.name][0] + 0.05 for c in mech._lagrange.hinges}, rates={cut: u}
     )
     assert np.max(np.abs(again.q - start.q)) < 1e-9 and np.max(np.abs(again.u - start.u)) < 1e-9
     tip = mech.tree.bodies[mech.tree.numbers["rocker"]]
@@ -301,6 +301,6 @@ def test_room_for_the_choice_of_speeds_is_there_without_rows_to_choose_by():
     system.connect("A", tm.Planar("z"), system.ground, body)
     system.connect("C", tm.InPlane(), system.ground, body.at((0.1, 0.2, 0)))
     mech = system.build()
-    work = mech.core.loops.work
-    assert mech.core.loops.n_kept == 0 and len(work.workspace_rows) >= len(work.masked) * mech.nu
+    work = mech._core.loops.work
+    assert mech._core.loops.n_kept == 0 and len(work.workspace_rows) >= len(work.masked) * mech.nu
     assert mech.simulate((0, 1), mech.state(), stabilisation="partitioning").success

@@ -68,7 +68,7 @@ def test_composites_on_random_trees(seed):
     mech = system.build()
     state = with_states(mech, random_state(mech, seed), seed)
     found, n = mech.derivatives(state), mech.nu
-    want = along(seen(mech, state), 2 * n + mech.core.nx)
+    want = along(seen(mech, state), 2 * n + mech._core.nx)
     assert agrees(np.hstack((found.ud_q, found.ud_u, found.ud_x)), want[:n])
     assert agrees(np.hstack((found.x_rates_q, found.x_rates_u, found.x_rates_x)), want[n:])
     assert agrees(found.ud, mech.forward_dynamics(state).ud)
@@ -81,7 +81,7 @@ def test_composites_in_closed_chains(seed):
     join(mechanism.system, np.random.default_rng(seed))
     mech = mechanism.system.build()
     state = with_states(mech, moving(mechanism, mech, seed), seed)
-    n, core = mech.nu, mech.core
+    n, core = mech.nu, mech._core
     found = mech.derivatives(state)
     chosen = core.loops.kept[core.loops.work.masked[: core.loops.n_kept] == 0]
     mech.constraints(state)
@@ -91,7 +91,7 @@ def test_composites_in_closed_chains(seed):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
         core.work.z[:] = state.z
         core.work.z[: core.nx] += d[2 * n :]
-        q = move(mech.lagrange, state.q, d[:n])
+        q = move(mech._lagrange, state.q, d[:n])
         now, A = core.constraints(state.t, q, state.u + d[n : 2 * n]), core.mass_matrix(state.t, q)
         P, rates = now.partials[chosen], core.work.zd[: core.nx].copy()
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])

@@ -218,7 +218,7 @@ def test_euler_parameters_keep_their_length(models, method):
     mech, start, _, _ = models["chain"]
     run = mech.simulate((0, 3), start, method, rtol=1e-4, dense_output=True, **STEP.get(method, {}))
     for q in (run.q, run.sol(np.linspace(0, 3, 100))[0]):
-        for a in mech.lagrange.euler_parameters:
+        for a in mech._lagrange.euler_parameters:
             assert np.max(np.abs(np.linalg.norm(q[:, a : a + 4], axis=1) - 1.0)) < 1e-14
 
 

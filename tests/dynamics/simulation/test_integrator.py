@@ -119,7 +119,7 @@ def test_backward_integration_returns_to_the_start(chain):
 @pytest.mark.parametrize("method", ["DOP853", "DP5"])
 def test_euler_parameters_keep_their_length(chain, method):
     mech, state = chain
-    starts = mech.lagrange.euler_parameters
+    starts = mech._lagrange.euler_parameters
     assert len(starts) == 2
     run = mech.simulate((0, 3), state, method, rtol=1e-4, dense_output=True)
     output = mech.simulate((0, 3), state, method, rtol=1e-4, t_eval=np.linspace(0, 3, 100))
@@ -131,7 +131,7 @@ def test_euler_parameters_keep_their_length(chain, method):
 def test_a_state_of_any_length_of_euler_parameters_starts_normalised(chain):
     mech, state = chain
     q = state.q.copy()
-    a = next(iter(mech.lagrange.euler_parameters))
+    a = next(iter(mech._lagrange.euler_parameters))
     q[a : a + 4] *= 1.5
     run, same = mech.simulate((0, 0.2), (q, state.u)), mech.simulate((0, 0.2), state)
     np.testing.assert_allclose(run.q[-1], same.q[-1], atol=1e-12)

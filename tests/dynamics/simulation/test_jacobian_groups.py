@@ -50,7 +50,7 @@ def several(count, joined=False):
 
 def test_what_nothing_joins_is_apart():
     for count, joined, parts in ((1, False, 1), (2, False, 2), (3, False, 3), (2, True, 1)):
-        core = several(count, joined)[0].core
+        core = several(count, joined)[0]._core
         found = Components(core)
         assert (
             len(set(found.parts[1:].tolist())) == parts == state_groups(core)[1] == residual_groups(core)[1]
@@ -64,7 +64,7 @@ def test_whatever_joins_two_bodies_makes_them_one_part(joining):
     bodies = [system.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.3, 0, 0)) for n in ("one", "two")]
     for k, body in enumerate(bodies):
         system.connect(f"p{k}", tm.Revolute("z"), system.ground.at((k, 0, 0)), body)
-    assert Components(system.build().core).parts.tolist() == [-1, 0, 1]
+    assert Components(system.build()._core).parts.tolist() == [-1, 0, 1]
     if joining == "hinge":
         system.connect("h", tm.Cylindrical("z"), *(b.at((0.5, 0, 0)) for b in bodies))
     elif joining == "coupling":
@@ -77,7 +77,7 @@ def test_whatever_joins_two_bodies_makes_them_one_part(joining):
         system.connect("f", Pin(0.1, 0.05, 1e-2), system.ground, bodies[0], reaction_of="p1")
     else:
         system.connect("s", tm.Spring(1.0, 0.0, 1.0), bodies[0], bodies[1])
-    parts = Components(system.build().core).parts
+    parts = Components(system.build()._core).parts
     assert len({*parts[1:].tolist()}) == 1
 
 
@@ -99,7 +99,7 @@ def test_two_mechanisms_take_the_evaluations_of_one(method):
 
 def test_the_jacobian_of_two_mechanisms_is_that_of_single_columns():
     mech, state = several(2)
-    core = mech.core
+    core = mech._core
     core.loops.choose(state.t, state.q, state.u)
     x = np.random.default_rng(1).uniform(-0.5, 0.5, core.nx)
     y = core.pack(state.q, state.u, np.concatenate((x, state.z[core.nx :])), core.chord_work.q)

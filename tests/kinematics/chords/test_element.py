@@ -37,7 +37,7 @@ def closed(element, place, seed, swap, n_freedoms=6):
     system, bodies = two_bodies(seed)
     a, b = bodies[::-1] if swap else bodies
     tree = system.build()
-    q = np.concatenate([c.hinge.sample(rng) for c in tree.lagrange.hinges])
+    q = np.concatenate([c.hinge.sample(rng) for c in tree._lagrange.hinges])
     t, u = 0.4, rng.normal(size=tree.nu)
     poses = tree.attitude(tree.state(t, q, u))
     number = tree.tree.numbers
@@ -49,7 +49,7 @@ def closed(element, place, seed, swap, n_freedoms=6):
     end_b = b.at(Rb.T @ (pa + Ra @ (ba + Ba @ c) - pb), Rb.T @ Ra @ Ba @ C)
     system.connect("between", element, a.at(ba, Ba), end_b)
     mech = system.build()
-    mech.core.reset_chords({"between": s})
+    mech._core.reset_chords({"between": s})
     return mech, t, q, u
 
 
@@ -57,9 +57,9 @@ def moved(mech, t, q, u, ud, s):
     """Constraints a time s later, along the motion with accelerations ud."""
     steps = [
         c.hinge.move(q[c.q_slice], s * u[c.u_slice] + 0.5 * s * s * ud[c.u_slice])
-        for c in mech.lagrange.hinges
+        for c in mech._lagrange.hinges
     ]
-    return mech.core.constraints(t + s, np.concatenate(steps), u + s * ud)
+    return mech._core.constraints(t + s, np.concatenate(steps), u + s * ud)
 
 
 def rates(mech, t, q, u, ud):
@@ -74,9 +74,9 @@ def rates(mech, t, q, u, ud):
 def test_rows_of_every_constraint_are_the_derivatives_of_its_residual(name, swap):
     element, place = CONSTRAINTS[name]
     mech, t, q, u = closed(element, place, len(name), swap)
-    at, rng = mech.core.constraints, np.random.default_rng(1)
+    at, rng = mech._core.constraints, np.random.default_rng(1)
     now, ud = at(t, q, u), rng.normal(size=mech.nu)
-    holonomic = ~mech.core.layout.chords.nonholonomic
+    holonomic = ~mech._core.layout.chords.nonholonomic
     assert len(now.residual) == element.n_holonomic + element.n_nonholonomic
     assert np.sum(holonomic) == element.n_holonomic and np.all(now.residual[~holonomic] == 0.0)
     assert np.max(np.abs(now.residual)) < 1e-13 or place is None
@@ -115,15 +115,15 @@ def test_rows_of_every_coupling_are_the_derivatives_of_its_residual(name, driven
     element, (system, names) = COUPLINGS[name], hinges(driven=driven)
     system.couple("joined", element, *names[: element.n_arguments or 3])
     mech, rng = system.build(), np.random.default_rng(5)
-    t, q = 0.4, np.concatenate([c.hinge.sample(rng) for c in mech.lagrange.hinges])
+    t, q = 0.4, np.concatenate([c.hinge.sample(rng) for c in mech._lagrange.hinges])
     u, ud = rng.normal(size=mech.nu), rng.normal(size=mech.nu)
-    at = mech.core.constraints
+    at = mech._core.constraints
     if driven:
         q[0], u[0], ud[0] = WAVE.at(t)
     now, want = at(t, q, u), at(t, q, u, ud).bias
     np.testing.assert_allclose(now.bias + now.partials @ ud, want, atol=1e-12)
     rate, acceleration = rates(mech, t, q, u, ud)
-    holonomic = ~mech.core.layout.chords.nonholonomic
+    holonomic = ~mech._core.layout.chords.nonholonomic
     assert np.all(holonomic) == (name != "VelocityRelation")
     assert np.max(np.abs(rate - now.velocity)[holonomic], initial=0.0) < DIFF
     assert np.max(np.abs(acceleration - want)) < DIFF
@@ -143,10 +143,10 @@ def test_constraints_and_couplings_solve_the_augmented_equations():
 
 def solve_and_check(mech, t, q, u):
     free = mech._free({})
-    c = mech.core.constraints(t, q, u)
+    c = mech._core.constraints(t, q, u)
     u = u - free * (np.linalg.pinv(c.partials * free) @ c.velocity)
     state = mech.state(t, q, u)
-    c = mech.core.constraints(t, q, u)
+    c = mech._core.constraints(t, q, u)
     ud, multipliers = mech.forward_dynamics(state)
     left = mech.mass_matrix(state) @ ud - mech.load_column(state) - c.partials.T @ multipliers  # (6.3.4)
     scale = 1.0 + float(np.max(np.abs(mech.load_column(state))))
@@ -237,19 +237,19 @@ def test_auxiliary_unknowns_are_eliminated_from_equations_on_velocity_too():
         mech, t, q, u = closed(
             element, lambda p, t: (np.array([0.4, 0.16, 0.3]), np.eye(3), [0.4]), 12, False
         )
-        c = mech.core.constraints(t, q, u)
+        c = mech._core.constraints(t, q, u)
         u = u - np.linalg.pinv(c.partials) @ c.velocity
         load = mech.reactions((t, q, u))["between"]
         found.append((mech.forward_dynamics((t, q, u)).ud, u, load.force, load.moment))
         if element.n_auxiliary:
-            mech.core.constraints(t, q, u)
-            assert abs(mech.core.chord_work.q[0] - 0.4) < 1e-14
+            mech._core.constraints(t, q, u)
+            assert abs(mech._core.chord_work.q[0] - 0.4) < 1e-14
             a, b = (
-                mech.core.trace(np.array([t]), q[None].copy(), u[None].copy(), 0.0 * u[None])[0][0, k]
+                mech._core.trace(np.array([t]), q[None].copy(), u[None].copy(), 0.0 * u[None])[0][0, k]
                 for k in (1, 2)
             )
             R = a[:9].reshape(3, 3) @ mech.tree.chords[0].ends[0].rotation
-            assert abs(mech.core.chord_work.u[0] - R[:, 2] @ (b[12:15] - a[12:15])) < 1e-12
+            assert abs(mech._core.chord_work.u[0] - R[:, 2] @ (b[12:15] - a[12:15])) < 1e-12
     for got, want in zip(*found, strict=True):
         np.testing.assert_allclose(got, want, atol=1e-11)
 
@@ -278,17 +278,17 @@ def test_constraints_that_make_a_hinge_move_and_load_as_the_hinge_cut(name):
     moving = hinge.move(q0, rng.uniform(-0.3, 0.3, hinge.n_speeds))
     system.connect("cut", hinge, *ends, role="chord")
     cut = system.build()
-    cut.core.reset_chords({"cut": moving})
+    cut._core.reset_chords({"cut": moving})
     state = cut.assemble(guess={"free": [0.3, 0.1, 0.2, 1, 0, 0, 0], "cut": moving}, rates={})
     u = np.random.default_rng(6).normal(size=cut.nu)
-    c = cut.core.constraints(0.0, state.q, u)
+    c = cut._core.constraints(0.0, state.q, u)
     u = u - np.linalg.pinv(c.partials) @ c.velocity
     want, load = cut.forward_dynamics((state.q, u)).ud, cut.reactions((state.q, u))
     system.connections.pop("cut")
     for k, part in enumerate(parts):
         system.connect(f"part{k}", part, *ends)
     mech = system.build()
-    now = mech.core.constraints(0.0, state.q, u)
+    now = mech._core.constraints(0.0, state.q, u)
     assert max(np.max(np.abs(now.residual)), np.max(np.abs(now.velocity))) < 1e-12
     got, found = mech.forward_dynamics((state.q, u)).ud, mech.reactions((state.q, u))
     np.testing.assert_allclose(got, want, atol=1e-10 * np.max(np.abs(want)))
@@ -353,7 +353,7 @@ def test_a_gear_pair_has_the_reduced_inertia(element, ratio):
 def test_a_differential_shares_its_torque_equally():
     mech = shafts(tm.Differential(4.0), names=("A", "B", "C"))
     ud, multipliers = mech.forward_dynamics(mech.assemble(), loads={"A": 5.0})
-    torque = mech.core.constraints(0.0, np.zeros(3), np.zeros(3)).partials.T @ multipliers
+    torque = mech._core.constraints(0.0, np.zeros(3), np.zeros(3)).partials.T @ multipliers
     np.testing.assert_allclose(torque[1], torque[2], rtol=1e-13)
     np.testing.assert_allclose(ud[0], 2.0 * (ud[1] + ud[2]), rtol=1e-13)
     np.testing.assert_allclose(1.0 * ud[0] - 5.0, -torque[1] / 2.0, rtol=1e-13)
@@ -499,7 +499,7 @@ def test_simulations_keep_the_energy_and_the_constraints(model):
     assert np.ptp(energy.total) < 1e-9 * np.max(energy.kinetic)
     assert np.ptp(energy.kinetic) > 1e-3 * np.max(energy.kinetic)
     for t, q, u in zip(run.t, run.q, run.u, strict=True):
-        now = mech.core.constraints(t, q, u)
+        now = mech._core.constraints(t, q, u)
         assert np.max(np.abs(now.residual)) < 1e-12
         assert np.max(np.abs(now.velocity)) < 1e-12 * (1.0 + np.max(np.abs(u)))
 
@@ -507,7 +507,7 @@ def test_simulations_keep_the_energy_and_the_constraints(model):
 def test_the_place_of_contact_is_a_result_over_several_turns():
     mech, state = cam()
     run = mech.simulate((0, 5), state, rtol=1e-10, t_eval=np.linspace(0, 5, 2001))
-    contact, length = run.connection("contact"), mech.core.layout.chords.elements[0].profile.length
+    contact, length = run.connection("contact"), mech._core.layout.chords.elements[0].profile.length
     s, rate, acceleration = (np.ravel(x) for x in (contact.q, contact.u, contact.ud))
     turns = (run.q[:, 0] - run.q[0, 0]) / (2 * pi)
     assert turns[-1] > 1.5

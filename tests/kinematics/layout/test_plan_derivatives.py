@@ -36,7 +36,7 @@ def compare(mech, name, exact=True, step=STEP):
     for part, wanted in differences(mech, name, step).items():
         slope = getattr(found, part)
         if part == "parameters":
-            wanted[np.abs(mech.core.layout.parameters) > ADDRESS] = 0.0
+            wanted[np.abs(mech._core.layout.parameters) > ADDRESS] = 0.0
         assert slope.dtype == np.float64 and slope.shape == wanted.shape
         np.testing.assert_allclose(slope, wanted, rtol=0, atol=TIGHT * np.max(np.abs(wanted), initial=0.0))
     return found
@@ -166,7 +166,7 @@ def test_a_base_chosen_by_the_least_component_stays_the_one_of_the_mechanism():
     system.connect("pin", tm.Revolute((1, q, 0)), system.ground, bob)
     mech = system.build()
     (found,) = plan_derivatives(mech, ["q"])
-    R, dR = mech.core.layout.plan.constants[1, :9].reshape(3, 3), found.constants[1, :9].reshape(3, 3)
+    R, dR = mech._core.layout.plan.constants[1, :9].reshape(3, 3), found.constants[1, :9].reshape(3, 3)
     np.testing.assert_allclose(dR[:, 2], (0, 1, 0), atol=1e-15)
     np.testing.assert_allclose(R.T @ dR + dR.T @ R, 0, atol=1e-15)
 

@@ -100,19 +100,19 @@ def test_foreign_elements_in_a_closed_chain(cam):
     state = mech.state(
         still.t,
         {
-            **{c.name: still.q[c.q_slice] for c in mech.lagrange.hinges},
+            **{c.name: still.q[c.q_slice] for c in mech._lagrange.hinges},
             **{n: q for n, (q, _) in still.cut.items() if len(q)},
         },
         N.T @ rng.normal(size=len(N)),
     )
-    found, n, core = mech.derivatives(state), mech.nu, mech.core
+    found, n, core = mech.derivatives(state), mech.nu, mech._core
     chosen = core.loops.kept[core.loops.work.masked[: core.loops.n_kept] == 0]
     mech.constraints(state)
     near, pivot = core.chord_work.q.copy(), core.chord_work.pivot.copy()
 
     def solution(d):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
-        q = move(mech.lagrange, state.q, d[:n])
+        q = move(mech._lagrange, state.q, d[:n])
         now, A = core.constraints(state.t, q, state.u + d[n : 2 * n]), core.mass_matrix(state.t, q)
         P = now.partials[chosen]
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])

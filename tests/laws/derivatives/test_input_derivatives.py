@@ -82,15 +82,15 @@ def test_inputs_of_elements(loops, seed):
             pulled(mechanism.system, drive, rate, seed)
             mech = mechanism.system.build()
             state = moving(mechanism, mech, seed)
-        x = np.random.default_rng(seed).uniform(-0.5, 0.5, mech.core.nx)
+        x = np.random.default_rng(seed).uniform(-0.5, 0.5, mech._core.nx)
         cut = {name: q for name, (q, _) in state.cut.items()}
-        q = {c.name: state.q[c.q_slice] for c in mech.lagrange.hinges}
+        q = {c.name: state.q[c.q_slice] for c in mech._lagrange.hinges}
         return mech, mech.state(state.t, {**q, **cut}, state.u, x)
 
     def solution(drive, rate):
         mech, state = build(drive, rate)
         found = mech.forward_dynamics(state)
-        return np.concatenate((found.ud, found.multipliers, mech.core.work.zd[: mech.core.nx]))
+        return np.concatenate((found.ud, found.multipliers, mech._core.work.zd[: mech._core.nx]))
 
     mech, state = build(0.3, 0.5)
     found, want = mech.derivatives(state), differences(solution)

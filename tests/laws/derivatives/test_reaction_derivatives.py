@@ -44,7 +44,7 @@ class Warm(tm.Energetic):
 
 def solutions(mech, state):
     """(ud, multipliers, x') as functions of changes of (q, u, loads, x), by the compiled solution."""
-    n, core = mech.nu, mech.core
+    n, core = mech.nu, mech._core
     mech.constraints(state)
     near, pivot = core.chord_work.q.copy(), core.chord_work.pivot.copy()
     core.loops.rank = core.loops.n_kept  # of redundant rows those chosen stay
@@ -53,7 +53,7 @@ def solutions(mech, state):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
         core.work.z[:] = state.z if len(state.z) else 0.0
         core.work.z[: core.nx] += d[3 * n :]
-        q = move(mech.lagrange, state.q, d[:n])
+        q = move(mech._lagrange, state.q, d[:n])
         found = core.loops.solve(
             np.array([state.t]),
             q[None],
@@ -68,7 +68,7 @@ def solutions(mech, state):
 
 def check(mech, state):
     found, n = mech.derivatives(state), mech.nu
-    want = along(solutions(mech, state), 3 * n + mech.core.nx)
+    want = along(solutions(mech, state), 3 * n + mech._core.nx)
     m = len(found.multipliers)
     assert agrees(np.hstack((found.ud_q, found.ud_u, found.ud_load, found.ud_x)), want[:n])
     of = (found.multipliers_q, found.multipliers_u, found.multipliers_load, found.multipliers_x)
@@ -115,9 +115,9 @@ def test_friction_in_closed_chains(seed):
         mechanism.system.connect(f"friction {k}", Warm(0.3, 0.1), hinge)
     mech = mechanism.system.build()
     state = moving(mechanism, mech, seed)
-    x = np.random.default_rng(seed).uniform(-0.5, 0.5, mech.core.nx)
+    x = np.random.default_rng(seed).uniform(-0.5, 0.5, mech._core.nx)
     cut = {name: q for name, (q, _) in state.cut.items()}
-    given = {c.name: state.q[c.q_slice] for c in mech.lagrange.hinges}
+    given = {c.name: state.q[c.q_slice] for c in mech._lagrange.hinges}
     check(mech, mech.state(state.t, {**given, **cut}, state.u, x))
 
 
@@ -285,7 +285,7 @@ def test_parameters_of_models_with_elements_that_depend_on_a_reaction(closed):
         def motion(mech):
             s = start(mech)
             found = mech.derivatives(s)
-            step = difference(mech.core, state.q, s.q)
+            step = difference(mech._core, state.q, s.q)
             return np.concatenate((found.ud, step, s.u, found.multipliers, found.x_rates))
 
         n, k = mech.nu, len(d.multipliers)

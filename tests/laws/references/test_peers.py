@@ -36,7 +36,7 @@ def test_every_kind_a_peer_has_is_met_in_both_directions(peer):
     seen = set()
     for seed in SEEDS:
         mech = random_system(seed, n=14, kinds=PEERS[peer][1], loads=False).build()
-        seen |= {(c.hinge.kind, c.forward) for c in mech.lagrange.hinges}
+        seen |= {(c.hinge.kind, c.forward) for c in mech._lagrange.hinges}
     assert seen == {(kind, forward) for kind in PEERS[peer][1] for forward in (True, False)}
 
 

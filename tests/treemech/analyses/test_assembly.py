@@ -118,10 +118,10 @@ def test_no_closed_position_around_is_nearer_in_spatial_chains(seed):
     for h in (1e-3, 1e-4):
         for direction in (*N.T, *-N.T):
             q = np.concatenate(
-                [c.hinge.move(state.q[c.q_slice], h * direction[c.u_slice]) for c in mech.lagrange.hinges]
+                [c.hinge.move(state.q[c.q_slice], h * direction[c.u_slice]) for c in mech._lagrange.hinges]
             )
             cut = {c.name: state[c.name][0] for c in mech.tree.chords}
-            other = mech.assemble(guess={**{c.name: q[c.q_slice] for c in mech.lagrange.hinges}, **cut})
+            other = mech.assemble(guess={**{c.name: q[c.q_slice] for c in mech._lagrange.hinges}, **cut})
             assert size(other) > least - 1e-12, direction
 
 

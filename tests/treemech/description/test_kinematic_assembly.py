@@ -94,7 +94,7 @@ def twin(constraint, hinge, seed, role):
     one.connect("h", hinge, one.ground.at((0.1, 0.2, 0.3)), body.at((0, 0.1, 0)))
     mech = one.build()
     n = mech.nu
-    q = mech.lagrange.hinges[0].hinge.move(mech.state().q, rng.uniform(-0.4, 0.4, n))
+    q = mech._lagrange.hinges[0].hinge.move(mech.state().q, rng.uniform(-0.4, 0.4, n))
     start = mech.state(q=q, u=rng.normal(size=n))
     run = run_of(mech, start)
     two = tm.System("constraint")

@@ -54,8 +54,8 @@ def test_a_system_changed_after_building_leaves_the_mechanism_alone():
     system.connect("pin", tm.Revolute("y"), system.ground, bob)
     assert mech.with_parameters(k=1.0).nu == mech.nu == system.build().nu - 1
     system.gravity = (0, 0, tm.Parameter("moon", -1.62))
-    assert system.build().with_parameters(moon=-1.6).info.gravity[2] == -1.6
-    assert mech.with_parameters(k=1.0).info.gravity[2] == -VALUES["g"]
+    assert system.build().with_parameters(moon=-1.6)._info.gravity[2] == -1.6
+    assert mech.with_parameters(k=1.0)._info.gravity[2] == -VALUES["g"]
 
 
 def test_arrays_the_user_changes_later_do_not_count():
@@ -97,8 +97,8 @@ def test_parameters_reach_placed_ends_couplings_assemblies_composites_inputs_and
     mech = model(tm.Parameter).with_parameters(a=0.45, k=60.0)
     values = {"a": 0.45, "k": 60.0}
     plain = model(lambda name, _: values[name])
-    assert np.array_equal(mech.core.layout.plan.constants, plain.core.layout.plan.constants)
-    assert np.array_equal(mech.core.layout.parameters, plain.core.layout.parameters)
+    assert np.array_equal(mech._core.layout.plan.constants, plain._core.layout.plan.constants)
+    assert np.array_equal(mech._core.layout.parameters, plain._core.layout.parameters)
     assert same(mech.simulate((0, 0.1)), plain.simulate((0, 0.1)))
 
 

@@ -39,7 +39,7 @@ def test_a_state_is_a_guess_by_name(system):
     system.connect("track", tm.InPlane(), system.ground, body(system, "ball body").at((0, 0, 1)))
     mech = system.build()
     state = mech.assemble(fix={"turn": 0.4}, guess={"ball": [0.8, 0.6, 0, 0]})
-    guess = {c.name: state[c.name][0] for c in mech.lagrange.hinges} | {
+    guess = {c.name: state[c.name][0] for c in mech._lagrange.hinges} | {
         n: q for n, (q, _) in state.cut.items()
     }
     assert np.allclose(mech.assemble(guess=guess).q, state.q, rtol=0, atol=1e-12)
@@ -84,12 +84,12 @@ def test_ends_of_a_constraint_can_be_placed_in_the_world():
     system.connect("axes", tm.Parallel(), one, two, axis=(1, 2, 2))
     mech = system.build()
     state = mech.assemble(poses={n: (np.array(p), R) for n, (p, R) in poses.items()})
-    assert np.max(np.abs(mech.core.constraints(0.0, state.q, state.u).residual)) < 1e-14
+    assert np.max(np.abs(mech._core.constraints(0.0, state.q, state.u).residual)) < 1e-14
     moved = state.q.copy()
     moved[:3] += 0.01 * np.array([1, 2, 2]) / 3.0  # along the line: it may slide
-    assert np.max(np.abs(mech.core.constraints(0.0, moved, state.u).residual)) < 1e-14
+    assert np.max(np.abs(mech._core.constraints(0.0, moved, state.u).residual)) < 1e-14
     moved[0] += 0.01
-    assert np.max(np.abs(mech.core.constraints(0.0, moved, state.u).residual)) > 1e-3
+    assert np.max(np.abs(mech._core.constraints(0.0, moved, state.u).residual)) > 1e-3
 
 
 def test_prescribed_poses_follow_their_signals():
@@ -121,7 +121,7 @@ def test_rows_of_couplings_have_names_and_stand_behind_those_of_the_tree(system)
     )
     system.connect("skate", tm.KnifeEdge(), system.ground, body(system, "free body"))
     system.couple("mesh", tm.RackAndPinion(0.1), "turn", "slide")
-    chords = system.build().core.layout.chords
+    chords = system.build()._core.layout.chords
     assert chords.rows == [("rod", 0), ("skate", 0), ("mesh", 0)]
     assert chords.nonholonomic.tolist() == [False, True, False] and chords.names == ["rod", "skate", "mesh"]
 

@@ -34,7 +34,7 @@ def test_motion_and_functions_of_a_run_match_differences_of_runs(model, start, n
     mech, span, times = model().build(), (0.0, 0.6), np.linspace(0.0, 0.6, 7)
     found = mech.sensitivities(span, start, names, times, rtol=1e-10)
     body = mech.tree.bodies[-1].name
-    hinge = mech.lagrange.hinges[0].name
+    hinge = mech._lagrange.hinges[0].name
 
     def judged(run):
         """A coordinate, a force, an energy and an integral."""
@@ -47,7 +47,7 @@ def test_motion_and_functions_of_a_run_match_differences_of_runs(model, start, n
 
         def whole(m):
             run = m.simulate(span, start(m), rtol=1e-12, atol=1e-13, t_eval=times)
-            step = difference(m.core, found.run.q[-1], run.q[-1])
+            step = difference(m._core, found.run.q[-1], run.q[-1])
             return np.concatenate((step, run.u[-1], judged(run)))
 
         want = by_differences(mech, name, whole, 5e-4)  # motions bend more than equations do

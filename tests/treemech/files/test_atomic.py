@@ -38,7 +38,7 @@ else:
     for thing in things:
         thing._results()
     target = folder / "kept.npz"
-    content = lambda thing: (thing.info.name, thing.q.tobytes(), thing.ud.tobytes())
+    content = lambda thing: (thing._info.name, thing.q.tobytes(), thing.ud.tobytes())
 known = [content(thing) for thing in things]
 things[1].save(target)
 started = time.perf_counter()

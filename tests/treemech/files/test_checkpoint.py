@@ -82,7 +82,7 @@ def test_methods(model, method, tmp_path):
 @pytest.mark.parametrize("output", ["steps", "t_eval", "dense"])
 def test_models_with_events_and_every_kind_of_output(model, output, tmp_path):
     rng = np.random.default_rng(len(model) + len(output))
-    hinge = MODELS[model]()[0].info.hinges[-1].name
+    hinge = MODELS[model]()[0]._info.hinges[-1].name
     events = [
         tm.Event(lambda t, s: np.sin(37 * t), name="clock"),
         tm.Event(lambda t, s: np.sin(11 * t + 1), action=lambda t, s: {}, name="restart"),

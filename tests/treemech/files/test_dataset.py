@@ -106,7 +106,7 @@ def test_a_run_read_from_npz_gives_the_same_data(run, data, tmp_path):
 def test_a_run_that_never_started_has_a_data_set(run, data, tmp_path):
     results = run._results()
     empty = type(results)(*(x[:0] for x in results))._replace(unique=results.unique)
-    none = tm.Run(run.info, run.t[:0], run.q[:0], run.u[:0], False, "failed", computed=empty)
+    none = tm.Run(run._info, run.t[:0], run.q[:0], run.u[:0], False, "failed", computed=empty)
     back = tm.read(none.save(tmp_path / "none.nc"))
     assert back.sizes["time"] == 0 and back.attrs["success"] == 0
 

@@ -57,7 +57,7 @@ def test_elements_states_audit_inputs_and_measures_come_back(run, tmp_path):
     back = tm.read(run.save(tmp_path / "kept"))
     np.testing.assert_array_equal(back.z, run.z)
     assert run.z.shape[1] > 1 and np.ptp(run.z[:, 0]) > 1e-3
-    for e in run.info.elements:
+    for e in run._info.elements:
         before, after = run.element(e.name), back.element(e.name)
         for f in fields(before):
             np.testing.assert_array_equal(getattr(after, f.name), getattr(before, f.name), e.name)

@@ -67,7 +67,7 @@ def calls(monkeypatch):
 
 def full_connection(run, name):
     """Every attribute of a connection from the full evaluation, as numbers."""
-    found, info = run._results(), run.info
+    found, info = run._results(), run._info
     names = [h.name for h in info.hinges] + [c.name for c in info.chords]
     k, chord = names.index(name), names.index(name) - len(info.hinges)
     if chord >= 0:
@@ -97,7 +97,7 @@ def same(a, b):
 def test_every_quantity_is_the_one_of_the_full_evaluation(kind):
     asked, whole = RUNS[kind](), RUNS[kind]()
     whole._results()
-    for number, body in enumerate(whole.info.bodies):
+    for number, body in enumerate(whole._info.bodies):
         motion, want = asked.body(body.name), full_body(whole, number)
         offset = np.array([0.3, -0.2, 0.5])
         arm, w = want["rotation"] @ offset, want["angular_velocity"]
@@ -107,18 +107,18 @@ def test_every_quantity_is_the_one_of_the_full_evaluation(kind):
         assert same(point.position, want["position"] + arm)
         assert same(point.velocity, want["velocity"] + np.cross(w, arm))
         assert same(motion.com, whole.body(body.name).com)
-    energy = energies(whole._results().trace, whole.info)
-    if not asked.info.elements:
+    energy = energies(whole._results().trace, whole._info)
+    if not asked._info.elements:
         assert same(asked.energy.kinetic, energy[0]) and same(asked.energy.potential, energy[1])
     assert asked._computed is None  # all so far from the sweep
-    for number, body in enumerate(whole.info.bodies):
+    for number, body in enumerate(whole._info.bodies):
         motion, want = asked.body(body.name), full_body(whole, number)
         for name in BODY:
             assert same(getattr(motion, name), want[name]), (body.name, name)
         arm, w = want["rotation"] @ offset, want["angular_velocity"]
         acceleration = want["acceleration"] + np.cross(want["angular_acceleration"], arm)
         assert same(asked.point(body.name, offset).acceleration, acceleration + np.cross(w, np.cross(w, arm)))
-    for connection in (*whole.info.hinges, *whole.info.chords):
+    for connection in (*whole._info.hinges, *whole._info.chords):
         motion, want = RUNS[kind]().connection(connection.name), full_connection(whole, connection.name)
         for name in CONNECTION:
             assert same(getattr(motion, name), want[name]), (connection.name, name)
@@ -129,34 +129,34 @@ def test_every_quantity_is_the_one_of_the_full_evaluation(kind):
 def test_coordinates_and_speeds_of_hinges_evaluate_nothing(kind, calls):
     run = RUNS[kind]()
     calls.update(results=0, states=0)
-    for hinge in run.info.hinges:
+    for hinge in run._info.hinges:
         motion = run.connection(hinge.name)
         assert np.shares_memory(motion.q, run.q) or not hinge.nq
         assert np.shares_memory(motion.u, run.u) or not hinge.nu
-        assert run.info.chords or motion.unique
+        assert run._info.chords or motion.unique
     assert calls == {"results": 0, "states": 0} and run._swept is None
-    assert bool(run.info.chords) == (kind == "closed")
+    assert bool(run._info.chords) == (kind == "closed")
 
 
 @pytest.mark.parametrize("kind", RUNS)
 def test_positions_and_velocities_cost_one_sweep_and_everything_else_one_evaluation(kind, calls):
     run = RUNS[kind]()
     calls.update(results=0, states=0)
-    for body in run.info.bodies:
+    for body in run._info.bodies:
         motion = run.body(body.name)
         for name in (*SWEPT, "com"):
             getattr(motion, name)
         motion.point((1.0, 0.0, 0.0)).velocity
     assert calls == {"results": 0, "states": len(run.t)}
     for _ in range(2):
-        for body in run.info.bodies:
+        for body in run._info.bodies:
             run.body(body.name).acceleration
-        for connection in (*run.info.hinges, *run.info.chords):
+        for connection in (*run._info.hinges, *run._info.chords):
             run.connection(connection.name).force
         run.multipliers, run.ud, run.residual
     assert calls["results"] == 1 and run._swept is None
     states = calls["states"]
-    run.body(run.info.bodies[-1].name).position
+    run.body(run._info.bodies[-1].name).position
     assert calls["states"] == states
 
 
@@ -171,8 +171,8 @@ def test_a_sweep_changes_nothing_in_the_run():
 @pytest.mark.parametrize("kind", ["tree", "closed"])
 def test_copies_of_motions_hold_all_quantities(kind, how):
     run = RUNS[kind]()
-    body = run.info.bodies[-1].name
-    connection = (*run.info.hinges, *run.info.chords)[-1].name
+    body = run._info.bodies[-1].name
+    connection = (*run._info.hinges, *run._info.chords)[-1].name
     point = (0.1, 0.2, 0.3)
     for motion, names in (
         (run.connection(connection), CONNECTION),

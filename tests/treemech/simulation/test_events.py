@@ -109,7 +109,7 @@ def test_events_that_only_look_leave_the_run_as_it_is_to_the_bit(model, method):
     mech, state = MODELS[model]()
     span = (state.t, state.t + (0.4 if model == "platform" else 1.0))
     options = {"method": method, "rtol": 1e-7, **({"max_step": 2e-3} if method == "RK4" else {})}
-    name = mech.info.hinges[0].name
+    name = mech._info.hinges[0].name
     events = [lambda t, s: s.u[0] - 0.5, lambda t, s: np.sin(40 * t), f"{name}.u[0] > 0.3"]
     bare, seen = mech.simulate(span, state, **options), mech.simulate(span, state, events=events, **options)
     assert sum(len(e.t) for e in seen.events) >= 4

@@ -273,7 +273,7 @@ def test_a_limit_of_a_coordinate_that_is_not_there_is_refused(place):
 
 def test_a_speed_of_a_cut_hinge_is_not_given_by_an_action():
     mech, state = four_bar()
-    (cut,) = (c.name for c in mech.info.chords)
+    (cut,) = (c.name for c in mech._info.chords)
     halt = tm.Event(lambda t, state: t - 0.2, action=lambda t, state: {f"{cut}.u": 0.0}, name="halt")
     with pytest.raises(tm.ElementError, match=f"action of event 'halt'.*{cut!r} is cut"):
         mech.simulate((0, 1), state, events=halt)

@@ -229,13 +229,13 @@ def test_redundant_chains_move_with_all_their_rows_satisfied(make):
     mech = make(motion)
     # near the branch on which opposite angles (Bennett) or all cranks are equal
     start = {
-        c.name: 3.0 if make is bennett else 0.5 if c.name[0] == "A" else -0.5 for c in mech.lagrange.hinges
+        c.name: 3.0 if make is bennett else 0.5 if c.name[0] == "A" else -0.5 for c in mech._lagrange.hinges
     }
     start.pop("J0" if make is bennett else "A0")
     run = mech.kinematics(np.linspace(0, 4, 30), mech.assemble(guess=start))
     assert run.success and mech.mobility(mech.state(0.0, run.q[0])).redundant
     for t, q, u, ud in zip(run.t, run.q, run.u, run.ud):
-        rows = mech.core.constraints(t, q, u, ud)
+        rows = mech._core.constraints(t, q, u, ud)
         assert np.max(np.abs(rows.residual)) < 1e-13
         assert np.max(np.abs(rows.velocity)) < 1e-12
         assert np.max(np.abs(rows.bias)) < 1e-10
@@ -244,7 +244,7 @@ def test_redundant_chains_move_with_all_their_rows_satisfied(make):
     # drive power against the rate of the energy, over the whole run by Simpson's rule
     times = np.linspace(0, 1, 201)
     run = mech.kinematics(times, mech.assemble(guess=start))
-    power = run.drive(next(iter(mech.info.prescribed))[0]) * 2.0
+    power = run.drive(next(iter(mech._info.prescribed))[0]) * 2.0
     work = np.sum(power[:-2:2] + 4 * power[1:-1:2] + power[2::2]) * 0.005 / 3
     change = run.energy.total[-1] - run.energy.total[0]
     assert abs(work - change) < 1e-7 * (1.0 + np.max(np.abs(power)))

@@ -79,7 +79,7 @@ def fixed(mech, span, start, method, count, **options):
 
 def own_multipliers(mech):
     """Those of the last step, as the method found them; in the order of run.multipliers, rows that vanish left out."""
-    return -mech.core.loops.work.x[mech.nu :]
+    return -mech._core.loops.work.x[mech.nu :]
 
 
 # ---------------------------------------------------------------- order
@@ -93,8 +93,8 @@ def test_order_two_of_coordinates_speeds_states_and_multipliers(model, method):
         run = fixed(mech, (0, 1), start, method, count, rtol=1e-9)
         assert run.success and run.statistics["steps"] == count, run.message
         error = [np.max(np.abs(run.q[-1] - fine.q[-1])), np.max(np.abs(run.u[-1] - fine.u[-1]))]
-        if mech.core.loops is not None:
-            lam, kept = own_multipliers(mech), mech.core.loops.kept
+        if mech._core.loops is not None:
+            lam, kept = own_multipliers(mech), mech._core.loops.kept
             want = fine.multipliers[-1][kept]
             error += [np.max(np.abs(lam - want)), np.max(np.abs(run.multipliers[-1][kept] - want))]
         if model == "filtered":
@@ -257,7 +257,7 @@ def test_constraints_on_rates_alone_hold_on_their_level(problem, method):
     for count in (200, 400):
         run = fixed(mech, (0, 0.5), start, method, count)
         assert run.success, run.message
-        rows = mech.core.layout.chords.nonholonomic
+        rows = mech._core.layout.chords.nonholonomic
         for k in (count // 2, count):
             now = mech.constraints(replace(start, t=float(run.t[k]), q=run.q[k], u=run.u[k]))
             assert np.max(np.abs(now.velocity[rows]), initial=0.0) < 1e-8
@@ -421,7 +421,7 @@ def test_outputs_agree_with_steps_and_the_dense_output(method, span):
         np.testing.assert_allclose(q, other.q, atol=1e-10)
         np.testing.assert_allclose(u, other.u, atol=1e-10)
     np.testing.assert_array_equal(at_steps.q, run.q)
-    for a in mech.lagrange.euler_parameters:
+    for a in mech._lagrange.euler_parameters:
         assert np.max(np.abs(np.linalg.norm(output.q[:, a : a + 4], axis=1) - 1.0)) < 1e-14
 
 
@@ -485,7 +485,7 @@ def test_friction_by_the_load_of_a_hinge_keeps_order_two(model, method):
     for count in (100, 200, 400):
         run = fixed(mech, (0, 0.3), start, method, count, rtol=1e-9, audit=True)
         assert run.success and run.statistics["steps"] == count, run.message
-        lam, kept = own_multipliers(mech), mech.core.loops.kept
+        lam, kept = own_multipliers(mech), mech._core.loops.kept
         lost, want = (sum(r.audit[n].dissipated[-1] for n in r.audit) for r in (run, fine))
         errors.append(
             [distance(run, fine), np.max(np.abs(lam - fine.multipliers[-1][kept])), abs(lost - want)]
