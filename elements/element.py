@@ -5,7 +5,7 @@ signals in the order of the fields, then the arrays, each preceded by its shape.
 serves every instance of a class, whatever the length of its tables.
 """
 
-from dataclasses import field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,9 @@ class Parameter(NamedTuple):
 class Element(metaclass=Declarable):
     """Base of hinges, signals, loads and all other elements; see the contract in the base class of each role.
 
-    Its fields may hold Parameters in place of numbers.
+    Its fields may hold Parameters in place of numbers. Optional for every element: a classmethod
+    ``example()`` that returns an instance with typical numbers. Built-in elements with fields that have no
+    default write one; the library is built from the examples and the tests check them.
     """
 
     @property
@@ -49,6 +51,30 @@ class Element(metaclass=Declarable):
         objects serves for inspection only (its numbers carry derivatives): write nan in place of an address
         there.
         """
+
+
+def required(cls: type) -> list[str]:
+    """Return the names of the fields that have no default."""
+    if not is_dataclass(cls):
+        return []
+    return [f.name for f in fields(cls) if f.init and f.default is MISSING and f.default_factory is MISSING]
+
+
+def example_of(cls: type[Element]) -> Any:
+    """Return the example of an element class: its own ``example()``, else an instance without arguments.
+
+    `Element` has no method `example`, because a field of that name in a user's element would take it as its
+    default value.
+    """
+    own = getattr(cls, "example", None)
+    if callable(own):
+        return own()
+    if required(cls):
+        raise ElementError(
+            f"{cls.__name__} has no example, and {', '.join(required(cls))} without a default: write a classmethod "
+            f"example() that returns one, {cls.__name__}(...) with typical numbers."
+        )
+    return cls()
 
 
 def structure(**options: Any) -> Any:

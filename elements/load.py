@@ -72,6 +72,10 @@ class Force(Load):
     frame: str = structure(default="world")
     turns: float = field(default=0.0, init=False, repr=False)
 
+    @classmethod
+    def example(cls) -> "Force":
+        return cls(x=1.0, z=-9.81)
+
     def __post_init__(self) -> None:
         _signals(self, ("x", "y", "z"))
 
@@ -92,6 +96,10 @@ class Moment(Load):
     z: Any = 0.0
     frame: str = structure(default="world")
     turns: float = field(default=0.0, init=False, repr=False)
+
+    @classmethod
+    def example(cls) -> "Moment":
+        return cls(z=0.5)
 
     def __post_init__(self) -> None:
         _signals(self, ("x", "y", "z"))

@@ -66,6 +66,10 @@ class Constant(Signal):
 
     level: float
 
+    @classmethod
+    def example(cls) -> "Constant":
+        return cls(1.0)
+
     def evaluate(self, t: float, out: Floats) -> None:
         out[0] = self.level
         out[1] = 0.0
@@ -81,6 +85,10 @@ class Polynomial(Signal):
     """
 
     coefficients: Any
+
+    @classmethod
+    def example(cls) -> "Polynomial":
+        return cls([0.0, 1.0])
 
     def evaluate(self, t: float, out: Floats) -> None:
         value, rate, half = 0.0, 0.0, 0.0
@@ -105,6 +113,10 @@ class Harmonic(Signal):
     frequency: float
     phase: float = 0.0
     offset: float = 0.0
+
+    @classmethod
+    def example(cls) -> "Harmonic":
+        return cls(amplitude=0.5, frequency=2.0)
 
     def evaluate(self, t: float, out: Floats) -> None:
         angle = self.frequency * t + self.phase
@@ -137,6 +149,10 @@ class Spline(Signal):
     knots: Any = field(default=None, init=False, repr=False)
     table: Any = field(default=None, init=False, repr=False)
     periodic: float = field(default=0.0, init=False, repr=False)
+
+    @classmethod
+    def example(cls) -> "Spline":
+        return cls(times=[0.0, 1.0], values=[0.0, 1.0])
 
     def __post_init__(self) -> None:
         t, y = as_floats(self.times), as_floats(self.values)
@@ -201,6 +217,10 @@ class Function(Signal):
 
     function: Any
     break_times: tuple[float, ...] = structure(default=())
+
+    @classmethod
+    def example(cls) -> "Function":
+        return cls(lambda t: 0.5 * t * t)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "function", _function_of_time(self.function, "Function"))

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.source_files import module_of, sources
 from treemech import elements
 from treemech.dynamics.native import build
 from treemech.dynamics.native import entry_points as native
@@ -117,14 +119,25 @@ def test_the_first_simulation_of_a_tree_loads_what_it_needs():
 
 
 def test_element_files_are_listed_as_type_checkers_see_them():
-    tree = ast.parse((ROOT / "elements" / "__init__.py").read_text())
-    block = next(n for n in tree.body if isinstance(n, ast.If))
-    seen = {alias.asname: n.module for n in block.body if isinstance(n, ast.ImportFrom) for alias in n.names}
-    groups = {n.target.id for n in block.body if isinstance(n, ast.AnnAssign)}
+    tree = ast.parse((ROOT / "elements" / "__init__.pyi").read_text())
+    seen = {
+        alias.asname: f".{n.module}" for n in tree.body if isinstance(n, ast.ImportFrom) for alias in n.names
+    }
+    groups = {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)}
     assert seen == elements._FILE_OF
     assert groups == set(elements._GROUPS)
     assert sorted(elements.__all__) == sorted([*seen, *groups])
-    assert {name for names in elements._GROUPS.values() for name in names} <= set(seen)
+    assert set(elements._GROUPS.values()) <= set(seen)
+
+
+def test_every_element_class_is_listed():
+    """Without its line in elements/__init__.pyi nobody would find it."""
+    found = set()
+    for path in sources("elements"):
+        module = import_module(module_of(path))
+        found |= {cls for cls in vars(module).values() if cls.__class__ is type(elements.Element)}
+    concrete = {cls.__name__ for cls in found if "__dataclass_fields__" in vars(cls)}
+    assert not concrete - set(elements.__all__)
 
 
 def test_every_element_can_be_asked_for_by_name():

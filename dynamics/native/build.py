@@ -65,48 +65,6 @@ int treemech_cpu_v3(void)
 int treemech_cpu_v3(void) { return 0; }
 #endif
 """
-# Arguments of a representative instance; classes not named here take none
-_POINTS = [(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)]
-_SAMPLES: dict[str, tuple[Any, ...]] = {
-    "Beam": (1.0, 1.0, 1.0, 1.0),
-    "Belt": (1.0, 1.0),
-    "BristleFriction": (0.1,),
-    "Bushing": ([1.0] * 6,),
-    "Constant": (1.0,),
-    "CorotationalBeam": (1.0, 1.0, 1.0, 1.0),
-    "Curve": (_POINTS,),
-    "Distance": (1.0,),
-    "Drag": (1.0,),
-    "EhdTraction": (0.01, 0.01),
-    "Friction": (0.1,),
-    "Fung": (1.0, [0.5], [1.0]),
-    "FungHistory": (1.0, [0.0, 1.0], [1.0, 0.5], 1.0),
-    "Gear": (1.0,),
-    "Harmonic": (1.0, 1.0),
-    "HingeStop": (0.0,),
-    "JournalBearing": (1.0, 1.0, 1.0, 1.0),
-    "PlaneElement": ([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], 1.0, 0.3, 1.0),
-    "PointOnCurve": (_POINTS,),
-    "PointOnHeightField": (range(4), range(4), [range(4)] * 4),
-    "PointOnSurface": ("plane",),
-    "Polynomial": ([0.0, 1.0],),
-    "PrescribedPose": (0.0,),
-    "RackAndPinion": (1.0,),
-    "RambergOsgood": (1.0, 1.0),
-    "RevoluteRevolute": (1.0,),
-    "RevoluteRevoluteOrthogonal": (1.0,),
-    "RevoluteSpherical": (1.0,),
-    "RollingBall": (1.0,),
-    "RollingDisk": (1.0,),
-    "RollingWheel": (1.0, 1.0),
-    "Screw": (0.1,),
-    "SpherePlane": (1.0, 1.0),
-    "SphereSphere": (1.0, 1.0, 1.0),
-    "Spline": ([0.0, 1.0], [0.0, 1.0]),
-    "TableSpring": ([(0.0, 0.0), (1.0, 1.0)],),
-    "Tire": (1.0, 1.0),
-    "Viscoelastic": (1.0, [1.0], [1.0]),
-}
 
 
 class BuildError(TreemechError):
@@ -246,31 +204,18 @@ def _run_children(targets: list[str], folder: str, log: Callable[[str], object])
 
 
 # ---------------------------------------------------------------- the child: numba, LLVM, linker
-def sample(cls: type) -> Any:
-    """A representative instance of a built-in element: the compiled method depends on its kinds only."""
-    if cls.__name__ in ("CamFollower", "CurveOnCurve"):
-        from treemech.elements import Profile
-
-        circle = Profile.circle(1.0)
-        return cls(circle) if cls.__name__ == "CamFollower" else cls(circle, circle)
-    if cls.__name__ in ("Series", "SeriesRows"):
-        from treemech.elements import Distance, Revolute, Series
-        from treemech.elements.assembled.rows import SeriesEnd
-
-        series = Series(Revolute(), (1.0, 0.0, 0.0))
-        end = SeriesEnd(0, *series.members[0][2:4])
-        return series if cls.__name__ == "Series" else cls(Distance(1.0), series, end, end)
-    return cls(*_SAMPLES.get(cls.__name__, ()))
-
-
 def builtin_elements() -> list[Any]:
-    """One instance of every built-in element, but for those whose numbers of rows depend on the instance."""
+    """Return one example of every built-in element, except those whose number of rows depends on the instance.
+
+    The compiled method depends on the class and on the kinds of the parameters, not on their numbers.
+    """
     from treemech import elements as e
     from treemech.elements.compilation.methods import sizes
+    from treemech.elements.element import example_of
 
-    kinds = (e.HINGES, e.SIGNALS, e.LOADS, e.CONSTRAINTS, e.COUPLINGS, e.ASSEMBLED, e.ENERGETIC)
-    samples = [sample(cls) for classes in kinds for cls in classes]
-    return [element for element in samples if sizes(element) == sizes(type(element))]
+    groups = (e.HINGES, e.SIGNALS, e.LOADS, e.CONSTRAINTS, e.COUPLINGS, e.ASSEMBLED, e.ENERGETIC)
+    examples = [example_of(cls) for classes in groups for cls in classes]
+    return [element for element in examples if sizes(element) == sizes(type(element))]
 
 
 def functions() -> Iterator[tuple[str, Any, Any]]:

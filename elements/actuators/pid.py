@@ -52,6 +52,10 @@ class Pid(Energetic):
     settled = (1,)
     input_names = ("setpoint",)
 
+    @classmethod
+    def example(cls) -> "Pid":
+        return cls(proportional=10.0, integral=2.0, derivative=1.0, filter=0.01)
+
     def __post_init__(self) -> None:
         make_numbers(self, "proportional", "integral", "derivative", "filter", "limit", "tracking")
         refuse_negative(self, "proportional", "integral", "derivative", "filter", "tracking")

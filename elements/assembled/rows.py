@@ -85,6 +85,14 @@ class SeriesRows(Coupling):
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def example(cls) -> "SeriesRows":
+        from .. import Distance
+
+        a = SeriesEnd(0, np.array((0.0, 0.5, 0.0)), np.eye(3))
+        b = SeriesEnd(1, np.array((1.0, 0.0, 0.0)), np.eye(3))
+        return cls(Distance.example(), Series.example(), a, b)
+
     def __repr__(self) -> str:
         return f"SeriesRows({self.constraint!r} in {self.series!r})"
 

@@ -23,6 +23,7 @@ from ..hinge import Hinge, Motion, axis_base
 from ..hinges.ball import Ball
 from ..hinges.ball_bryant import BallBryant
 from ..hinges.free import Free
+from ..hinges.revolute import Revolute
 from ..hinges.translation import Translation
 
 _RANK = 1e-8  # a partial counts if this part of it is independent of the others
@@ -128,6 +129,10 @@ class Series(Hinge):
     def __repr__(self) -> str:
         names = " - ".join(f"{m.name} ({m.hinge.kind})" for m in self.members if m.hinge is not None)
         return f"Series({names})"
+
+    @classmethod
+    def example(cls) -> "Series":
+        return cls(Revolute(), (1.0, 0.0, 0.0))
 
     # ------------------------------------------------------------ reduction by rank
     def _reduce(self, euler: bool) -> None:

@@ -33,6 +33,10 @@ class RevoluteSpherical(Constraint):
     length: Any
     n_holonomic = 2
 
+    @classmethod
+    def example(cls) -> "RevoluteSpherical":
+        return cls(1.0)
+
     def __post_init__(self) -> None:
         make_signals(self, "length")
         refuse_unless_positive(self, "length", instead="without a coupler it is a Ball hinge")
@@ -58,6 +62,10 @@ class RevoluteRevolute(Constraint):
 
     length: Any
     n_holonomic = 4
+
+    @classmethod
+    def example(cls) -> "RevoluteRevolute":
+        return cls(1.0)
 
     def __post_init__(self) -> None:
         make_signals(self, "length")
@@ -85,6 +93,10 @@ class RevoluteRevoluteOrthogonal(Constraint):
 
     length: Any
     n_holonomic = 4
+
+    @classmethod
+    def example(cls) -> "RevoluteRevoluteOrthogonal":
+        return cls(1.0)
 
     def __post_init__(self) -> None:
         make_signals(self, "length")

@@ -64,6 +64,10 @@ class CamFollower(Constraint):
     n_holonomic = 1
     n_auxiliary = 1
 
+    @classmethod
+    def example(cls) -> "CamFollower":
+        return cls(Profile.circle(1.0))
+
     def __post_init__(self) -> None:
         if not isinstance(self.profile, Profile):
             raise ElementError(f"CamFollower.profile is {self.profile!r}: wanted a Profile.")
@@ -133,6 +137,10 @@ class CurveOnCurve(Constraint):
     pieces_b: Any = field(default=None, init=False, repr=False)
     n_holonomic = 1
     n_auxiliary = 2
+
+    @classmethod
+    def example(cls) -> "CurveOnCurve":
+        return cls(Profile.circle(1.0), Profile.circle(1.0))
 
     def __post_init__(self) -> None:
         for name in ("profile_a", "profile_b"):

@@ -35,6 +35,10 @@ class Distance(Constraint):
     length: Any
     n_holonomic = 1
 
+    @classmethod
+    def example(cls) -> "Distance":
+        return cls(1.0)
+
     def __post_init__(self) -> None:
         make_signals(self, "length")
         refuse_unless_positive(self, "length", instead="points that coincide are a Ball hinge")

@@ -46,6 +46,10 @@ class PointOnHeightField(Constraint):
     table: Any = field(default=None, init=False, repr=False)
     n_holonomic = 1
 
+    @classmethod
+    def example(cls) -> "PointOnHeightField":
+        return cls(x=range(4), y=range(4), heights=[range(4)] * 4)
+
     def __post_init__(self) -> None:
         x, y, h = (as_floats(a) for a in (self.x, self.y, self.heights))
         for name, knots in (("x", x), ("y", y)):

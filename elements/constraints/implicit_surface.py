@@ -31,6 +31,10 @@ class PointOnImplicitSurface(Constraint):
     function: Any = structure()
     n_holonomic = 1
 
+    @classmethod
+    def example(cls) -> "PointOnImplicitSurface":
+        return cls(lambda x, y, z: z - x * x - 2.0 * y * y)
+
     def __post_init__(self) -> None:
         bind(self, "residual", _residual, ("x", "y", "z"))
 

@@ -54,6 +54,10 @@ class PointOnCurve(Constraint):
     n_holonomic = 2
     n_auxiliary = 1
 
+    @classmethod
+    def example(cls) -> "PointOnCurve":
+        return cls([(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)])
+
     def __post_init__(self) -> None:
         curve = Curve(self.points, self.parameters, self.degree, self.closed)
         object.__setattr__(self, "breaks", curve.breaks)

@@ -49,6 +49,10 @@ class PointOnSurface(Constraint):
     number: float = field(default=0.0, init=False, repr=False)
     n_holonomic = 1
 
+    @classmethod
+    def example(cls) -> "PointOnSurface":
+        return cls("plane")
+
     def __post_init__(self) -> None:
         if self.surface not in SURFACES:
             raise ElementError(

@@ -59,6 +59,10 @@ class PrescribedPose(Constraint):
     axis: Any = field(default=(0.0, 0.0, 0.0), init=False, repr=False)  # zero: Bryant angles
     given: Any = field(default=None, init=False, repr=False)  # (6,) 1 where prescribed
 
+    @classmethod
+    def example(cls) -> "PrescribedPose":
+        return cls(x=0.0)
+
     def __post_init__(self) -> None:
         turns = self._turns()
         values = dict(zip(("offset_x", "offset_y", "offset_z"), (self.x, self.y, self.z), strict=True))

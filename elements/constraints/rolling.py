@@ -42,6 +42,10 @@ class RollingDisk(Constraint):
     n_holonomic = 1
     n_nonholonomic = 2
 
+    @classmethod
+    def example(cls) -> "RollingDisk":
+        return cls(radius=1.0)
+
     def __post_init__(self) -> None:
         make_numbers(self, "radius")
         refuse_unless_positive(self, "radius")
@@ -96,6 +100,10 @@ class RollingBall(Constraint):
     radius: float
     pivoting: bool = structure(default=True)
     n_holonomic = 1
+
+    @classmethod
+    def example(cls) -> "RollingBall":
+        return cls(radius=1.0)
 
     def __post_init__(self) -> None:
         make_numbers(self, "radius")

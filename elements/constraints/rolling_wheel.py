@@ -37,6 +37,10 @@ class RollingWheel(Constraint):
     radius_b: float
     n_nonholonomic = 1
 
+    @classmethod
+    def example(cls) -> "RollingWheel":
+        return cls(radius_a=1.0, radius_b=1.0)
+
     def __post_init__(self) -> None:
         make_numbers(self, "radius_a", "radius_b")
         refuse_zero(self, "radius_a", "radius_b")

@@ -69,6 +69,10 @@ class EhdTraction(Energetic):
     soft: float = 1e-3
     given: float = field(default=0.0, init=False, repr=False)
 
+    @classmethod
+    def example(cls) -> "EhdTraction":
+        return cls(radius=0.01, width=0.01)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "given", float(self.load is not None))
         if self.load is None:

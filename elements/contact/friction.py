@@ -62,6 +62,10 @@ class Friction(Energetic):
     soft: float = 1e-3
     given: float = field(default=0.0, init=False, repr=False)
 
+    @classmethod
+    def example(cls) -> "Friction":
+        return cls(coulomb=0.1)
+
     def __post_init__(self) -> None:
         check_friction(self)
         make_numbers(self, "threshold", "viscous")
@@ -128,6 +132,10 @@ class BristleFriction(Energetic):
     soft: float = 1e-3
     given: float = field(default=0.0, init=False, repr=False)
     n_states = 3
+
+    @classmethod
+    def example(cls) -> "BristleFriction":
+        return cls(coulomb=0.1)
 
     def __post_init__(self) -> None:
         check_friction(self)

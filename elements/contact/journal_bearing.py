@@ -49,6 +49,10 @@ class JournalBearing(Energetic):
     viscosity: float
     n_deformations = 2
 
+    @classmethod
+    def example(cls) -> "JournalBearing":
+        return cls(radius=1.0, length=1.0, clearance=1.0, viscosity=1.0)
+
     def __post_init__(self) -> None:
         make_numbers(self, "radius", "length", "clearance", "viscosity")
         refuse_unless_positive(self, "radius", "length", "clearance", "viscosity")

@@ -50,6 +50,10 @@ class SpherePlane(Energetic):
     slip_speed: float = 1e-3
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "SpherePlane":
+        return cls(radius=1.0, stiffness=1.0)
+
     def __post_init__(self) -> None:
         check_contact(self, "radius")
         if self.radius < 0.0:
@@ -95,6 +99,10 @@ class SphereSphere(Energetic):
     friction: float = 0.0
     slip_speed: float = 1e-3
     n_deformations = 1
+
+    @classmethod
+    def example(cls) -> "SphereSphere":
+        return cls(radius_a=1.0, radius_b=1.0, stiffness=1.0)
 
     def __post_init__(self) -> None:
         check_contact(self, "radius_a", "radius_b")

@@ -55,6 +55,10 @@ class Tire(Energetic):
     creep: float = 0.1
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "Tire":
+        return cls(radius=1.0, stiffness=1.0)
+
     def __post_init__(self) -> None:
         if self.friction_lateral is None:
             object.__setattr__(self, "friction_lateral", self.friction)

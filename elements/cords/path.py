@@ -155,6 +155,10 @@ class Path(Energetic):
     n_ends = None
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "Path":
+        return cls(stiffness=30.0, damping=0.5, length=0.2)
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "damping", "length")
         refuse_negative(self, "stiffness", "damping", "length")

@@ -41,6 +41,10 @@ class Belt(Coupling):
     sense: float = field(default=1.0, init=False, repr=False)
     n_arguments = 2
 
+    @classmethod
+    def example(cls) -> "Belt":
+        return cls(radius_a=0.1, radius_b=0.2)
+
     def __post_init__(self) -> None:
         make_numbers(self, "radius_a", "radius_b")
         refuse_unless_positive(self, "radius_a", "radius_b", instead="say crossed=True for a crossed belt")

@@ -41,6 +41,10 @@ class Gear(Coupling):
     factor: float = field(default=0.0, init=False, repr=False)
     n_arguments = 2
 
+    @classmethod
+    def example(cls) -> "Gear":
+        return cls(ratio=2.0)
+
     def __post_init__(self) -> None:
         make_numbers(self, "ratio")
         refuse_unless_positive(self, "ratio", instead="say internal=True for wheels that turn the same way")

@@ -34,6 +34,10 @@ class RackAndPinion(Coupling):
     offset: Any = 0.0
     n_arguments = 2
 
+    @classmethod
+    def example(cls) -> "RackAndPinion":
+        return cls(radius=0.1)
+
     def __post_init__(self) -> None:
         make_numbers(self, "radius")
         refuse_zero(self, "radius", instead="prescribe the rack to hold it")

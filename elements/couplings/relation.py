@@ -35,6 +35,10 @@ class Relation(Coupling):
 
     function: Any = structure()
 
+    @classmethod
+    def example(cls) -> "Relation":
+        return cls(lambda q, t: q[0] * q[0] + q[1] * q[1] - 25.0)
+
     def __post_init__(self) -> None:
         bind(self, "residual", _residual, ("q", "t"))
 
@@ -63,6 +67,10 @@ class VelocityRelation(Coupling):
     function: Any = structure()
     n_holonomic = 0
     n_nonholonomic = 1
+
+    @classmethod
+    def example(cls) -> "VelocityRelation":
+        return cls(lambda q, u, t: u[1] - q[0] * u[0])
 
     def __post_init__(self) -> None:
         bind(self, "slip", _slip, ("q", "u", "t"))

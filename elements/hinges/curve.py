@@ -65,6 +65,10 @@ class Curve(Hinge):
     table: Any = field(default=None, init=False, repr=False)
     n_coordinates = 1
 
+    @classmethod
+    def example(cls) -> "Curve":
+        return cls([(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 1), (4, 0, 1), (5, 0, 0)])
+
     def __post_init__(self) -> None:
         points = as_floats(self.points)
         if points.ndim != 2 or points.shape[1] != 3 or not np.all(np.isfinite(plain(points))):

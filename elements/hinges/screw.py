@@ -35,6 +35,10 @@ class Screw(AxialHinge):
     axis: Any = axis_field()
     n_coordinates = 1
 
+    @classmethod
+    def example(cls) -> "Screw":
+        return cls(pitch=0.1)
+
     def evaluate(self, q: Floats, u: Floats, t: float, motion: Motion) -> None:
         motion.offset[2] = self.pitch * q[0]
         motion.rotation[0, 0] = cos(q[0])

@@ -45,6 +45,10 @@ class Drag(Energetic):
     n_ends = 1
     world = True
 
+    @classmethod
+    def example(cls) -> "Drag":
+        return cls(linear=0.2, coefficient=0.5, area=0.1)
+
     def __post_init__(self) -> None:
         make_numbers(self, "linear", "coefficient", "area", "density")
         make_signals(self, "wind_x", "wind_y", "wind_z")

@@ -56,6 +56,10 @@ class ForceFunction(LoadFunction):
     frame: str = structure(default="world")
     turns: float = field(default=0.0, init=False, repr=False)
 
+    @classmethod
+    def example(cls) -> "ForceFunction":
+        return cls(lambda t, q, u: (1.0, 0.0, -2.0 * t))
+
     def __post_init__(self) -> None:
         super().__post_init__()
         bind(self, "evaluate", _push, ("t", "q", "u"))
@@ -72,6 +76,10 @@ class MomentFunction(LoadFunction):
     function: Any = structure()
     frame: str = structure(default="world")
     turns: float = field(default=0.0, init=False, repr=False)
+
+    @classmethod
+    def example(cls) -> "MomentFunction":
+        return cls(lambda t, q, u: (0.0, 0.0, 0.1 * t))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -90,6 +90,12 @@ class Beam(Straight):
     K: Any = field(default=None, init=False, repr=False)
     B: Any = field(default=None, init=False, repr=False)
 
+    @classmethod
+    def example(cls) -> "Beam":
+        return cls(
+            length=1.0, axial_stiffness=1e4, bending_stiffness=20.0, torsion_stiffness=15.0, damping=0.01
+        )
+
     def fill(self, K: Floats, about_y: float, about_z: float) -> None:
         l = self.length
         K[0, 0], K[3, 3] = self.axial_stiffness / l, self.torsion_stiffness / l
@@ -137,6 +143,12 @@ class CorotationalBeam(Straight):
     damping: float = structure(default=0.0)
     K: Any = field(default=None, init=False, repr=False)
     B: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def example(cls) -> "CorotationalBeam":
+        return cls(
+            length=1.0, axial_stiffness=1e4, bending_stiffness=20.0, torsion_stiffness=15.0, damping=0.01
+        )
 
     def fill(self, K: Floats, about_y: float, about_z: float) -> None:
         l = self.length

@@ -43,6 +43,10 @@ class Bushing(LinearElement):
     K: Any = field(default=None, init=False, repr=False)
     B: Any = field(default=None, init=False, repr=False)
 
+    @classmethod
+    def example(cls) -> "Bushing":
+        return cls(stiffness=[300.0, 300.0, 500.0, 4.0, 4.0, 6.0])
+
     def __post_init__(self) -> None:
         K = square_matrix(self.stiffness, f"{self.kind}.stiffness")
         if not np.allclose(plain(K), plain(K.T), rtol=1e-9, atol=1e-12 * np.max(np.abs(plain(K)))):

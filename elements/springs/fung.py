@@ -64,6 +64,10 @@ class Fung(Energetic):
     relaxed: bool = structure(default=True)
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "Fung":
+        return cls(stiffness=50.0, weights=[0.3, 0.2], times=[0.1, 1.0], length=0.3)
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "length", "stiffening")
         refuse_unless_positive(self, "stiffness")
@@ -150,6 +154,10 @@ class FungHistory(Energetic):
     table: Any = field(default=None, init=False, repr=False)
     stood: float = field(default=0.0, init=False, repr=False)
     n_deformations = 1
+
+    @classmethod
+    def example(cls) -> "FungHistory":
+        return cls(stiffness=50.0, times=[0.0, 0.1, 1.0], relaxation=[1.0, 0.7, 0.5], span=1.0, length=0.3)
 
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "span", "length", "stiffening")

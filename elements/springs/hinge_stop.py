@@ -50,6 +50,10 @@ class HingeStop(Energetic):
     n_coordinates = 1
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "HingeStop":
+        return cls(lower=-0.5, upper=0.5)
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "damping", "exponent")
         refuse_unless_positive(self, "stiffness")

@@ -63,6 +63,10 @@ class PlaneElement(Energetic):
     n_ends = 3
     n_deformations = 3
 
+    @classmethod
+    def example(cls) -> "PlaneElement":
+        return cls([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], young=1e3, poisson=0.3, thickness=0.01)
+
     def __post_init__(self) -> None:
         make_numbers(self, "young", "poisson", "thickness", "damping")
         refuse_unless_positive(self, "young", "thickness")

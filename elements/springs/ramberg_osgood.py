@@ -44,6 +44,10 @@ class RambergOsgood(Energetic):
     length: float = 0.0
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "RambergOsgood":
+        return cls(stiffness=100.0, yield_force=10.0)
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "yield_force", "softening", "exponent", "length")
         refuse_unless_positive(self, "stiffness", "yield_force")

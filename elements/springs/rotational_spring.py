@@ -46,6 +46,10 @@ class RotationalSpring(Energetic):
     n_coordinates = 1
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "RotationalSpring":
+        return cls(stiffness=2.0, damping=0.1, angle=0.5)
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "damping", "angle")
         make_signals(self, "torque")

@@ -45,6 +45,10 @@ class Spring(Energetic):
     side: float = field(default=0.0, init=False, repr=False)
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "Spring":
+        return cls(stiffness=40.0, damping=0.5, length=0.3)
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "damping", "length")
         make_signals(self, "force")

@@ -50,6 +50,10 @@ class TableSpring(Energetic):
     damper: Any = field(default=None, init=False, repr=False)
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "TableSpring":
+        return cls([(0.0, 0.0), (1.0, 1.0)])
+
     def __post_init__(self) -> None:
         make_numbers(self, "damping")
         make_signals(self, "force")

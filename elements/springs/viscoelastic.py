@@ -56,6 +56,10 @@ class Viscoelastic(Energetic):
     relaxed: bool = structure(default=True)
     n_deformations = 1
 
+    @classmethod
+    def example(cls) -> "Viscoelastic":
+        return cls(stiffness=50.0, branches=[30.0, 20.0], times=[0.1, 1.0], length=0.3)
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "length", "damping")
         make_branches(self, "branches", "times")

@@ -12,7 +12,6 @@ COVERED_BY = {
     "topology/errors.py": ["laws/test_bad_input.py"],
     "topology/graph.py": ["topology/test_tree.py", "topology/test_location.py"],
     # ------------------------------------------------ elements: every built-in element obeys the laws of its contract
-    "elements/element.py": ["elements/test_hinge.py", "elements/test_constraint.py", "elements/test_energetic.py"],
     "elements/fields.py": ["laws/test_bad_input.py", "elements/check/test_checks.py"],
     "elements/coupling.py": ["elements/test_constraint.py"],
     "elements/load.py": ["elements/loads/test_functions.py", "laws/test_power_audit.py"],

@@ -7,7 +7,6 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, is_dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +16,7 @@ from treemech.elements import Coupling, Element
 from treemech.elements.check.checks import check
 from treemech.elements.compilation.entry import make_dual_entry
 from treemech.elements.compilation.methods import ROLES
+from treemech.elements.element import required
 from treemech.topology import ElementError, TreemechError
 
 from .. import elements
@@ -138,7 +138,7 @@ def differentiated(element: Element) -> list[str]:
         return []
     if isinstance(element, Coupling) and element.n_arguments is None:
         return []
-    slopes, why = make_dual_entry(element), "its methods work with floats only (docs/own-element.md, slopes)"
+    slopes, why = make_dual_entry(element), "its methods work with floats only (docs/own-element.md, derivatives)"
     if slopes is None:
         return [f"  derivatives: by differences; {why}"]
     if not slopes.dual:
@@ -146,18 +146,11 @@ def differentiated(element: Element) -> list[str]:
     return ["  derivatives: exact, from the same source"]
 
 
-def required(cls: type) -> list[str]:
-    """Fields of an element that have no default."""
-    if not is_dataclass(cls):
-        return []
-    return [f.name for f in fields(cls) if f.init and f.default is MISSING and f.default_factory is MISSING]
-
-
 # ---------------------------------------------------------------- elements
 def built_in() -> dict[str, list[tuple[str, str]]]:
     """(name, what it is) of all elements of the library, by role."""
     found: dict[str, list[tuple[str, str]]] = {role: [] for role in ROLES}
-    for name in elements.__all__:
+    for name in dir(elements):
         cls = getattr(elements, name)
         if isinstance(cls, type) and issubclass(cls, Element) and name not in CONTRACTS:
             what = first_line(cls) if cls.__name__ == name else f"Another name of {cls.__name__}."

@@ -48,7 +48,7 @@ _FUNCTION = (
 @cache
 def built_in() -> dict[str, type]:
     """Kinds of the library by name; not those made of functions, which no file can hold."""
-    named = {name: getattr(elements, name) for name in elements.__all__}
+    named = {name: getattr(elements, name) for name in dir(elements)}
     return {
         name: cls
         for name, cls in named.items()

@@ -11,7 +11,6 @@ import pytest
 from numba import config
 
 from tests.support.places import ROOT
-from treemech.dynamics.native.build import sample
 from treemech.elements import (
     ENERGETIC,
     Energetic,
@@ -27,6 +26,7 @@ from treemech.elements import (
 from treemech.elements.check.checks import check
 from treemech.elements.check.python_forms import probe
 from treemech.elements.compilation.entry import ElementCompileWarning
+from treemech.elements.element import example_of
 from treemech.elements.energetic import motion_views
 from treemech.topology.errors import ElementError
 
@@ -250,7 +250,7 @@ FURTHER = [  # whose ends, coordinates or laws are as many as they are given
 
 
 @jit
-@pytest.mark.parametrize("element", [*(sample(cls) for cls in ENERGETIC), *FURTHER], ids=lambda e: e.kind)
+@pytest.mark.parametrize("element", [*(example_of(cls) for cls in ENERGETIC), *FURTHER], ids=lambda e: e.kind)
 def test_built_in_elements_keep_their_contract(element):
     check(element, samples=8)
 

@@ -18,8 +18,8 @@ from tests.support.mechanisms import random_mechanism
 from tests.support.models import random_state, random_system, rotation
 from tests.support.places import ROOT
 from treemech import elements
-from treemech.dynamics.native.build import sample
 from treemech.elements.assembled.rows import SeriesEnd
+from treemech.elements.element import example_of
 from treemech.files.elements import built_in
 
 
@@ -161,7 +161,7 @@ def system_with(element):
     return system
 
 
-SAMPLES = [sample(cls) for cls in built_in().values() if issubclass(cls, elements.Element)]
+SAMPLES = [example_of(cls) for cls in built_in().values() if issubclass(cls, elements.Element)]
 
 
 @pytest.mark.parametrize("element", [*SAMPLES, *FURTHER], ids=lambda e: e.kind)

@@ -1,0 +1,129 @@
+# The list of all elements: the file of every public name. Type checkers read it as a stub, and __init__.py
+# reads it at run time to load a file when one of its names is first used.
+
+from .actuators.hydraulic import HydraulicActuator as HydraulicActuator
+from .actuators.motor import ElectricMotor as ElectricMotor
+from .actuators.pid import Pid as Pid
+from .actuators.servo import PositionServo as PositionServo
+from .assembled.rows import SeriesRows as SeriesRows
+from .assembled.series import Member as Member
+from .assembled.series import Series as Series
+from .constraint import Constraint as Constraint
+from .constraint import RelativeMotion as RelativeMotion
+from .constraint import Rows as Rows
+from .constraints.composite_joints import RevoluteCylindrical as RevoluteCylindrical
+from .constraints.composite_joints import RevoluteRevolute as RevoluteRevolute
+from .constraints.composite_joints import RevoluteRevoluteOrthogonal as RevoluteRevoluteOrthogonal
+from .constraints.composite_joints import RevoluteSpherical as RevoluteSpherical
+from .constraints.composite_joints import RevoluteTranslational as RevoluteTranslational
+from .constraints.composite_joints import SphericalSpherical as SphericalSpherical
+from .constraints.composite_joints import Strut as Strut
+from .constraints.constant_velocity import ConstantVelocity as ConstantVelocity
+from .constraints.curve_contact import CamFollower as CamFollower
+from .constraints.curve_contact import CurveOnCurve as CurveOnCurve
+from .constraints.distance import Distance as Distance
+from .constraints.drivers import RelativeAngle as RelativeAngle
+from .constraints.drivers import RelativeDistance as RelativeDistance
+from .constraints.drivers import RelativeOffset as RelativeOffset
+from .constraints.height_field import PointOnHeightField as PointOnHeightField
+from .constraints.implicit_surface import PointOnImplicitSurface as PointOnImplicitSurface
+from .constraints.knife_edge import KnifeEdge as KnifeEdge
+from .constraints.orientation import AtRotation as AtRotation
+from .constraints.orientation import Parallel as Parallel
+from .constraints.orientation import Perpendicular as Perpendicular
+from .constraints.point import InLine as InLine
+from .constraints.point import InPlane as InPlane
+from .constraints.point_on_curve import PointOnCurve as PointOnCurve
+from .constraints.point_on_surface import PointOnSurface as PointOnSurface
+from .constraints.prescribed_pose import PrescribedPose as PrescribedPose
+from .constraints.profile import Profile as Profile
+from .constraints.rolling import RollingBall as RollingBall
+from .constraints.rolling import RollingDisk as RollingDisk
+from .constraints.rolling_wheel import RollingWheel as RollingWheel
+from .contact.ehd_traction import EhdTraction as EhdTraction
+from .contact.friction import BristleFriction as BristleFriction
+from .contact.friction import Friction as Friction
+from .contact.journal_bearing import JournalBearing as JournalBearing
+from .contact.spheres import SpherePlane as SpherePlane
+from .contact.spheres import SphereSphere as SphereSphere
+from .contact.spheres import hertz_stiffness as hertz_stiffness
+from .contact.spheres import restitution_damping as restitution_damping
+from .contact.tire import Tire as Tire
+from .cords.path import Path as Path
+from .cords.wrapping import WrapCylinder as WrapCylinder
+from .cords.wrapping import WrapSphere as WrapSphere
+from .coupling import Coupling as Coupling
+from .coupling import CouplingRows as CouplingRows
+from .couplings.belt import Belt as Belt
+from .couplings.differential import Differential as Differential
+from .couplings.gear import Gear as Gear
+from .couplings.mimic import Mimic as Mimic
+from .couplings.rack import RackAndPinion as RackAndPinion
+from .couplings.relation import Relation as Relation
+from .couplings.relation import VelocityRelation as VelocityRelation
+from .element import Element as Element
+from .element import SignalValue as SignalValue
+from .element import structure as structure
+from .energetic import Deformed as Deformed
+from .energetic import Effort as Effort
+from .energetic import EndsLoad as EndsLoad
+from .energetic import EndsMotion as EndsMotion
+from .energetic import Energetic as Energetic
+from .hinge import AxialHinge as AxialHinge
+from .hinge import Hinge as Hinge
+from .hinge import Motion as Motion
+from .hinge import axis_field as axis_field
+from .hinges.ball import Ball as Ball
+from .hinges.ball_bryant import BallBryant as BallBryant
+from .hinges.curve import Curve as Curve
+from .hinges.cylindrical import Cylindrical as Cylindrical
+from .hinges.free import Free as Free
+from .hinges.moving import Moving as Moving
+from .hinges.planar import Planar as Planar
+from .hinges.polar import Polar as Polar
+from .hinges.prismatic import Prismatic as Prismatic
+from .hinges.revolute import Revolute as Revolute
+from .hinges.rigid import Rigid as Rigid
+from .hinges.screw import Screw as Screw
+from .hinges.translation import Translation as Translation
+from .hinges.universal import Universal as Universal
+from .load import EndLoad as EndLoad
+from .load import EndMotion as EndMotion
+from .load import Force as Force
+from .load import Load as Load
+from .load import Moment as Moment
+from .loads.drag import Drag as Drag
+from .loads.functions import ForceFunction as ForceFunction
+from .loads.functions import MomentFunction as MomentFunction
+from .muscles.contractile import ContractileElement as ContractileElement
+from .muscles.muscle import Muscle as Muscle
+from .muscles.muscle import MusclePath as MusclePath
+from .muscles.tendon import Tendon as Tendon
+from .signal import Constant as Constant
+from .signal import Function as Function
+from .signal import Harmonic as Harmonic
+from .signal import Polynomial as Polynomial
+from .signal import Signal as Signal
+from .signal import Spline as Spline
+from .signal import as_signal as as_signal
+from .springs.beam import Beam as Beam
+from .springs.beam import CorotationalBeam as CorotationalBeam
+from .springs.bushing import Bushing as Bushing
+from .springs.fung import Fung as Fung
+from .springs.fung import FungHistory as FungHistory
+from .springs.hinge_stop import HingeStop as HingeStop
+from .springs.plane_element import PlaneElement as PlaneElement
+from .springs.ramberg_osgood import RambergOsgood as RambergOsgood
+from .springs.rotational_spring import RotationalSpring as RotationalSpring
+from .springs.spring import Spring as Spring
+from .springs.table_spring import TableSpring as TableSpring
+from .springs.viscoelastic import Viscoelastic as Viscoelastic
+
+# Elements that are built into the library (dynamics.native.build), by role
+HINGES: tuple[type[Hinge], ...]
+SIGNALS: tuple[type[Signal], ...]
+LOADS: tuple[type[Load], ...]
+CONSTRAINTS: tuple[type[Constraint], ...]
+COUPLINGS: tuple[type[Coupling], ...]
+ENERGETIC: tuple[type[Energetic], ...]
+ASSEMBLED: tuple[type[Element], ...]
