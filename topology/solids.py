@@ -17,14 +17,18 @@ from math import hypot, pi
 from typing import TypedDict, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Floats
 from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
 from .declared import Declaration, Property, declarable
 from .errors import ElementError
 from .parameter import plain
 
-Array = NDArray[np.float64]
+__all__ = [
+    "Properties", "Solid", "box", "composite", "cone", "conical_shell", "cylinder", "cylindrical_shell", "disk",
+    "ellipsoid", "hemisphere", "plate", "point", "ring", "rod", "sphere", "spherical_shell", "torus",
+]  # fmt: skip
+
 Shape = Mapping[str, object]
 
 __all__ = [
@@ -38,12 +42,17 @@ def __dir__() -> list[str]:
     return __all__
 
 
+def __dir__() -> list[str]:
+    """List the public names only."""
+    return __all__
+
+
 class Properties(TypedDict):
     """Arguments of ``system.body`` that a solid provides."""
 
     mass: float
-    inertia: Array
-    com: Array
+    inertia: Floats
+    com: Floats
     shapes: tuple[Shape, ...]
 
 
@@ -56,14 +65,14 @@ class Solid:
     """
 
     mass: float
-    inertia: Array
-    com: Array
+    inertia: Floats
+    com: Floats
     shapes: tuple[Shape, ...] = ()
     declared: Declaration | None = None  # with parameters: how it was made
 
     @property
     def properties(self) -> Properties:
-        """mass, inertia, com and shapes, to be splatted into ``system.body``; with parameters they follow them."""
+        """Return mass, inertia, com and shapes as arguments of ``system.body``; they follow parameters."""
         if self.declared is not None:
             return cast(Properties, {name: Property(self, name) for name in Properties.__annotations__})
         return {"mass": self.mass, "inertia": self.inertia, "com": self.com, "shapes": self.shapes}
@@ -80,7 +89,7 @@ class Solid:
             tuple(_moved_shape(shape, plain(shift), plain(turn)) for shape in self.shapes),
         )
 
-    def inertia_about(self, point: object) -> Array:
+    def inertia_about(self, point: object) -> Floats:
         """Return the inertia about another point, in the same axes: J + m (d.d 1 - d d^T) (parallel axes)."""
         return self.inertia + self.mass * _spread(self.com - as_vector(point, "point of inertia_about"))
 
@@ -384,7 +393,7 @@ def _axial(
     return upright.moved(rotation=_turn(axis, kind))
 
 
-def _turn(axis: object, kind: str) -> Array:
+def _turn(axis: object, kind: str) -> Floats:
     """Return a rotation that brings z to the axis; for "x" and "y" the cyclic one."""
     n = as_axis(axis, f"axis of a {kind}")
     helper = np.eye(3)[(int(np.abs(plain(n)).argmax()) + 2) % 3]
@@ -399,7 +408,7 @@ def _hypot(x: float, y: float) -> float:
     return length
 
 
-def _spread(d: Array) -> Array:
+def _spread(d: Floats) -> Floats:
     """Return d.d 1 - d d^T, the inertia of a unit mass at d."""
     return np.asarray((d @ d) * np.eye(3) - np.outer(d, d))
 
@@ -408,7 +417,7 @@ def _shape(kind: str, **measures: object) -> Shape:
     return {"kind": kind, **measures, "offset": [0.0, 0.0, 0.0], "rotation": np.eye(3).tolist()}
 
 
-def _moved_shape(shape: Shape, shift: Array, turn: Array) -> Shape:
+def _moved_shape(shape: Shape, shift: Floats, turn: Floats) -> Shape:
     offset = shift + turn @ np.asarray(shape["offset"], dtype=np.float64)
     rotation = turn @ np.asarray(shape["rotation"], dtype=np.float64)
     return {**shape, "offset": offset.tolist(), "rotation": rotation.tolist()}

@@ -1,6 +1,7 @@
 """Mass properties against quadrature of their definition and against each other."""
 
 import json
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -271,3 +272,9 @@ def test_composites_of_nothing_heavy_have_a_centre_all_the_same():
 def test_bad_solids_are_refused_by_name(make, words):
     with pytest.raises(ElementError, match=words):
         make()
+
+
+def test_the_names_on_offer_are_solids_only():
+    made = {name for name in dir(solids) if isinstance(getattr(solids, name), FunctionType)}
+    assert made == {name for name, made in vars(solids).items() if hasattr(made, "__wrapped__")}
+    assert set(dir(solids)) - made == {"Properties", "Solid"}
