@@ -1,4 +1,4 @@
-"""Topology (ch. 2, 4): bodies, connections, their graph, choice of chords, regular-numbered tree."""
+"""Topology (ch. 2, 4): bodies, connections, their graph, the choice of chords and the regular-numbered tree."""
 
 from . import solids
 from .body import (

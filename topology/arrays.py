@@ -1,4 +1,4 @@
-"""Name the types of arrays, and take the address of one."""
+"""Types of arrays, and the address of an array."""
 
 import numpy as np
 from numpy.typing import NDArray

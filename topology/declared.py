@@ -1,6 +1,6 @@
 """Objects whose arguments contain parameters: they hold plain numbers and, in addition, their declaration.
 
-So everything below sees numbers only, and every such object can be made again with other parameter values.
+The layers below see numbers only, and every such object can be made again with other parameter values.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -106,11 +106,11 @@ def declarable(make: F) -> F:
 
 
 class Declarable(type):
-    """Class of classes whose objects take parameters for numbers; `declared` then says how an object was made."""
+    """Class of classes whose objects take parameters for numbers; `declared` then holds their declaration."""
 
     @property
     def __signature__(cls) -> Signature:
-        """That of the class's own fields, for `help` and editors."""
+        """Return the signature of the fields of the class, for `help` and editors."""
         own = signature(cls.__init__)  # type: ignore[misc]
         return own.replace(parameters=list(own.parameters.values())[1:], return_annotation=Signature.empty)
 

@@ -160,11 +160,11 @@ def _function(name: str, derivative: Callable[[float, float], float]) -> Callabl
         y = float(getattr(np, name)(self.value))
         return Dual(y, derivative(self.value, y) * self.derivative)
 
-    apply.__doc__ = f"What numpy.{name} calls."
+    apply.__doc__ = f"Return the value and derivative of numpy.{name}."
     return apply
 
 
-# derivatives as functions of the argument x and the result y; where none exists they divide by zero
+# Derivatives as functions of the argument x and the result y. Where no derivative exists, they divide by zero
 _DERIVATIVES: dict[str, Callable[[float, float], float]] = {
     "sin": lambda x, y: float(np.cos(x)),
     "cos": lambda x, y: -float(np.sin(x)),
@@ -213,7 +213,7 @@ def dual_array(numbers: Any) -> NDArray[np.object_]:
 
 
 def values(thing: Any) -> Any:
-    """The thing without derivatives: numbers, arrays, what holds them; itself if there are none."""
+    """Return a number, an array or an object without derivatives; the same object if it has none."""
     if isinstance(thing, Dual):
         return float(thing.value)
     if isinstance(thing, np.ndarray):

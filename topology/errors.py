@@ -1,43 +1,43 @@
-"""The exception family: every message names the user's objects and says what to do."""
+"""Exceptions of the library. Every message names the objects of the user and tells what to do."""
 
 from collections.abc import Iterable
 from typing import Any
 
 
 class TreemechError(Exception):
-    """Anything treemech refuses to do; catch this one to catch all."""
+    """Base class of all errors of treemech; catch it to catch them all."""
 
 
 class TopologyError(TreemechError):
-    """Bodies and connections that do not make a mechanism (ch. 4)."""
+    """The bodies and connections do not make a mechanism (ch. 4)."""
 
 
 class ElementError(TreemechError, ValueError):
-    """An element that breaks its contract, or raises while an analysis runs.
+    """An element breaks its contract, or raises an exception during an analysis.
 
-    ``partial`` holds what the analysis had computed until then, if anything.
+    ``partial`` holds the results that the analysis had computed before, if there are any.
     """
 
     partial: Any = None
 
 
 class SingularError(TreemechError):
-    """Rank loss: a mass matrix or a set of constraints without a unique solution (8.2)."""
+    """A mass matrix or a set of constraints loses rank: it has no unique solution (8.2)."""
 
 
 class ConvergenceError(TreemechError):
-    """An iteration that does not reach its goal."""
+    """An iteration does not converge."""
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """The sentence for a name that does not exist, with the nearest one that does.
+    """Return the sentence for a name that does not exist; it offers the most similar name that does.
 
     >>> unknown("hinge", "shoulde", ["shoulder", "elbow"])
     "there is no hinge 'shoulde': did you mean 'shoulder'?"
     >>> unknown("body", "x", ["arm"])
     "there is no body 'x': there are 'arm'."
     """
-    from difflib import get_close_matches  # only where something went wrong
+    from difflib import get_close_matches  # only needed when something went wrong
 
     names = list(known)
     close = get_close_matches(str(name), names, n=1)

@@ -1,8 +1,7 @@
-"""The graph of a system: bodies are vertices, kinematic connections are edges (4.1); for reports.
+"""Graph of a system: bodies are vertices, kinematic connections are edges (4.1); for reports.
 
-networkx is imported only when one of these functions is called: the way from a model to its first result
-(:mod:`.chord`, :mod:`.tree`) walks plain lists and does not need it, nor the quarter of a second it takes to
-import.
+networkx is imported only when one of these functions is called, because its import takes a quarter of a second.
+The modules on the way from a model to its first result (:mod:`.chord`, :mod:`.tree`) use plain lists.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def isolated_subgraphs(graph: nx.MultiGraph) -> tuple[tuple[int, ...], ...]:
 
 
 def closed_subgraphs(graph: nx.MultiGraph) -> tuple[tuple[int, ...], ...]:
-    """Connection indices of every closed subgraph: hinges between whose bodies there are two paths (4.2).
+    """Return the connection indices of every closed subgraph: hinges whose bodies two paths connect (4.2).
 
     Closed chains that share a hinge belong to one subgraph, chains that share no more than a body (often the
     ground) to different ones: the blocks of the graph with more than one edge. Constraints are chords from

@@ -35,8 +35,8 @@ _BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 class Expression:
     """A number that depends on parameters: an operation and its arguments, expressions or plain numbers.
 
-    Made by arithmetic and by numpy's functions (``np.sin(angle)``; functions of `math` take plain numbers
-    only). It is no number itself: `value` is, with the values the parameters were declared with.
+    Arithmetic and numpy's functions make it (``np.sin(angle)``; functions of `math` take plain numbers only).
+    It is not a number itself; `value` is the number for the declared values of the parameters.
 
     >>> l1 = Parameter("l1", 0.3)
     >>> half = 0.5 * l1 + 1
@@ -78,7 +78,7 @@ class Expression:
                 yield from a.parameters()
 
     def to_data(self) -> dict[str, Any]:
-        """The tree as JSON takes it.
+        """Return the tree as plain data for JSON.
 
         >>> (2 * Parameter("l1", 0.3)).to_data()
         {'op': '*', 'args': [2, {'parameter': 'l1', 'value': 0.3}]}
@@ -165,7 +165,7 @@ class Expression:
 
 
 class Parameter(Expression):
-    """A named number of a model: anywhere a number stands, and in arithmetic.
+    """A named number of a model. It can be used wherever a number can, and in arithmetic.
 
     A built mechanism takes other values by name, ``mech.with_parameters(l1=0.31)``, without any compilation.
 
@@ -207,7 +207,7 @@ def as_value(name: str, value: Any) -> float:
 
 
 def as_float(value: Any) -> float:
-    """float(value); a number that carries its derivative (`dual.Dual`) as it is."""
+    """Return float(value); a dual number (`dual.Dual`) is returned unchanged."""
     try:
         return float(value)
     except TypeError:
@@ -230,7 +230,7 @@ def as_floats(numbers: Any) -> NDArray[np.float64]:
 
 
 def plain(thing: Any) -> Any:
-    """Without derivatives: for checks, decisions, and whatever looks at the numbers of one model only."""
+    """Return a thing without derivatives, for checks, decisions and other uses that need only the numbers."""
     if isinstance(thing, float) or (isinstance(thing, np.ndarray) and thing.dtype != object):
         return thing
     from .dual import values
@@ -239,7 +239,7 @@ def plain(thing: Any) -> Any:
 
 
 def from_data(data: Any) -> Expression | float:
-    """What `Expression.to_data` wrote, or a plain number.
+    """Return the expression that `Expression.to_data` wrote, or a plain number.
 
     >>> from_data({"op": "/", "args": [{"parameter": "l1", "value": 0.3}, 2]})
     l1 / 2
