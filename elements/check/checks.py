@@ -19,7 +19,7 @@ from .coupling import check_coupling
 from .energetic import check_energetic
 from .hinge import check_hinge
 from .load import check_load
-from .python_forms import probe
+from .probe import probe
 from .report import Report
 from .signal import check_signal
 

@@ -10,171 +10,22 @@ inputs::
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
 
-from ..compilation.callback import C_ELEMENT, Entry, catching
-from ..compilation.entry import make_entry
-from ..compilation.methods import methods_of, remembers
-from ..element import record as parameter_record
-from ..energetic import EndsLoad, EndsMotion, Energetic, load_views, motion_views
-from .constraint import moved as moved_pose
-from .differences import differences
+from ..compilation.methods import remembers
+from ..energetic import EndsLoad, Energetic
+from .blame import blame
+from .energetic_subject import Finding, Sample, Subject, refuse_rough, scale_of, slope, take_sample, turn
 from .given_derivatives import check_given_derivatives
-from .python_forms import blame, python_eps, python_law, python_load, python_memory, sampled_motion
-from .report import (
-    FIRST,
-    PROPER,
-    ROUND,
-    TINY,
-    Report,
-    Row,
-    check_guard,
-    guarded,
-    locked,
-    random_time,
-    shown,
-)
+from .power import check_dissipated, check_power
+from .python_forms import python_eps, python_law, python_load, python_memory
+from .report import FIRST, PROPER, ROUND, TINY, Report, Row, locked, shown
 
 _OWN = ("effort", "rates", "energy", "dissipated", "supplied")  # filled in by the author's effort()
-_NEARER = (
-    1.0,
-    1e-2,
-    1e-4,
-)  # lengths of the path for differences, tried in turn: a contact is smooth on a short path
-
-
-class Sample(NamedTuple):
-    """Results of the element at one motion, by Python and through its address."""
-
-    record: Floats
-    t: float
-    python: Floats  # the whole record with evaluate(), else the part that effort() fills in
-    out: Floats
-
-
-class Finding(NamedTuple):
-    """Broken duty; findings of lower rank are named first."""
-
-    rank: int
-    sentence: str
-    short: str
-
-
-class Subject:
-    """Element under check, called through its address and in Python."""
-
-    def __init__(self, element: Energetic) -> None:
-        self.element, self.n, self.kind = element, element.n, element.kind
-        self.methods = methods_of(element)
-        self.entries: dict[str, Entry] = {}
-        self.by_jets = "evaluate" not in self.methods
-
-    def motion(self, record: Floats) -> EndsMotion:
-        return motion_views(record, self.n)
-
-    def load(self, out: Floats) -> EndsLoad:
-        return load_views(out, self.n)
-
-    def by_python(self, record: Floats, t: float) -> Floats:
-        """Return the load record by Python, checked to be finite; report every failure with its line."""
-        try:
-            rate = self.rate(record, t) if "deformation" in self.methods else None
-            out = python_load(self.element, record, t, rate)
-        except ElementError:
-            raise
-        except Exception as error:
-            raise ElementError(f"check: {blame(self.element, error)} Met {self.at(record, t)}.") from error
-        return self.finite(out, record, t)
-
-    def finite(self, out: Floats, record: Floats, t: float) -> Floats:
-        load = self.load(out)._asdict()
-        for name in ("deformation", "effort", *EndsLoad._fields):  # the causes before their consequences
-            value = load[name]
-            if not np.all(np.isfinite(value)):
-                raise ElementError(
-                    f"check: {name} of {self.kind} is {value.tolist()} {self.at(record, t)}: wanted finite numbers."
-                )
-        return out
-
-    def rate(self, record: Floats, t: float) -> Floats:
-        """Return eps' by differences along the motion, or 0 if they do not converge (see `partials`)."""
-
-        def eps(s: float) -> Floats:
-            return python_eps(self.element, self.moved(record, s), t + s)
-
-        found = slope(eps, (1,) * self.n.deformations)
-        return np.zeros(self.n.deformations) if found is None else found[0]
-
-    def ask(self, record: Floats, t: float, part: str = "", start: Floats | None = None) -> Floats:
-        """Return a load record with its derivatives, or the memory, computed through the address."""
-        if part not in self.entries:
-            self.entries[part] = make_entry(self.element, part)
-        numbers, signals = parameter_record(self.element)
-        for at, signal in signals:
-            numbers[at : at + 3] = signal.at(t)
-        buffer, out = guarded(self.n.memory if part else self.n.load_size + self.n.duals_size)
-        if start is not None:
-            out[:] = start
-        seen = record.copy()
-        with catching() as failure:
-            pointers = [x.__array_interface__["data"][0] for x in (seen, seen, numbers, out)]
-            status = C_ELEMENT(self.entries[part].address)(
-                pointers[0], pointers[1], float(t), pointers[2], pointers[3]
-            )
-        where = self.at(record, t)
-        if status != 1:
-            raise ElementError(
-                f"check: {self.kind} failed {where}: {failure.exception}"
-            ) from failure.exception
-        if seen.tobytes() != record.tobytes():
-            raise ElementError(
-                f"check: {self.kind} changes the motion it is given, for reading only, {where}."
-            )
-        check_guard(self.element, buffer, where)
-        return out
-
-    def moved(self, record: Floats, s: float, rates: Floats | None = None) -> Floats:
-        """Return the record after a time s of its motion; `rates` is x'."""
-        after = record.copy()
-        m = self.motion(after)
-        for k in range(self.n.ends):
-            turn(m.position[k], m.rotation[k], s * m.velocity[k], s * m.angular_velocity[k])
-        m.q[:] += s * m.u
-        if rates is not None:
-            m.x[:] += s * rates
-        return locked(after)
-
-    def at(self, record: Floats, t: float) -> str:
-        m = self.motion(record)
-        names = [
-            name for name in EndsMotion._fields if name not in ("rotation", "angular_velocity", "memory")
-        ]
-        parts = [f"{name} = {shown(getattr(m, name))}" for name in names if getattr(m, name).size]
-        return f"at {', '.join([*parts, f't = {t:.6g}'])}"
-
-
-def turn(position: Floats, rotation: Floats, step: Floats, angle: Floats) -> None:
-    """Move and turn one end, in place."""
-    position[:], rotation[:], _ = moved_pose(
-        (position.copy(), rotation.copy(), np.zeros(0)), np.concatenate((step, angle))
-    )
-
-
-def slope(path: Callable[[float], Floats], groups: tuple[int, ...]) -> tuple[Floats, Floats] | None:
-    """Return (derivative, size of the largest term) of a path at 0; None if differences do not converge."""
-    for near in _NEARER:
-        try:
-            d = differences(lambda s: path(near * s), groups, orders=1)  # noqa: B023
-        except ElementError:  # outside the domain of the element
-            continue
-        if d.error <= 1.0:
-            return d.first / near, d.size / near
-    return None
 
 
 def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, report: Report) -> None:
@@ -199,35 +50,6 @@ def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, 
         first, *others = sorted(findings, key=lambda finding: finding.rank)
         also = ", ".join(finding.short for finding in others)
         raise ElementError(f"check: {first.sentence}." + (f" Also wrong: {also}." if also else ""))
-
-
-def take_sample(subject: Subject, rng: np.random.Generator, number: int) -> Sample:
-    element, n = subject.element, subject.n
-    t = random_time(element, rng)
-    record = sampled_motion(element, rng, t)
-    m = subject.motion(record)
-    for R in m.rotation:
-        if np.max(np.abs(R @ R.T - np.eye(3))) > PROPER or np.linalg.det(R) < 0.0:
-            raise ElementError(
-                f"check: {element.kind}.sample(rng, t) gives a rotation that is none: {shown(R)}."
-            )
-    if number == 0 and type(element).sample is Energetic.sample:  # at rest, as a run may start
-        still = record.copy()
-        for x in (
-            subject.motion(still).velocity,
-            subject.motion(still).angular_velocity,
-            subject.motion(still).u,
-        ):
-            x[:] = 0.0
-        record = locked(still)
-    python = subject.by_python(record, t)
-    out = subject.finite(subject.ask(record, t)[: n.load_size], record, t)
-    return Sample(record, t, python, out)
-
-
-def scale_of(subject: Subject, taken: list[Sample], name: str) -> float:
-    """Return the largest number of one kind in all samples."""
-    return max(float(np.max(np.abs(getattr(subject.load(s.out), name)), initial=0.0)) for s in taken)
 
 
 # ---------------------------------------------------------------- repeated, and compiled
@@ -372,122 +194,6 @@ def check_partials(subject: Subject, taken: list[Sample], report: Report) -> lis
     ]  # fmt: skip
 
 
-def refuse_rough(subject: Subject, what: str, smooth: int, taken: list[Sample]) -> None:
-    if 2 * smooth < len(taken):
-        raise ElementError(
-            f"check: the {what} of {subject.kind} is not differentiable at {len(taken) - smooth} of {len(taken)} places: "
-            f"differences with steps from 0.01 to 4e-9 disagree, last {subject.at(taken[-1].record, taken[-1].t)}. If they "
-            "are places it is not made for, write sample(rng, t) with others."
-        )
-
-
-# ---------------------------------------------------------------- power
-def check_dissipated(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
-    scale = scale_of(subject, taken, "dissipated")
-    low, where = min((float(subject.load(s.out).dissipated[0]), k) for k, s in enumerate(taken))
-    report.rows.append(Row("dissipated power is not negative", max(0.0, -low) / (scale + TINY), ROUND))
-    if low >= -ROUND * scale:
-        return []
-    s = taken[where]
-    return [
-        Finding(2, f"dissipated of {subject.kind} is {low:.6g} {subject.at(s.record, s.t)}: a power lost is not negative; "
-                "what comes from outside belongs in out.supplied", f"dissipated ({low:.2g} < 0)")
-    ]  # fmt: skip
-
-
-class Balance(NamedTuple):
-    """Terms of the power balance at one sample: to the bodies, dE/dt, dissipated, supplied; their size."""
-
-    given: float
-    stored: float
-    dissipated: float
-    supplied: float
-    size: float
-
-    def gap(
-        self, given: float = 1.0, stored: float = 1.0, dissipated: float = 1.0, supplied: float = 1.0
-    ) -> float:
-        """Return the error of the balance over the largest term, with a factor for each term."""
-        total = (
-            given * self.given
-            + stored * self.stored
-            + dissipated * self.dissipated
-            - supplied * self.supplied
-        )
-        return abs(total) / (self.size + TINY)
-
-
-def balance(subject: Subject, s: Sample) -> Balance | None:
-    m, out = subject.motion(s.record), subject.load(s.out)
-    terms = np.concatenate(
-        [
-            (a * b).ravel()
-            for a, b in ((out.force, m.velocity), (out.moment, m.angular_velocity), (out.load, m.u))
-        ]
-    )
-    fastest = max(
-        float(np.max(np.abs(x), initial=0.0)) for x in (m.velocity, m.angular_velocity, m.u, out.rates)
-    )
-    pace = 1.0 / max(1.0, fastest)
-
-    def energy(h: float) -> Floats:
-        after = subject.moved(s.record, pace * h, out.rates)
-        return subject.load(subject.ask(after, s.t + pace * h)[: subject.n.load_size]).energy.copy()
-
-    found = slope(energy, (1,))
-    if found is None:
-        return None
-    D, S = float(out.dissipated[0]), float(out.supplied[0])
-    size = float(np.sum(np.abs(terms))) + abs(D) + abs(S) + float(found[1][0]) / pace
-    return Balance(float(np.sum(terms)), float(found[0][0]) / pace, D, S, size)
-
-
-def check_power(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
-    """Check that power to the bodies + dE/dt + dissipated - supplied = 0.
-
-    Then the effort is the gradient of the energy.
-    """
-    if not any(scale_of(subject, taken, name) for name in ("energy", "dissipated", "supplied")):
-        report.rows.append(Row("power balance: skipped, it states no energy and no powers", 0.0, 0.0))
-        return []
-    pairs = [(b, s) for s in taken if (b := balance(subject, s)) is not None]
-    refuse_rough(subject, "energy", len(pairs), taken)
-    worst, s = max(pairs, key=lambda pair: pair[0].gap())
-    report.rows.append(Row("power to bodies + dE/dt + dissipated - supplied = 0", worst.gap(), FIRST))
-    if worst.gap() <= FIRST:
-        return []
-    missing = worst.given + worst.stored + worst.dissipated - worst.supplied
-    return [
-        Finding(4, f"power balance of {subject.kind}: power to the bodies {worst.given:.6g} + dE/dt {worst.stored:.6g} + "
-                f"dissipated {worst.dissipated:.6g} - supplied {worst.supplied:.6g} = {missing:.6g}, wanted 0"
-                f"{power_hint([b for b, _ in pairs])}, {subject.at(s.record, s.t)}", f"power balance (by {missing:.2g})")
-    ]  # fmt: skip
-
-
-def power_hint(found: list[Balance]) -> str:
-    """Find the one term that, with another factor, closes the balance everywhere."""
-    says = {
-        "given": "the loads look {}: the effort acts on the element, its opposite on the bodies",
-        "stored": "the energy looks {}: the effort is not its gradient",
-        "dissipated": "dissipated looks {}",
-        "supplied": "supplied looks {}",
-    }
-    sizes = np.array([b.size for b in found])
-    missing = np.array([b.given + b.stored + b.dissipated - b.supplied for b in found])
-    for name, text in says.items():
-        terms = np.array([getattr(b, name) * (-1.0 if name == "supplied" else 1.0) for b in found])
-        if not np.any(np.abs(terms) > FIRST * sizes):
-            continue
-        factor = -float((missing - terms) @ terms) / float(terms @ terms)
-        opposite = abs(factor + 1.0) < 1e-6
-        if abs(factor) < 1e-6 or (name == "given" and not opposite):  # of two terms, prefer the energy
-            continue
-        if all(b.gap(**{name: factor}) <= 10.0 * FIRST for b in found):
-            wrong = "to have the wrong sign" if opposite else f"{1.0 / factor:.6g} times too large"
-            return "; " + text.format(wrong)
-    return ""
-
-
 # ---------------------------------------------------------------- rigid motion
 def check_resultant(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
     if subject.element.world:
@@ -568,7 +274,7 @@ def check_derivatives(subject: Subject, taken: list[Sample], report: Report) -> 
 
     worst = 0.0
     for s in taken:
-        slopes = subject.ask(s.record, s.t)[n.load_size :].reshape(-1, 6)
+        derivatives = subject.ask(s.record, s.t)[n.load_size :].reshape(-1, 6)
         for k in range(6):
             found = slope(partial(loads, s, k), (3 * n.ends, 3 * n.ends, n.coordinates))
             if found is None:
@@ -576,7 +282,7 @@ def check_derivatives(subject: Subject, taken: list[Sample], report: Report) -> 
                     Finding(3, f"the loads of {subject.kind} are not differentiable with respect to reaction[0, {k}] "
                             f"{subject.at(s.record, s.t)}: use smooth functions of it", "slopes")
                 ]  # fmt: skip
-            gap = np.abs(slopes[:, k] - found[0])
+            gap = np.abs(derivatives[:, k] - found[0])
             worst = max(worst, float(np.max(gap / (found[1] + TINY), initial=0.0)))
             if worst > FIRST:
                 return [

@@ -24,8 +24,9 @@ from treemech.topology.errors import ElementError, TreemechError
 
 from ..compilation.entry import call, make_entry
 from ..compilation.methods import methods_of, role_of
+from .blame import blame
 from .differences import Differences, differences
-from .python_forms import blame, n_rates, python_equations, sampled
+from .python_forms import n_rates, python_equations, sampled
 from .report import (
     FIRST,
     RANK,

@@ -1,7 +1,6 @@
 """Check of given derivatives of an effort against differences: duty 9 of an energetic element."""
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,22 +9,18 @@ from treemech.topology.arrays import Floats
 from ..compilation.callback import python_self
 from ..compilation.methods import DUAL_PART, methods_of
 from ..energetic import Deformed, Effort
+from .energetic_subject import Finding, Sample, Subject, slope
 from .python_forms import deformed, python_eps
 from .report import FIRST, TINY, Report, Row, locked
-
-if TYPE_CHECKING:
-    from .energetic import Finding, Sample, Subject
 
 GIVEN = {"stiffness_matrix": "deformation", "damping_matrix": "rate"}
 
 
-def check_given_derivatives(subject: "Subject", taken: list["Sample"], report: Report) -> list["Finding"]:
+def check_given_derivatives(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
     """Check the given derivatives of F by eps and by its rate.
 
     With them, F - effort(eps) (or the law f(F, eps)) does not change along eps, nor along its rate.
     """
-    from .energetic import Finding, slope
-
     found = list[Finding]()
     methods = methods_of(subject.element, DUAL_PART)
     for name, along in GIVEN.items():
@@ -59,14 +54,14 @@ def check_given_derivatives(subject: "Subject", taken: list["Sample"], report: R
     return found
 
 
-def _now(subject: "Subject", s: "Sample") -> Deformed:
+def _now(subject: Subject, s: Sample) -> Deformed:
     rate = subject.rate(s.record, s.t) if "deformation" in subject.methods else None
     return deformed(subject.element, s.record, python_eps(subject.element, s.record, s.t), rate)
 
 
 def _missing(
-    subject: "Subject",
-    s: "Sample",
+    subject: Subject,
+    s: Sample,
     now: Deformed,
     along: str,
     k: int,

@@ -21,8 +21,9 @@ from treemech.topology.errors import ElementError, TreemechError
 
 from ..compilation.entry import call, make_entry
 from ..hinge import Hinge, Motion, has_pose, motion_views, rotation_vector
+from .blame import blame
 from .differences import Differences, axial, differences
-from .python_forms import blame, python_pose
+from .python_forms import python_pose
 from .report import (
     FIRST,
     PROPER,

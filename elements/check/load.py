@@ -8,7 +8,7 @@ from treemech.topology.errors import ElementError
 from ..compilation.callback import python_self
 from ..compilation.entry import call, make_entry
 from ..load import EndLoad, EndMotion, Load
-from .python_forms import blame
+from .blame import blame
 from .report import ROUND, TINY, Report, Row, check_guard, guarded, locked, random_time, shown
 
 

@@ -9,8 +9,8 @@ from treemech.topology.errors import ElementError
 
 from ..compilation.entry import call, make_entry
 from ..signal import Signal
+from .blame import blame
 from .differences import differences
-from .python_forms import blame
 from .report import (
     FIRST,
     ROUND,

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 
 from treemech.elements import Constraint, Coupling, Harmonic, Polynomial, RelativeMotion, as_signal
 from treemech.elements.check.checks import check
-from treemech.elements.check.python_forms import probe
+from treemech.elements.check.probe import probe
 from treemech.elements.compilation.callback import python_entry
 from treemech.elements.compilation.entry import ElementCompileWarning, call, compile_entry, make_entry
 from treemech.elements.constraint import rows_size, rows_views

@@ -21,7 +21,7 @@ from treemech.elements import (
     structure,
 )
 from treemech.elements.check.checks import check
-from treemech.elements.check.python_forms import probe
+from treemech.elements.check.probe import probe
 from treemech.elements.compilation.entry import call
 from treemech.elements.hinges.ball_bryant import bryant_bias, bryant_partials, bryant_rotation
 from treemech.topology.errors import ElementError

@@ -24,7 +24,7 @@ from treemech.elements import (
     as_signal,
 )
 from treemech.elements.check.checks import check
-from treemech.elements.check.python_forms import probe
+from treemech.elements.check.probe import probe
 from treemech.elements.compilation.entry import ElementCompileWarning
 from treemech.elements.element import example_of
 from treemech.elements.energetic import motion_views

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 from tests.support.places import ROOT
 from treemech.elements import Force, Harmonic, Polar, Polynomial, Revolute
 from treemech.elements.check.checks import check
-from treemech.elements.check.python_forms import probe
+from treemech.elements.check.probe import probe
 from treemech.elements.compilation.entry import ElementCompileWarning, call, make_entry
 from treemech.topology.errors import ElementError
 
