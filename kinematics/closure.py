@@ -19,18 +19,18 @@ _ROUNDOFF = 4e-16
 
 
 class Nearest(NamedTuple):
-    """How close an assembly came."""
+    """Position nearest to closing, and its residual."""
 
     q: Floats
     residual: Floats
 
 
-# q -> (what is wished to be zero, its partials to the speeds), both times the root of the weights
+# q -> (deviations to minimise, their partials by the speeds), both times the root of the weights
 Deviation = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def move(lagrange: Lagrange, q: Floats, step: Floats) -> Floats:
-    """Coordinates after a small motion, on the manifold of each hinge."""
+    """Return the coordinates after a small motion, on the manifold of each hinge."""
     moved = [c.hinge.move(q[c.q_slice], step[c.u_slice]) for c in lagrange.hinges]
     return np.concatenate([np.zeros(0), *moved])
 
@@ -38,9 +38,9 @@ def move(lagrange: Lagrange, q: Floats, step: Floats) -> Floats:
 def close_positions(
     lagrange: Lagrange, evaluate: Evaluate, rows: Rows, q: Floats, free: NDArray[np.bool_], scale: float
 ) -> Floats:
-    """q with f(q, t) = 0, next to the start: Gauss-Newton on the free coordinates.
+    """Find q with f(q, t) = 0 next to the start by Gauss-Newton on the free coordinates.
 
-    A start from which it leads nowhere (a stretched chain, say) is disturbed a little, then more, a few times.
+    If the search fails from this start (a stretched chain, for example), the start is disturbed, more with each attempt.
     """
     rng, best = np.random.default_rng(0), None
     for attempt in range(9):
@@ -78,7 +78,7 @@ def close_positions(
 def nearest(
     lagrange: Lagrange, evaluate: Evaluate, q: Floats, free: NDArray[np.bool_], scale: float
 ) -> Nearest:
-    """Gauss-Newton with limited steps that must bring the ends closer, until they close or no step does."""
+    """Bring the ends together by Gauss-Newton with limited steps, until they close or no step brings them closer."""
     rest = np.zeros(lagrange.nu)
     now = evaluate(q, rest)
     size = float(np.linalg.norm(now.residual))
@@ -87,7 +87,7 @@ def nearest(
             break
         P = now.partials * free
         lost = ~(np.isfinite(now.residual) & np.all(np.isfinite(P), axis=1))
-        if np.any(lost):  # only where it starts: no step leads to such a place
+        if np.any(lost):  # at the start only: no step leads to such a position
             return Nearest(q, np.where(lost, np.inf, now.residual))
         step = -np.asarray(np.linalg.lstsq(P, now.residual, rcond=1e-10)[0], dtype=np.float64)
         largest = float(np.max(np.abs(step), initial=0.0))
@@ -113,14 +113,14 @@ def nearest_positions(
     free: NDArray[np.bool_],
     scale: float,
 ) -> Floats:
-    """From a closed position to the closed one with the least sum of squares of the deviations.
+    """Move from a closed position to the closed one with the least sum of squares of the deviations.
 
     Newton's method in the rates N y the chains allow, on grad (d . d / 2 + lambda . f), whose derivative along N comes
-    from differences; every step is closed again and must lessen the sum. Rates nobody has a wish for stay out.
+    from differences. Every step is closed again and must reduce the sum. Rates that change no deviation are left out.
     """
     rest, h = np.zeros(lagrange.nu), 1e-6
 
-    def slope(q: Floats, multipliers: Floats) -> Floats:
+    def gradient(q: Floats, multipliers: Floats) -> Floats:
         d, J = deviation(q)
         return np.asarray((d @ J + multipliers @ evaluate(q, rest).partials) * free, dtype=np.float64)
 
@@ -134,11 +134,11 @@ def nearest_positions(
         if not float(np.linalg.norm(pull @ N)) > 1e-13 * largest:
             break
         multipliers = -np.asarray(np.linalg.lstsq(P.T, pull, rcond=1e-10)[0], dtype=np.float64)
-        ahead = [slope(move(lagrange, q, h * n), multipliers) for n in N.T]
-        back = [slope(move(lagrange, q, -h * n), multipliers) for n in N.T]
+        ahead = [gradient(move(lagrange, q, h * n), multipliers) for n in N.T]
+        back = [gradient(move(lagrange, q, -h * n), multipliers) for n in N.T]
         H = (np.array(ahead) - np.array(back)) @ N / (2.0 * h)
         e, V = np.linalg.eigh(0.5 * (H + H.T))
-        e = np.abs(e)  # downhill, whatever the curvature
+        e = np.abs(e)  # downhill for either sign of the curvature
         counts = e > 1e-8 * np.max(e)
         step = -N @ (V[:, counts] @ ((V[:, counts].T @ (pull @ N)) / e[counts]))
         step *= min(1.0, 0.3 / float(np.max(np.abs(step))))
@@ -161,14 +161,14 @@ def nearest_velocities(
     free: NDArray[np.bool_],
     wish: Callable[[Floats], tuple[Floats, Floats]],
 ) -> Floats:
-    """From rates the chains allow to those among them with the least sum of squares of the deviations `wish(u)`."""
+    """Return those of the rates the chains allow that have the least sum of squares of the deviations `wish(u)`."""
     N = allowed(evaluate(q, u).partials, free)
     d, J = wish(u)
     return np.asarray(u - N @ np.linalg.lstsq(J @ N, d, rcond=1e-10)[0])
 
 
 def close_velocities(evaluate: Evaluate, rows: Rows, q: Floats, u: Floats, free: NDArray[np.bool_]) -> Floats:
-    """u with P u + P0 = 0, nearest to the start, given rates kept."""
+    """Find u with P u + P0 = 0 nearest to the start; given rates are kept."""
     for _ in range(3):
         now = evaluate(q, u)
         u = u - np.linalg.lstsq(now.partials * free, now.velocity, rcond=1e-10)[0]

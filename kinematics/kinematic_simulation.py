@@ -1,4 +1,4 @@
-"""The kinematic simulation problem over a time grid (8.3): the motion of a mechanism whose drives are given.
+"""Kinematic simulation problem over a time grid (8.3): the motion of a mechanism whose drives are given.
 
 Positions (KSP/0) are continued from point to point along their branch, velocities (KSP/1) and accelerations
 (KSP/2) follow from the rows of the constraints. A singular position is passed on the branch with continuous
@@ -22,17 +22,15 @@ from .rank import complete, null_space, pivoted, rank
 from .rows import Constraints, Rows, freedoms, quoted, worst_row
 
 _STEP = 0.3  # largest motion of a coordinate between two points [rad, m]
-_BEND = 0.02  # what a prediction may miss, relative to the motion
+_BEND = 0.02  # largest error of a prediction, relative to the motion
 _CLOSED = 1e-11  # residual of a closed chain [m, rad], relative to the size of the mechanism
-_NEAR, _AT = (
-    1e-2,
-    1e-3,
-)  # smallest singular value of P_f relative to its maximum: near, and at a singular position
+# Smallest singular value of P_f relative to its maximum: near a singular position, and at one
+_NEAR, _AT = 1e-2, 1e-3
 _SHORTEST = 1e-11  # step at which a mechanism counts as locked, relative to the time to go
 
 
 class Drive(NamedTuple):
-    """A prescribed coordinate: its place in q and in u, and its signal (5.4)."""
+    """Prescribed coordinate: its place in q and in u, and its signal (5.4)."""
 
     q: int
     u: int
@@ -51,7 +49,7 @@ class Point(NamedTuple):
 
 
 class Trajectory(NamedTuple):
-    """Points over a time grid, as far as the mechanism moves; `message` says why not farther."""
+    """Points over a time grid, as far as the mechanism moves; `message` tells why it stops earlier."""
 
     t: Floats
     q: Floats
@@ -63,7 +61,7 @@ class Trajectory(NamedTuple):
 
 
 class Kinematics:
-    """The KSP of one mechanism: constraints(t, q, u, ud), names of their rows, drives, times where rates jump."""
+    """KSP of one mechanism: constraints(t, q, u, ud), names of their rows, drives, times at which rates jump."""
 
     def __init__(
         self,
@@ -80,11 +78,11 @@ class Kinematics:
         self.free = np.ones(lagrange.nu, dtype=bool)
         self.free[[d.u for d in drives]] = False
         self.coordinate_rates = CoordinateRates(lagrange)
-        self.largest, self.n_points = 0.0, 0  # of P_f's smallest singular value so far; points solved
+        self.largest, self.n_points = 0.0, 0  # largest of the smallest singular values of P_f; points solved
         self.singular: list[float] = []
 
     def trajectory(self, times: Floats, q: Floats) -> Trajectory:
-        """The motion at all times, from closed positions q at the first one."""
+        """Find the motion at all times, starting from closed positions q at the first one."""
         a = self.point(float(times[0]), q)
         self._check(a)
         integrated = rank(a.partials[self.holonomic]) < int(np.sum(self.free))
@@ -110,16 +108,16 @@ class Kinematics:
 
     # ------------------------------------------------------------ one time
     def place(self, t: float, q: Floats) -> Floats:
-        """q with the prescribed coordinates from their signals."""
+        """Return q with the prescribed coordinates from their signals."""
         q = np.array(q)
         for drive in self.drives:
             q[drive.q] = drive.signal.at(t).value
         return q
 
     def point(self, t: float, q: Floats, like: tuple[Floats, Floats] | None = None) -> Point:
-        """Velocities (8.3.5) and accelerations at a closed position.
+        """Solve for velocities (8.3.5) and accelerations at a closed position.
 
-        With `like` = (u, ud) only what P decides well is solved for, and the rest taken from there.
+        With `like` = (u, ud) only the directions that P determines well are solved for; the others keep the given values.
         """
         u, ud = (np.array(x) for x in (like or 2 * (np.zeros(self.lagrange.nu),)))
         for drive in self.drives:
@@ -138,7 +136,7 @@ class Kinematics:
         return Point(t, q, u, ud, P, smallest)
 
     def correct(self, t: float, guess: Floats, cut: float = 0.0) -> tuple[Floats, float] | None:
-        """(q, correction): f(q, t) = 0 nearest to a guess (8.3.4); None where the steps do not contract."""
+        """Solve f(q, t) = 0 next to a guess (8.3.4). Return (q, correction), or None if the steps do not contract."""
         nu, holonomic = self.lagrange.nu, self.holonomic
         q, rest, moved, last = self.place(t, guess), np.zeros(nu), np.zeros(nu), 2.0 * _STEP
         for _ in range(15):
@@ -155,7 +153,7 @@ class Kinematics:
         return None
 
     def _check(self, start: Point) -> None:
-        """The drives must be independent and leave no freedom (8.2); otherwise an error names what to prescribe."""
+        """Check that the drives are independent and leave no freedom (8.2); the error names the speeds to prescribe."""
         names, driven = np.array(self.lagrange.u_names), [d.u for d in self.drives]
         now = self.constraints(start.t, start.q, start.u, start.ud)
         N = null_space(now.partials)
@@ -185,11 +183,11 @@ class Kinematics:
 
     # ------------------------------------------------------------ from point to point
     def _end(self, t: float, last: float) -> float:
-        """How far one smooth piece of the motion goes: to the next break, or to the last time."""
+        """Return the end of a smooth piece of the motion: the next break, or the last time."""
         return min([last, *(x for x in self.breaks if (x - t) * (last - x) > 0.0)], key=lambda x: abs(x - t))
 
     def _next(self, a: Point, end: float, h: float, shortest: float) -> tuple[Point | None, float]:
-        """(point, step to try from there): one step along the branch, halved until prediction and solution agree."""
+        """Take one step along the branch, halved until prediction and solution agree. Return (point, next step to try)."""
         speed = _largest(a.u)
         h = np.copysign(min(abs(h), _STEP / speed if speed else np.inf), shortest)
         first = h
@@ -197,16 +195,14 @@ class Kinematics:
             t = end if abs(end - a.t) <= 1.001 * abs(h) else a.t + h
             b, error = self._follow(a, t)
             if b is not None:
-                if (
-                    b.smallest < _AT * self.largest
-                ):  # too close to a singular position to start from: step over it
+                if b.smallest < _AT * self.largest:  # too close to a singular position: step over it
                     b = self._over(a, b.t - a.t, 1.4, 8, end) or b
                 return b, h * min(3.0, 0.8 / max(error, 1e-3) ** 0.5)
             h *= 0.5
         return self._over(a, 1e-3 * first, 1.6, 16, end), 0.1 * first
 
     def _over(self, a: Point, h: float, factor: float, tries: int, end: float) -> Point | None:
-        """A regular point on the branch beyond a singular position (8.3), looked for with growing steps."""
+        """Search with growing steps for a regular point on the branch beyond a singular position (8.3)."""
         for _ in range(tries):
             h *= factor
             if end in self.breaks and abs(h) > abs(end - a.t):
@@ -217,7 +213,7 @@ class Kinematics:
         return None
 
     def _follow(self, a: Point, t: float) -> tuple[Point | None, float]:
-        """(point, error): the branch of `a` at t. Positions and velocities must come out as predicted from `a`."""
+        """Follow the branch of `a` to t; the solution must agree with the prediction from `a`. Return (point, error)."""
         h = t - a.t
         step = h * a.u + 0.5 * h * h * a.ud
         found = self.correct(t, move(self.lagrange, a.q, step))
@@ -235,7 +231,7 @@ class Kinematics:
         return b._replace(t=t), error
 
     def _crossing(self, a: Point, b: Point) -> float:
-        """When the determinant of P_f changes its sign between two points."""
+        """Return the time at which the determinant of P_f changes its sign between two points."""
         low, high, rest = a.t, b.t, np.zeros(self.lagrange.nu)
         for _ in range(45):
             middle = 0.5 * (low + high)
@@ -245,15 +241,15 @@ class Kinematics:
         return high
 
     def _passes(self, a: Point, b: Point) -> bool:
-        """Whether the motion goes through a singular position there, not from one branch to another.
+        """Tell whether the motion passes a singular position, and does not jump from one branch to another.
 
-        The determinant changes its sign in both cases, but between branches there is no closed position on the way.
+        The determinant changes its sign in both cases, but there is no closed position between two branches.
         """
         t = self._crossing(a, b)
         return self.correct(t, self._interpolate(a, b, t)[0], _AT * self.largest) is not None
 
     def _between(self, a: Point, b: Point, t: float) -> Point:
-        """The point at a time between two others; next to a singular position it is interpolated."""
+        """Return the point at a time between two others; next to a singular position it is interpolated."""
 
         def solved(t: float, a: Point, b: Point) -> Point | None:
             found = self.correct(t, self._interpolate(a, b, t)[0])
@@ -277,7 +273,7 @@ class Kinematics:
         return self.point(t, q if found is None else found[0], (u, ud))
 
     def _interpolate(self, a: Point, b: Point, t: float) -> tuple[Floats, Floats, Floats]:
-        """q, u, ud at t: quintic through positions, velocities and accelerations of two points."""
+        """Return q, u, ud at t from the quintic through positions, velocities and accelerations of two points."""
         h, s = b.t - a.t, (t - a.t) / (b.t - a.t)
         (a1, a2), (b1, b2) = (self.coordinate_rates.derivatives(p.q, p.u, p.ud) for p in (a, b))
         c = np.array([a.q, h * a1, 0.5 * h * h * a2])
@@ -292,7 +288,7 @@ class Kinematics:
         return self.coordinate_rates.speeds(q, q1, q2)
 
     def _after_break(self, b: Point, span: float) -> Point:
-        """The point an instant after a time at which prescribed rates jump."""
+        """Return the point an instant after a time at which prescribed rates jump."""
         after = float(np.nextafter(b.t, b.t + span))
         jump = _largest(self.place(after, b.q) - self.place(float(np.nextafter(b.t, b.t - span)), b.q))
         if jump > 1e-9 * (1.0 + _largest(b.q)):
@@ -302,7 +298,7 @@ class Kinematics:
         return self.point(after, b.q)._replace(t=b.t)
 
     def _integrated(self, a: Point, t: float) -> Point | None:
-        """The point at t where nonholonomic rows decide: their speeds integrated, holonomic rows closed (8.3.6)."""
+        """Integrate the speeds that nonholonomic rows determine up to t, and close the holonomic rows (8.3.6)."""
         from scipy.integrate import solve_ivp
 
         def rates(t: float, q: Floats) -> Floats:
@@ -314,7 +310,7 @@ class Kinematics:
         return None if found is None else self.point(t, found[0])
 
     def _locked(self, a: Point, span: float) -> str:
-        """The report of a lock-up: when, and which joint would open beyond it."""
+        """Report a lock-up: its time, and the joint that would open beyond it."""
         t = a.t + 1e-3 * span
         rest = np.zeros(self.lagrange.nu)
         found = nearest(
@@ -337,12 +333,12 @@ def _largest(x: Floats) -> float:
 
 
 def _solve(factors: tuple[Floats, Floats, Floats], b: Floats, cut: float) -> Floats:
-    """Least-squares solution of P x = b, without the directions whose singular values are below cut."""
+    """Return the least-squares solution of P x = b, without directions whose singular values are below cut."""
     U, s, Vt = factors
     keep = s > max(cut, 1e-12 * float(s.max(initial=0.0)))
     return np.asarray(Vt[keep].T @ ((U.T @ b)[keep] / s[keep]))
 
 
 def _crossed(a: Point, P: Floats) -> bool:
-    """Whether the determinant of P_f has changed its sign since a point."""
+    """Tell whether the determinant of P_f has changed its sign since a point."""
     return bool(np.linalg.slogdet(a.partials.T @ P)[0] < 0.0)

@@ -15,7 +15,7 @@ from .rows import Evaluate, Rows
 
 @dataclass(frozen=True)
 class Mobility:
-    """Degrees of freedom by rank (8.2.1), and what stands in the way of a plain count.
+    """Degrees of freedom by rank (8.2.1), and the rows and speeds that make a plain count wrong.
 
     Attributes
     ----------
@@ -24,16 +24,16 @@ class Mobility:
     admissible : int
         The same less the independent nonholonomic rows: the freedoms of velocity (8.3.6).
     gruebler : int
-        Number of speeds less the number of holonomic rows: what counting alone would give.
+        Number of speeds less the number of holonomic rows: the result of counting alone.
     rank : int
-        Of the holonomic rows.
+        Rank of the holonomic rows.
     redundant : list of str
         Rows that follow from the others, by the name of their connection.
     suitable : list of str
         Speeds that can be prescribed: with them given, all others follow.
     singular : list of str
-        Those of `suitable` that have to be prescribed only here: in a singular position, which the mechanism can
-        leave on more than one branch (8.3). Empty elsewhere.
+        Members of `suitable` that must be prescribed only in this position, because it is singular: the mechanism can
+        leave it on more than one branch (8.3). Empty elsewhere.
     ratio : float
         Smallest singular value that counts, relative to the largest: near 0 next to a singular position.
     """
@@ -66,9 +66,9 @@ def mobility(
     nonholonomic: NDArray[np.bool_] | None = None,
     regular: int = 0,
 ) -> Mobility:
-    """Rank, redundancy and suitable coordinates of the constraints P on the free speeds.
+    """Find rank, redundancy and suitable coordinates of the constraints P on the free speeds.
 
-    `regular` is the rank in positions next to this one; more than here if it is singular.
+    `regular` is the rank in positions next to this one; it is larger than here if this position is singular.
     """
     F, holonomic = P[:, free], np.ones(len(rows), dtype=bool) if nonholonomic is None else ~nonholonomic
     count, own = int(np.sum(free)), rank(F[holonomic])
@@ -96,10 +96,10 @@ def regular_rank(
     holonomic: NDArray[np.bool_],
     scale: float,
 ) -> int:
-    """Largest rank of the holonomic rows at closed positions next to one: what it is where nothing is singular.
+    """Return the largest rank of the holonomic rows at closed positions next to q: their rank in regular positions.
 
-    Those are looked for from a few random sides by Levenberg-Marquardt steps with the gap as damping: they meet the
-    nearest branch, where Gauss-Newton, with more rows than needed, would fall back to the singular position itself.
+    The search starts in a few random directions and takes Levenberg-Marquardt steps with the gap as damping. They reach
+    the nearest branch; Gauss-Newton, with redundant rows, would fall back to the singular position itself.
     """
     rest, rng = np.zeros(lagrange.nu), np.random.default_rng(0)
 

@@ -12,7 +12,7 @@ _EQUAL = (
 
 
 def rank(P: Floats, largest: float = 0.0) -> int:
-    """Number of independent rows (8.2), by singular values relative to the largest (or to a given one)."""
+    """Count independent rows (8.2) by singular values relative to the largest, or to a given one."""
     if not P.size:
         return 0
     s = np.linalg.svd(P, compute_uv=False)
@@ -20,13 +20,13 @@ def rank(P: Floats, largest: float = 0.0) -> int:
 
 
 def null_space(P: Floats) -> Floats:
-    """Orthonormal columns that span the rates P allows (nu, nu - rank)."""
+    """Return orthonormal columns that span the rates P allows (nu, nu - rank)."""
     n = P.shape[1]
     return np.asarray(np.linalg.svd(P)[2][rank(P) :].T) if P.size else np.eye(n)
 
 
 def allowed(P: Floats, free: NDArray[np.bool_]) -> Floats:
-    """Orthonormal columns that span the rates P allows with only the free ones moving."""
+    """Return orthonormal columns that span the rates P allows if only the free speeds move."""
     N = np.zeros((len(free), 0))
     if np.any(free):
         inner = null_space(P[:, free])
@@ -36,7 +36,7 @@ def allowed(P: Floats, free: NDArray[np.bool_]) -> Floats:
 
 
 def pivoted(rows: Floats) -> list[int]:
-    """Row numbers in the order of a pivoted Gram-Schmidt: independent ones first, of equal ones the first.
+    """Order row numbers by a pivoted Gram-Schmidt: independent rows first, and the first of equal rows.
 
     >>> pivoted(np.array([[1.0, 1.0 - 1e-15], [1.0, 1.0], [0.0, 0.1]]))
     [0, 2, 1]
@@ -55,7 +55,7 @@ def pivoted(rows: Floats) -> list[int]:
 
 
 def complete(N: Floats, chosen: list[int]) -> list[int]:
-    """Speeds that together with the chosen ones determine all rates in the null space N, best ones first."""
+    """Return the speeds that with the chosen ones determine all rates in the null space N, best ones first."""
     own = N[chosen]
     left = N - N @ np.linalg.pinv(own, rcond=_RANK) @ own if own.size else N
     return pivoted(left)[: N.shape[1] - rank(own, 1.0)]

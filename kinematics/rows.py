@@ -27,7 +27,7 @@ Evaluate = Callable[[Floats, Floats], Constraints]  # q, u -> constraints
 
 
 def worst_row(rows: Rows, residual: Floats) -> tuple[str, float]:
-    """(connection, gap): the chord that is farthest from closing."""
+    """Return (connection, gap) of the chord that is farthest from closing."""
     gaps: dict[str, float] = {}
     for (name, _), value in zip(rows, residual, strict=True):
         gaps[name] = float(np.hypot(gaps.get(name, 0.0), value))
@@ -36,7 +36,7 @@ def worst_row(rows: Rows, residual: Floats) -> tuple[str, float]:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Names for a message.
+    """Join names for a message.
 
     >>> quoted(["A", "B"])
     "'A', 'B'"
@@ -45,7 +45,8 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def freedoms(n: int) -> str:
-    """
+    """Count degrees of freedom in words.
+
     >>> freedoms(1)
     '1 degree of freedom'
     """

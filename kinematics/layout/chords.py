@@ -1,5 +1,4 @@
-"""The chords of a Plan: which bodies a cut hinge or constraint joins, which coordinates a coupling, where its rows
-stand, what they need."""
+"""Lay out the chords of a Plan: the bodies or coordinates they join, the places of their rows and records."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from ..plan.columns import body, chord
 
 
 class Coupled(NamedTuple):
-    """A coupling and the coordinates it joins: (hinge, number of the coordinate) each."""
+    """Coupling and the coordinates it joins, each as (hinge, number of the coordinate)."""
 
     name: str
     element: Coupling
@@ -28,25 +27,26 @@ class Coupled(NamedTuple):
 
 
 class Coordinate(NamedTuple):
-    """A coordinate that may be coupled: where it stands in q, and the regular number of its speed."""
+    """Coordinate that may be coupled: its place in q, and the regular number of its speed."""
 
     q: int
     speed: int
 
 
 class ChordLayout(NamedTuple):
-    """The chord arrays and who is who in them."""
+    """Arrays of the chords, with the names and elements of their rows."""
 
     plan: ChordPlan
     rows: list[tuple[str, int]]  # (connection, number within it) of every row
-    nonholonomic: NDArray[np.bool_]  # (m,) rows that restrict rates only
-    names: list[str]  # of every chord: those of the tree, then couplings
+    nonholonomic: NDArray[np.bool_]  # (m,) whether a row restricts rates only
+    names: list[str]  # of every chord: chords of the tree, then couplings
     elements: list[Element]
-    start: Floats  # coordinates of cut hinges at their reference, start values of auxiliary unknowns
+    start: Floats  # reference coordinates of cut hinges, start values of auxiliary unknowns
     n_record: int
 
 
 def chord_kind(element: Element) -> int:
+    """Return the column KIND of a chord: the path its element takes in the kernels."""
     if isinstance(element, (Constraint, Coupling)):
         return chord.CONSTRAINT if isinstance(element, Constraint) else chord.COUPLING
     return {Rigid: body.RIGID, Revolute: body.REVOLUTE, Prismatic: body.PRISMATIC, Ball: body.BALL}.get(
@@ -55,12 +55,12 @@ def chord_kind(element: Element) -> int:
 
 
 def by_address(element: Element) -> bool:
-    """Whether the core calls the element of a chord."""
+    """Tell whether the core calls the element of a chord through its address."""
     return chord_kind(element) in (body.BY_ADDRESS, chord.CONSTRAINT, chord.COUPLING)
 
 
 def paths(tree: Tree, plan: Plan, a: int, b: int) -> list[tuple[int, int, int]]:
-    """(speed, side, -) of all speeds that move end b relative to end a."""
+    """Return (speed, side, -1) of all speeds that move end b relative to end a."""
     up_a, up_b = list(tree.path(a)), list(tree.path(b))
     while up_a and up_b and up_a[0] == up_b[0]:
         del up_a[0], up_b[0]
@@ -81,9 +81,10 @@ def make_chord_layout(
     coordinates: dict[tuple[str, int], Coordinate] | None = None,
     numbers: Any = np.float64,
 ) -> ChordLayout:
-    """Arrays of the chords, couplings last.
+    """Make the arrays of the chords, couplings last.
 
-    frames: the core's body base in the user's; records: address, parameter start; coordinates: by hinge and number.
+    frames: base of each body in the core, relative to the user's base; records: (address, start of the parameters) by
+    name; coordinates: by hinge and number.
     """
     described: list[Connection | Coupled] = [*tree.chords, *couplings]
     names, elements = [c.name for c in described], [c.element for c in described]
@@ -145,7 +146,7 @@ def make_chord_layout(
 
 
 def _sizes(name: str, element: Element, row: Ints) -> tuple[int, int, int]:
-    """(holonomic rows, all rows, numbers in the record) of a chord; fills in NQ, NU and EULER."""
+    """Fill in NQ, NU and EULER of a chord. Return (holonomic rows, all rows, numbers in the record)."""
     if isinstance(element, Coupling):
         n, k = element.n_rows, element.n_arguments or 0
         return element.n_holonomic, n, 2 * k + coupling_size(n, k)
@@ -170,13 +171,14 @@ def _sizes(name: str, element: Element, row: Ints) -> tuple[int, int, int]:
 
 
 def _start(name: str, element: Element) -> Floats:
-    """Where a fit starts: coordinates of a hinge, auxiliary unknowns of a constraint."""
+    """Return where a fit starts: coordinates of a hinge, auxiliary unknowns of a constraint."""
     if isinstance(element, Hinge):
         q = element.reference()
         motion = element.motion(q=q)
         partials = np.hstack((motion.translation_partials, motion.rotation_partials))
         regular = np.linalg.matrix_rank(partials) == element.n_speeds
-        return q if regular else element.sample(np.random.default_rng(0))  # from there no fit leads on
+        # A fit cannot leave a singular reference position
+        return q if regular else element.sample(np.random.default_rng(0))
     n = element.n_auxiliary if isinstance(element, Constraint) else 0
     s = np.asarray(element.auxiliary(), dtype=np.float64) if isinstance(element, Constraint) else np.zeros(0)
     if s.shape != (n,) or not np.all(np.isfinite(s)):

@@ -1,4 +1,4 @@
-"""Addresses of elements on numbers with a derivative (elements.compilation.entry, part "dual"), for whoever differentiates."""
+"""Addresses of elements compiled for dual numbers (elements.compilation.entry, part "dual")."""
 
 from treemech.elements.compilation.callback import Entry
 from treemech.elements.compilation.entry import make_dual_entry
@@ -12,11 +12,11 @@ from .layout import Layout
 
 
 def serve_dual_addresses(layout: Layout, duals: Floats) -> list[Entry]:
-    """Fill in the columns DUAL_PART of hinges, efforts and chords called by address; what must stay alive.
+    """Fill in the columns DUAL of hinges, efforts and chords called by address. Return the entries, which must stay alive.
 
-    They are made when somebody asks for derivatives, since a foreign element is compiled once more for them. Zero
-    means that the element has no such form: it is differenced. pairs: the records of all elements; those of elements made
-    of others get the slopes of these, in the second part of the pair of an address.
+    They are made when derivatives are asked for, because a foreign element is compiled once more for them. Zero
+    means that the element has no such form; it is differenced. duals: the records of all elements as dual numbers. An
+    assembled element finds the dual addresses of its members there, as the derivatives of their plain addresses.
     """
     entries = list[Entry]()
 

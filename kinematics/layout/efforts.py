@@ -1,4 +1,4 @@
-"""Energetic elements and external loads as arrays: ends, coordinates they act on, inputs, states, room."""
+"""Lay out energetic elements and loads: their ends, coordinates, inputs, states and records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ _LOAD = Sizes(1, 0, 0, 0, 0, 0, 0)
 
 
 class Held(NamedTuple):
-    """An input that stands still between the instants of a controller."""
+    """Input that is constant between two samples of a controller."""
 
     name: str
 
 
 class FromHinge(NamedTuple):
-    """A hinge coordinate, or with ``rate`` its speed, as an input."""
+    """Hinge coordinate, or with ``rate`` its speed, as an input."""
 
     hinge: str
     number: int
@@ -36,14 +36,14 @@ Source = Signal | Held | FromHinge
 
 
 class InnerPoint(NamedTuple):
-    """An internal point of a composite, as an end."""
+    """Internal point of a composite, as an end."""
 
     composite: str
     name: str
 
 
 class Applied(NamedTuple):
-    """An energetic element or an external load with what it acts on."""
+    """Energetic element or external load with its ends, coordinates and inputs."""
 
     name: str
     element: Energetic | Load
@@ -58,11 +58,11 @@ class Applied(NamedTuple):
 
 
 class Assembled(NamedTuple):
-    """A composite connection (ch. 7): elements joined in internal points."""
+    """Composite connection (ch. 7): elements joined in internal points."""
 
     name: str
     ends: tuple[Attachment, ...]
-    points: Mapping[str, int]  # coordinates of each
+    points: Mapping[str, int]  # number of coordinates of each
     viscous: tuple[str, ...]  # points whose positions are states
     start: Mapping[str, Any]  # positions of points at the start, world
     parts: tuple[Applied, ...]
@@ -70,7 +70,7 @@ class Assembled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EffortLayout:
-    """Who is who among the efforts, their states and their room."""
+    """Arrays of all efforts, with their names, states and the size of their records."""
 
     applied: tuple[Applied, ...]
     composites: tuple[Assembled, ...]
@@ -85,7 +85,7 @@ class EffortLayout:
     workspace: int
     nx: int
     start: Floats  # z at the start
-    held: Mapping[str, int]  # place of a held input in z
+    held: Mapping[str, int]  # place of each held input in z
 
     @property
     def nz(self) -> int:
@@ -93,6 +93,7 @@ class EffortLayout:
 
     @property
     def z_names(self) -> list[str]:
+        """Name every number of z: states, memories, positions of viscous points, held inputs."""
         names = [""] * self.nz
         for a, row in zip(self.applied, self.rows, strict=True):
             for first, n, what in (
@@ -110,7 +111,7 @@ class EffortLayout:
         return names
 
     def find(self, name: str) -> int:
-        """Number of an element by its name, or -1."""
+        """Return the number of an element by its name, or -1."""
         return next((k for k, a in enumerate(self.applied) if a.name == name), -1)
 
 
@@ -125,8 +126,11 @@ def make_effort_layout(
     coordinates: Mapping[tuple[str, int], tuple[int, int]],
     chords: Sequence[str],
 ) -> EffortLayout:
-    """The tables. `add(element, part)` gives address and record, `signal` the number of a signal, `numbers` that of a
-    body, `points` the body's base in the core's, `coordinates` the places in q and u."""
+    """Make the tables of all efforts.
+
+    `add(element, part)` returns address and record, `signal` the number of a signal. `numbers` maps a body to its number,
+    `points` a number to the base of the body in the core's base, `coordinates` a coordinate to its places in q and u.
+    """
     every = [*applied, *(part for c in composites for part in c.parts)]
     inner = [InnerPoint(c.name, n) for c in composites for n in c.points]
     rows = np.zeros((len(every), effort.N_COLUMNS), dtype=np.int64)

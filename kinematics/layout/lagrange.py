@@ -1,4 +1,4 @@
-"""The Lagrange coordinates of a system (5.1): which numbers of q and u belong to which hinge."""
+"""Lagrange coordinates of a system (5.1): the numbers of q and u that belong to each hinge."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from treemech.topology import Connection, Tree
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """The coordinates of one hinge in the public order.
+    """Coordinates of one hinge in the public order.
 
-    forward: the tree runs from end a to end b; number: of the body the hinge ends in.
+    forward: whether the tree runs from end a to end b; number: number of the body in which the hinge ends.
     """
 
     connection: Connection
@@ -35,7 +35,7 @@ class Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class Lagrange:
-    """All Lagrange coordinates: in the order in which the hinges were declared, whatever the tree."""
+    """All Lagrange coordinates, in the order in which the hinges were declared; the tree does not matter."""
 
     hinges: tuple[Coordinates, ...]
     nq: int
@@ -43,16 +43,17 @@ class Lagrange:
 
     @property
     def q_names(self) -> list[str]:
-        """A name for every coordinate: 'A', or 'A[0]', 'A[1]', ... for a hinge with several."""
+        """Name every coordinate: 'A', or 'A[0]', 'A[1]', ... for a hinge with several."""
         return [name for c in self.hinges for name in _names(c.name, c.hinge.n_coordinates)]
 
     @property
     def u_names(self) -> list[str]:
+        """Name every speed, like `q_names`."""
         return [name for c in self.hinges for name in _names(c.name, c.hinge.n_speeds)]
 
     @property
     def euler_parameters(self) -> list[int]:
-        """Where in q four Euler parameters start."""
+        """Return the places in q at which four Euler parameters start."""
         return [c.q + c.hinge.euler_parameters for c in self.hinges if c.hinge.euler_parameters is not None]
 
 
@@ -61,7 +62,7 @@ def _names(name: str, n: int) -> list[str]:
 
 
 def lagrange(tree: Tree, connections: list[Connection]) -> Lagrange:
-    """The coordinates of the branches, in the order of `connections` (free hinges of the tree come last)."""
+    """Number the coordinates of the branches in the order of `connections`; free hinges of the tree come last."""
     where = {branch.connection.name: (k + 1, branch) for k, branch in enumerate(tree.branches)}
     order = [c.name for c in connections if c.name in where]
     order += [name for name in where if name not in set(order)]

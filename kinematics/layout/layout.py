@@ -1,4 +1,4 @@
-"""From the tree and its elements to the Plan: geometry, inertia, coordinates, addresses, parameters."""
+"""Lay out the Plan of a tree and its elements: geometry, inertia, coordinates, addresses, parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from .lagrange import Coordinates, Lagrange
 
 
 class Prescription(NamedTuple):
-    """A Lagrange coordinate given as a signal (5.4)."""
+    """Lagrange coordinate given as a signal (5.4)."""
 
     hinge: str
     coordinate: int
@@ -29,7 +29,7 @@ class Prescription(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What a Plan is made of: bodies in their tree, and all that connects, moves and loads them."""
+    """Content of a Plan: the bodies in their tree, and everything that connects, moves and loads them."""
 
     tree: Tree
     coordinates: Lagrange
@@ -43,7 +43,7 @@ class Description(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The Plan with what keeps it alive and says who is who in it."""
+    """Plan with the objects that keep it alive and the names and elements of its rows."""
 
     plan: Plan
     parameters: Floats
@@ -52,16 +52,16 @@ class Layout:
     kinematic: frozenset[int]  # signals that move something, not only load it
     chords: ChordLayout
     efforts: EffortLayout
-    hinges: Mapping[int, Hinge]  # of the bodies whose hinge is called by address
+    hinges: Mapping[int, Hinge]  # hinges called by address, by the number of their body
 
     @property
     def foreign(self) -> bool:
-        """Whether an element may raise: any that does not come from the built library."""
+        """Tell whether an element may raise: one that does not come from the built library."""
         return any(entry.way != "library" for entry in self.entries)
 
 
 class _Records:
-    """Element records one behind the other, their addresses, and the signals that stand in them."""
+    """Records of all elements in one row, their addresses, and the signals they contain."""
 
     def __init__(self, entry_of: Callable[..., Entry] = make_entry) -> None:
         self.entry_of = entry_of
@@ -75,7 +75,7 @@ class _Records:
         self.kinematic: set[int] = set()
 
     def add(self, element: Element, kinematic: bool = False, part: str = "") -> tuple[int, int]:
-        """(address, start of its record)"""
+        """Add an element. Return (address, start of its record)."""
         entry = self.entry_of(element, part)
         self.entries.append(entry)
         if part:
@@ -89,7 +89,7 @@ class _Records:
         return entry.address, start
 
     def signal(self, signal: Signal, kinematic: bool) -> int:
-        """Number of a signal; the same object is evaluated once."""
+        """Return the number of a signal; the same object is evaluated once."""
         if id(signal) not in self.known:
             address, start = self.add(signal)
             self.known[id(signal)] = len(self.signals)
@@ -105,7 +105,7 @@ class _Records:
         return self.known[id(signal)]
 
     def motion(self, given: Prescription) -> int:
-        """Number of the signal of a prescribed coordinate."""
+        """Return the number of the signal of a prescribed coordinate."""
         try:
             return self.signal(given.signal, True)
         except ElementError as error:
@@ -113,7 +113,7 @@ class _Records:
 
 
 def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
-    """Which path of the sweeps a hinge takes."""
+    """Return the path a hinge takes in the sweeps."""
     if not inline:
         return body.BY_ADDRESS
     simple = {Rigid: body.RIGID, Revolute: body.REVOLUTE, Prismatic: body.PRISMATIC}.get(type(hinge))
@@ -127,7 +127,7 @@ def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
 def _geometry(
     tree: Tree, constants: Floats, frames: Floats, points: dict[int, tuple[Floats, Floats]]
 ) -> None:
-    """Placements, inertias and frames: every body in the base of its own hinge end (5.2.1), (5.2.13)."""
+    """Fill in placements, inertias and frames: every body in the base of its own hinge end (5.2.1), (5.2.13)."""
     points[0] = (np.eye(3), np.zeros(3))
     frames[0, [0, 4, 8]] = 1.0
     for number in range(1, len(tree.bodies)):
@@ -151,7 +151,7 @@ def _geometry(
 
 
 def _ancestor_runs(tree: Tree, plan_body: Ints) -> tuple[Ints, Ints]:
-    """For every speed, in regular order, the consecutive runs of speeds it depends on, itself last."""
+    """List for every speed, in regular order, the consecutive runs of speeds it depends on, itself last."""
     runs_of: list[list[tuple[int, int]]] = [[]]
     start: list[int] = [0]
     runs: list[tuple[int, int]] = []
@@ -176,9 +176,9 @@ def _rows(values: Sequence[Sequence[int]], columns: int) -> Ints:
 
 
 def make_layout(described: Description, inline: bool = True, numbers: Any = np.float64) -> Layout:
-    """The Plan of a tree. With inline=False every hinge is called through its address, built-ins too.
+    """Make the Plan of a tree. With inline=False every hinge is called through its address, built-in ones too.
 
-    With numbers=object they may carry derivatives; such a Plan is for looking at, it has no addresses.
+    With numbers=object the numbers may be dual numbers. Such a Plan has no addresses and cannot be evaluated.
     """
     tree, coordinates, gravity, prescriptions, applied, couplings, composites, held = described
     rows = len(tree.bodies)
@@ -189,7 +189,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
     records = _Records(_no_entry if numbers is object else make_entry)
     given = {(x.hinge, x.coordinate): records.motion(x) for x in prescriptions}
     by_number: dict[int, Coordinates] = {c.number: c for c in coordinates.hinges}
-    places: dict[tuple[str, int], Coordinate] = {}  # of the coordinates that may be coupled
+    places: dict[tuple[str, int], Coordinate] = {}  # coordinates that may be coupled
     dof: list[tuple[int, int, int, int]] = []
     prescribed: list[tuple[int, int, int, int]] = []
     record_size = 0

@@ -1,4 +1,4 @@
-"""Derivatives of the numbers of a Plan by one parameter, as the Plan has them."""
+"""Derivatives of the numbers of a Plan by one parameter, in arrays of the same shape."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,23 +10,23 @@ from treemech.topology.dual import derivatives, values
 
 from .layout import Layout
 
-AGREES = 1e-6  # part of a number to which two ways to it agree that are both right
-HUGE = 1e12  # addresses, and limits that are none, say nothing about the size of the others
+AGREES = 1e-6  # relative difference between two right values of a number
+HUGE = 1e12  # larger numbers (addresses, limits at infinity) do not count for the size of the others
 
 
 class PlanDerivatives(NamedTuple):
-    """d(number)/d(parameter) of all numbers of a Plan."""
+    """Derivatives d(number)/d(parameter) of all numbers of a Plan."""
 
     constants: Floats  # as plan.constants
     gravity: Floats  # (3,)
     end_points: Floats  # as plan.end_points
     parameters: Floats  # as layout.parameters: the records of all elements and signals
     places: Floats  # as layout.chords.plan.place
-    exact: bool  # to rounding; else some of them are differences between neighbouring models
+    exact: bool  # whether exact to rounding; else some of them are differences between neighbouring models
 
 
 def numbers_of(layout: Layout) -> dict[str, Floats]:
-    """The arrays that have derivatives."""
+    """Return the arrays that have derivatives."""
     return {
         "constants": layout.plan.constants,
         "gravity": layout.plan.gravity,
@@ -37,14 +37,14 @@ def numbers_of(layout: Layout) -> dict[str, Floats]:
 
 
 def carried_derivatives(dual: Layout, layout: Layout) -> PlanDerivatives:
-    """The derivatives of a layout of numbers that carry them; exact if it is the layout of the model otherwise."""
+    """Return the derivatives in a layout of dual numbers; they are exact if its values are those of the model."""
     exact, own, found = True, numbers_of(layout), dict[str, Floats]()
     for name, a in numbers_of(dual).items():
         b, found[name] = own[name], derivatives(a)
         if a.shape != b.shape:
             raise ValueError(f"with a varying parameter there are other {name}")
         known = np.array([not (isinstance(x, float) and np.isnan(x)) for x in a.flat], dtype=bool)
-        numbers, wanted = values(a).ravel()[known], b.ravel()[known]  # all but addresses
+        numbers, wanted = values(a).ravel()[known], b.ravel()[known]  # without addresses
         size = np.max(np.abs(wanted), where=np.abs(wanted) < HUGE, initial=0.0)
         exact &= np.allclose(numbers, wanted, rtol=AGREES, atol=1e-9 * float(size))
         exact &= bool(np.all(np.isfinite(found[name])))
@@ -54,7 +54,7 @@ def carried_derivatives(dual: Layout, layout: Layout) -> PlanDerivatives:
 def confirmed_derivatives(
     carried: PlanDerivatives | None, differences: Mapping[str, Floats]
 ) -> PlanDerivatives:
-    """Differences between neighbouring models, and in their place the carried derivatives they confirm."""
+    """Return differences between neighbouring models, replaced by the carried derivatives that they confirm."""
     found = dict(differences)
     for name, d in differences.items():
         c = d if carried is None else getattr(carried, name)

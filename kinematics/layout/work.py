@@ -12,7 +12,7 @@ from .chords import ChordLayout
 
 
 def make_work(plan: Plan, nq: int, parameters: Floats, workspace: int = 0, nz: int = 0) -> Work:
-    """Room for one evaluation at a time; use one Work per thread."""
+    """Make the arrays for one evaluation at a time; use one Work per thread."""
     nu = len(plan.dof)
     rows = len(plan.body)
     table = plan.body[:, body.KIND] == body.BY_ADDRESS
@@ -42,7 +42,7 @@ def make_work(plan: Plan, nq: int, parameters: Floats, workspace: int = 0, nz: i
 
 
 def make_context(plan: Plan, work: Work, nq: int, nz: int = 0, nx: int = 0) -> Ints:
-    """The int64 table by which the compiled core finds Plan and Work; keep both alive beside it."""
+    """Make the int64 table by which the compiled core finds Plan and Work; keep both alive beside it."""
     context = np.zeros(N_CONTEXT, dtype=np.int64)
     context[: len(SIZES)] = (
         len(plan.body), nq, len(plan.dof), len(plan.runs), len(plan.prescribed), len(plan.signals),
@@ -57,6 +57,7 @@ def make_context(plan: Plan, work: Work, nq: int, nz: int = 0, nx: int = 0) -> I
 
 
 def make_chord_work(layout: ChordLayout) -> ChordWork:
+    """Make the arrays for one evaluation of the chords at a time."""
     plan_chord = layout.plan.chord
     entries = int(
         np.sum(
@@ -64,9 +65,8 @@ def make_chord_work(layout: ChordLayout) -> ChordWork:
         )
     )
     record = np.zeros(max(layout.n_record, 1))
-    for index in plan_chord[
-        (plan_chord[:, chord.KIND] == chord.CONSTRAINT) & (plan_chord[:, chord.NU] == 0)
-    ]:  # rows as the element writes them
+    # Without auxiliary unknowns the rows are those the element writes
+    for index in plan_chord[(plan_chord[:, chord.KIND] == chord.CONSTRAINT) & (plan_chord[:, chord.NU] == 0)]:
         n, first = (
             int(index[chord.HOLONOMIC]),
             int(index[chord.RECORD] + rows_size(int(index[chord.N_ROWS]), 0)),
@@ -84,11 +84,10 @@ def make_chord_work(layout: ChordLayout) -> ChordWork:
 
 
 def make_chord_context(tree_context: int, layout: ChordLayout, work: ChordWork) -> Ints:
-    """The int64 table by which the compiled core finds the chords; keep plan and work alive beside it."""
+    """Make the int64 table by which the compiled core finds the chords; keep plan and work alive beside it."""
     arrays = (*layout.plan, *work)
     head = (
         tree_context, len(layout.plan.chord), len(layout.plan.path), len(layout.rows), len(work.partials),
         len(work.record), len(work.q), len(work.u), 0, 0,
     )  # fmt: skip
-    addresses = [array.__array_interface__["data"][0] for array in arrays]
-    return np.array([*head, *addresses], dtype=np.int64)
+    return np.array([*head, *(address(array) for array in arrays)], dtype=np.int64)
