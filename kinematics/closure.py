@@ -40,7 +40,8 @@ def close_positions(
 ) -> Floats:
     """Find q with f(q, t) = 0 next to the start by Gauss-Newton on the free coordinates.
 
-    If the search fails from this start (a stretched chain, for example), the start is disturbed, more with each attempt.
+    If the search fails from this start (a stretched chain, for example), the start is disturbed, more with
+    each attempt.
     """
     rng, best = np.random.default_rng(0), None
     for attempt in range(9):
@@ -78,7 +79,7 @@ def close_positions(
 def nearest(
     lagrange: Lagrange, evaluate: Evaluate, q: Floats, free: NDArray[np.bool_], scale: float
 ) -> Nearest:
-    """Bring the ends together by Gauss-Newton with limited steps, until they close or no step brings them closer."""
+    """Bring the ends together by Gauss-Newton with limited steps, until they close or no step helps."""
     rest = np.zeros(lagrange.nu)
     now = evaluate(q, rest)
     size = float(np.linalg.norm(now.residual))
@@ -115,8 +116,9 @@ def nearest_positions(
 ) -> Floats:
     """Move from a closed position to the closed one with the least sum of squares of the deviations.
 
-    Newton's method in the rates N y the chains allow, on grad (d . d / 2 + lambda . f), whose derivative along N comes
-    from differences. Every step is closed again and must reduce the sum. Rates that change no deviation are left out.
+    Newton's method in the rates N y the chains allow, on grad (d . d / 2 + lambda . f), whose derivative
+    along N comes from differences. Every step is closed again and must reduce the sum. Rates that change no
+    deviation are left out.
     """
     rest, h = np.zeros(lagrange.nu), 1e-6
 
@@ -161,7 +163,7 @@ def nearest_velocities(
     free: NDArray[np.bool_],
     wish: Callable[[Floats], tuple[Floats, Floats]],
 ) -> Floats:
-    """Return those of the rates the chains allow that have the least sum of squares of the deviations `wish(u)`."""
+    """Return the allowed rates with the least sum of squares of the deviations `wish(u)`."""
     N = allowed(evaluate(q, u).partials, free)
     d, J = wish(u)
     return np.asarray(u - N @ np.linalg.lstsq(J @ N, d, rcond=1e-10)[0])

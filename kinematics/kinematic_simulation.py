@@ -38,7 +38,7 @@ class Drive(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Position, velocity and acceleration at one time, with P_f, the columns of the speeds that are not prescribed."""
+    """Position, velocity and acceleration at one time, with P_f, the columns of the free speeds."""
 
     t: float
     q: Floats
@@ -61,7 +61,7 @@ class Trajectory(NamedTuple):
 
 
 class Kinematics:
-    """KSP of one mechanism: constraints(t, q, u, ud), names of their rows, drives, times at which rates jump."""
+    """KSP of one mechanism: constraints(t, q, u, ud), names of rows, drives, times at which rates jump."""
 
     def __init__(
         self,
@@ -117,7 +117,8 @@ class Kinematics:
     def point(self, t: float, q: Floats, like: tuple[Floats, Floats] | None = None) -> Point:
         """Solve for velocities (8.3.5) and accelerations at a closed position.
 
-        With `like` = (u, ud) only the directions that P determines well are solved for; the others keep the given values.
+        With `like` = (u, ud) only the directions that P determines well are solved for; the others keep the
+        given values.
         """
         u, ud = (np.array(x) for x in (like or 2 * (np.zeros(self.lagrange.nu),)))
         for drive in self.drives:
@@ -136,7 +137,10 @@ class Kinematics:
         return Point(t, q, u, ud, P, smallest)
 
     def correct(self, t: float, guess: Floats, cut: float = 0.0) -> tuple[Floats, float] | None:
-        """Solve f(q, t) = 0 next to a guess (8.3.4). Return (q, correction), or None if the steps do not contract."""
+        """Solve f(q, t) = 0 next to a guess (8.3.4).
+
+        Return (q, correction), or None if the steps do not contract.
+        """
         nu, holonomic = self.lagrange.nu, self.holonomic
         q, rest, moved, last = self.place(t, guess), np.zeros(nu), np.zeros(nu), 2.0 * _STEP
         for _ in range(15):
@@ -153,7 +157,10 @@ class Kinematics:
         return None
 
     def _check(self, start: Point) -> None:
-        """Check that the drives are independent and leave no freedom (8.2); the error names the speeds to prescribe."""
+        """Check that the drives are independent and leave no freedom (8.2).
+
+        The error names the speeds to prescribe.
+        """
         names, driven = np.array(self.lagrange.u_names), [d.u for d in self.drives]
         now = self.constraints(start.t, start.q, start.u, start.ud)
         N = null_space(now.partials)
@@ -187,7 +194,10 @@ class Kinematics:
         return min([last, *(x for x in self.breaks if (x - t) * (last - x) > 0.0)], key=lambda x: abs(x - t))
 
     def _next(self, a: Point, end: float, h: float, shortest: float) -> tuple[Point | None, float]:
-        """Take one step along the branch, halved until prediction and solution agree. Return (point, next step to try)."""
+        """Take one step along the branch, halved until prediction and solution agree.
+
+        Return (point, next step to try).
+        """
         speed = _largest(a.u)
         h = np.copysign(min(abs(h), _STEP / speed if speed else np.inf), shortest)
         first = h
@@ -213,7 +223,10 @@ class Kinematics:
         return None
 
     def _follow(self, a: Point, t: float) -> tuple[Point | None, float]:
-        """Follow the branch of `a` to t; the solution must agree with the prediction from `a`. Return (point, error)."""
+        """Follow the branch of `a` to t; the solution must agree with the prediction from `a`.
+
+        Return (point, error).
+        """
         h = t - a.t
         step = h * a.u + 0.5 * h * h * a.ud
         found = self.correct(t, move(self.lagrange, a.q, step))
@@ -273,7 +286,7 @@ class Kinematics:
         return self.point(t, q if found is None else found[0], (u, ud))
 
     def _interpolate(self, a: Point, b: Point, t: float) -> tuple[Floats, Floats, Floats]:
-        """Return q, u, ud at t from the quintic through positions, velocities and accelerations of two points."""
+        """Interpolate q, u, ud at t: quintic through positions, velocities, accelerations of two points."""
         h, s = b.t - a.t, (t - a.t) / (b.t - a.t)
         (a1, a2), (b1, b2) = (self.coordinate_rates.derivatives(p.q, p.u, p.ud) for p in (a, b))
         c = np.array([a.q, h * a1, 0.5 * h * h * a2])
@@ -298,7 +311,7 @@ class Kinematics:
         return self.point(after, b.q)._replace(t=b.t)
 
     def _integrated(self, a: Point, t: float) -> Point | None:
-        """Integrate the speeds that nonholonomic rows determine up to t, and close the holonomic rows (8.3.6)."""
+        """Integrate the speeds that nonholonomic rows determine to t; close the holonomic rows (8.3.6)."""
         from scipy.integrate import solve_ivp
 
         def rates(t: float, q: Floats) -> Floats:
@@ -333,7 +346,7 @@ def _largest(x: Floats) -> float:
 
 
 def _solve(factors: tuple[Floats, Floats, Floats], b: Floats, cut: float) -> Floats:
-    """Return the least-squares solution of P x = b, without directions whose singular values are below cut."""
+    """Return the least-squares solution of P x = b, without directions of singular values below cut."""
     U, s, Vt = factors
     keep = s > max(cut, 1e-12 * float(s.max(initial=0.0)))
     return np.asarray(Vt[keep].T @ ((U.T @ b)[keep] / s[keep]))

@@ -96,10 +96,11 @@ def regular_rank(
     holonomic: NDArray[np.bool_],
     scale: float,
 ) -> int:
-    """Return the largest rank of the holonomic rows at closed positions next to q: their rank in regular positions.
+    """Return the largest rank of the holonomic rows at closed positions next to q: their regular rank.
 
-    The search starts in a few random directions and takes Levenberg-Marquardt steps with the gap as damping. They reach
-    the nearest branch; Gauss-Newton, with redundant rows, would fall back to the singular position itself.
+    The search starts in a few random directions and takes Levenberg-Marquardt steps with the gap as damping.
+    They reach the nearest branch; Gauss-Newton, with redundant rows, would fall back to the singular position
+    itself.
     """
     rest, rng = np.zeros(lagrange.nu), np.random.default_rng(0)
 

@@ -55,7 +55,7 @@ def pivoted(rows: Floats) -> list[int]:
 
 
 def complete(N: Floats, chosen: list[int]) -> list[int]:
-    """Return the speeds that with the chosen ones determine all rates in the null space N, best ones first."""
+    """Return the speeds that with the chosen ones determine all rates in the null space N, best first."""
     own = N[chosen]
     left = N - N @ np.linalg.pinv(own, rcond=_RANK) @ own if own.size else N
     return pivoted(left)[: N.shape[1] - rank(own, 1.0)]

@@ -41,10 +41,10 @@ from treemech.kinematics.plan.views import (
     constants,
     counts,
     dofs,
+    fill_parameter_duals,
     gravity,
     n_efforts,
     own_u,
-    pair_parameters,
     run_starts,
 )
 from treemech.kinematics.tree.hinge_partials import record_partials
@@ -374,7 +374,7 @@ def tree_derivatives(plan, W, S, t, ud, table):
     rows, nq, nu = counts(plan)
     J, A, workspace = table[BY], table[MASSES], table[WORKSPACE_OF_ALL]
     columns(plan, W, S)
-    pair_parameters(plan)
+    fill_parameter_duals(plan)
     loaded = n_efforts(plan) > 0
     if loaded:
         origin_velocities(plan, W, S, own_u(plan))

@@ -1,9 +1,9 @@
 # mypy: ignore-errors
-"""Coordinates and speeds of cut hinges, as if they were branches: over several turns, by name in every result.
+"""Coordinates and speeds of cut hinges, as for branches: over several turns, by name in every result.
 
-The integrator carries them behind q and u: their rates are integrated, so that whole turns are counted whatever
-the size of a step, and a fit (chord_motion) starts next to its solution; every accepted step settles them to the
-coordinates the pose has.
+The integrator carries them behind q and u. Their rates are integrated, so that whole turns are counted with
+steps of any size, and a fit (kinematics.chords.hinge) starts next to its solution. Every accepted step
+replaces them by the coordinates of the pose.
 """
 
 from math import atan2, floor, pi, sqrt
@@ -16,7 +16,7 @@ from ..tree.sweep import rates_of_hinge
 
 @kernel
 def _fit_ball(X, c, q, a):
-    """Euler parameters of the rotation, on the side of the last ones: from the largest of them (Shepperd)."""
+    """Compute the Euler parameters of the rotation (Shepperd), with the sign of the last ones."""
     C = chord.ROTATION
     xx, yy, zz = X[c, C], X[c, C + 4], X[c, C + 8]
     s0, s1, s2, s3 = 1.0 + xx + yy + zz, 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
@@ -41,7 +41,7 @@ def _fit_ball(X, c, q, a):
 
 @kernel
 def fit_chord_coordinates(loops):
-    """Coordinates of all cut hinges at the pose of the last `constraint_rows`, next to those they had."""
+    """Fit the coordinates of all cut hinges to the pose of `constraint_rows`, next to their last values."""
     plan_chord, X, q = chords(loops), chord_work(loops), chord_q(loops)
     for c in range(plan_chord.shape[0]):
         kind, a = plan_chord[c, chord.KIND], plan_chord[c, chord.FIRST_Q]
@@ -59,7 +59,7 @@ def fit_chord_coordinates(loops):
 
 @kernel
 def _pick(loops, along, about, fitted, out):
-    """Of every cut hinge its part of the relative motion: along and about the axes of end a, or as fitted."""
+    """Copy the rates of every cut hinge from the relative motion (along, about axes of a) or from its fit."""
     plan_chord, X = chords(loops), chord_work(loops)
     for c in range(plan_chord.shape[0]):
         kind, a = plan_chord[c, chord.KIND], plan_chord[c, chord.FIRST_U]
@@ -75,19 +75,19 @@ def _pick(loops, along, about, fitted, out):
 
 @kernel
 def chord_speeds(loops):
-    """Speeds of all cut hinges, after `constraint_rows`."""
+    """Compute the speeds of all cut hinges, after `constraint_rows`."""
     _pick(loops, chord.RATE, chord.TURN, chord.SPEEDS, chord_u(loops))
 
 
 @kernel
 def chord_accelerations(loops, ud):
-    """Accelerations of all cut hinges, after `constraint_rows` with the accelerations of the bodies."""
+    """Compute accelerations of all cut hinges, after `constraint_rows` with accelerations of the bodies."""
     _pick(loops, chord.ACCELERATION, chord.TURN_RATE, chord.SPEED_RATES, ud)
 
 
 @kernel
 def chord_rates(loops, rates):
-    """q' of all cut hinges, after `constraint_rows`."""
+    """Compute q' of all cut hinges, after `constraint_rows`."""
     plan_chord, q, u = chords(loops), chord_q(loops), chord_u(loops)
     chord_speeds(loops)
     for c in range(plan_chord.shape[0]):

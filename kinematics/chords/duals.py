@@ -1,12 +1,13 @@
 # mypy: ignore-errors
-"""Rows of a chord whose element is called through its address, differentiated along one direction, exact to rounding.
+"""Derivatives, exact to rounding, of the rows of a chord by address along one direction, by dual numbers.
 
-The kernels that make the rows (chord_table, chord_equations) run once more on pairs (number, derivative), the element through
-its slopes (elements.compilation.entry). What they fit, the coordinates of a cut hinge or auxiliary unknowns, solves its equations at the
-state; one step of Gauss and Newton on pairs from there gives its derivative (implicit function theorem).
+The kernels that make the rows (hinge.py, equations.py) run once more on dual numbers and call the dual form
+of the element (elements.compilation.entry). The fitted coordinates of a cut hinge, or auxiliary unknowns,
+solve their equations at the state; one Gauss-Newton step on dual numbers from there gives their derivatives
+(implicit function theorem).
 """
 
-from ..kernel.language import call_element, duals, floats, floats2, ints2, kernel, pairs2
+from ..kernel.language import call_element, duals, duals2, floats, floats2, ints2, kernel
 from ..plan.chord_views import chord_paths, chord_pivots, chord_q, chord_records, chord_work, chords
 from ..plan.columns import chord, row, speed
 from ..plan.views import dofs, own_q, own_u, own_ud, parameter_duals
@@ -16,6 +17,7 @@ from .hinge import fit_hinge, hinge_rows
 
 @kernel
 def _record_size(plan_chord, c):
+    """Return the numbers in the record of a constraint or of a hinge."""
     if plan_chord[c, chord.KIND] == chord.CONSTRAINT:
         n, na = plan_chord[c, chord.N_ROWS] + plan_chord[c, chord.NU], plan_chord[c, chord.NU]
         return n * (9 + 2 * na + plan_chord[c, chord.HOLONOMIC])
@@ -24,7 +26,7 @@ def _record_size(plan_chord, c):
 
 @kernel
 def _as_duals(to, values, first):
-    """Numbers without derivatives."""
+    """Write numbers as dual numbers with derivative zero."""
     for k in range(to.shape[0]):
         to[k, 0] = values[first + k]
         to[k, 1] = 0.0
@@ -32,7 +34,10 @@ def _as_duals(to, values, first):
 
 @kernel
 def _of_pose(plan, loops, c, t, direction, out, workspace):
-    """Rows of a cut hinge or constraint with b displaced (direction 0 .. 5) or its rates changed (6 .. 11)."""
+    """Differentiate the rows of a hinge or constraint by a displacement of b (direction 0 .. 5) or rate (6 .. 11).
+
+    Returns False if the element failed.
+    """
     plan_chord, X, pivot = chords(loops), chord_work(loops), chord_pivots(loops)
     size, count, na = _record_size(plan_chord, c), plan_chord[c, chord.N_ROWS], plan_chord[c, chord.NU]
     own, own_pivot = (
@@ -67,10 +72,10 @@ def _of_pose(plan, loops, c, t, direction, out, workspace):
     else:
         x[chord.RATE + direction - 6, 1] = 1.0
     Xd, qd, recorded, Yd = (
-        pairs2(motion, 1, chord.N_WORK),
+        duals2(motion, 1, chord.N_WORK),
         duals(fitted, 7),
         duals(record, size),
-        pairs2(index, count, row.N_COLUMNS),
+        duals2(index, count, row.N_COLUMNS),
     )
     parameter, worked = parameter_duals(plan), True
     if plan_chord[c, chord.KIND] == chord.CONSTRAINT:
@@ -91,7 +96,11 @@ def _of_pose(plan, loops, c, t, direction, out, workspace):
 
 @kernel
 def _of_coordinates(plan, loops, c, t, direction, out, workspace):
-    """Rows of a coupling by its coordinate (direction 0 .. n - 1) or speed (n .. 2 n - 1): partials, velocity, bias of each."""
+    """Differentiate the rows of a coupling by a coordinate (direction 0 .. n - 1) or a speed (n .. 2 n - 1).
+
+    The derivatives of a row are those of its partials, velocity and bias. Returns False if the element
+    failed.
+    """
     plan_chord, path, dof, q, u, ud = (
         chords(loops),
         chord_paths(loops),
@@ -117,10 +126,10 @@ def _of_coordinates(plan, loops, c, t, direction, out, workspace):
     for r in range(count):
         velocity, bias = D[at + 2 * (count + r) + 1], D[at + 2 * (2 * count + r) + 1]
         for i in range(n):
-            slope = D[at + 2 * (3 * count + n * r + i) + 1]
-            out[(n + 2) * r + i] = slope
-            velocity += slope * D[2 * (n + i)]
-            bias += slope * ud[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
+            derivative = D[at + 2 * (3 * count + n * r + i) + 1]
+            out[(n + 2) * r + i] = derivative
+            velocity += derivative * D[2 * (n + i)]
+            bias += derivative * ud[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
             if direction == n + i:
                 velocity += D[at + 2 * (3 * count + n * r + i)]
         out[(n + 2) * r + n] = velocity
@@ -130,7 +139,10 @@ def _of_coordinates(plan, loops, c, t, direction, out, workspace):
 
 @kernel
 def chord_duals(plan, loops, c, t, direction, workspace):
-    """Derivatives of all rows of chord c along a direction, at the address `workspace`; whether there are any, all of them numbers."""
+    """Differentiate all rows of chord c along a direction; the result is at the address `workspace`.
+
+    Returns False if the element failed or a derivative is not a finite number.
+    """
     plan_chord = chords(loops)
     coupled = plan_chord[c, chord.KIND] == chord.COUPLING
     n = plan_chord[c, chord.N_ROWS] * (

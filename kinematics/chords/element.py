@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Rows of the chords whose element is called through its address; only models that have one need (and compile) this."""
+"""Rows of chords whose element is called through its address; only models with such a chord compile this."""
 
 from ..kernel.language import kernel
 from ..plan.chord_views import (
@@ -20,9 +20,9 @@ from .hinge import fit_hinge, hinge_rows
 
 @kernel
 def element_rows(plan, loops, c, t):
-    """Rows of chord c from its relative motion, wrenches in the base of end a; a coupling's with its partials.
+    """Compute the rows of chord c, with wrenches in the base of end a, or with the partials of a coupling.
 
-    Whether the element worked.
+    Returns False if the element failed.
     """
     plan_chord, X, Y, record = chords(loops), chord_work(loops), rows(loops), chord_records(loops)
     parameter, pivot, q = parameters(plan), chord_pivots(loops), chord_q(loops)
@@ -38,9 +38,10 @@ def element_rows(plan, loops, c, t):
 
 @kernel
 def fit_element(plan, loops, c, t):
-    """One step of Gauss and Newton for what chord c is fitted by: the coordinates of a hinge, unknowns of a constraint.
+    """Take one Gauss-Newton step for the coordinates or auxiliary unknowns of chord c.
 
-    From where they solve their equations a step on pairs gives their derivatives (implicit function theorem).
+    If they solve their equations, a step on dual numbers gives their derivatives (implicit function theorem).
+    Returns False if the element failed.
     """
     plan_chord, X, record = chords(loops), chord_work(loops), chord_records(loops)
     parameter, q, kind = parameters(plan), chord_q(loops), plan_chord[c, chord.KIND]

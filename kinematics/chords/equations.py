@@ -1,13 +1,14 @@
 # mypy: ignore-errors
-"""Rows of constraint elements and couplings: the equations they write, less their auxiliary unknowns (5.3.17).
+"""Rows of constraint elements and couplings: their equations without the auxiliary unknowns (5.3.17).
 
-A constraint with unknowns s of its own has n_holonomic + n_auxiliary equations on position. s solves them as well
-as it can (Gauss-Newton from the last one); the net rows are those combinations in which s' and s'' do not occur::
+A constraint with unknowns s of its own has n_holonomic + n_auxiliary equations on position. s is their least-
+squares solution (Gauss-Newton from the last one). The net rows are the combinations in which s' and s'' do
+not occur::
 
     N A = 0        A: the columns `auxiliary` of the equations on position, N: orthonormal rows of their complement
 
-and from equations on velocity that contain s' its solution by the equations on position is taken away. So a net
-row is a weighted sum of the element's rows; its weights stand behind them in the record (1 on the diagonal for an
+In equations on velocity, s' is replaced by its solution from the equations on position. So a net row is a
+weighted sum of the rows of the element. Its weights follow the rows in the record (1 on the diagonal for an
 element without s).
 """
 
@@ -20,10 +21,13 @@ from ..plan.columns import chord, row, speed
 # ---------------------------------------------------------------- constraints
 @kernel
 def _evaluate(plan_chord, X, record, s, parameter, c, t):
-    """The rows of constraint c at its relative motion, its unknowns s and their rates in X; whether it worked."""
+    """Evaluate the rows of constraint c at its relative motion, its unknowns s and their rates in X.
+
+    Returns False if the element failed.
+    """
     o, na = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     motion = X[c]
-    for k in range(na):  # s stands right before its rates
+    for k in range(na):  # s directly before its rates
         motion[chord.SPEEDS - na + k] = s[plan_chord[c, chord.FIRST_Q] + k]
     for k in range((plan_chord[c, chord.N_ROWS] + na) * (9 + na)):
         record[o + k] = 0.0
@@ -49,7 +53,7 @@ def _three(record, at):
 
 @kernel
 def _on_motion(X, record, c, o, n, entry, at, rest):
-    """force . v + moment . w + rest of a row, with (v, w) at `at` in X."""
+    """Return force . v + moment . w + rest of a row, with (v, w) at `at` in X."""
     s = record[rest + entry]
     for j in range(3):
         s += (
@@ -61,7 +65,10 @@ def _on_motion(X, record, c, o, n, entry, at, rest):
 
 @kernel
 def _factorise(plan_chord, X, record, c):
-    """`auxiliary` = Q R: the columns of Q are the first rows of the weights, R the triangle in X; whether R is regular."""
+    """Factorise `auxiliary` = Q R: columns of Q are the first rows of the weights, R is the triangle in X.
+
+    Returns False if R is singular.
+    """
     na, n = plan_chord[c, chord.NU], plan_chord[c, chord.N_ROWS] + plan_chord[c, chord.NU]
     width = plan_chord[c, chord.HOLONOMIC] + na
     auxiliary, first = plan_chord[c, chord.RECORD] + 9 * n, plan_chord[c, chord.RECORD] + n * (9 + na)
@@ -82,9 +89,9 @@ def _factorise(plan_chord, X, record, c):
 
 @kernel
 def _solve(plan_chord, X, record, c, what, to):
-    """What fits the equations on position best, from `to` on: a step of s (OFFSET), s' (RATE), s'' (ACCELERATION).
+    """Solve the equations on position for a step of s (OFFSET), s' (RATE) or s'' (ACCELERATION).
 
-    Its largest part.
+    The least-squares solution is stored from `to` on; its largest component is returned.
     """
     o, na, n = (
         plan_chord[c, chord.RECORD],
@@ -112,7 +119,10 @@ def _solve(plan_chord, X, record, c, what, to):
 
 @kernel
 def _fit(plan_chord, X, record, s, parameter, c, t):
-    """s by Gauss-Newton, with half the step where the whole one leads away, then s' and s''; whether it worked."""
+    """Fit s by Gauss-Newton, with half steps where the error would grow; then solve for s' and s''.
+
+    Returns False if the element failed.
+    """
     o, na, i = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU], plan_chord[c, chord.FIRST_Q]
     for k in range(na):
         X[c, chord.SPEEDS + k] = 0.0
@@ -134,7 +144,7 @@ def _fit(plan_chord, X, record, s, parameter, c, t):
         step = _solve(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS)
         for k in range(na):
             s[i + k] += X[c, chord.SPEEDS + k]
-        if step < 1e-9:  # quadratic: the next one would be rounding
+        if step < 1e-9:  # quadratic convergence: the next step would be rounding
             break
     if not _evaluate(plan_chord, X, record, s, parameter, c, t) or not _factorise(plan_chord, X, record, c):
         return False
@@ -147,7 +157,7 @@ def _fit(plan_chord, X, record, s, parameter, c, t):
 
 @kernel
 def fit_unknowns(plan_chord, X, record, s, parameter, c, t):
-    """One step of Gauss and Newton for the auxiliary unknowns s of a constraint; whether it worked."""
+    """Take one Gauss-Newton step for the auxiliary unknowns s. Returns False if the element failed."""
     for k in range(plan_chord[c, chord.NU]):
         X[c, chord.SPEEDS + k] = 0.0
     if not _evaluate(plan_chord, X, record, s, parameter, c, t) or not _factorise(plan_chord, X, record, c):
@@ -160,7 +170,7 @@ def fit_unknowns(plan_chord, X, record, s, parameter, c, t):
 
 @kernel
 def _weigh(plan_chord, X, record, pivot, c):
-    """The weights of the net rows of a constraint with auxiliary unknowns."""
+    """Compute the weights of the net rows of a constraint with auxiliary unknowns."""
     na, n = plan_chord[c, chord.NU], plan_chord[c, chord.N_ROWS] + plan_chord[c, chord.NU]
     width = plan_chord[c, chord.HOLONOMIC] + na
     auxiliary, first = plan_chord[c, chord.RECORD] + 9 * n, plan_chord[c, chord.RECORD] + n * (9 + na)
@@ -180,7 +190,10 @@ def _weigh(plan_chord, X, record, pivot, c):
 
 @kernel
 def constraint_element(plan_chord, Y, X, record, s, pivot, parameter, c, t):
-    """Wrenches (in the base of end a), residuals and biases of the net rows of constraint c; whether it worked."""
+    """Compute wrenches (in the base of end a), residuals and biases of the net rows of constraint c.
+
+    Returns False if the element failed.
+    """
     o, na = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     n, width = plan_chord[c, chord.N_ROWS] + na, plan_chord[c, chord.HOLONOMIC] + na
     if na == 0:
@@ -214,7 +227,10 @@ def constraint_element(plan_chord, Y, X, record, s, pivot, parameter, c, t):
 # ---------------------------------------------------------------- couplings
 @kernel
 def coupling_element(plan_chord, path, dof, Y, record, entry, parameter, c, q, u, ud, t):
-    """Residuals, biases and partials P of the rows of coupling c on the coordinates q; whether it worked."""
+    """Compute residuals, biases and partials P of the rows of coupling c on the coordinates q.
+
+    Returns False if the element failed.
+    """
     first, stop, n = (
         plan_chord[c, chord.PATH_START],
         plan_chord[c, chord.PATH_END],

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Rows of a cut hinge that is called through its address: its coordinates fitted to the pose, its complement."""
+"""Rows of a cut hinge by address: its coordinates are fitted to the pose, its complement gives the rows."""
 
 from ..kernel.language import call_element, kernel, load3, store
 from ..kernel.orthonormal import complement, orthonormalise
@@ -9,7 +9,10 @@ from ..tree.general_hinge import clear_record
 
 @kernel
 def _evaluate(plan_chord, X, record, q, parameter, c, t):
-    """Motion record of the TABLE hinge of chord c at its coordinates q and the speeds in X; whether it worked."""
+    """Evaluate the motion record of the hinge at its coordinates q and the speeds in X.
+
+    Returns False if it failed.
+    """
     o, n = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     clear_record(record, o, n)
     speeds = X[c]
@@ -30,7 +33,7 @@ def _evaluate(plan_chord, X, record, q, parameter, c, t):
 
 @kernel
 def _motion_space(plan_chord, X, record, c):
-    """Orthonormal rows that span the partials of the hinge."""
+    """Store orthonormal rows that span the partials of the hinge."""
     o, n, base = plan_chord[c, chord.RECORD] + 12, plan_chord[c, chord.NU], X[c]
     for k in range(n):
         at = chord.BASE + 6 * k
@@ -42,7 +45,7 @@ def _motion_space(plan_chord, X, record, c):
 
 @kernel
 def _gap(X, record, o, c, k):
-    """Component k of the pose of b less that of the hinge (offset; axial part of the turn between them)."""
+    """Return component k of the pose of b less that of the hinge (offset; axial part of the turn)."""
     if k < 3:
         return X[c, chord.OFFSET + k] - record[o + k]
     i, j = (k - 3 + 2) % 3, (k - 3 + 1) % 3  # axial k: (i, j) of C C_hinge^T, antisymmetric part
@@ -55,8 +58,10 @@ def _gap(X, record, o, c, k):
 
 @kernel
 def _along(plan_chord, X, record, c, what, to):
-    """Speeds of the hinge that fit best, from `to` on: to the gap of its pose (OFFSET), to RATE less the drift, to
-    ACCELERATION less the bias."""
+    """Fit the speeds of the hinge, stored from `to` on, and return the largest.
+
+    They fit the gap of its pose (what = OFFSET), RATE less the drift, or ACCELERATION less the bias.
+    """
     o, n = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     v = o + 12
     known = v + 6 * n + (6 if what == chord.ACCELERATION else 0)
@@ -90,13 +95,13 @@ def _along(plan_chord, X, record, c, what, to):
 
 @kernel
 def _partial(record, v, n, a, k):
-    """Component k of (translation, rotation) of the partial of speed a."""
+    """Return component k of (translation, rotation) of the partial of speed a."""
     return record[v + 3 * a + k] if k < 3 else record[v + 3 * n + 3 * a + k - 3]
 
 
 @kernel
 def _move(plan_chord, X, q, c):
-    """Coordinates of the hinge after the small motion in the speeds; Euler parameters stay of length 1."""
+    """Move the coordinates of the hinge by the small motion in its speeds; Euler parameters keep length 1."""
     iq, n, euler = plan_chord[c, chord.FIRST_Q], plan_chord[c, chord.NU], plan_chord[c, chord.EULER]
     if euler < 0:
         for k in range(n):
@@ -120,7 +125,10 @@ def _move(plan_chord, X, q, c):
 
 @kernel
 def fit_hinge(plan_chord, X, record, q, parameter, c, t):
-    """One step of Gauss and Newton for the coordinates of a TABLE hinge; whether it worked."""
+    """Take one Gauss-Newton step for the coordinates of a hinge by address.
+
+    Returns False if the hinge failed.
+    """
     for k in range(plan_chord[c, chord.NU]):
         X[c, chord.SPEEDS + k] = 0.0
     if not _evaluate(plan_chord, X, record, q, parameter, c, t):
@@ -133,7 +141,10 @@ def fit_hinge(plan_chord, X, record, q, parameter, c, t):
 
 @kernel
 def hinge_rows(plan_chord, Y, X, record, q, pivot, parameter, c, t):
-    """Rows of a TABLE hinge: its coordinates by Gauss-Newton from the last ones, then its complement; whether it worked."""
+    """Compute the rows of a hinge by address: fit its coordinates by Gauss-Newton, then take its complement.
+
+    Returns False if the hinge failed.
+    """
     o, n, r = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU], plan_chord[c, chord.FIRST_ROW]
     for k in range(n):
         X[c, chord.SPEEDS + k] = 0.0
@@ -144,7 +155,7 @@ def hinge_rows(plan_chord, Y, X, record, q, pivot, parameter, c, t):
         if size < 1e-14:
             break
         _move(plan_chord, X, q, c)
-        if size < 1e-9:  # quadratic: the next one would be rounding
+        if size < 1e-9:  # quadratic convergence: the next step would be rounding
             if not _evaluate(plan_chord, X, record, q, parameter, c, t):
                 return False
             break

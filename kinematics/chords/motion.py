@@ -1,16 +1,16 @@
 # mypy: ignore-errors
-"""Chords: the relative motion of two ends, and from it the constraint rows P, P0, P00 (5.3).
+"""Motion of chords: the relative motion of two ends, and the constraint rows P, P0, P00 made from it (5.3).
 
-A cut hinge allows the motions its partials v, w span; its constraints are the wrenches that do no work on them
-(3.3.17): one row per direction of the complement, f . v + m . w = 0 for every speed of the hinge. A row acts at
-the point of end b. With N the rows in the base of end a and y the motion of b relative to a::
+A cut hinge allows the motions spanned by its partials v, w. Its constraints are the wrenches that do no work
+on them (3.3.17): one row per direction of the complement, f . v + m . w = 0 for every speed of the hinge. A
+row acts at the point of end b. With N the rows in the base of end a and y the motion of b relative to a::
 
     position      N (y - y_hinge)            y_hinge: the pose of the hinge nearest to y, by its own coordinates
     velocity      P u + P0 = N (y' - v0)
     acceleration  P ud + P00 = N (y'' - v00)
 
-(The derivative of N adds nothing where the constraints hold.) How a hinge without unit
-directions makes its rows is in chord_table; constraint elements and couplings bring their own (chord_equations).
+(The derivative of N adds nothing where the constraints hold.) The file hinge.py makes the rows of a hinge
+without unit directions; equations.py takes the rows of constraint elements and couplings.
 """
 
 from ..kernel.language import call_part, kernel, load3, load9, store
@@ -22,7 +22,7 @@ from ..plan.views import dofs
 
 @kernel
 def _end(W, place, c, start, i):
-    """Base, point, velocity and acceleration of an end of chord c on body i."""
+    """Return base, point, velocity and acceleration of an end of chord c on body i."""
     Ri = load9(W, i, body.R)
     arm = rotate(Ri, load3(place, c, start + 9))
     w = load3(W, i, body.OMEGA)
@@ -35,7 +35,10 @@ def _end(W, place, c, start, i):
 
 @kernel
 def _relative_motion(W, X, place, c, a, b):
-    """Motion of end b relative to end a in the base of a, for ud = 0; returns that base and the point of b."""
+    """Compute the motion of end b relative to end a in the base of a.
+
+    Returns that base and the point of b.
+    """
     Ra, xa, va, aa = _end(W, place, c, chord.PLACE_A, a)
     Rb, xb, vb, ab = _end(W, place, c, chord.PLACE_B, b)
     wa, dwa = load3(W, a, body.OMEGA), load3(W, a, body.ALPHA)
@@ -54,7 +57,7 @@ def _relative_motion(W, X, place, c, a, b):
 
 @kernel
 def _write(Y, X, c, r, Ra, k, residual):
-    """Row r: unit direction k of (translation, rotation) in the base of end a."""
+    """Write row r: unit direction k of (translation, rotation) in the base of end a."""
     zero, axis = (0.0, 0.0, 0.0), (Ra[0], Ra[3], Ra[6])
     if k % 3 == 1:
         axis = (Ra[1], Ra[4], Ra[7])
@@ -63,13 +66,13 @@ def _write(Y, X, c, r, Ra, k, residual):
     store(Y, r, row.F, axis if k < 3 else zero)
     store(Y, r, row.M, axis if k >= 3 else zero)
     Y[r, row.POSITION] = residual
-    Y[r, row.VELOCITY] = X[c, chord.RATE + k]  # RATE and TURN, ACCELERATION and TURN_RATE stand side by side
+    Y[r, row.VELOCITY] = X[c, chord.RATE + k]  # TURN follows RATE, TURN_RATE follows ACCELERATION
     Y[r, row.BIAS] = X[c, chord.ACCELERATION + k]
 
 
 @kernel
 def _built_in_rows(Y, X, c, r, kind, Ra):
-    """Rows of the hinges whose complement is made of unit directions."""
+    """Write the rows of a hinge whose complement is made of unit directions."""
     if kind != body.PRISMATIC:
         for k in range(3):
             _write(Y, X, c, r, Ra, k, X[c, chord.OFFSET + k])
@@ -90,10 +93,11 @@ def _built_in_rows(Y, X, c, r, kind, Ra):
 
 @kernel
 def constraint_rows(plan, loops, W, S, t):
-    """Wrenches, residuals, biases and partials P of all chords; -1, or the chord whose element failed.
+    """Compute wrenches, residuals, biases and partials P of all chords.
 
-    After positions, velocities and origin velocities, and with the accelerations of the bodies for own_ud in W (zero
-    but for the prescribed ones, or all given); the partials of all speeds in S.
+    Call it after positions, velocities and origin velocities, with the accelerations of the bodies for own_ud
+    in W (all given, or zero except the prescribed ones) and the partials of all speeds in S. Returns -1, or
+    the chord whose element failed.
     """
     plan_chord, place, X, Y = chords(loops), places(loops), chord_work(loops), rows(loops)
     path, entry, dof = chord_paths(loops), partials(loops), dofs(plan)

@@ -1,12 +1,14 @@
 # mypy: ignore-errors
 """Derivatives of the rows of a chord whose element is called through its address.
 
-A cut hinge or a constraint sees the motion of end b relative to end a, in the base of a: its rows by displacement and turn,
-and by the rates of both. A coupling sees coordinates and speeds. They come from numbers with a derivative (chord_duals).
+The rows of a cut hinge or a constraint depend on the motion of end b relative to end a, in the base of a:
+they are differentiated by displacement and turn, and by the rates of both. The rows of a coupling depend on
+coordinates and speeds. The derivatives come from dual numbers (kinematics.chords.duals).
 
-An element that has no such form, or at a place where that gives no number, is differenced. By rates the biases are
-polynomials of second degree: exact. By the pose: central differences of eighth order, the step cut to a half until two derivatives agree (about
-1e-12 of the rows), the best are kept. Rough, for Newton's method in an integrator: forward differences, one call each.
+An element is differenced if it has no such form, or if the result is not finite. By rates the differences are
+exact, because the biases are polynomials of second degree. By the pose they are central differences of eighth
+order; the step is halved until two derivatives agree (to about 1e-12 of the rows), and the best ones are
+kept. Rough derivatives, for Newton's method in an integrator, are forward differences with one call each.
 """
 
 from ..kernel.language import address_of, call_part, call_rhs, floats, floats2, kernel
@@ -31,13 +33,16 @@ _ROUGH_STEP = 2.0**-26
 
 @kernel
 def _weight(step):
-    """Of the difference over `step` steps to either side"""
+    """Return the weight of the central difference over `step` steps."""
     return 0.8 if step == 1 else -0.2 if step == 2 else 4.0 / 105.0 if step == 3 else -1.0 / 280.0
 
 
 @kernel
-def _settled(level, size, best, now, before, least):
-    """(whether the derivative `now` is good enough, the least gap so far); the best and the last are kept."""
+def _converged(level, size, best, now, before, least):
+    """Compare the derivative `now` with the one `before`, and keep the best and the last.
+
+    Returns (whether it is accurate enough, the least gap so far).
+    """
     gap, largest = 0.0, size
     for k in range(now.shape[0]):
         gap = max(gap, abs(now[k] - before[k]))
@@ -53,7 +58,10 @@ def _settled(level, size, best, now, before, least):
 
 @kernel
 def _on_duals(loops, c, t, direction, best, workspace):
-    """best = derivatives of all rows along a direction, by numbers with a derivative; whether there are any."""
+    """Differentiate all rows along a direction by dual numbers into best.
+
+    Returns False if that gives no numbers.
+    """
     if loops[CHORD_DUALS] == 0 or chords(loops)[c, chord.DUAL] == 0:
         return False
     if (
@@ -70,7 +78,7 @@ def _on_duals(loops, c, t, direction, best, workspace):
 # ---------------------------------------------------------------- cut hinges and constraints
 @kernel
 def _keep(loops, c, kept):
-    """Everything an evaluation of chord c may change, but its record."""
+    """Copy everything an evaluation of chord c may change, except its record."""
     plan_chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
     for k in range(chord.N_WORK):
         kept[k] = X[c, k]
@@ -82,6 +90,7 @@ def _keep(loops, c, kept):
 
 @kernel
 def _restore(loops, c, kept):
+    """Undo an evaluation of chord c, from the copy made by `_keep`."""
     plan_chord, X, q, pivot = chords(loops), chord_work(loops), chord_q(loops), chord_pivots(loops)
     for k in range(chord.N_WORK):
         X[c, k] = kept[k]
@@ -93,7 +102,10 @@ def _restore(loops, c, kept):
 
 @kernel
 def _moved(loops, c, t, kept, direction, h, out):
-    """Rows with b displaced (direction 0 .. 5) or its rates changed (6 .. 11) by h; whether the element worked."""
+    """Evaluate the rows with b displaced (direction 0 .. 5) or its rates changed (6 .. 11) by h.
+
+    Returns False if the element failed.
+    """
     plan_chord, X, Y = chords(loops), chord_work(loops), rows(loops)
     _restore(loops, c, kept)
     if direction < 3:
@@ -130,7 +142,7 @@ def _moved(loops, c, t, kept, direction, h, out):
 
 @kernel
 def _by_pose(loops, c, t, kept, direction, base, value, now, before, best):
-    """best = derivative along a direction of the pose; whether the element worked."""
+    """Difference the rows along a direction of the pose into best. Returns False if the element failed."""
     size, least = 0.0, 1e300
     for k in range(base.shape[0]):
         size = max(size, abs(base[k]))
@@ -145,7 +157,7 @@ def _by_pose(loops, c, t, kept, direction, base, value, now, before, best):
                 return False
             for k in range(now.shape[0]):
                 now[k] += sign * _weight(step) / h * value[k]
-        done, least = _settled(level, size, best, now, before, least)
+        done, least = _converged(level, size, best, now, before, least)
         if done:
             break
     return True
@@ -153,10 +165,11 @@ def _by_pose(loops, c, t, kept, direction, base, value, now, before, best):
 
 @kernel
 def pose_partials(loops, c, t, rough, out, workspace):
-    """Rows of a cut hinge or constraint by the motion of b relative to a; whether the element worked.
+    """Differentiate the rows of a cut hinge or constraint by the motion of b relative to a.
 
-    At `out`: the wrenches (rows, 6) in the base of a; by each displacement and turn (6, rows, N_LOCAL) wrench, velocity and
-    bias; by each rate (6, rows) the bias. After `constraint_rows`, whose work is left as it is.
+    At `out`: the wrenches (rows, 6) in the base of a; by each displacement and turn (6, rows, N_LOCAL)
+    wrench, velocity and bias; by each rate (6, rows) the bias. Call it after `constraint_rows`, whose results
+    are restored. Returns False if the element failed.
     """
     plan_chord, Y = chords(loops), rows(loops)
     first, count = plan_chord[c, chord.FIRST_ROW], plan_chord[c, chord.N_ROWS]
@@ -216,7 +229,10 @@ def pose_partials(loops, c, t, rough, out, workspace):
 # ---------------------------------------------------------------- couplings
 @kernel
 def _coupled(plan, loops, c, t, kept, by_rate, argument, h, out):
-    """Partials, velocities and biases with a coordinate (a speed) of coupling c moved by h; whether it worked."""
+    """Evaluate partials, velocities and biases of coupling c with one coordinate (by_rate: speed) changed by h.
+
+    Returns False if the element failed.
+    """
     plan_chord, path, Y, entry = chords(loops), chord_paths(loops), rows(loops), partials(loops)
     q, u, dof = own_q(plan), own_u(plan), dofs(plan)
     first, count = plan_chord[c, chord.PATH_START], plan_chord[c, chord.N_ROWS]
@@ -241,9 +257,10 @@ def _coupled(plan, loops, c, t, kept, by_rate, argument, h, out):
 
 @kernel
 def coordinate_partials(plan, loops, c, t, rough, out, workspace):
-    """Rows of a coupling by the coordinates and speeds it joins; whether the element worked.
+    """Differentiate the rows of a coupling by the coordinates and speeds it joins.
 
-    At `out`: by each coordinate (n, rows, n + 2) partials, velocity and bias; by each speed (n, rows) the bias.
+    At `out`: by each coordinate (n, rows, n + 2) partials, velocity and bias; by each speed (n, rows) the
+    bias. Returns False if the element failed.
     """
     plan_chord, path, dof = chords(loops), chord_paths(loops), dofs(plan)
     q, u = own_q(plan), own_u(plan)
@@ -284,7 +301,7 @@ def coordinate_partials(plan, loops, c, t, rough, out, workspace):
                 worked = worked and _coupled(plan, loops, c, t, kept, False, i, sign * step * h, value)
                 for k in range(m):
                     now[k] += sign * _weight(step) / h * value[k]
-            done, least = _settled(level, size, best, now, before, least)
+            done, least = _converged(level, size, best, now, before, least)
             if done:
                 break
     for i in range(n):

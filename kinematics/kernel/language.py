@@ -1,11 +1,11 @@
 # mypy: ignore-errors
-"""How compiled code is written here: the decorator, record access, raw addresses.
+"""Language of compiled code: the decorators, access to records, raw addresses.
 
 A kernel is a plain function on scalars, tuples and arrays. Three ways lead from it to an address: into the
 shared library when the package is built, by jit with a disk cache, or, with NUMBA_DISABLE_JIT=1, as plain
-Python behind a ctypes callback. So every helper here has a plain Python body; compiled code uses the intrinsic
-of the same name, which costs no compilation of its own (a jitted helper would be compiled once per literal field
-offset). Arrays are views of memory the caller owns: no kernel counts references.
+Python behind a ctypes callback. Therefore every helper here has a plain Python body. Compiled code uses the
+intrinsic of the same name, which needs no compilation of its own (a jitted helper would be compiled once per
+literal field offset). Arrays are views of memory the caller owns: no kernel counts references.
 """
 
 import ctypes
@@ -21,12 +21,12 @@ from numba.np.arrayobj import populate_array
 
 from treemech.elements.compilation.call import call_element as _call_element
 from treemech.elements.compilation.members import call_element
-from treemech.elements.dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of pairs
+from treemech.elements.dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of dual numbers
 from treemech.elements.dual.numbers import DUAL_1
 
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
 kernel = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
-# For the few routines between an entry point and the sweeps: part of their caller, not a level of their own
+# For the few routines between an entry point and the sweeps: they become part of their caller
 inlined = njit(**OPTIONS, inline="always", _nrt=False)
 COMPILED = not config.DISABLE_JIT
 
@@ -36,7 +36,7 @@ _LONG = ir.IntType(64)
 
 # ---------------------------------------------------------------- straight-line algebra
 class _Term:
-    """A number in compiled code; arithmetic on it emits instructions."""
+    """Number in compiled code; arithmetic on it emits instructions."""
 
     def __init__(self, context, builder, dtype, value):
         self.context, self.builder, self.dtype, self.value = context, builder, dtype, value
@@ -88,14 +88,14 @@ class _Term:
 
 
 def straight(function):
-    """A function of numbers and tuples of numbers without branches, compiled by running it on terms.
+    """Compile a function of numbers and tuples of numbers, without branches, by running it on terms.
 
-    The Python body is the only source; compiled code gets its instructions in place, and the compiler has no
-    function of its own to work on (16 helpers took 1.5 s).
+    The Python body is the only source. Its instructions are emitted in place, so that numba need not compile
+    a function (16 helpers took 1.5 s).
     """
     if not COMPILED:
         return function
-    # helpers it calls run on terms, too: their Python bodies
+    # The helpers it calls run on terms too, by their Python bodies
     named = {n: _BODIES.get(id(function.__globals__.get(n))) for n in function.__code__.co_names}
     scope = {**function.__globals__, **{n: body for n, body in named.items() if body is not None}}
     function = type(function)(function.__code__, scope, function.__name__)
@@ -140,7 +140,7 @@ def straight(function):
     return compiled
 
 
-_BODIES = {}  # of the straight functions, by the id of their compiled form
+_BODIES = {}  # Python bodies of straight functions, by the id of their compiled form
 
 
 # ---------------------------------------------------------------- tuples out of and into array rows
@@ -169,7 +169,7 @@ def accumulate(W, i, k, v):
 
 
 def _at(context, builder, array_type, array, i, k):
-    """Pointer to array[i, k] of a C-contiguous matrix, without wrap-around of negative indices."""
+    """Return a pointer to array[i, k] of a C-contiguous matrix, without wrap-around of negative indices."""
     view = context.make_array(array_type)(context, builder, array)
     row = builder.mul(i, builder.extract_value(view.shape, 1))
     return builder.gep(view.data, [builder.add(row, k)])
@@ -225,7 +225,7 @@ def _accumulate(typing_context, W, i, k, v):
 
 # ---------------------------------------------------------------- addresses
 def floats(address, n):
-    """The n doubles at an address, as an array."""
+    """Return the n doubles at an address as an array."""
     n = int(n)
     return np.ctypeslib.as_array((ctypes.c_double * n).from_address(int(address))) if n else np.zeros(0)
 
@@ -246,16 +246,17 @@ def ints2(address, n, m):
 
 
 def duals(address, n):
-    """The n numbers with a derivative at an address; in compiled code only."""
+    """Return the n dual numbers at an address as an array; in compiled code only."""
     raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
 
-def pairs2(address, n, m):
+def duals2(address, n, m):
+    """Return the n x m dual numbers at an address as a matrix; in compiled code only."""
     raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
 
 def _array(context, builder, array_type, address, shape):
-    """An array at an address; nobody owns it."""
+    """Make an array at an address; it does not own its memory."""
     array = context.make_array(array_type)(context, builder)
     item = context.get_data_type(array_type.dtype)
     size = ir.Constant(_LONG, context.get_abi_sizeof(item))
@@ -271,7 +272,7 @@ def _array(context, builder, array_type, address, shape):
 
 
 def _viewer(dtype, ndim, readonly=False):
-    """Intrinsic: the array of `dtype` at an address, of the shape that follows it."""
+    """Make an intrinsic that returns the array of `dtype` at an address; the shape follows the address."""
     result = types.Array(dtype, ndim, "C", readonly=readonly)
 
     def generate(context, builder, signature, args):
@@ -292,18 +293,18 @@ def _viewer(dtype, ndim, readonly=False):
 
 
 def dual_context(address, n):
-    """A context whose arrays of numbers are arrays of pairs (number, derivative); in compiled code only.
+    """Return a context whose arrays hold dual numbers in place of numbers; in compiled code only.
 
-    Its type is that of an array nobody may write to. Kernels are compiled once more for it, and run on pairs.
+    Its type is that of a read-only array. Kernels are compiled once more for it and then run on dual numbers.
     """
     raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
 
 def member(dtype, at, *shape):
-    """A function of the context that gives one of its arrays: the address stands at `at`.
+    """Make a function of the context that returns one of its arrays; context[at] is the address.
 
-    An entry of the shape is a number, or the place of a size in the context as a tuple (place, more). Out of a context of
-    pairs come pairs for numbers.
+    An entry of the shape is a number, or a tuple (place of a size in the context, number to add). A context
+    of dual numbers gives arrays of dual numbers.
     """
 
     def sizes(plan):
@@ -346,7 +347,7 @@ def member(dtype, at, *shape):
 
 
 def address_of(array):
-    """Address of an array's first item."""
+    """Return the address of the first item of an array."""
     return array.__array_interface__["data"][0]
 
 
@@ -370,17 +371,17 @@ def _data(array, k):
 
 
 def call_part(address, i, t, plan):
-    """status = part(i, t, context): an entry point called from within the core; 1 = ok."""
+    """Call an entry point from within the core: status = part(i, t, context). Returns a status, 1 = ok."""
     return _PART(int(address))(int(i), t, _data(plan, 0))
 
 
 def call_derivatives(address, t, a, b):
-    """status = derivatives(t, a, b): an entry point of derivatives; 1 = ok."""
+    """Call an entry point of derivatives: status = derivatives(t, a, b). Returns a status, 1 = ok."""
     return _DERIVATIVES(int(address))(t, int(a), int(b))
 
 
 def call_rhs(address, t, y, dy, context):
-    """status = rhs(t, y, dy, context) with raw addresses; 1 = ok."""
+    """Call status = rhs(t, y, dy, context) with raw addresses. Returns a status, 1 = ok."""
     return _RHS(int(address))(t, int(y), int(dy), int(context))
 
 
@@ -396,7 +397,7 @@ def _call_part(typing_context, address, i, t, plan):
 
 
 def _generate_call(context, builder, signature, args):
-    """A call of the address args[0] with the numbers that follow it."""
+    """Emit a call of the address args[0] with the numbers that follow it."""
     function = ir.FunctionType(ir.IntType(32), [a.type for a in args[1:]])
     return builder.call(builder.inttoptr(args[0], function.as_pointer()), list(args[1:]))
 
@@ -446,8 +447,8 @@ if COMPILED:
     store, accumulate = _store, _accumulate
     floats, floats2 = _viewer(types.float64, 1), _viewer(types.float64, 2)
     ints, ints2 = _viewer(types.int64, 1), _viewer(types.int64, 2)
-    # pairs (number, derivative); plain Python has none
-    duals, pairs2 = _viewer(DUAL_1, 1), _viewer(DUAL_1, 2)
+    # plain Python has no dual numbers
+    duals, duals2 = _viewer(DUAL_1, 1), _viewer(DUAL_1, 2)
     dual_context = _viewer(types.int64, 1, readonly=True)
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs

@@ -1,14 +1,14 @@
 # mypy: ignore-errors
-"""Orthonormal rows, one behind the other in a flat array: a space spanned by some, its complement by the rest."""
+"""Orthonormal rows in a flat array: the first ones span a space, the others its complement."""
 
 from .language import kernel
 
 
 @kernel
 def orthonormalise(x, first, count, at, width):
-    """Row at `at` less its parts along the `count` rows from `first` on, at length 1; its length before.
+    """Make the row at `at` orthogonal to the `count` rows from `first` on, and of length 1.
 
-    By Gram and Schmidt, twice for good measure.
+    Returns the length before normalising. Gram-Schmidt, done twice against rounding.
     """
     for _ in range(2):
         for i in range(count):
@@ -28,10 +28,10 @@ def orthonormalise(x, first, count, at, width):
 
 @kernel
 def complement(x, first, count, width, pivot, c):
-    """Behind `count` orthonormal rows the `width - count` that make them a base.
+    """Complete `count` orthonormal rows to a base by `width - count` rows behind them.
 
-    Each is made from a unit direction, pivot[c, k]: the farthest one where that is still -1. While the pivots stay,
-    the rows change as smoothly as the space.
+    Each is made from the unit direction pivot[c, k]; where that is -1, the direction farthest from the rows
+    is chosen and stored. As long as the pivots stay, the rows change as smoothly as the space.
     """
     for k in range(width - count):
         if pivot[c, k] < 0:
@@ -44,7 +44,7 @@ def complement(x, first, count, width, pivot, c):
 
 @kernel
 def _farthest(x, first, count, width):
-    """The unit direction farthest from the space of the rows."""
+    """Return the unit direction farthest from the space of the rows."""
     best, far = 0, -1.0
     for j in range(width):
         s = 1.0

@@ -1,4 +1,4 @@
-"""What an entry point of the core answers: an int32, 1 = ok, else a code and (times 16) who it concerns."""
+"""Status codes of entry points of the core: an int32, 1 = ok, else code + 16 (index of the element)."""
 
 OK = 1
 HINGE_FAILED, LOAD_FAILED, SIGNAL_FAILED = 2, 3, 4
@@ -11,5 +11,5 @@ ELEMENT_FAILURES = (
 
 
 def split(status: int) -> tuple[int, int]:
-    """(code, index) of a status."""
+    """Return (code, index) of a status."""
     return status % 16, status // 16

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Small algebra on tuples: 3-vectors, rotations (9, row by row), symmetric matrices (xx, xy, xz, yy, yz, zz)."""
+"""Algebra on tuples: 3-vectors, rotations (9, row by row), symmetric matrices (xx, xy, xz, yy, yz, zz)."""
 
 import math
 
@@ -36,7 +36,7 @@ def scale(s, a):
 
 @straight
 def rotate(R, a):
-    """R a"""
+    """Return R a."""
     return (
         R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
         R[3] * a[0] + R[4] * a[1] + R[5] * a[2],
@@ -46,7 +46,7 @@ def rotate(R, a):
 
 @straight
 def unrotate(R, a):
-    """R^T a"""
+    """Return R^T a."""
     return (
         R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
         R[1] * a[0] + R[4] * a[1] + R[7] * a[2],
@@ -56,7 +56,7 @@ def unrotate(R, a):
 
 @straight
 def multiply(A, B):
-    """A B of two 3x3 matrices"""
+    """Return A B of two 3x3 matrices."""
     return (
         A[0] * B[0] + A[1] * B[3] + A[2] * B[6],
         A[0] * B[1] + A[1] * B[4] + A[2] * B[7],
@@ -77,7 +77,7 @@ def transpose(A):
 
 @straight
 def symmetric(J, a):
-    """J a of a symmetric matrix"""
+    """Return J a of a symmetric matrix."""
     return (
         J[0] * a[0] + J[1] * a[1] + J[2] * a[2],
         J[1] * a[0] + J[3] * a[1] + J[4] * a[2],
@@ -87,7 +87,7 @@ def symmetric(J, a):
 
 @straight
 def rotate_symmetric(R, J):
-    """R J R^T of a symmetric matrix"""
+    """Return R J R^T of a symmetric matrix."""
     a = symmetric(J, (R[0], R[1], R[2]))
     b = symmetric(J, (R[3], R[4], R[5]))
     c = symmetric(J, (R[6], R[7], R[8]))
@@ -103,7 +103,7 @@ def rotate_symmetric(R, J):
 
 @straight
 def turn_z(T, c, s):
-    """T Rz of a rotation about the third axis"""
+    """Return T Rz, with Rz a rotation about the third axis."""
     return (
         c * T[0] + s * T[1],
         c * T[1] - s * T[0],
@@ -119,7 +119,7 @@ def turn_z(T, c, s):
 
 @straight
 def euler_rotation(a, b, c, d):
-    """Rotation of the Euler parameters (a, b, c, d), a the scalar; any length but zero will do."""
+    """Return the rotation of the Euler parameters (a, b, c, d) of any length but zero; a is the scalar."""
     n = 2.0 / (a * a + b * b + c * c + d * d)
     return (
         1.0 - n * (c * c + d * d),
@@ -135,7 +135,7 @@ def euler_rotation(a, b, c, d):
 
 
 def sincos(x):
-    """Sine and cosine together."""
+    """Return sine and cosine together."""
     return math.sin(x), math.cos(x)
 
 
@@ -148,7 +148,7 @@ _LARGE = 1.0e7
 
 @kernel
 def _sincos(x):
-    """Without branches for abs(x) < 1e7 (error below 2e-16), by the C library beyond."""
+    """Return sine and cosine: branch-free for abs(x) < 1e7 (error below 2e-16), by the C library beyond."""
     if abs(x) > _LARGE:
         return math.sin(x), math.cos(x)
     shifted = x * 0.6366197723675814 + 6755399441055744.0
@@ -202,4 +202,4 @@ def _sincos(x):
 def _sincos_overload(x):
     if isinstance(x, types.Float):
         return lambda x: _sincos(x)
-    return lambda x: (math.sin(x), math.cos(x))  # differential numbers bring their own sine and cosine
+    return lambda x: (math.sin(x), math.cos(x))  # dual numbers have their own sine and cosine

@@ -83,8 +83,8 @@ def make_chord_layout(
 ) -> ChordLayout:
     """Make the arrays of the chords, couplings last.
 
-    frames: base of each body in the core, relative to the user's base; records: (address, start of the parameters) by
-    name; coordinates: by hinge and number.
+    frames: base of each body in the core, relative to the user's base; records: (address, start of the
+    parameters) by name; coordinates: by hinge and number.
     """
     described: list[Connection | Coupled] = [*tree.chords, *couplings]
     names, elements = [c.name for c in described], [c.element for c in described]

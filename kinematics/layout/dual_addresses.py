@@ -12,11 +12,14 @@ from .layout import Layout
 
 
 def serve_dual_addresses(layout: Layout, duals: Floats) -> list[Entry]:
-    """Fill in the columns DUAL of hinges, efforts and chords called by address. Return the entries, which must stay alive.
+    """Fill in the columns DUAL of hinges, efforts and chords called by address.
 
-    They are made when derivatives are asked for, because a foreign element is compiled once more for them. Zero
-    means that the element has no such form; it is differenced. duals: the records of all elements as dual numbers. An
-    assembled element finds the dual addresses of its members there, as the derivatives of their plain addresses.
+    Return the entries, which must stay alive.
+
+    They are made when derivatives are asked for, because a foreign element is compiled once more for them.
+    Zero means that the element has no such form; it is differenced. duals: the records of all elements as
+    dual numbers. An assembled element finds the dual addresses of its members there, as the derivatives of
+    their plain addresses.
     """
     entries = list[Entry]()
 

@@ -128,8 +128,9 @@ def make_effort_layout(
 ) -> EffortLayout:
     """Make the tables of all efforts.
 
-    `add(element, part)` returns address and record, `signal` the number of a signal. `numbers` maps a body to its number,
-    `points` a number to the base of the body in the core's base, `coordinates` a coordinate to its places in q and u.
+    `add(element, part)` returns address and record, `signal` the number of a signal. `numbers` maps a body to
+    its number, `points` a number to the base of the body in the core's base, `coordinates` a coordinate to
+    its places in q and u.
     """
     every = [*applied, *(part for c in composites for part in c.parts)]
     inner = [InnerPoint(c.name, n) for c in composites for n in c.points]

@@ -62,7 +62,7 @@ def _names(name: str, n: int) -> list[str]:
 
 
 def lagrange(tree: Tree, connections: list[Connection]) -> Lagrange:
-    """Number the coordinates of the branches in the order of `connections`; free hinges of the tree come last."""
+    """Number the coordinates of the branches in the order of `connections`; free hinges come last."""
     where = {branch.connection.name: (k + 1, branch) for k, branch in enumerate(tree.branches)}
     order = [c.name for c in connections if c.name in where]
     order += [name for name in where if name not in set(order)]

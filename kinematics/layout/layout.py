@@ -127,7 +127,7 @@ def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
 def _geometry(
     tree: Tree, constants: Floats, frames: Floats, points: dict[int, tuple[Floats, Floats]]
 ) -> None:
-    """Fill in placements, inertias and frames: every body in the base of its own hinge end (5.2.1), (5.2.13)."""
+    """Fill in placements, inertias and frames, each body in the base of its hinge end (5.2.1), (5.2.13)."""
     points[0] = (np.eye(3), np.zeros(3))
     frames[0, [0, 4, 8]] = 1.0
     for number in range(1, len(tree.bodies)):
@@ -176,7 +176,9 @@ def _rows(values: Sequence[Sequence[int]], columns: int) -> Ints:
 
 
 def make_layout(described: Description, inline: bool = True, numbers: Any = np.float64) -> Layout:
-    """Make the Plan of a tree. With inline=False every hinge is called through its address, built-in ones too.
+    """Make the Plan of a tree.
+
+    With inline=False every hinge is called through its address, built-in ones too.
 
     With numbers=object the numbers may be dual numbers. Such a Plan has no addresses and cannot be evaluated.
     """

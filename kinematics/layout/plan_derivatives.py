@@ -37,7 +37,7 @@ def numbers_of(layout: Layout) -> dict[str, Floats]:
 
 
 def carried_derivatives(dual: Layout, layout: Layout) -> PlanDerivatives:
-    """Return the derivatives in a layout of dual numbers; they are exact if its values are those of the model."""
+    """Return the derivatives in a layout of dual numbers; exact if its values are those of the model."""
     exact, own, found = True, numbers_of(layout), dict[str, Floats]()
     for name, a in numbers_of(dual).items():
         b, found[name] = own[name], derivatives(a)
@@ -54,7 +54,7 @@ def carried_derivatives(dual: Layout, layout: Layout) -> PlanDerivatives:
 def confirmed_derivatives(
     carried: PlanDerivatives | None, differences: Mapping[str, Floats]
 ) -> PlanDerivatives:
-    """Return differences between neighbouring models, replaced by the carried derivatives that they confirm."""
+    """Return differences between neighbouring models, or the carried derivatives that they confirm."""
     found = dict(differences)
     for name, d in differences.items():
         c = d if carried is None else getattr(carried, name)

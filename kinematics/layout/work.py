@@ -84,7 +84,7 @@ def make_chord_work(layout: ChordLayout) -> ChordWork:
 
 
 def make_chord_context(tree_context: int, layout: ChordLayout, work: ChordWork) -> Ints:
-    """Make the int64 table by which the compiled core finds the chords; keep plan and work alive beside it."""
+    """Make the int64 table by which the compiled core finds the chords; keep plan and work alive."""
     arrays = (*layout.plan, *work)
     head = (
         tree_context, len(layout.plan.chord), len(layout.plan.path), len(layout.rows), len(work.partials),

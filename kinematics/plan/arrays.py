@@ -1,11 +1,11 @@
-"""Plan and Work: the model as flat arrays, and the room its evaluation needs.
+"""Plan and Work: the model as flat arrays, and the workspace its evaluation needs.
 
 Objects live above the Plan, arrays below it. Row 0 of every body array is the ground, so an array index
 *is* the thesis number and hinge k ends in body k. Inside the core a body is described in the base of its
-own hinge end (origin in the end point): one constant placement per hinge is then all the geometry there
-is. `frames` leads back to the base the user wrote.
+own hinge end (origin in the end point): one constant placement per hinge then holds all the geometry.
+`frames` leads back to the base the user wrote.
 
-Structure and constants stand apart: a new parameter value refills `constants`, `frames`, `parameters` and
+Structure and constants are separate: a new parameter value refills `constants`, `frames`, `parameters` and
 `end_points` and needs neither a new tree nor any compilation.
 """
 
@@ -15,20 +15,20 @@ from treemech.topology.arrays import Floats, Ints
 
 
 class Plan(NamedTuple):
-    """What the model IS: read-only by convention."""
+    """Arrays that describe the model: read-only by convention."""
 
     body: Ints  # (nb+1, body.N_COLUMNS)
     constants: Floats  # (nb+1, body.N_CONSTANTS)
     frames: Floats  # (nb+1, 12) the user's body base in the core's: rotation, then origin
     gravity: Floats  # (3,)
-    dof: Ints  # (nu, speed.N_COLUMNS) in regular order; of one hinge the free ones come first
+    dof: Ints  # (nu, speed.N_COLUMNS) in regular order; the free speeds of a hinge come first
     run_start: Ints  # (nu+1,) first run of ancestors of each speed
     runs: Ints  # (nr, 2) consecutive speeds from .. to
     prescribed: Ints  # (ns, 4)
     signals: Ints  # (nsig, 2)
-    links: Ints  # (nlink, 2) signals that stand in an element's record
-    efforts: Ints  # (ne, effort.N_COLUMNS) those in composites last
-    ends: Ints  # (nend, 1) body, or -1 - number of an internal point
+    links: Ints  # (nlink, 2) signals in the records of elements
+    efforts: Ints  # (ne, effort.N_COLUMNS) parts of composites last
+    ends: Ints  # (nend, 1) body, or (-1 - number) of an internal point
     end_points: Floats  # (nend, 12) the end in the core's body base
     acted: Ints  # (nacted, 2) coordinates elements act on
     sources: Ints  # (ninput, 2)
@@ -37,28 +37,28 @@ class Plan(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is computed NOW."""
+    """Arrays of the evaluation at hand."""
 
     body: Floats  # (nb+1, body.N_WORK)
     speed: Floats  # (nu, speed.N_WORK)
     soa: Floats  # (9, nu) w, v of each speed and the origin they refer to, one row per component
     record: Floats  # motion records of hinges by address
     parameters: Floats  # records of all elements; the slots of signals are rewritten for each t
-    parameter_duals: Floats  # (., 2) the same with derivatives, zero, for slopes of elements (kinematics.layout.dual_addresses)
+    parameter_duals: Floats  # (., 2) the same as dual numbers (kinematics.layout.dual_addresses)
     signal: Floats  # (nsig, 3) value, rate, acceleration
     q: Floats
     u: Floats
     ud: Floats
     tau: Floats  # loads on the speeds, zero unless given
-    required: Floats  # loads the accelerations in ud ask for
+    required: Floats  # loads that the accelerations in ud require
     effort: Floats  # (nu,) loads of elements on the speeds
     effort_records: Floats  # motion and load records of all efforts
-    z: Floats  # states of elements, then what they remember
+    z: Floats  # states of elements, then their memories
     zd: Floats  # rates of the states
     point: Floats  # (np, point.N_WORK)
 
 
-# The context handed to the compiled core: sizes, four entry points only some models need (and only they compile), then
+# The context handed to the compiled core: sizes, entry points that only some models need (and compile), then
 # the address of every array of Plan and Work.
 SIZES = (
     "bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "record", "parameters", "efforts", "ends", "acted",

@@ -6,35 +6,33 @@ from treemech.topology.arrays import Floats, Ints
 
 from .columns import chord, row
 
-# Places in the loop context of the entry points that only models with elements by address need: their rows, and the
-# slopes of those
+# Places in the loop context of the entry points that only models with elements by address need: their rows,
+# and the derivatives of their rows
 CHORD_ELEMENT, CHORD_DUALS = 8, 9
 
 
 class ChordPlan(NamedTuple):
-    """What the chords ARE."""
+    """Arrays that describe the chords: read-only by convention."""
 
-    chord: Ints  # (nc, N_CHORD)
-    place: Floats  # (nc, N_PLACE)
-    path: Ints  # (npath, 3)
+    chord: Ints  # (nc, chord.N_COLUMNS)
+    place: Floats  # (nc, chord.N_PLACE)
+    path: Ints  # (npath, chord.N_PATH_COLUMNS)
 
 
 class ChordWork(NamedTuple):
-    """What is computed NOW."""
+    """Arrays of the evaluation at hand."""
 
-    row: Floats  # (m, N_ROW)
-    chord: Floats  # (nc, N_CHORD_WORK)
+    row: Floats  # (m, row.N_COLUMNS)
+    chord: Floats  # (nc, chord.N_WORK)
     partials: Floats  # entries of P: per chord, per speed of its path, per row
-    record: (
-        Floats  # motion of TABLE hinges; rows of constraints and their weights; arguments, rows of couplings
-    )
-    q: Floats  # coordinates of the cut hinges, auxiliary unknowns: where a fit starts and ends
-    u: Floats  # their speeds, rates
-    pivot: Ints  # (nc, 6) unit directions a complement is made from (TABLE hinges, auxiliary unknowns)
+    record: Floats  # motion of hinges by address; rows and weights of constraints; arguments and rows of couplings
+    q: Floats  # coordinates of the cut hinges and auxiliary unknowns: a fit starts from them and updates them
+    u: Floats  # their rates
+    pivot: Ints  # (nc, 6) unit directions a complement is made from (hinges by address, auxiliary unknowns)
 
 
 def partials_size(index: Ints) -> int:
-    """Doubles for the derivatives of the rows of a chord (chord_partials), and the room they take to make."""
+    """Count the doubles for the derivatives of the rows of a chord (chords.partials), workspace included."""
     count, n = int(index[chord.N_ROWS]), int(index[chord.PATH_END] - index[chord.PATH_START])
     if index[chord.KIND] == chord.COUPLING:
         made = n * count * (n + 3) + 4 * count * (n + 2) + 2 * n
@@ -50,4 +48,4 @@ def partials_size(index: Ints) -> int:
         + chord.N_COLUMNS
         + 6
         + 2 * (chord.N_WORK + 7 + record + count * row.N_COLUMNS)
-    )  # chord_duals
+    )  # the last term: workspace of chords.duals

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""ChordPlan and ChordWork as compiled code sees them: the arrays behind the loop context (`loops`)."""
+"""ChordPlan and ChordWork in compiled code: the arrays behind the loop context (`loops`)."""
 
 from numba import types
 
@@ -7,7 +7,8 @@ from ..kernel.language import member
 from . import chord_arrays as _c
 from .columns import chord, row
 
-# The loop context: address of the tree context, sizes, the entry points for elements by address, then addresses
+# The loop context: address of the tree context, sizes, the entry points for elements by address, then
+# addresses
 TREE, N_CHORDS, N_PATH, N_ALL_ROWS, N_ENTRIES, N_RECORDS, N_CHORD_Q, N_CHORD_U = range(8)
 CHORD_ELEMENT, CHORD_DUALS = _c.CHORD_ELEMENT, _c.CHORD_DUALS
 FIRST_ARRAY = CHORD_DUALS + 1

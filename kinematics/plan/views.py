@@ -1,9 +1,9 @@
 # mypy: ignore-errors
-"""Plan and Work as compiled code sees them: the arrays behind the context that `make_context` wrote.
+"""Plan and Work in compiled code: the arrays behind the context that `make_context` wrote.
 
-A kernel receives the context (one int64 array, called `plan`) and the two arrays the algorithms live in, W
-(bodies) and S (speeds); what else it needs it asks for here. Handing over all arrays as one tuple would
-nearly double the time to compile.
+A kernel receives the context (one int64 array, called `plan`) and the two arrays the algorithms work in, W
+(bodies) and S (speeds); it takes all other arrays from here. Passing all arrays as one tuple would nearly
+double the time to compile.
 """
 
 from numba import types
@@ -42,7 +42,7 @@ _N_ROWS, _N_SPEEDS = (_ROWS, 0), (_NU, 0)
 
 @kernel
 def counts(plan):
-    """(rows of the body arrays, nq, nu)"""
+    """Return (rows of the body arrays, nq, nu)."""
     return plan[_ROWS], plan[_NQ], plan[_NU]
 
 
@@ -53,13 +53,13 @@ def n_efforts(plan):
 
 @kernel
 def n_states(plan):
-    """(numbers in z, states among them)"""
+    """Return (numbers in z, states among them)."""
     return plan[_NZ], plan[_NX]
 
 
 @kernel
 def n_audit(plan):
-    """How many numbers of the energy audit are integrated along."""
+    """Return how many numbers of the energy audit are integrated."""
     return plan[_AUDIT]
 
 
@@ -105,11 +105,11 @@ point_work = member(_FLOAT, _POINT, (_POINTS, 0), _N_POINT)
 
 
 @kernel
-def pair_parameters(plan):
-    """Records of all elements as pairs, as the slopes of elements take them."""
-    record, pair = parameters(plan), floats(plan[_DUALS], 2 * plan[_PARAMETERS])
+def fill_parameter_duals(plan):
+    """Copy the records of all elements into their dual numbers; the derivatives stay."""
+    record, dual = parameters(plan), floats(plan[_DUALS], 2 * plan[_PARAMETERS])
     for k in range(record.shape[0]):
-        pair[2 * k] = record[k]
+        dual[2 * k] = record[k]
 
 
 @kernel

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""A hinge called through its address (elements.compilation.entry): rare built-in ones, and everybody else's.
+"""General hinge: a hinge called through its address (elements.compilation.entry), foreign or rare built-in.
 
-An entry point of its own, reached by address from the sweep over positions: a model without such hinges need
-not compile it.
+It is an entry point of its own that the sweep over positions calls by address. A model without such hinges
+need not compile it.
 """
 
 from ..kernel.language import call_element, kernel, load3, load9, store
@@ -23,7 +23,10 @@ from ..plan.views import (
 
 @kernel
 def place_hinge(plan, i, t):
-    """Pose of body i and the partials, drifts and biases of its hinge, in world components; whether it worked."""
+    """Place body i, with the partials, drifts and biases of its hinge in world components.
+
+    Returns False if the hinge failed.
+    """
     plan_body, record, W = bodies(plan), records(plan), body_work(plan)
     if not evaluate_record(plan_body, record, parameters(plan), i, t, own_q(plan), own_u(plan)):
         return False
@@ -44,7 +47,7 @@ def _three(record, o):
 
 @kernel
 def clear_record(record, o, n):
-    """A motion record as an author finds it: zero, rotation = 1."""
+    """Prepare a motion record for an element: all zero, rotation = 1."""
     for k in range(24 + 6 * n):
         record[o + k] = 0.0
     record[o + 3] = 1.0
@@ -54,7 +57,10 @@ def clear_record(record, o, n):
 
 @kernel
 def evaluate_record(plan_body, record, parameter, i, t, q, u):
-    """Motion record of hinge i by its address, turned round if the tree runs from end b to end a."""
+    """Evaluate the motion record of hinge i by its address; reverse it if the tree runs from end b to end a.
+
+    Returns False if the hinge failed.
+    """
     o, n = plan_body[i, body.RECORD], plan_body[i, body.NU]
     clear_record(record, o, n)
     status = call_element(
@@ -85,7 +91,7 @@ def _put3(record, o, v):
 
 @kernel
 def reverse(record, o, n, u, first):
-    """The same motion seen from end b: c' = -C^T c, C' = C^T, and the derivatives of that."""
+    """Refer a motion record to end b: c' = -C^T c, C' = C^T, and their derivatives."""
     c = _three(record, o)
     C = (
         record[o + 3], record[o + 4], record[o + 5], record[o + 6], record[o + 7], record[o + 8],
@@ -116,7 +122,7 @@ def reverse(record, o, n, u, first):
 
 @kernel
 def _place_general(plan_body, dof, record, W, S, i, T, r0):
-    """Pose, partials, drifts and biases of a TABLE hinge in world components."""
+    """Store rotation, partials, drifts and biases in world components. Returns the arm of the hinge."""
     o, n = plan_body[i, body.RECORD], plan_body[i, body.NU]
     C = (
         record[o + 3], record[o + 4], record[o + 5], record[o + 6], record[o + 7], record[o + 8],

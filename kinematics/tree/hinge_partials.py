@@ -1,10 +1,11 @@
 # mypy: ignore-errors
-"""Derivatives of a hinge's record (its partials, drifts, biases) by its own coordinates and speeds.
+"""Derivatives of the record of a hinge (partials, drifts, biases) by its own coordinates and speeds.
 
-By the speeds they are exact: a bias is a polynomial of second degree in them. By the coordinates, along the motion of
-each speed, they come from one call on numbers with a derivative (elements.compilation.entry, part "dual"). A hinge that has no such
-form (it works with floats only, or is in Python) is differenced: central differences of sixth order of the record itself; the step
-starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the record.
+By the speeds they are exact, because a bias is a polynomial of second degree in them. By the coordinates,
+along the motion of each speed, they come from one call on dual numbers (elements.compilation.entry, part
+"dual"). A hinge that has no such form (it works with floats only, or runs in Python) is differenced: central
+differences of sixth order of the record; the step starts at 2^-7 and is reduced to a quarter until the error
+is below 1e-12 of the record.
 """
 
 from ..kernel.language import address_of, call_element, duals, floats, kernel
@@ -16,12 +17,12 @@ from .sweep import rates_of_hinge
 _FIRST_STEP = 2.0**-7
 _LEVELS = 4
 _ENOUGH = 1e-12
-_GAIN = 4.0**6  # what a quarter of the step gains
+_GAIN = 4.0**6  # factor by which a quarter of the step reduces the error
 
 
 @kernel
 def _displace(plan_body, i, q, base, rates, h):
-    """q = base + h rates of hinge i; Euler parameters stay of length 1."""
+    """Set q = base + h rates of hinge i; Euler parameters keep length 1."""
     first, euler = plan_body[i, body.Q], plan_body[i, body.EULER]
     for k in range(plan_body[i, body.NQ]):
         q[first + k] = base[k] + h * rates[k]
@@ -34,7 +35,7 @@ def _displace(plan_body, i, q, base, rates, h):
 
 @kernel
 def _difference(plan, i, t, base, rates, h, out):
-    """out = derivative of the record along rates by the step h; whether the hinge worked."""
+    """Difference the record along rates by the step h into out. Returns False if the hinge failed."""
     plan_body, record, q = bodies(plan), records(plan), own_q(plan)
     o, n = plan_body[i, body.RECORD], 24 + 6 * plan_body[i, body.NU]
     for k in range(n):
@@ -54,7 +55,10 @@ def _difference(plan, i, t, base, rates, h, out):
 
 @kernel
 def _on_duals(plan, i, t, base, rates, D, out):
-    """out = derivative of the record along rates, from one call on pairs (D: room); whether there is one."""
+    """Differentiate the record along rates into out by one call on dual numbers (D: workspace).
+
+    Returns False if there is no derivative.
+    """
     plan_body, u = bodies(plan), own_u(plan)
     n, nq, size = plan_body[i, body.NU], plan_body[i, body.NQ], out.shape[0]
     for k in range(nq):
@@ -80,7 +84,7 @@ def _on_duals(plan, i, t, base, rates, D, out):
 
 @kernel
 def _differenced(plan, i, t, base, rates, kept, coarse, fine):
-    """coarse = derivative of the record along rates by differences; whether the hinge worked."""
+    """Differentiate the record along rates into coarse by differences. Returns False if the hinge failed."""
     size, h = kept.shape[0], _FIRST_STEP
     worked = _difference(plan, i, t, base, rates, h, coarse)
     for level in range(_LEVELS):
@@ -101,10 +105,10 @@ def _differenced(plan, i, t, base, rates, kept, coarse, fine):
 
 @kernel
 def record_partials(plan, i, t, own, stride, workspace):
-    """Derivatives of the record of hinge i along every speed of it: at `own`, `stride` doubles each.
+    """Differentiate the record of hinge i along each of its speeds: at `own`, `stride` doubles each.
 
-    24 + 6 n numbers, those of the record by the coordinate; then six, the biases by the speed. `workspace`: 7 x 60 doubles.
-    Whether the hinge worked; the record is left as it was.
+    First 24 + 6 n numbers, the record by the coordinate; then six, the biases by the speed. `workspace`: 7 x
+    60 doubles. The record is restored. Returns False if the hinge failed.
     """
     plan_body, record, q, u = bodies(plan), records(plan), own_q(plan), own_u(plan)
     o, n, nq = plan_body[i, body.RECORD], plan_body[i, body.NU], plan_body[i, body.NQ]

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Positions, velocities and biases of all bodies, from the ground outwards (5.2).
+"""Sweep from the ground outwards: positions, velocities and biases of all bodies (5.2).
 
 Vectors are written in world components and referred to the body's own origin (the end point of its hinge):
 long chains keep their accuracy because no arm ever reaches back to the world origin. Every routine reads
@@ -26,9 +26,9 @@ from ..plan.views import (
 
 @kernel
 def signals(plan, t):
-    """Value, rate and acceleration of every signal at t, copied into the records that hold one.
+    """Evaluate every signal at t (value, rate, acceleration), and copy it into the records that contain it.
 
-    -1, or the signal that failed. One without an address stands as it is.
+    Returns -1, or the index of the signal that failed. Signals without an address keep their value.
     """
     table, links = signal_table(plan), signal_links(plan)
     values, record = signal_values(plan), parameters(plan)
@@ -44,7 +44,7 @@ def signals(plan, t):
 
 @kernel
 def prescribe(plan, q, u):
-    """The state copied into the work arrays, prescribed coordinates from their signals (5.4)."""
+    """Copy the state into the work arrays, with prescribed coordinates from their signals (5.4)."""
     to_q, to_u = own_q(plan), own_u(plan)
     for k in range(to_q.shape[0]):
         to_q[k] = q[k]
@@ -59,7 +59,7 @@ def prescribe(plan, q, u):
 
 @kernel
 def _unit_columns(S, d, offset, T):
-    """Three columns: the base vectors of T, the other half zero."""
+    """Store the base vectors of T as three columns; their other half is zero."""
     for k in range(3):
         store(S, d + k, offset, (T[k], T[3 + k], T[6 + k]))
         store(S, d + k, 3 - offset, (0.0, 0.0, 0.0))
@@ -67,10 +67,10 @@ def _unit_columns(S, d, offset, T):
 
 @kernel
 def positions(plan, W, S, t, q):
-    """R^j, r^j of all bodies (5.2.1), (5.2.13), and the partials of every speed in world components.
+    """Compute R^j, r^j of all bodies (5.2.1), (5.2.13), and the partials of every speed in world components.
 
-    A TABLE hinge is placed by an entry point of its own (kinematics.tree.general_hinge), from q and u of the work arrays.
-    -1, or the body whose hinge failed.
+    A hinge by address is placed by an entry point of its own (kinematics.tree.general_hinge), from q and u of
+    the work arrays. Returns -1, or the body whose hinge failed.
     """
     plan_body, C = bodies(plan), constants(plan)
     for i in range(1, plan_body.shape[0]):
@@ -81,9 +81,8 @@ def positions(plan, W, S, t, q):
         kind = plan_body[i, body.KIND]
         if kind == body.REVOLUTE:
             s, c = sincos(C[i, body.SIGN] * q[plan_body[i, body.Q]])
-            store(
-                W, i, body.R, multiply(Rp, turn_z(place, c, s))
-            )  # the turn first: it does not wait for the parent
+            # the turn first: it does not wait for the parent
+            store(W, i, body.R, multiply(Rp, turn_z(place, c, s)))
             store(W, i, body.ARM, r)
             store(W, i, body.P, add(load3(W, p, body.P), r))
             continue
@@ -115,7 +114,7 @@ def positions(plan, W, S, t, q):
 
 @kernel
 def columns(plan, W, S):
-    """Partials of the one-speed hinges as well, which the sweeps otherwise read off R and never store."""
+    """Store the partials of hinges with one speed as well; the sweeps otherwise read them from R."""
     plan_body, C = bodies(plan), constants(plan)
     for i in range(1, plan_body.shape[0]):
         kind = plan_body[i, body.KIND]
@@ -133,7 +132,7 @@ def columns(plan, W, S):
 
 @kernel
 def relative_velocity(plan, W, S, i, u):
-    """Relative angular velocity and velocity in hinge i, world components (5.2.4), (5.2.19)."""
+    """Return relative angular velocity and velocity in hinge i, world components (5.2.4), (5.2.19)."""
     plan_body = bodies(plan)
     kind = plan_body[i, body.KIND]
     zero = 0.0 * W[i, body.R]  # of the scalar type in use
@@ -160,7 +159,7 @@ def relative_velocity(plan, W, S, i, u):
 
 @kernel
 def velocities(plan, W, S, u):
-    """Angular velocities (5.2.7) and what the accelerations hold besides ud: W00, V00 (5.2.10), (5.2.24)."""
+    """Compute angular velocities (5.2.7) and the accelerations for ud = 0: W00, V00 (5.2.10), (5.2.24)."""
     plan_body, C = bodies(plan), constants(plan)
     for i in range(1, plan_body.shape[0]):
         p = plan_body[i, body.PARENT]
@@ -187,7 +186,7 @@ def velocities(plan, W, S, u):
 
 @kernel
 def origin_velocities(plan, W, S, u):
-    """Velocities of the body origins (5.2.18); the equations of motion need them only for applied loads."""
+    """Compute velocities of the body origins (5.2.18); only applied loads and chords need them."""
     plan_body = bodies(plan)
     for i in range(1, plan_body.shape[0]):
         p = plan_body[i, body.PARENT]
@@ -198,7 +197,7 @@ def origin_velocities(plan, W, S, u):
 
 @kernel
 def prescribed_accelerations(plan, W, S):
-    """Add the given ud of prescribed coordinates to the biases, so that the rest may forget them."""
+    """Add the given ud of prescribed coordinates to the biases, so that the equations need not treat them."""
     prescribed, values, dof, plan_body = prescriptions(plan), signal_values(plan), dofs(plan), bodies(plan)
     for k in range(prescribed.shape[0]):
         d = prescribed[k, speed.PRESCRIBED_DOF]
@@ -217,11 +216,11 @@ def prescribed_accelerations(plan, W, S):
 
 @kernel
 def turn_speeds(plan, q, u, direction):
-    """Angular speeds that go with Euler parameters, from the base of end a to that of the outer body, or back (-1).
+    """Turn angular speeds of Euler parameters from the base of end a to that of the outer body, or back (-1).
 
-    The integrator carries them in the base of the outer body: Euler's equations are then free of the attitude,
-    and errors stay small where the motion is sensitive (a free body near its intermediate axis: 1e4 times
-    smaller). Their rates turn in the same way, because omega x omega = 0.
+    The integrator keeps them in the base of the outer body: Euler's equations are then independent of the
+    attitude, and errors stay small where the motion is sensitive (a free body near its intermediate axis: 1e4
+    times smaller). Their rates turn in the same way, because omega x omega = 0.
     """
     plan_body = bodies(plan)
     for i in range(1, plan_body.shape[0]):
@@ -240,7 +239,7 @@ def turn_speeds(plan, q, u, direction):
 
 @kernel
 def speeds_of_rates(plan, q, rates, u):
-    """u from q' = N(q) u: the inverse of `coordinate_rates`, whatever leaves the manifold left out."""
+    """Solve q' = N(q) u for u: inverse of `coordinate_rates`, without components that leave the manifold."""
     plan_body = bodies(plan)
     for i in range(1, plan_body.shape[0]):
         iq, iu, euler = plan_body[i, body.Q], plan_body[i, body.U], plan_body[i, body.EULER]
@@ -261,7 +260,7 @@ def speeds_of_rates(plan, q, rates, u):
 
 @kernel
 def normalise(plan, q):
-    """Euler parameters of length 1."""
+    """Scale Euler parameters to length 1."""
     plan_body = bodies(plan)
     for i in range(1, plan_body.shape[0]):
         if plan_body[i, body.EULER] >= 0:
@@ -273,7 +272,7 @@ def normalise(plan, q):
 
 @kernel
 def coordinate_rates(plan, q, u, rates):
-    """q' = N(q) u of all hinges."""
+    """Compute q' = N(q) u of all hinges."""
     plan_body = bodies(plan)
     for i in range(1, plan_body.shape[0]):
         rates_of_hinge(
@@ -289,7 +288,7 @@ def coordinate_rates(plan, q, u, rates):
 
 @kernel
 def rates_of_hinge(q, iq, nq, u, iu, euler, rates):
-    """q' of one hinge: the speeds themselves, but for Euler parameters e' = (0, omega) e / 2."""
+    """Compute q' of one hinge: the speeds themselves; for Euler parameters e' = (0, omega) e / 2."""
     if euler < 0:
         for k in range(nq):
             rates[iq + k] = u[iu + k]

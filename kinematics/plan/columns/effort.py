@@ -1,8 +1,9 @@
 """Columns of Plan.efforts, Plan.acted and Plan.sources: energetic elements and external loads."""
 
-# Plan.efforts. FIRST_STATE and FIRST_MEMORY count in z. MOTION_RECORD and LOAD_RECORD say where the motion and the
-# load of the element stand in Work.effort_records; the last N_KEPT of the N_LOAD numbers are kept from call to call.
-# REACTION is the chord whose load the element needs, or -1. DUAL is the address of the element on dual numbers, or 0.
+# Plan.efforts. FIRST_STATE and FIRST_MEMORY count in z. MOTION_RECORD and LOAD_RECORD say where the motion
+# and the load of the element stand in Work.effort_records; the last N_KEPT of the N_LOAD numbers are kept
+# from call to call. REACTION is the chord whose load the element needs, or -1. DUAL is the address of the
+# element on dual numbers, or 0.
 (
     ADDRESS, PARAMETER, REMEMBER, FIRST_END, N_ENDS, FIRST_ACTED, N_ACTED, FIRST_STATE, N_STATES,
     FIRST_INPUT, N_INPUTS, FIRST_MEMORY, N_MEMORY, MOTION_RECORD, LOAD_RECORD, N_LOAD, N_KEPT, REACTION, EXTERNAL,

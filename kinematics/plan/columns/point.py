@@ -1,6 +1,7 @@
 """Columns of Plan.composites, Plan.points and Work.point: composite connections and their internal points."""
 
-# Plan.composites: consecutive efforts and points, unknowns and their workspace, its first two ends among all ends.
+# Plan.composites: consecutive efforts and points, unknowns and their workspace, its first two ends among all
+# ends.
 FIRST_PART, N_PARTS, FIRST_POINT, N_POINTS, N_UNKNOWNS, WORKSPACE, LINE_A, LINE_B = range(8)
 N_COMPOSITE = 8
 

@@ -1,4 +1,4 @@
-"""Columns of Plan.signals (functions of time) and Plan.links (signals that stand in the record of an element)."""
+"""Columns of Plan.signals (functions of time) and Plan.links (signals in the records of elements)."""
 
 # Plan.signals
 ADDRESS, PARAMETER = range(2)
