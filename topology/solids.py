@@ -31,16 +31,6 @@ __all__ = [
 
 Shape = Mapping[str, object]
 
-__all__ = [
-    "Properties", "Solid", "box", "composite", "cone", "conical_shell", "cylinder", "cylindrical_shell", "disk", "ellipsoid",
-    "hemisphere", "plate", "point", "ring", "rod", "sphere", "spherical_shell", "torus",
-]  # fmt: skip
-
-
-def __dir__() -> list[str]:
-    """Return the public names alone."""
-    return __all__
-
 
 def __dir__() -> list[str]:
     """List the public names only."""
