@@ -47,10 +47,7 @@ COVERED_BY = {
         "dynamics/equations/test_loops.py", "kinematics/chords/test_element.py", "dynamics/derivatives/test_rows.py",
     ],
     "kinematics/closure.py": ["dynamics/equations/test_loops.py", "treemech/analyses/test_assembly.py"],
-    "kinematics/coordinate_rates.py": ["kinematics/test_kinematic_simulation.py", "treemech/simulation/test_kinematics.py"],
     "kinematics/mobility.py": ["dynamics/equations/test_loops.py", "laws/references/test_haug_kinematics.py"],
-    "kinematics/rank.py": ["dynamics/equations/test_loops.py", "laws/references/test_haug_kinematics.py"],
-    "kinematics/rows.py": ["dynamics/equations/test_loops.py", "treemech/simulation/test_kinematics.py"],
     # ------------------------------------------------ dynamics, compiled
     "dynamics/equations/": ["laws/test_tree_dynamics.py", "dynamics/equations/test_loops.py"],
     "dynamics/equations/lu.py": ["dynamics/simulation/test_integrate.py"],
