@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 from treemech.topology.errors import ElementError
 
@@ -10,27 +9,33 @@ from ..energetic import EndsLoad, EndsMotion, Energetic
 from ..fields import make_numbers, refuse_unless_positive
 from .hill import activation_rate, force_length, force_velocity
 
-MUSCLE_FIELDS = (
-    "max_force",
-    "optimal_length",
-    "max_velocity",
-    "damping",
-    "width",
-    "curvature",
-    "eccentric",
-    "rise_time",
-    "fall_time",
-)
 
+@dataclass(frozen=True)
+class Fibres(Energetic):
+    """Base class of muscles: the fibres, activated by one input, the excitation."""
 
-def refuse_weak_lengthening(element: Any) -> None:
-    """Refuse fibres that do not pull more when lengthening than at rest."""
-    if not element.eccentric > 1.0:
-        raise ElementError(f"{element.kind}.eccentric is {element.eccentric:g}; wanted more than 1.")
+    max_force: float = 1.0
+    optimal_length: float = 1.0
+    max_velocity: float = 10.0
+    damping: float = 0.05
+    width: float = 0.67
+    curvature: float = 0.25
+    eccentric: float = 1.4
+    rise_time: float = 0.01
+    fall_time: float = 0.04
+    n_deformations = 1
+    input_names = ("excitation",)
+
+    def __post_init__(self) -> None:
+        names = Fibres.__dataclass_fields__
+        make_numbers(self, *names)
+        refuse_unless_positive(self, *names)
+        if not self.eccentric > 1.0:
+            raise ElementError(f"{self.kind}.eccentric is {self.eccentric:g}; wanted more than 1.")
 
 
 @dataclass(frozen=True)
-class ContractileElement(Energetic):
+class ContractileElement(Fibres):
     """Fibres of a Hill-type muscle between two points, for composite muscles.
 
     It has one input, the ``excitation`` (0 to 1), and one state, the activation a, which starts equal to it.
@@ -65,24 +70,8 @@ class ContractileElement(Energetic):
     ('excitation',)
     """
 
-    max_force: float = 1.0
-    optimal_length: float = 1.0
-    max_velocity: float = 10.0
-    damping: float = 0.05
-    width: float = 0.67
-    curvature: float = 0.25
-    eccentric: float = 1.4
-    rise_time: float = 0.01
-    fall_time: float = 0.04
-    n_deformations = 1
     n_states = 1
     settled = (0,)
-    input_names = ("excitation",)
-
-    def __post_init__(self) -> None:
-        make_numbers(self, *MUSCLE_FIELDS)
-        refuse_unless_positive(self, *MUSCLE_FIELDS)
-        refuse_weak_lengthening(self)
 
     def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
         p, v = motion.position, motion.velocity

@@ -16,9 +16,9 @@ from ..cords.path import (
 )
 from ..cords.wrapping import straight
 from ..element import structure
-from ..energetic import EndsLoad, EndsMotion, Energetic
+from ..energetic import EndsLoad, EndsMotion
 from ..fields import make_numbers, refuse_unless_positive
-from .contractile import MUSCLE_FIELDS, ContractileElement, refuse_weak_lengthening
+from .contractile import ContractileElement, Fibres
 from .hill import activation_rate, fibre_speed, force_length, toe
 from .tendon import Tendon
 
@@ -44,7 +44,7 @@ def tension(self: Any, length: float, motion: EndsMotion, out: EndsLoad) -> floa
 
 
 @dataclass(frozen=True)
-class Muscle(Energetic):
+class Muscle(Fibres):
     """Hill-type muscle between two points: fibres with parallel tissue, and a tendon in series.
 
     It has one input, the ``excitation`` e (0 to 1). The states are the activation a and the length l of the
@@ -69,35 +69,24 @@ class Muscle(Energetic):
     2
     """
 
-    max_force: float = 1.0
-    optimal_length: float = 1.0
-    max_velocity: float = 10.0
-    damping: float = 0.05
-    width: float = 0.67
-    curvature: float = 0.25
-    eccentric: float = 1.4
-    rise_time: float = 0.01
-    fall_time: float = 0.04
     tendon_length: float = 1.0
     tendon_strain: float = 0.04
     passive_strain: float = 0.6
-    n_deformations = 1
     n_states = 2
     settled = (0, 1)
-    input_names = ("excitation",)
 
     def __post_init__(self) -> None:
-        names = (*MUSCLE_FIELDS, "tendon_length", "tendon_strain", "passive_strain")
+        super().__post_init__()
+        names = ("tendon_length", "tendon_strain", "passive_strain")
         make_numbers(self, *names)
         refuse_unless_positive(self, *names)
-        refuse_weak_lengthening(self)
 
     def initial(self) -> Any:
         return np.array([0.0, self.optimal_length])
 
     def parts(self) -> tuple[ContractileElement, Tendon, Tendon]:
         """Return (contractile, parallel, tendon): the same muscle as elements of a `Composite`."""
-        numbers = {name: getattr(self, name) for name in MUSCLE_FIELDS}
+        numbers = {name: getattr(self, name) for name in Fibres.__dataclass_fields__}
         return (
             ContractileElement(**numbers),
             Tendon(self.max_force, self.optimal_length, self.passive_strain),

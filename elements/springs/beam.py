@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,14 +17,23 @@ from ..shared.finite_rotation import half, offset_in, relative_quaternion, rotat
 from ..shared.linear_law import LinearElement
 
 
+@dataclass(frozen=True, eq=False)
 class Straight(LinearElement):
     """Base class of both beams: a straight massless beam along the x axes of its ends."""
 
     length: float
     axial_stiffness: float
-    bending_stiffness: Any
-    torsion_stiffness: float
-    damping: float
+    bending_stiffness: ArrayLike = structure()
+    torsion_stiffness: float = structure()
+    damping: float = structure(default=0.0)
+    K: Any = field(default=None, init=False, repr=False)
+    B: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def example(cls) -> Self:
+        return cls(
+            length=1.0, axial_stiffness=1e4, bending_stiffness=20.0, torsion_stiffness=15.0, damping=0.01
+        )
 
     def __post_init__(self) -> None:
         make_numbers(self, "length", "axial_stiffness", "torsion_stiffness", "damping")
@@ -82,20 +91,6 @@ class Beam(Straight):
     (6, 6)
     """
 
-    length: float
-    axial_stiffness: float
-    bending_stiffness: ArrayLike = structure()
-    torsion_stiffness: float = structure()
-    damping: float = structure(default=0.0)
-    K: Any = field(default=None, init=False, repr=False)
-    B: Any = field(default=None, init=False, repr=False)
-
-    @classmethod
-    def example(cls) -> "Beam":
-        return cls(
-            length=1.0, axial_stiffness=1e4, bending_stiffness=20.0, torsion_stiffness=15.0, damping=0.01
-        )
-
     def fill(self, K: Floats, about_y: float, about_z: float) -> None:
         l = self.length
         K[0, 0], K[3, 3] = self.axial_stiffness / l, self.torsion_stiffness / l
@@ -135,20 +130,6 @@ class CorotationalBeam(Straight):
     >>> CorotationalBeam(length=2.0, axial_stiffness=1e6, bending_stiffness=100.0, torsion_stiffness=80.0).K.shape
     (6, 6)
     """
-
-    length: float
-    axial_stiffness: float
-    bending_stiffness: ArrayLike = structure()
-    torsion_stiffness: float = structure()
-    damping: float = structure(default=0.0)
-    K: Any = field(default=None, init=False, repr=False)
-    B: Any = field(default=None, init=False, repr=False)
-
-    @classmethod
-    def example(cls) -> "CorotationalBeam":
-        return cls(
-            length=1.0, axial_stiffness=1e4, bending_stiffness=20.0, torsion_stiffness=15.0, damping=0.01
-        )
 
     def fill(self, K: Floats, about_y: float, about_z: float) -> None:
         l = self.length

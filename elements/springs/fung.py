@@ -16,11 +16,11 @@ from ..energetic import Deformed, Effort, EndsMotion, Energetic
 from ..fields import make_numbers, refuse_unless_positive
 from ..shared.splines import cubic_coefficients, monotone_coefficients
 from ..shared.two_ends import distance
-from .viscoelastic import make_branches
+from .viscoelastic import Relaxing, make_branches
 
 
 @dataclass(frozen=True, eq=False)
-class Fung(Energetic):
+class Fung(Relaxing):
     """Fung's relaxation integral (3.4.3) with a Prony series, G(t) = G_oo + sum g_i exp(-t / tau_i), G(0) = 1.
 
     With the elongation eps = l - length, the elastic response E and a state z_i for each term::
@@ -62,7 +62,6 @@ class Fung(Energetic):
     length: float = 0.0
     stiffening: float = 0.0
     relaxed: bool = structure(default=True)
-    n_deformations = 1
 
     @classmethod
     def example(cls) -> "Fung":
@@ -76,17 +75,6 @@ class Fung(Energetic):
             raise ElementError(
                 f"Fung.weights add up to {np.sum(self.weights):g}: wanted at most 1, so that G stays positive."
             )
-
-    @property
-    def n_states(self) -> int:  # type: ignore[override]
-        return len(self.times)
-
-    @property
-    def settled(self) -> tuple[int, ...]:  # type: ignore[override]
-        return tuple(range(self.n_states)) if self.relaxed else ()
-
-    def deformation(self, position: Any, rotation: Any, t: Any, eps: Any) -> None:
-        eps[0] = distance(position) - self.length
 
     def effort(self, now: Deformed, t: float, out: Effort) -> None:
         eps, k, b = now.deformation[0], self.stiffness, self.stiffening

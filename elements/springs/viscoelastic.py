@@ -15,8 +15,28 @@ from ..fields import make_numbers
 from ..shared.two_ends import distance
 
 
+class Relaxing(Energetic):
+    """Base class of elements between two points with one state and one relaxation time per branch."""
+
+    times: Any
+    length: float
+    relaxed: bool
+    n_deformations = 1
+
+    @property
+    def n_states(self) -> int:  # type: ignore[override]
+        return len(self.times)
+
+    @property
+    def settled(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(self.n_states)) if self.relaxed else ()
+
+    def deformation(self, position: Any, rotation: Any, t: Any, eps: Any) -> None:
+        eps[0] = distance(position) - self.length
+
+
 @dataclass(frozen=True, eq=False)
-class Viscoelastic(Energetic):
+class Viscoelastic(Relaxing):
     """Generalised Maxwell element: a spring, a damper and branches (spring and dashpot in series).
 
     With the elongation eps = l - length and the elongation x_i of every dashpot::
@@ -54,7 +74,6 @@ class Viscoelastic(Energetic):
     length: float = 0.0
     damping: float = 0.0
     relaxed: bool = structure(default=True)
-    n_deformations = 1
 
     @classmethod
     def example(cls) -> "Viscoelastic":
@@ -79,17 +98,6 @@ class Viscoelastic(Energetic):
             )
         k = -K_eps / K_F
         return cls(k, [K_rate - k], [-1.0 / K_F], length, relaxed=relaxed)
-
-    @property
-    def n_states(self) -> int:  # type: ignore[override]
-        return len(self.times)
-
-    @property
-    def settled(self) -> tuple[int, ...]:  # type: ignore[override]
-        return tuple(range(self.n_states)) if self.relaxed else ()
-
-    def deformation(self, position: Any, rotation: Any, t: Any, eps: Any) -> None:
-        eps[0] = distance(position) - self.length
 
     def effort(self, now: Deformed, t: float, out: Effort) -> None:
         eps, rate = now.deformation[0], now.rate[0]
