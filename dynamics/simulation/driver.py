@@ -7,6 +7,7 @@ can be kept in a file.
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,7 +24,8 @@ from ..model.prescribed_jump import speed_jump
 from ..native import entry_points as native
 from .automatic import Automatic
 from .dense_output import interpolate, standstill
-from .event_search import Crossing, Occurrence, Path, Search, Watched
+from .event_driver import Cause, EventDriver
+from .event_search import Change, Crossing, Path, Search, Watched
 from .integrator import Closure, Integrator, Switch
 from .snapshot import Snapshot, Snapshots
 
@@ -31,12 +33,6 @@ _BUFFER = 64  # accepted steps per visit to Python at the start, and most of the
 _FEW = 4  # the same after an event
 _NONE = np.zeros(0)
 _SCALARS = ("leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at")
-
-
-class Cause(NamedTuple):
-    """What an element raised, kept: the next call of the core has a failure of its own."""
-
-    exception: BaseException | None
 
 
 class Mark(NamedTuple):
@@ -56,7 +52,7 @@ class Piece(NamedTuple):
     table: Floats
 
 
-class Driver:
+class Driver(EventDriver):
     """One integration of y (`Core.pack`) over t_span; the arguments of `simulate.integrate`."""
 
     def __init__(
@@ -76,25 +72,18 @@ class Driver:
         sample: Callable[[float, Floats], None] | None,
         watched: Watched | None,
     ) -> None:
-        self.core, self.t_span, self.sample = core, t_span, sample
-        self.first_step, self.dense = first_step, dense
+        super().__init__(core, t_span, t_eval, dense, watched)
+        self.sample, self.first_step = sample, first_step
         self.legs = legs(*t_span, breaks)
         self.run = Integrator(core, method, t_span[0], np.array(y0), rtol, atol, max_step, closure)
         if first_step == max_step:
             self.run.keep_step()
         self.automatic = Automatic(self.run) if method == "auto" else None
-        self.stepwise = t_eval is None
-        self.t_out = _NONE if t_eval is None else t_eval
         self.y_out = np.zeros((max(len(self.t_out), 1), self.run.n))
-        self.search = Search(watched, abs(t_span[1] - t_span[0])) if watched is not None else None
         self.t, self.y, self.tables = [np.array([t_span[0]])], [self.run.y.copy()[None]], list[Floats]()
-        self.switched, self.happened = list[Switch](), list[Occurrence]()
-        self.leg, self.entered, self.done, self.status = 0, False, False, OK
+        self.switched = list[Switch]()
+        self.leg, self.entered = 0, False
         self.capacity, self.budget = _BUFFER, _FEW if self.search else _BUFFER
-        self.ended_by, self.stuck_at = -1, -1  # the event that ends it, or would without end
-        self.interrupted = False
-        self.error: TreemechError | None = None
-        self.failure: Any = None  # of an element
         self.mark: Mark | None = None
 
     @cached_property
@@ -240,19 +229,10 @@ class Driver:
         if self.run.t == mark.t:
             return False
         nodes, path = self._path(mark)
-        with self.memory.aside():
-            crossings = search.crossings(nodes, path)
-        for crossing in crossings:
-            if crossing.counts and search.stops(crossing.event):
-                self._land(search, mark, crossing, nodes, path)
-                return True
-            search.signs[crossing.event] = crossing.sign
-            if crossing.counts:
-                search.counts[crossing.event] += 1
-                with self.memory.aside():
-                    y = path(np.array([crossing.t]))[0]
-                self.happened.append(Occurrence(crossing.event, crossing.t, y, y, True))
-        return False
+        crossing = self._note_crossings(search, nodes, path)
+        if crossing is not None:
+            self._land(search, mark, crossing, nodes, path)
+        return crossing is not None
 
     def _path(self, mark: Mark) -> tuple[Floats, Path]:
         """The way since the mark, once more, with interpolants: (ends of its steps, states at any times).
@@ -308,10 +288,8 @@ class Driver:
                 pieces.append(piece)
             if status != OK:
                 break
-            with self.memory.aside():
-                value = search.watched.value(crossing.event, t, run.y)
-            step = -value / slope if slope else 0.0
-            if not abs(step) > 2.0 * np.spacing(abs(t)) or not min(start, end) < t + step < max(start, end):
+            step = self._correction(search, crossing.event, slope, t, run.y, (start, end))
+            if not step:
                 break
             t += step
         for piece in pieces:
@@ -324,42 +302,31 @@ class Driver:
         else:
             self._fire(search, crossing.event, 8.0 * abs(slope) * float(np.spacing(abs(t))))
 
-    def _fire(self, search: Search, event: int, floor: float = 0.0) -> None:
-        """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
-        run = self.run
-        t, before, nq = run.t, run.y.copy(), self.core.nq
-        came: tuple[tuple[int, int | None], ...] = ((event, None),)
-        if search.watched.acts[event]:
-            with self.memory.aside():
-                change = search.watched.act(event, t, before.copy())
-            run.y[:] = change.y
-            came = ((event, change.rests), *change.others)
-            if not np.array_equal(change.y[:nq], before[:nq]):
-                run.choose_rows()
-            for apart in change.apart:
-                self.switched += run.switch(apart)
-            for _, rests in came:
-                if rests is not None and rests >= 0:
-                    self.switched += run.switch(rests)
-        for one, chord in came:
-            ends = search.ends(one)
-            search.counts[one] += 1
-            if search.watched.acts[one]:
-                with self.memory.aside():
-                    left = search.watched.value(one, t, run.y)
-                if search.acted(one, t, left, floor) or chord == -1:
-                    self.stuck_at, self.done = one, True
-            self.happened.append(Occurrence(one, t, before, run.y.copy(), False))
-            if ends:
-                self.ended_by, self.done = one, True
-        if search.watched.acts[event]:
-            self._write_jump()
-        if not self.done:
-            run.aim(t, self.legs[self.leg][1])
-            self._jumped(t)
+    @property
+    def _reached(self) -> tuple[float, Floats]:
+        return self.run.t, self.run.y
+
+    def _aside(self) -> AbstractContextManager[None]:
+        return self.memory.aside()
+
+    def _take_over(self, change: Change, before: Floats, came: tuple[tuple[int, int | None], ...]) -> None:
+        run, nq = self.run, self.core.nq
+        run.y[:] = change.y
+        if not np.array_equal(change.y[:nq], before[:nq]):
+            run.choose_rows()
+        for apart in change.apart:
+            self.switched += run.switch(apart)
+        for _, rests in came:
+            if rests is not None and rests >= 0:
+                self.switched += run.switch(rests)
+
+    def _cannot_rest(self, rests: int | None) -> bool:
+        return rests == -1
+
+    def _restart(self) -> None:
+        self.run.aim(self.run.t, self.legs[self.leg][1])
 
     def _write_jump(self) -> None:
-        """The state after a jump: one more of the same time, or in place of an output at that time."""
         run = self.run
         if self.stepwise:
             self._keep(Piece(np.array([run.t]), run.y.copy()[None], standstill(run.y)))
@@ -367,22 +334,6 @@ class Driver:
             last = int(run.count[m.WRITTEN]) - 1
             if last >= 0 and self.t_out[last] == run.t:
                 self.y_out[last] = run.y
-
-    def _jumped(self, t: float) -> None:
-        """Events that come because the state may have jumped, at a time that stands for that of the state."""
-        search, run = self.search, self.run
-        if search is None:
-            return
-        with self.memory.aside():
-            found = search.jump(run.t, run.y)
-        for event in found:
-            if self.done:
-                return
-            if search.stops(event):
-                self._fire(search, event)
-            else:
-                search.counts[event] += 1
-                self.happened.append(Occurrence(event, t, run.y.copy(), run.y.copy(), False))
 
 
 def legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.kernel.status import NOT_FINITE, OK
+from treemech.kinematics.kernel.status import NOT_FINITE
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
 from ..model.prescribed_jump import speed_jump
 from .dense_output import standstill
-from .driver import Cause
-from .event_search import Crossing, Occurrence, Path, Search, Watched
+from .event_driver import Cause, EventDriver
+from .event_search import Change, Crossing, Path, Search, Watched
 from .external_methods import Failed, RightHandSide, Step, project, solver
 from .snapshot import aside, model_arrays
 
@@ -40,7 +40,7 @@ class Point(NamedTuple):
     table: Floats
 
 
-class ExternalDriver:
+class ExternalDriver(EventDriver):
     """One integration of y (`Core.pack`) over t_span; legs as `course.legs` gives them."""
 
     def __init__(
@@ -60,8 +60,8 @@ class ExternalDriver:
             raise TreemechError(
                 f"method {method!r} of another library tells no element of its accepted steps, which must remember: take 'DOP853'."
             )
-        self.core, self.method, self.t_span, self.legs = core, method, t_span, legs
-        self.dense, self.sample, n = dense, sample, len(y0)
+        super().__init__(core, t_span, t_eval, dense, watched)
+        self.method, self.legs, self.sample, n = method, legs, sample, len(y0)
         self.rhs = RightHandSide(core, n)
         # what nobody controls (coordinates of cut hinges) gets the coarsest of all tolerances
         atol = np.concatenate((options["atol"], np.ones(n - len(options["atol"]))))
@@ -69,17 +69,10 @@ class ExternalDriver:
         self.ahead = 1.0 if t_span[1] >= t_span[0] else -1.0
         self.t, self.y = t_span[0], self._closed(t_span[0], np.array(y0))
         self.points = [Point(self.t, self.y.copy(), np.zeros(0))]
-        self.stepwise = t_eval is None
-        self.t_out = np.zeros(0) if t_eval is None else t_eval
         self.y_out, self.written = np.zeros((len(self.t_out), n)), 0
         if len(self.t_out) and self.t_out[0] == self.t:
             self.y_out[0], self.written = self.y, 1
-        self.search = Search(watched, abs(t_span[1] - t_span[0])) if watched is not None else None
-        self.happened = list[Occurrence]()
-        self.steps, self.done, self.status, self.ended_by, self.stuck_at = 0, False, OK, -1, -1
-        self.interrupted, self.message = False, ""
-        self.error: TreemechError | None = None
-        self.failure: Any = None
+        self.steps, self.message = 0, ""
         self.arrays = list(model_arrays(core).values())
 
     def go(self, progress: Callable[[float], None] | None) -> None:
@@ -176,19 +169,10 @@ class ExternalDriver:
             return found
 
         nodes = np.array([self.t, step.t])
-        with self._aside():
-            crossings = search.crossings(nodes, path)
-        for crossing in crossings:
-            if crossing.counts and search.stops(crossing.event):
-                self._land(search, crossing, nodes, path)
-                return True
-            search.signs[crossing.event] = crossing.sign
-            if crossing.counts:
-                search.counts[crossing.event] += 1
-                with self._aside():
-                    y = path(np.array([crossing.t]))[0]
-                self.happened.append(Occurrence(crossing.event, crossing.t, y, y, True))
-        return False
+        crossing = self._note_crossings(search, nodes, path)
+        if crossing is not None:
+            self._land(search, crossing, nodes, path)
+        return crossing is not None
 
     def _land(self, search: Search, crossing: Crossing, nodes: Floats, path: Path) -> None:
         """Integrate from the start of the step exactly to an event, where its function is zero for the state reached there.
@@ -203,10 +187,8 @@ class ExternalDriver:
         last = way[-1] if way else Step(t, self.y, lambda times: np.tile(self.y, (len(times), 1)))
         low, y = way[-2].t if len(way) > 1 else self.t, self._closed(t, last.y.copy())
         for _ in range(4):
-            with self._aside():
-                value = search.watched.value(event, t, y)
-            step = -value / slope if slope else 0.0
-            if not abs(step) > 2.0 * np.spacing(abs(t)) or not min(low, end) < t + step < max(low, end):
+            step = self._correction(search, event, slope, t, y, (low, end))
+            if not step:
                 break
             y, t = self._closed(t + step, self._short_step(t, y, step)), t + step
         for made in way[:-1]:
@@ -249,32 +231,20 @@ class ExternalDriver:
             t = made_step.t
         return found
 
-    def _fire(self, search: Search, event: int, floor: float = 0.0) -> None:
-        """An event that acts or ends the run has come at the state reached, where its function is zero but for `floor`."""
-        t, before, nq = self.t, self.y.copy(), self.core.nq
-        came: tuple[tuple[int, int | None], ...] = ((event, None),)
-        if search.watched.acts[event]:
-            with self._aside():
-                change = search.watched.act(event, t, before.copy())
-            self.y = change.y.copy()
-            came = ((event, change.rests), *change.others)
-            if self.core.loops is not None and not np.array_equal(self.y[:nq], before[:nq]):
-                self._choose_rows()
-        for one, rests in came:
-            ends = search.ends(one)
-            search.counts[one] += 1
-            if search.watched.acts[one]:
-                with self._aside():
-                    left = search.watched.value(one, t, self.y)
-                if search.acted(one, t, left, floor) or rests is not None:
-                    self.stuck_at, self.done = one, True
-            self.happened.append(Occurrence(one, t, before, self.y.copy(), False))
-            if ends:
-                self.ended_by, self.done = one, True
-        if search.watched.acts[event]:
-            self._write_jump()
-        if not self.done:
-            self._jumped(t)
+    @property
+    def _reached(self) -> tuple[float, Floats]:
+        return self.t, self.y
+
+    def _take_over(self, change: Change, before: Floats, came: tuple[tuple[int, int | None], ...]) -> None:
+        self.y, nq = change.y.copy(), self.core.nq
+        if self.core.loops is not None and not np.array_equal(self.y[:nq], before[:nq]):
+            self._choose_rows()
+
+    def _cannot_rest(self, rests: int | None) -> bool:
+        return rests is not None  # a solver of another library cannot let a chord hold
+
+    def _restart(self) -> None:
+        """Do nothing: every leg and every event has a fresh solver."""
 
     def _choose_rows(self) -> None:
         """Independent rows at the state reached."""
@@ -287,27 +257,10 @@ class ExternalDriver:
         loops.work.monitor[:] = kept
 
     def _write_jump(self) -> None:
-        """The state after a jump: one more of the same time, or in place of an output at that time."""
         if self.stepwise:
             self.points.append(Point(self.t, self.y.copy(), standstill(self.y)[0]))
         elif self.written and self.t_out[self.written - 1] == self.t:
             self.y_out[self.written - 1] = self.y
-
-    def _jumped(self, t: float) -> None:
-        """Events that come because the state may have jumped, at a time that stands for that of the state."""
-        search = self.search
-        if search is None:
-            return
-        with self._aside():
-            found = search.jump(self.t, self.y)
-        for event in found:
-            if self.done:
-                return
-            if search.stops(event):
-                self._fire(search, event)
-            else:
-                search.counts[event] += 1
-                self.happened.append(Occurrence(event, t, self.y.copy(), self.y.copy(), False))
 
 
 class _Table:

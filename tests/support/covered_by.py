@@ -82,6 +82,7 @@ COVERED_BY = {
     "dynamics/simulation/dense_output.py": ["dynamics/simulation/test_integrator.py", "treemech/simulation/test_events.py"],
     "dynamics/simulation/diagnosis.py": ["dynamics/simulation/test_report.py"],
     "dynamics/simulation/driver.py": ["dynamics/simulation/test_integrator.py", "laws/test_prescribed.py"],
+    "dynamics/simulation/event_driver.py": ["treemech/simulation/test_events.py", "dynamics/simulation/test_external_driver.py"],
     "dynamics/simulation/event_search.py": ["treemech/simulation/test_events.py"],
     "dynamics/simulation/external_methods.py": ["dynamics/simulation/test_external_driver.py"],
     "dynamics/simulation/impulse.py": ["treemech/simulation/test_impact.py"],
