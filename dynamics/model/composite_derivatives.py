@@ -1,7 +1,8 @@
 """Derivatives through the internal points of composite connections (7.3), by the implicit function theorem.
 
-Loads on the points vanish: R(y, q, u, x, i) = 0, where the motion y of the points follows from their unknowns w and, for
-points on the line between two ends, from that of the ends. So dw = -R_w^-1 (R_q dq + ...), and the loads on the bodies follow.
+The loads on the points vanish: R(y, q, u, x, i) = 0. The motion y of the points follows from their unknowns w and, for
+points on the line between two ends, from the motion of these ends. So dw = -R_w^-1 (R_q dq + ...), and from it the
+change of the loads on the bodies.
 """
 
 from collections.abc import Sequence
@@ -20,11 +21,13 @@ from .element_derivatives import element_derivatives
 if TYPE_CHECKING:
     from .tree_derivatives import TreeDerivatives
 
-Input = Sequence[tuple[int, int]]  # (element, number of its input), all of which are one input
+Input = Sequence[
+    tuple[int, int]
+]  # (element, number of its input) of all element inputs that get the same signal
 
 
 class EndMotion(NamedTuple):
-    """Of a point of a body by the speeds, regular order, world axes: (3, nu) each."""
+    """Position of a point of a body, and the derivatives of its motion by the speeds (3, nu): regular order, world axes."""
 
     position: Floats
     displacement: Floats
@@ -32,14 +35,17 @@ class EndMotion(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What the points of all composites add, columns (q, u, x, inputs), speeds in regular order."""
+    """Terms that the points of all composites add; columns (q, u, x, inputs), speeds in regular order."""
 
     tau: Floats  # (nu, .) to the derivatives of tau = A ud - Q
     rates: Floats  # (nx, .) to those of the rates of element states
 
 
 def through_points(tree: "TreeDerivatives", t: float, inputs: Sequence[Input] = ()) -> Change:
-    """After a call of the tree's derivatives at this state; J, tau_x, rates, rates_x of that call are used up."""
+    """Return the terms through the points, after a call of the tree's derivatives at this state.
+
+    J, tau_x, rates and rates_x of that call are overwritten.
+    """
     core = tree.core
     n, nx = core.nu, core.nx
     found = Change(
@@ -74,8 +80,8 @@ def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input
         by[:, 2 * n + own : 2 * n + own + states] = derivatives.partials[
             derivatives.first_state : derivatives.first_input
         ].T
-        for k, duals in enumerate(inputs):
-            for element, number in duals:
+        for k, members in enumerate(inputs):
+            for element, number in members:
                 if element == e:
                     by[:, 2 * n + core.nx + k] += derivatives.partials[derivatives.first_input + number]
         inner = [
@@ -130,7 +136,10 @@ def _composite(tree: "TreeDerivatives", t: float, c: int, inputs: Sequence[Input
 
 
 def _on_line(tree: "TreeDerivatives", c: int, p: int, width: int) -> tuple[Floats, Floats, Floats]:
-    """(direction d, d by q, motion of the point by q and u at a fixed distance and rate) of a point between two ends."""
+    """Differentiate a point on the line between two ends, at a fixed distance and rate.
+
+    Returns the direction d, its derivatives by q, and those of the motion of the point by q and u.
+    """
     core, row = tree.core, tree.core.layout.plan.composites[c]
     n, number = core.nu, core.work.point[p]
     a, b = end_motion(tree, int(row[point.LINE_A])), end_motion(tree, int(row[point.LINE_B]))
@@ -146,7 +155,7 @@ def _on_line(tree: "TreeDerivatives", c: int, p: int, width: int) -> tuple[Float
 
 
 def end_motion(tree: "TreeDerivatives", j: int) -> EndMotion:
-    """Of end j of an element, after the tree's derivatives."""
+    """Return the motion of end j of an element, after a call of the tree's derivatives."""
     core, plan, W = tree.core, tree.core.layout.plan, tree.core.work.body
     i = int(plan.ends[j, 0])
     position = W[i, body.P : body.P + 3] + W[i, body.R : body.R + 9].reshape(3, 3) @ plan.end_points[j, 9:12]
@@ -164,7 +173,7 @@ def end_motion(tree: "TreeDerivatives", j: int) -> EndMotion:
 
 
 def speeds_before(core: Core, i: int) -> list[int]:
-    """Regular numbers of the speeds between a body and the ground."""
+    """Return the regular numbers of the speeds between a body and the ground."""
     plan_body, found = core.layout.plan.body, list[int]()
     while i > 0:
         found += range(plan_body[i, body.DOF], plan_body[i, body.DOF] + plan_body[i, body.NU])

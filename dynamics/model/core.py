@@ -1,4 +1,4 @@
-"""One model in the compiled core: arrays in, arrays out. The last Python before the addresses."""
+"""One model in the compiled core: arrays in, arrays out. Below it are only addresses."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -38,7 +38,7 @@ _NONE = np.zeros(0)
 
 
 class Constraints(NamedTuple):
-    """The constraints of the chords at a state (5.3.17)."""
+    """Constraints of the chords at a state (5.3.17)."""
 
     residual: Floats  # f (m,)
     partials: Floats  # P (m, nu)
@@ -48,7 +48,7 @@ class Constraints(NamedTuple):
 
 
 class Core:
-    """Plan, Work and context of one model, and the entry points on them. Not for two threads at once."""
+    """Plan, Work and context of one model, with the entry points that work on them. Not for two threads at once."""
 
     def __init__(self, tree: Tree, coordinates: Lagrange, layout: Layout) -> None:
         self.tree, self.coordinates, self.layout = tree, coordinates, layout
@@ -73,23 +73,23 @@ class Core:
         self.chord_context = make_chord_context(self.context_address, layout.chords, self.chord_work)
         if any(by_address(element) for element in layout.chords.elements):
             self.chord_context[CHORD_ELEMENT] = native.address("chord_element")
-        # one state at fixed addresses, so that a single call takes no address
+        # One state at fixed addresses: a single call then need not ask for addresses
         self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
         self._at = tuple(address(x) for x in (self._t, self._q, self._u, self._tau, self._ud))
         self._forward: Any = None
         order = np.argsort(layout.plan.dof[:, speed.PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
-        # whether an element writes something down after every step
+        # Whether an element remembers something of every step
         self.remembers = bool(np.any(layout.plan.efforts[:, effort.REMEMBER]))
-        self.left_out: NDArray[np.bool_] | None = None  # rows that do not count now
+        self.left_out: NDArray[np.bool_] | None = None  # rows that `constraints` sets to zero
         self.loops: Loops | None = Loops(self) if len(layout.chords.plan.chord) else None
         self.jacobian_workspace: Any = None  # a TreeDerivatives, once an integrator asks for one
-        self.components: Any = None  # its independent parts (column_groups), once an integrator asks for them
+        self.components: Any = None  # independent parts (jacobian_groups), once an integrator asks for them
         self._dual_entries: list[Entry] | None = None
 
     def serve_dual_addresses(self) -> None:
-        """Elements on numbers with a derivative, for the derivatives of this core; once."""
+        """Write the addresses of elements on dual numbers, which derivatives need, into the contexts; once."""
         if self._dual_entries is None:
             self._dual_entries = serve_dual_addresses(self.layout, self.work.parameter_duals)
             if np.any(self.layout.chords.plan.chord[:, chord.DUAL]):
@@ -99,8 +99,10 @@ class Core:
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether the core itself has the derivatives integrators ask for: not with internal points, nor with elements that
-        wait for a reaction."""
+        """Whether the core computes the Jacobians for integrators itself.
+
+        It does not for models with internal points or with reaction-dependent elements.
+        """
         reaction_dependent = bool(np.any(self.layout.plan.efforts[:, effort.REACTION] >= 0))
         return not self.layout.efforts.composites and not reaction_dependent
 
@@ -111,12 +113,12 @@ class Core:
         return free
 
     def audit(self, wanted: bool) -> None:
-        """Whether the energy audit is integrated along."""
+        """Include the energy audit in the integrator's state, or leave it out."""
         self.n_audit = effort.N_AUDIT * len(self.layout.plan.efforts) if wanted else 0
         self.context[AUDIT] = self.n_audit
 
     def forget_points(self) -> None:
-        """Internal points of composites start anew: where the user says, or in the middle of their ends."""
+        """Put the internal points of composites back to their start: as the user gave it, or midway between their ends."""
         for entry, name in zip(self.work.point, self.layout.efforts.point_names, strict=True):
             composite = next(c for c in self.layout.efforts.composites if c.name == name.composite)
             start = composite.start.get(name.name, np.array([np.nan]))
@@ -127,7 +129,7 @@ class Core:
 
     @contextmanager
     def seeing(self, z: Floats | None) -> Iterator[None]:
-        """Elements have these states: z of one state, or of the many states (rows) of the calls inside."""
+        """Give elements the states z within the block: of one state, or of the many states (rows) of the calls inside."""
         if z is None or not self.nz:
             yield
             return
@@ -143,7 +145,7 @@ class Core:
             self.context[Z_ROWS] = 0
 
     def _may_raise(self) -> bool:
-        """Whether an element may raise: one that does not come from the built library, or has such a member."""
+        """Tell whether an element may raise: one that is not from the built library, or has a member that is not."""
         joining = [*(b.connection.element for b in self.tree.branches), *self.layout.chords.elements]
         members = [
             entry
@@ -154,11 +156,11 @@ class Core:
         return self.layout.foreign or any(entry.way != "library" for entry in members)
 
     def guard(self) -> AbstractContextManager[Any]:
-        """Catches what a foreign element raises; free for models without one."""
+        """Catch what a foreign element raises. This costs nothing in models without foreign elements."""
         return catching() if self.foreign else nullcontext()
 
     def forward_dynamics(self, t: float, q: Floats, u: Floats, tau: Floats | None = None) -> Floats:
-        """ud of one state."""
+        """Return ud of one state."""
         if self._forward is None:
             self._forward = native.entry("forward_dynamics")
         self._t[0] = t
@@ -178,7 +180,7 @@ class Core:
         return self._ud.copy()
 
     def many(self, name: str, t: Floats, *arrays: Floats) -> None:
-        """An entry point over len(t) states."""
+        """Call an entry point for len(t) states."""
         function, times = native.entry(name), np.array(t, dtype=np.float64)
         for array in arrays:
             if array.dtype != np.float64 or not array.flags.c_contiguous:
@@ -189,19 +191,19 @@ class Core:
             self.fail(status, float(times[0]), failure)
 
     def inverse_dynamics(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> Floats:
-        """tau = A ud - Q of every state (rows)."""
+        """Return tau = A ud - Q of every state (rows)."""
         tau = np.zeros((len(t), self.nu))
         self.many("inverse_dynamics", t, q, u, ud, tau)
         return tau
 
     def accelerations(self, t: Floats, q: Floats, u: Floats, tau: Floats | None = None) -> Floats:
-        """ud of every state (rows)."""
+        """Return ud of every state (rows)."""
         ud = np.zeros((len(t), self.nu))
         self.many("forward_dynamics", t, q, u, np.zeros((len(t), self.nu)) if tau is None else tau, ud)
         return ud
 
     def mass_matrix(self, t: float, q: Floats) -> Floats:
-        """A, full and symmetric, in the public order."""
+        """Return A, full and symmetric, in the public order of the speeds."""
         lower = np.zeros((self.nu, self.nu))
         self.many("mass_matrix", np.array([t]), np.ascontiguousarray(q), self._zero, lower)
         A = lower + lower.T
@@ -209,14 +211,14 @@ class Core:
         return A if self._regular is None else A[self._regular]
 
     def elements(self, t: Floats, q: Floats, u: Floats, z: Floats | None) -> Floats:
-        """Records of all elements at every state (rows)."""
+        """Return the records of all elements at every state (rows)."""
         out = np.zeros((len(t), len(self.work.effort_records)))
         with self.seeing(z):
             self.many("elements", t, np.ascontiguousarray(q), np.ascontiguousarray(u), out)
         return out
 
     def remember_start(self, t: float, y: Floats) -> None:
-        """Elements write down the start, unless they remember something already: the state goes on from a run before."""
+        """Let elements remember the start, unless the state continues an earlier run: then they remember something already."""
         if not self.remembers or not np.array_equal(
             self.unpack(y).z[self.nx :], self.layout.efforts.start[self.nx :]
         ):
@@ -228,7 +230,7 @@ class Core:
 
     @contextmanager
     def leaving_out(self, rows: NDArray[np.bool_]) -> Iterator[None]:
-        """Within, `constraints` has zeros in these rows: chords that have let go."""
+        """Set these rows of `constraints` to zero within the block: those of chords that have let go."""
         before, self.left_out = self.left_out, np.asarray(rows, dtype=bool)
         try:
             yield
@@ -237,7 +239,7 @@ class Core:
 
     @contextmanager
     def unloaded(self) -> Iterator[None]:
-        """Without elements and loads."""
+        """Leave out elements and loads within the block."""
         at = SIZES.index("efforts")
         count, self.context[at] = int(self.context[at]), 0
         try:
@@ -246,23 +248,23 @@ class Core:
             self.context[at] = count
 
     def state_rates(self, t: float, q: Floats, u: Floats, z: Floats) -> Floats:
-        """Rates of z at one state."""
+        """Return the rates of z at one state."""
         self.elements(np.array([t]), q[None], u[None], z[None])
         return self.work.zd.copy()
 
     def trace(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats]:
-        """(trace, tau): motion and hinge load of every body (count, nb+1, 30), loads on the speeds (count, nu).
+        """Return (trace, tau): motion and hinge load of every body (count, nb+1, 30), loads on the speeds (count, nu).
 
-        Prescribed entries of q, u, ud are overwritten with what their signals say.
+        The columns of a trace are in model.trace. Prescribed entries of q, u, ud are overwritten by their signals.
         """
         out, tau = np.zeros((len(t), self.rows, N_TRACE)), np.zeros((len(t), self.nu))
         self.many("trace", t, q, u, ud, tau, out)
         return out, tau
 
     def reset_chords(self, given: Mapping[str, Floats] | None = None) -> None:
-        """Coordinates of cut hinges and auxiliary unknowns as a start for their fit: the reference, or by name.
+        """Set the start of the fit of cut hinges and auxiliary unknowns: to the reference, or by name of the chord.
 
-        Where a number given is nan the reference stays.
+        Where a given number is nan, the reference stays.
         """
         chords = self.layout.chords
         self.chord_work.q[:] = chords.start
@@ -274,7 +276,7 @@ class Core:
 
     @cached_property
     def entry_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(row, speed in public order) of every entry of P, as they stand one chord behind the other."""
+        """Return (row, speed in public order) of every entry of P, in the order in which the core stores them."""
         layout, public = self.layout.chords, self.layout.plan.dof[:, speed.PUBLIC]
         rows, speeds = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for entry in layout.plan.chord:
@@ -288,7 +290,7 @@ class Core:
         return np.concatenate(rows), np.concatenate(speeds)
 
     def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
-        """f, P, velocity residual P u + P0, and P ud + P00 of all chords, in the public order of the speeds."""
+        """Return f, P, P u + P0 and P ud + P00 of all chords, in the public order of the speeds."""
         work = self.chord_work
         q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
         given = np.zeros(self.nu) if ud is None else np.array(ud, dtype=np.float64)

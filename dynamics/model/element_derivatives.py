@@ -1,4 +1,4 @@
-"""What one element does by what it sees, taken from the derivatives of a tree with this element alone."""
+"""Derivatives of one element by the motion it sees, from the derivatives of a tree with this element alone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,24 +21,24 @@ _TABLE = N_SIZES + Plan._fields.index("efforts")
 
 
 class ElementDerivatives(NamedTuple):
-    """Of element e; outputs: forces and moments on its ends, loads on its coordinates, rates of its states.
+    """Derivatives of the outputs of one element: forces and moments on its ends, loads on its coordinates, rates of its states.
 
-    Directions: of every end displacement, turn, velocity, angular velocity (12), then q, u of its coordinates, its states
-    and its inputs. Columns of speeds in regular order; internal points stand still.
+    Directions: displacement, rotation, velocity and angular velocity of every end (12), then q and u of its coordinates,
+    its states and its inputs. Columns of speeds are in regular order; internal points stand still.
     """
 
-    base: Floats  # (outputs,) themselves
+    base: Floats  # (outputs,) values
     partials: Floats  # (directions, outputs)
     motion: Floats  # (nu, loads) virtual displacement of every load by the speeds
-    by_q: Floats  # (outputs, nu), less the turn of a load with its body
+    by_q: Floats  # (outputs, nu), without the rotation of a load with its body
     by_u: Floats
-    first_state: int  # its first direction of a state
+    first_state: int  # the first direction that is a state
     first_input: int
 
 
 @contextmanager
 def _alone(core: Core, e: int) -> Iterator[None]:
-    """The core sees element e and no other."""
+    """Let the core see only element e within the block."""
     kept = core.context[[_COUNT, _COMPOSITES, _TABLE]].copy()
     rows = core.layout.plan.efforts
     core.context[[_COUNT, _COMPOSITES, _TABLE]] = 1, 0, address(rows) + rows.itemsize * effort.N_COLUMNS * e
@@ -49,7 +49,10 @@ def _alone(core: Core, e: int) -> Iterator[None]:
 
 
 def element_derivatives(tree: "TreeDerivatives", t: float, e: int) -> ElementDerivatives:
-    """At the state of the last call; what that call left of elements (J, tau_x, rates, rates_x) is used up."""
+    """Return the derivatives of element e at the state of the last call.
+
+    What that call left of elements (J, tau_x, rates, rates_x) is overwritten.
+    """
     core = tree.core
     with _alone(core, e):
         tree._call(t, 0, tree.q, tree.u)
@@ -84,7 +87,7 @@ def element_derivatives(tree: "TreeDerivatives", t: float, e: int) -> ElementDer
         full[:, met] = found[:, own]
         return full
 
-    for k in range(n):  # the core passes over ends on the ground
+    for k in range(n):  # the core skips ends on the ground
         if core.layout.plan.ends[row[effort.FIRST_END] + k, 0] == 0:
             partials[12 * k : 12 * k + 12] = 0.0
     first = 12 * n + 2 * nc

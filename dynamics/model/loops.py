@@ -1,4 +1,4 @@
-"""The chords of one model in the compiled core: arrays in, arrays out."""
+"""Chords of one model in the compiled core: arrays in, arrays out."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class ClosedMotion(NamedTuple):
     cut_u: Floats
     cut_ud: Floats
     loads: Floats  # (n, nc, 6) of every chord, on the body of end b, at that end
-    tau: Floats  # loads on the speeds beyond what acts: those of the drives
+    tau: Floats  # loads of the drives: what the speeds need beyond the loads that act
     elements: Floats  # (n, .) records of all elements
 
 
 class Loops:
-    """Pattern, factors and work of the constraint equations, and the context that leads to them."""
+    """Pattern, factors and work arrays of the constraint equations, with their context."""
 
     def __init__(self, core: Core) -> None:
         rng, layout = np.random.default_rng(2), core.layout.chords
@@ -60,15 +60,13 @@ class Loops:
         for _ in range(3):  # a row that is zero at three random positions is zero everywhere
             q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
             core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
-            with core.unloaded():  # a random position is none an element has to serve
+            with core.unloaded():  # elements need not work at a random position
                 P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
             scale = np.fmax(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
             size = max(
                 size, float(np.max(1.0 / np.maximum(np.diag(A), 1e-300), initial=0.0))
             )  # of a lever of 1 m
-        scale = np.where(
-            np.isfinite(scale), scale, 1.0
-        )  # nothing is known of a row that cannot be found there
+        scale = np.where(np.isfinite(scale), scale, 1.0)  # rows that cannot be evaluated there
         self.vanishing = scale <= 1e-26 * max(float(scale.max(initial=0.0)), 1e-3 * size)
         for entry in layout.plan.chord:
             own = self.vanishing[entry[chord.FIRST_ROW] : entry[chord.FIRST_ROW] + entry[chord.N_ROWS]]
@@ -87,18 +85,21 @@ class Loops:
         core.reset_chords()
 
     def follow(self, leader: Loops) -> None:
-        """Choose what another core of the same model chooses, at positions that may be open: steps of differences."""
+        """Choose the rows that another core of the same model chooses.
+
+        Difference steps need this: their positions may be open.
+        """
         self.leader = leader
 
     @property
     def selected(self) -> int:
-        """The rank where rows have to be selected, 0 where all are independent."""
+        """Rank if rows have to be selected, 0 if all are independent."""
         return self.rank if self.rank < self.n_kept - int(np.sum(self.work.off[self.kept])) else 0
 
     def choose(self, t: float, q: Floats, u: Floats | None = None) -> int:
-        """Rank of the constraints at a closed position, and as many independent rows; the others are masked.
+        """Choose independent rows at a closed position and mask the others. Return the rank of the constraints.
 
-        A position that is open is refused, and with u rates that open it.
+        Open positions are refused, and with u also speeds that open the chain.
         """
         core = self.core
         if self.leader is not None:
@@ -135,7 +136,7 @@ class Loops:
             )
 
     def _weighted(self, t: float, q: Floats, P: Floats) -> Floats:
-        """P L^-T of A = L L^T, on the free speeds and the rows that do not vanish: what rank means (8.2)."""
+        """Return P L^-T with A = L L^T, for free speeds and rows that do not vanish. The rank is that of this matrix (8.2)."""
         free = self.core.free_speeds()
         try:
             L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
@@ -145,14 +146,14 @@ class Loops:
         return np.asarray(np.linalg.solve(L, P[self.kept][:, free].T).T)
 
     def stabilise(self, how: str | tuple[str, float]) -> bool:
-        """Set the way the constraints are kept; whether states are projected."""
+        """Set how the constraints are kept. Return whether states are projected."""
         name, gain = stabilisation(how)
         monitor = self.work.monitor
         monitor[NEAR] = _NEAR if name == "default" else 0.0
         monitor[GAIN] = gain if name == "baumgarte" else 0.0
         monitor[PARTITIONED] = float(name == "partitioning")
         self.work.independent[:] = (
-            0  # chosen after the first step; those of another run may not determine the others here
+            0  # chosen after the first step: the choice of another run may be a bad one here
         )
         projects = name in ("default", "projection", "partitioning")
         if len(self.plan.unilateral) and not projects:
@@ -163,9 +164,9 @@ class Loops:
     def solve(
         self, t: Floats, q: Floats, u: Floats, cut: Floats | None = None, tau: Floats | None = None
     ) -> ClosedMotion:
-        """Accelerations, multipliers and what follows for the chords, of many states (6.3.6).
+        """Return accelerations, multipliers and the loads of the chords for many states (6.3.6).
 
-        Coordinates of cut hinges that are not given (nan) are found next to those of the state before. Of redundant
+        Coordinates of cut hinges that are not given (nan) are found near those of the previous state. Among redundant
         rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
         """
         core, n = self.core, len(t)
@@ -175,7 +176,7 @@ class Loops:
                 f"nothing can move, and {first!r} closes a chain of rigid hinges: their loads are not decided. Leave it out."
             )
         self.work.monitor[[GAIN, PARTITIONED]] = 0.0
-        largest, self.work.monitor[LARGEST_PIVOT] = self.work.monitor[LARGEST_PIVOT], 1e300  # refine always
+        largest, self.work.monitor[LARGEST_PIVOT] = self.work.monitor[LARGEST_PIVOT], 1e300  # always refine
         nc, work = len(core.layout.chords.plan.chord), core.chord_work
         times, q, u = np.array(t, dtype=np.float64), np.ascontiguousarray(q), np.ascontiguousarray(u)
         found = ClosedMotion(
@@ -202,34 +203,34 @@ class Loops:
         return found
 
     def release(self, names: Collection[str]) -> None:
-        """Let go of exactly these unilateral chords."""
+        """Let go exactly these unilateral chords; all others hold."""
         for first, count in self.plan.unilateral.reshape(-1, 2):
             self.work.off[first : first + count] = self.core.layout.chords.rows[first][0] in names
 
     def released(self) -> tuple[str, ...]:
-        """The unilateral chords that have let go."""
+        """Return the unilateral chords that have let go."""
         firsts = self.plan.unilateral[::2].tolist()
         return tuple(self.core.layout.chords.rows[first][0] for first in firsts if self.work.off[first])
 
     def switch(self, number: int) -> tuple[str, bool]:
-        """Let go of a unilateral chord, counted among them, or take hold of it: (name, whether it holds now)."""
+        """Let a unilateral chord (its number among them) go, or let it hold. Return its name and whether it holds now."""
         first, count = self.plan.unilateral[2 * number : 2 * number + 2]
         self.work.off[first : first + count] ^= 1
         return self.core.layout.chords.rows[first][0], not self.work.off[first]
 
     def row_name(self, kept: int) -> str:
-        """Connection of a row of the matrix."""
+        """Return the connection of a row of the matrix."""
         return self.core.layout.chords.rows[int(self.kept[kept])][0]
 
     def passed(self) -> list[tuple[float, str]]:
-        """(time, connection) of the singular positions the last integration passed."""
+        """Return (time, connection) of the singular positions that the last integration passed."""
         count = min(int(self.work.monitor[N_PASSED]), MOST_PASSED)
-        duals = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
-        return [(float(t), self.row_name(int(entry))) for t, entry in duals]
+        pairs = self.work.monitor[PASSED : PASSED + 2 * count].reshape(-1, 2)
+        return [(float(t), self.row_name(int(entry))) for t, entry in pairs]
 
 
 def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:
-    """(name, gain) of a way to keep chains closed."""
+    """Check a way to keep chains closed and return (name, gain)."""
     pair = (how, _BAUMGARTE) if isinstance(how, str) else how
     name, gain = pair if isinstance(pair, tuple) and len(pair) == 2 else (None, _BAUMGARTE)
     if name not in STABILISATIONS:

@@ -1,6 +1,7 @@
-"""Elements that wait for the load of a chord (`reaction_of=`), where the motion is given: inverse dynamics, equilibrium, derivatives.
+"""Elements that depend on the load of a chord (`reaction_of=`), for a given motion.
 
-While the loads they see are held, they are elements like all others. What they see then has to be what the multipliers say.
+Inverse dynamics, equilibrium and derivatives need them. While the loads they see are held, they are elements like all
+others. The solution is found when the loads they see equal those that follow from the multipliers.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ _FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
 
 
 class Settled(NamedTuple):
-    """Loads that go with what the elements see."""
+    """Loads that agree with those that the elements see."""
 
     required: Floats  # A ud - Q (nu,)
     multipliers: Floats
@@ -41,7 +42,7 @@ def _derivative(f: Callable[[float], Floats]) -> Floats:
 
 
 class ReactionDependent:
-    """The elements of one model that wait for a reaction: none in most models."""
+    """Reaction-dependent elements of one model; most models have none."""
 
     def __init__(self, core: Core) -> None:
         self.core, plan = core, core.layout.plan
@@ -57,14 +58,14 @@ class ReactionDependent:
         )
         self.places = (rows[:, effort.MOTION_RECORD] + before)[:, None] + np.arange(
             6
-        )  # of the loads they see, in the room
+        )  # of the loads they see, in the records
 
     def __bool__(self) -> bool:
         return bool(self.numbers)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """The elements see what they saw last, and act with all others."""
+        """Let the elements see the loads they saw last within the block: they act with all others then."""
         rows = self.core.layout.plan.efforts
         rows[self.numbers, effort.REACTION] = -1
         try:
@@ -73,7 +74,7 @@ class ReactionDependent:
             rows[self.numbers, effort.REACTION] = self.chords
 
     def wrenches(self) -> Floats:
-        """(rows, 6 k): loads the elements see by the multipliers; at the rows computed last."""
+        """Return (rows, 6 k): the loads that the elements see per multiplier, at the rows computed last."""
         work, chords = self.core.chord_work, self.core.layout.chords.plan.chord
         found = np.zeros((len(work.row), 6 * len(self.numbers)))
         for k, c in enumerate(self.chords):
@@ -82,7 +83,7 @@ class ReactionDependent:
         return found
 
     def derivatives(self) -> Floats:
-        """(nu, 6 k): loads on the speeds by the loads seen, public order; at the state and elements computed last."""
+        """Return (nu, 6 k): loads on the speeds by the loads seen, in public order, at the state computed last."""
         core, plan, W, S = self.core, self.core.layout.plan, self.core.work.body, self.core.work.speed
         found = np.zeros((core.nu, 6 * len(self.numbers)))
         public = plan.dof[:, speed.PUBLIC]
@@ -109,7 +110,7 @@ class ReactionDependent:
         return found
 
     def rate_derivatives(self, t: float, q: Floats, u: Floats) -> Floats:
-        """(nx, 6 k): rates of element states by the loads seen."""
+        """Return (nx, 6 k): rates of element states by the loads seen."""
         core = self.core
         found, z = np.zeros((core.nx, self.places.size)), core.work.z.copy()
         if not np.any(core.layout.plan.efforts[self.numbers, effort.N_STATES]):
@@ -128,8 +129,10 @@ class ReactionDependent:
         return found
 
     def follow(self, by: Floats, chord_loads_q: Floats, P: Floats, balanced: NDArray[np.bool_]) -> Floats:
-        """(6 k, .): derivatives of the loads seen where those of A ud - Q are `by`, the first by q, and balanced speeds
-        are carried by the multipliers alone."""
+        """Return (6 k, .): derivatives of the loads seen, where those of A ud - Q are `by` (the first columns by q).
+
+        Loads on the balanced speeds are carried by the multipliers alone.
+        """
         seen = np.zeros((self.places.size, by.shape[1]))
         seen[:, : self.core.nu] = chord_loads_q[self.chords].reshape(-1, self.core.nu)
         answer = self.wrenches().T @ np.linalg.pinv(P[:, balanced].T, rcond=1e-10)
@@ -137,9 +140,9 @@ class ReactionDependent:
         return np.asarray(np.linalg.solve(matrix, seen + answer @ by[balanced]))
 
     def solve_reactions(self, evaluate: Callable[[], Floats], respond: Callable[[Floats], Floats]) -> Settled:
-        """`evaluate()` is A ud - Q with what the elements see now, `respond` gives the multipliers for it, linearly.
+        """Solve for the loads that the elements see, by Newton's method with the derivatives of the elements.
 
-        Newton's method on the loads the elements see, with their own derivatives.
+        `evaluate()` returns A ud - Q with the loads seen now, `respond` the multipliers for it, a linear function.
         """
         workspace, last, zero = self.core.work.effort_records, np.inf, np.zeros(self.core.nu)
         for _ in range(_STEPS):

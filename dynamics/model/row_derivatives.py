@@ -1,4 +1,4 @@
-"""Derivatives of the constraint rows of closed chains: room at fixed addresses, arrays out in the public order."""
+"""Derivatives of the constraint rows of closed chains: a workspace at fixed addresses, results in the public order."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class RowDerivatives(NamedTuple):
-    """Of the rows at given ud and multipliers, columns in the public order."""
+    """Derivatives of the rows at given ud and multipliers, columns in the public order."""
 
     partials: Floats  # P (m, nu) itself
     loads_q: Floats  # d(P^T lambda)/dq (nu, nu)
     velocity_q: Floats  # d(P u + P0)/dq (m, nu)
     bias_q: Floats  # d(P ud + P00)/dq (m, nu)
     bias_u: Floats  # d(P ud + P00)/du (m, nu)
-    chord_loads_q: Floats  # (nc, 6, nu) of the load of every chord on end b, world, multipliers given
+    chord_loads_q: Floats  # (nc, 6, nu) of the load of every chord on end b, world axes, multipliers fixed
 
 
 class RowWorkspace:
-    """Room at fixed addresses; `chord_loads`: whether those are asked for."""
+    """Workspace at fixed addresses. `chord_loads`: whether derivatives of the chord loads are wanted."""
 
     def __init__(self, core: Core, chord_loads: bool) -> None:
         chords, n, m = core.layout.chords, core.nu, len(core.layout.chords.rows)
@@ -49,7 +49,7 @@ class RowWorkspace:
 def row_derivatives(
     core: Core, tree: "TreeDerivatives", t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
 ) -> RowDerivatives:
-    """Derivatives at a state whose cut hinges stand in the work arrays; after tree.inverse_dynamics of that state."""
+    """Return the derivatives at a state, after tree.inverse_dynamics of it, with its cut hinges in the work arrays."""
     workspace, loops = tree.rows, core.loops
     if workspace is None or loops is None:
         raise AssertionError("no chords")

@@ -1,4 +1,4 @@
-"""Derivatives of the equations of motion: room at fixed addresses, arrays in, arrays out."""
+"""Derivatives of the equations of motion: a workspace at fixed addresses, arrays in, arrays out."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,9 +27,9 @@ from .row_derivatives import RowWorkspace
 
 
 class TreeDerivatives:
-    """Room at fixed addresses for the derivatives of one tree, with chords also of their rows, and the entry points on it.
+    """Workspace at fixed addresses for the derivatives of one tree and of its chords, with the entry points on it.
 
-    `rough`: elements by one forward difference, as an integrator needs them.
+    `rough`: elements without exact derivatives take one forward difference, which is enough for an integrator.
     """
 
     def __init__(self, core: Core, rough: bool = False) -> None:
@@ -60,7 +60,7 @@ class TreeDerivatives:
             dtype=np.int64,
         )  # fmt: skip
         self.address = address(self.table)
-        # what the last call left there: of bodies, speeds, and hinges by their own coordinates
+        # What the last call left there: of bodies, of speeds, and of hinges by their own coordinates
         split = core.rows * N_DERIVATIVE_BODY
         self.bodies = self.workspace[:split].reshape(core.rows, N_DERIVATIVE_BODY)
         self.speeds = self.workspace[split : split + N_COMPONENTS * n].reshape(N_COMPONENTS, n)
@@ -84,8 +84,10 @@ class TreeDerivatives:
             self.core.fail(status, t, failure)
 
     def serve(self, residual: bool = False) -> int:
-        """Address of the entry point that gives integrators the Jacobian from this room: of the rates, or, of closed chains, of
-        the residual that generalized-alpha solves."""
+        """Return the address of the entry point that computes the Jacobian in this workspace, for integrators.
+
+        It is the Jacobian of the rates, or, for closed chains with `residual`, of the residual of generalized-alpha.
+        """
         self.core.context[DERIVATIVES] = self.address
         if self.core.loops is None:
             return native.address("jacobian")
@@ -95,7 +97,10 @@ class TreeDerivatives:
         return native.address("residual_jacobian" if residual else "loop_jacobian")
 
     def jacobian(self, t: float, y: Floats) -> Floats:
-        """d(y')/dy of the integrator's state y (dynamics.derivatives.state_jacobian); rows and columns of cut hinges are zero."""
+        """Return d(y')/dy of the integrator's state y (dynamics.derivatives.state_jacobian).
+
+        Rows and columns of cut hinges are zero.
+        """
         y, J, loops = np.array(y, dtype=np.float64), np.zeros((len(y), len(y))), self.core.loops
         self.serve()
         entry = native.entry("jacobian" if loops is None else "loop_jacobian")
@@ -107,28 +112,28 @@ class TreeDerivatives:
         return J.T
 
     def _public(self, matrix: Floats) -> Floats:
-        """Rows and columns in the public order; a copy."""
+        """Return a copy with rows and columns in the public order."""
         return matrix.copy() if self.order is None else matrix[np.ix_(self.order, self.order)]
 
     def _public_rows(self, matrix: Floats) -> Floats:
         return matrix.copy() if self.order is None else matrix[self.order]
 
     def states(self) -> tuple[Floats, Floats, Floats]:
-        """Rates of element states by q, u and the states, of the last call."""
+        """Return the derivatives of element rates by q, u and the states, of the last call."""
         n = self.core.nu
         by_q, by_u = self.rates[:, :n].T, self.rates[:, n:].T
         return self._public_rows(by_q).T, self._public_rows(by_u).T, self.rates_x.copy()
 
     def accelerations_x(self) -> Floats:
-        """d ud/dx (nu, nx), of the last call of `forward`."""
+        """Return d ud/dx (nu, nx) of the last call of `forward`."""
         return self._public_rows(self.ud_x)
 
     def loads_x(self) -> Floats:
-        """d tau/dx (nu, nx), of the last call of `inverse_dynamics`."""
+        """Return d tau/dx (nu, nx) of the last call of `inverse_dynamics`."""
         return self._public_rows(self.tau_x)
 
     def _through_points(self, t: float) -> Floats:
-        """Derivatives of tau by (q, u, x) through internal points, after a call; those of rates are added."""
+        """Return the derivatives of tau by (q, u, x) through internal points, after a call; add those of the rates."""
         n, left = self.core.nu, (self.J, self.tau_x, self.rates, self.rates_x)
         kept = [array.copy() for array in left]
         change = through_points(self, t)
@@ -141,7 +146,7 @@ class TreeDerivatives:
     def forward(
         self, t: float, q: Floats, u: Floats, tau: Floats | None = None
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """(ud, and its derivatives by q, u and loads on the speeds)."""
+        """Return ud and its derivatives by q, u and the loads on the speeds."""
         self.tau[:] = 0.0 if tau is None else tau
         self._call(t, 1, q, u)
         n = self.core.nu
@@ -157,11 +162,14 @@ class TreeDerivatives:
         )
 
     def inputs(self, t: float, given: Sequence[Input]) -> tuple[Floats, Floats]:
-        """d tau (nu, ni) and d x' (nx, ni) by inputs of elements; uses up what the last call left of elements."""
+        """Return the derivatives of tau (nu, ni) and x' (nx, ni) by inputs of elements.
+
+        What the last call left of elements is overwritten.
+        """
         n, x, table = self.core.nu, self.core.nx, self.core.layout.plan.efforts
         tau, rates = np.zeros((n, len(given))), np.zeros((x, len(given)))
-        for k, duals in enumerate(given):
-            for e, number in duals:
+        for k, members in enumerate(given):
+            for e, number in members:
                 derivatives = element_derivatives(self, t, e)
                 by, loads = (
                     derivatives.partials[derivatives.first_input + number],
@@ -178,7 +186,7 @@ class TreeDerivatives:
         return self._public_rows(tau), rates
 
     def inverse_dynamics(self, t: float, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats, Floats]:
-        """(derivatives of tau = A ud - Q by q and u, A)."""
+        """Return the derivatives of tau = A ud - Q by q and u, and A."""
         self.ud[:] = ud
         self._call(t, 0, q, u)
         n = self.core.nu
