@@ -1,4 +1,4 @@
-"""The memory of a run of generalized-alpha besides that of all methods."""
+"""Workspace of generalized-alpha, in addition to that of all methods."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ RADIUS = 0.8  # spectral radius at infinity unless given
 
 
 class AlphaWorkspace:
-    """Room, and the table that leads to it."""
+    """Arrays, and the table with their addresses."""
 
     def __init__(self, core: Core, n: int) -> None:
         loops, plan_body = core.loops, core.layout.plan.body
@@ -54,7 +54,7 @@ class AlphaWorkspace:
 
 
 def radius(method: object) -> tuple[str, float]:
-    """(name, spectral radius at infinity) of a method given as a name or a pair."""
+    """Return (name, spectral radius at infinity) of a method given as a name or a pair."""
     name, rho = (
         (method, RADIUS) if not isinstance(method, tuple) else method if len(method) == 2 else (method, 0.0)
     )

@@ -1,8 +1,8 @@
-"""method="auto": explicit or implicit, whichever gets further for an evaluation.
+"""method="auto": explicit or implicit, whichever gets further per evaluation.
 
-A problem is stiff where an implicit method gets further; so from time to time the other one takes a few steps, which count like
-all others, and goes on if it was better. If not, the next trial waits twice as long: trials stay a small part
-of the whole, and a motion that becomes stiff is noticed before it has cost twice as much.
+A problem is stiff where an implicit method gets further. So from time to time the other method takes a few steps, which
+count like all others, and continues if it was better. If not, the next trial waits twice as long: trials stay a small
+part of the whole, and a motion that becomes stiff is noticed before it has cost twice as much.
 """
 
 from typing import Any, Protocol
@@ -19,12 +19,12 @@ from treemech.kinematics.kernel.status import (
 from ..integrators import layout as m
 
 _PATIENCE = 100  # steps before the first trial
-_TRIAL = 8  # steps in which the other method finds its step size, and as many that are compared
+_TRIAL = 8  # steps in which the other method finds its step size, then as many that are compared
 _LOST = (CHAIN_OPEN, NOT_CONVERGED, SINGULAR_POSITION, STEP_TOO_SMALL)
 
 
 class Memory(Protocol):
-    """What this needs of a running integration."""
+    """Part of a running integration that is needed here."""
 
     control: Any
     count: Any
@@ -36,19 +36,19 @@ class Memory(Protocol):
 
 
 class Automatic:
-    """Drives an integration with two methods; `advance` takes the place of its own."""
+    """Integration with two methods; `advance` replaces that of the integrator."""
 
     def __init__(self, run: Memory, methods: tuple[str, str] = ("DOP853", "Radau")) -> None:
         self.run, self.methods = run, methods
         self.now, self.trial, self.patience = 0, False, _PATIENCE
         self.switched: list[tuple[float, str]] = []
-        self.rate = 0.0  # time per evaluation of the method on trial against
-        self.steps = [0.0, 0.0]  # size of the last step of each
+        self.rate = 0.0  # time per evaluation of the method that the trial is compared with
+        self.steps = [0.0, 0.0]  # last step size of each method
         run.use(methods[0])
         self._mark(0, _PATIENCE)
 
     def place(self) -> dict[str, Any]:
-        """Where it stands, as JSON can hold it."""
+        """Return its state in a form for JSON."""
         return {
             "now": self.now, "trial": self.trial, "patience": self.patience, "rate": self.rate,
             "switched": [list(s) for s in self.switched], "steps": list(self.steps), "settle": self.settle,
@@ -56,13 +56,13 @@ class Automatic:
         }  # fmt: skip
 
     def resume(self, place: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a state of `place`."""
         vars(self).update(place)
         self.steps = list(place["steps"])
         self.switched = [(float(t), str(name)) for t, name in place["switched"]]
 
     def _mark(self, settle: int, count: int) -> None:
-        """Compare `count` steps after `settle` more."""
+        """Start a comparison: `settle` steps to find the step size, then `count` steps that are compared."""
         self.settle, self.left = settle, count
         self.t, self.evaluations = self.run.t, int(self.run.count[m.EVALUATIONS])
 
@@ -75,7 +75,7 @@ class Automatic:
             control[m.STEP] = self.steps[other]
 
     def advance(self, *buffers: Any) -> int:
-        """As the integration's own, up to the next decision; the last of the arguments is the budget of steps."""
+        """Advance as the integrator does, up to the next decision. The last argument is the budget of steps."""
         before = int(self.run.count[m.STEPS])
         status = self.run.advance(*buffers[:-1], min(buffers[-1], self.settle or self.left))
         done = int(self.run.count[m.STEPS]) - before
@@ -93,7 +93,7 @@ class Automatic:
         return status
 
     def _back(self) -> None:
-        """The method at work cannot go on here: the other one goes on, for longer."""
+        """Return to the other method, for longer: the present one failed or was not better."""
         if not self.trial:
             self.switched.append((self.run.t, self.methods[1 - self.now]))
         self.trial, self.patience = False, 2 * self.patience

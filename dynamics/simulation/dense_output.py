@@ -1,4 +1,4 @@
-"""States between the steps of a run, from the interpolants the compiled loops leave."""
+"""Dense output: states between the steps of a run, from the interpolants of the compiled loops."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from treemech.topology.arrays import Floats
 
 
 def interpolate(method: str, t: Floats, table: Floats, times: Floats, euler: list[int]) -> Floats:
-    """States at `times` from the interpolants of all steps; Euler parameters brought back to length 1.
+    """Return the states at `times` from the interpolants of all steps, with Euler parameters of length 1.
 
-    Where a time occurs twice the state jumps: the later one counts.
+    Where a time occurs twice, the state jumps: the later one counts.
     """
     if not len(table):
         raise TreemechError("the run made no step: there is nothing to interpolate.")
@@ -31,7 +31,7 @@ def interpolate(method: str, t: Floats, table: Floats, times: Floats, euler: lis
 
 
 def standstill(y: Floats) -> Floats:
-    """The interpolant of a step of no length: the state after a jump."""
+    """Return the interpolant of a step of no length, for the state after a jump."""
     table = np.zeros((1, 8 * len(y)))
     table[0, : len(y)] = y
     return table

@@ -1,4 +1,4 @@
-"""What is the matter at the state an integration stopped at: residuals, conditioning, loads that jump, stiffness."""
+"""Diagnosis of the state where an integration stopped: residuals, conditioning, loads that jump, stiffness."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -20,22 +20,22 @@ from .integrator import Integrator
 _LARGEST_MODEL, _MOST_SPEEDS = (
     200,
     1000,
-)  # numbers in y, speeds, up to which stiffness, conditioning are looked for
+)  # largest y for which stiffness is examined, most speeds for which conditioning is
 _UNKNOWN = suppress(TreemechError, np.linalg.LinAlgError)
-_BAD, _SINGULAR = 1e12, 1e-6  # conditioning, and pivots next to the largest, that tell of a singular position
+_BAD, _SINGULAR = 1e12, 1e-6  # conditioning, and pivot relative to the largest, of a singular position
 
 
 class Diagnosis(NamedTuple):
-    """Numbers of the state reached; nan and "" where there is nothing to tell."""
+    """Numbers of the state reached; nan and "" if unknown."""
 
-    connection: str = ""  # whose constraint is worst met
-    residual: float = np.nan  # by how much (m, rad)
-    conditioning: float = np.nan  # of the mass matrix, with chords of their rows in its metric
-    weakest: str = ""  # coordinate or connection that takes most part in the weakest direction
-    pivot: float = np.nan  # smallest pivot of a multiplier next to the largest there was
-    load: str = ""  # element whose load changes most within some last steps
-    load_change: float = 0.0  # by which part of it
-    fastest: float = np.nan  # largest eigenvalue of the equations [1/s], where it was looked for
+    connection: str = ""  # with the largest residual
+    residual: float = np.nan  # (m, rad)
+    conditioning: float = np.nan  # of the mass matrix; with chords, of their rows in its metric
+    weakest: str = ""  # coordinate or connection with the largest part in the weakest direction
+    pivot: float = np.nan  # smallest pivot of a multiplier, relative to the largest so far
+    load: str = ""  # element whose load changes most within a few of the last steps
+    load_change: float = 0.0  # relative change
+    fastest: float = np.nan  # largest eigenvalue of the equations [1/s], if examined
 
     @property
     def singular(self) -> bool:
@@ -43,7 +43,7 @@ class Diagnosis(NamedTuple):
 
 
 def diagnose(core: Core, run: Integrator, stiffness: bool) -> Diagnosis:
-    """At the last accepted state; what an element or a matrix refuses to tell there is left out."""
+    """Diagnose the last accepted state. Whatever an element or a matrix cannot tell there is left out."""
     y = run.y.copy()
     found = diagnose_state(core, run.t, y)
     if not np.all(np.isfinite(y)):
@@ -56,7 +56,7 @@ def diagnose(core: Core, run: Integrator, stiffness: bool) -> Diagnosis:
 
 
 def diagnose_state(core: Core, t: float, y: Floats) -> Diagnosis:
-    """What constraints and inertia tell of an integrator state."""
+    """Diagnose the constraints and the inertia at an integrator state."""
     if np.all(np.isfinite(y)):
         with core.guard(), _UNKNOWN, np.errstate(all="ignore"):
             q, u = (x[0] for x in core.states(np.array([t]), y[None]))
@@ -101,7 +101,7 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
 
 
 def usual_inertia(core: Core, t: float) -> Floats:
-    """(nu,) of every speed the largest at some random positions: next to it a vanishing one shows."""
+    """Return the largest inertia (nu,) of every speed at some random positions, to compare a vanishing one with."""
     rng, found = np.random.default_rng(2), np.full(core.nu, 1e-300)
     for _ in range(3):
         q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
@@ -110,7 +110,7 @@ def usual_inertia(core: Core, t: float) -> Floats:
 
 
 def _ratio(values: Floats) -> float:
-    """Of the first to the last; infinite where that is none."""
+    """Return the ratio of the first value to the last, infinity if the last is not positive."""
     if not len(values):
         return 1.0
     return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
@@ -124,7 +124,7 @@ def _rhs(core: Core, run: Integrator, t: float, y: Floats) -> Floats:
 
 
 def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosis:
-    """The element whose load changes by the largest part of it within a thousand of the last, too short steps."""
+    """Find the element with the largest relative change of load within a thousand times the last, too short step."""
     table = core.layout.plan.efforts
     if not len(table):
         return found
@@ -146,7 +146,7 @@ def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosi
 
 
 def _fastest(core: Core, run: Integrator, y: Floats) -> float:
-    """The largest eigenvalue of d(y')/dy, in size, by forward differences."""
+    """Return the largest absolute eigenvalue of d(y')/dy, by forward differences."""
     base, J = _rhs(core, run, run.t, y), np.zeros((len(y), len(y)))
     for k in range(len(y)):
         h = 1e-7 * max(1.0, abs(y[k]))

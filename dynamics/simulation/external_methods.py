@@ -1,7 +1,7 @@
-"""Integrators of other libraries behind the same front, on the same compiled right-hand side: for cross-checks.
+"""Integrators of other libraries with the same interface and the same compiled right-hand side, for cross-checks.
 
-"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae. `external_driver` goes from step
-to step with them.
+"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae. `external_driver`
+takes the steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .jacobian_groups import state_groups
 
 
 class Failed(Exception):
-    """The right-hand side, or the method, cannot go on: the status says why."""
+    """The right-hand side or the method cannot go on; the status gives the reason."""
 
     def __init__(self, status: int, message: str = "") -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class Failed(Exception):
 
 
 class RightHandSide:
-    """y' by one ctypes call on arrays at fixed addresses; counts its calls."""
+    """Right-hand side y' by one ctypes call on arrays at fixed addresses; it counts its calls."""
 
     def __init__(self, core: Core, n: int) -> None:
         self.y, self.rate, self.calls, self.t = np.zeros(n), np.zeros(n), 0, 0.0
@@ -44,7 +44,7 @@ class RightHandSide:
             groups[2 : 2 + n],
             groups[2 + n : -1].reshape(int(groups[0]), int(groups[1])),
         )
-        if core.has_jacobian and not core.n_audit:  # which has no rows for the audit
+        if core.has_jacobian and not core.n_audit:  # the Jacobian has no rows for the audit
             core.jacobian_workspace = core.jacobian_workspace or TreeDerivatives(core, rough=True)
             core.jacobian_workspace.serve()
             self.exact = "jacobian" if core.loops is None else "loop_jacobian"
@@ -66,9 +66,10 @@ class RightHandSide:
         return self.rate.copy()
 
     def jacobian(self, t: float, y: Any) -> Floats:
-        """The exact one where the core has it; else by forward differences, independent parts of the model moved together.
+        """Return the exact Jacobian if the core has it, else one by forward differences.
 
-        scipy's own differences enlarge the increment of a zero column without end.
+        Independent parts of the model are moved together. scipy's own differences enlarge the increment of a zero column
+        without end.
         """
         n = len(self.y)
         if self.exact:
@@ -91,7 +92,7 @@ class RightHandSide:
 
 
 class Step(NamedTuple):
-    """Where a step leads, and states at times within it (rows)."""
+    """End of a step, and a function for states (rows) at times within it."""
 
     t: float
     y: Floats
@@ -99,7 +100,7 @@ class Step(NamedTuple):
 
 
 class ScipySteps:
-    """One of scipy's solvers, step by step."""
+    """A solver of scipy, step by step."""
 
     def __init__(
         self, method: str, rhs: RightHandSide, t: float, y: Floats, end: float, options: dict[str, Any]
@@ -152,7 +153,7 @@ class SundialsSteps:
 
     def step(self) -> Step:
         found = self.solver.step(self.end, method="onestep", tstop=self.end)
-        if found.t == self.t:  # after a look at the inside it answers with the end of the step once more
+        if found.t == self.t:  # after a call of `inside` it returns the end of the step once more
             found = self.solver.step(self.end, method="onestep", tstop=self.end)
         if not found.success or found.t == self.t:
             raise Failed(
@@ -166,7 +167,7 @@ class SundialsSteps:
 
 
 def project(core: Core, rhs: RightHandSide, t: Floats, y: Floats) -> Floats:
-    """States onto the constraints, Euler parameters to length 1."""
+    """Project states onto the constraints, Euler parameters to length 1."""
     y = np.ascontiguousarray(y)
     for a in core.coordinates.euler_parameters:
         y[:, a : a + 4] /= np.linalg.norm(y[:, a : a + 4], axis=1, keepdims=True)
@@ -182,5 +183,5 @@ def project(core: Core, rhs: RightHandSide, t: Floats, y: Floats) -> Floats:
 def solver(
     method: str, rhs: RightHandSide, t: float, y: Floats, end: float, options: dict[str, Any]
 ) -> ScipySteps | SundialsSteps:
-    """A fresh solver of this name, from a state to an end."""
+    """Make a new solver of this name, from a state to an end."""
     return (SundialsSteps if method in SUNDIALS else ScipySteps)(method, rhs, t, y, end, options)

@@ -1,11 +1,11 @@
-"""ImpactSolution at one instant: several gaps that close together, with Newton's restitution (a linear complementarity problem).
+"""Impact at one instant: several gaps close together, with Newton's restitution (a linear complementarity problem).
 
-With the rates v of the gaps, W = J A^-1 J^T on the motions the constraints leave, and impulses L that can only push::
+With the rates v of the gaps, W = J A^-1 J^T on the motions that the constraints allow, and impulses L that only push::
 
     v+ = v + W L      v+ + e v >= 0      L >= 0      L (v+ + e v) = 0
 
-A gap that another one's impulse throws apart faster than its own restitution gets none. As every v is negative, the kinetic
-energy changes by the sum of (1 - e) v L / 2: it never grows, whatever the restitutions.
+A gap gets no impulse if the impulse of another one opens it faster than its own restitution. As every v is negative, the
+kinetic energy changes by the sum of (1 - e) v L / 2: it never grows, whatever the restitutions.
 """
 
 from typing import NamedTuple
@@ -15,18 +15,18 @@ import numpy as np
 from treemech.topology.arrays import Floats
 
 _SWEEPS = 20_000
-_SETTLED = 1e-15  # largest change of an impulse in a sweep, relative to the largest of them
+_CONVERGED = 1e-15  # largest change of an impulse in a sweep, relative to the largest impulse
 
 
 class ImpactSolution(NamedTuple):
-    """Impulses of the gaps, and how much less than asked for their rates are after them."""
+    """Impulses of the gaps, and what their rates afterwards lack."""
 
     impulses: Floats
     missing: Floats
 
 
 def solve_impact(W: Floats, rate: Floats, restitution: Floats) -> ImpactSolution:
-    """Impulses for closing rates (negative), by projected Gauss-Seidel sweeps and a solve of those that push.
+    """Solve for the impulses at closing rates (negative), by projected Gauss-Seidel sweeps, then exactly for those that push.
 
     >>> solve_impact(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-3.0, -3.0]), np.ones(2)).impulses.round(12).tolist()
     [2.0, 2.0]
@@ -38,7 +38,7 @@ def solve_impact(W: Floats, rate: Floats, restitution: Floats) -> ImpactSolution
         before = L.copy()
         for k in movable:
             L[k] = max(0.0, L[k] + (wanted[k] - W[k] @ L) / W[k, k])
-        if np.max(np.abs(L - before), initial=0.0) <= _SETTLED * np.max(L, initial=0.0):
+        if np.max(np.abs(L - before), initial=0.0) <= _CONVERGED * np.max(L, initial=0.0):
             break
     pushing = L > 0.0
     exact = np.zeros(len(L))

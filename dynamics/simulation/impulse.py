@@ -1,4 +1,4 @@
-"""Impulses: what speeds do when loads of no duration act on rows of partials."""
+"""Impulses: jumps of the speeds by loads of no duration that act along rows of partials."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,12 +11,12 @@ from treemech.topology.arrays import Floats
 from ..model.core import Constraints, Core
 from .impact_lcp import solve_impact
 
-AT_REST = 2e-5  # [m/s, rad/s] gaps that open no faster stay closed: a gap shows when it is 1e-12 m, and falls through that at 4e-6
-OPENS = 1e-9  # part of the largest rate before a blow: gaps that open faster have come apart
+AT_REST = 2e-5  # [m/s, rad/s] gaps that open no faster stay closed: a gap is seen at 1e-12 m, which a fall reaches at 4e-6
+OPENS = 1e-9  # part of the largest rate before an impact: gaps that open faster have come apart
 
 
 class Impulse(NamedTuple):
-    """Speeds after it, what the rows exert [N s, N m s], what is missing of the change they should make."""
+    """Speeds afterwards, impulses of the rows [N s, N m s], and what is missing of the wanted change."""
 
     u: Floats
     impulses: Floats
@@ -24,7 +24,7 @@ class Impulse(NamedTuple):
 
 
 def holding(core: Core, t: float, q: Floats, u: Floats, but: Sequence[int] = ()) -> Constraints:
-    """The constraints of the chords that hold; without those that have let go, and without these rows."""
+    """Return the constraints of the chords that hold, without the rows `but`."""
     if core.loops is None:
         none = np.zeros(0)
         return Constraints(none, np.zeros((0, core.nu)), none, none, none)
@@ -34,15 +34,15 @@ def holding(core: Core, t: float, q: Floats, u: Floats, but: Sequence[int] = ())
 
 
 def resting(core: Core) -> dict[int, int]:
-    """Unilateral chords of one row that hold: their numbers among all of them, and their rows."""
+    """Return the unilateral chords of one row that hold: number among the unilateral chords -> row."""
     if core.loops is None:
         return {}
-    duals = core.loops.plan.unilateral.reshape(-1, 2).tolist()
-    return {k: first for k, (first, n) in enumerate(duals) if n == 1 and not core.loops.work.off[first]}
+    pairs = core.loops.plan.unilateral.reshape(-1, 2).tolist()
+    return {k: first for k, (first, n) in enumerate(pairs) if n == 1 and not core.loops.work.off[first]}
 
 
 def let_go(core: Core, t: float, q: Floats, u: Floats, closing: int) -> list[int]:
-    """Of the unilateral chords that rest, those a blow without rebound on one of them throws apart: they only push."""
+    """Return the resting unilateral chords that an impact without rebound on one of them opens, since they only push."""
     chords = resting(core)
     if closing not in chords or len(chords) < 2:
         return []
@@ -58,7 +58,10 @@ def let_go(core: Core, t: float, q: Floats, u: Floats, closing: int) -> list[int
 def thrown_apart(
     chords: Sequence[int], after: Floats, before: Floats, but: Sequence[int] = (), at_rest: float = AT_REST
 ) -> list[int]:
-    """Chords whose gaps open after a blow, beyond rounding, and fast enough to be seen: else they would without end."""
+    """Return the chords whose gaps open after an impact, beyond rounding.
+
+    They open fast enough to be seen: slower ones would close again at once, without end.
+    """
     least = max(OPENS * float(np.max(np.abs(before), initial=0.0)), at_rest)
     return [k for k, rate in zip(chords, after.tolist(), strict=True) if rate > least and k not in but]
 
@@ -66,7 +69,10 @@ def thrown_apart(
 def answers(
     core: Core, t: float, q: Floats, rows: Floats, now: Constraints, free: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Changes of the speeds by unit impulses on rows (nu, k), constraints holding; and what these need to hold by themselves."""
+    """Return the changes of the speeds by unit impulses on rows (nu, k), and the change that closes the constraints alone.
+
+    The constraints hold in both.
+    """
     A, B, P = core.mass_matrix(t, q)[np.ix_(free, free)], rows[:, free], now.partials[:, free]
     by_rows, by_constraints = np.linalg.solve(A, B.T), np.linalg.solve(A, P.T)
     found, kept = np.zeros((core.nu, len(rows))), np.zeros(core.nu)
@@ -79,7 +85,7 @@ def answers(
 def impulse(
     core: Core, t: float, q: Floats, u: Floats, rows: Floats, change: Floats, free: NDArray[np.bool_]
 ) -> Impulse:
-    """A (u+ - u) = B^T L with B (u+ - u) = change, on the free speeds; redundant rows share L."""
+    """Solve A (u+ - u) = B^T L with B (u+ - u) = change, on the free speeds; redundant rows share L."""
     after = np.array(u)
     A, B = core.mass_matrix(t, q)[np.ix_(free, free)], rows[:, free]
     answer = np.linalg.solve(A, B.T)

@@ -1,4 +1,4 @@
-"""The dynamic simulation problem (8.4): from arguments to what was computed. `Driver` goes the way."""
+"""Dynamic simulation problem (8.4): from arguments to results. A `Driver` takes the run leg by leg."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 from ..integrators import layout as m
-from ..integrators.alpha import layout as alpha_memory
+from ..integrators.alpha import layout as alpha_layout
 from ..model.core import Core
 from .driver import Driver, legs
 from .event_search import Occurrence, Watched
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Integration:
-    """What an integration computed: states row by row, and how it went."""
+    """Result of an integration: states row by row, and how it went."""
 
     t: Floats
     y: Floats
@@ -39,9 +39,9 @@ class Integration:
     n_rejected: int = 0
     n_jacobians: int = 0
     n_factorisations: int = 0
-    methods: list[tuple[float, str]] = field(default_factory=list)  # time from which on another one was used
+    methods: list[tuple[float, str]] = field(default_factory=list)  # (time, method used from then on)
     dense: Floats | None = None
-    nodes: Floats | None = None  # ends of the steps the interpolants are of
+    nodes: Floats | None = None  # ends of the steps of the interpolants
     events: list[Occurrence] = field(default_factory=list)
     error: TreemechError | None = None  # of a controller or an event
     success: bool = False
@@ -67,9 +67,9 @@ def integrate(
     watched: Watched | None = None,
     keeper: "Keeper | None" = None,
 ) -> Integration:
-    """Integrate y (`Core.pack`) over t_span; does not raise for what elements do, see `status` and `message`.
+    """Integrate y (`Core.pack`) over t_span. Errors of elements are not raised: see `status` and `message`.
 
-    `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` keeps where the course stands.
+    `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` writes checkpoints.
     """
     if method in EXTERNAL_METHODS:
         from .external_driver import ExternalDriver
@@ -95,7 +95,7 @@ def integrate(
 
 
 class Keeper(Protocol):
-    """Keeps where a course stands, and brings it back."""
+    """Writes the state of a driver down, and restores it."""
 
     def resume(self, driver: Driver) -> None: ...
     def keep(self, driver: Driver, at_once: bool) -> None: ...
@@ -127,7 +127,7 @@ def _result(driver: Driver) -> Integration:
     result.message = result.report.message
     if result.methods:
         result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
-    lowered = int(run.count[alpha_memory.N_LOWERED]) if run.name == "alpha3" else 0
+    lowered = int(run.count[alpha_layout.N_LOWERED]) if run.name == "alpha3" else 0
     if lowered:
         result.message += (
             f" {lowered} of {result.n_steps} steps had index 2: at this tolerance and step the rounding of closed positions, which "
@@ -166,7 +166,7 @@ def _report(driver: Driver) -> Report:
 
 
 def _ended(driver: "Driver | ExternalDriver", t: float) -> str:
-    """Of the event that ended it, or comes without end; empty if none did."""
+    """Describe the event that ended the run, or that comes without end; return an empty text if there is none."""
     search = driver.search
     if search is not None and driver.stuck_at >= 0:
         return (
@@ -179,7 +179,7 @@ def _ended(driver: "Driver | ExternalDriver", t: float) -> str:
 
 
 def _with_events(driver: "Driver | ExternalDriver", t: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Steps, and the events within them, in the order of time."""
+    """Insert the events within steps between the steps, in the order of time."""
     own, ahead = set(t.tolist()), 1.0 if driver.t_span[1] >= driver.t_span[0] else -1.0
     found = {e.t: e.y for e in driver.happened if e.inside and e.t not in own}
     if not found:
@@ -190,7 +190,7 @@ def _with_events(driver: "Driver | ExternalDriver", t: Floats, y: Floats) -> tup
 
 
 def _fixed_step(max_step: float, first_step: float | None) -> float:
-    """The step of a method without error control."""
+    """Return the step of a method without error control."""
     step = max_step if np.isfinite(max_step) else first_step
     if step is None:
         raise TreemechError("RK4 has no error control: give its step as max_step=... [s].")

@@ -1,4 +1,4 @@
-"""Memory of one run of a compiled integrator, and the way to it."""
+"""Workspace of one run of a compiled integrator, and the calls on it."""
 
 from typing import NamedTuple
 
@@ -9,18 +9,18 @@ from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
 from ..integrators import layout as m
-from ..integrators.alpha import layout as alpha_memory
+from ..integrators.alpha import layout as alpha_layout
 from ..model.core import Core
 from ..model.loops import stabilisation
 from ..native import entry_points as native
 from .alpha_workspace import AlphaWorkspace, radius
 
-# name -> compiled loop, its method; a loop for trees has one for closed chains beside it, if that is another one
+# name -> compiled loop and number of its method; `integrate` has a loop of its own for closed chains
 METHODS = {
     "DOP853": ("integrate", 0), "DP5": ("integrate", 1), "RK4": ("integrate", 2), "Radau": ("radau_integrate", 0),
     "Adams": ("adams_integrate", 0), "alpha3": ("alpha_integrate", 0), "alpha2": ("alpha_integrate", 1),
 }  # fmt: skip
-# those of other libraries: dynamics.simulation.external_methods
+# Methods of other libraries: dynamics.simulation.external_methods
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("CVODE", "IDA")
 EXTERNAL_METHODS = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
@@ -28,25 +28,25 @@ NAMES = (*METHODS, "auto", *EXTERNAL_METHODS)
 
 
 class Switch(NamedTuple):
-    """A unilateral constraint lets go, or holds again."""
+    """A unilateral constraint that lets go, or holds again."""
 
     t: float
     name: str
     holds: bool
 
 
-Released = tuple[tuple[float, tuple[str, ...]], ...]  # time, connections that have let go from then on
+Released = tuple[tuple[float, tuple[str, ...]], ...]  # (time, connections that have let go from then on)
 
 
 class Closure(NamedTuple):
-    """How closed chains are kept closed, and what a singular position on the way means."""
+    """How chains are kept closed, and what to do at a singular position."""
 
     stabilisation: str | tuple[str, float] = "default"
     on_singular: str = "pass"
 
 
 class Integrator:
-    """Memory of one run of the compiled integrator."""
+    """Workspace of one run of a compiled integrator."""
 
     def __init__(
         self, core: Core, method: str | tuple[str, float], t0: float, y: Floats, rtol: float, atol: Floats, max_step: float,
@@ -65,7 +65,7 @@ class Integrator:
         self.context = core.context_address if loops is None else address(loops.context)
         self.rhs = native.address("rhs" if loops is None else "loop_rhs")
         self.hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
-        stabilisation(closure.stabilisation)  # refused if there is none such, in trees too
+        stabilisation(closure.stabilisation)  # refuses an unknown name, in trees too
         self.projects = loops is not None and loops.stabilise(closure.stabilisation)
         if loops is not None and self.projects:
             self.hooks[: m.SWITCH + 1] = (
@@ -75,9 +75,7 @@ class Integrator:
             )  # fmt: skip
         if core.remembers:
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
-        self.groups: NDArray[np.int64] | None = (
-            None  # of numbers that are moved together for a Jacobian by differences
-        )
+        self.groups: NDArray[np.int64] | None = None  # moved together for a Jacobian by differences
         self.alpha: AlphaWorkspace | None = None
         if METHODS.get(method, ("",))[0] == "alpha_integrate":
             if closure.stabilisation != "default":
@@ -86,12 +84,12 @@ class Integrator:
                 )
             self.alpha = AlphaWorkspace(core, n)
             self.hooks[m.ALPHA] = address(self.alpha.table)
-            for place, value in alpha_memory.coefficients(rho).items():
+            for place, value in alpha_layout.coefficients(rho).items():
                 self.control[place] = value
         self.use("DOP853" if method == "auto" else method)
 
     def use(self, method: str) -> None:
-        """Go on with this method from the state reached."""
+        """Continue with this method from the state reached."""
         self.name = method
         self.loop, self.method = METHODS[method]
         closed = self.loop == "integrate" and self.projects
@@ -99,7 +97,7 @@ class Integrator:
         self.count[m.HAS_JACOBIAN] = -1
         if self.loop in ("radau_integrate", "alpha_integrate"):
             from ..model.tree_derivatives import TreeDerivatives
-            from .jacobian_groups import state_groups  # explicit methods do without
+            from .jacobian_groups import state_groups  # explicit methods need neither
 
             if self.core.has_jacobian:
                 self.core.jacobian_workspace = self.core.jacobian_workspace or TreeDerivatives(
@@ -113,16 +111,16 @@ class Integrator:
                 self.hooks[m.GROUPS] = address(self.groups)
 
     def keep_step(self) -> None:
-        """Steps of one size, max_step, without error control, where the method can (generalized-alpha)."""
+        """Use steps of one size, max_step, without error control, if the method can (generalized-alpha)."""
         if self.loop == "alpha_integrate":
-            self.control[alpha_memory.FIXED] = 1.0
+            self.control[alpha_layout.FIXED] = 1.0
 
     @property
     def t(self) -> float:
         return float(self.control[m.TIME])
 
     def choose_rows(self) -> int:
-        """Rank and independent rows at the state reached."""
+        """Choose independent rows at the state reached. Return the rank, or 0 if there is nothing to choose."""
         loops = self.core.loops
         if loops is None or not self.projects:
             return 0
@@ -135,14 +133,15 @@ class Integrator:
         return rank
 
     def raise_rank(self) -> bool:
-        """More rows count than at the start, where the constraints had a lower rank; whether that is so."""
+        """Choose rows again where the constraints had a lower rank at the start. Return whether the rank has grown."""
         before = int(self.hooks[m.RANK])
         return before > 0 and self.choose_rows() > before
 
     def switch(self, chord: int) -> list[Switch]:
-        """A unilateral chord lets go, or holds again: an impact without rebound, by projection of the speeds.
+        """Let a unilateral chord go, or let it hold again. Return all switches.
 
-        It may throw apart others that held: they let go.
+        Holding again is an impact without rebound, by projection of the speeds. It may open other chords that held: these
+        let go.
         """
         loops = self.core.loops
         if loops is None:
@@ -162,7 +161,7 @@ class Integrator:
         return [Switch(self.t, name, holds) for name, holds in found]
 
     def aim(self, start: float, end: float) -> None:
-        """A new leg of the integration; the state may have changed, so the first step is chosen anew."""
+        """Start a new leg. The state may have changed, so the first step is chosen anew."""
         self.control[m.TIME], self.control[m.END] = start, end
         self.control[m.STEP], self.count[m.STARTED] = 0.0, 0
 

@@ -1,7 +1,7 @@
-"""Numbers of the state that are moved together where a Jacobian is made of differences: none influences the rates of another.
+"""Groups of state numbers that are moved together for a Jacobian by differences (Curtis, Powell, Reid).
 
-Parts of a model that nothing joins (no hinge but to the ground, no chord, coupling or element) are independent: one number
-of each of them can be moved at a time. So a Jacobian takes as many evaluations as its largest part has numbers.
+Parts of a model that nothing joins (no hinge except to the ground, no chord, coupling or element) are independent: one
+number of each part can be moved at a time. So a Jacobian takes as many evaluations as its largest part has numbers.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from ..model.core import Core
 
 
 class Components:
-    """Which part of the model every body, element and chord belongs to; the ground is no part, -1."""
+    """Independent part of the model for every body, element and chord; -1 for the ground."""
 
     def __init__(self, core: Core) -> None:
         plan, chords = core.layout.plan, core.layout.chords.plan
@@ -58,13 +58,13 @@ class Components:
         return k
 
     def _join(self, nodes: Iterable[int]) -> None:
-        """Nodes of one part; the ground and internal points (which are their composite's) join nothing."""
+        """Join nodes into one part. The ground and internal points (which belong to their composite) join nothing."""
         roots = [self._root(k) for k in nodes if k > 0]
         for root in roots[1:]:
             self.owner[self._root(root)] = self._root(roots[0])
 
     def _seen_by(self, row: Ints) -> list[int]:
-        """Bodies whose motion an element sees or that it acts on."""
+        """Return the bodies whose motion an element sees or that it acts on."""
         plan = self.core.layout.plan
         found = plan.ends[row[effort.FIRST_END] : row[effort.FIRST_END] + row[effort.N_ENDS], 0].tolist()
         acted = plan.acted[
@@ -81,7 +81,7 @@ class Components:
         return [*found, *(self.chord_bodies[row[effort.REACTION]] if row[effort.REACTION] >= 0 else [])]
 
     def states(self) -> Ints:
-        """(nx,) of the states of elements and of internal points."""
+        """Return the parts (nx,) of the states of elements and of internal points."""
         plan, found = self.core.layout.plan, np.full(self.core.nx, -1, dtype=np.int64)
         for row, part in zip(plan.efforts, self.efforts, strict=True):
             found[row[effort.FIRST_STATE] : row[effort.FIRST_STATE] + row[effort.N_STATES]] = part
@@ -95,14 +95,14 @@ class Components:
 
 
 def components(core: Core) -> Components:
-    """Found once per model."""
+    """Return the components of a model, found once."""
     core.components = core.components or Components(core)
     found: Components = core.components
     return found
 
 
 def state_groups(core: Core) -> Ints:
-    """The table for the integrator's y: prescribed numbers, the audit, memory and cut hinges influence nothing."""
+    """Return the table for the integrator's y. Prescribed numbers, audit, memory and cut hinges influence nothing."""
     found, prescribed = components(core), core.layout.plan.prescribed
     q, u = found.parts[found.coordinate_owner], found.parts[found.speed_owner]
     cut = np.full(core.n_cut, -1, dtype=np.int64)
@@ -117,7 +117,7 @@ def state_groups(core: Core) -> Ints:
 
 
 def residual_groups(core: Core) -> Ints:
-    """The table for the residual of generalized-alpha: its columns are speeds (to move along), speeds, states."""
+    """Return the table for the residual of generalized-alpha; columns: displacements along the speeds, speeds, states."""
     found, prescribed = components(core), core.layout.plan.prescribed
     u, x, rows = found.parts[found.speed_owner], found.states(), np.zeros(0, dtype=np.int64)
     if core.loops is not None:
@@ -131,7 +131,7 @@ def residual_groups(core: Core) -> Ints:
 
 
 def _table(rows: Ints, columns: Ints) -> Ints:
-    """Groups, parts, part of every row; of every group the column of each part that moves, or -1."""
+    """Return one array: groups, parts, part of every row; for every group the column that moves in each part, or -1."""
     parts = int(max(rows.max(initial=-1), columns.max(initial=-1))) + 1
     own = [np.flatnonzero(columns == part) for part in range(parts)]
     groups = max((len(x) for x in own), default=0)

@@ -1,4 +1,4 @@
-"""How an integration ended: the report of what failed, where, and what to try."""
+"""Report of an integration: how it ended, what failed, where, and what to try."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,43 +19,43 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology.arrays import Floats
 
 from ..integrators import layout as m
-from ..integrators.alpha import layout as alpha_memory
+from ..integrators.alpha import layout as alpha_layout
 from ..model.core import Core
 from .integrator import Integrator
 
 if TYPE_CHECKING:
     from .diagnosis import Diagnosis
 
-_JUMP = 1e-3  # part by which a load may change within a step that is too short
+_JUMP = 1e-3  # largest relative change of a load within a step that is too short
 _EPS = float(np.finfo(float).eps)
 
 
 class Report(NamedTuple):
-    """How an integration ended; numbers nan and names "" where there is nothing to tell.
+    """How an integration ended; numbers are nan and names "" if unknown.
 
-    Of a run that reached its end only the first five count.
+    A run that reached its end has only the first five.
     """
 
-    message: str  # all of it in words
+    message: str  # everything in words
     t: float  # reached [s]
     steps: int
     rejected: int
-    step: float = np.nan  # the last that was tried, or comes next [s]
-    coordinate: str = ""  # that dominates the error
+    step: float = np.nan  # the last that was tried, or the next one [s]
+    coordinate: str = ""  # with the largest error
     value: float = np.nan
-    connection: str = ""  # whose constraint is worst met
-    residual: float = np.nan  # by how much (m, rad)
-    conditioning: float = np.nan  # of the mass matrix, with chords of their rows in its metric
+    connection: str = ""  # with the largest residual
+    residual: float = np.nan  # (m, rad)
+    conditioning: float = np.nan  # of the mass matrix; with chords, of their rows in its metric
     weakest: str = ""  # coordinate or connection behind the conditioning
-    load: str = ""  # element whose load changes most within the last, too short steps
-    advice: tuple[str, ...] = ()  # what to try, the likeliest first
+    load: str = ""  # element whose load changes most within the last, too short step
+    advice: tuple[str, ...] = ()  # what to try, the most likely first
 
     def __str__(self) -> str:
         return self.message
 
 
 def report(core: Core, run: Integrator, status: int, interrupted: bool, end: float) -> Report:
-    """How the integration ended, with the coordinate to look at if it failed."""
+    """Report how the integration ended, with the coordinate to look at if it failed."""
     count = run.t, int(run.count[m.STEPS]), int(run.count[m.REJECTED])
     code, index = split(status)
     if status == OK and not interrupted:
@@ -94,7 +94,7 @@ def report(core: Core, run: Integrator, status: int, interrupted: bool, end: flo
 
 
 def external_report(core: Core, text: str, t: float, y: Floats, steps: int, rates: Floats | None) -> Report:
-    """Of a method of another library: what the state it reached tells. rates: the last ones, where it failed."""
+    """Report on a method of another library, from the state reached. `rates`: the last ones if it failed, else None."""
     if rates is None:
         return Report(text, t, steps, 0)
     from .diagnosis import diagnose_state
@@ -118,7 +118,7 @@ def external_report(core: Core, text: str, t: float, y: Floats, steps: int, rate
 
 
 def _worst(run: Integrator) -> int:
-    """Number of the state that dominates the error."""
+    """Return the index in y of the largest error."""
     n, controlled = run.n, len(run.atol)
     error = np.abs(run.work[m.E5 * n : m.E5 * n + controlled])
     error = error / (run.atol + run.control[m.RTOL] * np.abs(run.y[:controlled]))
@@ -128,7 +128,7 @@ def _worst(run: Integrator) -> int:
 def _what(
     core: Core, run: Integrator, status: int, interrupted: bool, end: float, found: "Diagnosis", worst: int
 ) -> str:
-    """What happened, where."""
+    """Say what happened and where."""
     code, index = split(status)
     done = f"{run.count[m.STEPS]} steps ({run.count[m.REJECTED]} rejected)"
     if interrupted:
@@ -173,7 +173,7 @@ def _advice(
     found: "Diagnosis",
     worst: int,
 ) -> tuple[str, ...]:
-    """What to try, the likeliest first."""
+    """Say what to try, the most likely first."""
     if interrupted:
         reach = found.fastest * abs(end - run.t)
         if found.fastest * abs(run.control[m.STEP]) > 0.5 and reach > 1e4:
@@ -195,10 +195,10 @@ def _advice(
     if code not in (STEP_TOO_SMALL, NOT_CONVERGED):
         return ()
     advice, name = [], core.state_names[worst]
-    workspace = float(run.atol[worst] + run.control[m.RTOL] * abs(run.y[worst]))
-    if workspace < 20.0 * _EPS * max(abs(float(run.y[worst])), 1e-3):
+    tolerance = float(run.atol[worst] + run.control[m.RTOL] * abs(run.y[worst]))
+    if tolerance < 20.0 * _EPS * max(abs(float(run.y[worst])), 1e-3):
         advice.append(
-            f"The tolerance of {name}, {workspace:.2g}, is below the rounding of its values: give it a larger atol, by name."
+            f"The tolerance of {name}, {tolerance:.2g}, is below the rounding of its values: give it a larger atol, by name."
         )
     if found.load_change > _JUMP:
         advice.append(
@@ -215,7 +215,7 @@ def _advice(
     if not advice:
         other = (
             "a shorter max_step,"
-            if run.control[alpha_memory.FIXED] and run.alpha is not None
+            if run.control[alpha_layout.FIXED] and run.alpha is not None
             else "another rtol,"
         )
         advice.append(f"Look for a singular position or an unbounded load there; else try {other}")

@@ -1,8 +1,8 @@
-"""All numbers the later steps of a run depend on: copied, and brought back to the bit.
+"""Snapshots: copies of all numbers that the later steps of a run depend on, restored to the bit.
 
-The compiled loops keep what they know in arrays of the caller: those of the integrator, and Work of the model (fits and
-equilibria start where the last ones ended, rows stay selected). Whoever looks at a run on its way, a controller,
-an event, does so aside: with these arrays as they were when it goes on.
+The compiled loops keep everything in arrays of the caller: those of the integrator, and Work of the model (fits and
+equilibria start where the last ones ended, rows stay selected). Controllers and events evaluate the model `aside`:
+afterwards these arrays are as they were before.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from .integrator import Integrator
 
 
 class Snapshot(NamedTuple):
-    """Copies of the arrays, and what else there is, as JSON can hold it."""
+    """Copies of the arrays, and everything else in a form for JSON."""
 
     arrays: list[NDArray[Any]]
     place: dict[str, Any]
 
 
 class Snapshots:
-    """The arrays of one run by name, those of the model first."""
+    """Arrays of one run by name, those of the model first."""
 
     def __init__(self, run: Integrator, automatic: Automatic | None) -> None:
         self.run, self.automatic, core = run, automatic, run.core
@@ -46,7 +46,7 @@ class Snapshots:
         return Snapshot([a.copy() for a in self.arrays.values()], place)
 
     def restore(self, kept: Snapshot) -> None:
-        """Back to where it was."""
+        """Restore a snapshot."""
         run, place = self.run, kept.place
         run.use(place["method"])
         for array, values in zip(self.arrays.values(), kept.arrays, strict=True):
@@ -59,14 +59,14 @@ class Snapshots:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Whatever is computed with the model inside leaves no trace in it."""
+        """Restore the arrays of the model after the block."""
         with aside(self.run.core, list(self.arrays.values())[: self.n_model]):
             yield
 
 
 @contextmanager
 def aside(core: Core, own: list[NDArray[Any]]) -> Iterator[None]:
-    """Whatever is computed with a model inside leaves no trace in its arrays."""
+    """Restore these arrays of a model, and its rank, after the block."""
     loops = core.loops
     kept, rank = [a.copy() for a in own], 0 if loops is None else loops.rank
     try:
@@ -79,7 +79,7 @@ def aside(core: Core, own: list[NDArray[Any]]) -> Iterator[None]:
 
 
 def model_arrays(core: Core) -> dict[str, NDArray[Any]]:
-    """All writable arrays of a model but its parameters, by name."""
+    """Return all writable arrays of a model except its parameters, by name."""
     groups: dict[str, Any] = {"work": core.work, "chord": core.chord_work}
     if core.loops is not None:
         groups["loop"] = core.loops.work
