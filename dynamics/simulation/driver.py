@@ -1,8 +1,8 @@
-"""An integration on its way: from visit to visit of the compiled loop, leg by leg between the breaks of signals.
+"""Driver of an integration: it calls the compiled loop again and again, leg by leg between the breaks of signals.
 
-Python is entered to grow buffers, look for events, show progress, stop at the breaks and let Ctrl-C through. Every
-move begins and ends with numbers that belong together: an interrupted one is taken back, and where the course stands
-can be kept in a file.
+Control returns to Python to grow buffers, look for events, show progress, stop at the breaks and let Ctrl-C through.
+Every move begins and ends with consistent numbers: an interrupted move is taken back, and the state of a driver can be
+kept in a file.
 """
 
 import time
@@ -29,14 +29,14 @@ from .event_search import Change, Crossing, Path, Search, Watched
 from .integrator import Closure, Integrator, Switch
 from .snapshot import Snapshot, Snapshots
 
-_BUFFER = 64  # accepted steps per visit to Python at the start, and most of them where events are looked for
+_BUFFER = 64  # accepted steps per call of the loop at the start, and the most with events
 _FEW = 4  # the same after an event
 _NONE = np.zeros(0)
 _SCALARS = ("leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at")
 
 
 class Mark(NamedTuple):
-    """Where a course stood: time, numbers, what JSON can hold, how much was written down."""
+    """State of a driver to return to: time, numbers, the rest in a form for JSON, how much was written."""
 
     t: float
     memory: Snapshot
@@ -45,7 +45,7 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one visit computed: steps, and their interpolants if they are kept."""
+    """Result of one call of the loop: steps, and their interpolants if they are kept."""
 
     t: Floats
     y: Floats
@@ -53,7 +53,7 @@ class Piece(NamedTuple):
 
 
 class Driver(EventDriver):
-    """One integration of y (`Core.pack`) over t_span; the arguments of `simulate.integrate`."""
+    """One integration of y (`Core.pack`) over t_span; the arguments are those of `integrate.integrate`."""
 
     def __init__(
         self,
@@ -88,16 +88,16 @@ class Driver(EventDriver):
 
     @cached_property
     def memory(self) -> Snapshots:
-        """Its numbers, for whoever looks aside or comes back."""
+        """Snapshots of the numbers of this run."""
         return Snapshots(self.run, self.automatic)
 
-    # ------------------------------------------------------------ from move to move
+    # ------------------------------------------------------------ moves
     def go(
         self, progress: Callable[[float], None] | None, keep: Callable[["Driver", bool], None] | None
     ) -> None:
-        """To the end, or as far as it goes. `keep` is called after every visit, and (True) after an interruption.
+        """Integrate to the end, or as far as possible. `keep` is called after every call of the loop, and after Ctrl-C (True).
 
-        Without it and without events nothing asks where the course stood: a half move is left as it is.
+        Without `keep` and without events no state is kept to return to: an interrupted move stays as it is.
         """
         t0, t1 = self.t_span
         back = self.search is not None or keep is not None
@@ -126,12 +126,12 @@ class Driver(EventDriver):
         self.failure = Cause(getattr(self.failure, "exception", None))
 
     def place(self) -> dict[str, Any]:
-        """Where it stands besides its numbers, as JSON can hold it."""
+        """Return the state of the driver besides its numbers, in a form for JSON."""
         found = {name: getattr(self, name) for name in _SCALARS}
         return found if self.search is None else found | {"search": self.search.place()}
 
     def resume(self, memory: Snapshot, place: dict[str, Any]) -> None:
-        """Go on from there; what was written down until then is the caller's to bring back."""
+        """Continue from a snapshot and a `place`; the caller restores what was written until then."""
         for name in _SCALARS:
             setattr(self, name, place[name])
         if self.search is not None:
@@ -148,14 +148,14 @@ class Driver(EventDriver):
         )
 
     def _back(self) -> None:
-        """As if nothing had happened since the mark."""
+        """Undo everything since the mark."""
         if self.mark is not None:
             for found, count in zip(self._written, self.mark.counts, strict=True):
                 del found[count:]
             self.resume(self.mark.memory, self.mark.place)
 
     def _visit(self) -> None:
-        """One visit to the compiled loop and what follows from it."""
+        """Call the compiled loop once and handle its status."""
         _, end, mark = self.legs[self.leg]
         run, started = self.run, time.perf_counter()
         status, piece = self._advance(self.budget)
@@ -170,7 +170,7 @@ class Driver(EventDriver):
         elif status == PAUSED:
             if self.search is not None:
                 self.budget = min(2 * self.budget, _BUFFER)
-            elif elapsed < 0.05:  # visit Python about ten times a second, whatever the model costs
+            elif elapsed < 0.05:  # return to Python about ten times a second, whatever the model costs
                 self.budget *= 2
                 if self.stepwise and self.capacity * run.n < 2_000_000:
                     self.capacity *= 2
@@ -183,14 +183,14 @@ class Driver(EventDriver):
             self.done = self.leg == len(self.legs)
 
     def _enter(self) -> None:
-        """The start of a leg: motions may jump, controllers are called."""
+        """Start a leg: prescribed rates may jump, controllers are called."""
         (t0, t1), run = self.t_span, self.run
         start, end, _ = self.legs[self.leg]
         before = self.legs[self.leg - 1][2] if self.leg else t0
-        strikes = self.leg > 0 and len(self.core.layout.kinematic) > 0
-        if strikes or self.sample is not None:
+        jumps = self.leg > 0 and len(self.core.layout.kinematic) > 0
+        if jumps or self.sample is not None:
             with self.memory.aside():
-                if strikes:
+                if jumps:
                     run.y[:] = speed_jump(self.core, run.t, start, run.y)
                 if self.sample is not None:
                     self.sample(before, run.y)
@@ -218,14 +218,14 @@ class Driver(EventDriver):
                 self.tables.append(piece.table)
 
     def _switch(self, chord: int) -> None:
-        """A unilateral chord lets go, or holds again."""
+        """Let a unilateral chord go, or let it hold again."""
         self.switched += self.run.switch(chord)
         self.run.aim(self.run.t, self.legs[self.leg][1])
         self._jumped(self.run.t)
 
     # ------------------------------------------------------------ events
     def _look(self, search: Search, mark: Mark) -> bool:
-        """Note the events since the mark; whether one of them acted or ended the run, which then stands there."""
+        """Note the events since the mark. Return whether one of them acted or ended the run, which then is at its time."""
         if self.run.t == mark.t:
             return False
         nodes, path = self._path(mark)
@@ -235,9 +235,9 @@ class Driver(EventDriver):
         return crossing is not None
 
     def _path(self, mark: Mark) -> tuple[Floats, Path]:
-        """The way since the mark, once more, with interpolants: (ends of its steps, states at any times).
+        """Repeat the steps since the mark with interpolants. Return the ends of the steps, and a function for states.
 
-        The way itself is not disturbed: an interpolant may ask for evaluations, and with closed chains for other steps.
+        The run itself is not disturbed: an interpolant may need evaluations, and with closed chains other steps.
         """
         run, memory = self.run, self.memory
         here, end, last = memory.copy(), run.t, run.y.copy()
@@ -254,7 +254,7 @@ class Driver(EventDriver):
             tables.append(table[:pending])
         t_reached, y = run.t, run.y.copy()
         memory.restore(here)
-        if t_reached != end:  # nothing is known of the rest: a straight line
+        if t_reached != end:  # the rest is unknown: a straight line
             nodes.append(np.array([end]))
             tables.append(np.concatenate((y, last - y, np.zeros(6 * run.n)))[None])
         ends, table, euler = np.concatenate(nodes), np.concatenate(tables), run.euler[:-1].tolist()
@@ -272,7 +272,7 @@ class Driver(EventDriver):
         return ends, path
 
     def _land(self, search: Search, mark: Mark, crossing: Crossing, nodes: Floats, path: Path) -> None:
-        """Integrate from the mark exactly to an event, where its function is zero for the state reached there."""
+        """Integrate from the mark exactly to an event: its function is zero for the state reached there."""
         run, t = self.run, crossing.t
         ahead = np.sign(nodes[-1] - nodes[0])
         k = int(np.clip(np.searchsorted(ahead * nodes, ahead * t), 1, len(nodes) - 1))
@@ -337,9 +337,9 @@ class Driver(EventDriver):
 
 
 def legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:
-    """(start, end, time the end stands for) of the legs between breaks.
+    """Return (start, end, nominal end) of the legs between breaks.
 
-    A leg stays one rounding unit inside its breaks, so that a signal that jumps there is met from one side only:
+    A leg stays one rounding unit inside its breaks, so that it sees only one side of a signal that jumps there:
     a stage on the wrong side would be rejected until the step is as small as the tolerance.
 
     >>> [(round(a, 9), round(b, 9), mark) for a, b, mark in legs(0.0, 2.0, (1.0, 5.0))]

@@ -1,4 +1,4 @@
-"""Events on the way: where functions of the state change their sign within the steps of a run."""
+"""Search for events: changes of sign of functions of the state within the steps of a run."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -10,54 +10,52 @@ from numpy.typing import NDArray
 from treemech.topology.arrays import Floats
 
 SAMPLES = 6  # of the sign within a step, its end included
-_EARLY = 20  # more of them in the first step after an action, each half as late as the next: it may rebound and come back
+_EARLY = 20  # more in the first step after an action, each at half the time of the next: it may rebound and come back
 _GOLDEN, _SECTIONS = (
     0.5 * (5.0**0.5 - 1.0),
     16,
-)  # to find where a function turns: to 1e-3 of the time between samples
-_MOST, _INSTANT = 20, 1e-9  # so many actions of one event within this part of the time span do not end,
+)  # golden sections that find where a function turns, to 1e-3 of the time between samples
+_MOST, _INSTANT = 20, 1e-9  # this many actions of one event within this part of the time span never end,
 _SHORTER, _ROUNDING = (
     4,
     1e-10,
-)  # nor do so many, each sooner than the one before, within this part of the time: rounding ends them
+)  # nor do this many, with shrinking gaps, within this part of the time: they come from rounding
 
 
 class Watched(Protocol):
-    """Event functions, as an integration sees them."""
+    """Event functions of an integration."""
 
     names: tuple[str, ...]
-    directions: tuple[int, ...]  # +1: only upwards counts, -1: only downwards, 0: both
-    terminal: tuple[int, ...]  # how often until the run ends; 0: it does not
+    directions: tuple[int, ...]  # +1: only upward crossings count, -1: only downward ones, 0: both
+    terminal: tuple[int, ...]  # number of the event that ends the run; 0: none does
     acts: tuple[bool, ...]
-    sides: tuple[
-        int, ...
-    ]  # the sign each has unless it shows another one: after an action, or at zero at the start
-    slacks: tuple[float, ...]  # values that are no larger show no sign
+    sides: tuple[int, ...]  # sign of a function that is zero, after an action or at the start
+    slacks: tuple[float, ...]  # values that are no larger count as zero
 
     def values(self, t: Floats, y: Floats) -> Floats:
-        """(n, events) at n states (rows)."""
+        """Return the values (n, events) at n states (rows)."""
 
     def value(self, event: int, t: float, y: Floats) -> float:
-        """Of one event at one state."""
+        """Return the value of one event at one state."""
 
     def act(self, event: int, t: float, y: Floats) -> "Change":
-        """What its action makes of a state."""
+        """Return the state after the action of an event."""
 
 
 class Change(NamedTuple):
-    """State after an action; where it comes to rest the unilateral chord, counted among them, that holds, or -1: none.
+    """State after an action. `rests`: if it comes to rest, the number of the unilateral chord that holds, or -1: none.
 
-    `others`: events that came in the same instant and whose actions are part of this one, each with where it rests.
+    `others`: events of the same instant whose actions are part of this one, each with its `rests`.
     """
 
     y: Floats
     rests: int | None = None
     others: tuple[tuple[int, int | None], ...] = ()
-    apart: tuple[int, ...] = ()  # unilateral chords that held and have let go
+    apart: tuple[int, ...] = ()  # unilateral chords that held and let go now
 
 
 class Crossing(NamedTuple):
-    """An event function takes another sign; `counts`: in the direction that makes it an event."""
+    """Change of sign of an event function. `counts`: in the direction that makes it an event."""
 
     t: float
     event: int
@@ -66,7 +64,7 @@ class Crossing(NamedTuple):
 
 
 class Occurrence(NamedTuple):
-    """An event: the state when it came, and after its action. `inside`: within a step, not at its end."""
+    """An event: the states before and after its action. `inside`: within a step, not at its end."""
 
     event: int
     t: float
@@ -79,10 +77,10 @@ Path = Callable[[Floats], Floats]  # times -> states (rows)
 
 
 class Search:
-    """The signs of all event functions along a run, and what follows from them.
+    """Signs of all event functions along a run, and the events that follow from them.
 
-    A sign counts from the first sample on that is not zero; a function that is zero for a while has kept its sign. An event
-    that has acted and is still at zero takes the sign it finds afterwards, unless it says on which side it is then.
+    A sign counts from the first sample that is not zero; a function that is zero for a while keeps its sign. An event
+    that has acted and is still zero takes the next sign that it shows, unless `sides` gives one.
     """
 
     def __init__(self, watched: Watched, span: float) -> None:
@@ -90,12 +88,10 @@ class Search:
         self.signs = [0] * len(watched.names)
         self.counts = [0] * len(watched.names)
         self.actions: list[list[float]] = [[] for _ in watched.names]
-        self.floors = [0.0] * len(
-            watched.names
-        )  # what a value next to the last action may be by rounding alone
+        self.floors = [0.0] * len(watched.names)  # values next to the last action that may be rounding alone
 
     def place(self) -> dict[str, Any]:
-        """Where it stands, as JSON can hold it."""
+        """Return its state in a form for JSON."""
         return {
             "signs": list(self.signs),
             "counts": list(self.counts),
@@ -104,11 +100,11 @@ class Search:
         }
 
     def resume(self, place: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a state of `place`."""
         vars(self).update(deepcopy(place))
 
     def crossings(self, nodes: Floats, path: Path) -> list[Crossing]:
-        """All changes of sign along a path whose steps end at the nodes, in the order of time."""
+        """Return all changes of sign along a path whose steps end at the nodes, in the order of time."""
         steps = np.diff(nodes)[:, None] * (np.arange(1, SAMPLES + 1) / SAMPLES)
         times = (nodes[:-1, None] + steps).reshape(-1)
         times[SAMPLES - 1 :: SAMPLES] = nodes[1:]
@@ -144,10 +140,10 @@ class Search:
     def _with_turns(
         self, event: int, path: Path, times: Floats, column: Floats, slack: float
     ) -> tuple[Floats, Floats]:
-        """Samples of a function, and one more wherever it takes the other sign and comes back between two of them.
+        """Add a sample wherever a function takes the other sign and comes back between two samples.
 
-        Where it is nearer to zero than before and after, by as much as it is away from it, its nearest point is sought by golden
-        sections: balls that pass through each other between two samples meet.
+        Where a sample is nearer to zero than its neighbours, by at least its own distance from zero, the nearest point is
+        sought by golden sections. So balls that pass through each other between two samples are found.
         """
         sign, size, more = _signs(column, slack), np.abs(column), list[tuple[float, float]]()
         alike = (sign[1:-1] != 0) & (sign[:-2] == sign[1:-1]) & (sign[1:-1] == sign[2:])
@@ -166,7 +162,7 @@ class Search:
     def _beyond(
         self, event: int, path: Path, a: float, b: float, sign: int, slack: float
     ) -> tuple[float, float] | None:
-        """A time between a and b, where the function has one sign, at which it has the other, and its value; if there is one."""
+        """Find a time between a and b where the function does not have `sign`. Return time and value, or None."""
 
         def value(t: float) -> float:
             return self.watched.value(event, t, path(np.array([t]))[0])
@@ -188,9 +184,9 @@ class Search:
         return None
 
     def _locate(self, event: int, path: Path, a: float, b: float, at_a: float, at_b: float) -> float:
-        """Where the function takes the sign it has at b and has not at a: to rounding.
+        """Return the time where the function takes the sign that it has at b but not at a, to rounding.
 
-        By the Illinois rule, every third time by halving the interval.
+        The method is the Illinois rule; every third step halves the interval.
         """
         sign, side = np.sign(at_b), 0
         weight_a = weight_b = 1.0
@@ -213,15 +209,15 @@ class Search:
         return a if abs(at_a) < abs(at_b) else b
 
     def ends(self, event: int) -> bool:
-        """Whether the run ends the next time this event comes."""
+        """Tell whether the run ends the next time this event comes."""
         return self.watched.terminal[event] == self.counts[event] + 1
 
     def stops(self, event: int) -> bool:
-        """Whether the state must be reached exactly the next time this event comes."""
+        """Tell whether the run must land exactly on the next occurrence of this event."""
         return self.watched.acts[event] or self.ends(event)
 
     def slope(self, event: int, path: Path, t: float, start: float, end: float) -> float:
-        """Rate of an event function along a path from start to end."""
+        """Return the rate of an event function at time t along a path from start to end."""
         h = 1e-4 * (end - start)
         a, b = np.clip([t - h, t + h], min(start, end), max(start, end))
         low, high = (
@@ -230,7 +226,7 @@ class Search:
         return float((high - low) / (b - a)) if b != a else 0.0
 
     def jump(self, t: float, y: Floats) -> list[int]:
-        """Events that come because the state has jumped."""
+        """Return the events that come because the state has jumped."""
         values = self.watched.values(np.array([t]), y[None])[0]
         found = []
         for event, sign in enumerate(_signs(values, np.array(self.watched.slacks)).tolist()):
@@ -242,7 +238,7 @@ class Search:
         return found
 
     def acted(self, event: int, t: float, after: float, floor: float) -> bool:
-        """Note an action and the value it leaves, zero if not above the floor; whether too many of them come at once."""
+        """Note an action and the value after it, which is zero up to `floor`. Return whether the actions never end."""
         slack = max(floor, self.watched.slacks[event])
         self.floors[event] = floor
         self.signs[event] = int(np.sign(after)) if abs(after) > slack else self.watched.sides[event]

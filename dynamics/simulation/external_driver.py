@@ -1,7 +1,7 @@
-"""An integration by a method of another library, step by step: outputs, interpolants, events, as a `Driver` has them.
+"""Driver of an integration by a method of another library, with the outputs, interpolants and events of a `Driver`.
 
-The loop is Python's, so it is slow. Closed chains are projected in the output and where events come, Euler parameters as
-well. Where an event acts or ends the run, a fresh solver goes exactly there from the start of the step.
+The loop is in Python, so it is slow. Closed chains and Euler parameters are projected in the output and at events.
+Where an event acts or ends the run, a new solver goes exactly there from the start of the step.
 """
 
 from collections.abc import Callable
@@ -22,18 +22,18 @@ from .event_search import Change, Crossing, Path, Search, Watched
 from .external_methods import Failed, RightHandSide, Step, project, solver
 from .snapshot import aside, model_arrays
 
-# Seven values within a step, and its interpolant in the form of `stages.interpolate` from them
+# Seven times within a step, and the matrix from the values there to an interpolant in the form of `dense_output`
 _NODES = np.arange(1, 8) / 7
 _FIT = np.linalg.inv(
     np.stack([_NODES ** (j // 2 + 1) * (1 - _NODES) ** ((j + 1) // 2) for j in range(7)], axis=1)
 )
 _CLOSE = (
     1e3 * np.finfo(float).eps
-)  # an end no further away, relative to the time, is too near for a solver to start
+)  # an end that is nearer, relative to the time, is too near for a solver to start
 
 
 class Point(NamedTuple):
-    """The end of an accepted step: time, state, the interpolant that leads there (8 n numbers)."""
+    """End of an accepted step: time, state, interpolant of the step (8 n numbers)."""
 
     t: float
     y: Floats
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
 
 class ExternalDriver(EventDriver):
-    """One integration of y (`Core.pack`) over t_span; legs as `course.legs` gives them."""
+    """One integration of y (`Core.pack`) over t_span; legs are those of `driver.legs`."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ExternalDriver(EventDriver):
         super().__init__(core, t_span, t_eval, dense, watched)
         self.method, self.legs, self.sample, n = method, legs, sample, len(y0)
         self.rhs = RightHandSide(core, n)
-        # what nobody controls (coordinates of cut hinges) gets the coarsest of all tolerances
+        # numbers without error control (coordinates of cut hinges) get a coarse tolerance
         atol = np.concatenate((options["atol"], np.ones(n - len(options["atol"]))))
         self.options = {**options, "atol": atol}
         self.ahead = 1.0 if t_span[1] >= t_span[0] else -1.0
@@ -76,7 +76,7 @@ class ExternalDriver(EventDriver):
         self.arrays = list(model_arrays(core).values())
 
     def go(self, progress: Callable[[float], None] | None) -> None:
-        """To the end, or as far as it goes."""
+        """Integrate to the end, or as far as possible."""
         before, t1 = self.t_span
         with self.core.guard() as self.failure:
             try:
@@ -109,7 +109,7 @@ class ExternalDriver(EventDriver):
         self.failure = Cause(getattr(self.failure, "exception", None))
 
     def _enter(self, leg: int, start: float, before: float) -> None:
-        """The start of a leg: motions may jump, controllers are called, events may come by that."""
+        """Start a leg: prescribed rates may jump, controllers are called, and both may cause events."""
         if leg and self.core.layout.kinematic:
             self.y = speed_jump(self.core, self.t, start, self.y)
         if self.sample is not None:
@@ -121,7 +121,7 @@ class ExternalDriver(EventDriver):
         self._jumped(before)
 
     def _drive(self, end: float, progress: Callable[[float], None] | None) -> None:
-        """With one solver to the end of the leg, or to an event after which another one has to start."""
+        """Integrate with one solver to the end of the leg, or to an event after which a new solver has to start."""
         (t0, t1), steps = self.t_span, solver(self.method, self.rhs, self.t, self.y, end, self.options)
         while (end - self.t) * self.ahead > 0.0:
             step = steps.step()
@@ -134,7 +134,7 @@ class ExternalDriver(EventDriver):
                 return
 
     def _accept(self, step: Step) -> None:
-        """Write a step down, and the outputs within it."""
+        """Write a step, and the outputs within it."""
         table = np.zeros(0)
         if self.dense:
             values = step.inside(self.t + (step.t - self.t) * _NODES[:-1]) - self.y
@@ -157,14 +157,14 @@ class ExternalDriver(EventDriver):
     def _aside(self) -> AbstractContextManager[None]:
         return aside(self.core, self.arrays)
 
-    # ------------------------------------------------------------ events, as in `Driver`
+    # ------------------------------------------------------------ events
     def _look(self, search: Search, step: Step) -> bool:
-        """Note the events within a step; whether one of them acted or ended the run, which then stands there."""
+        """Note the events within a step. Return whether one of them acted or ended the run, which then is at its time."""
 
         def path(times: Floats) -> Floats:
             found = step.inside(times)
             for k, t in enumerate(times.tolist()):
-                with suppress(Failed):  # then as the interpolant has it
+                with suppress(Failed):  # then the interpolant is good enough
                     found[k] = self._closed(t, found[k].copy())
             return found
 
@@ -175,10 +175,10 @@ class ExternalDriver(EventDriver):
         return crossing is not None
 
     def _land(self, search: Search, crossing: Crossing, nodes: Floats, path: Path) -> None:
-        """Integrate from the start of the step exactly to an event, where its function is zero for the state reached there.
+        """Integrate from the start of the step exactly to an event: its function is zero for the state reached there.
 
-        A fresh solver goes to the time of the interpolant; what is left to the zero is a last step of ours, for another end
-        would give the solver other steps, and another error.
+        A new solver goes to the time that the interpolant gives. The rest of the way is one short step of our own, since
+        with another end the solver would take other steps, with another error.
         """
         t, (start, end), event = crossing.t, nodes.tolist(), crossing.event
         with self._aside():
@@ -200,14 +200,14 @@ class ExternalDriver(EventDriver):
         self._fire(search, event, 8.0 * abs(slope) * float(np.spacing(abs(t))))
 
     def _short_step(self, t: float, y: Floats, h: float) -> Floats:
-        """One step of the classical method of order 4."""
+        """Take one step of the classical Runge-Kutta method of order 4."""
         a = self.rhs(t, y)
         b = self.rhs(t + 0.5 * h, y + 0.5 * h * a)
         c = self.rhs(t + 0.5 * h, y + 0.5 * h * b)
         return np.asarray(y + h / 6.0 * (a + 2.0 * b + 2.0 * c + self.rhs(t + h, y + h * c)))
 
     def _way(self, end: float) -> list[Step]:
-        """Steps of a fresh solver from here to an end; all but the last have their insides in a table."""
+        """Take the steps of a new solver from here to an end. All but the last have their inner states in a table."""
         if end == self.t:
             return []
         if abs(end - self.t) <= _CLOSE * max(abs(end), abs(self.t)):  # too near for a solver to start
@@ -244,10 +244,10 @@ class ExternalDriver(EventDriver):
         return rests is not None  # a solver of another library cannot let a chord hold
 
     def _restart(self) -> None:
-        """Do nothing: every leg and every event has a fresh solver."""
+        """Do nothing: every leg starts with a new solver, also after an event."""
 
     def _choose_rows(self) -> None:
-        """Independent rows at the state reached."""
+        """Choose independent rows at the state reached."""
         loops, core = self.core.loops, self.core
         assert loops is not None
         q, _ = core.states(np.array([self.t]), self.y[None])
@@ -264,7 +264,7 @@ class ExternalDriver(EventDriver):
 
 
 class _Table:
-    """States at known times: what is left of the inside of a step when its solver has gone on."""
+    """States at known times within a step, for use when its solver has gone on."""
 
     def __init__(self, times: Floats, states: Floats) -> None:
         self.states = dict(zip(times.tolist(), states, strict=True))
