@@ -1,7 +1,8 @@
 """Exact derivatives of the equations of motion: ud and multipliers by coordinates, speeds and loads.
 
-Directions in q are those of the speeds, q' = N(q) u: for hinges with u = q' plain partial derivatives, for Euler parameters
-the derivative along a rotation as the relative angular velocity measures it (base of end a). So all are (nu, nu).
+Directions in q are those of the speeds, q' = N(q) u: for hinges with u = q' these are plain partial derivatives, for
+Euler parameters derivatives along rotations in the base of end a, as for the relative angular velocity. So all are
+(nu, nu).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from .parameter_derivatives import Direction, equations_by_parameters
 class Derivatives(NamedTuple):
     """Derivatives of ud (nu, nu) and of the multipliers (m, nu), columns in the public order of the speeds."""
 
-    ud: Floats  # (nu,) the accelerations themselves
+    ud: Floats  # (nu,) accelerations
     multipliers: Floats  # (m,)
     ud_q: Floats
     ud_u: Floats
@@ -38,9 +39,9 @@ class Derivatives(NamedTuple):
     x_rates_q: Floats  # (nx, nu)
     x_rates_u: Floats
     x_rates_x: Floats  # (nx, nx)
-    x_rates_load: Floats  # (nx, nu): of elements that depend on a reaction
+    x_rates_load: Floats  # (nx, nu), not zero with reaction-dependent elements only
     inputs: tuple[str, ...]  # names of inputs of elements
-    ud_input: Floats  # (nu, ni) by them
+    ud_input: Floats  # (nu, ni)
     multipliers_input: Floats
     x_rates_input: Floats  # (nx, ni)
     ud_p: Floats  # (nu, np) by parameters, at fixed q, u, x
@@ -59,11 +60,11 @@ def derivatives(
     inputs: Mapping[str, Input] | None = None,
     parameters: Sequence[Direction] = (),
 ) -> Derivatives:
-    """Derivatives of ud and multipliers at a state; with chords after `core.loops.choose`.
+    """Return the derivatives of ud and multipliers at a state; with chords, after `core.loops.choose`.
 
-    Closed chains: A ud = Q + P^T lambda, P ud + P00 = 0 differentiated, the same matrix with other right sides. Of
-    redundant rows only the chosen ones carry loads, and only theirs vary. `held` speeds stay as they are. `inputs`: by
-    name, which inputs of which elements it is.
+    For closed chains A ud = Q + P^T lambda, P ud + P00 = 0 are differentiated: the same matrix with other right sides. Among
+    redundant rows only the chosen ones carry loads, and only their loads vary. `held` speeds keep their value. `inputs`
+    gives for every name the inputs of elements that it stands for.
     """
     loops, reaction_dependent, none = core.loops, ReactionDependent(core), np.zeros((0, core.nu))
     named = inputs or {}
@@ -106,7 +107,7 @@ def derivatives(
         by_p = equations_by_parameters(core, parameters, t, q, u, ud, multipliers)
     n, nf = core.nu, int(np.sum(free))
     P = rows.partials[np.ix_(chosen, free)]
-    # what waiting elements see, s = F^T lambda: loads B ds on the speeds
+    # reaction-dependent elements see s = F^T lambda: this gives loads B ds on the speeds
     B, F = reaction_dependent.derivatives(), reaction_dependent.wrenches()[chosen]
     seen_q = rows.chord_loads_q[reaction_dependent.chords].reshape(-1, n)
     seen_p = by_p.chord_loads[reaction_dependent.chords].reshape(len(B.T), len(parameters))
@@ -138,7 +139,7 @@ def derivatives(
 
 
 def _matrix(A: Floats, P: Floats) -> Floats:
-    """Of (ud, -multipliers)."""
+    """Return the matrix of the equations for (ud, -multipliers)."""
     return np.block([[A, P.T], [P, np.zeros((len(P), len(P)))]])
 
 
@@ -153,7 +154,7 @@ def _held(
     given: Floats,
     chosen: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """(rows that are independent then, ud, multipliers) where only some speeds are free, the others as given."""
+    """Return (independent rows, ud, multipliers) if only some speeds are free and the others are given."""
     P, bias, ud = np.zeros((0, core.nu)), np.zeros(0), given.copy()
     if core.loops is not None:
         now = core.constraints(t, q, u, given)

@@ -1,7 +1,7 @@
 """Small motions of a state in the directions of s = (displacements, speeds, states of elements).
 
-Displacements are in the directions of the speeds, q' = N(q) u: rotations as the relative angular velocity measures them for
-Euler parameters, plain changes otherwise.
+Displacements are in the directions of the speeds, q' = N(q) u: for Euler parameters rotations in the base of the relative
+angular velocity, plain changes otherwise.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Motion(NamedTuple):
 
 
 def moved(core: Core, y: Motion, step: Floats) -> Motion:
-    """States after small steps (rows) in the directions of s."""
+    """Return the states after small steps (rows) in the directions of s."""
     n = core.nu
     q, z = displaced(core, y.q, step[:, :n]), y.z.copy()
     z[:, : core.nx] += step[:, 2 * n :]
@@ -35,7 +35,7 @@ def moved(core: Core, y: Motion, step: Floats) -> Motion:
 
 
 def rates(core: Core, q: Floats, u: Floats) -> Floats:
-    """q' = N(q) u of states (rows)."""
+    """Return q' = N(q) u of states (rows)."""
     found = np.zeros_like(q)
     for c in core.coordinates.hinges:
         x, d, k = q[:, c.q_slice], u[:, c.u_slice], c.hinge.euler_parameters
@@ -49,7 +49,7 @@ def rates(core: Core, q: Floats, u: Floats) -> Floats:
 
 
 def displaced(core: Core, q: Floats, step: Floats) -> Floats:
-    """Coordinates after small motions (rows) in the directions of the speeds."""
+    """Return the coordinates after small motions (rows) in the directions of the speeds."""
     there = q + rates(core, q, step)
     for c in core.coordinates.hinges:
         k = c.hinge.euler_parameters
@@ -60,7 +60,7 @@ def displaced(core: Core, q: Floats, step: Floats) -> Floats:
 
 
 def difference(core: Core, a: Floats, b: Floats) -> Floats:
-    """(nu,) the small motion from coordinates a to b, to first order."""
+    """Return the small motion (nu,) from coordinates a to b, to first order."""
     step = np.zeros(core.nu)
     for c in core.coordinates.hinges:
         k, x, y = c.hinge.euler_parameters, a[c.q_slice], b[c.q_slice]
@@ -70,13 +70,13 @@ def difference(core: Core, a: Floats, b: Floats) -> Floats:
         own = step[c.u_slice]
         own[:k], own[k + 3 :] = (y - x)[:k], (y - x)[k + 4 :]
         (e0, e), (f0, f) = (x[k], x[k + 1 : k + 4]), (y[k], y[k + 1 : k + 4])
-        turn = e0 * f - f0 * e - np.cross(f, e)  # vector part of the turn between them
+        turn = e0 * f - f0 * e - np.cross(f, e)  # vector part of the rotation between them
         own[k : k + 3] = 2.0 * np.sign(e0 * f0 + e @ f) * turn
     return step
 
 
 def magnitude(core: Core, s: Floats, y: Motion) -> float:
-    """How large changes s (rows) are, compared with 1 for coordinates and with 1 + size for speeds and states."""
+    """Return the size of changes s (rows), relative to 1 for coordinates and to 1 + size for speeds and states."""
     n, x = core.nu, y.z[:, : core.nx]
     parts = (
         (s[:, :n], 0.0),

@@ -1,9 +1,9 @@
-"""A model whose numbers change along one direction: derivatives of its equations of motion, exact to rounding.
+"""A model on dual numbers: derivatives of its equations of motion along one direction, exact to rounding.
 
-Plan and Work once more, with pairs (number, derivative) for numbers; the kernels of the core run on them (entries.duals). The
-derivatives of the Plan's numbers are given (kinematics.layout.plan_derivatives), those of the state are any; elements are called through
-their derivatives. All that is computed starts from the state the core evaluated last: what is fitted or settled there need only
-be differentiated.
+It has a Plan and a Work of its own, with dual numbers (number, derivative) for numbers; the kernels of the core run on
+them (entries.duals). The derivatives of the numbers of the Plan are given (kinematics.layout.plan_derivatives), those of
+the state are arbitrary; elements are called at their dual addresses. Everything starts from the state that the core
+evaluated last: what was solved iteratively there need only be differentiated here.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,19 +33,19 @@ from .parameter_derivatives import Direction, Equations, loads_of_chords
 
 
 def duals(numbers: Floats, derivatives: Floats | float = 0.0) -> Floats:
-    """(..., 2) numbers with their derivatives."""
+    """Return (..., 2): numbers with their derivatives."""
     return np.stack(np.broadcast_arrays(numbers, derivatives), axis=-1)
 
 
-def paired(array: Any) -> Any:
-    """A copy of an array of a Plan or Work: numbers as pairs, integers as they are."""
+def dual_copy(array: Any) -> Any:
+    """Copy an array of a Plan or Work: numbers become dual numbers, integers stay."""
     return array.copy() if array.dtype == np.int64 else duals(array)
 
 
 class DualModel:
-    """One model along one direction: a `Direction` of parameter_derivatives.
+    """A model on dual numbers along one direction: a `Direction` of parameter_derivatives.
 
-    `otherwise`: makes another one, for states at which a number has no derivative (a root at zero).
+    `otherwise` makes another Direction, for states where a number has no derivative (a square root at zero).
     """
 
     def __init__(
@@ -54,22 +54,20 @@ class DualModel:
         core.serve_dual_addresses()
         self._otherwise = otherwise
         self.core, layout, n = core, core.layout, core.nu
-        self.plan, self.work = Plan(*map(paired, layout.plan)), Work(*map(paired, core.work))
-        self.chord_plan = ChordPlan(*map(paired, layout.chords.plan))
-        self.chord_work = ChordWork(*map(paired, core.chord_work))
+        self.plan, self.work = Plan(*map(dual_copy, layout.plan)), Work(*map(dual_copy, core.work))
+        self.chord_plan = ChordPlan(*map(dual_copy, layout.chords.plan))
+        self.chord_work = ChordWork(*map(dual_copy, core.chord_work))
         plan, plan_chord = self.plan, self.chord_plan.chord
         plan.constants[..., 1], plan.gravity[..., 1] = derivatives.constants, derivatives.gravity
         plan.end_points[..., 1], self.chord_plan.place[..., 1] = derivatives.end_points, derivatives.places
-        addresses = core.work.parameter_duals[
-            :, 1
-        ]  # of derivatives, in the records of elements made of others
+        addresses = core.work.parameter_duals[:, 1]  # dual addresses in the records of assembled elements
         self.work.parameters[..., 1] = derivatives.parameters + addresses
         plan.body[:, body.ADDRESS], plan_chord[:, chord.ADDRESS] = (
             plan.body[:, body.DUAL],
             plan_chord[:, chord.DUAL],
         )
         plan.efforts[:, effort.ADDRESS] = plan.efforts[:, effort.DUAL]
-        plan.efforts[:, effort.REACTION] = -1  # what depends on a reaction sees what it saw last
+        plan.efforts[:, effort.REACTION] = -1  # reaction-dependent elements see the loads they saw last
         self._kept = list[Entry]()
         plan.signals[:, signal.ADDRESS] = [
             self._derivatives(source) if derivatives.parameters[own].any() else 0
@@ -133,7 +131,7 @@ class DualModel:
 
 
 def obstacle(layout: Layout, derivatives: PlanDerivatives) -> str | None:
-    """What has no derivatives, or none by its own numbers where these change; None if a DualModel can be made."""
+    """Name what has no derivatives, or none by its own numbers where these change; None if a DualModel can be made."""
     if native.way() == "python":
         return "plain Python"
     changing = varying(layout, derivatives)
@@ -150,7 +148,7 @@ def obstacle(layout: Layout, derivatives: PlanDerivatives) -> str | None:
 
 
 def varying(layout: Layout, derivatives: PlanDerivatives) -> NDArray[np.bool_]:
-    """Which numbers of the records change, those of signals in them included."""
+    """Return which numbers of the records change, including those of signals in them."""
     found: NDArray[np.bool_] = derivatives.parameters != 0.0
     own = list(_signal_records(layout))
     for link in layout.plan.links:
@@ -165,7 +163,7 @@ def _signal_records(layout: Layout) -> Iterator[slice]:
 
 
 def _by_address(layout: Layout) -> Iterator[tuple[Element, Any]]:
-    """Elements the core calls, and where their records start."""
+    """Yield the elements that the core calls by address, and where their records start."""
     for number, hinge in layout.hinges.items():
         yield hinge, layout.plan.body[number, body.PARAMETER]
     for entry, applied in zip(layout.plan.efforts, layout.efforts.applied, strict=True):

@@ -1,8 +1,8 @@
 """Equilibrium: positions in which nothing accelerates, at rest or at constant rates (relative equilibrium).
 
-Balance of loads on all displacements the constraints allow: N^T (A ud - Q) = 0 with ud = 0, by Newton's method in
-independent coordinates with exact derivatives, together with the rates of element states, x' = 0, the chains closed after every step, steps limited and shortened until
-the residual falls, or, downhill, until the loads have done work.
+The loads balance on all displacements that the constraints allow: N^T (A ud - Q) = 0 with ud = 0, together with the rates
+of element states, x' = 0. Newton's method solves this in independent coordinates with exact derivatives. The chains are
+closed after every step; steps are limited, and shortened until the residual falls or, downhill, until the loads do work.
 """
 
 from collections.abc import Callable
@@ -28,25 +28,25 @@ from .linearization import Linearization
 
 _STEPS, _LONGEST = 100, 0.3
 _WEIGHTLESS = (
-    1e-10  # inertia next to the usual one: 1e-5 rad from a position of a hinge where a direction is lost
+    1e-10  # inertia relative to the usual one: 1e-5 rad from a position of a hinge where a direction is lost
 )
-_BALANCED = 1e-11  # residual relative to the largest load a hinge of the tree carries or an element exerts
+_BALANCED = 1e-11  # residual relative to the largest load of a hinge of the tree or of an element
 
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A position of equilibrium, and whether the mechanism stays there.
+    """Position of equilibrium, and whether the mechanism stays there.
 
     Attributes
     ----------
     state : State
-        Where, with the rates it has there.
+        Position with its constant rates.
     loads : dict
-        Loads that hold fixed and driven coordinates, by name; of the others there are none.
+        Loads that hold fixed and driven coordinates, by name. All other coordinates need none.
     multipliers : array
         Of the chords.
     linearization : Linearization
-        Small motions about it; fixed and driven coordinates hold still there.
+        Small motions about it, without those of fixed and driven coordinates.
     """
 
     state: Any
@@ -61,42 +61,42 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool:
-        """No eigenvalue has a positive real part (by more than rounding)."""
+        """Whether no eigenvalue has a positive real part (by more than rounding)."""
         values = self.eigenvalues
         largest = float(np.max(np.abs(values), initial=0.0))
         return bool(np.max(values.real, initial=-np.inf) <= 1e-6 * largest)
 
 
 class Balance(NamedTuple):
-    """A position found."""
+    """Position of equilibrium, as arrays."""
 
     q: Floats
     u: Floats
     z: Floats
-    loads: Floats  # A ud - Q - P^T lambda (nu,): what holds every coordinate
+    loads: Floats  # A ud - Q - P^T lambda (nu,): loads that hold the coordinates
     multipliers: Floats
     iterations: int
 
 
 class Motion(NamedTuple):
-    """Which coordinates may move, must balance, and how fast they go."""
+    """Coordinates that may move, coordinates whose loads must balance, and their rates."""
 
     movable: NDArray[np.bool_]
     balanced: NDArray[np.bool_]
-    rates: Floats  # (nu,), those of driven coordinates
+    rates: Floats  # (nu,) of driven coordinates
     driven: NDArray[np.bool_]
     sought: list[int]  # rates to be found
 
 
 class _Point(NamedTuple):
-    """The equations at one position."""
+    """Equations at one position."""
 
     q: Floats
     u: Floats
     z: Floats  # states of elements and what they remember
     loads: Floats  # A 0 - Q
     partials: Floats
-    N: Floats  # displacements in balance
+    N: Floats  # displacements on which the loads must balance
     residual: Floats
     x_rates: Floats  # rates of element states, each divided by its size
     size: float
@@ -112,11 +112,11 @@ def balance(
     close: Callable[[Floats], Floats],
     downhill: bool = False,
 ) -> Balance:
-    """Newton's method from q, a closed position; `close`: the nearest closed position next to one.
+    """Find an equilibrium by Newton's method from q, a closed position. `close` returns the nearest closed position.
 
-    Steps must bring the residual down. Where that leads nowhere, or `downhill` from the start, they go against the loads
-    instead, stiffness taken as positive, as long as the loads do work; so an unstable balance is left again. Where neither
-    arrives (slender beams: every straight step stretches them) the residual may rise on the way.
+    Steps must reduce the residual. If that fails, or with `downhill` from the start, steps follow the loads instead, with
+    every stiffness taken as positive, as long as the loads do work; so an unstable equilibrium is left again. If both fail
+    (slender beams: every straight step stretches them), the residual may rise on the way.
     """
     usual = usual_inertia(core, t)
 
@@ -167,9 +167,9 @@ def _balances(here: _Point) -> bool:
 
 
 def _weightless(core: Core, t: float, here: _Point, usual: Floats) -> str:
-    """A speed with nearly none of its usual inertia on some displacement in balance, "" if there is none.
+    """Name a speed with nearly none of its usual inertia on some balanced displacement; "" if there is none.
 
-    In such a position of a hinge a direction is lost, and with it what loads do in that direction: they seem to balance.
+    In such a position of a hinge a direction is lost. Loads in that direction do nothing there, so they seem to balance.
     """
     if not here.N.shape[1]:
         return ""
@@ -192,18 +192,18 @@ def _descend(
     downhill: bool,
     bold: bool = False,
 ) -> tuple[_Point, Floats, int]:
-    """(the last point, its rates, number of steps); `bold`: whole steps, whatever becomes of the residual"""
+    """Take steps. Return the last point, its rates and the number of steps. `bold`: whole steps, even if the residual rises."""
     rates, z = motion.rates.copy(), core.work.z[: core.nz].copy()
     sizes = _rate_sizes(core, tree, t, q, z, rates)
     here, before = _evaluate(core, t, q, z, rates, motion, sizes), np.inf
     for iteration in range(_STEPS):
         balanced = here.size <= _BALANCED * here.scale
-        # forces and moments have one measure: in small mechanisms moments still fall when they are small next to forces
-        settled, before = balanced and not here.size < 0.1 * before, here.size
-        if settled and not downhill:
+        # forces and moments share one measure: in small mechanisms moments may still fall when they are small beside forces
+        converged, before = balanced and not here.size < 0.1 * before, here.size
+        if converged and not downhill:
             return here, rates, iteration
         step, change, change_x, falls = _newton(core, tree, t, here, motion, sizes, downhill, balanced)
-        if settled and not falls:
+        if converged and not falls:
             return here, rates, iteration
         factor = min(1.0, _LONGEST / max(_size(step), 1e-300))
         for _ in range(30):
@@ -239,14 +239,14 @@ def _size(x: Floats) -> float:
 
 
 def _least(M: Floats, right: Floats) -> Floats:
-    """The least solution of M x = right."""
+    """Return the least solution of M x = right."""
     if not M.size:
         return np.zeros((M.shape[1], *right.shape[1:]))
     return np.asarray(np.linalg.lstsq(M, right, rcond=1e-10)[0])
 
 
 def _rate_sizes(core: Core, tree: TreeDerivatives, t: float, q: Floats, z: Floats, rates: Floats) -> Floats:
-    """(nx,) how much the rates of element states change with all states and coordinates of their usual size."""
+    """Return the sizes (nx,) of the rates of element states: their change by states and coordinates of usual size."""
     if not core.nx:
         return np.zeros(0)
     tree.inverse_dynamics(t, q, rates, np.zeros(core.nu))
@@ -288,7 +288,7 @@ def _evaluate(
 
 
 def _speeds(core: Core, t: float, q: Floats, rates: Floats, motion: Motion) -> Floats:
-    """Rates of all coordinates with the driven ones given, the smallest there are."""
+    """Return the smallest rates of all coordinates for given rates of the driven ones."""
     u = np.where(motion.driven, rates, 0.0)
     if core.loops is not None:
         now = core.constraints(t, q, u)
@@ -307,8 +307,11 @@ def _newton(
     downhill: bool = False,
     balanced: bool = False,
 ) -> tuple[Floats, Floats, Floats, bool]:
-    """(displacement, change of the rates sought, of element states, whether a balance is unstable) that would balance the loads, were they
-    linear; `downhill`: with every stiffness taken as positive, and away from a balance that has a negative one."""
+    """Return the Newton step that would balance linear loads.
+
+    It is (displacement, change of the rates sought, change of element states, whether a balance is unstable). `downhill`:
+    every stiffness is taken as positive, and the step leaves a balance with a negative one.
+    """
     n, zero = core.nu, np.zeros(core.nu)
     core.work.z[: core.nz] = here.z
     reaction_dependent = ReactionDependent(core)

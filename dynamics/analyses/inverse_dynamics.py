@@ -26,15 +26,15 @@ class DriveLoads(NamedTuple):
     loads: Floats  # (nu,)
     actuated: Floats  # (k,)
     multipliers: Floats  # (m,)
-    left: float  # largest part of A ud - Q that neither can carry
+    left: float  # largest part of A ud - Q that neither drives nor chords can carry
     size: float  # largest of A ud - Q
 
 
 def drive_loads(required: Floats, P: Floats, S: Floats, weights: Floats) -> DriveLoads:
-    """Loads and multipliers, each the smallest there are, that make up `required` = A ud - Q.
+    """Return the smallest loads and multipliers that together give `required` = A ud - Q.
 
-    S (nu, k): what every drive does to the speeds. On the rates the constraints allow, only the drives do work:
-    N^T required = N^T S actuated. Smallest is the sum of their squares, times `weights` (k,).
+    S (nu, k): effect of every drive on the speeds. On the rates that the constraints allow, only the drives do work:
+    N^T required = N^T S actuated. Smallest means the least sum of squares, times `weights` (k,).
     """
     N, root = null_space(P), 1.0 / np.sqrt(weights)
     actuated = root * (np.linalg.pinv(N.T @ S * root, rcond=1e-9) @ (N.T @ required))
@@ -47,7 +47,7 @@ def drive_loads(required: Floats, P: Floats, S: Floats, weights: Floats) -> Driv
 def inverse_dynamics(
     core: Core, t: float, q: Floats, u: Floats, ud: Floats, S: Floats, weights: Floats
 ) -> DriveLoads:
-    """Of one state with known accelerations, elements that wait for a reaction included."""
+    """Return the drive loads of one state with known accelerations, also with reaction-dependent elements."""
     now, reaction_dependent = core.constraints(t, q, u, ud), ReactionDependent(core)
     required = now.loads
     if reaction_dependent:
@@ -62,7 +62,7 @@ def inverse_dynamics(
 
 
 def check_actuated(P: Floats, S: Floats, chosen: list[str], names: list[str]) -> None:
-    """As many independent drives as there are freedoms, or an error that names suitable speeds."""
+    """Check that the drives can move all freedoms; raise an error that names suitable speeds if not."""
     N = null_space(P)
     missing = N.shape[1] - rank(S.T @ N, 1.0)
     if missing:
@@ -85,7 +85,7 @@ def complete_accelerations(
     more: Floats,
     wanted: Floats,
 ) -> Floats:
-    """ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`: the free entries follow from the others."""
+    """Return ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`: the free entries follow from the others."""
     now, ud = core.constraints(t, q, u, ud), ud.copy()
     rows, all_rows = core.layout.chords.rows, np.vstack((now.partials, more))
     F = all_rows[:, free]
@@ -115,9 +115,10 @@ def complete_accelerations(
 def driven_results(
     core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, actuated: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """(trace, loads on the speeds, multipliers, chord loads, records of elements) of many states with known accelerations.
+    """Return the results of many states with known accelerations.
 
-    In a singular position the loads may have no finite value; they are nan there.
+    They are (trace, loads on the speeds, multipliers, chord loads, records of elements). In a singular position the loads
+    may have no finite value; they are nan there.
     """
     n, chords, S = len(t), core.layout.chords.plan.chord, np.eye(core.nu)[:, actuated]
     trace, tau = core.trace(t, q, u, ud)

@@ -6,7 +6,8 @@ x, y are displacements and rates of the chosen coordinates themselves, so that s
 
     x' = (M + H N) x + K y      y' = d ud / dq N x + d ud / du (M x + K y) + d ud / d load . load
 
-and the states s of elements, with s' by q, u, s, behind them. H is zero but for Euler parameters, whose displacements are rotations: theta' = d omega + omega x theta.
+The states s of elements follow, with the derivatives of s' by q, u, s. H is zero except for Euler parameters, whose
+displacements are rotations: theta' = d omega + omega x theta.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,14 +28,14 @@ from .derivatives import derivatives
 
 
 class Mode(NamedTuple):
-    """One eigenvalue and how every coordinate takes part; the largest part is 1."""
+    """An eigenvalue and its shape: the part of every coordinate, the largest being 1."""
 
     eigenvalue: complex
     shape: dict[str, complex]  # displacements by the names of the speeds, those of cut hinges too
 
 
 class CutSpeeds(NamedTuple):
-    """Speeds of cut hinges, which follow from those of the tree: u_c = V u + ..."""
+    """Speeds of cut hinges, which follow from the speeds of the tree: u_c = V u + ..."""
 
     names: list[str]
     partials: Floats  # V (nc, nu)
@@ -57,12 +58,12 @@ class Linearization:
     Attributes
     ----------
     A, B, C, D : arrays
-        The state is (independent displacements, independent rates, states of elements), named in `states`; inputs are loads on speeds, outputs
-        displacements of coordinates, by the names of their speeds.
+        The state is (independent displacements, independent rates, states of elements), named in `states`. Inputs are
+        loads on speeds, outputs are displacements of coordinates, by the names of their speeds.
     ud : (nu,) array
-        Accelerations at the state itself: zero in an equilibrium.
+        Accelerations at the state: zero in an equilibrium.
     eigenvalues : (n,) complex array
-        Of A, by rising real part, then imaginary part.
+        Eigenvalues of A, by rising real part, then imaginary part.
     """
 
     A: Floats
@@ -82,7 +83,7 @@ class Linearization:
 
     @property
     def modes(self) -> list[Mode]:
-        """Eigenvalues with their shapes, in the order of `eigenvalues`."""
+        """Modes in the order of `eigenvalues`."""
         values, vectors = np.linalg.eig(self.A)
         shapes, found = self.displacements @ vectors, []
         for k in np.lexsort((values.imag, values.real)):
@@ -94,7 +95,7 @@ class Linearization:
 
     @property
     def state_space(self) -> Any:
-        """The same as scipy.signal.StateSpace."""
+        """The matrices as a scipy.signal.StateSpace."""
         from scipy.signal import StateSpace
 
         return StateSpace(self.A, self.B, self.C, self.D)
@@ -113,7 +114,7 @@ def _sorted(values: Any) -> NDArray[np.complex128]:
 
 
 def turning(core: Core, u: Floats) -> Floats:
-    """H (nu, nu) of theta' = du + H theta: omega x for Euler parameters."""
+    """Return H (nu, nu) of theta' = du + H theta: omega x for Euler parameters."""
     H = np.zeros((core.nu, core.nu))
     for c in core.coordinates.hinges:
         k = c.hinge.euler_parameters
@@ -127,7 +128,7 @@ def turning(core: Core, u: Floats) -> Floats:
 def reduce(
     P: Floats, nonholonomic: NDArray[np.bool_], velocity_q: Floats, free: NDArray[np.bool_]
 ) -> Reduction:
-    """Independent coordinates among the free ones, and how the others follow."""
+    """Choose independent coordinates among the free ones. Return how the others follow."""
     n, own = P.shape[1], np.flatnonzero(free)
     F = P[:, free]
     of_speeds, of_positions = null_space(F), null_space(F[~nonholonomic])
@@ -155,10 +156,10 @@ def linearize(
     named: Mapping[str, Input] | None = None,
     cut: CutSpeeds | None = None,
 ) -> Linearization:
-    """Small motions about a state under the loads tau; `held` coordinates keep to their motion, as prescribed ones do.
+    """Linearize about a state under the loads tau. `held` coordinates keep their motion, like prescribed ones.
 
-    `inputs`: numbers of the speeds that carry loads, and of `named` inputs of elements the names. Those of `cut` hinges count on
-    behind those of the tree.
+    `inputs`: numbers of speeds that carry loads, or names of `named` inputs of elements. The numbers of `cut` hinges follow
+    those of the tree.
     """
     near = core.chord_work.q.copy()
     found = derivatives(core, tree, t, q, u, tau, held, named)

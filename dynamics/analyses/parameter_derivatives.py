@@ -1,11 +1,11 @@
 """Derivatives of the equations of motion by parameters of the model (implicit function theorem).
 
-d ud / dp and d lambda / dp follow from the equations themselves, A ud - Q - P^T lambda = 0 and P ud + P00 = 0, differentiated
-by p at fixed q, u, ud, lambda: the same matrix as for any other derivative, another right side. That right side is exact
-where all elements have derivatives: the equations run once on pairs (number, derivative), from the derivatives of the model's numbers
-(dual_model). Elsewhere it is a central difference of sixth order between whole models: masses and inertias enter the
-equations linearly, lengths as polynomials of low degree, so that a step (0.05 % of the value) leaves rounding, about 1e-12 of the
-terms.
+d ud / dp and d lambda / dp follow from the equations A ud - Q - P^T lambda = 0 and P ud + P00 = 0, differentiated by p at
+fixed q, u, ud, lambda: the same matrix as for any other derivative, with another right side. This right side is exact if
+all elements have derivatives: the equations run once on dual numbers, from the derivatives of the model's numbers
+(dual_model). Otherwise it is a central difference of sixth order between whole models. Masses and inertias enter the
+equations linearly, lengths as polynomials of low degree, so a step (0.05 % of the value) leaves only rounding, about
+1e-12 of the terms.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,10 @@ AHEAD = (0, 1, 2, 3, 4, 5, 6)
 
 
 class Equations(NamedTuple):
-    """What must vanish, rates of states of elements, prescribed motion, loads of chords, at given q, u, x, ud, multipliers;
-    or the derivatives of all that by a parameter."""
+    """Residual of the equations, rates of element states, prescribed motion and loads of chords, at a given state.
+
+    Given are q, u, x, ud and multipliers. The same class holds the derivatives of all this by a parameter.
+    """
 
     loads: Floats  # (nu,) A ud - Q - P^T lambda
     bias: Floats  # (m,) P ud + P00
@@ -42,16 +44,16 @@ class Equations(NamedTuple):
 
 
 class Direction(Protocol):
-    """A parameter of one model, in whose direction its equations are differentiated."""
+    """Parameter of one model, along which its equations are differentiated."""
 
     def equations(
         self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
     ) -> Equations:
-        """Derivatives of the residual at the state the core evaluated last; along s as well, if it is given."""
+        """Return the derivatives of the residual at the state that the core evaluated last; also along s if it is given."""
 
 
 class Stencil:
-    """The same model with some values of one parameter; sum of weights times anything is its derivative there."""
+    """The same model with several values of one parameter: the weighted sum of any result is its derivative."""
 
     def __init__(self, leader: Core, cores: tuple[Core, ...], weights: Floats) -> None:
         self.leader, self.cores, self.weights = leader, cores, weights
@@ -80,7 +82,7 @@ class Stencil:
 
 
 def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Core) -> Equations:
-    """Of the equations of one model at one state; cut hinges next to those of the leader, rows chosen as there."""
+    """Return the residual of one model at one state, with cut hinges near those of the leader and its choice of rows."""
     t, q, u, given = float(y.t[0]), y.q[0], y.u[0], ud.copy()
     prescribed = np.zeros((3, core.nu))
     for entry in core.layout.plan.prescribed:
@@ -109,7 +111,7 @@ def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Cor
 
 
 def loads_of_chords(core: Core, rows: Floats, multipliers: Floats) -> Floats:
-    """(chords, 6) from the wrenches in the rows; zero in models where no element waits for one."""
+    """Return the loads (chords, 6) from the wrenches in the rows; zero in models without reaction-dependent elements."""
     found = np.zeros((len(core.layout.chords.names), 6))
     if not core.context[REACTIONS]:
         return found
@@ -128,7 +130,7 @@ def equations_by_parameters(
     ud: Floats,
     multipliers: Floats,
 ) -> Equations:
-    """The derivatives of the residual, one column (last index) for every parameter."""
+    """Return the derivatives of the residual, one column (last index) for every parameter."""
     each = [x.equations(t, q, u, ud, multipliers) for x in directions]
     if not each:
         m, chords = len(core.layout.chords.rows), len(core.layout.chords.names)
@@ -139,13 +141,15 @@ def equations_by_parameters(
 
 
 def weights(nodes: tuple[int, ...]) -> Floats:
-    """Of values at the nodes, for the derivative at 0; exact for polynomials up to the number of nodes less one.
+    """Return the weights of values at the nodes for the derivative at 0.
+
+    It is exact for polynomials of a degree below the number of nodes.
 
     >>> (60 * weights(CENTRAL)).round(9).tolist()
     [-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]
     """
     found = []
-    for x in nodes:  # slope at 0 of the polynomial that is 1 at x and 0 at the other nodes, in whole numbers
+    for x in nodes:  # derivative at 0 of the polynomial that is 1 at x and 0 at the other nodes, in integers
         others = [y for y in nodes if y != x]
         slope = sum(prod(-y for y in others if y != left) for left in others)
         found.append(float(Fraction(slope, prod(x - y for y in others))))
@@ -153,6 +157,6 @@ def weights(nodes: tuple[int, ...]) -> Floats:
 
 
 def sum_of(weights: Floats, values: tuple[Floats, ...]) -> Floats:
-    """Differences to the middle first, so that what does not depend on the parameter stays zero."""
+    """Return the weighted sum of differences to the middle value: it is zero for what does not depend on the parameter."""
     middle = values[len(values) // 2]
     return np.asarray(np.tensordot(weights, np.array([v - middle for v in values]), axes=1))

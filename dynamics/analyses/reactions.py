@@ -1,7 +1,7 @@
-"""Loads in chords and hinges (8.5), and which of them the model does not decide.
+"""Loads in chords and hinges (8.5), and which of them the model determines.
 
-Redundant constraints share their load in more than one way. What is given then is the least: the sum over all chords
-of |force|^2 + |moment|^2 / (1 m)^2 is as small as it can be.
+Redundant constraints can share their load in more than one way. The result then is the least one: it has the smallest
+sum over all chords of |force|^2 + |moment|^2 / (1 m)^2.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _ZERO = 1e-9
 
 
 def _weights(core: Core) -> Floats:
-    """T (m, m) with |T^-1 multipliers|^2 = the sum of squares that is made least; at the rows computed last."""
+    """Return T (m, m), where |T^-1 multipliers|^2 is the sum of squares to minimise, at the rows computed last."""
     wrench = core.chord_work.row[:, row.F : row.F + 6]
     T = np.eye(len(wrench))
     for index in core.layout.chords.plan.chord:
@@ -46,7 +46,7 @@ def smallest_multipliers(core: Core, t: Floats, q: Floats, found: ClosedMotion) 
 
 
 def _origins(core: Core, trace: Floats) -> tuple[Floats, Floats]:
-    """Rotations of the bodies, and the end points of their hinges, over a trace."""
+    """Return the rotations of the bodies and the end points of their hinges, along a trace."""
     frames = core.layout.plan.frames
     inner = -np.einsum("bji,bj->bi", frames[:, :9].reshape(-1, 3, 3), frames[:, 9:])
     R = trace[:, :, ROTATION].reshape(*trace.shape[:2], 3, 3)
@@ -54,7 +54,7 @@ def _origins(core: Core, trace: Floats) -> tuple[Floats, Floats]:
 
 
 def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
-    """Hinge loads of a trace with those of the chords (8.5.6): what a chord carries, the hinges before it do not."""
+    """Add the chord loads to the hinge loads of a trace (8.5.6): what a chord carries, the hinges before it do not."""
     R, origins = _origins(core, trace)
     for c, connection in enumerate(core.tree.chords):
         numbers = [core.tree.numbers[end.body.name] for end in connection.ends]
@@ -67,7 +67,7 @@ def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
 
 
 def add_element_loads(core: Core, trace: Floats, records: Floats) -> None:
-    """Hinge loads of a trace with those of elements that depend on a chord's load: the trace knows none of them."""
+    """Add the loads of reaction-dependent elements, which a trace does not include, to its hinge loads."""
     R, origins = _origins(core, trace)
     for a, entry in zip(core.layout.efforts.applied, core.layout.plan.efforts, strict=True):
         for k, end in enumerate(a.ends if entry[effort.REACTION] >= 0 else ()):
@@ -83,7 +83,7 @@ def add_element_loads(core: Core, trace: Floats, records: Floats) -> None:
 
 
 def unique_loads(core: Core, t: float, q: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(chords, bodies): whether the load of a chord, and of the hinge before a body, is decided by the model."""
+    """Return for every chord, and for the hinge before every body, whether the model determines its load."""
     P = core.constraints(t, q, np.zeros(core.nu)).partials
     chords, sets = np.ones(len(core.layout.chords.plan.chord), dtype=bool), core.tree.chords
     bodies = np.ones(len(core.tree.bodies), dtype=bool)
@@ -91,7 +91,7 @@ def unique_loads(core: Core, t: float, q: Floats) -> tuple[NDArray[np.bool_], ND
         return chords, bodies
     _, values, V = np.linalg.svd(P.T, full_matrices=True)
     rank = int(np.sum(values > _ZERO * max(float(values.max(initial=0.0)), 1e-300)))
-    open_ = V[rank:]  # multipliers that do nothing
+    open_ = V[rank:]  # multipliers without effect
     inner = [np.zeros((len(open_), 6)) for _ in core.tree.bodies]
     wrench = core.chord_work.row[:, row.F : row.F + 6]
     trace, _ = core.trace(np.array([t]), np.array([q]), np.zeros((1, core.nu)), np.zeros((1, core.nu)))

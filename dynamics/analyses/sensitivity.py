@@ -4,9 +4,10 @@ They obey the equations of motion differentiated along the motion::
 
     s_q' = s_u + H s_q      s_u' = d ud / d(q, u, x) s + d ud / dp      s_x' = d x' / d(q, u, x) s + d x' / dp
 
-with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise): linear equations with exact
-coefficients (derivatives), solved by Gauss collocation of order 10 on the steps of the motion, two in one at first, then halved
-until two solutions agree. With closed chains s obeys the constraints as well, P s_q + df/dp = 0 and its rate.
+with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise). These are linear
+equations with exact coefficients (derivatives). They are solved by Gauss collocation of order 10 on the steps of the
+motion: first on pairs of steps, then on steps that are halved until two solutions agree. With closed chains s also
+satisfies the constraints, P s_q + df/dp = 0 and its rate.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,21 +25,21 @@ from .displacement import Motion
 from .linearization import turning
 from .parameter_derivatives import Direction
 
-_RANK = 1e-9  # singular values of the constraints below this part of the largest are those of redundant rows
+_RANK = 1e-9  # singular values below this part of the largest belong to redundant rows
 _STAGES = 5
 _HALVINGS = 6
 
 
 class Variation:
-    """The equations of s for some parameters; s is (nu + nu + nx, np): displacements, speeds, states of elements."""
+    """Equations of s for some parameters; s is (nu + nu + nx, np): displacements, speeds, states of elements."""
 
     def __init__(self, core: Core, workspace: TreeDerivatives, parameters: Sequence[Direction]) -> None:
         self.core, self.workspace, self.parameters = core, workspace, tuple(parameters)
         self.free: NDArray[np.bool_] = core.free_speeds()
 
     def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
-        """s at the edges (steps of the motion, and wherever it breaks): (edges, 2 nu + nx, np), to rtol."""
-        some = np.unique([*range(0, len(edges), 2), len(edges) - 1])  # first two steps in one
+        """Return s (edges, 2 nu + nx, np) at the edges, to rtol. Edges are the steps of the motion and its breaks."""
+        some = np.unique([*range(0, len(edges), 2), len(edges) - 1])  # pairs of steps first
         coarse = self._collocated(motion, edges[some], start, 1)
         for halving in range(_HALVINGS):
             fine = self._collocated(motion, edges, start, 2**halving)
@@ -75,7 +76,7 @@ class Variation:
         return np.array(found)[np.searchsorted(fine, edges)]
 
     def linear(self, y: Motion) -> tuple[Floats, Floats]:
-        """J, f of s' = J s + f at many states: (states, n, n) and (states, n, np)."""
+        """Return J (states, n, n) and f (states, n, np) of s' = J s + f at many states."""
         n, nx = self.core.nu, self.core.nx
         size = 2 * n + nx
         J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, len(self.parameters)))
@@ -91,14 +92,17 @@ class Variation:
         return J, f
 
     def _stand(self, y: Motion, k: int) -> None:
-        """States of elements and cut hinges of the core as in state k."""
+        """Give the core the element states and cut hinges of state k."""
         core = self.core
         core.work.z[: core.nz] = y.z[k]
         core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[k], -1
 
     # ------------------------------------------------------------ constraints
     def closed(self, y: Motion, s: Floats) -> Floats:
-        """s at many states with the least change that meets the constraints; prescribed entries follow their signals."""
+        """Return s at many states after the least change that satisfies the constraints.
+
+        Prescribed entries follow their signals.
+        """
         core, n, s = self.core, self.core.nu, s.copy()
         driven, holonomic = np.flatnonzero(~self.free), ~core.layout.chords.nonholonomic
         for k, t in enumerate(y.t.tolist()):
@@ -114,14 +118,14 @@ class Variation:
         return s
 
     def _least(self, P: Floats, gap: Floats) -> Floats:
-        """Least change of the free entries that closes a gap."""
+        """Return the least change of the free entries that closes a gap."""
         change = np.zeros(self.core.nu)
         change[self.free] = np.linalg.lstsq(P[:, self.free], gap, rcond=_RANK)[0]
         return change
 
 
 def _gauss(stages: int) -> tuple[Floats, Floats, Floats]:
-    """Nodes in (0, 1), coefficients a and weights b of Gauss collocation, order 2 stages."""
+    """Return nodes in (0, 1), coefficients a and weights b of Gauss collocation, of order 2 * stages."""
     x, w = np.polynomial.legendre.leggauss(stages)
     c = 0.5 * (x + 1.0)
     powers = np.arange(1, stages + 1)

@@ -1,9 +1,9 @@
 """Build the compiled core into plain shared libraries, one per target CPU, and the manifest beside them.
 
-Numba compiles every entry point to LLVM code; all of it is linked into one module, given C functions without
-any Python in them, optimised once more as a whole and emitted as an object file, which the C compiler links.
-The result needs neither Python nor numba (elements.native.library opens it by ctypes). A symbol of Python's left over
-fails the link: entry points allocate nothing and raise nothing.
+Numba compiles every entry point to LLVM code. All of it is linked into one module, gets C functions without any Python,
+is optimised once more as a whole and emitted as an object file, which the C compiler links. The result needs neither
+Python nor numba (elements.native.library opens it by ctypes). The link fails if a symbol of Python is left: entry points
+allocate nothing and raise nothing.
 
 The target CPU must be known before numba is imported, so each target is compiled by a process of its own::
 
@@ -41,7 +41,7 @@ from treemech.elements.native.sources import (
 from treemech.topology.errors import TreemechError
 
 TARGETS = ("base", "v3")
-# What x86-64-v3 means; the CPU test below asks for the same
+# Features of x86-64-v3; the CPU test below asks for the same
 _V3 = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+xsave"
 _C_SOURCE = """
 #include <math.h>
@@ -73,19 +73,19 @@ class BuildError(TreemechError):
 
 # ---------------------------------------------------------------- the parent: one process per target
 def machine_targets() -> tuple[str, ...]:
-    """The targets that make sense on this machine."""
+    """Return the targets that make sense on this machine."""
     return TARGETS if platform.machine().lower() in ("x86_64", "amd64") else TARGETS[:1]
 
 
 def compiler() -> list[str] | None:
-    """The C compiler: the variable CC, else the first of cc, gcc, clang there is."""
+    """Return the command of the C compiler: the variable CC, else the first of cc, gcc, clang that exists."""
     given = shlex.split(os.environ.get("CC", ""))
     candidates = [given] if given else [["cc"], ["gcc"], ["clang"]]
     return next((c for c in candidates if shutil.which(c[0])), None)
 
 
 def obstacle() -> str:
-    """Why no library can be built here; empty if nothing is in the way."""
+    """Say why no library can be built here; return an empty text if one can."""
     if sys.platform == "win32":
         return "not supported on Windows yet"
     if compiler() is None:
@@ -95,7 +95,7 @@ def obstacle() -> str:
 
 
 def fingerprint() -> dict[str, str]:
-    """What a built library depends on: it is up to date if its manifest says the same."""
+    """Return what a built library depends on: it is up to date if its manifest has the same entries."""
     return {
         "hash": core_hash(),
         "builder": hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16],
@@ -104,7 +104,7 @@ def fingerprint() -> dict[str, str]:
 
 
 def up_to_date(folder: Path, targets: Iterable[str] | None = None) -> bool:
-    """Whether the folder holds what build_library would put there."""
+    """Tell whether the folder holds what build_library would write there."""
     targets = machine_targets() if targets is None else targets
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
@@ -121,9 +121,9 @@ def file_name(target: str) -> str:
 def build_library(
     folder: str | Path, targets: Iterable[str] | None = None, log: Callable[[str], object] = print
 ) -> list[Path]:
-    """Build the libraries for the targets (default: those of this machine) and the manifest; the files made.
+    """Build the libraries for the targets (default: those of this machine) and the manifest. Return the files.
 
-    Every file is replaced as a whole and the manifest last, so that builds side by side do no harm.
+    Every file is replaced as a whole, the manifest last, so that simultaneous builds do no harm.
     """
     reason = obstacle()
     if reason:
@@ -153,7 +153,7 @@ def build_library(
 
 
 def _run_children(targets: list[str], folder: str, log: Callable[[str], object]) -> list[dict[str, Any]]:
-    """Compile all targets at the same time; what each says about itself."""
+    """Compile all targets at the same time. Return the report of each."""
     root = str(package_folder().parent)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
     environment["PYTHONPATH"] = os.pathsep.join(p for p in (root, os.environ.get("PYTHONPATH")) if p)
@@ -219,7 +219,7 @@ def builtin_elements() -> list[Any]:
 
 
 def functions() -> Iterator[tuple[str, Any, Any]]:
-    """(exported name, Python function, C signature) of all there is to compile."""
+    """Yield (exported name, Python function, C signature) of everything to compile."""
     from treemech.elements.compilation.entry import entry_globals
     from treemech.elements.compilation.numba_side import SIGNATURE
     from treemech.elements.compilation.source import entry_source
@@ -235,7 +235,7 @@ def functions() -> Iterator[tuple[str, Any, Any]]:
 
 
 def element_parts() -> list[tuple[str, Any, str]]:
-    """(exported name, element, part) of all there is to compile of the elements."""
+    """Return (exported name, element, part) of everything to compile for the elements."""
     from treemech.elements.compilation.entry import library_name
     from treemech.elements.compilation.methods import DUAL_PART
 
@@ -244,7 +244,7 @@ def element_parts() -> list[tuple[str, Any, str]]:
 
 
 def native(function: Any, signature: Any) -> tuple[str, str]:
-    """(LLVM code, name) of numba's own form of a function: int32 f(result *, exception **, arguments)."""
+    """Return (LLVM code, name) of numba's own form of a function: int32 f(result *, exception **, arguments)."""
     from numba.core import compiler as numba_compiler
     from numba.core.registry import cpu_target
 
@@ -260,7 +260,7 @@ def native(function: Any, signature: Any) -> tuple[str, str]:
 
 
 def c_function(name: str, target: str, signature: Any) -> str:
-    """LLVM code of the exported C function around numba's own: its result, or 0 if it raised."""
+    """Return LLVM code of the exported C function around numba's own: it returns its result, or 0 if it raised."""
     words = {"float64": "double", "int64": "i64", "int32": "i32"}
     arguments = ", ".join(f"{words.get(str(t), 'ptr')} %a{k}" for k, t in enumerate(signature.args))
     return f"""
@@ -278,9 +278,9 @@ define i32 @{name}({arguments}) {{
 
 
 def without_counting(code: str) -> str:
-    """LLVM code whose reference counting does nothing.
+    """Return LLVM code without reference counting.
 
-    What allocates nothing has nothing to count; if something does allocate, its symbol fails the link.
+    Code that allocates nothing has nothing to count. If something does allocate, its symbol makes the link fail.
     """
     return re.sub(
         r"^define [^\n]*@(NRT_incref|NRT_decref)\(.*?^}$",
@@ -291,7 +291,7 @@ def without_counting(code: str) -> str:
 
 
 def compile_target(target: str, folder: Path) -> None:
-    """Compile everything for one CPU; run in a process of its own, before anything imports numba."""
+    """Compile everything for one CPU. Run this in a process of its own, before anything imports numba."""
     if "numba" in sys.modules:
         raise BuildError("numba is already imported: its target CPU cannot be changed any more.")
     x86 = machine_targets() == TARGETS
@@ -306,8 +306,8 @@ def compile_target(target: str, folder: Path) -> None:
 
     from ..entries.table import ENTRIES
 
-    gc.disable()  # it would run all the time; without any the memory grows to 4 GB
-    # a row of the mass matrix reads nine arrays: LLVM gives up on vectorising after eight tests for overlap
+    gc.disable()  # it would run all the time; collected below, else the memory grows to 4 GB
+    # A row of the mass matrix reads nine arrays: by default LLVM gives up vectorising after eight overlap tests
     llvm.set_option("treemech", "--runtime-memory-check-threshold=32")
     module: Any = None
     wrappers, exported = [], {}
@@ -355,7 +355,7 @@ def compile_target(target: str, folder: Path) -> None:
 
 
 def link(objects: Path, out: Path) -> None:
-    """Make the shared library; nothing but the C library may be left to find."""
+    """Link the shared library. Only symbols of the C library may be left undefined."""
     source = objects.with_suffix(".c")
     source.write_text(_C_SOURCE)
     options = [] if sys.platform == "darwin" else ["-Wl,-z,defs", "-s"]

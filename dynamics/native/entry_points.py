@@ -1,4 +1,4 @@
-"""The entry points of the core by name: addresses from the built library, the jit, or plain Python."""
+"""Entry points of the core by name: addresses from the built library, the jit, or plain Python."""
 
 import ctypes
 import gc
@@ -12,7 +12,7 @@ from treemech.elements.native import library
 from treemech.elements.native.cache import log, numba_cache
 
 _N, _F = ctypes.c_int64, ctypes.c_double
-# C prototypes; the same as dynamics.entries.table.ENTRIES, which cannot be asked without importing numba
+# C prototypes, the same as in dynamics.entries.table.ENTRIES, which cannot be read without importing numba
 PROTOTYPES: dict[str, list[Any]] = {
     "rhs": [_F, _N, _N, _N],
     "general_hinge": [_N, _F, _N],
@@ -56,7 +56,7 @@ FIRST_SIMULATION = ("rhs", "integrate")
 
 
 def way() -> str:
-    """ "library", "jit" or "python": how the core runs in this process."""
+    """Return how the core runs in this process: "library", "jit" or "python"."""
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return "python"
     return "library" if library.open_library() is not None else "jit"
@@ -64,13 +64,13 @@ def way() -> str:
 
 @cache
 def address(name: str) -> int:
-    """Address of an entry point; compiles it if nothing else is left."""
+    """Return the address of an entry point. Compile it if the library does not have it."""
     return _make(name)[0]
 
 
 @cache
 def entry(name: str) -> Any:
-    """An entry point to call from Python, with plain numbers and addresses."""
+    """Return an entry point to call from Python, with plain numbers and addresses."""
     return ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(address(name))
 
 
