@@ -1,8 +1,8 @@
 """Exact derivatives of the equations of motion: ud and multipliers by coordinates, speeds and loads.
 
-Directions in q are those of the speeds, q' = N(q) u: for hinges with u = q' these are plain partial derivatives, for
-Euler parameters derivatives along rotations in the base of end a, as for the relative angular velocity. So all are
-(nu, nu).
+Directions in q are those of the speeds, q' = N(q) u: for hinges with u = q' these are plain partial
+derivatives, for Euler parameters derivatives along rotations in the base of end a, as for the relative
+angular velocity. So all are (nu, nu).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from .parameter_derivatives import Direction, equations_by_parameters
 
 
 class Derivatives(NamedTuple):
-    """Derivatives of ud (nu, nu) and of the multipliers (m, nu), columns in the public order of the speeds."""
+    """Derivatives of ud (nu, nu) and of the multipliers (m, nu), columns in the public order."""
 
     ud: Floats  # (nu,) accelerations
     multipliers: Floats  # (m,)
@@ -62,9 +62,9 @@ def derivatives(
 ) -> Derivatives:
     """Return the derivatives of ud and multipliers at a state; with chords, after `core.loops.choose`.
 
-    For closed chains A ud = Q + P^T lambda, P ud + P00 = 0 are differentiated: the same matrix with other right sides. Among
-    redundant rows only the chosen ones carry loads, and only their loads vary. `held` speeds keep their value. `inputs`
-    gives for every name the inputs of elements that it stands for.
+    For closed chains A ud = Q + P^T lambda, P ud + P00 = 0 are differentiated: the same matrix with other
+    right sides. Among redundant rows only the chosen ones carry loads, and only their loads vary. `held`
+    speeds keep their value. `inputs` gives for every name the inputs of elements that it stands for.
     """
     loops, reaction_dependent, none = core.loops, ReactionDependent(core), np.zeros((0, core.nu))
     named = inputs or {}

@@ -1,7 +1,7 @@
 """Small motions of a state in the directions of s = (displacements, speeds, states of elements).
 
-Displacements are in the directions of the speeds, q' = N(q) u: for Euler parameters rotations in the base of the relative
-angular velocity, plain changes otherwise.
+Displacements are in the directions of the speeds, q' = N(q) u: for Euler parameters rotations in the base of
+the relative angular velocity, plain changes otherwise.
 """
 
 from typing import NamedTuple
@@ -76,7 +76,7 @@ def difference(core: Core, a: Floats, b: Floats) -> Floats:
 
 
 def magnitude(core: Core, s: Floats, y: Motion) -> float:
-    """Return the size of changes s (rows), relative to 1 for coordinates and to 1 + size for speeds and states."""
+    """Return the size of changes s (rows): absolute for coordinates, relative for speeds and states."""
     n, x = core.nu, y.z[:, : core.nx]
     parts = (
         (s[:, :n], 0.0),

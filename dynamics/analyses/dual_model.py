@@ -1,9 +1,10 @@
 """A model on dual numbers: derivatives of its equations of motion along one direction, exact to rounding.
 
-It has a Plan and a Work of its own, with dual numbers (number, derivative) for numbers; the kernels of the core run on
-them (entries.duals). The derivatives of the numbers of the Plan are given (kinematics.layout.plan_derivatives), those of
-the state are arbitrary; elements are called at their dual addresses. Everything starts from the state that the core
-evaluated last: what was solved iteratively there need only be differentiated here.
+It has a Plan and a Work of its own, with dual numbers (number, derivative) for numbers; the kernels of the
+core run on them (entries.duals). The derivatives of the numbers of the Plan are given
+(kinematics.layout.plan_derivatives), those of the state are arbitrary; elements are called at their dual
+addresses. Everything starts from the state that the core evaluated last: what was solved iteratively there
+need only be differentiated here.
 """
 
 from collections.abc import Callable, Iterator
@@ -131,7 +132,7 @@ class DualModel:
 
 
 def obstacle(layout: Layout, derivatives: PlanDerivatives) -> str | None:
-    """Name what has no derivatives, or none by its own numbers where these change; None if a DualModel can be made."""
+    """Name an element without the needed derivatives. Return None if a DualModel can be made."""
     if native.way() == "python":
         return "plain Python"
     changing = varying(layout, derivatives)

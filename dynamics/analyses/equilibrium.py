@@ -1,8 +1,9 @@
 """Equilibrium: positions in which nothing accelerates, at rest or at constant rates (relative equilibrium).
 
-The loads balance on all displacements that the constraints allow: N^T (A ud - Q) = 0 with ud = 0, together with the rates
-of element states, x' = 0. Newton's method solves this in independent coordinates with exact derivatives. The chains are
-closed after every step; steps are limited, and shortened until the residual falls or, downhill, until the loads do work.
+The loads balance on all displacements that the constraints allow: N^T (A ud - Q) = 0 with ud = 0, together
+with the rates of element states, x' = 0. Newton's method solves this in independent coordinates with exact
+derivatives. The chains are closed after every step; steps are limited, and shortened until the residual falls
+or, downhill, until the loads do work.
 """
 
 from collections.abc import Callable
@@ -112,11 +113,14 @@ def balance(
     close: Callable[[Floats], Floats],
     downhill: bool = False,
 ) -> Balance:
-    """Find an equilibrium by Newton's method from q, a closed position. `close` returns the nearest closed position.
+    """Find an equilibrium by Newton's method from q, a closed position.
 
-    Steps must reduce the residual. If that fails, or with `downhill` from the start, steps follow the loads instead, with
-    every stiffness taken as positive, as long as the loads do work; so an unstable equilibrium is left again. If both fail
-    (slender beams: every straight step stretches them), the residual may rise on the way.
+    `close` returns the nearest closed position.
+
+    Steps must reduce the residual. If that fails, or with `downhill` from the start, steps follow the loads
+    instead, with every stiffness taken as positive, as long as the loads do work; so an unstable equilibrium
+    is left again. If both fail (slender beams: every straight step stretches them), the residual may rise on
+    the way.
     """
     usual = usual_inertia(core, t)
 
@@ -169,7 +173,8 @@ def _balances(here: _Point) -> bool:
 def _weightless(core: Core, t: float, here: _Point, usual: Floats) -> str:
     """Name a speed with nearly none of its usual inertia on some balanced displacement; "" if there is none.
 
-    In such a position of a hinge a direction is lost. Loads in that direction do nothing there, so they seem to balance.
+    In such a position of a hinge a direction is lost. Loads in that direction do nothing there, so they seem
+    to balance.
     """
     if not here.N.shape[1]:
         return ""
@@ -192,13 +197,16 @@ def _descend(
     downhill: bool,
     bold: bool = False,
 ) -> tuple[_Point, Floats, int]:
-    """Take steps. Return the last point, its rates and the number of steps. `bold`: whole steps, even if the residual rises."""
+    """Take Newton steps. Return the last point, its rates and the number of steps.
+
+    `bold`: whole steps, even if the residual rises.
+    """
     rates, z = motion.rates.copy(), core.work.z[: core.nz].copy()
     sizes = _rate_sizes(core, tree, t, q, z, rates)
     here, before = _evaluate(core, t, q, z, rates, motion, sizes), np.inf
     for iteration in range(_STEPS):
         balanced = here.size <= _BALANCED * here.scale
-        # forces and moments share one measure: in small mechanisms moments may still fall when they are small beside forces
+        # forces and moments share one measure: in small mechanisms moments may still fall beside large forces
         converged, before = balanced and not here.size < 0.1 * before, here.size
         if converged and not downhill:
             return here, rates, iteration
@@ -246,7 +254,7 @@ def _least(M: Floats, right: Floats) -> Floats:
 
 
 def _rate_sizes(core: Core, tree: TreeDerivatives, t: float, q: Floats, z: Floats, rates: Floats) -> Floats:
-    """Return the sizes (nx,) of the rates of element states: their change by states and coordinates of usual size."""
+    """Return the usual sizes (nx,) of the rates of element states."""
     if not core.nx:
         return np.zeros(0)
     tree.inverse_dynamics(t, q, rates, np.zeros(core.nu))
@@ -309,8 +317,8 @@ def _newton(
 ) -> tuple[Floats, Floats, Floats, bool]:
     """Return the Newton step that would balance linear loads.
 
-    It is (displacement, change of the rates sought, change of element states, whether a balance is unstable). `downhill`:
-    every stiffness is taken as positive, and the step leaves a balance with a negative one.
+    It is (displacement, change of the rates sought, change of element states, whether a balance is unstable).
+    `downhill`: every stiffness is taken as positive, and the step leaves a balance with a negative one.
     """
     n, zero = core.nu, np.zeros(core.nu)
     core.work.z[: core.nz] = here.z

@@ -33,8 +33,8 @@ class DriveLoads(NamedTuple):
 def drive_loads(required: Floats, P: Floats, S: Floats, weights: Floats) -> DriveLoads:
     """Return the smallest loads and multipliers that together give `required` = A ud - Q.
 
-    S (nu, k): effect of every drive on the speeds. On the rates that the constraints allow, only the drives do work:
-    N^T required = N^T S actuated. Smallest means the least sum of squares, times `weights` (k,).
+    S (nu, k): effect of every drive on the speeds. On the rates that the constraints allow, only the drives
+    do work: N^T required = N^T S actuated. Smallest means the least sum of squares, times `weights` (k,).
     """
     N, root = null_space(P), 1.0 / np.sqrt(weights)
     actuated = root * (np.linalg.pinv(N.T @ S * root, rcond=1e-9) @ (N.T @ required))
@@ -85,7 +85,7 @@ def complete_accelerations(
     more: Floats,
     wanted: Floats,
 ) -> Floats:
-    """Return ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`: the free entries follow from the others."""
+    """Return ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`. The free entries follow."""
     now, ud = core.constraints(t, q, u, ud), ud.copy()
     rows, all_rows = core.layout.chords.rows, np.vstack((now.partials, more))
     F = all_rows[:, free]
@@ -117,8 +117,8 @@ def driven_results(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Return the results of many states with known accelerations.
 
-    They are (trace, loads on the speeds, multipliers, chord loads, records of elements). In a singular position the loads
-    may have no finite value; they are nan there.
+    They are (trace, loads on the speeds, multipliers, chord loads, records of elements). In a singular
+    position the loads may have no finite value; they are nan there.
     """
     n, chords, S = len(t), core.layout.chords.plan.chord, np.eye(core.nu)[:, actuated]
     trace, tau = core.trace(t, q, u, ud)

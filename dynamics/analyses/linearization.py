@@ -1,13 +1,14 @@
 """Small motions about a state: A, B, C, D in independent coordinates.
 
-Displacements of all coordinates follow from those of independent ones, dq = N x (the holonomic rows hold), and rates
-from independent rates, du = M x + K y (all rows hold, nonholonomic ones too, also where the displacement turns them).
-x, y are displacements and rates of the chosen coordinates themselves, so that states have their names::
+Displacements of all coordinates follow from those of independent ones, dq = N x (the holonomic rows hold),
+and rates from independent rates, du = M x + K y (all rows hold, nonholonomic ones too, also where the
+displacement turns them). x, y are displacements and rates of the chosen coordinates themselves, so that
+states have their names::
 
     x' = (M + H N) x + K y      y' = d ud / dq N x + d ud / du (M x + K y) + d ud / d load . load
 
-The states s of elements follow, with the derivatives of s' by q, u, s. H is zero except for Euler parameters, whose
-displacements are rotations: theta' = d omega + omega x theta.
+The states s of elements follow, with the derivatives of s' by q, u, s. H is zero except for Euler parameters,
+whose displacements are rotations: theta' = d omega + omega x theta.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,8 +59,8 @@ class Linearization:
     Attributes
     ----------
     A, B, C, D : arrays
-        The state is (independent displacements, independent rates, states of elements), named in `states`. Inputs are
-        loads on speeds, outputs are displacements of coordinates, by the names of their speeds.
+        The state is (independent displacements, independent rates, states of elements), named in `states`.
+        Inputs are loads on speeds, outputs are displacements of coordinates, by the names of their speeds.
     ud : (nu,) array
         Accelerations at the state: zero in an equilibrium.
     eigenvalues : (n,) complex array
@@ -156,10 +157,12 @@ def linearize(
     named: Mapping[str, Input] | None = None,
     cut: CutSpeeds | None = None,
 ) -> Linearization:
-    """Linearize about a state under the loads tau. `held` coordinates keep their motion, like prescribed ones.
+    """Linearize about a state under the loads tau.
 
-    `inputs`: numbers of speeds that carry loads, or names of `named` inputs of elements. The numbers of `cut` hinges follow
-    those of the tree.
+    `held` coordinates keep their motion, like prescribed ones.
+
+    `inputs`: numbers of speeds that carry loads, or names of `named` inputs of elements. The numbers of `cut`
+    hinges follow those of the tree.
     """
     near = core.chord_work.q.copy()
     found = derivatives(core, tree, t, q, u, tau, held, named)

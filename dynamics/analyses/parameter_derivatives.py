@@ -1,11 +1,11 @@
 """Derivatives of the equations of motion by parameters of the model (implicit function theorem).
 
-d ud / dp and d lambda / dp follow from the equations A ud - Q - P^T lambda = 0 and P ud + P00 = 0, differentiated by p at
-fixed q, u, ud, lambda: the same matrix as for any other derivative, with another right side. This right side is exact if
-all elements have derivatives: the equations run once on dual numbers, from the derivatives of the model's numbers
-(dual_model). Otherwise it is a central difference of sixth order between whole models. Masses and inertias enter the
-equations linearly, lengths as polynomials of low degree, so a step (0.05 % of the value) leaves only rounding, about
-1e-12 of the terms.
+d ud / dp and d lambda / dp follow from the equations A ud - Q - P^T lambda = 0 and P ud + P00 = 0,
+differentiated by p at fixed q, u, ud, lambda: the same matrix as for any other derivative, with another right
+side. This right side is exact if all elements have derivatives: the equations run once on dual numbers, from
+the derivatives of the model's numbers (dual_model). Otherwise it is a central difference of sixth order
+between whole models. Masses and inertias enter the equations linearly, lengths as polynomials of low degree,
+so a step (0.05 % of the value) leaves only rounding, about 1e-12 of the terms.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ AHEAD = (0, 1, 2, 3, 4, 5, 6)
 
 
 class Equations(NamedTuple):
-    """Residual of the equations, rates of element states, prescribed motion and loads of chords, at a given state.
+    """Residual of the equations, rates of element states, prescribed motion and loads of chords.
 
     Given are q, u, x, ud and multipliers. The same class holds the derivatives of all this by a parameter.
     """
@@ -49,11 +49,14 @@ class Direction(Protocol):
     def equations(
         self, t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats, s: Floats | None = None
     ) -> Equations:
-        """Return the derivatives of the residual at the state that the core evaluated last; also along s if it is given."""
+        """Return the derivatives of the residual at the state that the core evaluated last.
+
+        They include the derivatives along s if it is given.
+        """
 
 
 class Stencil:
-    """The same model with several values of one parameter: the weighted sum of any result is its derivative."""
+    """One model with several values of a parameter: the weighted sum of any result is its derivative."""
 
     def __init__(self, leader: Core, cores: tuple[Core, ...], weights: Floats) -> None:
         self.leader, self.cores, self.weights = leader, cores, weights
@@ -82,7 +85,7 @@ class Stencil:
 
 
 def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Core) -> Equations:
-    """Return the residual of one model at one state, with cut hinges near those of the leader and its choice of rows."""
+    """Return the residual of one model at one state, with the rows and near the cut hinges of the leader."""
     t, q, u, given = float(y.t[0]), y.q[0], y.u[0], ud.copy()
     prescribed = np.zeros((3, core.nu))
     for entry in core.layout.plan.prescribed:
@@ -111,7 +114,10 @@ def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Cor
 
 
 def loads_of_chords(core: Core, rows: Floats, multipliers: Floats) -> Floats:
-    """Return the loads (chords, 6) from the wrenches in the rows; zero in models without reaction-dependent elements."""
+    """Return the loads (chords, 6) from the wrenches in the rows.
+
+    They are zero in models without reaction-dependent elements.
+    """
     found = np.zeros((len(core.layout.chords.names), 6))
     if not core.context[REACTIONS]:
         return found
@@ -157,6 +163,6 @@ def weights(nodes: tuple[int, ...]) -> Floats:
 
 
 def sum_of(weights: Floats, values: tuple[Floats, ...]) -> Floats:
-    """Return the weighted sum of differences to the middle value: it is zero for what does not depend on the parameter."""
+    """Return the weighted sum of differences to the middle value, exactly zero if all values are equal."""
     middle = values[len(values) // 2]
     return np.asarray(np.tensordot(weights, np.array([v - middle for v in values]), axes=1))

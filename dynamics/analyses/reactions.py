@@ -1,7 +1,7 @@
 """Loads in chords and hinges (8.5), and which of them the model determines.
 
-Redundant constraints can share their load in more than one way. The result then is the least one: it has the smallest
-sum over all chords of |force|^2 + |moment|^2 / (1 m)^2.
+Redundant constraints can share their load in more than one way. The result then is the least one: it has the
+smallest sum over all chords of |force|^2 + |moment|^2 / (1 m)^2.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _ZERO = 1e-9
 
 
 def _weights(core: Core) -> Floats:
-    """Return T (m, m), where |T^-1 multipliers|^2 is the sum of squares to minimise, at the rows computed last."""
+    """Return T (m, m), where |T^-1 multipliers|^2 is the sum to minimise, at the rows computed last."""
     wrench = core.chord_work.row[:, row.F : row.F + 6]
     T = np.eye(len(wrench))
     for index in core.layout.chords.plan.chord:
@@ -54,7 +54,7 @@ def _origins(core: Core, trace: Floats) -> tuple[Floats, Floats]:
 
 
 def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
-    """Add the chord loads to the hinge loads of a trace (8.5.6): what a chord carries, the hinges before it do not."""
+    """Add the chord loads to the hinge loads of a trace (8.5.6): a chord relieves the hinges before it."""
     R, origins = _origins(core, trace)
     for c, connection in enumerate(core.tree.chords):
         numbers = [core.tree.numbers[end.body.name] for end in connection.ends]

@@ -4,10 +4,10 @@ They obey the equations of motion differentiated along the motion::
 
     s_q' = s_u + H s_q      s_u' = d ud / d(q, u, x) s + d ud / dp      s_x' = d x' / d(q, u, x) s + d x' / dp
 
-with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise). These are linear
-equations with exact coefficients (derivatives). They are solved by Gauss collocation of order 10 on the steps of the
-motion: first on pairs of steps, then on steps that are halved until two solutions agree. With closed chains s also
-satisfies the constraints, P s_q + df/dp = 0 and its rate.
+with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise). These
+are linear equations with exact coefficients (derivatives). They are solved by Gauss collocation of order 10
+on the steps of the motion: first on pairs of steps, then on steps that are halved until two solutions agree.
+With closed chains s also satisfies the constraints, P s_q + df/dp = 0 and its rate.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,14 +31,20 @@ _HALVINGS = 6
 
 
 class Variation:
-    """Equations of s for some parameters; s is (nu + nu + nx, np): displacements, speeds, states of elements."""
+    """Equations of s for some parameters.
+
+    s is (nu + nu + nx, np): displacements, speeds, states of elements.
+    """
 
     def __init__(self, core: Core, workspace: TreeDerivatives, parameters: Sequence[Direction]) -> None:
         self.core, self.workspace, self.parameters = core, workspace, tuple(parameters)
         self.free: NDArray[np.bool_] = core.free_speeds()
 
     def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
-        """Return s (edges, 2 nu + nx, np) at the edges, to rtol. Edges are the steps of the motion and its breaks."""
+        """Return s (edges, 2 nu + nx, np) at the edges, to rtol.
+
+        Edges are the steps of the motion and its breaks.
+        """
         some = np.unique([*range(0, len(edges), 2), len(edges) - 1])  # pairs of steps first
         coarse = self._collocated(motion, edges[some], start, 1)
         for halving in range(_HALVINGS):

@@ -1,8 +1,8 @@
 """Derivatives through the internal points of composite connections (7.3), by the implicit function theorem.
 
-The loads on the points vanish: R(y, q, u, x, i) = 0. The motion y of the points follows from their unknowns w and, for
-points on the line between two ends, from the motion of these ends. So dw = -R_w^-1 (R_q dq + ...), and from it the
-change of the loads on the bodies.
+The loads on the points vanish: R(y, q, u, x, i) = 0. The motion y of the points follows from their unknowns w
+and, for points on the line between two ends, from the motion of these ends. So dw = -R_w^-1 (R_q dq + ...),
+and from it the change of the loads on the bodies.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ Input = Sequence[
 
 
 class EndMotion(NamedTuple):
-    """Position of a point of a body, and the derivatives of its motion by the speeds (3, nu): regular order, world axes."""
+    """Position of a point of a body, and derivatives of its motion by the speeds (3, nu), regular order."""
 
     position: Floats
     displacement: Floats

@@ -48,7 +48,10 @@ class Constraints(NamedTuple):
 
 
 class Core:
-    """Plan, Work and context of one model, with the entry points that work on them. Not for two threads at once."""
+    """Plan, Work and context of one model, with the entry points that work on them.
+
+    Not for two threads at once.
+    """
 
     def __init__(self, tree: Tree, coordinates: Lagrange, layout: Layout) -> None:
         self.tree, self.coordinates, self.layout = tree, coordinates, layout
@@ -89,7 +92,7 @@ class Core:
         self._dual_entries: list[Entry] | None = None
 
     def serve_dual_addresses(self) -> None:
-        """Write the addresses of elements on dual numbers, which derivatives need, into the contexts; once."""
+        """Write the addresses of elements on dual numbers into the contexts, once: derivatives need them."""
         if self._dual_entries is None:
             self._dual_entries = serve_dual_addresses(self.layout, self.work.parameter_duals)
             if np.any(self.layout.chords.plan.chord[:, chord.DUAL]):
@@ -118,7 +121,7 @@ class Core:
         self.context[AUDIT] = self.n_audit
 
     def forget_points(self) -> None:
-        """Put the internal points of composites back to their start: as the user gave it, or midway between their ends."""
+        """Put the internal points of composites back to their start: given, or midway between ends."""
         for entry, name in zip(self.work.point, self.layout.efforts.point_names, strict=True):
             composite = next(c for c in self.layout.efforts.composites if c.name == name.composite)
             start = composite.start.get(name.name, np.array([np.nan]))
@@ -129,7 +132,7 @@ class Core:
 
     @contextmanager
     def seeing(self, z: Floats | None) -> Iterator[None]:
-        """Give elements the states z within the block: of one state, or of the many states (rows) of the calls inside."""
+        """Give elements the states z within the block: of one state, or of many (rows)."""
         if z is None or not self.nz:
             yield
             return
@@ -145,7 +148,7 @@ class Core:
             self.context[Z_ROWS] = 0
 
     def _may_raise(self) -> bool:
-        """Tell whether an element may raise: one that is not from the built library, or has a member that is not."""
+        """Tell whether an element may raise: only elements and members of the built library never do."""
         joining = [*(b.connection.element for b in self.tree.branches), *self.layout.chords.elements]
         members = [
             entry
@@ -218,7 +221,7 @@ class Core:
         return out
 
     def remember_start(self, t: float, y: Floats) -> None:
-        """Let elements remember the start, unless the state continues an earlier run: then they remember something already."""
+        """Let elements remember the start, unless the state continues an earlier run, which they remember."""
         if not self.remembers or not np.array_equal(
             self.unpack(y).z[self.nx :], self.layout.efforts.start[self.nx :]
         ):
@@ -253,16 +256,17 @@ class Core:
         return self.work.zd.copy()
 
     def trace(self, t: Floats, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats]:
-        """Return (trace, tau): motion and hinge load of every body (count, nb+1, 30), loads on the speeds (count, nu).
+        """Return motion and hinge load of every body (count, nb+1, 30), and loads on the speeds (count, nu).
 
-        The columns of a trace are in model.trace. Prescribed entries of q, u, ud are overwritten by their signals.
+        The columns of a trace are in model.trace. Prescribed entries of q, u, ud are overwritten by their
+        signals.
         """
         out, tau = np.zeros((len(t), self.rows, N_TRACE)), np.zeros((len(t), self.nu))
         self.many("trace", t, q, u, ud, tau, out)
         return out, tau
 
     def reset_chords(self, given: Mapping[str, Floats] | None = None) -> None:
-        """Set the start of the fit of cut hinges and auxiliary unknowns: to the reference, or by name of the chord.
+        """Set the start for the fit of cut hinges and auxiliary unknowns: the reference, or by chord name.
 
         Where a given number is nan, the reference stays.
         """
@@ -276,7 +280,7 @@ class Core:
 
     @cached_property
     def entry_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (row, speed in public order) of every entry of P, in the order in which the core stores them."""
+        """Return (row, speed in public order) of every entry of P, in the order of the core."""
         layout, public = self.layout.chords, self.layout.plan.dof[:, speed.PUBLIC]
         rows, speeds = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for entry in layout.plan.chord:

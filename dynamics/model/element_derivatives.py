@@ -1,4 +1,4 @@
-"""Derivatives of one element by the motion it sees, from the derivatives of a tree with this element alone."""
+"""Derivatives of one element by the motion it sees, from derivatives of a tree with this element alone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +21,10 @@ _TABLE = N_SIZES + Plan._fields.index("efforts")
 
 
 class ElementDerivatives(NamedTuple):
-    """Derivatives of the outputs of one element: forces and moments on its ends, loads on its coordinates, rates of its states.
+    """Derivatives of the outputs of one element.
 
-    Directions: displacement, rotation, velocity and angular velocity of every end (12), then q and u of its coordinates,
+    Outputs: forces and moments on its ends, loads on its coordinates, rates of its states. Directions:
+    displacement, rotation, velocity and angular velocity of every end (12), then q and u of its coordinates,
     its states and its inputs. Columns of speeds are in regular order; internal points stand still.
     """
 

@@ -46,7 +46,7 @@ def fail(core: Core, status: int, t: float, failure: Any, partial: Any = None) -
 
 
 def _reason(core: Core, status: int) -> str:
-    """Explain a load that is not finite, if the element can tell from its record; else return an empty text."""
+    """Explain a load that is not finite; return an empty text if the element cannot tell why."""
     code, index = split(status)
     if code != EFFORT_NOT_FINITE:
         return ""

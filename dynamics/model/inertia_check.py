@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def refuse_weightless(core: Core, t: float, q: Floats) -> None:
-    """Raise SingularError with the name of a speed that meets no inertia at this position, if there is one."""
+    """Raise SingularError, with the name of the speed, if a speed meets no inertia at this position."""
     free = np.flatnonzero(core.free_speeds())
     A = core.mass_matrix(t, q)[np.ix_(free, free)]
     if not len(free) or not np.all(np.isfinite(A)):

@@ -97,7 +97,9 @@ class Loops:
         return self.rank if self.rank < self.n_kept - int(np.sum(self.work.off[self.kept])) else 0
 
     def choose(self, t: float, q: Floats, u: Floats | None = None) -> int:
-        """Choose independent rows at a closed position and mask the others. Return the rank of the constraints.
+        """Choose independent rows at a closed position and mask the others.
+
+        Return the rank of the constraints.
 
         Open positions are refused, and with u also speeds that open the chain.
         """
@@ -136,7 +138,10 @@ class Loops:
             )
 
     def _weighted(self, t: float, q: Floats, P: Floats) -> Floats:
-        """Return P L^-T with A = L L^T, for free speeds and rows that do not vanish. The rank is that of this matrix (8.2)."""
+        """Return P L^-T with A = L L^T, for free speeds and rows that do not vanish.
+
+        The rank is that of this matrix (8.2).
+        """
         free = self.core.free_speeds()
         try:
             L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
@@ -166,8 +171,8 @@ class Loops:
     ) -> ClosedMotion:
         """Return accelerations, multipliers and the loads of the chords for many states (6.3.6).
 
-        Coordinates of cut hinges that are not given (nan) are found near those of the previous state. Among redundant
-        rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
+        Coordinates of cut hinges that are not given (nan) are found near those of the previous state. Among
+        redundant rows only independent ones carry loads (`reactions.smallest_multipliers` distributes them).
         """
         core, n = self.core, len(t)
         if not core.nu:
@@ -213,7 +218,10 @@ class Loops:
         return tuple(self.core.layout.chords.rows[first][0] for first in firsts if self.work.off[first])
 
     def switch(self, number: int) -> tuple[str, bool]:
-        """Let a unilateral chord (its number among them) go, or let it hold. Return its name and whether it holds now."""
+        """Let a unilateral chord (its number among them) go, or let it hold.
+
+        Return its name and whether it holds now.
+        """
         first, count = self.plan.unilateral[2 * number : 2 * number + 2]
         self.work.off[first : first + count] ^= 1
         return self.core.layout.chords.rows[first][0], not self.work.off[first]

@@ -12,8 +12,8 @@ from .trace import OMEGA, ROTATION, VELOCITY
 def speed_jump(core: Core, before: float, after: float, y: Floats) -> Floats:
     """Return y after a jump of prescribed rates between two times one instant apart.
 
-    The momenta of the free speeds (derivatives of the kinetic energy by the speeds) do not jump, except for the
-    impulses of the chords, which keep P u + P0 = 0. A prescribed motion whose value jumps is refused.
+    The momenta of the free speeds (derivatives of the kinetic energy by the speeds) do not jump, except for
+    the impulses of the chords, which keep P u + P0 = 0. A prescribed motion whose value jumps is refused.
     """
     jump = False
     for k in core.layout.kinematic:

@@ -1,7 +1,7 @@
 """Elements that depend on the load of a chord (`reaction_of=`), for a given motion.
 
-Inverse dynamics, equilibrium and derivatives need them. While the loads they see are held, they are elements like all
-others. The solution is found when the loads they see equal those that follow from the multipliers.
+Inverse dynamics, equilibrium and derivatives need them. While the loads they see are held, they are elements
+like all others. The solution is found when the loads they see equal those that follow from the multipliers.
 """
 
 from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ class ReactionDependent:
         return found
 
     def derivatives(self) -> Floats:
-        """Return (nu, 6 k): loads on the speeds by the loads seen, in public order, at the state computed last."""
+        """Return (nu, 6 k): loads on the speeds (public order) by the loads seen, at the last state."""
         core, plan, W, S = self.core, self.core.layout.plan, self.core.work.body, self.core.work.speed
         found = np.zeros((core.nu, 6 * len(self.numbers)))
         public = plan.dof[:, speed.PUBLIC]
@@ -129,9 +129,9 @@ class ReactionDependent:
         return found
 
     def follow(self, by: Floats, chord_loads_q: Floats, P: Floats, balanced: NDArray[np.bool_]) -> Floats:
-        """Return (6 k, .): derivatives of the loads seen, where those of A ud - Q are `by` (the first columns by q).
+        """Return the derivatives of the loads seen (6 k, .), from those of A ud - Q, `by`.
 
-        Loads on the balanced speeds are carried by the multipliers alone.
+        The first columns are by q. Loads on the balanced speeds are carried by the multipliers alone.
         """
         seen = np.zeros((self.places.size, by.shape[1]))
         seen[:, : self.core.nu] = chord_loads_q[self.chords].reshape(-1, self.core.nu)
@@ -142,7 +142,8 @@ class ReactionDependent:
     def solve_reactions(self, evaluate: Callable[[], Floats], respond: Callable[[Floats], Floats]) -> Settled:
         """Solve for the loads that the elements see, by Newton's method with the derivatives of the elements.
 
-        `evaluate()` returns A ud - Q with the loads seen now, `respond` the multipliers for it, a linear function.
+        `evaluate()` returns A ud - Q with the loads seen now, `respond` the multipliers for it, a linear
+        function.
         """
         workspace, last, zero = self.core.work.effort_records, np.inf, np.zeros(self.core.nu)
         for _ in range(_STEPS):

@@ -1,4 +1,4 @@
-"""Derivatives of the constraint rows of closed chains: a workspace at fixed addresses, results in the public order."""
+"""Derivatives of the constraint rows of closed chains, in a workspace at fixed addresses."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,7 +49,7 @@ class RowWorkspace:
 def row_derivatives(
     core: Core, tree: "TreeDerivatives", t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
 ) -> RowDerivatives:
-    """Return the derivatives at a state, after tree.inverse_dynamics of it, with its cut hinges in the work arrays."""
+    """Return the derivatives at a state, after tree.inverse_dynamics. Work has its cut hinges."""
     workspace, loops = tree.rows, core.loops
     if workspace is None or loops is None:
         raise AssertionError("no chords")

@@ -1,4 +1,4 @@
-"""Columns of a trace: motion and hinge load of every body at many states (`Core.trace`), in world components."""
+"""Columns of a trace (`Core.trace`): motion and hinge load of every body, in world components."""
 
 N_TRACE = 30
 ROTATION, POSITION, OMEGA = slice(0, 9), slice(9, 12), slice(12, 15)

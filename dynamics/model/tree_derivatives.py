@@ -27,9 +27,10 @@ from .row_derivatives import RowWorkspace
 
 
 class TreeDerivatives:
-    """Workspace at fixed addresses for the derivatives of one tree and of its chords, with the entry points on it.
+    """Workspace at fixed addresses for the derivatives of one tree and its chords, with their entry points.
 
-    `rough`: elements without exact derivatives take one forward difference, which is enough for an integrator.
+    `rough`: elements without exact derivatives take one forward difference, which is enough for an
+    integrator.
     """
 
     def __init__(self, core: Core, rough: bool = False) -> None:
@@ -84,9 +85,10 @@ class TreeDerivatives:
             self.core.fail(status, t, failure)
 
     def serve(self, residual: bool = False) -> int:
-        """Return the address of the entry point that computes the Jacobian in this workspace, for integrators.
+        """Return the address of the entry point that computes the Jacobian of integrators in this workspace.
 
-        It is the Jacobian of the rates, or, for closed chains with `residual`, of the residual of generalized-alpha.
+        It is the Jacobian of the rates, or, for closed chains with `residual`, of the residual of
+        generalized-alpha.
         """
         self.core.context[DERIVATIVES] = self.address
         if self.core.loops is None:
@@ -133,7 +135,10 @@ class TreeDerivatives:
         return self._public_rows(self.tau_x)
 
     def _through_points(self, t: float) -> Floats:
-        """Return the derivatives of tau by (q, u, x) through internal points, after a call; add those of the rates."""
+        """Return the derivatives of tau by (q, u, x) through internal points.
+
+        Those of the rates are added to `rates`.
+        """
         n, left = self.core.nu, (self.J, self.tau_x, self.rates, self.rates_x)
         kept = [array.copy() for array in left]
         change = through_points(self, t)

@@ -1,9 +1,9 @@
 """Build the compiled core into plain shared libraries, one per target CPU, and the manifest beside them.
 
-Numba compiles every entry point to LLVM code. All of it is linked into one module, gets C functions without any Python,
-is optimised once more as a whole and emitted as an object file, which the C compiler links. The result needs neither
-Python nor numba (elements.native.library opens it by ctypes). The link fails if a symbol of Python is left: entry points
-allocate nothing and raise nothing.
+Numba compiles every entry point to LLVM code. All of it is linked into one module, gets C functions without
+any Python, is optimised once more as a whole and emitted as an object file, which the C compiler links. The
+result needs neither Python nor numba (elements.native.library opens it by ctypes). The link fails if a symbol
+of Python is left: entry points allocate nothing and raise nothing.
 
 The target CPU must be known before numba is imported, so each target is compiled by a process of its own::
 
@@ -121,7 +121,9 @@ def file_name(target: str) -> str:
 def build_library(
     folder: str | Path, targets: Iterable[str] | None = None, log: Callable[[str], object] = print
 ) -> list[Path]:
-    """Build the libraries for the targets (default: those of this machine) and the manifest. Return the files.
+    """Build the libraries for the targets (default: those of this machine) and the manifest.
+
+    Return the files.
 
     Every file is replaced as a whole, the manifest last, so that simultaneous builds do no harm.
     """
@@ -244,7 +246,7 @@ def element_parts() -> list[tuple[str, Any, str]]:
 
 
 def native(function: Any, signature: Any) -> tuple[str, str]:
-    """Return (LLVM code, name) of numba's own form of a function: int32 f(result *, exception **, arguments)."""
+    """Return (LLVM code, name) of numba's form of a function: int32 f(result *, exception **, arguments)."""
     from numba.core import compiler as numba_compiler
     from numba.core.registry import cpu_target
 
@@ -260,7 +262,7 @@ def native(function: Any, signature: Any) -> tuple[str, str]:
 
 
 def c_function(name: str, target: str, signature: Any) -> str:
-    """Return LLVM code of the exported C function around numba's own: it returns its result, or 0 if it raised."""
+    """Return LLVM code of the exported C function: it returns the result of numba's, or 0 if that raised."""
     words = {"float64": "double", "int64": "i64", "int32": "i32"}
     arguments = ", ".join(f"{words.get(str(t), 'ptr')} %a{k}" for k, t in enumerate(signature.args))
     return f"""
@@ -280,7 +282,8 @@ define i32 @{name}({arguments}) {{
 def without_counting(code: str) -> str:
     """Return LLVM code without reference counting.
 
-    Code that allocates nothing has nothing to count. If something does allocate, its symbol makes the link fail.
+    Code that allocates nothing has nothing to count. If something does allocate, its symbol makes the link
+    fail.
     """
     return re.sub(
         r"^define [^\n]*@(NRT_incref|NRT_decref)\(.*?^}$",
@@ -307,7 +310,7 @@ def compile_target(target: str, folder: Path) -> None:
     from ..entries.table import ENTRIES
 
     gc.disable()  # it would run all the time; collected below, else the memory grows to 4 GB
-    # A row of the mass matrix reads nine arrays: by default LLVM gives up vectorising after eight overlap tests
+    # A row of the mass matrix reads nine arrays: by default LLVM stops vectorising after eight overlap tests
     llvm.set_option("treemech", "--runtime-memory-check-threshold=32")
     module: Any = None
     wrappers, exported = [], {}

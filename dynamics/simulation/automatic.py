@@ -1,8 +1,9 @@
 """method="auto": explicit or implicit, whichever gets further per evaluation.
 
-A problem is stiff where an implicit method gets further. So from time to time the other method takes a few steps, which
-count like all others, and continues if it was better. If not, the next trial waits twice as long: trials stay a small
-part of the whole, and a motion that becomes stiff is noticed before it has cost twice as much.
+A problem is stiff where an implicit method gets further. So from time to time the other method takes a few
+steps, which count like all others, and continues if it was better. If not, the next trial waits twice as
+long: trials stay a small part of the whole, and a motion that becomes stiff is noticed before it has cost
+twice as much.
 """
 
 from typing import Any, Protocol
@@ -75,7 +76,10 @@ class Automatic:
             control[m.STEP] = self.steps[other]
 
     def advance(self, *buffers: Any) -> int:
-        """Advance as the integrator does, up to the next decision. The last argument is the budget of steps."""
+        """Advance as the integrator does, up to the next decision.
+
+        The last argument is the budget of steps.
+        """
         before = int(self.run.count[m.STEPS])
         status = self.run.advance(*buffers[:-1], min(buffers[-1], self.settle or self.left))
         done = int(self.run.count[m.STEPS]) - before

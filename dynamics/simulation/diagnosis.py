@@ -1,4 +1,4 @@
-"""Diagnosis of the state where an integration stopped: residuals, conditioning, loads that jump, stiffness."""
+"""Diagnosis of the state where an integration stopped: residuals, conditioning, jumping loads, stiffness."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -101,7 +101,7 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
 
 
 def usual_inertia(core: Core, t: float) -> Floats:
-    """Return the largest inertia (nu,) of every speed at some random positions, to compare a vanishing one with."""
+    """Return the largest inertia (nu,) of every speed at some random positions: a measure for small ones."""
     rng, found = np.random.default_rng(2), np.full(core.nu, 1e-300)
     for _ in range(3):
         q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
@@ -124,7 +124,7 @@ def _rhs(core: Core, run: Integrator, t: float, y: Floats) -> Floats:
 
 
 def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosis:
-    """Find the element with the largest relative change of load within a thousand times the last, too short step."""
+    """Find the element with the largest relative change of load within a thousand of the last steps."""
     table = core.layout.plan.efforts
     if not len(table):
         return found

@@ -1,8 +1,8 @@
-"""Driver of an integration: it calls the compiled loop again and again, leg by leg between the breaks of signals.
+"""Driver of an integration: calls of the compiled loop, leg by leg between the breaks of signals.
 
-Control returns to Python to grow buffers, look for events, show progress, stop at the breaks and let Ctrl-C through.
-Every move begins and ends with consistent numbers: an interrupted move is taken back, and the state of a driver can be
-kept in a file.
+Control returns to Python to grow buffers, look for events, show progress, stop at the breaks and let Ctrl-C
+through. Every move begins and ends with consistent numbers: an interrupted move is taken back, and the state
+of a driver can be kept in a file.
 """
 
 import time
@@ -95,7 +95,9 @@ class Driver(EventDriver):
     def go(
         self, progress: Callable[[float], None] | None, keep: Callable[["Driver", bool], None] | None
     ) -> None:
-        """Integrate to the end, or as far as possible. `keep` is called after every call of the loop, and after Ctrl-C (True).
+        """Integrate to the end, or as far as possible.
+
+        `keep` is called after every call of the loop, and after Ctrl-C (True).
 
         Without `keep` and without events no state is kept to return to: an interrupted move stays as it is.
         """
@@ -225,7 +227,10 @@ class Driver(EventDriver):
 
     # ------------------------------------------------------------ events
     def _look(self, search: Search, mark: Mark) -> bool:
-        """Note the events since the mark. Return whether one of them acted or ended the run, which then is at its time."""
+        """Note the events since the mark.
+
+        Return whether one of them acted or ended the run, which then is at its time.
+        """
         if self.run.t == mark.t:
             return False
         nodes, path = self._path(mark)
@@ -235,9 +240,12 @@ class Driver(EventDriver):
         return crossing is not None
 
     def _path(self, mark: Mark) -> tuple[Floats, Path]:
-        """Repeat the steps since the mark with interpolants. Return the ends of the steps, and a function for states.
+        """Repeat the steps since the mark with interpolants.
 
-        The run itself is not disturbed: an interpolant may need evaluations, and with closed chains other steps.
+        Return the ends of the steps, and a function for states.
+
+        The run itself is not disturbed: an interpolant may need evaluations, and with closed chains other
+        steps.
         """
         run, memory = self.run, self.memory
         here, end, last = memory.copy(), run.t, run.y.copy()
@@ -339,8 +347,8 @@ class Driver(EventDriver):
 def legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:
     """Return (start, end, nominal end) of the legs between breaks.
 
-    A leg stays one rounding unit inside its breaks, so that it sees only one side of a signal that jumps there:
-    a stage on the wrong side would be rejected until the step is as small as the tolerance.
+    A leg stays one rounding unit inside its breaks, so that it sees only one side of a signal that jumps
+    there: a stage on the wrong side would be rejected until the step is as small as the tolerance.
 
     >>> [(round(a, 9), round(b, 9), mark) for a, b, mark in legs(0.0, 2.0, (1.0, 5.0))]
     [(0.0, 1.0, 1.0), (1.0, 2.0, 2.0)]

@@ -23,8 +23,8 @@ class Cause(NamedTuple):
 class EventDriver(ABC):
     """How an integration over t_span ends, and the events on its way.
 
-    A subclass takes the steps. It offers them to `_note_crossings`, calls `_jumped` where the state may have jumped, and
-    lands on an event that acts or ends the run (`_correction`, then `_fire`).
+    A subclass takes the steps. It offers them to `_note_crossings`, calls `_jumped` where the state may have
+    jumped, and lands on an event that acts or ends the run (`_correction`, then `_fire`).
     """
 
     def __init__(
@@ -74,7 +74,10 @@ class EventDriver(ABC):
 
     # ------------------------------------------------------------ what they share
     def _note_crossings(self, search: Search, nodes: Floats, path: Path) -> Crossing | None:
-        """Note the events within steps (their ends in `nodes`). Return the first that acts or ends the run, or None."""
+        """Note the events within steps (their ends in `nodes`).
+
+        Return the first that acts or ends the run, or None.
+        """
         with self._aside():
             crossings = search.crossings(nodes, path)
         for crossing in crossings:
@@ -91,7 +94,7 @@ class EventDriver(ABC):
     def _correction(
         self, search: Search, event: int, slope: float, t: float, y: Floats, between: tuple[float, float]
     ) -> float:
-        """Return the Newton step of time to the zero of an event function; 0 if it is rounding, or leads outside."""
+        """Return the Newton step of time to the zero of an event function, 0 if small or out of range."""
         with self._aside():
             value = search.watched.value(event, t, y)
         step = -value / slope if slope else 0.0
@@ -99,7 +102,10 @@ class EventDriver(ABC):
         return step if abs(step) > 2.0 * np.spacing(abs(t)) and inside else 0.0
 
     def _fire(self, search: Search, event: int, floor: float = 0.0) -> None:
-        """Carry out an event that acts or ends the run, at the state reached. Its function is zero there up to `floor`."""
+        """Carry out an event that acts or ends the run, at the state reached.
+
+        Its function is zero there up to `floor`.
+        """
         t, before = self._reached[0], self._reached[1].copy()
         came: tuple[tuple[int, int | None], ...] = ((event, None),)
         if search.watched.acts[event]:

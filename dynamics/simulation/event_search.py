@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treemech.topology.arrays import Floats
 
 SAMPLES = 6  # of the sign within a step, its end included
-_EARLY = 20  # more in the first step after an action, each at half the time of the next: it may rebound and come back
+_EARLY = 20  # more in the first step after an action, each at half the time of the next: for a rebound
 _GOLDEN, _SECTIONS = (
     0.5 * (5.0**0.5 - 1.0),
     16,
@@ -43,7 +43,9 @@ class Watched(Protocol):
 
 
 class Change(NamedTuple):
-    """State after an action. `rests`: if it comes to rest, the number of the unilateral chord that holds, or -1: none.
+    """State after an action.
+
+    `rests`: if it comes to rest, the number of the unilateral chord that holds, or -1: none.
 
     `others`: events of the same instant whose actions are part of this one, each with its `rests`.
     """
@@ -79,8 +81,8 @@ Path = Callable[[Floats], Floats]  # times -> states (rows)
 class Search:
     """Signs of all event functions along a run, and the events that follow from them.
 
-    A sign counts from the first sample that is not zero; a function that is zero for a while keeps its sign. An event
-    that has acted and is still zero takes the next sign that it shows, unless `sides` gives one.
+    A sign counts from the first sample that is not zero; a function that is zero for a while keeps its sign.
+    An event that has acted and is still zero takes the next sign that it shows, unless `sides` gives one.
     """
 
     def __init__(self, watched: Watched, span: float) -> None:
@@ -142,8 +144,9 @@ class Search:
     ) -> tuple[Floats, Floats]:
         """Add a sample wherever a function takes the other sign and comes back between two samples.
 
-        Where a sample is nearer to zero than its neighbours, by at least its own distance from zero, the nearest point is
-        sought by golden sections. So balls that pass through each other between two samples are found.
+        Where a sample is nearer to zero than its neighbours, by at least its own distance from zero, the
+        nearest point is sought by golden sections. So balls that pass through each other between two samples
+        are found.
         """
         sign, size, more = _signs(column, slack), np.abs(column), list[tuple[float, float]]()
         alike = (sign[1:-1] != 0) & (sign[:-2] == sign[1:-1]) & (sign[1:-1] == sign[2:])
@@ -162,7 +165,10 @@ class Search:
     def _beyond(
         self, event: int, path: Path, a: float, b: float, sign: int, slack: float
     ) -> tuple[float, float] | None:
-        """Find a time between a and b where the function does not have `sign`. Return time and value, or None."""
+        """Find a time between a and b where the function does not have `sign`.
+
+        Return time and value, or None.
+        """
 
         def value(t: float) -> float:
             return self.watched.value(event, t, path(np.array([t]))[0])
@@ -238,7 +244,10 @@ class Search:
         return found
 
     def acted(self, event: int, t: float, after: float, floor: float) -> bool:
-        """Note an action and the value after it, which is zero up to `floor`. Return whether the actions never end."""
+        """Note an action and the value after it, which is zero up to `floor`.
+
+        Return whether the actions never end.
+        """
         slack = max(floor, self.watched.slacks[event])
         self.floors[event] = floor
         self.signs[event] = int(np.sign(after)) if abs(after) > slack else self.watched.sides[event]

@@ -1,7 +1,7 @@
-"""Driver of an integration by a method of another library, with the outputs, interpolants and events of a `Driver`.
+"""Driver of an integration by a method of another library, with all outputs and events of a `Driver`.
 
-The loop is in Python, so it is slow. Closed chains and Euler parameters are projected in the output and at events.
-Where an event acts or ends the run, a new solver goes exactly there from the start of the step.
+The loop is in Python, so it is slow. Closed chains and Euler parameters are projected in the output and at
+events. Where an event acts or ends the run, a new solver goes exactly there from the start of the step.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from .event_search import Change, Crossing, Path, Search, Watched
 from .external_methods import Failed, RightHandSide, Step, project, solver
 from .snapshot import aside, model_arrays
 
-# Seven times within a step, and the matrix from the values there to an interpolant in the form of `dense_output`
+# Seven times within a step, and the matrix from values there to an interpolant as in `dense_output`
 _NODES = np.arange(1, 8) / 7
 _FIT = np.linalg.inv(
     np.stack([_NODES ** (j // 2 + 1) * (1 - _NODES) ** ((j + 1) // 2) for j in range(7)], axis=1)
@@ -121,7 +121,7 @@ class ExternalDriver(EventDriver):
         self._jumped(before)
 
     def _drive(self, end: float, progress: Callable[[float], None] | None) -> None:
-        """Integrate with one solver to the end of the leg, or to an event after which a new solver has to start."""
+        """Integrate with one solver to the end of the leg, or to an event that needs a new solver."""
         (t0, t1), steps = self.t_span, solver(self.method, self.rhs, self.t, self.y, end, self.options)
         while (end - self.t) * self.ahead > 0.0:
             step = steps.step()
@@ -159,7 +159,10 @@ class ExternalDriver(EventDriver):
 
     # ------------------------------------------------------------ events
     def _look(self, search: Search, step: Step) -> bool:
-        """Note the events within a step. Return whether one of them acted or ended the run, which then is at its time."""
+        """Note the events within a step.
+
+        Return whether one of them acted or ended the run, which then is at its time.
+        """
 
         def path(times: Floats) -> Floats:
             found = step.inside(times)
@@ -175,10 +178,10 @@ class ExternalDriver(EventDriver):
         return crossing is not None
 
     def _land(self, search: Search, crossing: Crossing, nodes: Floats, path: Path) -> None:
-        """Integrate from the start of the step exactly to an event: its function is zero for the state reached there.
+        """Integrate from the start of the step exactly to an event, where its function is zero.
 
-        A new solver goes to the time that the interpolant gives. The rest of the way is one short step of our own, since
-        with another end the solver would take other steps, with another error.
+        A new solver goes to the time that the interpolant gives. The rest of the way is one short step of our
+        own, since with another end the solver would take other steps, with another error.
         """
         t, (start, end), event = crossing.t, nodes.tolist(), crossing.event
         with self._aside():
@@ -207,7 +210,10 @@ class ExternalDriver(EventDriver):
         return np.asarray(y + h / 6.0 * (a + 2.0 * b + 2.0 * c + self.rhs(t + h, y + h * c)))
 
     def _way(self, end: float) -> list[Step]:
-        """Take the steps of a new solver from here to an end. All but the last have their inner states in a table."""
+        """Take the steps of a new solver from here to an end.
+
+        All but the last have their inner states in a table.
+        """
         if end == self.t:
             return []
         if abs(end - self.t) <= _CLOSE * max(abs(end), abs(self.t)):  # too near for a solver to start

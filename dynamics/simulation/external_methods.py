@@ -1,7 +1,7 @@
-"""Integrators of other libraries with the same interface and the same compiled right-hand side, for cross-checks.
+"""Integrators of other libraries on the same compiled right-hand side, for cross-checks.
 
-"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae. `external_driver`
-takes the steps.
+"scipy:NAME" takes any solver class of scipy.integrate, "CVODE" and "IDA" those of scikit-sundae.
+`external_driver` takes the steps.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class RightHandSide:
     def jacobian(self, t: float, y: Any) -> Floats:
         """Return the exact Jacobian if the core has it, else one by forward differences.
 
-        Independent parts of the model are moved together. scipy's own differences enlarge the increment of a zero column
-        without end.
+        Independent parts of the model are moved together. scipy's own differences enlarge the increment of a
+        zero column without end.
         """
         n = len(self.y)
         if self.exact:

@@ -1,11 +1,12 @@
-"""Impact at one instant: several gaps close together, with Newton's restitution (a linear complementarity problem).
+"""Impact of several gaps at one instant, with Newton's restitution: a linear complementarity problem.
 
-With the rates v of the gaps, W = J A^-1 J^T on the motions that the constraints allow, and impulses L that only push::
+With the rates v of the gaps, W = J A^-1 J^T on the motions that the constraints allow, and impulses L that
+only push::
 
     v+ = v + W L      v+ + e v >= 0      L >= 0      L (v+ + e v) = 0
 
-A gap gets no impulse if the impulse of another one opens it faster than its own restitution. As every v is negative, the
-kinetic energy changes by the sum of (1 - e) v L / 2: it never grows, whatever the restitutions.
+A gap gets no impulse if the impulse of another one opens it faster than its own restitution. As every v is
+negative, the kinetic energy changes by the sum of (1 - e) v L / 2: it never grows, whatever the restitutions.
 """
 
 from typing import NamedTuple
@@ -26,7 +27,9 @@ class ImpactSolution(NamedTuple):
 
 
 def solve_impact(W: Floats, rate: Floats, restitution: Floats) -> ImpactSolution:
-    """Solve for the impulses at closing rates (negative), by projected Gauss-Seidel sweeps, then exactly for those that push.
+    """Return the impulses at closing rates (negative).
+
+    Projected Gauss-Seidel sweeps find those that push, which are then solved exactly.
 
     >>> solve_impact(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-3.0, -3.0]), np.ones(2)).impulses.round(12).tolist()
     [2.0, 2.0]

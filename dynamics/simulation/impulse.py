@@ -11,7 +11,8 @@ from treemech.topology.arrays import Floats
 from ..model.core import Constraints, Core
 from .impact_lcp import solve_impact
 
-AT_REST = 2e-5  # [m/s, rad/s] gaps that open no faster stay closed: a gap is seen at 1e-12 m, which a fall reaches at 4e-6
+# [m/s, rad/s] gaps that open no faster stay closed: a gap is seen at 1e-12 m, which a fall reaches at 4e-6
+AT_REST = 2e-5
 OPENS = 1e-9  # part of the largest rate before an impact: gaps that open faster have come apart
 
 
@@ -42,7 +43,7 @@ def resting(core: Core) -> dict[int, int]:
 
 
 def let_go(core: Core, t: float, q: Floats, u: Floats, closing: int) -> list[int]:
-    """Return the resting unilateral chords that an impact without rebound on one of them opens, since they only push."""
+    """Return the resting unilateral chords that an impact without rebound on one of them opens."""
     chords = resting(core)
     if closing not in chords or len(chords) < 2:
         return []
@@ -69,9 +70,9 @@ def thrown_apart(
 def answers(
     core: Core, t: float, q: Floats, rows: Floats, now: Constraints, free: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Return the changes of the speeds by unit impulses on rows (nu, k), and the change that closes the constraints alone.
+    """Return the changes of the speeds by unit impulses on rows (nu, k), with the constraints holding.
 
-    The constraints hold in both.
+    The second result is the change that makes the speeds satisfy the constraints without these impulses.
     """
     A, B, P = core.mass_matrix(t, q)[np.ix_(free, free)], rows[:, free], now.partials[:, free]
     by_rows, by_constraints = np.linalg.solve(A, B.T), np.linalg.solve(A, P.T)

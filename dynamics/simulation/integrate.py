@@ -69,7 +69,8 @@ def integrate(
 ) -> Integration:
     """Integrate y (`Core.pack`) over t_span. Errors of elements are not raised: see `status` and `message`.
 
-    `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` writes checkpoints.
+    `sample(t, y)` may change y at the start and at every break; `watched` are events; `keeper` writes
+    checkpoints.
     """
     if method in EXTERNAL_METHODS:
         from .external_driver import ExternalDriver
@@ -166,7 +167,10 @@ def _report(driver: Driver) -> Report:
 
 
 def _ended(driver: "Driver | ExternalDriver", t: float) -> str:
-    """Describe the event that ended the run, or that comes without end; return an empty text if there is none."""
+    """Describe the event that ended the run, or that comes without end.
+
+    Return an empty text if there is none.
+    """
     search = driver.search
     if search is not None and driver.stuck_at >= 0:
         return (

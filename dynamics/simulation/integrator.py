@@ -120,7 +120,10 @@ class Integrator:
         return float(self.control[m.TIME])
 
     def choose_rows(self) -> int:
-        """Choose independent rows at the state reached. Return the rank, or 0 if there is nothing to choose."""
+        """Choose independent rows at the state reached.
+
+        Return the rank, or 0 if there is nothing to choose.
+        """
         loops = self.core.loops
         if loops is None or not self.projects:
             return 0
@@ -133,15 +136,18 @@ class Integrator:
         return rank
 
     def raise_rank(self) -> bool:
-        """Choose rows again where the constraints had a lower rank at the start. Return whether the rank has grown."""
+        """Choose rows again where the constraints had a lower rank at the start.
+
+        Return whether the rank has grown.
+        """
         before = int(self.hooks[m.RANK])
         return before > 0 and self.choose_rows() > before
 
     def switch(self, chord: int) -> list[Switch]:
         """Let a unilateral chord go, or let it hold again. Return all switches.
 
-        Holding again is an impact without rebound, by projection of the speeds. It may open other chords that held: these
-        let go.
+        Holding again is an impact without rebound, by projection of the speeds. It may open other chords that
+        held: these let go.
         """
         loops = self.core.loops
         if loops is None:

@@ -1,7 +1,8 @@
 """Groups of state numbers that are moved together for a Jacobian by differences (Curtis, Powell, Reid).
 
-Parts of a model that nothing joins (no hinge except to the ground, no chord, coupling or element) are independent: one
-number of each part can be moved at a time. So a Jacobian takes as many evaluations as its largest part has numbers.
+Parts of a model that nothing joins (no hinge except to the ground, no chord, coupling or element) are
+independent: one number of each part can be moved at a time. So a Jacobian takes as many evaluations as its
+largest part has numbers.
 """
 
 from collections.abc import Iterable
@@ -58,7 +59,10 @@ class Components:
         return k
 
     def _join(self, nodes: Iterable[int]) -> None:
-        """Join nodes into one part. The ground and internal points (which belong to their composite) join nothing."""
+        """Join nodes into one part.
+
+        The ground and internal points (which belong to their composite) join nothing.
+        """
         roots = [self._root(k) for k in nodes if k > 0]
         for root in roots[1:]:
             self.owner[self._root(root)] = self._root(roots[0])
@@ -102,7 +106,10 @@ def components(core: Core) -> Components:
 
 
 def state_groups(core: Core) -> Ints:
-    """Return the table for the integrator's y. Prescribed numbers, audit, memory and cut hinges influence nothing."""
+    """Return the table for the integrator's y.
+
+    Prescribed numbers, audit, memory and cut hinges influence nothing.
+    """
     found, prescribed = components(core), core.layout.plan.prescribed
     q, u = found.parts[found.coordinate_owner], found.parts[found.speed_owner]
     cut = np.full(core.n_cut, -1, dtype=np.int64)
@@ -117,7 +124,10 @@ def state_groups(core: Core) -> Ints:
 
 
 def residual_groups(core: Core) -> Ints:
-    """Return the table for the residual of generalized-alpha; columns: displacements along the speeds, speeds, states."""
+    """Return the table for the residual of generalized-alpha.
+
+    Columns: displacements along the speeds, speeds, states.
+    """
     found, prescribed = components(core), core.layout.plan.prescribed
     u, x, rows = found.parts[found.speed_owner], found.states(), np.zeros(0, dtype=np.int64)
     if core.loops is not None:
@@ -131,7 +141,10 @@ def residual_groups(core: Core) -> Ints:
 
 
 def _table(rows: Ints, columns: Ints) -> Ints:
-    """Return one array: groups, parts, part of every row; for every group the column that moves in each part, or -1."""
+    """Return one array: groups, parts, part of every row, then the members (groups, parts).
+
+    A member is the column that moves in a part, or -1.
+    """
     parts = int(max(rows.max(initial=-1), columns.max(initial=-1))) + 1
     own = [np.flatnonzero(columns == part) for part in range(parts)]
     groups = max((len(x) for x in own), default=0)

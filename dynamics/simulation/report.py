@@ -94,7 +94,10 @@ def report(core: Core, run: Integrator, status: int, interrupted: bool, end: flo
 
 
 def external_report(core: Core, text: str, t: float, y: Floats, steps: int, rates: Floats | None) -> Report:
-    """Report on a method of another library, from the state reached. `rates`: the last ones if it failed, else None."""
+    """Report on a method of another library, from the state reached.
+
+    `rates`: the last ones if it failed, else None.
+    """
     if rates is None:
         return Report(text, t, steps, 0)
     from .diagnosis import diagnose_state

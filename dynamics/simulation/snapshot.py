@@ -1,8 +1,8 @@
 """Snapshots: copies of all numbers that the later steps of a run depend on, restored to the bit.
 
-The compiled loops keep everything in arrays of the caller: those of the integrator, and Work of the model (fits and
-equilibria start where the last ones ended, rows stay selected). Controllers and events evaluate the model `aside`:
-afterwards these arrays are as they were before.
+The compiled loops keep everything in arrays of the caller: those of the integrator, and Work of the model
+(fits and equilibria start where the last ones ended, rows stay selected). Controllers and events evaluate the
+model `aside`: afterwards these arrays are as they were before.
 """
 
 from collections.abc import Iterator
