@@ -1,4 +1,4 @@
-"""The KSP on constraints written by hand: branches, singular positions, lock-up, nonholonomic rows."""
+"""KSP on constraints written by hand: branches, singular positions, lock-up, nonholonomic rows."""
 
 from dataclasses import dataclass
 from math import asin, cos, pi, sin
@@ -19,7 +19,7 @@ class Rows:
 
 
 def coordinates(*hinges):
-    """The Lagrange coordinates of a chain of hinges."""
+    """Return the Lagrange coordinates of a chain of hinges."""
     system, last = tm.System(), None
     for k, hinge in enumerate(hinges):
         body = system.body(f"b{k}", 1.0, (1, 1, 1))
@@ -89,7 +89,7 @@ def test_a_bifurcation_is_passed_with_continuous_velocity_at_every_grid():
 @pytest.mark.parametrize("excess", [1e-7, 1e-5, 1e-3, 1e-1])
 @pytest.mark.parametrize("count", [2, 30])
 def test_next_to_a_bifurcation_the_branch_is_kept_too(excess, count):
-    """A rod a little longer than the crank never comes to the singular position: it stays on its own side."""
+    """A rod slightly longer than the crank never reaches the singular position: it stays on its own side."""
     length, times = 1.0 + excess, np.linspace(0.0, 3.0, count)
     found = rod(length).trajectory(times, np.array([1.0 + length]))
     want = np.cos(times) + np.sqrt(np.cos(times) ** 2 + length**2 - 1.0)
@@ -98,7 +98,7 @@ def test_next_to_a_bifurcation_the_branch_is_kept_too(excess, count):
 
 
 def test_a_dead_point_is_passed_by_its_harmonic_drive():
-    """x = cos a driven as cos 2 t: the crank goes on through both dead points, where x decides nothing."""
+    """x = cos a is driven as cos 2 t: the crank passes both dead points, where x does not determine it."""
 
     def constraints(t, q, u, ud):
         (x, a), w = q, u[1]
@@ -119,7 +119,7 @@ def test_a_dead_point_is_passed_by_its_harmonic_drive():
 
 
 def test_speeds_that_nonholonomic_rows_decide_are_integrated():
-    """A skate steered and pushed: y' = x' tan a; a tilting frame with Euler parameters rides along."""
+    """A skate is steered and pushed: y' = x' tan a. It carries a tilting frame with Euler parameters."""
 
     def constraints(t, q, u, ud):
         a, (x1, y1, a1) = q[2], u[:3]

@@ -1,4 +1,4 @@
-"""Constraint elements and couplings in the core: their rows, what they do to a mechanism, simulation with them."""
+"""Constraint elements and couplings in the core: their rows, their effect on a mechanism, simulation with them."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ CONSTRAINTS = {name: (j.constraint, j.place) for name, j in JOINTS.items()} | {
 
 
 def two_bodies(seed, gravity=(0.3, -0.5, -9.0)):
-    """One body on a Ball hinge met from end b, one on a Free hinge; (system, bodies)."""
+    """Return (system, bodies): one body on a Ball hinge whose end b is on the ground, one on a Free hinge."""
     rng = np.random.default_rng(seed)
     system = tm.System("pair", gravity=gravity)
     one, two = (system.body(n, 1.0, inertia(rng, 1.0), com=rng.uniform(-0.2, 0.2, 3)) for n in ("one", "two"))
@@ -32,7 +32,7 @@ def two_bodies(seed, gravity=(0.3, -0.5, -9.0)):
 
 
 def closed(element, place, seed, swap, n_freedoms=6):
-    """Two bodies with the constraint between ends that satisfy it at a random state; (mechanism, t, q, u)."""
+    """Join two bodies by the constraint, satisfied at a random state. Return (mechanism, t, q, u)."""
     rng = np.random.default_rng(seed)
     system, bodies = two_bodies(seed)
     a, b = bodies[::-1] if swap else bodies
@@ -54,7 +54,7 @@ def closed(element, place, seed, swap, n_freedoms=6):
 
 
 def moved(mech, t, q, u, ud, s):
-    """Constraints a time s later, along the motion with accelerations ud."""
+    """Return the constraints a time s later, along the motion with accelerations ud."""
     steps = [
         c.hinge.move(q[c.q_slice], s * u[c.u_slice] + 0.5 * s * s * ud[c.u_slice])
         for c in mech._lagrange.hinges
@@ -63,7 +63,7 @@ def moved(mech, t, q, u, ud, s):
 
 
 def rates(mech, t, q, u, ud):
-    """Time derivatives of residual and velocity by differences."""
+    """Return time derivatives of residual and velocity by differences."""
     after, before = (moved(mech, t, q, u, ud, s) for s in (H, -H))
     return (after.residual - before.residual) / (2 * H), (after.velocity - before.velocity) / (2 * H)
 
@@ -95,7 +95,7 @@ def test_rows_of_every_constraint_are_the_derivatives_of_its_residual(name, swap
 
 
 def hinges(seed=3, driven=False):
-    """A chain of hinges to couple, some met from end b; (system, names of coordinates)."""
+    """Return (system, names of coordinates): a chain of hinges to couple, some of them reversed."""
     rng = np.random.default_rng(seed)
     system = tm.System("chain", gravity=(0.3, -0.5, -9.0))
     last = system.ground
@@ -158,7 +158,7 @@ def solve_and_check(mech, t, q, u):
 # ---------------------------------------------------------------- elements of other people
 @dataclass(frozen=True)
 class RollingOnParabola(tm.Constraint):
-    """The point of b on the curve (s, s^2) in the x,y plane of a, and s' = turning rate; everything written out."""
+    """Hold a point of b on the curve (s, s^2) in the x,y plane of a, with s' = turning rate; all rows written out."""
 
     n_holonomic, n_auxiliary, n_nonholonomic = 1, 1, 1
 
@@ -177,7 +177,7 @@ class RollingOnParabola(tm.Constraint):
 
 @dataclass(frozen=True)
 class RollingOnGraph(tm.Constraint):
-    """The same without an unknown of its own."""
+    """The same constraint without an auxiliary unknown."""
 
     n_holonomic = 1
     n_nonholonomic = 1
@@ -216,7 +216,7 @@ if __name__ == "__main__":
 
 
 def test_what_two_processes_compiled_is_not_mixed_up_in_a_third(tmp_path):
-    """Numba numbers functions anew in every process: what they keep on the disk must not meet under one name."""
+    """Numba numbers functions anew in every process: two functions must not share a name in the disk cache."""
     (tmp_path / "curves.py").write_text(CURVES)
     environment = {**os.environ, "TREEMECH_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -391,7 +391,7 @@ def test_a_constant_velocity_joint_makes_one_inertia_of_two_shafts(bend):
 def rolling(
     element, radius=0.3, mass=2.0, moments=(0.05, 0.05, 0.09), gravity=(1.0, 0.0, -9.81), upright=True
 ):
-    """A body that rolls on the plane; its Free hinge starts with the axis z along y (upright) or along z."""
+    """Return a body that rolls on the plane; its Free hinge starts with the axis z along y (upright) or along z."""
     system = tm.System("rolling", gravity=gravity)
     body = system.body("body", mass, moments)
     system.connect("free", tm.Free(), system.ground, body)

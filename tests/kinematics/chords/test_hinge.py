@@ -1,4 +1,4 @@
-"""A hinge from somebody else's file closes a loop like a built-in one; drives that take too much are refused."""
+"""A foreign hinge closes a loop like a built-in one; drives that prescribe too much are refused."""
 
 from dataclasses import dataclass
 from math import cos, sin

@@ -1,4 +1,4 @@
-"""Derivatives of the numbers of a Plan: exact, and as differences between models show them."""
+"""Derivatives of the numbers of a Plan: exact, and equal to differences between models."""
 
 from dataclasses import dataclass, field
 from math import cos, exp, sin
@@ -17,8 +17,8 @@ from treemech.kinematics.plan.columns import body
 
 NODES = (-4, -3, -2, -1, 1, 2, 3, 4)
 STEP = 2e-3  # of the value: eighth order leaves rounding, 1e-16 / STEP
-TIGHT = 1e-9  # of the largest slope in an array
-ADDRESS = 2.0**40  # numbers beyond are addresses of members, perhaps other ones in a neighbouring model
+TIGHT = 1e-9  # of the largest derivative in an array
+ADDRESS = 2.0**40  # larger numbers are addresses of members; they may differ in a neighbouring model
 
 
 def differences(mech, name, step=STEP):
@@ -30,32 +30,34 @@ def differences(mech, name, step=STEP):
 
 
 def compare(mech, name, exact=True, step=STEP):
-    """The slopes of a mechanism, after they were compared with differences."""
+    """Return the derivatives of a mechanism after comparing them with differences."""
     (found,) = plan_derivatives(mech, [name])
     assert found.exact is exact
     for part, wanted in differences(mech, name, step).items():
-        slope = getattr(found, part)
+        derivative = getattr(found, part)
         if part == "parameters":
             wanted[np.abs(mech._core.layout.parameters) > ADDRESS] = 0.0
-        assert slope.dtype == np.float64 and slope.shape == wanted.shape
-        np.testing.assert_allclose(slope, wanted, rtol=0, atol=TIGHT * np.max(np.abs(wanted), initial=0.0))
+        assert derivative.dtype == np.float64 and derivative.shape == wanted.shape
+        np.testing.assert_allclose(
+            derivative, wanted, rtol=0, atol=TIGHT * np.max(np.abs(wanted), initial=0.0)
+        )
     return found
 
 
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("model", [tree, four_bar, spatial])
-def test_slopes_of_whole_models_are_those_of_differences(model, name):
+def test_derivatives_of_whole_models_are_those_of_differences(model, name):
     found = compare(model().build(), name)
     moved = {"g": "gravity", "m": "constants", "k": "parameters", "c": "parameters"}.get(name)
     assert moved is None or np.any(getattr(found, moved))
 
 
-def test_slopes_of_a_model_with_an_element_of_somebody_else_are_exact():
+def test_derivatives_of_a_model_with_a_foreign_element_are_exact():
     for name in ("k", "l"):
         compare(tree(foreign=True).build(), name)
 
 
-def test_slopes_are_made_once_and_belong_to_the_values_of_the_mechanism():
+def test_derivatives_are_made_once_and_belong_to_the_values_of_the_mechanism():
     mech = four_bar().build()
     found = plan_derivatives(mech, ["l", "m"])
     assert plan_derivatives(mech, iter(["m"]))[0] is found[1]
@@ -108,7 +110,7 @@ def pendulum(**properties):
 
 
 @pytest.mark.parametrize("name", SOLIDS)
-def test_slopes_of_solids(name):
+def test_derivatives_of_solids(name):
     mech = pendulum(**SOLIDS[name].properties)
     assert any([np.any(compare(mech, parameter).constants) for parameter in mech.parameters])
 
@@ -125,7 +127,7 @@ def test_every_function_of_solids_is_looked_at():
 @pytest.mark.parametrize(
     "inertia", [(p, r, 1.1), (1.0, r, 1.1, p / 9, 0.01, 0), [[1.0, p / 9, 0], [p / 9, 1 + r, 0], [0, 0, 2.1]]]
 )
-def test_slopes_of_inertias(inertia):
+def test_derivatives_of_inertias(inertia):
     mech = pendulum(mass=p * r, inertia=inertia, com=np.array([0, np.sqrt(p), 1 / r]))
     for parameter in mech.parameters:
         compare(mech, parameter)
@@ -142,7 +144,7 @@ def test_a_mass_that_is_zero_here_only_is_differenced():
 
 
 # ---------------------------------------------------------------- places
-def test_slopes_of_ends_placed_in_the_world_and_one_behind_the_other():
+def test_derivatives_of_ends_placed_in_the_world_and_one_behind_the_other():
     system = tm.System("places", gravity=np.array([p, 0, -9.81 * r]))
     arm = system.body("arm", 1.0, (0.1, 0.1, 0.1), pose=((p, 0, 0), TURNED))
     wheel = system.body("wheel", 1.0, (0.1, 0.1, 0.1), pose=(2 * p, r, 0))
@@ -160,7 +162,7 @@ def test_slopes_of_ends_placed_in_the_world_and_one_behind_the_other():
 
 
 def test_a_base_chosen_by_the_least_component_stays_the_one_of_the_mechanism():
-    """Neighbouring models choose another one: there is nothing to compare with but the law of rotations."""
+    """Neighbouring models choose another base, so that only the law of rotations can be compared."""
     system, q = tm.System("tie"), tm.Parameter("q", 0.0)
     bob = system.body("bob", 1.0, (1, 1, 1))
     system.connect("pin", tm.Revolute((1, q, 0)), system.ground, bob)
@@ -171,7 +173,7 @@ def test_a_base_chosen_by_the_least_component_stays_the_one_of_the_mechanism():
     np.testing.assert_allclose(R.T @ dR + dR.T @ R, 0, atol=1e-15)
 
 
-def test_slopes_of_everything_a_system_takes():
+def test_derivatives_of_everything_a_system_takes():
     k = 50 * r
     system = tm.System("all")
     arm = system.body("arm", 1.0, (0.1, 0.1, 0.1), pose=(p, 0, 0))
@@ -216,7 +218,7 @@ def test_slopes_of_everything_a_system_takes():
 # ---------------------------------------------------------------- refusals
 @dataclass(frozen=True)
 class Bent(tm.Energetic):
-    """Somebody else's spring, prepared with functions of math."""
+    """Foreign spring, prepared with functions of math."""
 
     stiffness: float
     angle: float
@@ -235,7 +237,7 @@ class Bent(tm.Energetic):
 
 @dataclass(frozen=True)
 class Doubled(tm.Energetic):
-    """One that treats numbers it does not know otherwise."""
+    """Foreign spring that treats numbers of unknown type differently."""
 
     stiffness: object
     n_deformations = 1
@@ -276,7 +278,7 @@ def test_a_number_that_no_neighbour_has_is_refused():
 
 @dataclass(frozen=True)
 class Slanted(AxialHinge):
-    """Somebody else's hinge: its axis by functions of math."""
+    """Foreign hinge: its axis comes from functions of math."""
 
     angle: float
     axis: object = tm.structure(default="z")
@@ -292,7 +294,7 @@ class Slanted(AxialHinge):
 
 @dataclass(frozen=True)
 class Chirp(tm.Signal):
-    """Somebody else's signal."""
+    """Foreign signal."""
 
     rate: float
 
@@ -305,7 +307,7 @@ class Chirp(tm.Signal):
 
 @dataclass(frozen=True)
 class Apart(tm.Constraint):
-    """Somebody else's constraint."""
+    """Foreign constraint."""
 
     length: float
     n_holonomic = 1
