@@ -8,6 +8,7 @@ pattern of L and U, as long as they stay large enough: the way of KLU (T. A. Dav
 """
 
 import numpy as np
+from numba import types
 
 from treemech.dynamics.model.ordering import _order
 from treemech.kinematics.kernel.language import kernel
@@ -35,14 +36,55 @@ def analyse(n, rows, cols, waiting=0):
     return Ap, np.ascontiguousarray(keys % n), slot, order
 
 
+def context_fields(size, entries, matrix, capacity, whole):
+    """Return name, type and shape of the arrays that a context holds for a matrix and its factors, dense or sparse.
+
+    The arguments are places of numbers in the context: of the size n, the entries before they are added up, those of
+    the matrix, the entries L and U may have, and 3 n.
+    """
+    real, integer = types.float64, types.int64
+    n, own, most = (size, 0), (matrix, 0), (capacity, 0)
+    return (
+        ("values", real, ((entries, 0),)),
+        ("slot", integer, ((entries, 0),)),
+        ("matrix", real, (own,)),
+        ("right", real, (n,)),
+        ("workspace", real, (n,)),
+        ("pivots", integer, (n,)),  # of dense factors
+        ("order", integer, (n,)),
+        ("Ap", integer, ((size, 1),)),
+        ("Ai", integer, (own,)),
+        ("Lp", integer, ((size, 1),)),
+        ("Li", integer, (most,)),
+        ("Lx", real, (most,)),
+        ("Up", integer, ((size, 1),)),
+        ("Ui", integer, (most,)),
+        ("Ux", real, (most,)),
+        ("pinv", integer, ((whole, 0),)),  # 2 n
+        ("stack", integer, ((whole, 0),)),  # 3 n
+        ("mark", integer, (n,)),
+    )
+
+
+@kernel
+def factorise(again, n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark):
+    """Factorise with the pivots found before (`again`), or with new ones where those are too small.
+
+    Returns the status of `factor`.
+    """
+    if again and refactor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x):
+        return 0
+    return factor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark)
+
+
 @kernel
 def factor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark):
     """L, U and the rows pivoted on; entries of U stand before its diagonal in the order they have to be used in.
 
-    Row indices of L are those of the matrix until the end, then positions. 0: done, 1: room for L or U is short,
+    Row indices of L are those of the matrix until the end, then positions. 0: done, 1: L or U has more entries than fit,
     2: singular. pinv: (2 n) position of a row; the row of a position.
     """
-    workspace = Li.shape[0]
+    capacity = Li.shape[0]
     for i in range(n):
         pinv[i] = -1
         x[i] = 0.0
@@ -50,7 +92,7 @@ def factor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark):
     lnz, unz = 0, 0
     for k in range(n):
         Lp[k], Up[k] = lnz, unz
-        if lnz + n > workspace or unz + n > workspace:
+        if lnz + n > capacity or unz + n > capacity:
             return 1
         column = order[k]
         # rows reached from the pattern of this column through L, by depth-first search; last ones first

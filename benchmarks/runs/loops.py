@@ -53,24 +53,37 @@ def treemech(windows: int, allowed: float = math.inf) -> Solve:
 OURS = Tool("treemech", treemech, "rtol", TOLERANCES)
 
 
+def best_run(
+    solve: Solve, setting: float, allowed: float, repeats: int, enough: float
+) -> tuple[dict[str, Any], Floats | None]:
+    """Run one setting up to `repeats` times, or until the runs took `enough` CPU seconds.
+
+    Returns the least CPU time with what failed, and the last answer (None: there is none).
+    """
+    rung: dict[str, Any] = {"setting": setting, "error": None, "cpu_s": math.inf, "failure": ""}
+    spent, end = 0.0, None
+    for _ in range(repeats):
+        began = time.process_time()
+        try:
+            end = solve(setting)
+        except TooSlow:
+            rung["failure"] = f"more than {allowed:g} s"
+        except Exception as error:  # each peer stops in its own way
+            rung["failure"] = f"{type(error).__name__}: {error}".splitlines()[0]
+        seconds = time.process_time() - began
+        rung["cpu_s"], spent = min(rung["cpu_s"], seconds), spent + seconds
+        if rung["failure"] or spent > enough:
+            break
+    return rung, end
+
+
 def climb(tool: Tool, windows: int, allowed: float = SECONDS, repeats: int = 5) -> list[dict[str, Any]]:
     """Error and CPU time at every setting; the least of `repeats`, of fewer when a run takes long."""
     solve, exact, rungs = tool.make(windows, allowed), exact_position(windows, END), []
     for setting in tool.ladder:
-        rung: dict[str, Any] = {"setting": setting, "error": None, "cpu_s": math.inf, "failure": ""}
-        spent = 0.0
-        for _ in range(repeats):
-            began = time.process_time()
-            try:
-                rung["error"] = float(np.linalg.norm(solve(setting) - exact))
-            except TooSlow:
-                rung["failure"] = f"more than {allowed:g} s"
-            except Exception as error:  # each peer stops in its own way
-                rung["failure"] = f"{type(error).__name__}: {error}".splitlines()[0]
-            seconds = time.process_time() - began
-            rung["cpu_s"], spent = min(rung["cpu_s"], seconds), spent + seconds
-            if rung["failure"] or spent > 0.5 * allowed:
-                break
+        rung, end = best_run(solve, setting, allowed, repeats, 0.5 * allowed)
+        if end is not None:
+            rung["error"] = float(np.linalg.norm(end - exact))
         rungs.append(rung)
         if tool.setting == "step" and 2.0 * rung["cpu_s"] > allowed:
             break  # half the step takes twice as long

@@ -8,7 +8,6 @@ reported apart. A tool that is not installed is skipped with a line, a joint it 
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 import time
@@ -32,7 +31,7 @@ from ..problems.classics.double_pendulum import system as pendulum
 from ..problems.mechanisms.a02_double_four_bar import exact_angle, four_bars
 from ..problems.mechanisms.a02_double_four_bar import state as four_bar_state
 from ..timing import machine, say, table
-from .loops import reached
+from .loops import best_run, reached
 
 Solve = Callable[[float], Floats]
 SECONDS = 4.0  # CPU time of one run
@@ -148,6 +147,12 @@ def _pins_only(model: Model, tool: str) -> None:
             raise NoSuchJoint(f"{tool}: the cut hinge {c.name!r} ({c.element.kind}) is not mapped.")
 
 
+def _places(peer: Any, q: Floats) -> Floats:
+    """Return the positions of the bodies in a peer's model at its coordinates."""
+    poses = [x @ f.inverse() for x, f in zip(peer._positions(q), peer.frames[1:], strict=True)]
+    return np.array([x.p for x in poses])
+
+
 def pinocchio(model: Model, allowed: float) -> Solve:
     """aba, or constraintDynamics with Baumgarte's rate 50 1/s, and scipy's DOP853."""
     import pinocchio as pin
@@ -189,11 +194,7 @@ def pinocchio(model: Model, allowed: float) -> Solve:
         found = solve_ivp(slope, (0.0, model.end), y0, "DOP853", [model.end], rtol=rtol, atol=rtol)
         return np.array(found.y[:n, -1])
 
-    def answer(q: Floats) -> Floats:
-        poses = [x @ f.inverse() for x, f in zip(peer._positions(q), peer.frames[1:], strict=True)]
-        return np.array([x.p for x in poses])
-
-    solve.answer = answer  # type: ignore[attr-defined]
+    solve.answer = partial(_places, peer)  # type: ignore[attr-defined]
     return solve
 
 
@@ -221,11 +222,7 @@ def mujoco(model: Model, allowed: float) -> Solve:
             raise ArithmeticError("unstable")
         return np.array(data.qpos)
 
-    def answer(q: Floats) -> Floats:
-        poses = [x @ f.inverse() for x, f in zip(peer._positions(q), peer.frames[1:], strict=True)]
-        return np.array([x.p for x in poses])
-
-    solve.answer = answer  # type: ignore[attr-defined]
+    solve.answer = partial(_places, peer)  # type: ignore[attr-defined]
     return solve
 
 
@@ -350,25 +347,11 @@ def run_one(tool: str, problem: str, allowed: float, repeats: int = 3) -> dict[s
     found["build_s"], found["first_run_s"] = built - began, time.process_time() - first
     scale = max(1.0, float(np.max(np.linalg.norm(exact, axis=1))))
     for value in settings:
-        rung: dict[str, Any] = {"setting": value, "error": None, "cpu_s": math.inf, "failure": ""}
-        spent = 0.0
         if prepare is not None:
             prepare(value)
-        for _ in range(repeats):
-            began = time.process_time()
-            try:
-                end = solve(value)
-            except TooSlow:
-                rung["failure"] = f"more than {allowed:g} s"
-            except Exception as error:  # each peer stops in its own way
-                rung["failure"] = f"{type(error).__name__}: {error}".splitlines()[0]
-            seconds = time.process_time() - began
-            rung["cpu_s"], spent = min(rung["cpu_s"], seconds), spent + seconds
-            if rung["failure"]:
-                break
+        rung, end = best_run(solve, value, allowed, repeats, 0.2 * allowed)
+        if end is not None:
             rung["error"] = float(np.max(np.abs(solve.answer(end) - exact))) / scale  # type: ignore[attr-defined]
-            if spent > 0.2 * allowed:
-                break
         found["ladder"].append(rung)
         if setting == "step" and 2.0 * rung["cpu_s"] > allowed:
             break  # half the step takes twice as long
@@ -389,7 +372,7 @@ def measure(
                 continue
             log(f"{problem}: {tool}")
             done = subprocess.run(
-                [sys.executable, "-m", __package__, "peers", "--one", tool, problem, "--seconds", str(allowed)],
+                [sys.executable, "-m", "treemech.benchmarks", "peers", "--one", tool, problem, "--seconds", str(allowed)],
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
             try:

@@ -12,6 +12,7 @@ from treemech.kinematics.kernel.language import address_of, floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 from treemech.topology.arrays import Floats
 
+from .. import dense
 from ..compiled import RHS, c_function
 from . import kernels as k
 from . import views as views
@@ -61,11 +62,7 @@ def factorise(C):  # type: ignore[no-untyped-def]
             floats(x + 8 * n, n), floats(x + 16 * n, n),
         )  # fmt: skip
         return OK
-    w = views.whole_(C)
-    w[0], w[1], w[3], w[4] = n, 1, 0, 85
-    at = address_of(w)
-    k.call5(C[views.POTRF], at + 32, at, address_of(M), at, at + 24)
-    return OK if w[3] == 0 else k.SINGULAR
+    return OK if dense.cholesky(C[views.POTRF], views.whole_(C), n, address_of(M)) else k.SINGULAR
 
 
 @kernel
@@ -81,10 +78,7 @@ def back(C):  # type: ignore[no-untyped-def]
         for i in range(n):
             b[order[i]] = y[i]
         return
-    w = views.whole_(C)
-    w[0], w[1], w[3], w[4] = n, 1, 0, 85
-    at = address_of(w)
-    k.call8(C[views.POTRS], at + 32, at, at + 8, address_of(views.matrix_(C)), at, address_of(b), at, at + 24)
+    dense.cholesky_solve(C[views.POTRS], views.whole_(C), n, address_of(views.matrix_(C)), 1, address_of(b))
 
 
 @kernel

@@ -202,7 +202,7 @@ class Cartesian(CompiledFormulation):
             len(self.rows) + len(self.forces.rows), len(A["end_bodies"]), len(A["acted_rows"]), len(A["source_rows"]),
             self.forces.nx, len(A["touched"]), self.base,
         )  # fmt: skip
-        C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.WORKSPACE, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
+        C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.CAPACITY, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
             len(A["slot"]), self.mech._core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
             self.nv, 3 * self.size,
         )  # fmt: skip

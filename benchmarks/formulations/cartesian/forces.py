@@ -87,11 +87,11 @@ class ForceElements:
 
     def on_coordinates(self, mech: tm.Mechanism) -> list[tuple[int, Row, float]]:
         """(row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
-        workspace, found = mech._core.work.effort_records, []
+        records, found = mech._core.work.effort_records, []
         for line in self.layout.rows:
             for n in range(line[effort.N_ACTED]):
                 number = int(self.arrays["acted_rows"][line[effort.FIRST_ACTED] + n])
-                load = float(workspace[line[effort.LOAD_RECORD] + 6 * line[effort.N_ENDS] + n])
+                load = float(records[line[effort.LOAD_RECORD] + 6 * line[effort.N_ENDS] + n])
                 found.append((number, self.rows[number - self.n_rows], load))
         return found
 

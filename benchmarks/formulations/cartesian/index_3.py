@@ -164,6 +164,16 @@ def weak(C):  # type: ignore[no-untyped-def]
     return smallest < f[k.LEAST]
 
 
+@kernel
+def commit(control, h, y, new):  # type: ignore[no-untyped-def]
+    """Take over the new state and count the step."""
+    for i in range(y.shape[0]):
+        y[i] = new[i]
+    control[0] += h
+    control[2] -= 1.0
+    control[5] += 1.0
+
+
 @c_function(SIGNATURE)
 def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-untyped-def]
     """Steps until the budget is used or the end is reached.
@@ -193,11 +203,7 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
         k.place(C, work + 4 * row)
         rates(C, vd, work + 7 * row)
         control[4] = outputs(C, n, control[0], h, y, dy, new, dnew, times, out, int(control[4]))
-        for i in range(n):
-            y[i] = new[i]
-        control[0] += h
-        control[2] -= 1.0
-        control[5] += 1.0
+        commit(control, h, y, new)
         if weak(C):
             return np.int32(k.RESELECT)
     return np.int32(7)  # paused
@@ -432,11 +438,7 @@ def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-unty
             a, b = floats(work + row * p, n), floats(work + row * (p - 1), n)
             for i in range(n):
                 a[i] = b[i]
-        for i in range(n):
-            y[i] = new[i]
-        control[0] += h
-        control[2] -= 1.0
-        control[5] += 1.0
+        commit(control, h, y, new)
         if weak(C):
             return np.int32(k.RESELECT)
     return np.int32(7)

@@ -12,13 +12,11 @@ for them gamma is gamma# (p'' = L^T w' / 2 - w^2 p / 4 has its second term along
 from math import sqrt
 
 from treemech.kinematics.kernel.language import (
-    address_of,
     floats,
     ints,
     kernel,
     load3,
     load9,
-    routine_call,
     store,
 )
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, OK, SIGNAL_FAILED, SINGULAR_POSITION
@@ -27,7 +25,7 @@ from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.views import own_z, own_zd, signal_values
 from treemech.kinematics.tree.sweep import signals
 
-from .. import sparse_lu
+from .. import dense, sparse_lu
 from .force_kernels import apply
 from .rows import row
 from .views import (
@@ -87,10 +85,6 @@ from .views import (
 SINGULAR, RESELECT = SINGULAR_POSITION, CHORD_SWITCHED
 # places in `factors`: Baumgarte's gain; pivot below which rows are chosen anew; smallest pivot of the last factors
 BAUMGARTE, LEAST, SMALLEST = 0, 4, 5
-
-
-# ---------------------------------------------------------------- LAPACK by address, with so many arguments
-call5, call6, call8, call9 = routine_call(5), routine_call(6), routine_call(8), routine_call(9)
 
 
 # ---------------------------------------------------------------- kinematics
@@ -280,22 +274,13 @@ def factorise(C):
 def factors(C):
     n, M = C[SIZE], matrix_(C)
     if C[SPARSE] == 1:
-        if C[FACTORED] == 1:
-            if sparse_lu.refactor(
-                n, Ap_(C), Ai_(C), M, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), workspace_(C)
-            ):  # fmt: skip
-                return OK
-        failed = sparse_lu.factor(
-            n, Ap_(C), Ai_(C), M, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), workspace_(C), stack_(C),
-            mark_(C),
+        failed = sparse_lu.factorise(
+            C[FACTORED] == 1, n, Ap_(C), Ai_(C), M, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C),
+            workspace_(C), stack_(C), mark_(C),
         )  # fmt: skip
         C[FACTORED] = 1 if failed == 0 else 0
         return OK if failed == 0 else SINGULAR + 16 * failed
-    w = whole_(C)
-    w[0], w[3] = n, 0
-    at = address_of(w)
-    call6(C[GETRF], at, at, address_of(M), at, address_of(pivots_(C)), at + 24)
-    return OK if w[3] == 0 else SINGULAR
+    return OK if dense.lu(C[GETRF], whole_(C), n, M, pivots_(C)) else SINGULAR
 
 
 @kernel
@@ -307,12 +292,7 @@ def back(C):
             n, order_(C), Lp_(C), Li_(C), Lx_(C), Up_(C), Ui_(C), Ux_(C), pinv_(C), b, workspace_(C)
         )
         return
-    w = whole_(C)
-    w[0], w[1], w[2], w[3] = n, 1, 84, 0  # "T": LAPACK reads columns where we have rows
-    at = address_of(w)
-    call9(
-        C[GETRS], at + 16, at, at + 8, address_of(matrix_(C)), at, address_of(pivots_(C)), address_of(b), at, at + 24
-    )  # fmt: skip
+    dense.lu_solve(C[GETRS], whole_(C), n, matrix_(C), pivots_(C), b)
 
 
 # ---------------------------------------------------------------- equations of motion
@@ -454,6 +434,19 @@ def correct(C, y, column):
 
 
 @kernel
+def close(C, t, y, column, most):
+    """Correct the state at the address y while that halves the largest residual of a column of `level`."""
+    before = 1e300
+    for _ in range(most):
+        gap = largest(C, column)
+        if gap < 1e-15 or not gap < 0.5 * before:
+            break
+        before = gap
+        correct(C, y, column)
+        evaluate(C, t, y)
+
+
+@kernel
 def onto(C, t, y, fresh):
     """Bring the state at the address y onto the constraints; `fresh`: its matrix is the one factorised last. A status."""
     status = OK
@@ -465,24 +458,10 @@ def onto(C, t, y, fresh):
             status = factorise(C)
     if status != OK:
         return status
-    before = 1e300
-    for _ in range(8):
-        gap = largest(C, PHI)
-        if gap < 1e-15 or not gap < 0.5 * before:
-            break
-        before = gap
-        correct(C, y, PHI)
-        evaluate(C, t, y)
+    close(C, t, y, PHI, 8)
     if not largest(C, PHI) < 1e-8:
         return CHAIN_OPEN
-    before = 1e300
-    for _ in range(4):
-        gap = largest(C, PHI_RATE)
-        if gap < 1e-15 or not gap < 0.5 * before:
-            break
-        before = gap
-        correct(C, y, PHI_RATE)
-        evaluate(C, t, y)
+    close(C, t, y, PHI_RATE, 4)
     if C[KIND] <= 2:
         normalise_rates(C, y)
     return OK

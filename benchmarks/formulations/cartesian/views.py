@@ -5,9 +5,11 @@ from numba import types
 
 from treemech.kinematics.kernel.language import member
 
+from .. import sparse_lu
+
 # the context: sizes and addresses of functions, then addresses of arrays
 (
-    BODIES, ROWS, ACTIVE, KIND, SPARSE, SIZE, ENTRIES, CORE, LOADS, GETRF, GETRS, MATRIX, WORKSPACE, FACTORED, GAIN, NQ, NV,
+    BODIES, ROWS, ACTIVE, KIND, SPARSE, SIZE, ENTRIES, CORE, LOADS, GETRF, GETRS, MATRIX, CAPACITY, FACTORED, GAIN, NQ, NV,
     FULL, POTRF, POTRS, MEASURED, ENDS, ACTED, SOURCES, STATES, TOUCHED, BASE,
 ) = range(27)  # fmt: skip
 SIZES = 27
@@ -39,25 +41,8 @@ _FIELDS = (
     ("jacobian", _F, ((MEASURED, 0), 12)),
     ("level", _F, ((MEASURED, 0), 3)),
     ("multipliers", _F, ((ROWS, 0),)),
-    ("values", _F, ((ENTRIES, 0),)),
-    ("slot", _I, ((ENTRIES, 0),)),
-    ("matrix", _F, ((MATRIX, 0),)),
-    ("right", _F, ((SIZE, 0),)),
-    ("workspace", _F, ((SIZE, 0),)),
-    ("whole", _I, (8,)),  # numbers LAPACK wants by address
-    ("pivots", _I, ((SIZE, 0),)),
-    ("order", _I, ((SIZE, 0),)),
-    ("Ap", _I, ((SIZE, 1),)),
-    ("Ai", _I, ((MATRIX, 0),)),
-    ("Lp", _I, ((SIZE, 1),)),
-    ("Li", _I, ((WORKSPACE, 0),)),
-    ("Lx", _F, ((WORKSPACE, 0),)),
-    ("Up", _I, ((SIZE, 1),)),
-    ("Ui", _I, ((WORKSPACE, 0),)),
-    ("Ux", _F, ((WORKSPACE, 0),)),
-    ("pinv", _I, ((FULL, 0),)),  # 2 n
-    ("stack", _I, ((FULL, 0),)),  # 3 n: FULL is 3 n
-    ("mark", _I, ((SIZE, 0),)),
+    ("whole", _I, (8,)),  # numbers LAPACK takes by address
+    *sparse_lu.context_fields(SIZE, ENTRIES, MATRIX, CAPACITY, FULL),  # FULL is 3 n
     ("monitor", _F, (64,)),
     ("factors", _F, (8,)),  # penalty and the like
     ("scratch", _F, ((FULL, 0),)),

@@ -14,6 +14,7 @@ from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.views import signal_values
 from treemech.kinematics.tree.sweep import signals
 
+from .. import dense
 from ..cartesian import kernels as k
 from ..cartesian import views as views
 from ..cartesian.force_kernels import apply as apply_in_space
@@ -284,11 +285,8 @@ def follow(C, t, q, v):
                     c = place_of[3 * (i - 1) + j]
                     if c >= 0:
                         G[m * r + c] = J[active[r], 6 * side + j]
-    w = views.whole_(C)
-    w[0], w[1], w[2], w[3] = m, 1, 84, 0
-    at = address_of(w)
-    k.call6(C[views.GETRF], at, at, address_of(G), at, address_of(views.pivots_(C)), at + 24)
-    if w[3] != 0:
+    w, pivots = views.whole_(C), views.pivots_(C)
+    if not dense.lu(C[views.GETRF], w, m, G, pivots):
         return CHAIN_OPEN
     for column in (PHI, PHI_RATE):
         before = 1e300
@@ -299,18 +297,7 @@ def follow(C, t, q, v):
             before = gap
             for r in range(m):
                 b[r] = -V[active[r], column]
-            k.call9(
-                C[views.GETRS],
-                at + 16,
-                at,
-                at + 8,
-                address_of(G),
-                at,
-                address_of(views.pivots_(C)),
-                address_of(b),
-                at,
-                at + 24,
-            )
+            dense.lu_solve(C[views.GETRS], w, m, G, pivots, b)
             for i in range(n):
                 if mark[i] == 0:
                     if column == PHI:

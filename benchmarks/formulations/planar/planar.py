@@ -187,8 +187,8 @@ class Planar(Cartesian):
         if hasattr(self, "kinds"):
             active = [r for r in np.asarray(active).tolist() if r in self.kinds]
         super()._activate(active)
-        workspace = max(len(self.arrays["Lx"]), (3 * self.nb) * max(len(self.active), 1) + 1)
-        self.allocate_factors(workspace)
+        capacity = max(len(self.arrays["Lx"]), (3 * self.nb) * max(len(self.active), 1) + 1)
+        self.allocate_factors(capacity)
         self.arrays["scratch"] = np.zeros(3 * self.size + 18 * (self.nb + 4))
         self.arrays["pivots"] = np.zeros(self.size + 1, np.int64)
         self.arrays["factors"][p.PARTITIONED] = self.partitioned

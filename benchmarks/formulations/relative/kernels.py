@@ -48,11 +48,11 @@ from treemech.kinematics.tree.sweep import (
     turn_speeds,
 )
 
-from .. import sparse_lu
-from ..cartesian.kernels import SINGULAR, call5, call6, call8, call9
+from .. import dense, sparse_lu
+from ..cartesian.kernels import SINGULAR
 
 (
-    CORE, LOOPS, MODE, SPEEDS, KEPT, SIZE, ENTRIES, MATRIX, WORKSPACE, SPARSE, FACTORED, FULL, POTRF, POTRS, GETRF, GETRS,
+    CORE, LOOPS, MODE, SPEEDS, KEPT, SIZE, ENTRIES, MATRIX, CAPACITY, SPARSE, FACTORED, FULL, POTRF, POTRS, GETRF, GETRS,
     PROJECT, WIDE, TALL, BODIES,
 ) = range(20)  # fmt: skip
 SIZES = 20
@@ -71,24 +71,7 @@ _FIELDS = (
     ("z", _F, ((SPEEDS, 0),)),
     ("tau", _F, ((SPEEDS, 0),)),
     ("whole", _I, (8,)),
-    ("values", _F, ((ENTRIES, 0),)),
-    ("slot", _I, ((ENTRIES, 0),)),
-    ("matrix", _F, ((MATRIX, 0),)),
-    ("right", _F, ((SIZE, 0),)),
-    ("workspace", _F, ((SIZE, 0),)),
-    ("pivots", _I, ((SIZE, 0),)),
-    ("order", _I, ((SIZE, 0),)),
-    ("Ap", _I, ((SIZE, 1),)),
-    ("Ai", _I, ((MATRIX, 0),)),
-    ("Lp", _I, ((SIZE, 1),)),
-    ("Li", _I, ((WORKSPACE, 0),)),
-    ("Lx", _F, ((WORKSPACE, 0),)),
-    ("Up", _I, ((SIZE, 1),)),
-    ("Ui", _I, ((WORKSPACE, 0),)),
-    ("Ux", _F, ((WORKSPACE, 0),)),
-    ("pinv", _I, ((SIZE, 0),)),
-    ("stack", _I, ((SIZE, 0),)),
-    ("mark", _I, ((SIZE, 0),)),
+    *sparse_lu.context_fields(SIZE, ENTRIES, MATRIX, CAPACITY, SIZE),
 )
 NAMES = [name for name, _, _ in _FIELDS]
 N_RELATIVE = SIZES + len(_FIELDS)
@@ -199,20 +182,13 @@ def terms(D, m):
 @kernel
 def cholesky(D, n, matrix):
     """U^T U of a matrix at an address; a status."""
-    w = whole_(D)
-    w[0], w[1], w[3], w[4] = n, 1, 0, 85  # "U" of LAPACK's columns: our lower rows
-    at = address_of(w)
-    call5(D[POTRF], at + 32, at, matrix, at, at + 24)
-    return OK if w[3] == 0 else SINGULAR
+    return OK if dense.cholesky(D[POTRF], whole_(D), n, matrix) else SINGULAR
 
 
 @kernel
 def cholesky_solve(D, n, matrix, count, right):
     """right (rows of n numbers, count of them) <- matrix^-1 right"""
-    w = whole_(D)
-    w[0], w[1], w[3], w[4] = n, count, 0, 85
-    at = address_of(w)
-    call8(D[POTRS], at + 32, at, at + 8, matrix, at, right, at, at + 24)
+    dense.cholesky_solve(D[POTRS], whole_(D), n, matrix, count, right)
 
 
 @kernel
@@ -477,44 +453,20 @@ def tableau(D, m):
 @kernel
 def solve_tableau(D, n, M, b):
     if D[SPARSE] == 1:
-        good = False
-        if D[FACTORED] == 1:
-            good = sparse_lu.refactor(
-                n,
-                Ap_(D),
-                Ai_(D),
-                M,
-                order_(D),
-                Lp_(D),
-                Li_(D),
-                Lx_(D),
-                Up_(D),
-                Ui_(D),
-                Ux_(D),
-                pinv_(D),
-                workspace_(D),
-            )
-        if not good:
-            failed = sparse_lu.factor(
-                n, Ap_(D), Ai_(D), M, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D), workspace_(D),
-                stack_(D), mark_(D),
-            )  # fmt: skip
-            D[FACTORED] = 1 if failed == 0 else 0
-            if failed != 0:
-                return SINGULAR + 16 * failed
+        failed = sparse_lu.factorise(
+            D[FACTORED] == 1, n, Ap_(D), Ai_(D), M, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D),
+            workspace_(D), stack_(D), mark_(D),
+        )  # fmt: skip
+        D[FACTORED] = 1 if failed == 0 else 0
+        if failed != 0:
+            return SINGULAR + 16 * failed
         sparse_lu.solve(
             n, order_(D), Lp_(D), Li_(D), Lx_(D), Up_(D), Ui_(D), Ux_(D), pinv_(D), b, workspace_(D)
         )
         return OK
-    w = whole_(D)
-    w[0], w[1], w[2], w[3] = n, 1, 84, 0
-    at = address_of(w)
-    call6(D[GETRF], at, at, address_of(M), at, address_of(pivots_(D)), at + 24)
-    if w[3] != 0:
+    if not dense.lu(D[GETRF], whole_(D), n, M, pivots_(D)):
         return SINGULAR
-    call9(
-        D[GETRS], at + 16, at, at + 8, address_of(M), at, address_of(pivots_(D)), address_of(b), at, at + 24
-    )
+    dense.lu_solve(D[GETRS], whole_(D), n, M, pivots_(D), b)
     return OK
 
 

@@ -213,14 +213,14 @@ class OwnSolution(CompiledFormulation, Relative):
         A["values"], A["slot"], A["matrix"] = np.zeros(0), np.zeros(0, np.int64), np.zeros(2 * nu * nu + 1)
         self._workspaces(max(kept, nu, 1))
 
-    def _workspaces(self, n: int, workspace: int = 1) -> None:
+    def _workspaces(self, n: int, capacity: int = 1) -> None:
         A = self.arrays
         for name in ("right", "workspace"):
             A[name] = np.zeros(n)
         A["pivots"], A["mark"], A["pinv"], A["stack"] = (np.zeros(c * n + 1, np.int64) for c in (1, 1, 2, 3))
         for name in ("Lp", "Up"):
             A[name] = np.zeros(n + 1, np.int64)
-        self.allocate_factors(workspace)
+        self.allocate_factors(capacity)
         for name in ("order", "Ap", "Ai"):
             A.setdefault(name, np.zeros(n + 1, np.int64))
         self._address(n)
@@ -230,7 +230,7 @@ class OwnSolution(CompiledFormulation, Relative):
         D[k.CORE] = self.core.context_address
         D[k.LOOPS] = 0 if loops is None else data(loops.context)
         D[k.PROJECT] = 0 if loops is None else native.address("loop_project")
-        D[[k.MODE, k.SPEEDS, k.KEPT, k.SIZE, k.ENTRIES, k.MATRIX, k.WORKSPACE, k.SPARSE, k.FACTORED, k.FULL, k.WIDE, k.TALL]] = (
+        D[[k.MODE, k.SPEEDS, k.KEPT, k.SIZE, k.ENTRIES, k.MATRIX, k.CAPACITY, k.SPARSE, k.FACTORED, k.FULL, k.WIDE, k.TALL]] = (
             self.mode, self.mech.nu, len(A["chosen"]), n, len(A["values"]), len(A["matrix"]), len(A["Li"]), self.sparse, 0,
             len(A["S"]), len(A["A"]), len(A["P"]),
         )  # fmt: skip
