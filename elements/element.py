@@ -2,7 +2,7 @@
 
 The compiled core sees an element as an address and a record of numbers. The record holds the scalars and
 signals in the order of the fields, then the arrays, each preceded by its shape. One compiled method therefore
-serves every instance of a class, whatever the length of its tables.
+serves every instance of a class, whatever the length of its arrays.
 """
 
 from dataclasses import MISSING, field, fields, is_dataclass

@@ -32,12 +32,12 @@ _NAMES = {
     "ElementError": "topology",
     "SingularError": "topology",
     "ConvergenceError": "topology",
-    "ElementCompileWarning": "elements.compilation.entry",
+    "ElementCompileWarning": "elements.compilation.explain",
 }
 if _typing.TYPE_CHECKING:
     from treemech.elements import *  # noqa: F403
     from treemech.elements.check.checks import check as check
-    from treemech.elements.compilation.entry import ElementCompileWarning as ElementCompileWarning
+    from treemech.elements.compilation.explain import ElementCompileWarning as ElementCompileWarning
     from treemech.topology import ConvergenceError as ConvergenceError
     from treemech.topology import ElementError as ElementError
     from treemech.topology import SingularError as SingularError

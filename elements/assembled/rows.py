@@ -1,4 +1,4 @@
-"""Constraint elements inside a series of hinges: explicit equations between its coordinates (7.2.1-3), (7.2.9)."""
+"""Constraints inside a series of hinges: explicit equations between its coordinates (7.2.1-3), (7.2.9)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -36,12 +36,12 @@ from .series import (
     turned_back,
 )
 
-# Where in `numbers` stand: the constraint's address, record and rows, its ends (frame, offset, rotation), the series
+# Indices in `numbers`: the constraint's address, record and rows, its ends (frame, offset, rotation), the series
 ADDRESS, RECORD, N_ROWS, END_A, END_B, SERIES = 0, 1, 2, 3, 16, 29
 
 
 class SeriesEnd(NamedTuple):
-    """An end of a constraint: behind how many members, and where in the frame there."""
+    """End of a constraint: the number of members before it, and its place in the frame behind them."""
 
     stage: int
     offset: Floats
@@ -50,13 +50,13 @@ class SeriesEnd(NamedTuple):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class SeriesRows(Coupling):
-    """The equations of a constraint between two frames of a series, in the coordinates of the series.
+    """Equations of a constraint between two frames of a series, in the coordinates of the series.
 
-    With v_k, w_k the partials of the relative motion of its ends (5.3.7-15), y = (v, w) and the rows of the constraint::
+    With the partials v_k, w_k of the relative motion of its ends (5.3.7-15), y = (v, w), and its rows::
 
         P = force . v_k + moment . w_k      P0 = drift + (force, moment) . y0      P00 = bias + (force, moment) . y00
 
-    In (7.2.10) as printed the sign of P0 is wrong: P1 g1' = -(P2 g2' + P0).
+    The printed (7.2.10) has a wrong sign of P0; it should read P1 g1' = -(P2 g2' + P0).
     """
 
     numbers: Any
@@ -65,7 +65,7 @@ class SeriesRows(Coupling):
     sizes_at: ClassVar[tuple[int, ...]] = (
         1 + N_ROWS,
         1 + SERIES + 1,
-    )  # where numbers of rows, arguments stand in the record
+    )  # indices of the numbers of rows and arguments in the record
 
     def __init__(self, constraint: Constraint, series: Series, a: SeriesEnd, b: SeriesEnd) -> None:
         if constraint.n_auxiliary or constraint.unilateral or constraint.n_rows > 6:
@@ -110,7 +110,7 @@ class SeriesRows(Coupling):
         signals += [(start + at, signal) for at, signal in record(self.constraint)[1]]
 
     def members_at(self, start: int) -> list[tuple[int, Element]]:
-        """The constraint and the hinges, each with the place of its address, in a record that begins at `start`."""
+        """Return the constraint and the hinges with the index of each address, in a record that begins at `start`."""
         return [(start + 1 + ADDRESS, self.constraint), *self.series.members_at(start + SERIES)]
 
     def sample(self, rng: "np.random.Generator", t: float) -> Floats:
@@ -168,7 +168,7 @@ class SeriesRows(Coupling):
 
 
 def relative(a, b, d, v, w):  # type: ignore[no-untyped-def]
-    """Rate of b less that of a carried along to b: (translation at v, rotation at w) of the two frames."""
+    """Return the rates (translation, rotation) of frame b relative to frame a, taken at b; v, w are their columns."""
     turning = three(a, w)
     carried = plus(three(a, v), cross(turning, d))
     return plus(three(b, v), times(-1.0, carried)), plus(three(b, w), times(-1.0, turning))

@@ -1,8 +1,8 @@
 """Hinges in series as one hinge: a kinematic assembly of hinge elements (7.2), reduced by rank.
 
-Between the members lie massless frames. With the motions of the members one behind the other (5.2) the motion of end
-b is a function of all their coordinates (7.2.4); those that do not move it, the spin of a rod between two balls say,
-are redundant: they stay at their reference.
+Between the members are massless frames. The motions of the members, one after the other (5.2), give the motion of
+end b as a function of all their coordinates (7.2.4). Coordinates that do not move it, such as the spin of a rod
+between two balls, are redundant: they stay at their reference.
 """
 
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ _RANK = 1e-8  # a partial counts if this part of it is independent of the others
 
 
 class Member(NamedTuple):
-    """A hinge of a series, seen from the frame before it: where its first end is, and whether that is its end b.
+    """Hinge of a series: the place of its first end in the frame before it, and whether this is its end b.
 
-    Without a hinge: the two frames are one body, this far apart.
+    A member without a hinge is a fixed step to the next frame of the same body.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Member(NamedTuple):
     offset: Floats
     rotation: Floats
     backward: bool = False
-    base: Floats | None = None  # in place of that of the hinge
+    base: Floats | None = None  # replaces the base of the hinge
 
     def axes(self) -> Floats:
-        """The constant rotation of both end bases in which the hinge is written."""
+        """Return the constant rotation of both end bases in which the hinge is written."""
         if self.hinge is None:
             return np.eye(3)
         return self.hinge.base() if self.base is None else self.base
@@ -58,7 +58,7 @@ class Frame(NamedTuple):
     w: Floats
 
 
-# Columns of a member in `numbers`: its address (0: none), where its record, its coordinates and speeds stand there
+# Columns of a member in `numbers`: its address (0: no hinge), and where its record, coordinates and speeds begin
 ADDRESS, RECORD, NQ, NU, BACKWARD, OFFSET, BEFORE, AFTER, COORDINATES, SPEEDS = (
     0,
     1,
@@ -78,18 +78,18 @@ X, R, V, W, A, ALPHA, V0, W0, PARTIAL_V, PARTIAL_W = 0, 3, 12, 15, 18, 21, 24, 2
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Series(Hinge):
-    """Hinges one behind the other, without mass between them.
+    """Hinges in a row, without mass between them.
 
     ``Series(hinge, offset, hinge, (offset, rotation), hinge)``: an offset, or an offset and a rotation, leads from end b
     of one hinge to end a of the next, or to end b of the series. The coordinates are those of the members in their order,
-    less the redundant ones (``redundant``, by name). One ball keeps its Euler parameters, the last that is not reduced;
-    others have Bryant angles, about a third axis along their spin if that is redundant (so they are singular where the
-    second angle is +-90 degrees).
+    without the redundant ones (``redundant``, by name). One ball keeps its Euler parameters: the last that is not
+    reduced. The others have Bryant angles, with the third axis along their spin if the spin is redundant (so they are
+    singular where the second angle is +-90 degrees).
 
     Parameters
     ----------
     parts : hinges, offsets [m], (offset, rotation)
-    names : of the hinges, for `coordinate_names` and `redundant`; default "1", "2", ...
+    names : names of the hinges, for `coordinate_names` and `redundant`; default "1", "2", ...
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Series(Hinge):
     _reference: Floats = structure()
     _places: tuple[tuple[int, Hinge], ...] = structure()
     _entries: list[Any] = structure()
-    sizes_at: ClassVar[tuple[int, ...]] = (2,)  # where the number of speeds stands in the record
+    sizes_at: ClassVar[tuple[int, ...]] = (2,)  # index of the number of speeds in the record
 
     def __init__(self, *parts: Any, names: Sequence[str] | None = None) -> None:
         self._set("members", as_members(parts, names))
@@ -117,7 +117,10 @@ class Series(Hinge):
 
     @classmethod
     def of(cls, members: Sequence[Member], euler: bool = True) -> "Series":
-        """A series of members, the last one without a hinge; `euler`: whether one of them may keep Euler parameters."""
+        """Return a series of members, the last one without a hinge.
+
+        With `euler` one of them may keep its Euler parameters.
+        """
         series = cls.__new__(cls)
         series._set("members", tuple(members))
         series._reduce(euler)
@@ -136,7 +139,7 @@ class Series(Hinge):
 
     # ------------------------------------------------------------ reduction by rank
     def _reduce(self, euler: bool) -> None:
-        """Which coordinates are kept, and the numbers that say so."""
+        """Find the coordinates that are kept, and write the numbers of the series."""
         simple = aligned([p for m in self.members for p in plainly(m)])
         rank, kept = independent(plain(simple))
         runs, k, start = list[tuple[Member, list[Member], list[bool]]](), 0, 0
@@ -162,7 +165,7 @@ class Series(Hinge):
         self._lay_out(used, flags, rank)
 
     def _lay_out(self, members: list[Member], flags: list[list[bool]], rank: int) -> None:
-        """Coordinates, names, and the numbers the compiled method reads."""
+        """Set the coordinates, their names, and the numbers that the compiled method reads."""
         bases = [m.axes() for m in members]
         geometry = (x for m, base in zip(members, bases, strict=True) for x in (m.offset, m.rotation, base))
         rows = np.zeros((len(members), N_MEMBER), dtype=np.result_type(*geometry))
@@ -214,7 +217,7 @@ class Series(Hinge):
         self.complete_at(numbers, 1, signals)
 
     def complete_at(self, numbers: Floats, start: int, signals: list[tuple[int, Any]]) -> None:
-        """Addresses and signals of the members, in a record in which `self.numbers` begin at `start`."""
+        """Write the addresses and append the signals of the members; `self.numbers` begin at `start`."""
         from ..compilation.entry import make_entry
 
         if not self._entries and numbers.dtype != object:
@@ -226,7 +229,7 @@ class Series(Hinge):
             signals += [(start + at + place, signal) for place, signal in record(hinge)[1]]
 
     def members_at(self, start: int) -> list[tuple[int, Hinge]]:
-        """The members, each with the place of its address, in a record in which that of the series begins at `start`."""
+        """Return the members with the index of each address, in a record where that of the series begins at `start`."""
         rows = [k for k, m in enumerate(self.reduced) if m.hinge is not None]
         found = list[tuple[int, Hinge]]()
         for k, (at, hinge) in zip(rows, self._places, strict=True):
@@ -259,7 +262,7 @@ class Series(Hinge):
         return tuple(np.concatenate([np.zeros(0), *(e[k] for e in ends)])[keep] for k in range(2))  # type: ignore[return-value]
 
     def _sources(self) -> list[float]:
-        """For every coordinate of all members its place in q, or -1."""
+        """Return the index in q of every coordinate of all members, or -1."""
         rows = self.numbers[2 : 2 + N_MEMBER * len(self.reduced)].reshape(-1, N_MEMBER)
         return [self.numbers[int(r[COORDINATES]) + 2 * k] for r in rows for k in range(int(r[NQ]))]
 
@@ -283,7 +286,7 @@ class Series(Hinge):
 
 # ---------------------------------------------------------------- members
 def as_members(parts: Sequence[Any], names: Sequence[str] | None) -> tuple[Member, ...]:
-    """Hinges with the way that leads to each; what is left at the end leads to end b."""
+    """Return the hinges with the step that leads to each, and a last member with the step to end b."""
     members, offset, rotation = list[Member](), np.zeros(3), np.eye(3)
     count = sum(isinstance(p, Hinge) for p in parts)
     given = [str(k + 1) for k in range(count)] if names is None else [str(n) for n in names]
@@ -307,15 +310,17 @@ def as_members(parts: Sequence[Any], names: Sequence[str] | None) -> tuple[Membe
 
 
 def speeds_of(m: Member) -> int:
+    """Return the number of speeds of a member."""
     return m.hinge.n_speeds if m.hinge is not None else 0
 
 
 def has_attitude(m: Member) -> bool:
+    """Tell whether a member has Euler parameters."""
     return m.hinge is not None and m.hinge.euler_parameters is not None
 
 
 def plainly(m: Member) -> tuple[Member, ...]:
-    """A member whose speeds are the rates of its coordinates, if that can be."""
+    """Replace a ball or free hinge by hinges whose speeds are the rates of their coordinates."""
     zero, one = np.zeros(3), np.eye(3)
     if type(m.hinge) is Ball:
         return (m._replace(hinge=BallBryant()),)
@@ -328,7 +333,7 @@ def plainly(m: Member) -> tuple[Member, ...]:
 
 
 def aligned(members: list[Member]) -> list[Member]:
-    """The first ball with a redundant spin, its third axis along it."""
+    """Turn the third axis of the first ball with a redundant spin along this spin."""
     still = plain(members)
     Y = partials(still, references(still))
     s, null = np.linalg.svd(Y)[1:]
@@ -350,7 +355,7 @@ def aligned(members: list[Member]) -> list[Member]:
 
 
 def carried(members: list[Member], Y: Floats, null: Floats) -> Floats:
-    """The speeds n that do not move end b with their derivative: Y n = 0, Y n' = -Y' n, and n' across n."""
+    """Return the speeds n that do not move end b, with their derivative: Y n = 0, Y n' = -Y' n, n' normal to n."""
     from treemech.topology.dual import derivatives, joined
 
     rate = derivatives(partials(members, references(members), object))
@@ -358,11 +363,12 @@ def carried(members: list[Member], Y: Floats, null: Floats) -> Floats:
 
 
 def references(members: Sequence[Member]) -> list[Floats]:
+    """Return the reference coordinates of all hinges."""
     return [m.hinge.reference() for m in members if m.hinge is not None]
 
 
 def frames(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float64) -> list[Frame]:
-    """All frames from end a on, at the coordinates of the members (5.2); kind: of their numbers."""
+    """Return all frames from end a on, at the coordinates of the members (5.2); `kind` is the type of the numbers."""
     n = sum(speeds_of(m) for m in members)
     found = [Frame(np.zeros(3), np.eye(3), np.zeros((n, 3), dtype=kind), np.zeros((n, 3), dtype=kind))]
     numbers, first = list(q), 0
@@ -386,16 +392,17 @@ def frames(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float6
 
 
 def partials(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float64) -> Floats:
-    """Partials of the motion of end b, one column per speed, lengths by the size of the assembly (6, n): Y of (7.2.5)."""
+    """Return Y of (7.2.5): the partials of the motion of end b (6, n), with lengths divided by the assembly's size."""
     all_frames = frames(members, q, kind)
     size = max(float(np.max(np.abs(plain(f.offset)))) for f in all_frames)
     return np.vstack((all_frames[-1].v.T / (size or 1.0), all_frames[-1].w.T))
 
 
 def independent(members: Sequence[Member]) -> tuple[int, list[bool]]:
-    """(rank in a general position, which speeds are kept): from the last one on, those that move end b in a new way.
+    """Return (rank in a general position, flags of the speeds that are kept).
 
-    Judged at the reference, unless that is singular.
+    From the last speed on, those are kept that move end b in a new way. The reference position decides, unless it
+    is singular.
     """
     rng = np.random.default_rng(0)
     hinges = [m.hinge for m in members if m.hinge is not None]
@@ -414,7 +421,8 @@ def independent(members: Sequence[Member]) -> tuple[int, list[bool]]:
 
 
 def rank_of(Y: Floats) -> int:
-    """
+    """Return the rank of the partials.
+
     >>> rank_of(np.ones((6, 2)))
     1
     """
@@ -426,7 +434,10 @@ def rank_of(Y: Floats) -> int:
 
 # ---------------------------------------------------------------- compiled
 def follow(numbers, at, stages, q, u, t, frame):  # type: ignore[no-untyped-def]
-    """Motion of the frame behind so many members, of the series whose numbers begin at `at`; 1 = ok (5.2)."""
+    """Compute the motion of the frame behind the first `stages` members (5.2); the numbers of the series begin at `at`.
+
+    Returns 1, or 0 if a member fails.
+    """
     record = stack_array("float", 1, (60,))
     own_q = stack_array("float", 1, (8,))
     own_u = stack_array("float", 1, (8,))
@@ -466,7 +477,7 @@ def follow(numbers, at, stages, q, u, t, frame):  # type: ignore[no-untyped-def]
 
 
 def add_hinge(frame, record, nu, u, numbers, speeds, n):  # type: ignore[no-untyped-def]
-    """From end a of a hinge to its end b: motion relative to the frame on top (5.2.8), (5.2.18)."""
+    """Go from end a of a hinge to its end b: add its relative motion to that of the frame (5.2.8), (5.2.18)."""
     pv, pw, rest = 12, 12 + 3 * nu, 12 + 6 * nu
     v0, w0 = three(record, rest), three(record, rest + 3)
     v, w = v0, w0
@@ -490,7 +501,7 @@ def add_hinge(frame, record, nu, u, numbers, speeds, n):  # type: ignore[no-unty
 
 
 def carry(frame, step, n):  # type: ignore[no-untyped-def]
-    """To another point of the same frame."""
+    """Go to another point of the same frame."""
     omega = three(frame, W)
     put(frame, X, step)
     put(frame, V, cross(omega, step))
@@ -501,7 +512,7 @@ def carry(frame, step, n):  # type: ignore[no-untyped-def]
 
 
 def turn(frame, matrix, at):  # type: ignore[no-untyped-def]
-    """R = R times a matrix."""
+    """Multiply R by the matrix at `at`."""
     for i in range(3):
         row = three(frame, R + 3 * i)
         for j in range(3):
@@ -511,13 +522,13 @@ def turn(frame, matrix, at):  # type: ignore[no-untyped-def]
 
 
 def turn_round(record, n, u):  # type: ignore[no-untyped-def]
-    """The motion record of a hinge seen from end b: c = -C^T c, C = C^T, and the derivatives of that."""
+    """Turn the motion record of a hinge to how end b sees it: c = -C^T c, C = C^T, and their derivatives."""
     pv, pw, rest = 12, 12 + 3 * n, 12 + 6 * n
     c, velocity, omega = three(record, 0), three(record, rest), three(record, rest + 3)
     for k in range(n):
         velocity = plus(velocity, times(u[k], three(record, pv + 3 * k)))
         omega = plus(omega, times(u[k], three(record, pw + 3 * k)))
-    for k in range(n + 1):  # the partials, and behind them the drift
+    for k in range(n + 1):  # the partials, then the drift
         av, aw = (pv + 3 * k, pw + 3 * k) if k < n else (rest, rest + 3)
         v, w = three(record, av), three(record, aw)
         set_three(record, av, times(-1.0, turned_back(record, 3, plus(v, cross(c, w)))))
@@ -540,7 +551,7 @@ def three(x, k):  # type: ignore[no-untyped-def]
 
 
 def put(x, k, v):  # type: ignore[no-untyped-def]
-    """x[k:k+3] += v"""
+    """Add v to x[k:k+3]."""
     x[k] += v[0]
     x[k + 1] += v[1]
     x[k + 2] += v[2]
@@ -553,7 +564,7 @@ def set_three(x, k, v):  # type: ignore[no-untyped-def]
 
 
 def turned(x, k, v):  # type: ignore[no-untyped-def]
-    """The matrix at x[k] times v."""
+    """Return the matrix at x[k] times v."""
     return (
         x[k] * v[0] + x[k + 1] * v[1] + x[k + 2] * v[2],
         x[k + 3] * v[0] + x[k + 4] * v[1] + x[k + 5] * v[2],
@@ -562,7 +573,7 @@ def turned(x, k, v):  # type: ignore[no-untyped-def]
 
 
 def turned_back(x, k, v):  # type: ignore[no-untyped-def]
-    """Its transpose times v."""
+    """Return the transpose of the matrix at x[k] times v."""
     return (
         x[k] * v[0] + x[k + 3] * v[1] + x[k + 6] * v[2],
         x[k + 1] * v[0] + x[k + 4] * v[1] + x[k + 7] * v[2],

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""An element called by its address from compiled code."""
+"""Call an element by its address from compiled code."""
 
 from llvmlite import ir
 from numba import types
@@ -10,7 +10,7 @@ _DOUBLE = ir.DoubleType()
 
 @intrinsic
 def call_element(typing_context, address, a, ia, b, ib, t, parameters, ip, out, io):
-    """status = element(&a[ia], &b[ib], t, &parameters[ip], &out[io]); 1 = ok."""
+    """Call element(&a[ia], &b[ib], t, &parameters[ip], &out[io]). Returns its status: 1 = ok."""
     n = types.intp
     signature = types.int32(n, a, n, b, n, types.float64, parameters, n, out, n)
 
@@ -20,7 +20,9 @@ def call_element(typing_context, address, a, ia, b, ib, t, parameters, ip, out, 
 
         def at(k):
             view = context.make_array(signature.args[k])(context, builder, args[k])
-            return builder.bitcast(builder.gep(view.data, [args[k + 1]]), pointer)  # of numbers or of pairs
+            return builder.bitcast(
+                builder.gep(view.data, [args[k + 1]]), pointer
+            )  # of doubles or of dual numbers
 
         callee = builder.inttoptr(args[0], function.as_pointer())
         return builder.call(callee, [at(1), at(3), args[5], at(6), at(8)])

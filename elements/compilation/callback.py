@@ -1,4 +1,4 @@
-"""Elements that run as Python, behind a ctypes callback, and exceptions on their way out of the core."""
+"""Run elements as Python behind a ctypes callback, and carry exceptions out of the core."""
 
 import ctypes
 import sys
@@ -29,16 +29,16 @@ C_ELEMENT = ctypes.CFUNCTYPE(
 
 
 class Entry(NamedTuple):
-    """An element as the core calls it. `way`: "library", "numba" or "python"."""
+    """An element as the core calls it. Its way is "library", "numba" or "python"."""
 
     address: int
     way: str
     keep: object  # what must stay alive while the address is in use
-    dual: bool = True  # of derivatives: whether they follow its parameters too
+    dual: bool = True  # in an entry for dual numbers: whether its parameters are dual numbers too
 
 
 class Failure:
-    """The exception of the element that failed last, caught on its way out of the core."""
+    """Exception of the element that failed last, caught on its way out of the core."""
 
     exception: BaseException | None = None
 
@@ -47,8 +47,8 @@ _failure = Failure()
 
 
 def python_self(element: Element, t: float) -> Any:
-    """The element with its signals replaced by their values at t, as a compiled method sees them."""
-    if getattr(element, "sizes_at", ()):  # made of others: their addresses, and their signals at t
+    """Return the element with its signals replaced by their values at t, as a compiled method sees them."""
+    if getattr(element, "sizes_at", ()):  # assembled: the record holds addresses and signals of its members
         numbers, inner = record(element)
         for at, signal in inner:
             numbers[at : at + 3] = signal.at(t)
@@ -73,7 +73,7 @@ def _doubles(address: int | None, n: int) -> Floats:
 
 
 def by_python(element: Element, part: str = "") -> bool:
-    """Whether the element can run as Python: nothing in it needs derivatives."""
+    """Tell whether the element can run as Python, because nothing in it needs derivatives."""
     names = set(methods_of(element, part))
     return bool(names <= {"evaluate", "value", "effort", "remember"}) and not getattr(
         element, "n_reactions", 0
@@ -81,7 +81,7 @@ def by_python(element: Element, part: str = "") -> bool:
 
 
 def value_and_rates(function: Callable[[float], Any], t: float, h: float = 1e-3) -> Floats:
-    """A function of time that cannot be compiled, its rate and acceleration by differences of sixth order.
+    """Return the value, rate and acceleration of a function of time, by differences of sixth order.
 
     >>> value_and_rates(lambda t: t**3, 2.0).round(6).tolist()
     [8.0, 12.0, 12.0]
@@ -93,7 +93,7 @@ def value_and_rates(function: Callable[[float], Any], t: float, h: float = 1e-3)
 
 
 def python_entry(element: Element, part: str = "") -> Entry:
-    """The element's method behind a ctypes callback; exceptions are kept for the driver."""
+    """Return the element's method behind a ctypes callback. Exceptions are stored for the caller of the core."""
     role, (name, function) = role_of(element), next(iter(methods_of(element, part).items()))
     if not by_python(element, part):
         raise ElementError(
@@ -166,7 +166,7 @@ def python_entry(element: Element, part: str = "") -> Entry:
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., int]:
-    """A function behind a ctypes callback: what it raises is kept for the driver, and its status is 0."""
+    """Return a function for a ctypes callback: it stores an exception for the caller of the core and returns 0."""
 
     def guarded(*args: Any) -> int:
         try:
@@ -180,7 +180,7 @@ def in_python(function: Callable[..., Any]) -> Callable[..., int]:
 
 @contextmanager
 def catching() -> Iterator[Failure]:
-    """Keep the exception of a failing element while the core runs.
+    """Store the exception of a failing element while the core runs.
 
     A compiled method that raises returns 0 to the core; the exception itself arrives at sys.unraisablehook.
     """
@@ -189,7 +189,7 @@ def catching() -> Iterator[Failure]:
 
     def hook(event: Any) -> None:
         if "CPUContext" in str(event.object) or "numba" in str(event.object):
-            # of an element made of others the member's exception comes first
+            # in an assembled element the exception of the member comes first
             _failure.exception = _failure.exception or event.exc_value
         else:
             before(event)

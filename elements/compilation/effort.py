@@ -1,12 +1,13 @@
 # mypy: ignore-errors
-"""From a deformation and an effort to the loads on the bodies, by running them on differential numbers.
+"""Compute the loads on the bodies from a deformation and an effort, by running them on dual numbers.
 
 With a lane for each displacement and turn of an end and one for time (3.2.13-20)::
 
     G = deps/dz        eps' = G z' + deps/dt        loads on the bodies = -G^T F
 
 An implicit law f(F, eps, ...) = 0 (3.4.5) is solved by Newton's method with a lane for each effort. An element that
-depends on the load of a hinge is evaluated with a lane for each of its six components: the core solves both together.
+depends on the load of a hinge is evaluated with a lane for each of its six components: the core solves for both at
+once.
 """
 
 from math import nan
@@ -16,20 +17,20 @@ from numba import njit
 from ..dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of jets
 from ..dual.numbers import dual_seed, lane, rate, stack_array, value, with_partial
 from ..energetic import Deformed, Effort, EndsLoad, EndsMotion
-from .motion import JIT_OPTIONS, PLAIN, compiled, jet_width
+from .motion import FLOATS, JIT_OPTIONS, compiled, jet_width
 
 _ITERATIONS = 50
 
 
 def effort_width(n_ends):
-    """K of the jets for a deformation: six lanes for each end and one for time."""
+    """Return K of the jets for a deformation: six lanes for each end and one for time."""
     return jet_width(6 * n_ends, "deformation", 64)
 
 
-def compile_effort(deformation, answer, sizes, jit_options, scalars=PLAIN):
-    """Compile a deformation and its compiled answer, ``effort(self, now, t, out)``, to ``evaluate(self, jets, motion, t, out)``.
+def compile_effort(deformation, answer, sizes, jit_options, scalars=FLOATS):
+    """Compile a deformation and its answer ``effort(self, now, t, out)`` to ``evaluate(self, jets, motion, t, out)``.
 
-    `jets` is `self` with its signals as jets. Without a deformation eps are the hinge coordinates.
+    The argument `jets` is `self` with its signals as jets. Without a deformation, eps are the hinge coordinates.
     """
     n, nd, nc = sizes.ends, sizes.deformations, sizes.coordinates
     if deformation is None:
@@ -78,14 +79,14 @@ def compile_effort(deformation, answer, sizes, jit_options, scalars=PLAIN):
 
 
 def plain_answer(methods, sizes, jit_options):
-    """Compile the effort, or the law solved for it."""
+    """Compile the effort, or the implicit law solved for it."""
     if "effort" in methods:
         return compiled(methods["effort"], jit_options)
     return solve_law(methods["law"], methods.get("balance"), sizes.deformations, jit_options)
 
 
 def solve_law(law, balance, nd, jit_options):
-    """Compile an implicit law to ``effort(self, now, t, out)``: Newton's method from the effort last found."""
+    """Compile an implicit law to ``effort(self, now, t, out)``: Newton's method from the last effort."""
 
     def nothing(self, now, t, out):
         pass
@@ -143,9 +144,9 @@ def gauss(M, n):
 
 
 def compile_reaction(evaluate, sizes, jit_options):
-    """Compile ``evaluate(self, motion, t, out)`` to the same with the partials of all loads to the reaction.
+    """Compile ``evaluate(self, motion, t, out)`` to a form that also returns the partials of all loads to the reaction.
 
-    They stand behind the record of the load: ``derivatives`` (6 n + nc, 6), rows in the order force, moment, load.
+    The partials follow the load record: ``derivatives`` (6 n + nc, 6), rows in the order force, moment, load.
     """
     n, nc, ns, nd = sizes.ends, sizes.coordinates, sizes.states, sizes.deformations
     evaluate = compiled(evaluate, jit_options)

@@ -1,15 +1,15 @@
 # mypy: ignore-errors
-"""The effort of an element along one direction in which deformation, rate, states, inputs and parameters change.
+"""Differentiate an effort along one direction in which deformation, rate, states, inputs and parameters change.
 
-An ``effort`` is run on numbers that carry their derivative (``Dual(1)``). An implicit law f(F, eps, ...) = 0 is solved
-for plain numbers first; then (3.4.5) differentiated gives::
+An ``effort`` is run on dual numbers (``Dual(1)``). An implicit law f(F, eps, ...) = 0 is solved for plain numbers first;
+then the derivative of (3.4.5) gives::
 
-    (df/dF) F* = -f*        f*: the change of f with F held
+    (df/dF) F* = -f*        f*: the derivative of f for constant F
 
-Where the author gives them, d effort/d deformation (``stiffness_matrix``) and d effort/d rate (``damping_matrix``) take the place of
+If the author gives d effort/d deformation (``stiffness_matrix``) or d effort/d rate (``damping_matrix``), they replace
 the effort's own derivatives.
 
-In the place of `self` all functions here get `both`: the element with parameters that change, and with plain ones.
+In the place of `self` all functions here get `both`: the element with dual parameters, and with plain ones.
 """
 
 from typing import Any, NamedTuple
@@ -21,16 +21,16 @@ from .motion import compiled, jet_width
 
 
 class Both(NamedTuple):
-    """An element as its methods see it: its parameters as they change, and plain."""
+    """Element with its parameters as dual numbers (own) and as plain numbers (plain)."""
 
     own: Any
     plain: Any
 
 
 def dual_answer(methods, sizes, jit_options, held):
-    """Compile effort or law, and the derivatives the author gives, to ``answer(both, now, t, out)`` on Dual(1).
+    """Compile effort or law, and the derivatives that the author gives, to ``answer(both, now, t, out)`` on Dual(1).
 
-    `held`: the parameters are plain numbers.
+    With `held` the parameters are plain numbers.
     """
     stiffness, damping = methods.get("stiffness_matrix"), methods.get("damping_matrix")
     nd, ns, ni = sizes.deformations, sizes.states, sizes.inputs
@@ -60,7 +60,7 @@ def dual_answer(methods, sizes, jit_options, held):
 
 
 def _values(sizes, jit_options):
-    """Compile ``values(now, eps, rate, x, inputs, memory)``: the plain numbers of what an effort depends on."""
+    """Compile ``values(now, eps, rate, x, inputs, memory)``, which copies the plain values of `now`."""
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
 
     def values(now, eps, rate, x, inputs, memory):
@@ -78,7 +78,7 @@ def _values(sizes, jit_options):
 
 
 def _flat(effort, sizes, jit_options):
-    """Compile an effort of plain numbers to one of numbers with derivatives, without any itself."""
+    """Compile an effort of plain numbers to an answer on dual numbers whose derivatives are zero."""
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
     values = _values(sizes, jit_options)
 
@@ -109,7 +109,7 @@ def _flat(effort, sizes, jit_options):
 
 
 def _dual_law(law, balance, sizes, jit_options):
-    """Compile an implicit law to an effort on numbers with derivatives."""
+    """Compile an implicit law to an answer on dual numbers."""
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
 
     def nothing(self, now, t, out):
@@ -152,7 +152,7 @@ def _dual_law(law, balance, sizes, jit_options):
 
 
 def _held(answer, hold_deformation, hold_rate, nd, ns, jit_options):
-    """Compile an answer to one whose effort takes no notice of the change of what a given slope stands for."""
+    """Compile an answer to one whose effort ignores the derivative of deformation or rate, where it is given."""
 
     def held(both, now, t, out):
         answer(both, now, t, out)  # states and powers see everything
@@ -183,7 +183,7 @@ def _held(answer, hold_deformation, hold_rate, nd, ns, jit_options):
 
 
 def _given(answer, stiffness, damping, sizes, jit_options):
-    """Compile an answer to one with the given derivatives added to its effort."""
+    """Compile an answer to one that adds the given derivatives to its effort."""
     nd, ns, ni, nm = sizes.deformations, sizes.states, sizes.inputs, sizes.memory
 
     def none(self, now, t, out):

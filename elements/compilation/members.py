@@ -1,14 +1,14 @@
-"""Elements made of others: members called by their addresses, which stand in the record of the whole.
+"""Call the members of an assembled element by their addresses, which stand in the record of the whole element.
 
-The functions here are the plain Python forms; compiled methods use those of `compiling.REPLACED`.
+The functions here are the plain Python forms. Compiled methods use the forms of `numba_side.REPLACED`.
 """
 
 import ctypes
-from typing import Any
 
 import numpy as np
 
 from treemech.topology.arrays import Floats
+from treemech.topology.arrays import address as start_of
 
 _ELEMENT = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
@@ -27,21 +27,24 @@ def call_element(
     out: Floats,
     io: int,
 ) -> int:
-    """status = element(&a[ia], &b[ib], t, &parameters[ip], &out[io]); 1 = ok."""
-    status: int = _ELEMENT(int(address))(_data(a, ia), _data(b, ib), t, _data(parameters, ip), _data(out, io))
+    """Call element(&a[ia], &b[ib], t, &parameters[ip], &out[io]). Returns its status: 1 = ok."""
+    status: int = _ELEMENT(int(address))(_at(a, ia), _at(b, ib), t, _at(parameters, ip), _at(out, io))
     return status
 
 
 def address_at(numbers: Floats, at: int) -> int:
-    """Address of a member; of its derivatives where the numbers are pairs, whose second part it is there."""
+    """Return the address of a member.
+
+    Where the numbers are dual numbers, the compiled form returns the address for dual numbers: it stands in the
+    place of the derivative.
+    """
     return int(numbers[at])
 
 
 def stack_array(kind: str, K: int, shape: tuple[int, ...]) -> Floats:
-    """Room for numbers as long as the function runs."""
+    """Return an array of zeros that lives as long as the function that makes it."""
     return np.zeros(shape)
 
 
-def _data(array: Any, k: int) -> int:
-    start: int = array.__array_interface__["data"][0]
-    return start + 8 * int(k)
+def _at(array: Floats, k: int) -> int:
+    return start_of(array) + 8 * int(k)

@@ -1,4 +1,4 @@
-"""What the author of an element wrote: its role, its methods and their arguments; refused by name where they do not fit."""
+"""Find the role, the methods and the arguments that the author of an element wrote, and refuse those that do not fit."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ _COUNTS = ("n_ends", "n_coordinates", "n_states", "input_names", "n_memory", "n_
 
 
 def role_of(element: Element) -> str:
-    """ "hinge", "constraint", "coupling", "energetic", "signal" or "load"."""
+    """Return "hinge", "constraint", "coupling", "energetic", "signal" or "load"."""
     for role in ROLES:
         if getattr(element, "is_" + role, False):
             return role
@@ -32,26 +32,29 @@ def role_of(element: Element) -> str:
 
 
 def members_of(element: Any) -> list[tuple[int, Element]]:
-    """Of an element made of others these, each with the place of its address in the record of the whole."""
+    """Return the members of an assembled element, each with the index of its address in the record."""
     found: list[tuple[int, Element]] = element.members_at(0) if getattr(element, "sizes_at", ()) else []
     return found
 
 
 def is_dual_part(part: str) -> bool:
-    """Whether it is a form for numbers with a derivative."""
+    """Tell whether this part is a form for dual numbers."""
     return part in (DUAL_PART, HELD_PART)
 
 
 def sizes(element: Any) -> tuple[Any, ...]:
-    """What shapes the compiled form beside class and kinds: numbers of rows, auxiliary unknowns, arguments, ends, ..."""
+    """Return the counts that shape the compiled form beside class and kinds: rows, unknowns, arguments, ends, ..."""
     names = _COUNTS if getattr(element, "is_energetic", False) else _SIZES
-    if getattr(element, "sizes_at", ()):  # they stand in the record
+    if getattr(element, "sizes_at", ()):  # the counts stand in the record
         return ()
     return tuple(getattr(element, name, None) for name in names)
 
 
 def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]]:
-    """What the author wrote, by name: evaluate, or pose / value alone, or residual and slip, or deformation and effort."""
+    """Return the author's methods by name.
+
+    They are evaluate, or pose or value alone, or residual and slip, or deformation and effort.
+    """
     cls: Any = type(element)
     if part and not is_dual_part(part):
         return {part: getattr(cls, part)}
@@ -97,7 +100,7 @@ _ARGUMENTS = {
 
 
 def place_of(element: Element, function: Callable[..., Any]) -> str:
-    """`file.py, line N` of a method."""
+    """Return `file.py, line N` of a method."""
     try:
         return f"{Path(inspect.getsourcefile(function) or '?').name}, line {function.__code__.co_firstlineno}"
     except (TypeError, AttributeError):
@@ -105,7 +108,7 @@ def place_of(element: Element, function: Callable[..., Any]) -> str:
 
 
 def check_methods(element: Element) -> None:
-    """Refuse an element that lacks a method, or whose method takes other arguments, naming class and line."""
+    """Refuse an element that lacks a method, or whose method takes other arguments; name class and line."""
     role, methods = role_of(element), methods_of(element)
     other = {"hinge": "pose", "signal": "value", "constraint": "residual", "coupling": "residual",
              "energetic": "effort"}.get(role)  # fmt: skip
@@ -152,12 +155,12 @@ def check_methods(element: Element) -> None:
 
 
 def remembers(element: Element) -> bool:
-    """Whether it writes down something after every accepted step."""
+    """Tell whether the element stores numbers after every accepted step."""
     return bool(getattr(element, "n_memory", 0)) and hasattr(type(element), "remember")
 
 
 def check_counts(element: Energetic, methods: Mapping[str, Callable[..., Any]]) -> None:
-    """Refuse counts that are none, and methods that do not go with them."""
+    """Refuse counts that are not whole numbers, and methods that do not fit the counts."""
     kind = element.kind
     for name, n in zip(_COUNTS, sizes(element), strict=True):
         if name == "input_names":
@@ -195,7 +198,7 @@ def check_counts(element: Energetic, methods: Mapping[str, Callable[..., Any]]) 
 
 
 def check_sizes(element: Constraint | Coupling, methods: Mapping[str, Callable[..., Any]]) -> None:
-    """Refuse numbers of rows that are none, and rows without the method that fills them."""
+    """Refuse counts of rows that are not whole numbers, and rows without the method that fills them."""
     counts = {name: n for name in _SIZES if (n := getattr(element, name, None)) is not None}
     for name, n in counts.items():
         if not isinstance(n, int) or isinstance(n, bool) or n < 0:

@@ -1,6 +1,6 @@
 # mypy: ignore-errors
-"""From a pose alone to all records of a hinge, from a residual to the rows of a constraint, from a signal to its
-rates, by running them on jets.
+"""Complete the record of an element by running its method on jets: of a hinge from its pose alone, of a constraint
+or coupling from its residual, of a signal from its value.
 
 The author of a hinge writes c(q, t) and C(q, t). Compiled for ``Jet(K)`` the same source yields (3.3.28-34)::
 
@@ -20,8 +20,8 @@ or g(c, C, v, w, s, t), linear in v and w, with a lane for each of these::
 
 A coupling is the same with q in the place of c, C, s.
 
-With `scalars=DUAL_1` all of it is compiled once more, for numbers given with their derivatives along one direction
-(``Dual(1)``): whatever the element brings is then differentiated along that direction.
+With `scalars=DUALS` all of it is compiled once more for dual numbers ``Dual(1)``, which carry their derivative along
+one direction: everything that the element computes is then differentiated along that direction.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ JIT_OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
 
 
 class Scalars(NamedTuple):
-    """What an element is compiled for: the number it is given, the jet of such numbers, and how jets are made."""
+    """Numbers for which an element is compiled: those it is given, the jet of them, and how jets are made."""
 
     given: str
     jet: str
@@ -60,14 +60,14 @@ class Scalars(NamedTuple):
     number: Callable
 
 
-PLAIN = Scalars("float", "jet", jet_seed, jet_signal, jet_number)
-DUAL_1 = Scalars("dual", "tangent", tangent_seed, tangent_signal, tangent_number)
+FLOATS = Scalars("float", "jet", jet_seed, jet_signal, jet_number)
+DUALS = Scalars("dual", "tangent", tangent_seed, tangent_signal, tangent_number)
 
 
 def jet_width(n_coordinates: int, what: str = "pose", widest: int = 8) -> int:
-    """K of the jets for a pose: a lane for each coordinate and one for time, rounded up to 2, 4, 8, ...
+    """Return K of the jets for a pose: a lane for each coordinate and one for time, rounded up to 2, 4, 8, ...
 
-    Signals handed to the pose in ``self`` are made by ``jet_signal(K, ..., n_coordinates)`` with this K.
+    Signals that the pose finds in ``self`` are made by ``jet_signal(K, ..., n_coordinates)`` with this K.
 
     >>> [jet_width(n) for n in (0, 1, 3, 4, 7)]
     [2, 2, 4, 8, 8]
@@ -83,28 +83,28 @@ def jet_width(n_coordinates: int, what: str = "pose", widest: int = 8) -> int:
 
 
 def constraint_width(n_auxiliary: int) -> int:
-    """K of the jets for a constraint: lanes for offset, turn, auxiliary unknowns and time."""
+    """Return K of the jets for a constraint: lanes for offset, turn, auxiliary unknowns and time."""
     return jet_width(6 + n_auxiliary, "residual or slip", 16)
 
 
 def coupling_width(n_arguments: int) -> int:
-    """K of the jets for a coupling: a lane for each argument and one for time."""
+    """Return K of the jets for a coupling: a lane for each argument and one for time."""
     return jet_width(n_arguments, "coupling", 32)
 
 
 def compiled(function: Callable, jit_options: dict[str, Any] | None) -> Callable:
-    """The function itself if it is compiled already."""
+    """Compile a function, or return it unchanged if it is compiled already."""
     return function if hasattr(function, "py_func") else njit(**(jit_options or JIT_OPTIONS))(function)
 
 
 def compile_pose(
-    pose: Callable, n_coordinates: int, jit_options: dict[str, Any] | None = None, scalars: Scalars = PLAIN
+    pose: Callable, n_coordinates: int, jit_options: dict[str, Any] | None = None, scalars: Scalars = FLOATS
 ) -> Callable:
     """Compile ``pose(self, q, t, offset, rotation)`` to ``evaluate(self, q, u, t, motion)``.
 
-    The pose finds offset = 0 and rotation = 1 and writes what differs. ``evaluate`` fills every array of
-    ``motion``; nothing needs to be zeroed before. ``self`` is a namedtuple of floats and arrays, some of
-    which may be jets already (see ``jet_width``).
+    The pose finds offset = 0 and rotation = 1 and writes the entries that differ. ``evaluate`` fills every
+    array of ``motion``; nothing needs to be zeroed before. ``self`` is a namedtuple of floats and arrays, some
+    of which may already be jets (see ``jet_width``).
     """
     K = jet_width(n_coordinates)
     n = n_coordinates
@@ -147,7 +147,10 @@ def compile_pose(
 
 # ---------------------------------------------------------------- constraints
 def moving_pose(K: int, lanes: float, jit_options: dict[str, Any] | None, scalars: Scalars) -> Callable:
-    """Fill offset and rotation with jets of the relative motion; with lanes = 1 also partials 0..5."""
+    """Compile a function that fills offset and rotation with jets of the relative motion.
+
+    With lanes = 1 it also sets the partials 0..5.
+    """
     number = scalars.number
 
     def fill(motion, offset, rotation):
@@ -174,11 +177,11 @@ def compile_constraint(
     n_velocity: int,
     n_auxiliary: int,
     jit_options: dict[str, Any] | None = None,
-    scalars: Scalars = PLAIN,
+    scalars: Scalars = FLOATS,
 ) -> Callable:
     """Compile ``residual`` (n_position equations) and ``slip`` (n_velocity) to ``evaluate(self, motion, t, rows)``.
 
-    Every array of ``rows`` is filled in; nothing needs to be zeroed before.
+    It fills every array of ``rows``; nothing needs to be zeroed before.
     """
     na, nf, nv = n_auxiliary, n_position, n_velocity
     N = 6 + na  # the lane of time
@@ -257,10 +260,10 @@ def compile_coupling(
     n_velocity: int,
     n_arguments: int,
     jit_options: dict[str, Any] | None = None,
-    scalars: Scalars = PLAIN,
+    scalars: Scalars = FLOATS,
 ) -> Callable:
     """Compile ``residual`` and ``slip`` of a coupling to ``evaluate(self, q, u, t, rows)``."""
-    n, nf, nv = n_arguments, n_position, n_velocity  # lane n is that of time
+    n, nf, nv = n_arguments, n_position, n_velocity  # lane n is the lane of time
     K = coupling_width(n)
     _, jet, seed, _, number = scalars
 
@@ -318,7 +321,7 @@ def compile_coupling(
 
 # ---------------------------------------------------------------- signals
 def compile_signal(
-    function: Callable, jit_options: dict[str, Any] | None = None, scalars: Scalars = PLAIN
+    function: Callable, jit_options: dict[str, Any] | None = None, scalars: Scalars = FLOATS
 ) -> Callable:
     """Compile ``value(self, t)`` to ``evaluate(self, t, out)``: out = value, rate, acceleration."""
     function = compiled(function, jit_options)

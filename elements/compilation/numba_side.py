@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The numba side of elements.compilation.entry: types, helpers, and the compiled form of an author's method."""
+"""Compile an author's method with numba: types, helpers, and the names that the generated entry uses."""
 
 import inspect
 from collections import namedtuple
@@ -11,21 +11,19 @@ from numba.extending import intrinsic
 
 from ..constraint import Constraint, RelativeMotion, Rows
 from ..coupling import Coupling, CouplingRows
-from ..dual import numbers as differential
-from ..dual.numbers import as_dual
+from ..dual.numbers import DUAL_1, as_dual, dual_stack_array, lane, stack_array
 from ..element import SignalValue, parameters
 from ..energetic import EndsLoad, EndsMotion, Energetic
 from ..hinge import Motion
 from ..load import EndLoad, EndMotion
 from ..signal import Function
-from . import call as by_address
-from . import members
+from . import call, members
 from .effort import compile_effort, compile_reaction, effort_width, plain_answer
 from .effort_dual import Both, dual_answer
 from .motion import (
-    DUAL_1,
+    DUALS,
+    FLOATS,
     JIT_OPTIONS,
-    PLAIN,
     compile_constraint,
     compile_coupling,
     compile_pose,
@@ -38,17 +36,17 @@ from .motion import (
 _P = types.CPointer(types.float64)
 SIGNATURE = types.int32(_P, _P, types.float64, _P, _P)
 # Plain functions that compiled methods use in another form
-REPLACED = {members.call_element: by_address.call_element, members.stack_array: differential.stack_array}
+REPLACED = {members.call_element: call.call_element, members.stack_array: stack_array}
 DUAL_REPLACED = {
-    members.call_element: by_address.call_element,
-    members.stack_array: differential.dual_stack_array,
-    members.address_at: njit(**JIT_OPTIONS)(lambda numbers, at: int(differential.lane(numbers[at], 0))),
+    members.call_element: call.call_element,
+    members.stack_array: dual_stack_array,
+    members.address_at: njit(**JIT_OPTIONS)(lambda numbers, at: int(lane(numbers[at], 0))),
 }
 
 
 @intrinsic
 def shift(typing_context, pointer, k):
-    """pointer + k doubles; a carray of it costs nothing, where a slice would."""
+    """Return pointer + k doubles. A carray of it costs nothing; a slice would."""
 
     def generate(context, builder, signature, args):
         return builder.gep(args[0], [args[1]])
@@ -57,36 +55,36 @@ def shift(typing_context, pointer, k):
 
 
 @intrinsic
-def pair(typing_context, pointer, k):
-    """Number k of the pairs (number, derivative) at a pointer."""
+def dual_at(typing_context, pointer, k):
+    """Return dual number k, (number, derivative), of those at a pointer."""
 
     def generate(context, builder, signature, args):
-        item = context.get_data_type(differential.DUAL_1).as_pointer()
+        item = context.get_data_type(DUAL_1).as_pointer()
         place = builder.gep(builder.bitcast(args[0], item), [args[1]])
-        return context.data_model_manager[differential.DUAL_1].load_from_data_pointer(builder, place)
+        return context.data_model_manager[DUAL_1].load_from_data_pointer(builder, place)
 
-    return differential.DUAL_1(pointer, types.intp), generate
+    return DUAL_1(pointer, types.intp), generate
 
 
-def with_helpers(function, seen, derivatives=False):
-    """njit of a plain function; plain functions it names are compiled along, so authors need no decorator."""
-    replaced = DUAL_REPLACED if derivatives else REPLACED
+def with_helpers(function, seen, dual=False):
+    """Compile a plain function with all plain functions that it names, so that authors need no decorator."""
+    replaced = DUAL_REPLACED if dual else REPLACED
     if function in replaced:
         seen[function] = replaced[function]
     if function in seen:
         return seen[function]
     if hasattr(function, "py_func"):
         seen[function.py_func] = function
-        for name in names_in(function.py_func.__code__):  # its helpers decide about the cache too
+        for name in names_in(function.py_func.__code__):  # its helpers are part of the cache key too
             helper = function.py_func.__globals__.get(name)
             if hasattr(helper, "py_func") and helper.py_func not in seen:
-                with_helpers(helper, seen, derivatives)
+                with_helpers(helper, seen, dual)
         return function
     scope = dict(function.__globals__)
     for name in names_in(function.__code__):
         helper = scope.get(name)
         if inspect.isfunction(helper) and helper is not function:
-            scope[name] = with_helpers(helper, seen, derivatives)
+            scope[name] = with_helpers(helper, seen, dual)
     copy = type(function)(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
     )
@@ -96,7 +94,7 @@ def with_helpers(function, seen, derivatives=False):
 
 
 def names_in(code):
-    """Global and attribute names a function uses, those of its inner functions included."""
+    """Return the global and attribute names that a function and its inner functions use."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if inspect.iscode(constant):
@@ -104,11 +102,13 @@ def names_in(code):
     return names
 
 
-def scope(element, methods, derivatives=False, held=False):
-    """Globals of the generated entry around the author's compiled methods; `derivatives`: for numbers that have one, `held`: but
-    for its parameters."""
+def scope(element, methods, dual=False, held=False):
+    """Return the globals of the generated entry around the author's compiled methods.
+
+    With `dual` it is compiled for dual numbers; with `held` its parameters are plain numbers even so.
+    """
     method, width, lanes = methods.get("evaluate"), 0, 0
-    scalars = DUAL_1 if derivatives else PLAIN
+    scalars = DUALS if dual else FLOATS
     if "pose" in methods:
         lanes = element.n_coordinates
         width, method = jet_width(lanes), compile_pose(methods["pose"], lanes, JIT_OPTIONS, scalars)
@@ -122,14 +122,12 @@ def scope(element, methods, derivatives=False, held=False):
         n = element.n
         if "remember" in methods:
             method = methods["remember"]
-        elif n.reactions and not derivatives:
+        elif n.reactions and not dual:
             method = compile_reaction(method, n, JIT_OPTIONS)
         elif method is None:
             width, lanes = effort_width(n.ends), 6 * n.ends
             answer = (
-                dual_answer(methods, n, JIT_OPTIONS, held)
-                if derivatives
-                else plain_answer(methods, n, JIT_OPTIONS)
+                dual_answer(methods, n, JIT_OPTIONS, held) if dual else plain_answer(methods, n, JIT_OPTIONS)
             )
             method = compile_effort(methods.get("deformation"), answer, n, JIT_OPTIONS, scalars)
     elif method is None:
@@ -162,24 +160,24 @@ def scope(element, methods, derivatives=False, held=False):
         "Self": namedtuple("Self", names) if names else None,
         "jet_signal": scalars.signal,
         "as_dual": as_dual,
-        "pair": pair,
+        "dual_at": dual_at,
         "Both": Both,
-        "WIDTH": width,  # of the jets, and the lane of time
-        "N": lanes,
+        "WIDTH": width,  # of the jets
+        "N": lanes,  # the lane of time
     }
 
 
-def as_cfunc(entry, digest=None):
-    """The entry as a C function; with a digest of its sources, kept on the disk.
+def as_cfunc(entry, key=None):
+    """Return the entry as a C function; with a cache key it is kept on the disk.
 
-    Numba names what it compiles by function and a running number. Inner functions of the same name from several
-    processes would share a number, and whoever loads both would call the first for the second: so what goes to the
-    disk is numbered from its digest on.
+    Numba names compiled functions by their name and a running number. Inner functions of the same name from several
+    processes would get the same number, and a process that loads both would call the first in place of the second.
+    So the numbers of functions that go to the disk start from their key.
     """
-    if digest is None:
+    if key is None:
         return cfunc(SIGNATURE, **JIT_OPTIONS)(entry)
     before = FunctionIdentity._unique_ids
-    FunctionIdentity._unique_ids = count(int(digest[:15], 16))
+    FunctionIdentity._unique_ids = count(int(key[:15], 16))
     try:
         return cfunc(SIGNATURE, cache=True, **JIT_OPTIONS)(entry)
     finally:

@@ -1,4 +1,4 @@
-"""Source of the C function around an element's method: views on its records, `self` from its parameters, the call."""
+"""Write the source of the C function around an element's method: views on records, `self`, and the call."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ from .methods import DUAL_PART, HELD_PART, is_dual_part, methods_of, role_of, si
 
 
 def _view(pointer: str, at: int | str, shape: Iterable[int | str], part: str) -> str:
-    """Source of an array on the memory behind a pointer; of the derivatives an array of pairs."""
+    """Write the source of an array on the memory behind a pointer; in a dual part, of an array of dual numbers."""
     extents = "".join(f"{n}, " for n in shape)
     if not is_dual_part(part):
         return f"carray(shift({pointer}, {at}), ({extents}))"
@@ -20,7 +20,7 @@ def _view(pointer: str, at: int | str, shape: Iterable[int | str], part: str) ->
 
 
 def entry_source(element: Element, part: str = "") -> str:
-    """Source of the C function around the author's method."""
+    """Return the source of the C function around the author's method."""
     role, names = role_of(element), "/".join(methods_of(element, part))
     jet = names not in ("evaluate", "value") and role != "energetic"
     lines, items, jets = _self_lines(
@@ -68,11 +68,12 @@ def entry_source(element: Element, part: str = "") -> str:
 def _self_lines(
     element: Element, name: str, form: str, jet: bool
 ) -> tuple[list[str], list[str], dict[int, str]]:
-    """Source of the author's `self` from the record: lines, items, and those that are jets where a jet is wanted.
+    """Write the source of the author's `self` from the record.
 
-    form "": plain numbers in a plain record; DUAL_PART: pairs; "plain": the numbers alone out of pairs.
+    Returns the lines, the items of `self`, and by position the items whose form as a jet differs. The form is "" for
+    plain numbers, DUAL_PART for dual numbers, and "plain" for the plain values of dual numbers.
     """
-    one = {"": "par_[{}]", DUAL_PART: "pair(par_, {})", "plain": "par_[2 * ({})]"}[form]
+    one = {"": "par_[{}]", DUAL_PART: "dual_at(par_, {})", "plain": "par_[2 * ({})]"}[form]
     size, view = {
         "": ("par_[{}]", "carray(shift(par_, {at}), {shape})"),
         DUAL_PART: ("par_[2 * ({})]", "as_dual(carray(shift(par_, 2 * ({at})), {shape} + (2,)), 1)"),
@@ -103,7 +104,7 @@ def _self_lines(
 
 
 def _assembled_lines(element: Any, part: str) -> list[str]:
-    """The call of an element made of others: one compiled form, the sizes stand in its record."""
+    """Write the call of an assembled element, which has one compiled form because its sizes stand in its record."""
     sizes = [f"int(par_[{2 * at if is_dual_part(part) else at}])" for at in element.sizes_at]
     call = f"method(self, {_view('a_', 0, (8,), part)}, {_view('b_', 0, (8,), part)}, t, "
     if isinstance(element, Hinge):
@@ -120,7 +121,7 @@ def _assembled_lines(element: Any, part: str) -> list[str]:
 
 
 def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict[int, str]) -> list[str]:
-    """The call of an energetic element: views on its two records, then the method."""
+    """Write the call of an energetic element: views on its two records, then the method."""
     n, methods = element.n, methods_of(element, part)
 
     def views(name: str, pointer: str, places: list[tuple[str, tuple[int, ...], int]]) -> str:

@@ -1,12 +1,12 @@
 # mypy: ignore-errors
-"""Elementary functions of differential numbers: what ``math`` and ``numpy`` offer for floats.
+"""Elementary functions of dual numbers: those that ``math`` and ``numpy`` offer for floats.
 
 Importing this module teaches numba ``math.sin(x)``, ``np.exp(x)``, ``x**p``, ``max(x, 0.0)``, ... for
-``Dual``, ``Jet`` and ``Tangent`` arguments; floats keep their own. A function of one variable is written as f and its
-first three derivatives at the value of x; the chain rule does the rest (``chain`` in ``differential.py``).
+``Dual``, ``Jet`` and ``Tangent`` arguments; floats keep numba's own functions. A function of one variable is written
+as f and its first three derivatives at the value of x; the chain rule does the rest (``chain`` in ``numbers.py``).
 
-At a kink (``abs``, ``min``, ``max``, ``fmod``) the derivative is that of the branch the value lies on. Where
-no finite derivative exists (``sqrt`` at 0, ``atan2`` at the origin) it is inf or nan; the value stays right.
+At a kink (``abs``, ``min``, ``max``, ``fmod``) the derivative is that of the branch on which the value lies. Where no
+finite derivative exists (``sqrt`` at 0, ``atan2`` at the origin) it is inf or nan; the value is correct.
 """
 
 import math
@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
-from .numbers import PLAIN, Differential, chain, one_kind, value_of
+from .numbers import PLAIN, DualNumber, chain, one_kind, value_of
 
 # Division by zero gives inf or nan, as in C: no Python exception may be left in compiled code.
 OPTIONS = {"error_model": "numpy"}
@@ -45,8 +45,8 @@ def elementary(*functions: Callable):
         for function in functions:
 
             @overload(function, jit_options=OPTIONS)
-            def of_differential(x):
-                return apply if isinstance(x, Differential) else None
+            def of_dual(x):
+                return apply if isinstance(x, DualNumber) else None
 
         return derivatives
 
@@ -207,11 +207,11 @@ def square(x):
 
 
 def piecewise_constant(function):
-    """All derivatives are zero, so the answer is the plain number the function gives for the value."""
+    """Register a function whose derivatives are zero: it returns the plain number for the value of x."""
 
     @overload(function, jit_options=OPTIONS)
-    def of_differential(x):
-        if isinstance(x, Differential):
+    def of_dual(x):
+        if isinstance(x, DualNumber):
             return lambda x: function(x.v)
 
 
@@ -225,13 +225,13 @@ for _function in (math.isnan, math.isinf, math.isfinite, np.isnan, np.isinf, np.
 
 
 def binary(*functions):
-    """Register ``rule(x, y)``, written with differential arithmetic; x or y may be a plain number."""
+    """Register ``rule(x, y)``, written in dual arithmetic; x or y may be a plain number."""
 
     def register(rule):
         for function in functions:
 
             @overload(function, jit_options=OPTIONS)
-            def of_differential(x, y):
+            def of_dual(x, y):
                 return rule if one_kind((x, y)) else None
 
         return rule
@@ -262,7 +262,7 @@ def fmod(x, y):
 
 @overload(math.fmod, jit_options=OPTIONS)
 def fmod_of_floats(x, y):
-    """numba itself knows ``np.fmod`` only."""
+    """Teach numba ``math.fmod`` of floats; it knows ``np.fmod`` only."""
     if isinstance(x, PLAIN) and isinstance(y, PLAIN):
         return lambda x, y: np.fmod(1.0 * x, 1.0 * y)
 
@@ -280,10 +280,10 @@ def floor_divide(x, y):
 
 
 def copysign(x, y):
-    """|x| with the sign of y: y counts by its sign only."""
+    """Return |x| with the sign of y; the derivatives of y have no influence."""
     if not one_kind((x, y)):
         return None
-    if not isinstance(x, Differential):
+    if not isinstance(x, DualNumber):
         return lambda x, y: math.copysign(x, y.v)
 
     def signed(x, y):
@@ -298,11 +298,11 @@ for _function in (math.copysign, np.copysign):
 
 
 def power(x, p):
-    """x**p. The powers 0, 1, 2 are exact at x = 0 as well, for integer and for float exponents."""
+    """Return the rule for x**p. The powers 0, 1, 2 are exact at x = 0 too, for integer and for float exponents."""
     if not one_kind((x, p)):
         return None
-    if isinstance(p, Differential):
-        return power_of_differential
+    if isinstance(p, DualNumber):
+        return power_of_dual
     return power_of_integer if isinstance(p, (types.Integer, types.Boolean)) else power_of_float
 
 
@@ -329,8 +329,8 @@ def power_of_float(x, p):
     return chain(x, f, f1, f2, f3)
 
 
-def power_of_differential(x, p):
-    # exp(p log x), so the base must be positive; the value itself is taken directly.
+def power_of_dual(x, p):
+    # exp(p log x), so the base must be positive; the value itself is computed directly.
     f = value_of(x) ** p.v
     return chain(p * math.log(x), f, f, f, f)
 
@@ -356,17 +356,17 @@ binary(np.minimum)(smaller)
 binary(np.maximum)(larger)
 
 
-def fold(function, pair):
-    """min or max of two or more arguments from that of a pair."""
+def fold(function, of_two):
+    """Register min or max of two or more arguments from that of two."""
 
     def two(*x):
-        return pair(x[0], x[1])
+        return of_two(x[0], x[1])
 
     def more(*x):
-        return pair(x[0], function(*x[1:]))
+        return of_two(x[0], function(*x[1:]))
 
     @overload(function, jit_options=OPTIONS)
-    def of_differential(*x):
+    def of_dual(*x):
         if len(x) < 2 or not one_kind(x):
             return None
         return two if len(x) == 2 else more

@@ -3,7 +3,7 @@
 
 A function written for floats and compiled for these types returns its derivatives beside its value, exact to
 rounding. They are numba types, so ordinary source works: ``s = 0.0; s += x * y``, ``a[i] = 2 * x``,
-``if x > 0``. Sines, powers and the like are in ``elementary.py``; import that module to make them known.
+``if x > 0``. Sines, powers and the like are in ``functions.py``; import that module to teach them to numba.
 
 ``Dual(K)``
     value ``v`` and ``K`` first partials ``g``. Partials add under a product as usual: (xy).g = x.g y + x y.g.
@@ -14,16 +14,16 @@ rounding. They are numba types, so ordinary source works: ``s = 0.0; s += x * y`
         (x y).a = x.a y + x y.a         (x y).b = x.b y + 2 x.a y.a + x y.b
         f(x).a  = f' x.a                f(x).b  = f' x.b + f'' x.a^2
 
-    A bias (index 00) is the second derivative along the motion with constant rates, that is ``b``: no table
+    A bias (index 00) is the second derivative along the motion with constant rates, that is ``b``: no matrix
     of second partials is needed.
 
 ``Tangent(K)``
-    a jet x and its derivative x* along one direction more, in which everything given may change: what is made of jets
-    (partials, rates, biases) is differentiated once more. Both halves are jets, so one rule each is enough::
+    a jet x and its derivative x* along one more direction, in which every given number may change: partials, rates
+    and biases are differentiated once more. Both halves are jets, so one rule for each operation is enough::
 
         (x y)* = x* y + x y*        f(x)* = f'(x) x*
 
-    ``Dual(1)`` is a plain number with its derivative along that direction, and mixes with them.
+    ``Dual(1)`` is a plain number with its derivative along that direction; it mixes with tangent numbers.
 
 The partials sit in one SIMD vector. In memory a number is a row of doubles, v (a b) g[0] .. g[K-1], so that
 an array of duals is a float64 array with one more index (``as_dual``). Nothing allocates or calls Python.
@@ -53,7 +53,7 @@ from numba.np.arrayobj import populate_array
 
 DOUBLE = ir.DoubleType()
 INDEX = ir.IntType(64)
-PLAIN = (types.Float, types.Integer, types.Boolean)  # what may be mixed with a differential number
+PLAIN = (types.Float, types.Integer, types.Boolean)  # numbers that may be mixed with dual numbers
 
 
 # ------------------------------------------------------------------------------------------------ types
@@ -67,8 +67,8 @@ class Partials(types.Type):
         super().__init__(name=f"Partials({K})")
 
 
-class Differential(types.Type):
-    """What these numbers share: the scalars in front, then K partials ``g``."""
+class DualNumber(types.Type):
+    """Base of the three types: the scalars come first, then K partials ``g``."""
 
     scalars: tuple[str, ...]
     vectors: tuple[str, ...] = ("g",)
@@ -82,27 +82,27 @@ class Differential(types.Type):
         return (*self.scalars, *self.vectors)
 
     def can_convert_from(self, typingctx, other):
-        """A plain number is a constant: all derivatives zero."""
+        """Allow plain numbers: they are constants, with all derivatives zero."""
         return Conversion.safe if isinstance(other, PLAIN) else None
 
     def unify(self, typingctx, other):
         return self if isinstance(other, PLAIN) else None
 
 
-class Dual(Differential):
+class Dual(DualNumber):
     """Value ``v`` and K first partials ``g``."""
 
     scalars = ("v",)
 
 
-class Jet(Differential):
+class Jet(DualNumber):
     """Value ``v``, first and second derivative along the motion ``a``, ``b``, and K first partials ``g``."""
 
     scalars = ("v", "a", "b")
 
 
-class Tangent(Differential):
-    """A jet, and behind each of its parts the derivative of that along one direction."""
+class Tangent(DualNumber):
+    """Jet, and the derivative of each of its parts along one direction."""
 
     scalars = ("v", "a", "b", "dv", "da", "db")
     vectors = ("g", "dg")
@@ -125,7 +125,7 @@ class PartialsModel(models.PrimitiveModel):
 
 
 def copy_members(builder, value, struct):
-    """The same members in another struct type."""
+    """Copy the members to another struct type."""
     members = cgutils.unpack_tuple(builder, value)
     return cgutils.make_anonymous_struct(builder, members, struct)
 
@@ -133,8 +133,8 @@ def copy_members(builder, value, struct):
 @register_model(Dual)
 @register_model(Jet)
 @register_model(Tangent)
-class DifferentialModel(models.StructModel):
-    """In registers scalars and a vector; in memory packed doubles, with the alignment of a double."""
+class DualNumberModel(models.StructModel):
+    """Scalars and vectors in registers; packed doubles in memory, with the alignment of a double."""
 
     def __init__(self, dmm, fe_type):
         members = [(name, types.float64) for name in fe_type.scalars]
@@ -208,7 +208,7 @@ class Term:
 
 
 class Parts(NamedTuple):
-    """v, a, b, g of one number; what the number does not have is zero."""
+    """Parts v, a, b, g of one number; parts that the number does not have are zero."""
 
     v: Term
     a: Term
@@ -217,27 +217,27 @@ class Parts(NamedTuple):
 
 
 class Halves(NamedTuple):
-    """A number, and its derivative along the direction of tangent numbers."""
+    """Number, and its derivative along the direction of tangent numbers."""
 
     here: Parts
     star: Parts
 
 
 def broadcast(builder, x, vector):
-    """The double x in every lane."""
+    """Return a vector with the double x in every lane."""
     lanes = ir.VectorType(ir.IntType(32), vector.count)
     first = builder.insert_element(vector(ir.Undefined), x, ir.IntType(32)(0))
     return builder.shuffle_vector(first, vector(ir.Undefined), lanes([0] * vector.count))
 
 
 def take_apart(context, builder, kind, value, wanted) -> Halves:
-    """Parts of a differential or plain number, for a result of the wanted kind."""
+    """Return the parts of a dual or plain number, for a result of the wanted kind."""
     terms = dict.fromkeys(("v", "a", "b", "g", "dv", "da", "db", "dg"), Term(builder))
     if kind == DUAL_1 and isinstance(wanted, Tangent):
         terms["v"] = Term(builder, builder.extract_value(value, 0))
-        slope = builder.extract_element(builder.extract_value(value, 1), ir.IntType(32)(0))
-        terms["dv"] = Term(builder, slope)
-    elif isinstance(kind, Differential):
+        derivative = builder.extract_element(builder.extract_value(value, 1), ir.IntType(32)(0))
+        terms["dv"] = Term(builder, derivative)
+    elif isinstance(kind, DualNumber):
         for i, name in enumerate(kind.names):
             terms[name] = Term(builder, builder.extract_value(value, i))
     else:
@@ -246,7 +246,7 @@ def take_apart(context, builder, kind, value, wanted) -> Halves:
 
 
 def put_together(context, builder, kind, halves):
-    """A number of the given kind; parts it does not have are dropped."""
+    """Return a number of the given kind; parts that the kind does not have are dropped."""
     struct = context.get_value_type(kind)
     terms = {mark + n: term for mark, half in zip(("", "d"), halves) for n, term in half._asdict().items()}
     found = [terms[name].value for name in kind.names]
@@ -273,7 +273,7 @@ def multiply(x, y):
 
 
 def divide(x, y):
-    """z = x / y, its derivatives from those of x = z y."""
+    """Return z = x / y; its derivatives follow from those of x = z y."""
     one = Term(x.v.builder, DOUBLE(1.0))
     z, inverse = x.v / y.v, one / y.v
     a = (x.a - z * y.a) * inverse
@@ -296,16 +296,16 @@ STARS = {
 
 
 def one_kind(args):
-    """The differential type among the arguments, None if there is none or more than one that do not mix."""
-    kinds = {kind for kind in args if isinstance(kind, Differential)}
-    mixable = all(isinstance(kind, (Differential, *PLAIN)) for kind in args)
+    """Return the dual type among the arguments, or None if there is none, or several that do not mix."""
+    kinds = {kind for kind in args if isinstance(kind, DualNumber)}
+    mixable = all(isinstance(kind, (DualNumber, *PLAIN)) for kind in args)
     if any(isinstance(kind, Tangent) for kind in kinds):
         kinds.discard(DUAL_1)
     return kinds.pop() if len(kinds) == 1 and mixable else None
 
 
 def declare_operator(function, lower, n_arguments, returns=None):
-    """Make a Python operator known on differential numbers; ``lower`` generates its code."""
+    """Teach numba a Python operator on dual numbers; ``lower`` generates its code."""
 
     @infer_global(function)
     class Template(AbstractTemplate):
@@ -315,16 +315,16 @@ def declare_operator(function, lower, n_arguments, returns=None):
                 return signature(returns or kind, *args)
 
     if n_arguments == 1:
-        lower_builtin(function, Differential)(lower)
+        lower_builtin(function, DualNumber)(lower)
         return
-    lower_builtin(function, Differential, Differential)(lower)
+    lower_builtin(function, DualNumber, DualNumber)(lower)
     for plain in PLAIN:
-        lower_builtin(function, Differential, plain)(lower)
-        lower_builtin(function, plain, Differential)(lower)
+        lower_builtin(function, DualNumber, plain)(lower)
+        lower_builtin(function, plain, DualNumber)(lower)
 
 
 def declare_arithmetic(rule, n_arguments, *functions):
-    """Make operators known by their rule on parts."""
+    """Teach numba operators by their rule on parts."""
 
     def lower(context, builder, sig, args):
         kind = sig.return_type
@@ -339,7 +339,7 @@ def declare_arithmetic(rule, n_arguments, *functions):
 
 
 def declare_comparison(function, symbol):
-    """Comparisons look at the values, so a branch taken on floats is taken on jets."""
+    """Teach numba a comparison. It compares the values, so that jets take the same branch as floats."""
 
     def lower(context, builder, sig, args):
         x, y = (take_apart(context, builder, k, value, k).here.v.value for k, value in zip(sig.args, args))
@@ -361,9 +361,9 @@ for _function, _symbol in zip(
     declare_comparison(_function, _symbol)
 
 
-@lower_cast(types.Float, Differential)
-@lower_cast(types.Integer, Differential)
-@lower_cast(types.Boolean, Differential)
+@lower_cast(types.Float, DualNumber)
+@lower_cast(types.Integer, DualNumber)
+@lower_cast(types.Boolean, DualNumber)
 @lower_cast(Dual, Tangent)
 def constant(context, builder, fromty, toty, value):
     return put_together(context, builder, toty, take_apart(context, builder, fromty, value, toty))
@@ -372,37 +372,37 @@ def constant(context, builder, fromty, toty, value):
 @infer_global(operator.pos)
 @infer_global(float)
 class Unchanged(AbstractTemplate):
-    """+x and float(x) are x itself, derivatives and all."""
+    """Type of +x and float(x), which are x itself with all derivatives."""
 
     def generic(self, args, kws):
-        if len(args) == 1 and isinstance(args[0], Differential):
+        if len(args) == 1 and isinstance(args[0], DualNumber):
             return signature(args[0], *args)
 
 
-@lower_builtin(operator.pos, Differential)
-@lower_builtin(float, Differential)
+@lower_builtin(operator.pos, DualNumber)
+@lower_builtin(float, DualNumber)
 def unchanged(context, builder, sig, args):
     return args[0]
 
 
 @infer_global(int)
 class Whole(AbstractTemplate):
-    """int(x) has no derivatives."""
+    """Type of int(x), which has no derivatives."""
 
     def generic(self, args, kws):
-        if len(args) == 1 and isinstance(args[0], Differential):
+        if len(args) == 1 and isinstance(args[0], DualNumber):
             return signature(types.intp, *args)
 
 
-@lower_builtin(int, Differential)
+@lower_builtin(int, DualNumber)
 def whole(context, builder, sig, args):
     return builder.fptosi(take_apart(context, builder, sig.args[0], args[0], sig.args[0]).here.v.value, INDEX)
 
 
 @intrinsic
 def chain(typingctx, x, f, f1, f2, f3):
-    """f(x) for a differential x, from f and its first three derivatives at the value of x."""
-    if not isinstance(x, Differential):
+    """Return f(x) for a dual number x, from f and its first three derivatives at the value of x."""
+    if not isinstance(x, DualNumber):
         raise TypingError(f"chain: wanted a Dual, Jet or Tangent number, got {x}")
 
     def generate(context, builder, sig, args):
@@ -411,21 +411,20 @@ def chain(typingctx, x, f, f1, f2, f3):
         rates = p.a * p.a
         here = Parts(f, f1 * p.a, f1 * p.b + f2 * rates, f1 * p.g)
         if isinstance(x, Tangent):
-            slope = Parts(f1, f2 * p.a, f2 * p.b + f3 * rates, f2 * p.g)
-            star = multiply(slope, star)
+            star = multiply(Parts(f1, f2 * p.a, f2 * p.b + f3 * rates, f2 * p.g), star)
         return put_together(context, builder, x, Halves(here, star))
 
     return x(x, *[types.float64] * 4), generate
 
 
 def value_of(x):
-    """The plain value of a number, differential or not."""
+    """Return the plain value of a number, dual or not."""
     return float(x)
 
 
 @overload(value_of)
 def _value_of(x):
-    if isinstance(x, Differential):
+    if isinstance(x, DualNumber):
         return lambda x: x.v
     if isinstance(x, PLAIN):
         return lambda x: 1.0 * x
@@ -435,21 +434,24 @@ def _value_of(x):
 
 
 def literal(name, argument):
-    """The value of an argument that has to be a constant in the source."""
+    """Return the value of an argument that must be a constant in the source."""
     if not isinstance(argument, types.Literal):
         raise TypingError(f"{name} must be a constant, got {argument}")
     return argument.literal_value
 
 
-def number(context, builder, kind, sig, args, k=None, slope=None):
-    """Number of a kind with the given v (a, b), each plain or sloped, and, if k is there, partial k = slope, a v itself."""
+def number(context, builder, kind, sig, args, k=None, derivative=None):
+    """Return a number of a kind with the given v (a, b), each a plain or a dual number.
+
+    If k is given, partial k is the derivative, a plain or a dual number too.
+    """
     given = [take_apart(context, builder, t, x, Tangent(1)) for t, x in zip(sig, args)]
     halves = []
     for half in Halves._fields:
         terms = dict(zip(("v", "a", "b"), (getattr(x, half).v for x in given)))
         if k is not None:
             partials = Term(builder, ir.VectorType(DOUBLE, kind.K)([0.0] * kind.K))
-            terms["g"] = _with_lane(builder, partials, k, getattr(slope, half).v)
+            terms["g"] = _with_lane(builder, partials, k, getattr(derivative, half).v)
         halves.append(nothing(builder)._replace(**terms))
     return put_together(context, builder, kind, Halves(*halves))
 
@@ -460,7 +462,7 @@ def _one(context, builder):
 
 @intrinsic(prefer_literal=True)
 def dual_seed(typingctx, K, value, k):
-    """Independent variable number k: value, partial k = 1."""
+    """Return independent variable number k: value, partial k = 1."""
     kind = Dual(literal("K", K))
 
     def generate(context, builder, sig, args):
@@ -470,19 +472,19 @@ def dual_seed(typingctx, K, value, k):
 
 
 def plain_or_dual(x):
-    """A number with a slope stays one, all others are doubles."""
+    """Return the type Dual(1) for a Dual(1), and double for all other types."""
     return DUAL_1 if x == DUAL_1 else types.float64
 
 
 def seeds(family):
-    """(seed, signal, number) of jets, or of tangent numbers, whose values may have derivatives."""
+    """Return (seed, signal, number) of jets, or of tangent numbers, which are made from dual numbers."""
 
     def given(*numbers):
         return [plain_or_dual(x) if family is Tangent else types.float64 for x in numbers]
 
     @intrinsic(prefer_literal=True)
     def seed(typingctx, K, value, rate, k):
-        """Independent variable number k: value, derivative along the motion, partial k = 1."""
+        """Return independent variable number k: value, derivative along the motion, partial k = 1."""
         kind = family(literal("K", K))
 
         def generate(context, builder, sig, args):
@@ -492,7 +494,7 @@ def seeds(family):
 
     @intrinsic(prefer_literal=True)
     def signal(typingctx, K, value, rate, acceleration, k):
-        """A given function of time: value, rate, acceleration; its partial to time (lane k) is the rate."""
+        """Return a given function of time: value, rate, acceleration; its partial to time (lane k) is the rate."""
         kind = family(literal("K", K))
 
         def generate(context, builder, sig, args):
@@ -503,7 +505,7 @@ def seeds(family):
 
     @intrinsic(prefer_literal=True)
     def plain(typingctx, K, value, rate, acceleration):
-        """A number with given derivatives along the motion, without partials."""
+        """Return a number with given derivatives along the motion, without partials."""
         kind = family(literal("K", K))
 
         def generate(context, builder, sig, args):
@@ -519,20 +521,20 @@ tangent_seed, tangent_signal, tangent_number = seeds(Tangent)
 
 
 @intrinsic
-def dual_number(typingctx, value, slope):
-    """The number value with its derivative along the direction."""
+def dual_number(typingctx, value, derivative):
+    """Return the dual number of a value and its derivative along the direction."""
 
     def generate(context, builder, sig, args):
-        slope = take_apart(context, builder, types.float64, args[1], Tangent(1))
-        return number(context, builder, DUAL_1, sig.args[:1], args[:1], ir.IntType(32)(0), slope)
+        derivative = take_apart(context, builder, types.float64, args[1], Tangent(1))
+        return number(context, builder, DUAL_1, sig.args[:1], args[:1], ir.IntType(32)(0), derivative)
 
     return DUAL_1(types.float64, types.float64), generate
 
 
 @intrinsic
-def with_partial(typingctx, x, k, slope):
-    """The number x with partial k = slope, plain or, of tangent numbers, with a slope of its own."""
-    if not isinstance(x, Differential):
+def with_partial(typingctx, x, k, derivative):
+    """Return the number x with partial k = derivative, which for tangent numbers may be a dual number."""
+    if not isinstance(x, DualNumber):
         raise TypingError(f"with_partial: wanted a Dual, Jet or Tangent number, got {x}")
 
     def generate(context, builder, sig, args):
@@ -543,17 +545,17 @@ def with_partial(typingctx, x, k, slope):
         ]
         return put_together(context, builder, x, Halves(*found))
 
-    return x(x, types.intp, plain_or_dual(slope)), generate
+    return x(x, types.intp, plain_or_dual(derivative)), generate
 
 
-def _with_lane(builder, g, k, slope):
-    if g.value is None or slope.value is None:
+def _with_lane(builder, g, k, derivative):
+    if g.value is None or derivative.value is None:
         return g
-    return Term(builder, builder.insert_element(g.value, slope.value, k))
+    return Term(builder, builder.insert_element(g.value, derivative.value, k))
 
 
 def out_of_jet(context, builder, x, here, star):
-    """A double out of a jet; out of a tangent number one with a slope."""
+    """Return a double for a part of a jet, a dual number for a part of a tangent number."""
     if not isinstance(x, Tangent):
         return here
     g = builder.insert_element(ir.VectorType(DOUBLE, 1)([0.0]), star, ir.IntType(32)(0))
@@ -562,8 +564,8 @@ def out_of_jet(context, builder, x, here, star):
 
 @intrinsic
 def lane(typingctx, x, k):
-    """Partial number k of x; of a tangent number with its slope."""
-    if not isinstance(x, Differential):
+    """Return partial k of x: a double, or for a tangent number a dual number."""
+    if not isinstance(x, DualNumber):
         raise TypingError(f"lane: wanted a Dual, Jet or Tangent number, got {x}")
 
     def generate(context, builder, sig, args):
@@ -579,7 +581,7 @@ def lane(typingctx, x, k):
 
 
 def reader(name):
-    """v, a or b of a jet as a double, of a tangent number with its slope."""
+    """Return the function that reads v, a or b: a double of a jet, a dual number of a tangent number."""
 
     @intrinsic
     def read(typingctx, x):
@@ -602,7 +604,7 @@ value, rate, second = reader("v"), reader("a"), reader("b")
 
 
 def array_on(context, builder, array_type, data, shape, meminfo=None, parent=None):
-    """C-ordered array of differential numbers on memory that is there already."""
+    """Return a C-ordered array of dual numbers on existing memory."""
     number = context.get_data_type(array_type.dtype)
     size = INDEX(context.get_abi_sizeof(number))
     strides = [size]
@@ -615,7 +617,7 @@ def array_on(context, builder, array_type, data, shape, meminfo=None, parent=Non
 
 
 def on_stack(number, kind, K, shape):
-    """(signature, code) of an array of numbers on the stack, zero filled."""
+    """Return (signature, code) of an array of numbers on the stack, filled with zeros."""
     extents = [literal("shape", n) for n in (shape if isinstance(shape, types.BaseTuple) else (shape,))]
     array_type = types.Array(number, len(extents), "C")
 
@@ -630,9 +632,9 @@ def on_stack(number, kind, K, shape):
 
 @intrinsic(prefer_literal=True)
 def stack_array(typingctx, kind, K, shape):
-    """Array of ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'`` numbers on the stack, zero filled; the shape is a constant.
+    """Return an array of ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'`` numbers on the stack, filled with zeros.
 
-    It lives as long as the function that makes it: pass it down, never return it.
+    The shape is a constant. The array lives as long as the function that makes it: pass it down, never return it.
     """
     name = literal("kind", kind)
     return on_stack(types.float64 if name == "float" else KINDS[name](literal("K", K)), kind, K, shape)
@@ -640,13 +642,13 @@ def stack_array(typingctx, kind, K, shape):
 
 @intrinsic(prefer_literal=True)
 def dual_stack_array(typingctx, kind, K, shape):
-    """What `stack_array` is to plain numbers, for numbers with a slope: of 'float' an array of Dual(1)."""
+    """Return what `stack_array` returns, with Dual(1) in place of 'float'."""
     return on_stack(DUAL_1, kind, K, shape)
 
 
 @intrinsic(prefer_literal=True)
 def as_dual(typingctx, array, K):
-    """A float64 array [..., 1 + K] seen as an array [...] of Dual(K): the same memory, no copy."""
+    """Return a view of a float64 array [..., 1 + K] as an array [...] of Dual(K), without a copy."""
     kind = Dual(literal("K", K))
     if not (
         isinstance(array, types.Array)

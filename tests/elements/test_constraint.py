@@ -18,7 +18,8 @@ from treemech.elements import Constraint, Coupling, Harmonic, Polynomial, Relati
 from treemech.elements.check.checks import check
 from treemech.elements.check.probe import probe
 from treemech.elements.compilation.callback import python_entry
-from treemech.elements.compilation.entry import ElementCompileWarning, call, compile_entry, make_entry
+from treemech.elements.compilation.entry import call, compile_entry, make_entry
+from treemech.elements.compilation.explain import ElementCompileWarning
 from treemech.elements.constraint import rows_size, rows_views
 from treemech.elements.coupling import coupling_size, coupling_views
 from treemech.topology.errors import ElementError
@@ -229,7 +230,7 @@ def through_address(constraint, motion, t):
 
 @jit
 @pytest.mark.parametrize("name", WAYS)
-@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 def test_residual_evaluate_and_python_give_the_same_rows(name):
     short, by_hand, in_python = WAYS[name]
     assert [make_entry(x).way for x in WAYS[name]] == ["numba", "numba", "python"]
@@ -372,7 +373,7 @@ def test_every_planted_error_on_velocity_is_found_without_slip(change, name, row
     assert name in said.split(" at ")[0] and "of Spoilt" in said and "row 4" in said, said
 
 
-@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 @pytest.mark.parametrize("element", [Alone(), Linkage()], ids=["alone", "with its equations"])
 def test_unspoilt_it_passes(element):
     assert len(check(element, samples=3).rows) > 8
@@ -546,7 +547,7 @@ def coupling_through_address(coupling, q, u, t):
 
 @jit
 @pytest.mark.parametrize("name", COUPLINGS)
-@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 def test_all_ways_to_write_a_coupling_give_the_same_rows(name):
     assert [make_entry(x).way for x in COUPLINGS[name]] == ["numba", "numba", "python"]
     rng = np.random.default_rng(3)
@@ -698,7 +699,7 @@ def test_an_equation_that_cannot_be_compiled_is_refused_with_its_line(author, me
 
 @jit
 @pytest.mark.parametrize("talks", [False, True], ids=["compiled", "python"])
-@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 def test_exception_of_a_method_is_carried_out(author, talks):
     mine = author(f"""
         class Track(Constraint):

@@ -10,10 +10,10 @@ from numba import config
 
 import treemech as tm
 from treemech.elements.compilation.callback import C_ELEMENT
-from treemech.elements.compilation.entry import ElementCompileWarning
+from treemech.elements.compilation.explain import ElementCompileWarning
 
 jit = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
-as_python = pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+as_python = pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 
 
 # ---------------------------------------------------------------- speed

@@ -74,7 +74,7 @@ def slide(hinge, load=None):
 
 
 @pytest.mark.parametrize("hinge", [Fragile(limit=0.8), FragilePython(limit=0.8)], ids=["compiled", "Python"])
-@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 def test_a_hinge_that_raises_stops_the_run_with_its_name_the_time_and_what_was_computed(hinge):
     mech = slide(hinge).build()
     with pytest.raises(tm.ElementError, match="'rail'.*at t = 0\\.[45]") as caught:

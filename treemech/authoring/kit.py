@@ -138,10 +138,11 @@ def differentiated(element: Element) -> list[str]:
         return []
     if isinstance(element, Coupling) and element.n_arguments is None:
         return []
-    slopes, why = make_dual_entry(element), "its methods work with floats only (docs/own-element.md, derivatives)"
-    if slopes is None:
+    entry = make_dual_entry(element)
+    why = "its methods work with floats only (docs/own-element.md, derivatives)"
+    if entry is None:
         return [f"  derivatives: by differences; {why}"]
-    if not slopes.dual:
+    if not entry.dual:
         return [f"  derivatives: exact, but for those by its own parameters; {why}"]
     return ["  derivatives: exact, from the same source"]
 

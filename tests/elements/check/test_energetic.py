@@ -25,13 +25,13 @@ from treemech.elements import (
 )
 from treemech.elements.check.checks import check
 from treemech.elements.check.probe import probe
-from treemech.elements.compilation.entry import ElementCompileWarning
+from treemech.elements.compilation.explain import ElementCompileWarning
 from treemech.elements.element import example_of
 from treemech.elements.energetic import motion_views
 from treemech.topology.errors import ElementError
 
 jit = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
-as_python = pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+as_python = pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 
 
 # ---------------------------------------------------------------- right elements of every form

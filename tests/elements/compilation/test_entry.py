@@ -19,7 +19,8 @@ from tests.support.places import ROOT
 from treemech.elements import Force, Harmonic, Polar, Polynomial, Revolute
 from treemech.elements.check.checks import check
 from treemech.elements.check.probe import probe
-from treemech.elements.compilation.entry import ElementCompileWarning, call, make_entry
+from treemech.elements.compilation.entry import call, make_entry
+from treemech.elements.compilation.explain import ElementCompileWarning
 from treemech.topology.errors import ElementError
 
 jit = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
@@ -220,7 +221,7 @@ class Rail(Hinge):
 
 @jit
 @pytest.mark.parametrize("talks", [False, True], ids=["compiled", "python"])
-@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.entry.ElementCompileWarning")
+@pytest.mark.filterwarnings("ignore::treemech.elements.compilation.explain.ElementCompileWarning")
 def test_exception_of_a_method_is_carried_out(author, talks):
     mine = author(
         HEAD
