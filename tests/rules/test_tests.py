@@ -4,9 +4,6 @@ from tests.support.covered_by import COVERED_BY
 from tests.support.places import ROOT
 from tests.support.source_files import FOLDERS, relative, sources
 
-# Tests whose source file is about to be split off
-AHEAD = ("tests/dynamics/model/test_inertia_check.py",)
-
 
 def own_test(name):
     """Return the test file a source file should have.
@@ -69,5 +66,4 @@ def test_test_files_stand_beside_a_source_of_their_name():
         name = relative(path).removeprefix("tests/").replace("/test_", "/")
         if not (ROOT / name).is_file() and not (ROOT / name.removesuffix(".py")).is_dir():
             strangers.append(relative(path))
-    strangers = [name for name in strangers if name not in AHEAD]
     assert not strangers, f"{strangers}: rename them with their source file, or move them to tests/laws/"
