@@ -1,4 +1,4 @@
-"""Room and structure for solving the equations of motion with constraints: a static sparse pattern (6.3.4-6)."""
+"""Static sparse pattern and workspace for the equations of motion with constraints (6.3.4-6)."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import Plan
 from treemech.kinematics.plan.columns import chord
-from treemech.topology.arrays import Ints
+from treemech.topology.arrays import Ints, address
 
 from ..equations.loop_arrays import LoopPlan, LoopWork
 from ..equations.loop_monitor import N_MONITOR
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool_]) -> LoopPlan:
-    """Pattern and ordering; `vanishing` marks constraint rows that are zero whatever the position."""
+    """Make the pattern and its ordering. `vanishing` marks constraint rows that are zero in all positions."""
     nu = len(plan.dof)
     packed = [0]
     a_row: list[int] = []
@@ -66,6 +66,7 @@ def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool
 
 
 def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
+    """Make the work arrays for a pattern."""
     size, m = len(plan.perm), int(np.sum(plan.kept >= 0))
     zeros, ints = np.zeros, lambda n: np.zeros(max(n, 1), dtype=np.int64)
     nnz = int(plan.Lp[-1])
@@ -81,8 +82,7 @@ def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
 
 
 def extend_context(chord_context: Ints, plan: LoopPlan, work: LoopWork) -> Ints:
-    """The loop context: chords, then sizes and addresses of the arrays here."""
+    """Return the loop context: that of the chords, then sizes and addresses of these arrays."""
     arrays = (*plan, *work)
     sizes = [len(a) for a in arrays]
-    addresses = [a.__array_interface__["data"][0] for a in arrays]
-    return np.array([*chord_context, *sizes, *addresses], dtype=np.int64)
+    return np.array([*chord_context, *sizes, *map(address, arrays)], dtype=np.int64)

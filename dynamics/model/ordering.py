@@ -1,13 +1,13 @@
-"""In which order the unknowns of the augmented equations are eliminated, and what that fills.
+"""Order in which the unknowns of the augmented equations are eliminated, and the fill that it causes.
 
-The matrix [A P^T; P -e] of (6.3.4), (6.3.5) keeps its pattern, so everything that depends on the pattern alone
-is settled once per model: a minimum-degree order, where each value goes, and the columns of L.
+The matrix [A P^T; P -e] of (6.3.4), (6.3.5) keeps its pattern, so everything that depends on the pattern
+alone is found once per model: a minimum-degree order, the place of each value, and the columns of L.
 
-Without pivoting the order also has to keep the pivots away from zero. Here a multiplier waits for *all* its
-coordinates. Eliminated up to any point are then some coordinates and, of the rows, only complete ones; A is
-positive definite, so the pivot of a multiplier is zero only if its row depends on the rows before it. If it
-waited for a single coordinate, two rows that share this coordinate would give an exact zero, and so would a
-row whose entry there vanishes during the motion.
+Without pivoting the order must also keep the pivots away from zero. Here a multiplier is eliminated after
+*all* its coordinates. At any point the eliminated unknowns are then some coordinates and only complete rows.
+A is positive definite, so the pivot of a multiplier is zero only if its row depends on earlier rows. If a
+multiplier waited for a single coordinate, two rows that share this coordinate would give an exact zero, and
+so would a row whose entry there vanishes during the motion.
 """
 
 import heapq
@@ -23,7 +23,7 @@ from treemech.topology.arrays import Ints
 class Pattern:
     """Order and pattern of a symmetric matrix of n coordinates, then m multipliers (size = n + m).
 
-    Positions count in the order of elimination, indices as the caller counts.
+    Positions follow the order of elimination, indices are those of the caller.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ class Pattern:
     Ap, Ai : (size + 1,), (nnz of the upper half,)
         Upper columns of the permuted matrix, rows ascending; the diagonal comes last in its column.
     slot : (number of entries,)
-        Where each value the caller delivers adds to the values Ax of the columns.
+        Place in the values Ax of the columns to which each value of the caller is added.
     diagonal : (size,)
-        Where the diagonal of each index stands in Ax.
+        Place of the diagonal of each index in Ax.
     Lp, Li : (size + 1,), (nnz,)
         Columns of L (strictly below its unit diagonal), rows ascending.
     Rp, Ri, Rs : (size + 1,), (nnz,), (nnz,)
-        Its rows, columns ascending, and where each entry stands in the columns.
+        Rows of L, columns ascending, and the place of each entry in the columns.
     """
 
     n: int
@@ -62,16 +62,16 @@ class Pattern:
 
     @property
     def nnz(self) -> int:
-        """Entries of L below its diagonal."""
+        """Number of entries of L below its diagonal."""
         return int(self.Lp[-1])
 
 
 def analyse(n: int, m: int, rows: ArrayLike, cols: ArrayLike, *, early: bool = False) -> Pattern:
-    """Order and pattern for the entries (rows, cols) of the lower half, in the order of their values.
+    """Find order and pattern for the entries (rows, cols) of the lower half, in the order of their values.
 
     Entries of A lie among 0..n-1, those of P have row n + r and a column below n; entries given twice add up.
-    Every diagonal is part of the pattern, given or not. With `early` a multiplier waits for one of its
-    coordinates only: less fill, but a pivot may vanish although the rows are independent.
+    The pattern always includes the diagonal. With `early` a multiplier waits for only one of its coordinates:
+    less fill, but a pivot may vanish although the rows are independent.
 
     Examples
     --------
@@ -103,10 +103,10 @@ def analyse(n: int, m: int, rows: ArrayLike, cols: ArrayLike, *, early: bool = F
 
 
 def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> list[int]:
-    """Minimum degree on the quotient graph, with bounds for the degrees instead of counts.
+    """Order by minimum degree on the quotient graph, with bounds for the degrees instead of counts.
 
-    An eliminated index stays behind as an element: the set of indices it ties together. What two neighbours
-    share through an element is not stored as an edge, so the work follows the entries of L, not its fill steps.
+    An eliminated index remains as an element: the set of indices that it connects. Connections through an
+    element are not stored as edges, so the work is proportional to the entries of L, not to its fill steps.
     P. R. Amestoy, T. A. Davis, I. S. Duff, SIAM J. Matrix Anal. Appl. 17 (1996) 886.
     """
     size = n + m
@@ -117,7 +117,7 @@ def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> lis
             edges[c].add(r)
     tied_by: list[set[int]] = [set() for _ in range(size)]  # elements next to an index
     element: dict[int, set[int]] = {}
-    # Edges within an element are dropped below, so what a multiplier waits for is noted here
+    # Edges within an element are dropped below, so the coordinates that a multiplier waits for are noted here
     waiting = [[i for i in e if i >= n] for e in edges[:n]]
     waits_for = [0] * n + [min(len(e), 1) if early else len(e) for e in edges[n:]]
     degree = [len(e) for e in edges]
@@ -137,7 +137,7 @@ def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> lis
             tied_by[i] -= tied_by[k]
         for i in waiting[k] if k < n else ():
             waits_for[i] -= 1
-        # What each older element ties beyond the new one
+        # Number of indices that each older element connects besides those of the new one
         beyond: dict[int, int] = {}
         for i in front:
             for e in tied_by[i]:
@@ -161,7 +161,10 @@ def _order(n: int, m: int, rows: list[int], cols: list[int], early: bool) -> lis
 
 
 def _factor(Ap: list[int], Ai: list[int]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Columns (Lp, Li) and rows (Rp, Ri, Rs) of L, by its elimination tree (J. W. H. Liu; T. A. Davis, LDL)."""
+    """Return columns (Lp, Li) and rows (Rp, Ri, Rs) of L, by its elimination tree.
+
+    J. W. H. Liu; T. A. Davis, LDL.
+    """
     size = len(Ap) - 1
     parent, seen = [-1] * size, [-1] * size
     rows: list[list[int]] = []

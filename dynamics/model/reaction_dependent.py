@@ -23,7 +23,7 @@ _STEPS = 50
 _FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
 
 
-class Settled(NamedTuple):
+class ReactionSolution(NamedTuple):
     """Loads that agree with those that the elements see."""
 
     required: Floats  # A ud - Q (nu,)
@@ -139,7 +139,9 @@ class ReactionDependent:
         matrix = np.eye(len(seen)) + answer @ self.derivatives()[balanced]
         return np.asarray(np.linalg.solve(matrix, seen + answer @ by[balanced]))
 
-    def solve_reactions(self, evaluate: Callable[[], Floats], respond: Callable[[Floats], Floats]) -> Settled:
+    def solve_reactions(
+        self, evaluate: Callable[[], Floats], respond: Callable[[Floats], Floats]
+    ) -> ReactionSolution:
         """Solve for the loads that the elements see, by Newton's method with the derivatives of the elements.
 
         `evaluate()` returns A ud - Q with the loads seen now, `respond` the multipliers for it, a linear
@@ -154,7 +156,7 @@ class ReactionDependent:
             gap = seen - workspace[self.places].ravel()
             size, scale = float(np.max(np.abs(gap))), max(1.0, float(np.max(np.abs(seen))))
             if size <= 1e-14 * scale or (size <= 1e-10 * scale and size >= 0.25 * last):
-                return Settled(required, multipliers)
+                return ReactionSolution(required, multipliers)
             base = respond(zero)
             answers = np.array([respond(-column) - base for column in self.derivatives().T])
             try:

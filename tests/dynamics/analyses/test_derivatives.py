@@ -20,11 +20,11 @@ from treemech.elements.check.differences import differences
 from treemech.kinematics.closure import move
 from treemech.topology.arrays import address
 
-EXACT = 1e-9  # relative to the largest entry; the differences are worth about 1e-12
+EXACT = 1e-9  # relative to the largest entry; the differences are accurate to about 1e-12
 
 
 def along(f, n):
-    """Derivatives of f(x) at x = 0 by every component, by differences with a step of their own choice."""
+    """Return the derivatives of f(x) at x = 0 by every component, by differences that choose their step."""
     columns = [differences(lambda h, e=e: f(h * e), (len(f(0.0 * e)),), orders=1).first for e in np.eye(n)]
     return np.array(columns).T
 
@@ -182,7 +182,7 @@ def test_pinocchio_agrees(seed):
 
 @pytest.mark.slow
 def test_a_chain_takes_no_longer_than_pinocchio():
-    """CPU time of one thread, least of many blocks, both called from Python on arrays at hand."""
+    """Compare CPU times of one thread, least of many blocks, both called from Python on existing arrays."""
     pin = pytest.importorskip("pinocchio")
     mech = families.FAMILIES["chain 30"]().build()
     peer, workspace = pin_model(mech), TreeDerivatives(mech._core)

@@ -1,6 +1,6 @@
-"""Equations on pairs (number, derivative): all numbers of random models and of their states changed along a random direction.
+"""Equations on dual numbers: all numbers of random models and of their states change along a random direction.
 
-The oracle is the same model with the numbers of its Plan moved in their places, differenced.
+The oracle is a difference of the same model with moved numbers of its Plan.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ from treemech.kinematics.plan.columns import body, chord, effort, signal, speed
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="in compiled code only")
 
 
-def random_slopes(core, rng):
+def random_derivatives(core, rng):
     """A direction in which all numbers of a Plan change; signs, choices, shapes and addresses do not."""
     layout = core.layout
     constants = 0.3 * rng.normal(size=layout.plan.constants.shape)
@@ -55,10 +55,10 @@ def random_slopes(core, rng):
 
 
 def check(mech, t, q, u, seed=3):
-    """At a state whose cut hinges are in place in the core; z as it stands there."""
+    """Compare at a state whose cut hinges and z are in the core."""
     core, rng, n = mech._core, np.random.default_rng(seed), mech.nu
-    slopes = random_slopes(core, rng)
-    assert obstacle(core.layout, slopes) is None
+    derivatives = random_derivatives(core, rng)
+    assert obstacle(core.layout, derivatives) is None
     ud, s = rng.normal(size=n), rng.normal(size=2 * n + core.nx)
     multipliers = rng.normal(size=len(core.layout.chords.rows))
     cut, pivot = core.chord_work.q.copy(), core.chord_work.pivot
@@ -66,18 +66,18 @@ def check(mech, t, q, u, seed=3):
     residual(core, here, ud, multipliers, core)
     here = here._replace(cut=core.chord_work.q[None].copy())
     assert np.all(pivot >= -1)
-    found = DualModel(core, slopes).equations(t, q, u, ud, multipliers, s)
+    found = DualModel(core, derivatives).equations(t, q, u, ud, multipliers, s)
 
     numbers = (
-        (core.layout.plan.constants, slopes.constants), (core.layout.plan.gravity, slopes.gravity),
-        (core.layout.plan.end_points, slopes.end_points), (core.work.parameters, slopes.parameters),
-        (core.layout.chords.plan.place, slopes.places),
+        (core.layout.plan.constants, derivatives.constants), (core.layout.plan.gravity, derivatives.gravity),
+        (core.layout.plan.end_points, derivatives.end_points), (core.work.parameters, derivatives.parameters),
+        (core.layout.chords.plan.place, derivatives.places),
     )  # fmt: skip
     base = [array.copy() for array, _ in numbers]
 
     def at(h):
-        for (array, slope), start in zip(numbers, base, strict=True):
-            array[...] = start + h[0] * slope
+        for (array, derivative), start in zip(numbers, base, strict=True):
+            array[...] = start + h[0] * derivative
         y = moved(core, here, h[0] * s[None])
         for row in core.layout.plan.prescribed:  # by the numbers that were moved
             signal = core.layout.signals[row[speed.PRESCRIBED_SIGNAL]]
@@ -187,8 +187,8 @@ def test_the_model_itself_is_left_alone():
     mech = sprung_tree(1).build()
     state = with_states(mech, random_state(mech, 1), 1)
     before = mech.derivatives(state)
-    slopes = random_slopes(mech._core, np.random.default_rng(0))
-    DualModel(mech._core, slopes).equations(state.t, state.q, state.u, before.ud, np.zeros(0))
+    derivatives = random_derivatives(mech._core, np.random.default_rng(0))
+    DualModel(mech._core, derivatives).equations(state.t, state.q, state.u, before.ud, np.zeros(0))
     after = mech.derivatives(state)
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     assert agrees(after.ud, mech.forward_dynamics(state).ud)

@@ -112,7 +112,7 @@ def test_h3_the_governor_finds_its_rate():
 
 @pytest.mark.parametrize("length", [0.15, 0.16])
 def test_h3_the_governor_with_its_spring(length):
-    """The collar's place is given by the spring, or the rate by the collar's place."""
+    """The spring determines the position of the collar, or the position of the collar the rate."""
     mech = governor(tm.Spring(stiffness=1000.0, damping=30.0, length=length))
     start = mech.assemble(fix={"slide": -0.15}, guess=NEAR)
     found = mech.equilibrium(start, fix={"slide": -0.15}, rates={"spin": 5.0}, free=["spin"])

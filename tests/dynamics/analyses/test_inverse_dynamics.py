@@ -1,4 +1,4 @@
-"""Inverse dynamics of closed chains: loads on actuated speeds, completed accelerations, and what is refused."""
+"""Inverse dynamics of closed chains: loads on actuated speeds, completed accelerations, refused input."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_more_actuators_than_freedoms_share_the_smallest_loads(actuated):
 
 
 def least_loads(mech, state, ud, chosen, weights):
-    """Loads on the chosen speeds with the least sum of weighted squares, by the conditions of Karush, Kuhn and Tucker."""
+    """Return loads on the chosen speeds with the least sum of weighted squares, by the KKT conditions."""
     P = mech.constraints(state).partials
     n, m = mech.nu, len(P)
     S = np.eye(n)[:, chosen]
@@ -192,7 +192,7 @@ def test_a_tree_gives_the_load_on_every_speed():
         mech.inverse_dynamics(state, ud, actuated=["h1"])
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refused input
 def test_under_actuation_says_how_many_are_missing_and_which_are_suitable():
     mech = four_bar()
     state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6})

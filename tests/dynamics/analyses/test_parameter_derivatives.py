@@ -51,7 +51,7 @@ def test_accelerations_of_a_tree_by_its_parameters():
 
 @pytest.mark.parametrize(("model", "start"), [(four_bar, four_bar_start), (spatial, spatial_start)])
 def test_accelerations_and_multipliers_of_a_closed_chain_by_its_parameters(model, start):
-    """At fixed q, u the chain would open: along assembled states all derivatives together are those of forward dynamics."""
+    """At fixed q, u the chain would open: along assembled states the total derivative is that of forward dynamics."""
     mech = model().build()
     names, state = list(mech.parameters), start(mech)
     d = mech.derivatives(state, parameters=names)
@@ -90,7 +90,7 @@ def test_rates_of_states_by_parameters():
 
 
 def test_parameters_at_a_limit_of_what_can_be_made():
-    """A rod, (0, a, a): one moment of it cannot change alone, nor a mass of zero become negative; derivatives exist."""
+    """Derivatives exist where a moment of a rod, (0, a, a), cannot change alone, or a zero mass become negative."""
     system = tm.System("limits")
     J, m, c = tm.Parameter("J", 0.4), tm.Parameter("m", 0.0), tm.Parameter("c", 0.0)
     rod = system.body("rod", 1.0, (0, J, 0.4), com=(0.5, 0, 0))

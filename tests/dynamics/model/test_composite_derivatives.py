@@ -1,4 +1,4 @@
-"""Derivatives through internal points: the implicit function theorem against differences of the settled points."""
+"""Derivatives through internal points: the implicit function theorem against differences."""
 
 import numpy as np
 import pytest

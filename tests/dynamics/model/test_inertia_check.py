@@ -1,4 +1,4 @@
-"""Positions in which a speed meets no inertia: said by name, never NaN or an exception of numpy."""
+"""Positions in which a speed meets no inertia: an error with its name, never NaN or an exception of numpy."""
 
 import numpy as np
 import pytest

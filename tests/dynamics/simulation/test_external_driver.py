@@ -1,4 +1,4 @@
-"""Integrators of scipy and SUNDIALS behind the same front: events, actions, impacts, interruption, as our own have them."""
+"""Integrators of scipy and SUNDIALS: events, actions, impacts and interruption as with our own methods."""
 
 from importlib.util import find_spec
 
@@ -35,7 +35,7 @@ def test_a_pendulum_passes_its_lowest_point_at_the_times_of_the_elliptic_integra
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_terminal_event_is_reached_exactly(method):
-    """z = 10 t - 5 t^2, and the state there has the zero to rounding whatever the error of the time."""
+    """z = 10 t - 5 t^2. The event function is zero to rounding at the state, whatever the error of the time."""
     mech = thrown()
     start = mech.state(u={"z": 10.0})
     run = mech.simulate(

@@ -1,4 +1,4 @@
-"""Impacts of one instant: symmetry, complementarity, energy that never grows; impulses that run through rows of balls."""
+"""Impacts at one instant: symmetry, complementarity, energy that never grows, impulses through rows of balls."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -77,7 +77,7 @@ def test_a_box_stays_on_two_unilateral_constraints():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_corners_with_restitutions_of_their_own_never_gain_energy(seed):
-    """Also where the points are more than the box has freedoms: every gap opens at least as fast as its own blow would."""
+    """With more points than the box has freedoms too: every gap opens at least as fast as by its own impact."""
     rng = np.random.default_rng(seed)
     e = rng.uniform(0.1, 1.0, 4)
     mech, impacts = box(CORNERS, e)
@@ -92,7 +92,7 @@ def test_corners_with_restitutions_of_their_own_never_gain_energy(seed):
 
 
 def balls(masses, speeds, restitution, gap=0.0):
-    """Balls in a row on one line, those with equal speeds touching; run until all have met, speeds at the end."""
+    """Return the speeds of balls on one line after all impacts; balls with equal speeds touch."""
     system, bodies = tm.System("row", gravity=(0, 0, 0)), []
     for k, m in enumerate(masses):
         bodies.append(system.body(f"ball {k}", m, (0.01, 0.01, 0.01)))
@@ -143,7 +143,7 @@ def test_two_blows_on_one_ball_obey_their_laws(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_impulses_are_complementary(seed):
-    """Random closing gaps of a random system, more of them than freedoms too."""
+    """Random closing gaps of a random system, also more gaps than freedoms."""
     rng = np.random.default_rng(seed)
     n, k = rng.integers(1, 6), rng.integers(1, 8)
     J, u, M = rng.normal(size=(k, n)), rng.normal(size=n), rng.normal(size=(n, n))
@@ -225,7 +225,7 @@ def test_a_limit_of_a_cut_hinge_is_that_of_the_same_hinge_in_the_tree(cut):
     assert_allclose(after.cut[cut][1], -0.6 * before.cut[cut][1], rtol=1e-9)
 
 
-# ---------------------------------------------------------------- what turns between two samples
+# ---------------------------------------------------------------- functions that turn between two samples
 def test_balls_that_would_pass_through_each_other_within_a_step_meet():
     run = balls([1.0, 2.0], [1.0, 0.0], 1.0)
     assert run.statistics["steps"] < 8 and len(run.events[0].t) == 1
@@ -269,7 +269,7 @@ def test_a_terminal_impact_ends_the_run_though_another_one_came_first():
         assert [len(e.t) for e in run.events] == [1, 1] and run.u[-1, 2] > 0.0
 
 
-# ---------------------------------------------------------------- what rests lets go
+# ---------------------------------------------------------------- resting chords let go
 def rocking(inertia, half=0.1, mass=2.0):
     """A block that has been tilted about its left corner, without friction; its corners are unilateral constraints."""
     system = tm.System("block", gravity=(0, 0, -G))
@@ -291,7 +291,7 @@ def rocking(inertia, half=0.1, mass=2.0):
 @pytest.mark.parametrize("e", [0.0, 0.3])
 @pytest.mark.parametrize("inertia", [0.2, 0.05])
 def test_a_block_rocks_from_corner_to_corner(inertia, e, method):
-    """The corner that rested only pushes: the blow on the other one lifts it. w+ = w (I - e m b^2 ...) by hand."""
+    """The corner that rested only pushes: the impact of the other one lifts it. w+ = w (I - e m b^2 ...) by hand."""
     (mech, start, upwards), b, m = rocking(inertia), 0.1, 2.0
     impacts = [tm.Impact.of(name, restitution=e) for name in ("left", "right")]
     run = mech.simulate((0, 0.5), start, method, rtol=1e-9, events=impacts)
@@ -312,7 +312,7 @@ def test_a_block_rocks_from_corner_to_corner(inertia, e, method):
 def test_a_block_that_rocks_ever_less_comes_to_rest_on_both_corners():
     mech, start, _ = rocking(
         0.05
-    )  # 3/7 of the speed is left after each blow: infinitely many of them in 0.3 s
+    )  # 3/7 of the speed is left after each impact: infinitely many of them in 0.3 s
     run = mech.simulate((0, 1), start, rtol=1e-8)
     assert run.success and 10 < len(run.switched) < 100
     assert_allclose(run.u[-1], 0.0, atol=1e-9)
@@ -321,7 +321,7 @@ def test_a_block_that_rocks_ever_less_comes_to_rest_on_both_corners():
 
 
 def test_a_flat_block_stops_where_both_corners_push():
-    mech, start, _ = rocking(0.005)  # I < m b^2: the blow presses the other corner down
+    mech, start, _ = rocking(0.005)  # I < m b^2: the impact presses the other corner down
     run = mech.simulate((0, 0.2), start, rtol=1e-9)
     assert run.success and [(s.name, s.holds) for s in run.switched] == [("right", True)]
     assert_allclose(run.u[-1], 0.0, atol=1e-9)

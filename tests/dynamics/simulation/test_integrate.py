@@ -1,4 +1,4 @@
-"""The methods of integration behind simulate(method=...): order, cost next to scipy's, output, stiffness, and what they report."""
+"""Methods of integration of simulate(method=...): order, cost beside scipy's, output, stiffness, reports."""
 
 import re
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from treemech.dynamics.simulation.integrator import NAMES
 from treemech.kinematics.kernel.status import OK
 
 OWN = ("Radau", "Adams", "auto")
-# what methods of low order need to be as accurate as the others
+# Tolerances with which methods of low order are as accurate as the others
 STEP = {
     "RK4": {"max_step": 2e-3}, "alpha3": {"rtol": 1e-11, "atol": 1e-11}, "alpha2": {"rtol": 1e-11, "atol": 1e-11},
 }  # fmt: skip
@@ -34,7 +34,7 @@ def pendulum():
 
 
 def closed_chain():
-    """A planar loop with one freedom, no singular position on its way."""
+    """A planar loop with one freedom and no singular position on its way."""
     made = random_mechanism(0, planar=True)
     mech = made.system.build()
     return mech, mech.assemble(guess=made.q)
@@ -59,7 +59,7 @@ MODELS = {"pendulum": pendulum, "closed chain": closed_chain, "chain": chain}
 
 @pytest.fixture(scope="module")
 def models():
-    """name -> mechanism, start, end, states at eleven times by the default method with a fine tolerance."""
+    """Return name -> (mechanism, start, end, states at eleven times by the default method, fine tolerance)."""
     found = {}
     for name, make in MODELS.items():
         mech, start = make()
@@ -88,7 +88,7 @@ def test_rk4_has_order_four(models, model):
 
 @pytest.mark.parametrize("model", ["pendulum", "closed chain"])
 def test_radau_has_order_five(models, model):
-    """Its estimate has order three: errors fall with the 5/4th power of the tolerance, steps grow with its -1/4th."""
+    """The error estimate has order three: errors fall with tolerance^(5/4), steps grow with tolerance^(-1/4)."""
     mech, start, end, fine = models[model]
     runs = [mech.simulate((0, end), start, "Radau", rtol=r, atol=r) for r in (1e-5, 1e-6, 1e-7, 1e-8)]
     errors, steps = [distance(run, fine) for run in runs], [run.statistics["steps"] for run in runs]
@@ -206,7 +206,7 @@ def test_output_at_step_ends_is_the_step_itself(models, method):
 @pytest.mark.parametrize("method", [*OWN, "RK4"])
 @pytest.mark.parametrize("model", MODELS)
 def test_interpolated_output_is_as_accurate_as_the_steps(models, model, method):
-    """Radau's and RK4's interpolants have order three: their errors are bounded by the tolerance, or step, not by the steps."""
+    """Interpolants of Radau and RK4 have order three: the tolerance or the step bounds their errors."""
     mech, start, end, fine = models[model]
     run = mech.simulate((0, end), start, method, rtol=1e-8, atol=1e-8, t_eval=fine.t, **STEP.get(method, {}))
     assert np.max(np.abs(run.q - fine.q)) < 1e-7
@@ -243,13 +243,13 @@ def test_unilateral_constraints_let_go_and_hold_again(method):
     assert run.success, run.message
     assert [holds for _, _, holds in run.switched] == [False, True]
     assert abs(run.switched[0].t - off) < 1e-7 and abs(run.switched[1].t - on) < 1e-6
-    if method == "DOP853":  # with no row at work there is no pivot to compare later ones with
+    if method == "DOP853":  # without an active row there is no pivot to compare later ones with
         assert run.statistics["evaluations"] < 2000
 
 
 # ---------------------------------------------------------------- stiffness, the loop alone
 def compiled(function, jacobian=False):
-    """Address of rhs(t, y, dy) of two numbers, and what keeps it alive."""
+    """Return the address of rhs(t, y, dy) of two numbers, and the object that keeps it alive."""
     from numba import carray, cfunc, njit, types
 
     inner, size = njit(function), 4 if jacobian else 2
@@ -469,7 +469,7 @@ def test_a_solution_that_blows_up_is_reported_with_coordinate_and_time(method):
 
 @dataclass(frozen=True)
 class Wall(tm.Load):
-    """No number beyond x = edge; or, where it is stubborn, a force that Newton's method cannot meet."""
+    """Not a number beyond x = edge; or, if stubborn, a force for which Newton's method does not converge."""
 
     edge: float
     stubborn: float = 0.0
@@ -488,7 +488,7 @@ def test_newton_that_does_not_converge_is_reported_with_coordinate_time_and_step
     # the load pushes both; their increments are infinite
     assert re.search(r"(rail|swing)\.u = \S+ moves most", run.message), run.message
     assert "t = 1 s" in run.message and "step of" in run.message, run.message
-    assert run.t[-1] == pytest.approx(1.0, abs=1e-11)  # exact slopes do not look beyond the wall
+    assert run.t[-1] == pytest.approx(1.0, abs=1e-11)  # exact derivatives do not look beyond the wall
 
 
 @pytest.mark.parametrize("method", ["Radau", "Adams", "DOP853"])
@@ -501,7 +501,7 @@ def test_a_load_that_is_no_number_is_named_with_its_time(method):
 
 @dataclass(frozen=True)
 class Fuse(tm.Load):
-    """Raises after a while."""
+    """Load that raises after a while."""
 
     end: float
 

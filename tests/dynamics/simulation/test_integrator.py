@@ -1,4 +1,4 @@
-"""The compiled integrator: order, output, laws along a motion, and what it reports when it cannot go on."""
+"""The compiled integrator: order, output, laws along a motion, and reports when it cannot go on."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -222,7 +222,7 @@ class Runaway(tm.Load):
 
 @dataclass(frozen=True)
 class Nothing(tm.Load):
-    """No number at all."""
+    """Load that is not a number."""
 
     huge: float
 

@@ -1,4 +1,4 @@
-"""Jacobians by differences: independent parts of a model are moved together, and nothing is lost by it."""
+"""Jacobians by differences: independent parts of a model are moved together without loss."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def test_whatever_joins_two_bodies_makes_them_one_part(joining):
 
 @pytest.mark.parametrize("method", ["Radau", "alpha3", "alpha2", "scipy:Radau"])
 def test_two_mechanisms_take_the_evaluations_of_one(method):
-    """Alike, so that steps and iterations are the same; each Jacobian by single columns would take 8 evaluations more."""
+    """Equal parts have the same steps and iterations; single columns would take 8 evaluations more per Jacobian."""
     runs = []
     for count in (1, 2):
         mech, state = several(count)

@@ -14,7 +14,7 @@ from tests.treemech.simulation.test_kinematics import slider_crank as driven_sli
 
 @dataclass(frozen=True)
 class Pole(tm.Load):
-    """Draws towards x = 1 without bound."""
+    """Force towards x = 1 without bound."""
 
     strength: float
 
@@ -35,7 +35,7 @@ class Noisy(tm.Load):
 
 @dataclass(frozen=True)
 class Runaway(tm.Load):
-    """The faster, the stronger."""
+    """Force that grows with the speed."""
 
     strength: float
 
