@@ -12,16 +12,9 @@ from math import sqrt
 import numpy as np
 
 from treemech.kinematics.kernel.language import call_rhs, floats, floats2, ints, kernel
-from treemech.kinematics.kernel.status import (
-    CHAIN_OPEN,
-    CHORD_SWITCHED,
-    OK,
-    PAUSED,
-    SINGULAR_POSITION,
-    STEP_TOO_SMALL,
-)
+from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, STEP_TOO_SMALL
 
-from ..equations.loop_monitor import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
+from ..equations.loop_monitor import N_MONITOR, STAGED, STEP_PIVOT
 from .layout import (
     BETA,
     CONTROLLED,
@@ -31,7 +24,6 @@ from .layout import (
     END,
     EVALUATIONS,
     LAST_ERROR,
-    MAX_STEP,
     MONITOR,
     N_CONTROL,
     N_COUNT,
@@ -43,9 +35,7 @@ from .layout import (
     PAST,
     PENDING,
     PROJECT,
-    RANK,
     REJECTED,
-    REMEMBER,
     RTOL,
     STAGE_TIME,
     STARTED,
@@ -53,26 +43,24 @@ from .layout import (
     STEADY,
     STEP,
     STEPS,
-    SWITCH,
-    SWITCHED,
     TIME,
     USUAL_STEP,
     WORKSPACE,
     G,
 )
-from .loop_step import GIVEN_UP, TURN, onto_constraints, switches, usual_reach
-from .output import (
-    begin,
+from .loop_step import GIVEN_UP
+from .output import wanted, write_interpolant, write_within
+from .runge_kutta_step import hermite, lost, retract, square_norm
+from .step_control import (
+    commit_step,
+    end_of_step,
+    evaluate_end,
+    largest_step,
+    limit_step,
     note_usual_step,
-    wanted,
-    write_interpolant,
-    write_reached,
-    write_step,
-    write_within,
+    open_leg,
 )
-from .runge_kutta_step import lost, remember, retract, square_norm
 
-_EPSILON, _TINY = 2.0**-52, 2.0**-1022
 HIGHEST = 12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
 # Where the interpolant is compared with the integral of the differences, and the coefficients that follow from there
@@ -154,20 +142,6 @@ def _correct(n, m, h, k, most, y, atol, control, work):
 
 
 @kernel
-def _ends(n, h, y, work):
-    """The part of the interpolant that values and rates at both ends decide, in the form of `stages.interpolate`."""
-    new, f = floats(work + 8 * n * NEW, n), floats(work + 8 * n * NEW_RATE, n)
-    rate, F = floats(work, n), floats2(work + 8 * n * DENSE, 7, n)
-    for i in range(n):
-        d = new[i] - y[i]
-        F[0, i] = d
-        F[1, i] = h * rate[i] - d
-        F[2, i] = 2.0 * d - h * (f[i] + rate[i])
-        for r in range(3, 7):
-            F[r, i] = 0.0
-
-
-@kernel
 def _shift(n, k, control, work):
     """The differences of the new time: phi_0 = f, phi_(j+1) = phi_j - beta_j (phi_j of the old time)."""
     phi, f = floats2(work, 14, n), floats(work + 8 * n * NEW_RATE, n)
@@ -223,7 +197,7 @@ def adams_integrate(
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-    end, max_step = control[END], control[MAX_STEP]
+    end = control[END]
     last, new = floats(work + 8 * n * NEW_RATE, n), floats(work + 8 * n * NEW, n)
     m = count[CONTROLLED]
     closed = hooks[PROJECT] != 0
@@ -232,39 +206,30 @@ def adams_integrate(
     if count[STARTED] == 0:
         if closed:
             monitor[STAGED] = 0.0
-        status = begin(n, 2, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
+        status = open_leg(
+            2, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
+        )  # fmt: skip
         if status != OK:
             return status
         count[STARTING] = 1
         count[ORDER], count[STEADY], count[N_PAST] = 1, 0, 0
         control[PAST] = t
-        write_reached(n, t, y, n_out, t_out, y_out_, count)
     direction = 1.0 if end >= t else -1.0
-    stored = 0
+    count[PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and stored >= capacity):
-            count[PENDING] = stored
+        if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
             return np.int32(PAUSED)
         tried += 1
         failures, status = 0, np.int32(OK)
         h = control[STEP]
         while True:
-            smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
-            most = max_step
-            if closed and monitor[SPIN] > 0.0:
-                most = min(most, TURN / monitor[SPIN])
-            if abs(h) > most:
-                h = direction * most
-            if abs(h) < smallest:
-                if failures > 0:
-                    control[STEP] = h
-                    count[PENDING] = stored
-                    return status if lost(status) else np.int32(STEP_TOO_SMALL)
-                h = direction * smallest
-            t_new = t + h
-            if (t_new - end) * direction > 0.0:
-                t_new = end
+            h, vanishes = limit_step(
+                t, h, direction, 0.0, largest_step(control, monitor), failures > 0, control
+            )
+            if vanishes:
+                return status if lost(status) else np.int32(STEP_TOO_SMALL)
+            t_new = end_of_step(t, h, direction, end, 0.0)
             h = t_new - t
             if closed:
                 monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
@@ -276,34 +241,18 @@ def adams_integrate(
             count[EVALUATIONS] += 1
             if status != OK and status != CHAIN_OPEN and not lost(status):
                 control[STEP] = h
-                count[PENDING] = stored
                 return status
             lower2, lower, error, higher = -1.0, -1.0, 1e30, -1.0
             if status == OK:
                 lower2, lower, error, higher = _correct(n, m, h, k, known, y, atol, control, work)
             control[LAST_ERROR] = error
             opens = status == CHAIN_OPEN
-            if error < 1.0 and closed:
-                if monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]:
-                    count[PENDING] = stored
-                    return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
-                status = onto_constraints(
-                    n, t_new, work, NEW_RATE, usual_reach(control[RTOL]), False, hooks[RANK], monitor, rhs, hooks[PROJECT], context
-                )  # fmt: skip
-                count[EVALUATIONS] += 2
-                opens = status == CHAIN_OPEN
-                if (
-                    status == OK
-                    and hooks[SWITCH] != 0
-                    and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0
-                ):
-                    opens = True
-            elif error < 1.0:
-                status = call_rhs(rhs, t_new, work + 8 * n * NEW, work + 8 * n * NEW_RATE, context)
-                count[EVALUATIONS] += 1
+            if error < 1.0:
+                status, opens = evaluate_end(
+                    n, t_new, h, NEW_RATE, work, control, count, hooks, monitor, rhs, context
+                )
             if error < 1.0 and not opens:
                 if status != OK:
-                    count[PENDING] = stored
                     return status
                 break
             failures += 1
@@ -316,13 +265,12 @@ def adams_integrate(
             h *= 0.5
             if status == CHAIN_OPEN and abs(h) < GIVEN_UP * control[USUAL_STEP]:
                 control[STEP] = h
-                count[PENDING] = stored
                 return np.int32(CHAIN_OPEN)
         count[STEPS] += 1
         inside = dense_ != 0 or wanted(t_new, n_out, t_out, control, count)
         retract(new, last, euler, n_euler)
         if inside:
-            _ends(n, h, y, work)
+            hermite(n, h, y, NEW_RATE, work)
         _shift(n, min(k, count[N_PAST]), control, work)
         if inside:
             _within(n, t, h, k, y, control, work)
@@ -330,17 +278,11 @@ def adams_integrate(
             n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks[PROJECT], context
         )
         if status != OK:
-            count[PENDING] = stored
             return status
         if dense_ != 0:
-            write_interpolant(dense_, stored, n, y, work)
+            write_interpolant(dense_, n, y, work, count)
         for i in range(n):
             y[i] = new[i]
-        if hooks[REMEMBER] != 0:
-            status = remember(hooks, t_new, y_, work + 8 * n * NEW, rhs, context)
-            if status != OK:
-                count[PENDING] = stored
-                return status
         for j in range(min(count[N_PAST], HIGHEST) + 1, 0, -1):
             control[PAST + j] = control[PAST + j - 1]
         control[PAST] = t_new
@@ -376,11 +318,9 @@ def adams_integrate(
             count[STEADY] = 0
         count[ORDER] = order
         t = t_new
-        control[TIME] = t
-        control[STEP] = h * factor
-        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
-        if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
-            count[PENDING] = stored
-            return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
-    count[PENDING] = stored
+        status = commit_step(
+            n, t, h * factor, y_, work + 8 * n * NEW, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
+        )  # fmt: skip
+        if status != OK:
+            return status
     return np.int32(OK)

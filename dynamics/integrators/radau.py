@@ -7,23 +7,14 @@ Same arguments, memory and pauses as `runge_kutta.integrate`. Step sizes by the 
 
 import numpy as np
 
-from treemech.kinematics.kernel.language import call_rhs, floats, ints, kernel
-from treemech.kinematics.kernel.status import (
-    CHAIN_OPEN,
-    CHORD_SWITCHED,
-    NOT_CONVERGED,
-    OK,
-    PAUSED,
-    SINGULAR_POSITION,
-    STEP_TOO_SMALL,
-)
+from treemech.kinematics.kernel.language import floats, ints, kernel
+from treemech.kinematics.kernel.status import CHAIN_OPEN, NOT_CONVERGED, OK, PAUSED, STEP_TOO_SMALL
 
-from ..equations.loop_monitor import LARGEST_PIVOT, N_MONITOR, NEAR, SPIN, STAGED, STEP_PIVOT, STEP_ROW
+from ..equations.loop_monitor import N_MONITOR, STAGED, STEP_PIVOT
 from .layout import (
     CONTROLLED,
     DENSE,
     END,
-    EVALUATIONS,
     FACTORED_STEP,
     GROUPS,
     HAS_JACOBIAN,
@@ -31,7 +22,6 @@ from .layout import (
     JACOBIAN,
     LAST,
     LAST_ERROR,
-    MAX_STEP,
     MONITOR,
     N_CONTROL,
     N_COUNT,
@@ -41,33 +31,30 @@ from .layout import (
     OLD_STEP,
     PENDING,
     PROJECT,
-    RANK,
     REJECTED,
-    REMEMBER,
-    RTOL,
     STAGE_TIME,
     STARTED,
     STEP,
     STEPS,
-    SWITCH,
-    SWITCHED,
     TIME,
     USUAL_STEP,
     Z,
 )
-from .loop_step import GIVEN_UP, TURN, onto_constraints, switches, usual_reach
-from .output import (
-    begin,
-    note_usual_step,
-    write_interpolant,
-    write_reached,
-    write_step,
-    write_within,
-)
+from .loop_step import GIVEN_UP
+from .output import write_within
 from .radau_step import MOST_ITERATIONS, estimate, factorise, guess, linearise, newton, polynomial
-from .runge_kutta_step import lost, remember, retract
+from .runge_kutta_step import lost
+from .step_control import (
+    commit_step,
+    end_of_step,
+    evaluate_end,
+    largest_step,
+    limit_step,
+    note_usual_step,
+    open_leg,
+    take_step,
+)
 
-_EPSILON, _TINY = 2.0**-52, 2.0**-1022
 # Rate of Newton's iteration above which the Jacobian is made anew, more where that takes many evaluations
 _SLOW, _SLOWEST = 1e-3, 0.1
 
@@ -94,8 +81,8 @@ def radau_integrate(
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-    end, max_step = control[END], control[MAX_STEP]
-    K, last, new = floats(work, n), floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
+    end = control[END]
+    new = floats(work + 8 * n * NEW, n)
     m = count[CONTROLLED]
     closed = hooks[PROJECT] != 0
     monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
@@ -103,11 +90,12 @@ def radau_integrate(
     if count[STARTED] == 0:
         if closed:
             monitor[STAGED] = 0.0
-        status = begin(n, 4, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
+        status = open_leg(
+            4, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
+        )  # fmt: skip
         if status != OK:
             return status
         count[HAS_JACOBIAN] = -1
-        write_reached(n, t, y, n_out, t_out, y_out_, count)
     if count[HAS_JACOBIAN] < 0:  # the past is none of this method's
         count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
         control[OLD_ERROR], control[FACTORED_STEP] = 0.0, 0.0
@@ -116,31 +104,19 @@ def radau_integrate(
             for i in range(n):
                 f[i] = 0.0
     direction = 1.0 if end >= t else -1.0
-    stored = 0
+    count[PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and stored >= capacity):
-            count[PENDING] = stored
+        if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
         h, factor = control[STEP], 1.0
         while True:
-            smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
-            most = max_step
-            if closed and monitor[SPIN] > 0.0:
-                most = min(most, TURN / monitor[SPIN])
-            if abs(h) > most:
-                h = direction * most
-            if abs(h) < smallest:
-                if rejected:
-                    control[STEP] = h
-                    count[PENDING] = stored
-                    return failure
-                h = direction * smallest
-            t_new = t + h
-            if (t_new - end) * direction > 0.0:
-                t_new = end
+            h, vanishes = limit_step(t, h, direction, 0.0, largest_step(control, monitor), rejected, control)
+            if vanishes:
+                return failure
+            t_new = end_of_step(t, h, direction, end, 0.0)
             h = t_new - t
             if closed:
                 monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
@@ -161,7 +137,6 @@ def radau_integrate(
             if status != OK and not lost(status):
                 control[TIME] = t
                 control[STEP] = h
-                count[PENDING] = stored
                 return status
             if lost(status):
                 rejected, failure = True, status
@@ -189,38 +164,19 @@ def radau_integrate(
                 shrink = safety * _predicted(h, error, control)
                 h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
                 continue
-            if closed:
-                if monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]:
-                    count[PENDING] = stored
-                    return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
-                status = onto_constraints(
-                    n, t_new, work, LAST, usual_reach(control[RTOL]), False, hooks[RANK], monitor, rhs, hooks[PROJECT], context
-                )  # fmt: skip
-                count[EVALUATIONS] += 2
-                if status == CHAIN_OPEN:
-                    rejected = True
-                    count[REJECTED] += 1
-                    h *= 0.5
-                    if abs(h) < GIVEN_UP * control[USUAL_STEP]:
-                        control[STEP] = h
-                        count[PENDING] = stored
-                        return np.int32(CHAIN_OPEN)
-                    continue
-                if (
-                    status == OK
-                    and hooks[SWITCH] != 0
-                    and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0
-                ):
-                    rejected = True
-                    count[REJECTED] += 1
-                    h *= 0.5
-                    continue
-            else:
-                status = call_rhs(rhs, t_new, work + 8 * n * NEW, work + 8 * n * LAST, context)
-                count[EVALUATIONS] += 1
+            status, retry = evaluate_end(
+                n, t_new, h, LAST, work, control, count, hooks, monitor, rhs, context
+            )
+            if retry:
+                rejected = True
+                count[REJECTED] += 1
+                h *= 0.5
+                if status == CHAIN_OPEN and abs(h) < GIVEN_UP * control[USUAL_STEP]:
+                    control[STEP] = h
+                    return status
+                continue
             if status != OK:
                 control[STAGE_TIME] = t_new
-                count[PENDING] = stored
                 return status
             break
         count[STEPS] += 1
@@ -242,25 +198,12 @@ def radau_integrate(
             n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks[PROJECT], context
         )
         if status != OK:
-            count[PENDING] = stored
             return status
-        if dense_ != 0:
-            write_interpolant(dense_, stored, n, y, work)
-        retract(new, last, euler, n_euler)
-        for i in range(n):
-            y[i] = new[i]
-            K[i] = last[i]
+        take_step(n, y, LAST, work, dense_, n_euler, euler, count)
         t = t_new
-        control[TIME] = control[STAGE_TIME] = t
-        control[STEP] = h * factor
-        if hooks[REMEMBER] != 0:
-            status = remember(hooks, t, y_, work, rhs, context)
-            if status != OK:
-                count[PENDING] = stored
-                return status
-        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
-        if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
-            count[PENDING] = stored
-            return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
-    count[PENDING] = stored
+        status = commit_step(
+            n, t, h * factor, y_, work, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
+        )  # fmt: skip
+        if status != OK:
+            return status
     return np.int32(OK)

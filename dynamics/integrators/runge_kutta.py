@@ -12,14 +12,7 @@ from math import sqrt
 import numpy as np
 
 from treemech.kinematics.kernel.language import call_rhs, floats, ints
-from treemech.kinematics.kernel.status import (
-    CHAIN_OPEN,
-    CHORD_SWITCHED,
-    OK,
-    PAUSED,
-    SINGULAR_POSITION,
-    STEP_TOO_SMALL,
-)
+from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, SINGULAR_POSITION, STEP_TOO_SMALL
 
 from ..equations.loop_monitor import (
     LARGEST_PIVOT,
@@ -27,7 +20,6 @@ from ..equations.loop_monitor import (
     N_MONITOR,
     NEAR,
     PARTITIONED,
-    SPIN,
     STAGE_PIVOTS,
     STAGED,
     START_PIVOT,
@@ -43,7 +35,6 @@ from .layout import (
     END,
     EVALUATIONS,
     LAST_ERROR,
-    MAX_STEP,
     MONITOR,
     N_CONTROL,
     N_COUNT,
@@ -54,16 +45,13 @@ from .layout import (
     PROJECT,
     RANK,
     REJECTED,
-    REMEMBER,
     RTOL,
     SINGULAR,
-    STAGE_TIME,
     STARTED,
     STEP,
     STEPS,
     STOP,
     SWITCH,
-    SWITCHED,
     TANGENT,
     TIME,
     USUAL_STEP,
@@ -73,7 +61,6 @@ from .loop_step import (
     BESIDE,
     GIVEN_UP,
     REGARD,
-    TURN,
     fits,
     onto_constraints,
     passes,
@@ -81,7 +68,7 @@ from .loop_step import (
     switches,
     usual_reach,
 )
-from .output import begin, note_usual_step, wanted, write_interpolant, write_reached, write_step
+from .output import wanted
 from .runge_kutta_step import (
     DOP853,
     DP5,
@@ -92,12 +79,18 @@ from .runge_kutta_step import (
     interpolate,
     lost,
     norm,
-    remember,
     retract,
     run_stages,
 )
-
-_EPSILON, _TINY = 2.0**-52, 2.0**-1022
+from .step_control import (
+    commit_step,
+    end_of_step,
+    largest_step,
+    limit_step,
+    note_usual_step,
+    open_leg,
+    take_step,
+)
 
 
 def make_integrate(closed):
@@ -123,9 +116,8 @@ def make_integrate(closed):
         y, atol = floats(y_, n), floats(atol_, n)
         euler = ints(euler_, n_euler)
         t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-        rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
+        rtol, end = control[RTOL], control[END]
         stages, order = (12, 8) if method == DOP853 else (6, 5) if method == DP5 else (4, 4)
-        K, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * NEW, n)
         e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
         m = count[CONTROLLED]
         hooks = ints(hooks_, N_HOOKS)
@@ -135,16 +127,16 @@ def make_integrate(closed):
         monitor = floats(hooks[MONITOR] if closed else 0, N_MONITOR if closed else 0)
         t = control[TIME]
         if count[STARTED] == 0:
-            status = begin(n, order, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
+            status = open_leg(
+                order, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
+            )  # fmt: skip
             if status != OK:
                 return status
-            write_reached(n, t, y, n_out, t_out, y_out_, count)
         direction = 1.0 if end >= t else -1.0
-        stored = 0
+        count[PENDING] = 0
         tried = 0
         while (end - t) * direction > 0.0:
-            if tried >= budget or (n_out == 0 and stored >= capacity):
-                count[PENDING] = stored
+            if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
                 return np.int32(PAUSED)
             tried += 1
             rejected, status = False, np.int32(OK)
@@ -156,30 +148,19 @@ def make_integrate(closed):
                 monitor[STAGE_PIVOTS] = monitor[START_PIVOT]
             h = control[STEP]
             while True:
-                smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
-                most = max_step
-                if closed and monitor[SPIN] > 0.0:
-                    most = min(most, TURN / monitor[SPIN])
-                if abs(h) > most and hops == 0:
-                    h = direction * most
                 if closed:
                     monitor[STEP_PIVOT] = 1e300
                     monitor[STAGED] = 1.0 if staged else 0.0
-                if abs(h) < smallest:
-                    if rejected:
-                        control[STEP] = h
-                        count[PENDING] = stored
-                        return status if lost(status) else np.int32(STEP_TOO_SMALL)
-                    h = direction * smallest
-                t_new = t + h
-                if (t_new - end) * direction > 0.0 or (method == RK4 and abs(t_new - end) < 1e-6 * abs(h)):
-                    t_new = end
+                most = np.inf if hops > 0 else largest_step(control, monitor)
+                h, vanishes = limit_step(t, h, direction, 0.0, most, rejected, control)
+                if vanishes:
+                    return status if lost(status) else np.int32(STEP_TOO_SMALL)
+                t_new = end_of_step(t, h, direction, end, 1e-6 if method == RK4 else 0.0)
                 h = t_new - t
                 status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
                 if status != OK and status != CHAIN_OPEN and not lost(status):
                     control[TIME] = t
                     control[STEP] = h
-                    count[PENDING] = stored
                     return status
                 count[EVALUATIONS] += stages
                 errors(method, n, work)
@@ -227,7 +208,6 @@ def make_integrate(closed):
                     if status == CHAIN_OPEN:
                         error = 2.0
                     elif status != OK:
-                        count[PENDING] = stored
                         return status
                     elif (
                         hooks[SWITCH] != 0
@@ -260,20 +240,17 @@ def make_integrate(closed):
                 h *= shrink if shrink > least else least  # also when the error is not a number
                 if closed and (singular or status == CHAIN_OPEN) and abs(h) < GIVEN_UP * control[USUAL_STEP]:
                     control[STEP] = h
-                    count[PENDING] = stored
                     return np.int32(
                         SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]) if singular else CHAIN_OPEN
                     )
             count[STEPS] += 1
             if closed and singular and passes(method, t, h, monitor) and hooks[STOP] != 0:
-                count[PENDING] = stored
                 return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
             note_usual_step(h, rejected, control)
             inside = wanted(t_new, n_out, t_out, control, count)
             if inside or dense_ != 0:
                 status = dense(method, n, t, h, y, work, rhs, context)
                 if status != OK:
-                    count[PENDING] = stored
                     return status
                 if method == DOP853:
                     count[EVALUATIONS] += 3
@@ -292,30 +269,17 @@ def make_integrate(closed):
                                 method, n, wish, t, y, t_new, stages, True, work, control, monitor, rhs, project, context
                             )  # fmt: skip
                     if status != OK:
-                        count[PENDING] = stored
                         return status
                     copy(y_out_, count[WRITTEN], n, out)
                     count[WRITTEN] += 1
                     inside = wanted(t_new, n_out, t_out, control, count)
-            if dense_ != 0:
-                write_interpolant(dense_, stored, n, y, work)
-            retract(new, last, euler, n_euler)
-            for i in range(n):
-                y[i] = new[i]
-                K[i] = last[i]
+            take_step(n, y, stages, work, dense_, n_euler, euler, count)
             t = t_new
-            control[TIME] = control[STAGE_TIME] = t
-            control[STEP] = h * factor
-            if hooks[REMEMBER] != 0:
-                status = remember(hooks, t, y_, work, rhs, context)
-                if status != OK:
-                    count[PENDING] = stored
-                    return status
-            stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
-            if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
-                count[PENDING] = stored
-                return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
-        count[PENDING] = stored
+            status = commit_step(
+                n, t, h * factor, y_, work, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
+            )  # fmt: skip
+            if status != OK:
+                return status
         return np.int32(OK)
 
     return integrate

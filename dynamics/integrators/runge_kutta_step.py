@@ -5,12 +5,12 @@ from math import sqrt
 
 import numpy as np
 
-from treemech.kinematics.kernel.language import call_rhs, floats, kernel
+from treemech.kinematics.kernel.language import call_rhs, floats, floats2, kernel
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, OK, POINT_LOST, REACTION_LOST
 
 from ..equations.loop_monitor import LAST_PIVOT, STAGE_PIVOTS
 from . import tableau
-from .layout import DENSE, E3, E5, NEW, OUT, REMEMBER, REMEMBERING, STAGE_TIME
+from .layout import DENSE, E3, E5, NEW, OUT, STAGE_TIME
 
 DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)
 
@@ -88,13 +88,6 @@ def lost(status):
 
 
 @kernel
-def remember(hooks, t, y, rates, rhs, context):
-    """What elements write down into the accepted state y, and its rates after that; a status."""
-    status = call_rhs(hooks[REMEMBER], t, y, y, hooks[REMEMBERING])
-    return call_rhs(rhs, t, y, rates, context) if status == OK else status
-
-
-@kernel
 def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
     """The stages of a step from y, whose rate is the first of them, and the new state; a status."""
     stages, table, nodes = (
@@ -110,6 +103,20 @@ def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
         if monitor.shape[0] > 0:
             monitor[STAGE_PIVOTS + s] = monitor[LAST_PIVOT]
     return np.int32(OK)
+
+
+@kernel
+def hermite(n, h, y, last, work):
+    """Write the cubic of values and rates at both ends of a step in the form of `interpolate`; row `last`: rates at its end."""
+    rate, F = floats(work, n), floats2(work + 8 * n * DENSE, 7, n)
+    new, f = floats(work + 8 * n * NEW, n), floats(work + 8 * n * last, n)
+    for i in range(n):
+        d = new[i] - y[i]
+        F[0, i] = d
+        F[1, i] = h * rate[i] - d
+        F[2, i] = 2.0 * d - h * (f[i] + rate[i])
+        for r in range(3, 7):
+            F[r, i] = 0.0
 
 
 @kernel
@@ -129,15 +136,7 @@ def dense(method, n, t, h, y, work, rhs, context):
         status = call_rhs(rhs, time, work + 8 * n * OUT, work + 8 * n * s, context)
         if status != OK:
             return status
-    stages = 12 if method == DOP853 else 4
-    first, last, new = floats(work, n), floats(work + 8 * n * stages, n), floats(work + 8 * n * NEW, n)
-    f0, f1 = floats(work + 8 * n * DENSE, n), floats(work + 8 * n * (DENSE + 1), n)
-    f2 = floats(work + 8 * n * (DENSE + 2), n)
-    for i in range(n):
-        d = new[i] - y[i]
-        f0[i] = d
-        f1[i] = h * first[i] - d
-        f2[i] = 2.0 * d - h * (last[i] + first[i])
+    hermite(n, h, y, 12 if method == DOP853 else 4, work)
     for r in range(4 if method == DOP853 else 0):
         f = floats(work + 8 * n * (DENSE + 3 + r), n)
         weigh(f, n, work, _D8 + r)

@@ -11,10 +11,9 @@ from math import sqrt
 
 import numpy as np
 
-from treemech.kinematics.kernel.language import call_rhs, floats, floats2, ints, kernel
+from treemech.kinematics.kernel.language import call_rhs, floats, ints, kernel
 from treemech.kinematics.kernel.status import (
     CHAIN_OPEN,
-    CHORD_SWITCHED,
     NOT_CONVERGED,
     OK,
     PAUSED,
@@ -30,7 +29,6 @@ from ...equations.loop_monitor import (
     LAST_PIVOT,
     N_MONITOR,
     NEAR,
-    SPIN,
     STAGED,
     START_PIVOT,
     STEP_ROW,
@@ -62,35 +60,22 @@ from ..layout import (
     PROJECT,
     RANK,
     REJECTED,
-    REMEMBER,
-    REMEMBERING,
     RTOL,
-    STAGE_TIME,
     STARTED,
     STEP,
     STEPS,
     STOP,
     SWITCH,
-    SWITCHED,
     TIME,
     USUAL_STEP,
     WRITTEN,
 )
-from ..loop_step import BESIDE, GIVEN_UP, TURN, switches
-from ..output import begin, note_usual_step, wanted, write_interpolant, write_reached, write_step
-from ..runge_kutta_step import DOP853, copy, interpolate, lost, retract, square_norm
+from ..loop_step import BESIDE, GIVEN_UP, switches
+from ..output import wanted
+from ..runge_kutta_step import DOP853, copy, hermite, interpolate, lost, retract, square_norm
+from ..step_control import commit_step, largest_step, limit_step, note_usual_step, open_leg, take_step
 from .error import estimate, freedoms, unevenness
-from .layout import (
-    FIXED,
-    LAST_INDEX,
-    N_LOWERED,
-    N_ROWS,
-    N_TABLE,
-    NEW_TRUE_RATES,
-    NQ,
-    NU,
-    TRUE_RATES,
-)
+from .layout import FIXED, LAST_INDEX, N_LOWERED, N_ROWS, N_TABLE, NEW_TRUE_RATES, NQ, NU, TRUE_RATES
 from .passage import look_at_end, passes_singular
 from .reactions import derive
 from .residual import INDEX_2, INDEX_3
@@ -109,7 +94,6 @@ from .step import (
     rescale_speeds,
 )
 
-_EPSILON, _TINY = 2.0**-52, 2.0**-1022
 _OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
 # rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
 _SLOW, _SLOWEST = 0.02, 0.2
@@ -134,20 +118,6 @@ def _drowned(table, h, y, rtol, atol):
         x = 4.0 * ROUNDED / (abs(h) * (atol[j] + rtol * abs(y[j])))
         total += x * x
     return total > nu
-
-
-@kernel
-def _hermite(n, h, y, work):
-    """The cubic of values and rates at both ends, in the form of `stages.interpolate`."""
-    new, last, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
-    F = floats2(work + 8 * n * DENSE, 7, n)
-    for i in range(n):
-        d = new[i] - y[i]
-        F[0, i] = d
-        F[1, i] = h * rate[i] - d
-        F[2, i] = 2.0 * d - h * (last[i] + rate[i])
-        for r in range(3, 7):
-            F[r, i] = 0.0
 
 
 @kernel
@@ -180,7 +150,7 @@ def alpha_integrate(
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
     rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
-    K, last, new = floats(work, n), floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
+    new = floats(work + 8 * n * NEW, n)
     e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
     m = count[CONTROLLED]
     closed, fixed = table[N_ROWS] > 0, control[FIXED] > 0.0
@@ -191,45 +161,36 @@ def alpha_integrate(
             monitor[STAGED] = 0.0
         if fixed and control[STEP] == 0.0:
             control[STEP] = max_step if end >= t else -max_step
-        status = begin(n, 3, y_, atol, control, count, work, euler, n_euler, monitor, rhs, context)
+        status = open_leg(
+            3, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
+        )  # fmt: skip
         if status != OK:
             return status
         if closed:
             note_multipliers(table, n, context)
             note_rates(table, n, work, TRUE_RATES)
         count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
-        write_reached(n, t, y, n_out, t_out, y_out_, count)
     direction = 1.0 if end >= t else -1.0
-    stored = 0
+    count[PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and stored >= capacity):
-            count[PENDING] = stored
+        if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
         h, hops, pivot = control[STEP], 0, 0.0
         usual_pivot = monitor[LARGEST_PIVOT] if closed else 0.0
-        first, failures, longer = (
-            h,
-            0,
-            0,
-        )  # size of the first step that was not solved, how many were not, longer ones tried
+        # size of the first step that was not solved, how many were not, longer ones tried
+        first, failures, longer = h, 0, 0
         while True:
-            smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
-            most = max_step
-            if closed and not fixed and monitor[SPIN] > 0.0:
-                most = min(most, TURN / monitor[SPIN])
+            most = max_step if fixed else largest_step(control, monitor)
             if hops > 0:
                 most *= _HOP
-            if abs(h) > most:
-                h = direction * most
-            if abs(h) < (max(smallest, _LEAST * max_step) if fixed else smallest):
-                if rejected:
-                    control[STEP] = h
-                    count[PENDING] = stored
-                    return failure
-                h = direction * max(smallest, abs(h))
+            h, vanishes = limit_step(
+                t, h, direction, _LEAST * max_step if fixed else 0.0, most, rejected, control
+            )
+            if vanishes:
+                return failure
             # no short step at the end: residuals are divided by its square
             rest = (end - t) * direction
             if rest <= (1.0 + 1e-6 if fixed else 1.05) * abs(h):
@@ -291,7 +252,6 @@ def alpha_integrate(
             if status != OK and not lost(status):
                 control[TIME] = t
                 control[STEP] = h
-                count[PENDING] = stored
                 return status
             if lost(status):
                 rejected, failure = True, status
@@ -343,13 +303,11 @@ def alpha_integrate(
                     h *= 0.5
                     if abs(h) < GIVEN_UP * control[USUAL_STEP]:
                         control[STEP], count[HAS_JACOBIAN] = h, 0
-                        count[PENDING] = stored
                         return np.int32(CHAIN_OPEN)
                     continue
                 status = look_at_end(n, t_new, usual_pivot, count, work, monitor, rhs, context)
                 if status != OK:
                     control[TIME], control[STEP] = t, h
-                    count[PENDING] = stored
                     return status
                 note_rates(table, n, work + 8 * n * OLD, NEW_TRUE_RATES)
                 pivot = monitor[LAST_PIVOT]
@@ -383,11 +341,10 @@ def alpha_integrate(
             factor = 1.0
         count[HAS_JACOBIAN] = 0 if slow else 1
         note_usual_step(h, rejected, control)
-        _hermite(n, h, y, work)
+        hermite(n, h, y, LAST, work)
         if closed:
             passed = passes_singular(n, t, h, y, pivot, count, work, euler, n_euler, monitor, rhs, context)
             if passed and hooks[STOP] != 0:
-                count[PENDING] = stored
                 return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
             monitor[START_PIVOT] = pivot
             leave_multipliers(table, n, context)
@@ -399,25 +356,13 @@ def alpha_integrate(
                 _close(n, m, wish, y, rtol, atol, work, hooks[PROJECT], context)
             copy(y_out_, count[WRITTEN], n, out)
             count[WRITTEN] += 1
-        if dense_ != 0:
-            write_interpolant(dense_, stored, n, y, work)
-        retract(new, last, euler, n_euler)
         accept(table, n, h, work)
         control[OLD_STEP], control[LAST_INDEX], count[HAS_PAST] = h, index, 1
-        for i in range(n):
-            y[i] = new[i]
-            K[i] = last[i]
+        take_step(n, y, LAST, work, dense_, n_euler, euler, count)
         t = t_new
-        control[TIME] = control[STAGE_TIME] = t
-        control[STEP] = direction * max_step if fixed else h * factor
-        if hooks[REMEMBER] != 0:
-            status = call_rhs(hooks[REMEMBER], t, y_, y_, hooks[REMEMBERING])
-            if status != OK:
-                count[PENDING] = stored
-                return status
-        stored = write_step(n, t, y, n_out, t_out, y_out_, stored, t_step, y_step_, count)
-        if closed and hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
-            count[PENDING] = stored
-            return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
-    count[PENDING] = stored
+        status = commit_step(
+            n, t, direction * max_step if fixed else h * factor, y_, 0, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
+        )  # fmt: skip
+        if status != OK:
+            return status
     return np.int32(OK)
