@@ -15,39 +15,7 @@ from treemech.kinematics.kernel.language import call_rhs, floats, floats2, ints,
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, STEP_TOO_SMALL
 
 from ..equations.loop_monitor import N_MONITOR, STAGED, STEP_PIVOT
-from .layout import (
-    BETA,
-    CONTROLLED,
-    DENSE,
-    DIFFERENCE,
-    E5,
-    END,
-    EVALUATIONS,
-    LAST_ERROR,
-    MONITOR,
-    N_CONTROL,
-    N_COUNT,
-    N_HOOKS,
-    N_PAST,
-    NEW,
-    NEW_RATE,
-    ORDER,
-    PAST,
-    PENDING,
-    PROJECT,
-    REJECTED,
-    RTOL,
-    STAGE_TIME,
-    STARTED,
-    STARTING,
-    STEADY,
-    STEP,
-    STEPS,
-    TIME,
-    USUAL_STEP,
-    WORKSPACE,
-    G,
-)
+from . import layout
 from .loop_step import GIVEN_UP
 from .output import wanted, write_interpolant, write_within
 from .runge_kutta_step import hermite, lost, retract, square_norm
@@ -74,30 +42,34 @@ _FIT = np.linalg.inv(
 def _coefficients(t, h, k, control, past):
     """beta_j, g_j (III.5.10-15) of a step of size h from t, up to order k + 1 or what the past allows."""
     most = min(k + 1, past + 1)
-    control[BETA] = 1.0
+    control[layout.BETA] = 1.0
     for j in range(1, most + 1):
         if j <= past:
-            control[BETA + j] = (
-                control[BETA + j - 1] * (t + h - control[PAST + j - 1]) / (t - control[PAST + j])
+            control[layout.BETA + j] = (
+                control[layout.BETA + j - 1]
+                * (t + h - control[layout.PAST + j - 1])
+                / (t - control[layout.PAST + j])
             )
     for q in range(1, most + 2):
-        control[WORKSPACE + q] = 1.0 / q
-    control[G] = 1.0
+        control[layout.WORKSPACE + q] = 1.0 / q
+    control[layout.G] = 1.0
     for j in range(1, most + 1):
         for q in range(1, most + 2 - j):
-            control[WORKSPACE + q] -= control[WORKSPACE + q + 1] * h / (t + h - control[PAST + j - 1])
-        control[G + j] = control[WORKSPACE + 1]
+            control[layout.WORKSPACE + q] -= (
+                control[layout.WORKSPACE + q + 1] * h / (t + h - control[layout.PAST + j - 1])
+            )
+        control[layout.G + j] = control[layout.WORKSPACE + 1]
     return most
 
 
 @kernel
 def _predict(n, h, k, y, control, work):
     """NEW = y + h sum g_j beta_j phi_j"""
-    new = floats(work + 8 * n * NEW, n)
+    new = floats(work + 8 * n * layout.NEW, n)
     for i in range(n):
         new[i] = 0.0
     for j in range(k - 1, -1, -1):
-        a, phi = control[G + j] * control[BETA + j], floats(work + 8 * n * j, n)
+        a, phi = control[layout.G + j] * control[layout.BETA + j], floats(work + 8 * n * j, n)
         for i in range(n):
             new[i] += a * phi[i]
     for i in range(n):
@@ -110,22 +82,22 @@ def _correct(n, m, h, k, most, y, atol, control, work):
 
     The error of order k stays in E5.
     """
-    new, f = floats(work + 8 * n * NEW, n), floats(work + 8 * n * NEW_RATE, n)
-    d, e = floats(work + 8 * n * DIFFERENCE, n), floats(work + 8 * n * E5, n)
-    rtol = control[RTOL]
+    new, f = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.NEW_RATE, n)
+    d, e = floats(work + 8 * n * layout.DIFFERENCE, n), floats(work + 8 * n * layout.E5, n)
+    rtol = control[layout.RTOL]
     for i in range(n):
         d[i] = f[i]
     lower2, lower, error, higher = -1.0, -1.0, 0.0, -1.0
     for j in range(1, most + 1):
-        beta, phi = control[BETA + j - 1], floats(work + 8 * n * (j - 1), n)
+        beta, phi = control[layout.BETA + j - 1], floats(work + 8 * n * (j - 1), n)
         for i in range(n):
             d[i] -= beta * phi[i]
         if j < k - 2:
             continue
         if j == k:
             for i in range(n):
-                new[i] += h * control[G + k] * d[i]
-        size = abs(h * (control[G + j] - control[G + j - 1])) * sqrt(
+                new[i] += h * control[layout.G + k] * d[i]
+        size = abs(h * (control[layout.G + j] - control[layout.G + j - 1])) * sqrt(
             square_norm(d, y, new, m, rtol, atol) / m
         )
         if j == k - 2:
@@ -144,13 +116,13 @@ def _correct(n, m, h, k, most, y, atol, control, work):
 @kernel
 def _shift(n, k, control, work):
     """The differences of the new time: phi_0 = f, phi_(j+1) = phi_j - beta_j (phi_j of the old time)."""
-    phi, f = floats2(work, 14, n), floats(work + 8 * n * NEW_RATE, n)
+    phi, f = floats2(work, 14, n), floats(work + 8 * n * layout.NEW_RATE, n)
     for i in range(n):
         x = f[i]
         for j in range(k + 2):
             old = phi[j, i]
             phi[j, i] = x
-            x -= control[BETA + j] * old
+            x -= control[layout.BETA + j] * old
 
 
 @kernel
@@ -160,8 +132,8 @@ def _within(n, t, h, k, y, control, work):
     Taken back to the start of the step, that integral does not quite meet it (the rate was corrected since, the state may have
     been projected); the gap is shared out.
     """
-    new, gap = floats(work + 8 * n * NEW, n), floats(work + 8 * n * DIFFERENCE, n)
-    phi, F = floats2(work, 14, n), floats2(work + 8 * n * DENSE, 7, n)
+    new, gap = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.DIFFERENCE, n)
+    phi, F = floats2(work, 14, n), floats2(work + 8 * n * layout.DENSE, 7, n)
     for p in range(-1, 4):
         x = _INNER[p] if p >= 0 else 0.0
         for j in range(k + 1):
@@ -170,15 +142,15 @@ def _within(n, t, h, k, y, control, work):
                 at = t + h * (1.0 + 0.5 * (x - 1.0) * (1.0 + _NODES[s]))
                 product = 1.0
                 for r in range(j):
-                    product *= (at - (t + h if r == 0 else control[PAST + r - 1])) / (
-                        t + h - control[PAST + r]
+                    product *= (at - (t + h if r == 0 else control[layout.PAST + r - 1])) / (
+                        t + h - control[layout.PAST + r]
                     )
                 total += _WEIGHTS[s] * product
-            control[WORKSPACE + j] = 0.5 * h * (x - 1.0) * total
+            control[layout.WORKSPACE + j] = 0.5 * h * (x - 1.0) * total
         for i in range(n):
             v = 0.0
             for j in range(k, -1, -1):
-                v += control[WORKSPACE + j] * phi[j, i]
+                v += control[layout.WORKSPACE + j] * phi[j, i]
             if p < 0:
                 gap[i] = y[i] - new[i] - v
             else:
@@ -193,17 +165,17 @@ def adams_integrate(
     capacity, t_step_, y_step_, dense_, budget, hooks_,
 ):  # fmt: skip
     """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status. Hooks as for `radau_integrate`."""
-    control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
-    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
+    control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
+    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, layout.N_HOOKS)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-    end = control[END]
-    last, new = floats(work + 8 * n * NEW_RATE, n), floats(work + 8 * n * NEW, n)
-    m = count[CONTROLLED]
-    closed = hooks[PROJECT] != 0
-    monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
-    t = control[TIME]
-    if count[STARTED] == 0:
+    end = control[layout.END]
+    last, new = floats(work + 8 * n * layout.NEW_RATE, n), floats(work + 8 * n * layout.NEW, n)
+    m = count[layout.CONTROLLED]
+    closed = hooks[layout.PROJECT] != 0
+    monitor = floats(hooks[layout.MONITOR], N_MONITOR if closed else 0)
+    t = control[layout.TIME]
+    if count[layout.STARTED] == 0:
         if closed:
             monitor[STAGED] = 0.0
         status = open_leg(
@@ -211,18 +183,18 @@ def adams_integrate(
         )  # fmt: skip
         if status != OK:
             return status
-        count[STARTING] = 1
-        count[ORDER], count[STEADY], count[N_PAST] = 1, 0, 0
-        control[PAST] = t
+        count[layout.STARTING] = 1
+        count[layout.ORDER], count[layout.STEADY], count[layout.N_PAST] = 1, 0, 0
+        control[layout.PAST] = t
     direction = 1.0 if end >= t else -1.0
-    count[PENDING] = 0
+    count[layout.PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
+        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
             return np.int32(PAUSED)
         tried += 1
         failures, status = 0, np.int32(OK)
-        h = control[STEP]
+        h = control[layout.STEP]
         while True:
             h, vanishes = limit_step(
                 t, h, direction, 0.0, largest_step(control, monitor), failures > 0, control
@@ -233,49 +205,61 @@ def adams_integrate(
             h = t_new - t
             if closed:
                 monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
-            k = count[ORDER]
-            known = _coefficients(t, h, k, control, count[N_PAST])
+            k = count[layout.ORDER]
+            known = _coefficients(t, h, k, control, count[layout.N_PAST])
             _predict(n, h, k, y, control, work)
-            control[STAGE_TIME] = t_new
-            status = call_rhs(rhs, t_new, work + 8 * n * NEW, work + 8 * n * NEW_RATE, context)
-            count[EVALUATIONS] += 1
+            control[layout.STAGE_TIME] = t_new
+            status = call_rhs(rhs, t_new, work + 8 * n * layout.NEW, work + 8 * n * layout.NEW_RATE, context)
+            count[layout.EVALUATIONS] += 1
             if status != OK and status != CHAIN_OPEN and not lost(status):
-                control[STEP] = h
+                control[layout.STEP] = h
                 return status
             lower2, lower, error, higher = -1.0, -1.0, 1e30, -1.0
             if status == OK:
                 lower2, lower, error, higher = _correct(n, m, h, k, known, y, atol, control, work)
-            control[LAST_ERROR] = error
+            control[layout.LAST_ERROR] = error
             opens = status == CHAIN_OPEN
             if error < 1.0:
                 status, opens = evaluate_end(
-                    n, t_new, h, NEW_RATE, work, control, count, hooks, monitor, rhs, context
+                    n, t_new, h, layout.NEW_RATE, work, control, count, hooks, monitor, rhs, context
                 )
             if error < 1.0 and not opens:
                 if status != OK:
                     return status
                 break
             failures += 1
-            count[REJECTED] += 1
-            count[STARTING], count[STEADY] = 0, 0
+            count[layout.REJECTED] += 1
+            count[layout.STARTING], count[layout.STEADY] = 0, 0
             if failures > 3:
-                count[ORDER] = 1
+                count[layout.ORDER] = 1
             elif k > 1 and 0.0 <= lower < error:
-                count[ORDER] = k - 1
+                count[layout.ORDER] = k - 1
             h *= 0.5
-            if status == CHAIN_OPEN and abs(h) < GIVEN_UP * control[USUAL_STEP]:
-                control[STEP] = h
+            if status == CHAIN_OPEN and abs(h) < GIVEN_UP * control[layout.USUAL_STEP]:
+                control[layout.STEP] = h
                 return np.int32(CHAIN_OPEN)
-        count[STEPS] += 1
+        count[layout.STEPS] += 1
         inside = dense_ != 0 or wanted(t_new, n_out, t_out, control, count)
         retract(new, last, euler, n_euler)
         if inside:
-            hermite(n, h, y, NEW_RATE, work)
-        _shift(n, min(k, count[N_PAST]), control, work)
+            hermite(n, h, y, layout.NEW_RATE, work)
+        _shift(n, min(k, count[layout.N_PAST]), control, work)
         if inside:
             _within(n, t, h, k, y, control, work)
         status = write_within(
-            n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks[PROJECT], context
+            n,
+            t_new,
+            y,
+            work,
+            euler,
+            n_euler,
+            n_out,
+            t_out,
+            y_out_,
+            control,
+            count,
+            hooks[layout.PROJECT],
+            context,
         )
         if status != OK:
             return status
@@ -283,43 +267,43 @@ def adams_integrate(
             write_interpolant(dense_, n, y, work, count)
         for i in range(n):
             y[i] = new[i]
-        for j in range(min(count[N_PAST], HIGHEST) + 1, 0, -1):
-            control[PAST + j] = control[PAST + j - 1]
-        control[PAST] = t_new
-        count[N_PAST] = min(count[N_PAST] + 1, HIGHEST + 1)
+        for j in range(min(count[layout.N_PAST], HIGHEST) + 1, 0, -1):
+            control[layout.PAST + j] = control[layout.PAST + j - 1]
+        control[layout.PAST] = t_new
+        count[layout.N_PAST] = min(count[layout.N_PAST] + 1, HIGHEST + 1)
         note_usual_step(h, failures > 0, control)
         # order (III.7): lower where that is as good, higher after as many equal steps if it is better
-        count[STEADY] += 1
+        count[layout.STEADY] += 1
         order = k
         if (k > 2 and max(lower, lower2) <= error) or (k == 2 and lower <= 0.5 * error):
             order = k - 1
             error = lower
-            count[STARTING] = 0
-        elif count[STARTING] == 1:
+            count[layout.STARTING] = 0
+        elif count[layout.STARTING] == 1:
             if k < HIGHEST:
                 order = k + 1
             else:
-                count[STARTING] = 0
-        elif count[STEADY] > k and k < HIGHEST and higher >= 0.0:
+                count[layout.STARTING] = 0
+        elif count[layout.STEADY] > k and k < HIGHEST and higher >= 0.0:
             if k > 1 and lower <= min(error, higher):
                 order, error = k - 1, lower
             elif higher < (error if k > 1 else 0.5 * error):
                 order, error = k + 1, higher
         factor = 2.0
-        if count[STARTING] == 0:
+        if count[layout.STARTING] == 0:
             factor = (0.5 / max(error, 1e-10)) ** (1.0 / (order + 1))
             factor = 2.0 if factor >= 2.0 else 1.0 if factor >= 1.0 else min(0.9, max(0.5, factor))
         elif error * 2.0 ** (k + 1) > 0.5:
-            count[STARTING] = 0
+            count[layout.STARTING] = 0
             factor = 1.0
         if failures > 0:
             factor = min(factor, 1.0)
         if order != k or factor != 1.0:
-            count[STEADY] = 0
-        count[ORDER] = order
+            count[layout.STEADY] = 0
+        count[layout.ORDER] = order
         t = t_new
         status = commit_step(
-            n, t, h * factor, y_, work + 8 * n * NEW, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
+            n, t, h * factor, y_, work + 8 * n * layout.NEW, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
         )  # fmt: skip
         if status != OK:
             return status

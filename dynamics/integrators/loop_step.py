@@ -19,7 +19,7 @@ from ..equations.loop_monitor import (
     STEP_PIVOT,
     STEP_ROW,
 )
-from .layout import N_WORK_ROWS, NEW, OLD, OUT, SWITCHED, USUAL_STEP
+from . import layout
 from .runge_kutta_step import C4, C5, C8, CM, COEFFICIENTS, CS, DOP853, DP5, RK4, SAMPLES, copy, run_stages
 
 # Part of the largest multiplier pivot, which falls with the square of the distance to a singular position, that is
@@ -69,12 +69,12 @@ def passes(method, t, h, monitor):
 @kernel
 def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, context):
     """The state a step of another size leads to from y, whose rates stand in a row of the work."""
-    other = work + 8 * n * N_WORK_ROWS
+    other = work + 8 * n * layout.N_WORK_ROWS
     copy(other, 0, n, floats(work + 8 * n * rates, n))
     status = run_stages(method, n, t, h, y, other, control, monitor, rhs, context)
     if status == OK:
-        copy(work, OUT, n, floats(other + 8 * n * NEW, n))
-        status = call_rhs(project, t + h, work + 8 * n * OUT, -1, context)
+        copy(work, layout.OUT, n, floats(other + 8 * n * layout.NEW, n))
+        status = call_rhs(project, t + h, work + 8 * n * layout.OUT, -1, context)
     return status
 
 
@@ -89,7 +89,7 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
     monitor[STAGED], monitor[STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
     status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
     if status == OK and monitor[STEP_PIVOT] < BESIDE * monitor[LARGEST_PIVOT]:
-        new = floats(work + 8 * n * NEW, n)
+        new = floats(work + 8 * n * layout.NEW, n)
         status = _lead(
             method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
         )
@@ -99,9 +99,9 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
 @kernel
 def fits(n, m, t, work, rtol, atol, project, context):
     """Project an interpolated output; whether that took no more than ten times the tolerance."""
-    out, raw = floats(work + 8 * n * OUT, n), floats(work + 8 * n * OLD, n)
-    copy(work, OLD, n, out)
-    if call_rhs(project, t, work + 8 * n * OUT, -1, context) != OK:
+    out, raw = floats(work + 8 * n * layout.OUT, n), floats(work + 8 * n * layout.OLD, n)
+    copy(work, layout.OLD, n, out)
+    if call_rhs(project, t, work + 8 * n * layout.OUT, -1, context) != OK:
         return False
     for i in range(m):
         if not abs(out[i] - raw[i]) < 10.0 * (atol[i] + rtol * abs(raw[i])):
@@ -121,17 +121,17 @@ def onto_constraints(n, t, work, stages, reach, fresh, rank, monitor, rhs, proje
 
     CHAIN_OPEN if it is not to be accepted: it does not close, or the projection moves it by more than `reach`.
     """
-    new, raw = floats(work + 8 * n * NEW, n), floats(work + 8 * n * OLD, n)
-    copy(work, OLD, n, new)
+    new, raw = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.OLD, n)
+    copy(work, layout.OLD, n, new)
     monitor[FRESH], monitor[STAGED] = 1.0 if fresh else 0.0, 0.0
-    status = call_rhs(project, t, work + 8 * n * NEW, rank, context)
+    status = call_rhs(project, t, work + 8 * n * layout.NEW, rank, context)
     monitor[FRESH] = 0.0
     if status != OK:
         return status
     for i in range(n):
         if not abs(new[i] - raw[i]) < reach * (1.0 + abs(raw[i])):
             return np.int32(CHAIN_OPEN)
-    status = call_rhs(rhs, t, work + 8 * n * NEW, work + 8 * n * stages, context)
+    status = call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * stages, context)
     monitor[START_PIVOT] = monitor[LAST_PIVOT]
     return status
 
@@ -139,7 +139,7 @@ def onto_constraints(n, t, work, stages, reach, fresh, rank, monitor, rhs, proje
 @kernel
 def switches(n, t, h, work, control, switch, context):
     """The chord that switches within the step, or -1; also -1 where the step is as short as the time of switching."""
-    out = floats(work + 8 * n * OUT, 2)
-    call_rhs(switch, t, work + 8 * n * NEW, work + 8 * n * OUT, context)
-    control[SWITCHED] = out[1] if abs(h) < INSTANT * control[USUAL_STEP] else -1.0
-    return -1 if control[SWITCHED] >= 0.0 else int(out[1])
+    out = floats(work + 8 * n * layout.OUT, 2)
+    call_rhs(switch, t, work + 8 * n * layout.NEW, work + 8 * n * layout.OUT, context)
+    control[layout.SWITCHED] = out[1] if abs(h) < INSTANT * control[layout.USUAL_STEP] else -1.0
+    return -1 if control[layout.SWITCHED] >= 0.0 else int(out[1])

@@ -11,35 +11,7 @@ from treemech.kinematics.kernel.language import floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, NOT_CONVERGED, OK, PAUSED, STEP_TOO_SMALL
 
 from ..equations.loop_monitor import N_MONITOR, STAGED, STEP_PIVOT
-from .layout import (
-    CONTROLLED,
-    DENSE,
-    END,
-    FACTORED_STEP,
-    GROUPS,
-    HAS_JACOBIAN,
-    HAS_PAST,
-    JACOBIAN,
-    LAST,
-    LAST_ERROR,
-    MONITOR,
-    N_CONTROL,
-    N_COUNT,
-    N_HOOKS,
-    NEW,
-    OLD_ERROR,
-    OLD_STEP,
-    PENDING,
-    PROJECT,
-    REJECTED,
-    STAGE_TIME,
-    STARTED,
-    STEP,
-    STEPS,
-    TIME,
-    USUAL_STEP,
-    Z,
-)
+from . import layout
 from .loop_step import GIVEN_UP
 from .output import write_within
 from .radau_step import MOST_ITERATIONS, estimate, factorise, guess, linearise, newton, polynomial
@@ -63,8 +35,8 @@ _SLOW, _SLOWEST = 1e-3, 0.1
 def _predicted(h, error, control):
     """Factor for the step size from the errors of this step and the one before (Gustafsson)."""
     factor = error**-0.25
-    if control[OLD_ERROR] > 0.0:
-        factor *= min(1.0, abs(h / control[OLD_STEP]) * (control[OLD_ERROR] / error) ** 0.25)
+    if control[layout.OLD_ERROR] > 0.0:
+        factor *= min(1.0, abs(h / control[layout.OLD_STEP]) * (control[layout.OLD_ERROR] / error) ** 0.25)
     return factor
 
 
@@ -77,17 +49,17 @@ def radau_integrate(
     The hooks are always given; without chords they name no projection. With chords every accepted step and
     output is projected onto the constraints; near a singular position the integration ends.
     """
-    control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
-    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
+    control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
+    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, layout.N_HOOKS)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-    end = control[END]
-    new = floats(work + 8 * n * NEW, n)
-    m = count[CONTROLLED]
-    closed = hooks[PROJECT] != 0
-    monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
-    t = control[TIME]
-    if count[STARTED] == 0:
+    end = control[layout.END]
+    new = floats(work + 8 * n * layout.NEW, n)
+    m = count[layout.CONTROLLED]
+    closed = hooks[layout.PROJECT] != 0
+    monitor = floats(hooks[layout.MONITOR], N_MONITOR if closed else 0)
+    t = control[layout.TIME]
+    if count[layout.STARTED] == 0:
         if closed:
             monitor[STAGED] = 0.0
         status = open_leg(
@@ -95,23 +67,23 @@ def radau_integrate(
         )  # fmt: skip
         if status != OK:
             return status
-        count[HAS_JACOBIAN] = -1
-    if count[HAS_JACOBIAN] < 0:  # the past is none of this method's
-        count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
-        control[OLD_ERROR], control[FACTORED_STEP] = 0.0, 0.0
+        count[layout.HAS_JACOBIAN] = -1
+    if count[layout.HAS_JACOBIAN] < 0:  # the past is none of this method's
+        count[layout.HAS_JACOBIAN], count[layout.HAS_PAST] = 0, 0
+        control[layout.OLD_ERROR], control[layout.FACTORED_STEP] = 0.0, 0.0
         for r in range(8):
-            f = floats(work + 8 * n * (DENSE + r), n)
+            f = floats(work + 8 * n * (layout.DENSE + r), n)
             for i in range(n):
                 f[i] = 0.0
     direction = 1.0 if end >= t else -1.0
-    count[PENDING] = 0
+    count[layout.PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
+        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
-        h, factor = control[STEP], 1.0
+        h, factor = control[layout.STEP], 1.0
         while True:
             h, vanishes = limit_step(t, h, direction, 0.0, largest_step(control, monitor), rejected, control)
             if vanishes:
@@ -121,85 +93,108 @@ def radau_integrate(
             if closed:
                 monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
             status = OK
-            if count[HAS_JACOBIAN] == 0:
+            if count[layout.HAS_JACOBIAN] == 0:
                 status = linearise(
-                    n, m, t, h, y, atol, count, work, rhs, hooks[JACOBIAN], hooks[GROUPS], context
+                    n,
+                    m,
+                    t,
+                    h,
+                    y,
+                    atol,
+                    count,
+                    work,
+                    rhs,
+                    hooks[layout.JACOBIAN],
+                    hooks[layout.GROUPS],
+                    context,
                 )
-                control[FACTORED_STEP] = 0.0
+                control[layout.FACTORED_STEP] = 0.0
             iterations, rate = 0, 0.0
             if status == OK:
                 regular = True
-                if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
+                if not abs(h - control[layout.FACTORED_STEP]) < 1e-8 * abs(h):
                     regular = factorise(n, m, h, control, count, work)
                 if regular:
                     guess(n, h, control, count, work)
                     status, iterations, rate = newton(n, m, t, h, y, atol, control, count, work, rhs, context)
             if status != OK and not lost(status):
-                control[TIME] = t
-                control[STEP] = h
+                control[layout.TIME] = t
+                control[layout.STEP] = h
                 return status
             if lost(status):
                 rejected, failure = True, status
-                count[REJECTED] += 1
+                count[layout.REJECTED] += 1
                 h *= 0.5
                 continue
             if iterations == 0:
-                count[REJECTED] += 1
-                if count[HAS_JACOBIAN] == 1:
-                    count[HAS_JACOBIAN] = 0
+                count[layout.REJECTED] += 1
+                if count[layout.HAS_JACOBIAN] == 1:
+                    count[layout.HAS_JACOBIAN] = 0
                     continue
                 rejected, failure = True, np.int32(NOT_CONVERGED)
                 h *= 0.5
                 continue
-            z = floats(work + 8 * n * (Z + 2), n)
+            z = floats(work + 8 * n * (layout.Z + 2), n)
             for i in range(n):
                 new[i] = y[i] + z[i]
-            again = rejected or count[HAS_PAST] == 0
+            again = rejected or count[layout.HAS_PAST] == 0
             error = estimate(n, m, t, h, y, atol, again, control, count, work, rhs, context)
-            control[LAST_ERROR] = error
+            control[layout.LAST_ERROR] = error
             safety = 0.9 * (2 * MOST_ITERATIONS + 1) / (2 * MOST_ITERATIONS + iterations)
             if not error < 1.0:
                 rejected, failure = True, np.int32(STEP_TOO_SMALL)
-                count[REJECTED] += 1
+                count[layout.REJECTED] += 1
                 shrink = safety * _predicted(h, error, control)
                 h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
                 continue
             status, retry = evaluate_end(
-                n, t_new, h, LAST, work, control, count, hooks, monitor, rhs, context
+                n, t_new, h, layout.LAST, work, control, count, hooks, monitor, rhs, context
             )
             if retry:
                 rejected = True
-                count[REJECTED] += 1
+                count[layout.REJECTED] += 1
                 h *= 0.5
-                if status == CHAIN_OPEN and abs(h) < GIVEN_UP * control[USUAL_STEP]:
-                    control[STEP] = h
+                if status == CHAIN_OPEN and abs(h) < GIVEN_UP * control[layout.USUAL_STEP]:
+                    control[layout.STEP] = h
                     return status
                 continue
             if status != OK:
-                control[STAGE_TIME] = t_new
+                control[layout.STAGE_TIME] = t_new
                 return status
             break
-        count[STEPS] += 1
+        count[layout.STEPS] += 1
         error = max(error, 1e-10)
         factor = min(10.0, safety * _predicted(h, error, control))
         if rejected:
             factor = min(1.0, factor)
         slow = iterations > 2 and rate > (
-            _SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + m / 8))
+            _SLOW if hooks[layout.JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + m / 8))
         )
         if not slow and 1.0 <= factor < 1.2:
             factor = 1.0
-        count[HAS_JACOBIAN] = 0 if slow else 1
-        control[OLD_STEP], control[OLD_ERROR] = h, error
+        count[layout.HAS_JACOBIAN] = 0 if slow else 1
+        control[layout.OLD_STEP], control[layout.OLD_ERROR] = h, error
         note_usual_step(h, rejected, control)
         polynomial(n, y, work)
-        count[HAS_PAST] = 1
+        count[layout.HAS_PAST] = 1
         status = write_within(
-            n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks[PROJECT], context
+            n,
+            t_new,
+            y,
+            work,
+            euler,
+            n_euler,
+            n_out,
+            t_out,
+            y_out_,
+            control,
+            count,
+            hooks[layout.PROJECT],
+            context,
         )
         if status != OK:
             return status
-        take_step(n, y, LAST, work, dense_, n_euler, euler, count)
+        take_step(n, y, layout.LAST, work, dense_, n_euler, euler, count)
         t = t_new
         status = commit_step(
             n, t, h * factor, y_, work, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context

@@ -13,33 +13,7 @@ from treemech.kinematics.kernel.language import address_of, call_rhs, floats, fl
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 
 from ..equations.lu import complex_factor, complex_solve, factor, solve
-from .layout import (
-    COMPLEX_PIVOTS,
-    DENSE,
-    E5,
-    EVALUATIONS,
-    FACTORED_STEP,
-    FACTORISATIONS,
-    HAS_JACOBIAN,
-    HAS_PAST,
-    JACOBIANS,
-    MATRICES,
-    NEW,
-    OLD_STEP,
-    OUT,
-    PIVOTS,
-    RATE,
-    RIGHT,
-    RIGHT_IM,
-    RIGHT_RE,
-    ROW_SIZE,
-    RTOL,
-    SCALE,
-    STAGE_RATES,
-    STAGE_TIME,
-    TRANSFORMED,
-    Z,
-)
+from . import layout
 from .runge_kutta_step import copy, square_norm
 from .tableau import RADAU_C, RADAU_DERIVATIVES, RADAU_IM, RADAU_RE, RADAU_REAL, RADAU_T, RADAU_T_INVERSE
 
@@ -60,11 +34,11 @@ def differences(n, m, t, h, y, atol, count, work, rhs, groups, context):
     of a group (column_groups; without a table each by itself) move at the same time.
     """
     J, rate, out = (
-        floats2(work + 8 * n * MATRICES, m, n),
-        floats(work + 8 * n * RATE, n),
-        floats(work + 8 * n * OUT, n),
+        floats2(work + 8 * n * layout.MATRICES, m, n),
+        floats(work + 8 * n * layout.RATE, n),
+        floats(work + 8 * n * layout.OUT, n),
     )
-    moved, head = floats(work + 8 * n * STAGE_RATES, n), ints(groups, 2 if groups != 0 else 0)
+    moved, head = floats(work + 8 * n * layout.STAGE_RATES, n), ints(groups, 2 if groups != 0 else 0)
     n_groups, parts = m, 1
     if groups != 0:
         n_groups, parts = head[0], head[1]
@@ -81,8 +55,8 @@ def differences(n, m, t, h, y, atol, count, work, rhs, groups, context):
             if j >= 0:
                 size = max(max(abs(y[j]), abs(h * rate[j])), max(atol[j], _SMALLEST))
                 out[j] = y[j] + (size if rate[j] >= 0.0 else -size) * sqrt(_EPSILON)
-        status = call_rhs(rhs, t, work + 8 * n * OUT, work + 8 * n * STAGE_RATES, context)
-        count[EVALUATIONS] += 1
+        status = call_rhs(rhs, t, work + 8 * n * layout.OUT, work + 8 * n * layout.STAGE_RATES, context)
+        count[layout.EVALUATIONS] += 1
         if status != OK:
             return status
         for i in range(m):
@@ -104,18 +78,18 @@ def linearise(n, m, t, h, y, atol, count, work, rhs, jacobian, groups, context):
     jacobian(t, y, J, context) fills J column by column, n numbers each: J[n j + i] = d rhs_i / d y_j.
     """
     if jacobian != 0:
-        status = call_rhs(jacobian, t, address_of(y), work + 8 * n * MATRICES, context)
+        status = call_rhs(jacobian, t, address_of(y), work + 8 * n * layout.MATRICES, context)
     else:
         status = differences(n, m, t, h, y, atol, count, work, rhs, groups, context)
-    count[JACOBIANS] += 1
-    count[HAS_JACOBIAN] = 2
+    count[layout.JACOBIANS] += 1
+    count[layout.HAS_JACOBIAN] = 2
     return status
 
 
 @kernel
 def factorise(n, m, h, control, count, work):
     """LU factors of (eigenvalue of A^-1) / h - J, real and complex; whether that went well."""
-    at = work + 8 * n * MATRICES
+    at = work + 8 * n * layout.MATRICES
     J, E = floats2(at, m, n), floats2(at + 8 * n * n, m, m)
     a, b = floats2(at + 16 * n * n, m, m), floats2(at + 24 * n * n, m, m)
     for j in range(m):
@@ -126,20 +100,20 @@ def factorise(n, m, h, control, count, work):
         E[j, j] += RADAU_REAL / h
         a[j, j] += RADAU_RE / h
         b[j, j] = RADAU_IM / h
-    size = floats(work + 8 * n * ROW_SIZE, m)
-    count[FACTORISATIONS] += 1
-    control[FACTORED_STEP] = h
-    if not factor(E, m, ints(work + 8 * n * PIVOTS, m), size):
+    size = floats(work + 8 * n * layout.ROW_SIZE, m)
+    count[layout.FACTORISATIONS] += 1
+    control[layout.FACTORED_STEP] = h
+    if not factor(E, m, ints(work + 8 * n * layout.PIVOTS, m), size):
         return False
-    return complex_factor(a, b, m, ints(work + 8 * n * COMPLEX_PIVOTS, m), size)
+    return complex_factor(a, b, m, ints(work + 8 * n * layout.COMPLEX_PIVOTS, m), size)
 
 
 @kernel
 def _solve_real(n, m, h, work):
     """RIGHT = E^-1 RIGHT"""
-    right = floats(work + 8 * n * RIGHT, n)
-    E = floats2(work + 8 * n * MATRICES + 8 * n * n, m, m)
-    solve(E, m, ints(work + 8 * n * PIVOTS, m), right)
+    right = floats(work + 8 * n * layout.RIGHT, n)
+    E = floats2(work + 8 * n * layout.MATRICES + 8 * n * n, m, m)
+    solve(E, m, ints(work + 8 * n * layout.PIVOTS, m), right)
     for i in range(m, n):
         right[i] *= h / RADAU_REAL
 
@@ -147,10 +121,10 @@ def _solve_real(n, m, h, work):
 @kernel
 def _solve_complex(n, m, h, work):
     """RIGHT_RE + i RIGHT_IM = (a + ib)^-1 (RIGHT_RE + i RIGHT_IM)"""
-    x, y = floats(work + 8 * n * RIGHT_RE, n), floats(work + 8 * n * RIGHT_IM, n)
-    at = work + 8 * n * MATRICES + 16 * n * n
+    x, y = floats(work + 8 * n * layout.RIGHT_RE, n), floats(work + 8 * n * layout.RIGHT_IM, n)
+    at = work + 8 * n * layout.MATRICES + 16 * n * n
     a, b = floats2(at, m, m), floats2(at + 8 * n * n, m, m)
-    complex_solve(a, b, m, ints(work + 8 * n * COMPLEX_PIVOTS, m), x, y)
+    complex_solve(a, b, m, ints(work + 8 * n * layout.COMPLEX_PIVOTS, m), x, y)
     d = h / (RADAU_RE * RADAU_RE + RADAU_IM * RADAU_IM)
     for i in range(m, n):
         s, r = x[i], y[i]
@@ -161,16 +135,16 @@ def _solve_complex(n, m, h, work):
 @kernel
 def guess(n, h, control, count, work):
     """Stages on the interpolant of the step before, continued; zero if there is none."""
-    z, w = floats2(work + 8 * n * Z, 3, n), floats2(work + 8 * n * TRANSFORMED, 3, n)
-    if count[HAS_PAST] == 0:
+    z, w = floats2(work + 8 * n * layout.Z, 3, n), floats2(work + 8 * n * layout.TRANSFORMED, 3, n)
+    if count[layout.HAS_PAST] == 0:
         for k in range(3):
             for i in range(n):
                 z[k, i] = 0.0
                 w[k, i] = 0.0
         return
-    f = floats2(work + 8 * n * DENSE, 3, n)
+    f = floats2(work + 8 * n * layout.DENSE, 3, n)
     for k in range(3):
-        x = 1.0 + _C[k] * h / control[OLD_STEP]
+        x = 1.0 + _C[k] * h / control[layout.OLD_STEP]
         for i in range(n):
             z[k, i] = (f[0, i] + (1.0 - x) * (f[1, i] + x * f[2, i])) * x - f[0, i]
     for i in range(n):
@@ -184,15 +158,15 @@ def newton(n, m, t, h, y, atol, control, count, work, rhs, context):
 
     The last increment of the new state is left in E5.
     """
-    z, w = floats2(work + 8 * n * Z, 3, n), floats2(work + 8 * n * TRANSFORMED, 3, n)
-    F, scale = floats2(work + 8 * n * STAGE_RATES, 3, n), floats(work + 8 * n * SCALE, n)
+    z, w = floats2(work + 8 * n * layout.Z, 3, n), floats2(work + 8 * n * layout.TRANSFORMED, 3, n)
+    F, scale = floats2(work + 8 * n * layout.STAGE_RATES, 3, n), floats(work + 8 * n * layout.SCALE, n)
     right, out, last = (
-        floats(work + 8 * n * RIGHT, n),
-        floats(work + 8 * n * OUT, n),
-        floats(work + 8 * n * E5, n),
+        floats(work + 8 * n * layout.RIGHT, n),
+        floats(work + 8 * n * layout.OUT, n),
+        floats(work + 8 * n * layout.E5, n),
     )
-    re, im = floats(work + 8 * n * RIGHT_RE, n), floats(work + 8 * n * RIGHT_IM, n)
-    rtol = control[RTOL]
+    re, im = floats(work + 8 * n * layout.RIGHT_RE, n), floats(work + 8 * n * layout.RIGHT_IM, n)
+    rtol = control[layout.RTOL]
     for i in range(m):
         scale[i] = 1.0 / (atol[i] + rtol * abs(y[i]))
     tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))
@@ -201,11 +175,15 @@ def newton(n, m, t, h, y, atol, control, count, work, rhs, context):
         for k in range(3):
             for i in range(n):
                 out[i] = y[i] + z[k, i]
-            control[STAGE_TIME] = t + _C[k] * h
+            control[layout.STAGE_TIME] = t + _C[k] * h
             status = call_rhs(
-                rhs, control[STAGE_TIME], work + 8 * n * OUT, work + 8 * n * (STAGE_RATES + k), context
+                rhs,
+                control[layout.STAGE_TIME],
+                work + 8 * n * layout.OUT,
+                work + 8 * n * (layout.STAGE_RATES + k),
+                context,
             )
-            count[EVALUATIONS] += 1
+            count[layout.EVALUATIONS] += 1
             if status == CHAIN_OPEN:
                 return np.int32(OK), 0, rate
             if status != OK:
@@ -252,31 +230,31 @@ def estimate(n, m, t, h, y, atol, again, control, count, work, rhs, context):
     The rate at the start is compared with the slope of the collocation polynomial there. With `again` the estimate,
     where it is too large, is damped once more: for fast parts it is far too large at first (IV.8.20).
     """
-    z, rate = floats2(work + 8 * n * Z, 3, n), floats(work + 8 * n * RATE, n)
+    z, rate = floats2(work + 8 * n * layout.Z, 3, n), floats(work + 8 * n * layout.RATE, n)
     right, e, new = (
-        floats(work + 8 * n * RIGHT, n),
-        floats(work + 8 * n * E5, n),
-        floats(work + 8 * n * NEW, n),
+        floats(work + 8 * n * layout.RIGHT, n),
+        floats(work + 8 * n * layout.E5, n),
+        floats(work + 8 * n * layout.NEW, n),
     )
     a, b, c = _DUAL[0, 0], _DUAL[0, 1], _DUAL[0, 2]
     for i in range(n):
         right[i] = rate[i] - (a * z[0, i] + b * z[1, i] + c * z[2, i]) / h
     _solve_real(n, m, h, work)
-    copy(work, E5, n, right)
-    error = sqrt(square_norm(e, y, new, m, control[RTOL], atol) / m)
+    copy(work, layout.E5, n, right)
+    error = sqrt(square_norm(e, y, new, m, control[layout.RTOL], atol) / m)
     if again and not error < 1.0:
-        out = floats(work + 8 * n * OUT, n)
+        out = floats(work + 8 * n * layout.OUT, n)
         for i in range(n):
             out[i] = y[i] + e[i]
-        status = call_rhs(rhs, t, work + 8 * n * OUT, work + 8 * n * RIGHT, context)
-        count[EVALUATIONS] += 1
+        status = call_rhs(rhs, t, work + 8 * n * layout.OUT, work + 8 * n * layout.RIGHT, context)
+        count[layout.EVALUATIONS] += 1
         if status != OK:
             return error
         for i in range(n):
             right[i] -= (a * z[0, i] + b * z[1, i] + c * z[2, i]) / h
         _solve_real(n, m, h, work)
-        copy(work, E5, n, right)
-        error = sqrt(square_norm(e, y, new, m, control[RTOL], atol) / m)
+        copy(work, layout.E5, n, right)
+        error = sqrt(square_norm(e, y, new, m, control[layout.RTOL], atol) / m)
     return error
 
 
@@ -284,9 +262,9 @@ def estimate(n, m, t, h, y, atol, again, control, count, work, rhs, context):
 def polynomial(n, y, work):
     """Coefficients of the collocation polynomial, in the form of `stages.interpolate` for DOP853."""
     z, new, f = (
-        floats2(work + 8 * n * Z, 3, n),
-        floats(work + 8 * n * NEW, n),
-        floats2(work + 8 * n * DENSE, 3, n),
+        floats2(work + 8 * n * layout.Z, 3, n),
+        floats(work + 8 * n * layout.NEW, n),
+        floats2(work + 8 * n * layout.DENSE, 3, n),
     )
     for i in range(n):
         a, b, c = z[0, i], z[1, i], z[2, i]

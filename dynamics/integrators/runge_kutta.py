@@ -26,37 +26,7 @@ from ..equations.loop_monitor import (
     STEP_PIVOT,
     STEP_ROW,
 )
-from .layout import (
-    ACCEPTED_ERROR,
-    CONTROLLED,
-    DENSE,
-    E3,
-    E5,
-    END,
-    EVALUATIONS,
-    LAST_ERROR,
-    MONITOR,
-    N_CONTROL,
-    N_COUNT,
-    N_HOOKS,
-    NEW,
-    OUT,
-    PENDING,
-    PROJECT,
-    RANK,
-    REJECTED,
-    RTOL,
-    SINGULAR,
-    STARTED,
-    STEP,
-    STEPS,
-    STOP,
-    SWITCH,
-    TANGENT,
-    TIME,
-    USUAL_STEP,
-    WRITTEN,
-)
+from . import layout
 from .loop_step import (
     BESIDE,
     GIVEN_UP,
@@ -112,31 +82,31 @@ def make_integrate(closed):
         projection move its end by more than a part of the distance: so the branch is kept. Positions passed are noted; a
         step that shrinks all the same ends the integration.
         """
-        control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
+        control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
         y, atol = floats(y_, n), floats(atol_, n)
         euler = ints(euler_, n_euler)
         t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-        rtol, end = control[RTOL], control[END]
+        rtol, end = control[layout.RTOL], control[layout.END]
         stages, order = (12, 8) if method == DOP853 else (6, 5) if method == DP5 else (4, 4)
-        e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
-        m = count[CONTROLLED]
-        hooks = ints(hooks_, N_HOOKS)
-        project = hooks[PROJECT] if closed else 0
-        tangent = hooks[TANGENT] if closed else 0
-        rank = hooks[RANK] if closed else 0
-        monitor = floats(hooks[MONITOR] if closed else 0, N_MONITOR if closed else 0)
-        t = control[TIME]
-        if count[STARTED] == 0:
+        e5, out = floats(work + 8 * n * layout.E5, n), floats(work + 8 * n * layout.OUT, n)
+        m = count[layout.CONTROLLED]
+        hooks = ints(hooks_, layout.N_HOOKS)
+        project = hooks[layout.PROJECT] if closed else 0
+        tangent = hooks[layout.TANGENT] if closed else 0
+        rank = hooks[layout.RANK] if closed else 0
+        monitor = floats(hooks[layout.MONITOR] if closed else 0, N_MONITOR if closed else 0)
+        t = control[layout.TIME]
+        if count[layout.STARTED] == 0:
             status = open_leg(
                 order, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
             )  # fmt: skip
             if status != OK:
                 return status
         direction = 1.0 if end >= t else -1.0
-        count[PENDING] = 0
+        count[layout.PENDING] = 0
         tried = 0
         while (end - t) * direction > 0.0:
-            if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
+            if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
                 return np.int32(PAUSED)
             tried += 1
             rejected, status = False, np.int32(OK)
@@ -146,7 +116,7 @@ def make_integrate(closed):
             )
             if closed:
                 monitor[STAGE_PIVOTS] = monitor[START_PIVOT]
-            h = control[STEP]
+            h = control[layout.STEP]
             while True:
                 if closed:
                     monitor[STEP_PIVOT] = 1e300
@@ -159,29 +129,29 @@ def make_integrate(closed):
                 h = t_new - t
                 status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
                 if status != OK and status != CHAIN_OPEN and not lost(status):
-                    control[TIME] = t
-                    control[STEP] = h
+                    control[layout.TIME] = t
+                    control[layout.STEP] = h
                     return status
-                count[EVALUATIONS] += stages
+                count[layout.EVALUATIONS] += stages
                 errors(method, n, work)
                 singular = closed and monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
                 if closed and singular and monitor[STEP_PIVOT] < BESIDE * monitor[LARGEST_PIVOT] and hits < 6:
                     hits += 1
-                    count[REJECTED] += 1
+                    count[layout.REJECTED] += 1
                     h *= 0.93
                     continue
                 normal = 0.0
                 if closed and singular:
-                    count[SINGULAR] += 1
+                    count[layout.SINGULAR] += 1
                     # removed by the projection, but for its square
                     normal = 3.0 * sqrt(rtol) * norm(method, n, m, h, y, work, rtol, atol)
-                    call_rhs(tangent, t_new, work + 8 * n * NEW, work + 8 * n * E5, context)
+                    call_rhs(tangent, t_new, work + 8 * n * layout.NEW, work + 8 * n * layout.E5, context)
                     if method == DOP853:
-                        call_rhs(tangent, t_new, work + 8 * n * NEW, work + 8 * n * E3, context)
+                        call_rhs(tangent, t_new, work + 8 * n * layout.NEW, work + 8 * n * layout.E3, context)
                 error = norm(method, n, m, h, y, work, rtol, atol)
                 if not normal <= error:
                     error = normal
-                control[LAST_ERROR] = error
+                control[layout.LAST_ERROR] = error
                 if status != OK:
                     error = 1e30
                 if singular and not staged and not error < 1.0:
@@ -196,7 +166,7 @@ def make_integrate(closed):
                                 hops < 8 and t_new != end
                             ):  # end before it, or, where steps are too short, beyond it
                                 hops += 1
-                                count[REJECTED] += 1
+                                count[layout.REJECTED] += 1
                                 far = monitor[START_PIVOT] > 16.0 * BESIDE * monitor[LARGEST_PIVOT]
                                 h *= 0.7 if far else 1.4
                                 continue
@@ -204,22 +174,22 @@ def make_integrate(closed):
                     status = onto_constraints(
                         n, t_new, work, stages, reach, not staged, rank, monitor, rhs, project, context
                     )
-                    count[EVALUATIONS] += 2
+                    count[layout.EVALUATIONS] += 2
                     if status == CHAIN_OPEN:
                         error = 2.0
                     elif status != OK:
                         return status
                     elif (
-                        hooks[SWITCH] != 0
-                        and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0
+                        hooks[layout.SWITCH] != 0
+                        and switches(n, t_new, h, work, control, hooks[layout.SWITCH], context) >= 0
                     ):
                         rejected = True
-                        count[REJECTED] += 1
+                        count[layout.REJECTED] += 1
                         h *= 0.5
                         continue
                     elif dense_ != 0 and not staged:
                         status = dense(method, n, t, h, y, work, rhs, context)
-                        interpolate(method, n, 0.5, y, work + 8 * n * DENSE, out)
+                        interpolate(method, n, 0.5, y, work + 8 * n * layout.DENSE, out)
                         if status != OK or not fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
                             staged = True  # noise of stages off the manifold would spoil the interpolant
                             continue
@@ -228,23 +198,29 @@ def make_integrate(closed):
                     if closed:
                         # with regard to the error before: chains with one freedom meet zeros of the estimate more often
                         error = max(error, 1e-4)
-                        before = control[ACCEPTED_ERROR] if control[ACCEPTED_ERROR] > 0.0 else error
+                        before = (
+                            control[layout.ACCEPTED_ERROR] if control[layout.ACCEPTED_ERROR] > 0.0 else error
+                        )
                         factor = min(10.0, 0.9 * error ** (0.75 * REGARD - 1.0 / order) * before**REGARD)
-                        control[ACCEPTED_ERROR] = error
+                        control[layout.ACCEPTED_ERROR] = error
                     if rejected:
                         factor = min(1.0, factor)
                     break
                 rejected = True
-                count[REJECTED] += 1
+                count[layout.REJECTED] += 1
                 shrink, least = 0.9 * error ** (-1.0 / order), 0.5 if singular else 0.2
                 h *= shrink if shrink > least else least  # also when the error is not a number
-                if closed and (singular or status == CHAIN_OPEN) and abs(h) < GIVEN_UP * control[USUAL_STEP]:
-                    control[STEP] = h
+                if (
+                    closed
+                    and (singular or status == CHAIN_OPEN)
+                    and abs(h) < GIVEN_UP * control[layout.USUAL_STEP]
+                ):
+                    control[layout.STEP] = h
                     return np.int32(
                         SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]) if singular else CHAIN_OPEN
                     )
-            count[STEPS] += 1
-            if closed and singular and passes(method, t, h, monitor) and hooks[STOP] != 0:
+            count[layout.STEPS] += 1
+            if closed and singular and passes(method, t, h, monitor) and hooks[layout.STOP] != 0:
                 return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
             note_usual_step(h, rejected, control)
             inside = wanted(t_new, n_out, t_out, control, count)
@@ -253,16 +229,16 @@ def make_integrate(closed):
                 if status != OK:
                     return status
                 if method == DOP853:
-                    count[EVALUATIONS] += 3
+                    count[layout.EVALUATIONS] += 3
                 while inside:
-                    wish = t_out[count[WRITTEN]]
+                    wish = t_out[count[layout.WRITTEN]]
                     status = OK
                     if closed and singular:
                         status = step_to(
                             method, n, wish, t, y, t_new, stages, staged, work, control, monitor, rhs, project, context
                         )  # fmt: skip
                     else:
-                        interpolate(method, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
+                        interpolate(method, n, (wish - t) / h, y, work + 8 * n * layout.DENSE, out)
                         retract(out, e5, euler, n_euler)
                         if closed and not fits(n, m, wish, work, rtol, atol, project, context):
                             status = step_to(
@@ -270,8 +246,8 @@ def make_integrate(closed):
                             )  # fmt: skip
                     if status != OK:
                         return status
-                    copy(y_out_, count[WRITTEN], n, out)
-                    count[WRITTEN] += 1
+                    copy(y_out_, count[layout.WRITTEN], n, out)
+                    count[layout.WRITTEN] += 1
                     inside = wanted(t_new, n_out, t_out, control, count)
             take_step(n, y, stages, work, dense_, n_euler, euler, count)
             t = t_new

@@ -9,8 +9,7 @@ from treemech.kinematics.kernel.language import call_rhs, floats, floats2, kerne
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, OK, POINT_LOST, REACTION_LOST
 
 from ..equations.loop_monitor import LAST_PIVOT, STAGE_PIVOTS
-from . import tableau
-from .layout import DENSE, E3, E5, NEW, OUT, STAGE_TIME
+from . import layout, tableau
 
 DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)
 
@@ -93,11 +92,13 @@ def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
     stages, table, nodes = (
         (12, _A8, C8) if method == DOP853 else (6, _A5, C5) if method == DP5 else (4, _A4, C4)
     )
-    new = floats(work + 8 * n * NEW, n)
+    new = floats(work + 8 * n * layout.NEW, n)
     for s in range(1, stages + 1):
         combine(new, n, y, h, work, table + s)
-        control[STAGE_TIME] = t + COEFFICIENTS[nodes + s] * h
-        status = call_rhs(rhs, control[STAGE_TIME], work + 8 * NEW * n, work + 8 * s * n, context)
+        control[layout.STAGE_TIME] = t + COEFFICIENTS[nodes + s] * h
+        status = call_rhs(
+            rhs, control[layout.STAGE_TIME], work + 8 * layout.NEW * n, work + 8 * s * n, context
+        )
         if status != OK:
             return status
         if monitor.shape[0] > 0:
@@ -108,8 +109,8 @@ def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
 @kernel
 def hermite(n, h, y, last, work):
     """Write the cubic of values and rates at both ends of a step in the form of `interpolate`; row `last`: rates at its end."""
-    rate, F = floats(work, n), floats2(work + 8 * n * DENSE, 7, n)
-    new, f = floats(work + 8 * n * NEW, n), floats(work + 8 * n * last, n)
+    rate, F = floats(work, n), floats2(work + 8 * n * layout.DENSE, 7, n)
+    new, f = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * last, n)
     for i in range(n):
         d = new[i] - y[i]
         F[0, i] = d
@@ -124,21 +125,21 @@ def dense(method, n, t, h, y, work, rhs, context):
     """Coefficients of the interpolant: order 7 with three more evaluations (DOP853), order 4 (DP5), order 3 (RK4)."""
     if method == DP5:
         for r in range(4):
-            f = floats(work + 8 * n * (DENSE + r), n)
+            f = floats(work + 8 * n * (layout.DENSE + r), n)
             weigh(f, n, work, _P5 + r)
             for i in range(n):
                 f[i] *= h
         return np.int32(OK)
-    scratch = floats(work + 8 * n * OUT, n)
+    scratch = floats(work + 8 * n * layout.OUT, n)
     for s in range(13, 16 if method == DOP853 else 13):
         combine(scratch, n, y, h, work, _A8 + s)
         time = t + COEFFICIENTS[C8 + s] * h
-        status = call_rhs(rhs, time, work + 8 * n * OUT, work + 8 * n * s, context)
+        status = call_rhs(rhs, time, work + 8 * n * layout.OUT, work + 8 * n * s, context)
         if status != OK:
             return status
     hermite(n, h, y, 12 if method == DOP853 else 4, work)
     for r in range(4 if method == DOP853 else 0):
-        f = floats(work + 8 * n * (DENSE + 3 + r), n)
+        f = floats(work + 8 * n * (layout.DENSE + 3 + r), n)
         weigh(f, n, work, _D8 + r)
         for i in range(n):
             f[i] *= h
@@ -165,9 +166,9 @@ def errors(method, n, work):
     if method == RK4:
         return
     row = (_EC if method == DP5 else E5C) + 0 * n  # not a literal: one instance of _weigh
-    weigh(floats(work + 8 * n * E5, n), n, work, row)
+    weigh(floats(work + 8 * n * layout.E5, n), n, work, row)
     if method == DOP853:
-        weigh(floats(work + 8 * n * E3, n), n, work, row + E3C - E5C)
+        weigh(floats(work + 8 * n * layout.E3, n), n, work, row + E3C - E5C)
 
 
 @kernel
@@ -175,11 +176,11 @@ def norm(method, n, m, h, y, work, rtol, atol):
     """Error of the first m components relative to the tolerance."""
     if method == RK4:
         return 0.0
-    new, e5 = floats(work + 8 * n * NEW, n), floats(work + 8 * n * E5, n)
+    new, e5 = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.E5, n)
     n5 = square_norm(e5, y, new, m, rtol, atol)
     if method == DP5:
         return abs(h) * sqrt(n5 / m)
-    n3 = square_norm(floats(work + 8 * n * E3, n), y, new, m, rtol, atol)
+    n3 = square_norm(floats(work + 8 * n * layout.E3, n), y, new, m, rtol, atol)
     if n5 == 0.0 and n3 == 0.0:
         return 0.0
     return abs(h) * n5 / sqrt((n5 + 0.01 * n3) * m)

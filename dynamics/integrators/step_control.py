@@ -9,27 +9,7 @@ from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, NOT_FINITE, OK, SINGULAR_POSITION
 
 from ..equations.loop_monitor import LARGEST_PIVOT, LAST_PIVOT, NEAR, SPIN, START_PIVOT, STEP_PIVOT, STEP_ROW
-from .layout import (
-    CONTROLLED,
-    E5,
-    END,
-    EVALUATIONS,
-    LAST_ERROR,
-    MAX_STEP,
-    NEW,
-    PROJECT,
-    RANK,
-    REMEMBER,
-    REMEMBERING,
-    RTOL,
-    STAGE_TIME,
-    STARTED,
-    STEP,
-    SWITCH,
-    SWITCHED,
-    TIME,
-    USUAL_STEP,
-)
+from . import layout
 from .loop_step import TURN, onto_constraints, switches, usual_reach
 from .output import write_interpolant, write_reached, write_step
 from .runge_kutta_step import lost, retract, square_norm
@@ -41,18 +21,23 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 @kernel
 def _first_step(n, y, atol, order, control, count, work, rhs, context):
     """Choose the first step size as scipy does (Hairer, Norsett, Wanner II.4), with one evaluation. Returns a status."""
-    m, t, end, rtol = count[CONTROLLED], control[TIME], control[END], control[RTOL]
+    m, t, end, rtol = (
+        count[layout.CONTROLLED],
+        control[layout.TIME],
+        control[layout.END],
+        control[layout.RTOL],
+    )
     span = abs(end - t)
     direction = 1.0 if end >= t else -1.0
-    K, new, f1 = floats(work, n), floats(work + 8 * NEW * n, n), floats(work + 8 * E5 * n, n)
+    K, new, f1 = floats(work, n), floats(work + 8 * layout.NEW * n, n), floats(work + 8 * layout.E5 * n, n)
     d0 = sqrt(square_norm(y, y, y, m, rtol, atol) / m)
     d1 = sqrt(square_norm(K, y, y, m, rtol, atol) / m)
     h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     h0 = min(h0, span)
     for i in range(n):
         new[i] = y[i] + direction * h0 * K[i]
-    status = call_rhs(rhs, t + direction * h0, work + 8 * NEW * n, work + 8 * E5 * n, context)
-    count[EVALUATIONS] += 1
+    status = call_rhs(rhs, t + direction * h0, work + 8 * layout.NEW * n, work + 8 * layout.E5 * n, context)
+    count[layout.EVALUATIONS] += 1
     for i in range(n):
         new[i] = f1[i] - K[i]
     d2 = sqrt(square_norm(new, y, y, m, rtol, atol) / m) / h0
@@ -60,9 +45,9 @@ def _first_step(n, y, atol, order, control, count, work, rhs, context):
         h1 = max(1e-6, h0 * 1e-3)
     else:
         h1 = (0.01 / max(d1, d2)) ** (1.0 / order)
-    control[STEP] = direction * min(min(100.0 * h0, h1), min(span, control[MAX_STEP]))
+    control[layout.STEP] = direction * min(min(100.0 * h0, h1), min(span, control[layout.MAX_STEP]))
     if lost(status):
-        control[STEP] *= 1e-3
+        control[layout.STEP] *= 1e-3
         return np.int32(OK)
     return status
 
@@ -75,25 +60,25 @@ def open_leg(
 
     Returns a status.
     """
-    y, K, t = floats(y_, n), floats(work, n), control[TIME]
+    y, K, t = floats(y_, n), floats(work, n), control[layout.TIME]
     retract(y, K, euler, n_euler)
     status = call_rhs(rhs, t, y_, work, context)
     if status != OK:
         return status
-    count[EVALUATIONS] += 1
+    count[layout.EVALUATIONS] += 1
     if monitor.shape[0] > 0:
         monitor[START_PIVOT] = monitor[LAST_PIVOT]
     for i in range(n):
         if not isfinite(K[i]):
-            control[LAST_ERROR] = K[i]
+            control[layout.LAST_ERROR] = K[i]
             return np.int32(NOT_FINITE + 16 * i)
-    if control[STEP] == 0.0 and control[END] != t:
+    if control[layout.STEP] == 0.0 and control[layout.END] != t:
         status = _first_step(n, y, atol, order, control, count, work, rhs, context)
         if status != OK:
             return status
-    if control[USUAL_STEP] == 0.0:
-        control[USUAL_STEP] = abs(control[STEP])
-    count[STARTED] = 1
+    if control[layout.USUAL_STEP] == 0.0:
+        control[layout.USUAL_STEP] = abs(control[layout.STEP])
+    count[layout.STARTED] = 1
     write_reached(n, t, y, n_out, t_out, y_out, count)
     return np.int32(OK)
 
@@ -102,7 +87,7 @@ def open_leg(
 @kernel
 def largest_step(control, monitor):
     """Return the largest step: max_step, or less where a hinge turns so fast that a singular position could be jumped."""
-    most = control[MAX_STEP]
+    most = control[layout.MAX_STEP]
     if monitor.shape[0] > 0 and monitor[SPIN] > 0.0:
         most = min(most, TURN / monitor[SPIN])
     return most
@@ -119,7 +104,7 @@ def limit_step(t, h, direction, least, most, rejected, control):
     smallest = 10.0 * max(_EPSILON * abs(t), _TINY)
     if abs(h) < max(smallest, least):
         if rejected:
-            control[STEP] = h
+            control[layout.STEP] = h
             return h, True
         h = direction * max(smallest, abs(h))
     return h, False
@@ -137,9 +122,9 @@ def end_of_step(t, h, direction, end, near):
 @kernel
 def note_usual_step(h, rejected, control):
     """Update the usual size of steps by one that was not rejected."""
-    usual = control[USUAL_STEP]
+    usual = control[layout.USUAL_STEP]
     if not rejected or usual == 0.0:
-        control[USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
+        control[layout.USUAL_STEP] = abs(h) if usual == 0.0 else 0.8 * usual + 0.2 * abs(h)
 
 
 # ---------------------------------------------------------------- acceptance
@@ -150,17 +135,17 @@ def evaluate_end(n, t, h, rates, work, control, count, hooks, monitor, rhs, cont
     Returns a status, and whether a shorter step must be tried, because the chains do not close (CHAIN_OPEN) or a chord
     switches within the step. The status is SINGULAR_POSITION if the step came next to such a position.
     """
-    if hooks[PROJECT] == 0:
-        count[EVALUATIONS] += 1
-        return call_rhs(rhs, t, work + 8 * n * NEW, work + 8 * n * rates, context), False
+    if hooks[layout.PROJECT] == 0:
+        count[layout.EVALUATIONS] += 1
+        return call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * rates, context), False
     if monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]:
         return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW])), False
     status = onto_constraints(
-        n, t, work, rates, usual_reach(control[RTOL]), False, hooks[RANK], monitor, rhs, hooks[PROJECT], context
+        n, t, work, rates, usual_reach(control[layout.RTOL]), False, hooks[layout.RANK], monitor, rhs, hooks[layout.PROJECT], context
     )  # fmt: skip
-    count[EVALUATIONS] += 2
-    if status == OK and hooks[SWITCH] != 0:
-        return status, switches(n, t, h, work, control, hooks[SWITCH], context) >= 0
+    count[layout.EVALUATIONS] += 2
+    if status == OK and hooks[layout.SWITCH] != 0:
+        return status, switches(n, t, h, work, control, hooks[layout.SWITCH], context) >= 0
     return status, status == CHAIN_OPEN
 
 
@@ -170,7 +155,7 @@ def take_step(n, y, last, work, dense, n_euler, euler, count):
 
     If dense is not 0, the interpolant of the step is written there.
     """
-    K, new, rates = floats(work, n), floats(work + 8 * n * NEW, n), floats(work + 8 * n * last, n)
+    K, new, rates = floats(work, n), floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * last, n)
     if dense != 0:
         write_interpolant(dense, n, y, work, count)
     retract(new, rates, euler, n_euler)
@@ -188,15 +173,15 @@ def commit_step(
     Where elements change y by what they remember, the rates of y are written anew to the address `rates`, unless that
     is 0. Returns a status; CHORD_SWITCHED if a chord switches at this time.
     """
-    control[TIME] = control[STAGE_TIME] = t
-    control[STEP] = step
-    if hooks[REMEMBER] != 0:
-        status = call_rhs(hooks[REMEMBER], t, y_, y_, hooks[REMEMBERING])
+    control[layout.TIME] = control[layout.STAGE_TIME] = t
+    control[layout.STEP] = step
+    if hooks[layout.REMEMBER] != 0:
+        status = call_rhs(hooks[layout.REMEMBER], t, y_, y_, hooks[layout.REMEMBERING])
         if status == OK and rates != 0:
             status = call_rhs(rhs, t, y_, rates, context)
         if status != OK:
             return status
     write_step(n, t, floats(y_, n), n_out, t_out, y_out, t_step, y_step, count)
-    if hooks[SWITCH] != 0 and control[SWITCHED] >= 0.0:
-        return np.int32(CHORD_SWITCHED + 16 * int(control[SWITCHED]))
+    if hooks[layout.SWITCH] != 0 and control[layout.SWITCHED] >= 0.0:
+        return np.int32(CHORD_SWITCHED + 16 * int(control[layout.SWITCHED]))
     return np.int32(OK)

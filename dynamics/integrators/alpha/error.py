@@ -6,21 +6,9 @@ from math import sqrt
 from treemech.kinematics.kernel.language import floats, floats2, ints, kernel
 
 from ...equations.loop_views import N_LOOP_CONTEXT, masks
-from ..layout import E5, HAS_PAST, NEW, OLD_STEP, RTOL
+from .. import layout
 from ..runge_kutta_step import square_norm
-from .layout import (
-    ERROR_Q,
-    ERROR_U,
-    ERROR_X,
-    FOUND,
-    MOVE,
-    MOVES,
-    NEW_AUXILIARY,
-    PRESCRIBED,
-    RIGHT,
-    SCALED,
-    SLOPE,
-)
+from . import layout as alpha
 from .state import factors, matrices, row_of, sizes, tangent
 from .step import solve_newton
 
@@ -39,16 +27,16 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
     by_q, by_u, by_x = factors(control, h)
     A, right, step = (
         floats2(A_, nu, nu),
-        floats(row_of(table, n, RIGHT), size),
-        floats(row_of(table, n, MOVE), nu),
+        floats(row_of(table, n, alpha.RIGHT), size),
+        floats(row_of(table, n, alpha.MOVE), nu),
     )
-    a, a_new = floats(row_of(table, n, SCALED), ns), floats(row_of(table, n, NEW_AUXILIARY), ns)
+    a, a_new = floats(row_of(table, n, alpha.SCALED), ns), floats(row_of(table, n, alpha.NEW_AUXILIARY), ns)
     slope, e, new = (
-        floats(row_of(table, n, SLOPE), ns),
-        floats(work + 8 * n * E5, n),
-        floats(work + 8 * n * NEW, n),
+        floats(row_of(table, n, alpha.SLOPE), ns),
+        floats(work + 8 * n * layout.E5, n),
+        floats(work + 8 * n * layout.NEW, n),
     )
-    moves = ints(table[MOVES], nu)
+    moves = ints(table[alpha.MOVES], nu)
     for i in range(n):
         e[i] = 0.0
     for level in range(2):
@@ -57,20 +45,24 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
         for i in range(ns):
             now = (a_new[i] - a[i]) / h
             if level == 0:
-                x = control[ERROR_Q] * h * h * h * now if i < nu else 0.0
+                x = control[alpha.ERROR_Q] * h * h * h * now if i < nu else 0.0
             else:
-                bend = (now - slope[i]) / (0.5 * (h + control[OLD_STEP])) if count[HAS_PAST] == 1 else 0.0
-                x = control[ERROR_U if i < nu else ERROR_X] * h * h * h * bend
+                bend = (
+                    (now - slope[i]) / (0.5 * (h + control[layout.OLD_STEP]))
+                    if count[layout.HAS_PAST] == 1
+                    else 0.0
+                )
+                x = control[alpha.ERROR_U if i < nu else alpha.ERROR_X] * h * h * h * bend
             if i >= nu:
                 right[i] += x
-            elif moves[i] != PRESCRIBED:
+            elif moves[i] != alpha.PRESCRIBED:
                 for j in range(nu):
                     right[j] += A[i, j] * x
                 if level == 0:
                     for j in range(ns):
                         right[j] += by_u * G[nu + i, j] * x
         for j in range(nu):
-            if moves[j] == PRESCRIBED:
+            if moves[j] == alpha.PRESCRIBED:
                 right[j] = 0.0
         solve_newton(table, n, right)
         if level == 0:
@@ -80,7 +72,7 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
         else:
             for i in range(ns):
                 e[nq + i] = right[i]
-    return sqrt(square_norm(e, y, new, m_controlled, control[RTOL], atol) / m_controlled)
+    return sqrt(square_norm(e, y, new, m_controlled, control[layout.RTOL], atol) / m_controlled)
 
 
 @kernel
@@ -90,7 +82,11 @@ def unevenness(table, n, h, y, work, e):
     Of third order; on another branch the rates lead elsewhere.
     """
     nq, ns, m, size, nu = sizes(table)
-    rate, found, new = floats(work, n), floats(row_of(table, n, FOUND), n), floats(work + 8 * n * NEW, n)
+    rate, found, new = (
+        floats(work, n),
+        floats(row_of(table, n, alpha.FOUND), n),
+        floats(work + 8 * n * layout.NEW, n),
+    )
     largest, longest = 0.0, 0.0
     for i in range(nq):
         e[i] = new[i] - y[i] - 0.5 * h * (rate[i] + found[i])
@@ -103,9 +99,9 @@ def unevenness(table, n, h, y, work, e):
 def freedoms(table, context):
     """Speeds that are neither prescribed nor follow from the constraints chosen now."""
     nq, ns, m, size, nu = sizes(table)
-    moves, masked, free = ints(table[MOVES], nu), masks(ints(context, N_LOOP_CONTEXT)), 0
+    moves, masked, free = ints(table[alpha.MOVES], nu), masks(ints(context, N_LOOP_CONTEXT)), 0
     for j in range(nu):
-        if moves[j] != PRESCRIBED:
+        if moves[j] != alpha.PRESCRIBED:
             free += 1
     for k in range(masked.shape[0]):
         if masked[k] == 0:

@@ -35,47 +35,13 @@ from ...equations.loop_monitor import (
 )
 from ...equations.loop_views import N_LOOP_CONTEXT
 from ...equations.loops import largest, note_spin
-from ..layout import (
-    ALPHA,
-    CONTROLLED,
-    DENSE,
-    E5,
-    END,
-    FACTORED_STEP,
-    HAS_JACOBIAN,
-    HAS_PAST,
-    JACOBIAN,
-    LAST,
-    LAST_ERROR,
-    MAX_STEP,
-    MONITOR,
-    N_CONTROL,
-    N_COUNT,
-    N_HOOKS,
-    NEW,
-    OLD,
-    OLD_STEP,
-    OUT,
-    PENDING,
-    PROJECT,
-    RANK,
-    REJECTED,
-    RTOL,
-    STARTED,
-    STEP,
-    STEPS,
-    STOP,
-    SWITCH,
-    TIME,
-    USUAL_STEP,
-    WRITTEN,
-)
+from .. import layout
 from ..loop_step import BESIDE, GIVEN_UP, switches
 from ..output import wanted
 from ..runge_kutta_step import DOP853, copy, hermite, interpolate, lost, retract, square_norm
 from ..step_control import commit_step, largest_step, limit_step, note_usual_step, open_leg, take_step
+from . import layout as alpha
 from .error import estimate, freedoms, unevenness
-from .layout import FIXED, LAST_INDEX, N_LOWERED, N_ROWS, N_TABLE, NEW_TRUE_RATES, NQ, NU, TRUE_RATES
 from .passage import look_at_end, passes_singular
 from .reactions import derive
 from .residual import INDEX_2, INDEX_3
@@ -113,7 +79,7 @@ _LEAST = 1e-3  # part of the step of one size below which a step that is not sol
 @kernel
 def _drowned(table, h, y, rtol, atol):
     """Whether the rounding of closed positions, which index 3 divides by the step to find the speeds, exceeds their tolerance."""
-    nq, nu, total = table[NQ], table[NU], 0.0
+    nq, nu, total = table[alpha.NQ], table[alpha.NU], 0.0
     for j in range(nq, nq + nu):
         x = 4.0 * ROUNDED / (abs(h) * (atol[j] + rtol * abs(y[j])))
         total += x * x
@@ -124,19 +90,19 @@ def _drowned(table, h, y, rtol, atol):
 def _close(n, m, t, y, rtol, atol, work, project, context):
     """Project the output in OUT, unless that moves it further than an interpolant may be off: near a singular position."""
     out, raw, new = (
-        floats(work + 8 * n * OUT, n),
-        floats(work + 8 * n * OLD, n),
-        floats(work + 8 * n * NEW, n),
+        floats(work + 8 * n * layout.OUT, n),
+        floats(work + 8 * n * layout.OLD, n),
+        floats(work + 8 * n * layout.NEW, n),
     )
-    copy(work, OLD, n, out)
-    fits = call_rhs(project, t, work + 8 * n * OUT, -1, context) == OK
+    copy(work, layout.OLD, n, out)
+    fits = call_rhs(project, t, work + 8 * n * layout.OUT, -1, context) == OK
     reach = 0.0
     for i in range(m):
         reach = max(reach, abs(new[i] - y[i]))
     for i in range(m):
         fits = fits and abs(out[i] - raw[i]) < 10.0 * (atol[i] + rtol * abs(raw[i])) + 0.05 * reach
     if not fits:
-        copy(work, OUT, n, raw)
+        copy(work, layout.OUT, n, raw)
 
 
 def alpha_integrate(
@@ -144,23 +110,23 @@ def alpha_integrate(
     capacity, t_step_, y_step_, dense_, budget, hooks_,
 ):  # fmt: skip
     """Integrate from control[TIME] to control[END]; a status. method: INDEX_3 or INDEX_2."""
-    control, count = floats(control_, N_CONTROL), ints(count_, N_COUNT)
-    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, N_HOOKS)
-    table = ints(hooks[ALPHA], N_TABLE)
+    control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
+    y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, layout.N_HOOKS)
+    table = ints(hooks[layout.ALPHA], alpha.N_TABLE)
     euler = ints(euler_, n_euler)
     t_out, t_step = floats(t_out_, n_out), floats(t_step_, capacity)
-    rtol, end, max_step = control[RTOL], control[END], control[MAX_STEP]
-    new = floats(work + 8 * n * NEW, n)
-    e5, out = floats(work + 8 * n * E5, n), floats(work + 8 * n * OUT, n)
-    m = count[CONTROLLED]
-    closed, fixed = table[N_ROWS] > 0, control[FIXED] > 0.0
-    monitor = floats(hooks[MONITOR], N_MONITOR if closed else 0)
-    t = control[TIME]
-    if count[STARTED] == 0:
+    rtol, end, max_step = control[layout.RTOL], control[layout.END], control[layout.MAX_STEP]
+    new = floats(work + 8 * n * layout.NEW, n)
+    e5, out = floats(work + 8 * n * layout.E5, n), floats(work + 8 * n * layout.OUT, n)
+    m = count[layout.CONTROLLED]
+    closed, fixed = table[alpha.N_ROWS] > 0, control[alpha.FIXED] > 0.0
+    monitor = floats(hooks[layout.MONITOR], N_MONITOR if closed else 0)
+    t = control[layout.TIME]
+    if count[layout.STARTED] == 0:
         if closed:
             monitor[STAGED] = 0.0
-        if fixed and control[STEP] == 0.0:
-            control[STEP] = max_step if end >= t else -max_step
+        if fixed and control[layout.STEP] == 0.0:
+            control[layout.STEP] = max_step if end >= t else -max_step
         status = open_leg(
             3, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
         )  # fmt: skip
@@ -168,17 +134,17 @@ def alpha_integrate(
             return status
         if closed:
             note_multipliers(table, n, context)
-            note_rates(table, n, work, TRUE_RATES)
-        count[HAS_JACOBIAN], count[HAS_PAST] = 0, 0
+            note_rates(table, n, work, alpha.TRUE_RATES)
+        count[layout.HAS_JACOBIAN], count[layout.HAS_PAST] = 0, 0
     direction = 1.0 if end >= t else -1.0
-    count[PENDING] = 0
+    count[layout.PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and count[PENDING] >= capacity):
+        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
-        h, hops, pivot = control[STEP], 0, 0.0
+        h, hops, pivot = control[layout.STEP], 0, 0.0
         usual_pivot = monitor[LARGEST_PIVOT] if closed else 0.0
         # size of the first step that was not solved, how many were not, longer ones tried
         first, failures, longer = h, 0, 0
@@ -198,12 +164,12 @@ def alpha_integrate(
             elif not fixed and rest < 1.9 * abs(h):
                 h = 0.5 * (end - t)
             t_new = end if h == end - t else t + h
-            index = INDEX_2 if abs(h) < _SHORT * control[USUAL_STEP] else method
+            index = INDEX_2 if abs(h) < _SHORT * control[layout.USUAL_STEP] else method
             lowered = index == INDEX_3 and closed and not fixed and _drowned(table, h, y, rtol, atol)
             if lowered:
                 index = INDEX_2
             status = OK
-            if count[HAS_JACOBIAN] == 0:
+            if count[layout.HAS_JACOBIAN] == 0:
                 recall_multipliers(table, n)
                 status = derive(
                     table,
@@ -211,24 +177,27 @@ def alpha_integrate(
                     t,
                     h,
                     y,
-                    hooks[RANK] if closed else 0,
+                    hooks[layout.RANK] if closed else 0,
                     control,
                     count,
                     work,
                     rhs,
-                    hooks[JACOBIAN],
+                    hooks[layout.JACOBIAN],
                     context,
                 )
-                control[FACTORED_STEP] = 0.0
+                control[layout.FACTORED_STEP] = 0.0
             iterations, rate = 0, 0.0
             if status == OK:
                 regular = True
-                if not abs(h - control[FACTORED_STEP]) < 1e-8 * abs(h):
+                if not abs(h - control[layout.FACTORED_STEP]) < 1e-8 * abs(h):
                     regular = factorise(table, n, h, control, count, context)
                 if regular:
                     begin_step(table, n, h, y, control, count, work)
-                    if index == INDEX_3 and closed and count[HAS_PAST] == 1:
-                        same = abs(h - control[OLD_STEP]) < 1e-8 * abs(h) and control[LAST_INDEX] == INDEX_3
+                    if index == INDEX_3 and closed and count[layout.HAS_PAST] == 1:
+                        same = (
+                            abs(h - control[layout.OLD_STEP]) < 1e-8 * abs(h)
+                            and control[alpha.LAST_INDEX] == INDEX_3
+                        )
                         if monitor[START_PIVOT] < monitor[NEAR] * usual_pivot:
                             rescale_speeds(table, n, h, control)
                         elif not same:
@@ -241,28 +210,28 @@ def alpha_integrate(
                         h,
                         y,
                         atol,
-                        hooks[RANK] if closed else 0,
+                        hooks[layout.RANK] if closed else 0,
                         control,
                         count,
                         work,
                         rhs,
-                        hooks[JACOBIAN],
+                        hooks[layout.JACOBIAN],
                         context,
                     )
             if status != OK and not lost(status):
-                control[TIME] = t
-                control[STEP] = h
+                control[layout.TIME] = t
+                control[layout.STEP] = h
                 return status
             if lost(status):
                 rejected, failure = True, status
-                count[REJECTED] += 1
-                count[HAS_JACOBIAN] = 0
+                count[layout.REJECTED] += 1
+                count[layout.HAS_JACOBIAN] = 0
                 h *= 0.5
                 continue
             if iterations == 0:
-                count[REJECTED] += 1
-                fresh = count[HAS_JACOBIAN] == 2
-                count[HAS_JACOBIAN] = (
+                count[layout.REJECTED] += 1
+                fresh = count[layout.HAS_JACOBIAN] == 2
+                count[layout.HAS_JACOBIAN] = (
                     0  # also those of a longer step: its end, or its iterates, may be far away
                 )
                 if not fresh:
@@ -287,10 +256,10 @@ def alpha_integrate(
                     error = max(error, sqrt(square_norm(e5, y, new, m, rtol, atol) / m))
                 if leap > _LEAP and leap > _UNEVEN * way:
                     error = max(error, 2.0)
-            control[LAST_ERROR] = error
+            control[layout.LAST_ERROR] = error
             if not error < 1.0:
                 rejected, failure = True, np.int32(STEP_TOO_SMALL)
-                count[REJECTED] += 1
+                count[layout.REJECTED] += 1
                 shrink = 0.9 * error ** (-1.0 / 3.0)
                 h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
                 continue
@@ -299,66 +268,69 @@ def alpha_integrate(
                 loops = ints(context, N_LOOP_CONTEXT)
                 if not largest(loops, row.POSITION) < _OPEN:
                     rejected = True
-                    count[REJECTED] += 1
+                    count[layout.REJECTED] += 1
                     h *= 0.5
-                    if abs(h) < GIVEN_UP * control[USUAL_STEP]:
-                        control[STEP], count[HAS_JACOBIAN] = h, 0
+                    if abs(h) < GIVEN_UP * control[layout.USUAL_STEP]:
+                        control[layout.STEP], count[layout.HAS_JACOBIAN] = h, 0
                         return np.int32(CHAIN_OPEN)
                     continue
                 status = look_at_end(n, t_new, usual_pivot, count, work, monitor, rhs, context)
                 if status != OK:
-                    control[TIME], control[STEP] = t, h
+                    control[layout.TIME], control[layout.STEP] = t, h
                     return status
-                note_rates(table, n, work + 8 * n * OLD, NEW_TRUE_RATES)
+                note_rates(table, n, work + 8 * n * layout.OLD, alpha.NEW_TRUE_RATES)
                 pivot = monitor[LAST_PIVOT]
                 beside = (_FIXED_BESIDE if fixed else BESIDE) * monitor[LARGEST_PIVOT]
                 if pivot < beside and hops < 8 and t_new != end:
                     hops += 1
-                    count[REJECTED] += 1
-                    count[HAS_JACOBIAN] = 0  # made next to it
+                    count[layout.REJECTED] += 1
+                    count[layout.HAS_JACOBIAN] = 0  # made next to it
                     h *= 0.7 if monitor[START_PIVOT] > 16.0 * beside else 1.4
                     continue
                 leave_multipliers(table, n, context)
-                if hooks[SWITCH] != 0 and switches(n, t_new, h, work, control, hooks[SWITCH], context) >= 0:
+                if (
+                    hooks[layout.SWITCH] != 0
+                    and switches(n, t_new, h, work, control, hooks[layout.SWITCH], context) >= 0
+                ):
                     rejected = True
-                    count[REJECTED] += 1
+                    count[layout.REJECTED] += 1
                     h *= 0.5
                     continue
                 note_spin(ints(loops[0], N_CONTEXT), loops, body_work(ints(loops[0], N_CONTEXT)))
             break
-        count[STEPS] += 1
+        count[layout.STEPS] += 1
         if lowered:
-            count[N_LOWERED] += 1
+            count[alpha.N_LOWERED] += 1
         factor = 1.0
         if not fixed:
             factor = min(2.0, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0))
             if rejected:
                 factor = min(1.0, factor)
         slow = iterations > 1 and rate > (
-            _SLOW if hooks[JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + 0.5 * table[NU]))
+            _SLOW if hooks[layout.JACOBIAN] != 0 else min(_SLOWEST, _SLOW * (1.0 + 0.5 * table[alpha.NU]))
         )
         if not slow and 1.0 <= factor < 1.2:
             factor = 1.0
-        count[HAS_JACOBIAN] = 0 if slow else 1
+        count[layout.HAS_JACOBIAN] = 0 if slow else 1
         note_usual_step(h, rejected, control)
-        hermite(n, h, y, LAST, work)
+        hermite(n, h, y, layout.LAST, work)
         if closed:
             passed = passes_singular(n, t, h, y, pivot, count, work, euler, n_euler, monitor, rhs, context)
-            if passed and hooks[STOP] != 0:
+            if passed and hooks[layout.STOP] != 0:
                 return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
             monitor[START_PIVOT] = pivot
             leave_multipliers(table, n, context)
         while wanted(t_new, n_out, t_out, control, count):
-            wish = t_out[count[WRITTEN]]
-            interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * DENSE, out)
+            wish = t_out[count[layout.WRITTEN]]
+            interpolate(DOP853, n, (wish - t) / h, y, work + 8 * n * layout.DENSE, out)
             retract(out, e5, euler, n_euler)
             if closed:
-                _close(n, m, wish, y, rtol, atol, work, hooks[PROJECT], context)
-            copy(y_out_, count[WRITTEN], n, out)
-            count[WRITTEN] += 1
+                _close(n, m, wish, y, rtol, atol, work, hooks[layout.PROJECT], context)
+            copy(y_out_, count[layout.WRITTEN], n, out)
+            count[layout.WRITTEN] += 1
         accept(table, n, h, work)
-        control[OLD_STEP], control[LAST_INDEX], count[HAS_PAST] = h, index, 1
-        take_step(n, y, LAST, work, dense_, n_euler, euler, count)
+        control[layout.OLD_STEP], control[alpha.LAST_INDEX], count[layout.HAS_PAST] = h, index, 1
+        take_step(n, y, layout.LAST, work, dense_, n_euler, euler, count)
         t = t_new
         status = commit_step(
             n, t, direction * max_step if fixed else h * factor, y_, 0, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context

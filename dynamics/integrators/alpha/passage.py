@@ -17,7 +17,7 @@ from ...equations.loop_monitor import (
     START_PIVOT,
     STEP_PIVOT,
 )
-from ..layout import DENSE, E5, EVALUATIONS, NEW, OLD, OUT
+from .. import layout
 from ..loop_step import passes
 from ..runge_kutta_step import CM, COEFFICIENTS, CS, DOP853, MANY_SAMPLES, SAMPLES, interpolate, retract
 
@@ -33,8 +33,8 @@ def look_at_end(n, t, usual, count, work, monitor, rhs, context):
     (Those of iterates do not count: where one leads far away they may have any size.)
     """
     monitor[STEP_PIVOT], monitor[LARGEST_PIVOT] = 1e300, usual
-    count[EVALUATIONS] += 1
-    return call_rhs(rhs, t, work + 8 * n * NEW, work + 8 * n * OLD, context)
+    count[layout.EVALUATIONS] += 1
+    return call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * layout.OLD, context)
 
 
 @kernel
@@ -45,13 +45,13 @@ def passes_singular(n, t, h, y, end_pivot, count, work, euler, n_euler, monitor,
         return False
     samples, count_, nodes = (SAMPLES, 4, CS) if angle < _LONG else (MANY_SAMPLES, 12, CM)
     monitor[STAGE_PIVOTS], monitor[STAGE_PIVOTS + count_] = monitor[START_PIVOT], end_pivot
-    out, e5 = floats(work + 8 * n * OUT, n), floats(work + 8 * n * E5, n)
+    out, e5 = floats(work + 8 * n * layout.OUT, n), floats(work + 8 * n * layout.E5, n)
     for s in range(1, count_):
         x = COEFFICIENTS[nodes + s]
-        interpolate(DOP853, n, x, y, work + 8 * n * DENSE, out)
+        interpolate(DOP853, n, x, y, work + 8 * n * layout.DENSE, out)
         retract(out, e5, euler, n_euler)
-        count[EVALUATIONS] += 1
-        if call_rhs(rhs, t + x * h, work + 8 * n * OUT, work + 8 * n * OLD, context) != OK:
+        count[layout.EVALUATIONS] += 1
+        if call_rhs(rhs, t + x * h, work + 8 * n * layout.OUT, work + 8 * n * layout.OLD, context) != OK:
             return False
         monitor[STAGE_PIVOTS + s] = monitor[LAST_PIVOT]
     least = min(monitor[START_PIVOT], monitor[STEP_PIVOT])

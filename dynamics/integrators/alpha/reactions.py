@@ -10,8 +10,8 @@ from treemech.kinematics.kernel.language import floats, floats2, ints, kernel
 from treemech.kinematics.kernel.status import OK
 
 from ...equations.loop_views import N_LOOP_CONTEXT, masks
-from ..layout import E3, EVALUATIONS
-from .layout import MULTIPLIERS, REACTION_DEPENDENT, RESIDUALS, START
+from .. import layout
+from . import layout as alpha
 from .residual import INDEX_2, linearise, residual
 from .state import by_multipliers, row_of, sizes
 
@@ -22,7 +22,7 @@ _EPSILON = 2.0**-52
 def derive(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
     """All derivatives of the residual where the step would end with the rates it starts with (`linearise`); a status."""
     status = linearise(INDEX_2, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context)
-    if status != OK or table[REACTION_DEPENDENT] == 0:
+    if status != OK or table[alpha.REACTION_DEPENDENT] == 0:
         return status
     return _derivatives(table, n, t + h, count, work, rhs, context)
 
@@ -32,11 +32,16 @@ def _derivatives(table, n, t, count, work, rhs, context):
     """Derivatives by the multipliers, at the state in E3 with the rates at the start; a status."""
     nq, ns, m, size, nu = sizes(table)
     L, masked = floats2(by_multipliers(table, n), m, size), masks(ints(context, N_LOOP_CONTEXT))
-    multipliers, start = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, START), size)
-    moved, largest = floats(row_of(table, n, RESIDUALS), size), 1.0
-    state = work + 8 * n * E3
-    status = residual(INDEX_2, table, n, t, state, work, multipliers, row_of(table, n, START), rhs, context)
-    count[EVALUATIONS] += 1
+    multipliers, start = (
+        floats(row_of(table, n, alpha.MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.START), size),
+    )
+    moved, largest = floats(row_of(table, n, alpha.RESIDUALS), size), 1.0
+    state = work + 8 * n * layout.E3
+    status = residual(
+        INDEX_2, table, n, t, state, work, multipliers, row_of(table, n, alpha.START), rhs, context
+    )
+    count[layout.EVALUATIONS] += 1
     for k in range(m):
         largest = max(largest, abs(multipliers[k]))
     for k in range(m):
@@ -46,9 +51,9 @@ def _derivatives(table, n, t, count, work, rhs, context):
         multipliers[k] = value + sqrt(_EPSILON) * largest
         amount = multipliers[k] - value
         status = residual(
-            INDEX_2, table, n, t, state, work, multipliers, row_of(table, n, RESIDUALS), rhs, context
+            INDEX_2, table, n, t, state, work, multipliers, row_of(table, n, alpha.RESIDUALS), rhs, context
         )
-        count[EVALUATIONS] += 1
+        count[layout.EVALUATIONS] += 1
         multipliers[k] = value
         for i in range(ns):
             L[k, i] = (moved[i] - start[i]) / amount

@@ -40,23 +40,9 @@ from ...equations.loop_views import (
     speed_rows,
 )
 from ...equations.loops import choose_complements, select_rows
-from ..layout import E3, EVALUATIONS, HAS_JACOBIAN, JACOBIANS, NEW, OUT, STAGE_TIME
+from .. import layout
 from ..runge_kutta_step import copy
-from .layout import (
-    FOUND,
-    GROUPS,
-    MATRICES,
-    MOVE,
-    MOVES,
-    MULTIPLIERS,
-    NONHOLONOMIC,
-    PRESCRIBED,
-    REACTION_DEPENDENT,
-    RESIDUAL,
-    RESIDUALS,
-    RIGHT,
-    START,
-)
+from . import layout as alpha
 from .state import begin_step, displace, matrices, predict, row_of, sizes, tangent
 
 _EPSILON = 2.0**-52
@@ -114,9 +100,9 @@ def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
     the entry point found stays in FOUND.
     """
     nq, ns, m, size, nu = sizes(table)
-    found_, out = row_of(table, n, FOUND), floats(out_, size)
+    found_, out = row_of(table, n, alpha.FOUND), floats(out_, size)
     found, v = floats(found_, n), floats(rates + 8 * nq, ns)
-    if table[RESIDUAL] == 0:
+    if table[alpha.RESIDUAL] == 0:
         status = call_rhs(rhs, t, y, found_, context)
         if status == OK:
             for i in range(ns):
@@ -125,18 +111,18 @@ def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
     for i in range(nu):
         found[nq + i] = v[i]
     loops = ints(context, N_LOOP_CONTEXT)
-    if table[REACTION_DEPENDENT] == 1:
+    if table[alpha.REACTION_DEPENDENT] == 1:
         x = solutions(loops)
         for k in range(m):
             x[nu + k] = -multipliers[k]
-    status = call_rhs(table[RESIDUAL], t, y, found_, context)
+    status = call_rhs(table[alpha.RESIDUAL], t, y, found_, context)
     if status != OK:
         return status
     plan = ints(loops[0], N_CONTEXT)
     _dense_rows(table, n, plan, loops)
     G, A, P_, M, J = matrices(table, n)
     P, Y, kept, masked = floats2(P_, m, nu), rows(loops), kept_rows(loops), masks(loops)
-    rates_only, moves = ints(table[NONHOLONOMIC], m), ints(table[MOVES], nu)
+    rates_only, moves = ints(table[alpha.NONHOLONOMIC], m), ints(table[alpha.MOVES], nu)
     for i in range(nu):
         out[i] = found[nq + i]
     for i in range(nu, ns):
@@ -150,7 +136,7 @@ def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
                 for j in range(nu):
                     out[j] -= P[k, j] * multipliers[k]
     for j in range(nu):
-        if moves[j] == PRESCRIBED:
+        if moves[j] == alpha.PRESCRIBED:
             out[j] = 0.0
     return status
 
@@ -185,20 +171,26 @@ def _differences(method, table, n, t, h, y, count, work, rhs, context):
     Columns of a group (column_groups) are moved at the same time; prescribed ones stay zero.
     """
     nq, ns, m, size, nu = sizes(table)
-    G, head = floats2(row_of(table, n, MATRICES), nu + ns, size), ints(table[GROUPS], 2)
-    parts, part = head[1], ints(table[GROUPS] + 16, size)
-    members = ints2(table[GROUPS] + 8 * (2 + size), head[0], parts)
+    G, head = floats2(row_of(table, n, alpha.MATRICES), nu + ns, size), ints(table[alpha.GROUPS], 2)
+    parts, part = head[1], ints(table[alpha.GROUPS] + 16, size)
+    members = ints2(table[alpha.GROUPS] + 8 * (2 + size), head[0], parts)
     out, step, moves = (
-        floats(work + 8 * n * OUT, n),
-        floats(row_of(table, n, MOVE), nu),
-        ints(table[MOVES], nu),
+        floats(work + 8 * n * layout.OUT, n),
+        floats(row_of(table, n, alpha.MOVE), nu),
+        ints(table[alpha.MOVES], nu),
     )
-    multipliers, start = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, START), size)
-    found, amount = floats(row_of(table, n, RESIDUALS), size), floats(row_of(table, n, RIGHT), nu + ns)
+    multipliers, start = (
+        floats(row_of(table, n, alpha.MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.START), size),
+    )
+    found, amount = (
+        floats(row_of(table, n, alpha.RESIDUALS), size),
+        floats(row_of(table, n, alpha.RIGHT), nu + ns),
+    )
     status = residual(
-        method, table, n, t, address_of(y), work, multipliers, row_of(table, n, START), rhs, context
+        method, table, n, t, address_of(y), work, multipliers, row_of(table, n, alpha.START), rhs, context
     )
-    count[EVALUATIONS] += 1
+    count[layout.EVALUATIONS] += 1
     for j in range(nu + ns):
         for i in range(size):
             G[j, i] = 0.0
@@ -219,9 +211,11 @@ def _differences(method, table, n, t, h, y, count, work, rhs, context):
                 amount[j] = step[j]
         displace(table, y, step, out)
         if status == OK:
-            at = row_of(table, n, RESIDUALS)
-            status = residual(method, table, n, t, work + 8 * n * OUT, work, multipliers, at, rhs, context)
-            count[EVALUATIONS] += 1
+            at = row_of(table, n, alpha.RESIDUALS)
+            status = residual(
+                method, table, n, t, work + 8 * n * layout.OUT, work, multipliers, at, rhs, context
+            )
+            count[layout.EVALUATIONS] += 1
         for i in range(size):
             j = members[g, part[i]] if part[i] >= 0 else -1
             if j >= 0:
@@ -234,15 +228,15 @@ def _from_jacobian(table, n, y):
     """The same of a tree, from its Jacobian d(y')/dy."""
     nq, ns, m, size, nu = sizes(table)
     G_, A, P, M, J_ = matrices(table, n)
-    G, J, moves = floats2(G_, nu + ns, size), floats2(J_, n, n), ints(table[MOVES], nu)
-    along, step = floats(row_of(table, n, FOUND), nq), floats(row_of(table, n, MOVE), nu)
+    G, J, moves = floats2(G_, nu + ns, size), floats2(J_, n, n), ints(table[alpha.MOVES], nu)
+    along, step = floats(row_of(table, n, alpha.FOUND), nq), floats(row_of(table, n, alpha.MOVE), nu)
     for j in range(nu):
         for i in range(ns):
             G[j, i] = 0.0
         if moves[j] >= 0:
             for i in range(ns):
                 G[j, i] = -J[moves[j], nq + i]
-        elif moves[j] != PRESCRIBED:
+        elif moves[j] != alpha.PRESCRIBED:
             for k in range(nu):
                 step[k] = 1.0 if k == j else 0.0
             tangent(table, y, step, along)
@@ -259,11 +253,11 @@ def _from_jacobian(table, n, y):
 def _from_residual_jacobian(table, n, t, y, work, jacobian, context):
     """The same of closed chains, from the entry `residual_jacobian`; P of the state. A status."""
     nq, ns, m, size, nu = sizes(table)
-    G = row_of(table, n, MATRICES)
+    G = row_of(table, n, alpha.MATRICES)
     given, rate, multipliers = (
         floats(G, nu + m),
         floats(work, n),
-        floats(row_of(table, n, MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.MULTIPLIERS), m),
     )
     for j in range(nu):
         given[j] = rate[nq + j]
@@ -285,14 +279,14 @@ def linearise(method, table, n, t, h, y, rank, control, count, work, rhs, jacobi
     nq, ns, m, size, nu = sizes(table)
     begin_step(table, n, h, y, control, count, work)
     predict(table, n, h, y, control, work)
-    copy(work, E3, n, floats(work + 8 * n * NEW, n))
-    y = floats(work + 8 * n * E3, n)
+    copy(work, layout.E3, n, floats(work + 8 * n * layout.NEW, n))
+    y = floats(work + 8 * n * layout.E3, n)
     t = t + h
-    control[STAGE_TIME] = t
+    control[layout.STAGE_TIME] = t
     G, A_, P, M, J = matrices(table, n)
-    count[JACOBIANS] += 1
-    count[HAS_JACOBIAN] = 2
-    if table[RESIDUAL] == 0:
+    count[layout.JACOBIANS] += 1
+    count[layout.HAS_JACOBIAN] = 2
+    if table[alpha.RESIDUAL] == 0:
         A = floats2(A_, nu, nu)
         for i in range(nu):
             for j in range(nu):
@@ -304,20 +298,20 @@ def linearise(method, table, n, t, h, y, rank, control, count, work, rhs, jacobi
             _from_jacobian(table, n, y)
         return status
     loops = ints(context, N_LOOP_CONTEXT)
-    found = row_of(table, n, FOUND)
+    found = row_of(table, n, alpha.FOUND)
     choose_complements(loops)
     status = call_rhs(rhs, t, address_of(y), found, context)
-    count[EVALUATIONS] += 1
+    count[layout.EVALUATIONS] += 1
     if status == OK and rank > 0:
         select_rows(loops, rank)
         status = call_rhs(rhs, t, address_of(y), found, context)
-        count[EVALUATIONS] += 1
+        count[layout.EVALUATIONS] += 1
     if status != OK:
         return status
     _dense_mass(table, n, ints(loops[0], N_CONTEXT), loops)
     monitor = monitors(loops)
     if monitor[LAST_PIVOT] > monitor[NEAR] * monitor[LARGEST_PIVOT]:
-        x, multipliers = solutions(loops), floats(row_of(table, n, MULTIPLIERS), m)
+        x, multipliers = solutions(loops), floats(row_of(table, n, alpha.MULTIPLIERS), m)
         for k in range(m):
             multipliers[k] = -x[nu + k]
     if jacobian != 0:

@@ -19,51 +19,30 @@ from math import (
 
 from treemech.kinematics.kernel.language import floats, inlined, ints, ints2, kernel
 
-from ..layout import HAS_PAST, LAST, NEW, OLD_STEP
-from .layout import (
-    ALPHA_F,
-    ALPHA_M,
-    ALPHA_X,
-    AUXILIARY,
-    BETA,
-    GAMMA,
-    GAMMA_X,
-    MATRICES,
-    MOVE,
-    MOVES,
-    N_ROWS,
-    N_TURNS,
-    NEW_AUXILIARY,
-    NQ,
-    NU,
-    NX,
-    PRESCRIBED,
-    SCALED,
-    SHIFT,
-    SPEEDS,
-    TURNS,
-    WORKSPACE,
-)
+from .. import layout
+from . import layout as alpha
 
 
 @inlined
 def sizes(table):
     """Numbers in q, rates that are unknown, multipliers, all unknowns, speeds."""
-    ns = table[NU] + table[NX]
-    return table[NQ], ns, table[N_ROWS], ns + table[N_ROWS], table[NU]
+    ns = table[alpha.NU] + table[alpha.NX]
+    return table[alpha.NQ], ns, table[alpha.N_ROWS], ns + table[alpha.N_ROWS], table[alpha.NU]
 
 
 @inlined
 def row_of(table, n, k):
     """Address of a row of the room."""
-    return table[WORKSPACE] + 8 * k * (max(n, table[NU] + table[NX] + table[N_ROWS]) + 1)
+    return table[alpha.WORKSPACE] + 8 * k * (
+        max(n, table[alpha.NU] + table[alpha.NX] + table[alpha.N_ROWS]) + 1
+    )
 
 
 @inlined
 def matrices(table, n):
     """Addresses: residual by q (those by u and x follow), A, P, factors, Jacobian of a tree."""
     nq, ns, m, size, nu = sizes(table)
-    G = row_of(table, n, MATRICES)
+    G = row_of(table, n, alpha.MATRICES)
     A = G + 8 * (nu + ns) * size
     P = A + 8 * nu * nu
     M = P + 8 * m * nu
@@ -95,13 +74,13 @@ def turn(q, at, x, y, z, left, out):
 def displace(table, q, step, out):
     """out = q o exp(step), of all coordinates; prescribed ones stand still."""
     nq, ns, m, size, nu = sizes(table)
-    moves, turns = ints(table[MOVES], nu), ints2(table[TURNS], table[N_TURNS], 3)
+    moves, turns = ints(table[alpha.MOVES], nu), ints2(table[alpha.TURNS], table[alpha.N_TURNS], 3)
     for k in range(nq):
         out[k] = q[k]
     for j in range(nu):
         if moves[j] >= 0:
             out[moves[j]] = q[moves[j]] + step[j]
-    for k in range(table[N_TURNS]):
+    for k in range(table[alpha.N_TURNS]):
         j = turns[k, 1]
         turn(q, turns[k, 0], step[j], step[j + 1], step[j + 2], turns[k, 2] == 1, out)
 
@@ -110,13 +89,13 @@ def displace(table, q, step, out):
 def tangent(table, q, step, out):
     """out = N(q) step, of all coordinates."""
     nq, ns, m, size, nu = sizes(table)
-    moves, turns = ints(table[MOVES], nu), ints2(table[TURNS], table[N_TURNS], 3)
+    moves, turns = ints(table[alpha.MOVES], nu), ints2(table[alpha.TURNS], table[alpha.N_TURNS], 3)
     for k in range(nq):
         out[k] = 0.0
     for j in range(nu):
         if moves[j] >= 0:
             out[moves[j]] = step[j]
-    for k in range(table[N_TURNS]):
+    for k in range(table[alpha.N_TURNS]):
         a, j, s = turns[k, 0], turns[k, 1], -0.5 if turns[k, 2] == 1 else 0.5
         x, y, z = step[j], step[j + 1], step[j + 2]
         out[a] = 0.5 * (-q[a + 1] * x - q[a + 2] * y - q[a + 3] * z)
@@ -128,9 +107,13 @@ def tangent(table, q, step, out):
 @inlined
 def factors(control, h):
     """By how much q, u and x change with their rates."""
-    second = (1.0 - control[ALPHA_F]) / (1.0 - control[ALPHA_M])
-    first = (1.0 - control[ALPHA_F]) / (1.0 - control[ALPHA_X])
-    return h * h * control[BETA] * second, h * control[GAMMA] * second, h * control[GAMMA_X] * first
+    second = (1.0 - control[alpha.ALPHA_F]) / (1.0 - control[alpha.ALPHA_M])
+    first = (1.0 - control[alpha.ALPHA_F]) / (1.0 - control[alpha.ALPHA_X])
+    return (
+        h * h * control[alpha.BETA] * second,
+        h * control[alpha.GAMMA] * second,
+        h * control[alpha.GAMMA_X] * first,
+    )
 
 
 @kernel
@@ -138,12 +121,12 @@ def begin_step(table, n, h, y, control, count, work):
     """The auxiliary accelerations for a step of this size: their distance from the true ones goes with it. The speeds."""
     nq, ns, m, size, nu = sizes(table)
     a, scaled, rate, speed = (
-        floats(row_of(table, n, AUXILIARY), ns),
-        floats(row_of(table, n, SCALED), ns),
+        floats(row_of(table, n, alpha.AUXILIARY), ns),
+        floats(row_of(table, n, alpha.SCALED), ns),
         floats(work, n),
-        floats(row_of(table, n, SPEEDS), nu),
+        floats(row_of(table, n, alpha.SPEEDS), nu),
     )
-    ratio = h / control[OLD_STEP] if count[HAS_PAST] == 1 else 0.0
+    ratio = h / control[layout.OLD_STEP] if count[layout.HAS_PAST] == 1 else 0.0
     for i in range(ns):
         scaled[i] = rate[nq + i] + ratio * (a[i] - rate[nq + i])
     for j in range(nu):
@@ -154,22 +137,30 @@ def begin_step(table, n, h, y, control, count, work):
 def advance(table, n, h, y, control, work):
     """The new state NEW that follows from the rates in LAST and the shift."""
     nq, ns, m, size, nu = sizes(table)
-    a, a_new = floats(row_of(table, n, SCALED), ns), floats(row_of(table, n, NEW_AUXILIARY), ns)
+    a, a_new = floats(row_of(table, n, alpha.SCALED), ns), floats(row_of(table, n, alpha.NEW_AUXILIARY), ns)
     step, shift, moves = (
-        floats(row_of(table, n, MOVE), nu),
-        floats(row_of(table, n, SHIFT), nu),
-        ints(table[MOVES], nu),
+        floats(row_of(table, n, alpha.MOVE), nu),
+        floats(row_of(table, n, alpha.SHIFT), nu),
+        ints(table[alpha.MOVES], nu),
     )
-    new, v, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
-    speed = floats(row_of(table, n, SPEEDS), nu)
-    f, beta = control[ALPHA_F], control[BETA]
+    new, v, rate = (
+        floats(work + 8 * n * layout.NEW, n),
+        floats(work + 8 * n * layout.LAST, n),
+        floats(work, n),
+    )
+    speed = floats(row_of(table, n, alpha.SPEEDS), nu)
+    f, beta = control[alpha.ALPHA_F], control[alpha.BETA]
     for i in range(ns):
-        m_, g = (control[ALPHA_M], control[GAMMA]) if i < nu else (control[ALPHA_X], control[GAMMA_X])
+        m_, g = (
+            (control[alpha.ALPHA_M], control[alpha.GAMMA])
+            if i < nu
+            else (control[alpha.ALPHA_X], control[alpha.GAMMA_X])
+        )
         a_new[i] = ((1.0 - f) * v[nq + i] + f * rate[nq + i] - m_ * a[i]) / (1.0 - m_)
         new[nq + i] = (speed[i] if i < nu else y[nq + i]) + h * ((1.0 - g) * a[i] + g * a_new[i])
     for j in range(nu):
         step[j] = h * speed[j] + h * h * ((0.5 - beta) * a[j] + beta * a_new[j]) + shift[j]
-        if moves[j] == PRESCRIBED:
+        if moves[j] == alpha.PRESCRIBED:
             new[nq + j] = y[nq + j]
     displace(table, y, step, new)
 
@@ -178,8 +169,12 @@ def advance(table, n, h, y, control, work):
 def predict(table, n, h, y, control, work):
     """NEW with the rates at the start."""
     nq, ns, m, size, nu = sizes(table)
-    new, v, rate = floats(work + 8 * n * NEW, n), floats(work + 8 * n * LAST, n), floats(work, n)
-    shift = floats(row_of(table, n, SHIFT), nu)
+    new, v, rate = (
+        floats(work + 8 * n * layout.NEW, n),
+        floats(work + 8 * n * layout.LAST, n),
+        floats(work, n),
+    )
+    shift = floats(row_of(table, n, alpha.SHIFT), nu)
     for i in range(n):
         new[i] = y[i] + (h * rate[i] if i >= nq + ns else 0.0)
         v[i] = rate[i]

@@ -20,58 +20,9 @@ from treemech.kinematics.plan.columns import row
 
 from ...equations.loop_views import N_LOOP_CONTEXT, kept_rows, masks, solutions
 from ...equations.lu import factor, solve
-from ..layout import (
-    E5,
-    EVALUATIONS,
-    FACTORED_STEP,
-    FACTORISATIONS,
-    HAS_JACOBIAN,
-    LAST,
-    NEW,
-    OLD,
-    OLD_STEP,
-    OUT,
-    RTOL,
-    STAGE_TIME,
-)
+from .. import layout
 from ..runge_kutta_step import copy, square_norm
-from .layout import (
-    ALPHA_F,
-    ALPHA_M,
-    AUXILIARY,
-    ERROR_Q,
-    FOUND,
-    GAPS,
-    KEPT_RATES,
-    KEPT_SCALED,
-    KEPT_SHIFT,
-    KEPT_SPEEDS,
-    LAST_MULTIPLIERS,
-    MATRICES,
-    MOVE,
-    MOVES,
-    MULTIPLIERS,
-    N_ROWS,
-    NEW_AUXILIARY,
-    NEW_MULTIPLIERS,
-    NEW_OPENING,
-    NEW_TRUE_RATES,
-    NONHOLONOMIC,
-    OPENING,
-    PIVOTS,
-    PRESCRIBED,
-    REACTION_DEPENDENT,
-    RESIDUALS,
-    RIGHT,
-    SCALED,
-    SHIFT,
-    SHIFTED,
-    SIZES,
-    SLOPE,
-    SPEEDS,
-    TRUE_RATES,
-    TRUE_SLOPE,
-)
+from . import layout as alpha
 from .reactions import derive
 from .residual import INDEX_2, INDEX_3, extent, gaps, residual
 from .state import advance, by_multipliers, factors, matrices, predict, row_of, sizes, tangent
@@ -91,7 +42,7 @@ def factorise(table, n, h, control, count, context):
     nq, ns, m, size, nu = sizes(table)
     G_, A_, P_, M_, J = matrices(table, n)
     G, A, P, M = floats2(G_, nu + ns, size), floats2(A_, nu, nu), floats2(P_, m, nu), floats2(M_, size, size)
-    moves, rates_only = ints(table[MOVES], nu), ints(table[NONHOLONOMIC], m)
+    moves, rates_only = ints(table[alpha.MOVES], nu), ints(table[alpha.NONHOLONOMIC], m)
     by_q, by_u, by_x = factors(control, h)
     for j in range(size):
         for i in range(size):
@@ -115,25 +66,27 @@ def factorise(table, n, h, control, count, context):
             for j in range(nu):
                 M[j, ns + k] = P[k, j] + bent * G[j, ns + k]
                 M[ns + k, j] = -P[k, j]
-            if table[REACTION_DEPENDENT] == 1:
+            if table[alpha.REACTION_DEPENDENT] == 1:
                 for i in range(ns):
                     M[ns + k, i] = L[k, i]
     for j in range(nu):
-        if moves[j] == PRESCRIBED:
+        if moves[j] == alpha.PRESCRIBED:
             for i in range(size):
                 M[i, j] = 0.0
                 M[j, i] = 0.0
             M[j, j] = 1.0
-    count[FACTORISATIONS] += 1
-    control[FACTORED_STEP] = h
-    return factor(M, size, ints(row_of(table, n, PIVOTS), size), floats(row_of(table, n, SIZES), size))
+    count[layout.FACTORISATIONS] += 1
+    control[layout.FACTORED_STEP] = h
+    return factor(
+        M, size, ints(row_of(table, n, alpha.PIVOTS), size), floats(row_of(table, n, alpha.SIZES), size)
+    )
 
 
 @kernel
 def note_multipliers(table, n, context):
     """The multipliers of the last evaluation by `loop_rhs` are those a leg starts with."""
     nq, ns, m, size, nu = sizes(table)
-    last, x = floats(row_of(table, n, LAST_MULTIPLIERS), m), solutions(ints(context, N_LOOP_CONTEXT))
+    last, x = floats(row_of(table, n, alpha.LAST_MULTIPLIERS), m), solutions(ints(context, N_LOOP_CONTEXT))
     for k in range(m):
         last[k] = -x[nu + k]
 
@@ -141,8 +94,11 @@ def note_multipliers(table, n, context):
 @kernel
 def recall_multipliers(table, n):
     """Those of the last step, whatever an iteration that failed has made of them."""
-    m = table[N_ROWS]
-    start, last = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, LAST_MULTIPLIERS), m)
+    m = table[alpha.N_ROWS]
+    start, last = (
+        floats(row_of(table, n, alpha.MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.LAST_MULTIPLIERS), m),
+    )
     for k in range(m):
         start[k] = last[k]
 
@@ -152,7 +108,7 @@ def solve_newton(table, n, right):
     """right = M^-1 right"""
     nq, ns, m, size, nu = sizes(table)
     G, A, P, M_, J = matrices(table, n)
-    solve(floats2(M_, size, size), size, ints(row_of(table, n, PIVOTS), size), right)
+    solve(floats2(M_, size, size), size, ints(row_of(table, n, alpha.PIVOTS), size), right)
 
 
 @kernel
@@ -175,15 +131,18 @@ def renew_normal(table, n, h, control, count, work, context):
     nq, ns, m, size, nu = sizes(table)
     G, A, P_, M, J = matrices(table, n)
     P, masked = floats2(P_, m, nu), masks(ints(context, N_LOOP_CONTEXT))
-    right, opening = floats(row_of(table, n, RIGHT), size), floats(row_of(table, n, OPENING), m)
-    speed, moves = floats(row_of(table, n, SPEEDS), nu), ints(table[MOVES], nu)
-    true, slope = floats(row_of(table, n, TRUE_RATES), nu), floats(row_of(table, n, TRUE_SLOPE), nu)
-    scaled, rate, rates_only = (
-        floats(row_of(table, n, SCALED), ns),
-        floats(work, n),
-        ints(table[NONHOLONOMIC], m),
+    right, opening = floats(row_of(table, n, alpha.RIGHT), size), floats(row_of(table, n, alpha.OPENING), m)
+    speed, moves = floats(row_of(table, n, alpha.SPEEDS), nu), ints(table[alpha.MOVES], nu)
+    true, slope = (
+        floats(row_of(table, n, alpha.TRUE_RATES), nu),
+        floats(row_of(table, n, alpha.TRUE_SLOPE), nu),
     )
-    ahead = (control[ALPHA_M] - control[ALPHA_F]) * h
+    scaled, rate, rates_only = (
+        floats(row_of(table, n, alpha.SCALED), ns),
+        floats(work, n),
+        ints(table[alpha.NONHOLONOMIC], m),
+    )
+    ahead = (control[alpha.ALPHA_M] - control[alpha.ALPHA_F]) * h
     for level in range(2):
         for i in range(ns):
             right[i] = 0.0
@@ -191,14 +150,14 @@ def renew_normal(table, n, h, control, count, work, context):
             lack = 0.0 if level == 1 else -opening[k]
             for j in range(nu):
                 lack += P[k, j] * (
-                    control[ERROR_Q] * h * h * slope[j]
+                    control[alpha.ERROR_Q] * h * h * slope[j]
                     if level == 0
                     else true[j] + ahead * slope[j] - scaled[j]
                 )
             right[ns + k] = lack if masked[k] == 0 and rates_only[k] == 0 else 0.0
         solve_newton(table, n, right)
         for j in range(nu):
-            if moves[j] != PRESCRIBED:
+            if moves[j] != alpha.PRESCRIBED:
                 if level == 0:
                     speed[j] += right[j]
                 else:
@@ -215,18 +174,18 @@ def rescale_speeds(table, n, h, control):
     builds it up by itself; to enlarge it would enlarge what is left of an earlier jump as well.)
     """
     nq, ns, m, size, nu = sizes(table)
-    if abs(h) >= abs(control[OLD_STEP]):
+    if abs(h) >= abs(control[layout.OLD_STEP]):
         return
-    right, opening = floats(row_of(table, n, RIGHT), size), floats(row_of(table, n, OPENING), m)
-    speed, moves = floats(row_of(table, n, SPEEDS), nu), ints(table[MOVES], nu)
-    ratio = h / control[OLD_STEP]
+    right, opening = floats(row_of(table, n, alpha.RIGHT), size), floats(row_of(table, n, alpha.OPENING), m)
+    speed, moves = floats(row_of(table, n, alpha.SPEEDS), nu), ints(table[alpha.MOVES], nu)
+    ratio = h / control[layout.OLD_STEP]
     for i in range(ns):
         right[i] = 0.0
     for k in range(m):
         right[ns + k] = (ratio * ratio - 1.0) * opening[k]
     solve_newton(table, n, right)
     for j in range(nu):
-        if moves[j] != PRESCRIBED:
+        if moves[j] != alpha.PRESCRIBED:
             speed[j] += right[j]
 
 
@@ -240,9 +199,9 @@ def _shift(table, n, ratio, lack, gap, move, right, shift):
     """
     nq, ns, m, size, nu = sizes(table)
     G, moves, rates_only = (
-        floats2(row_of(table, n, MATRICES), nu + ns, size),
-        ints(table[MOVES], nu),
-        ints(table[NONHOLONOMIC], m),
+        floats2(row_of(table, n, alpha.MATRICES), nu + ns, size),
+        ints(table[alpha.MOVES], nu),
+        ints(table[alpha.NONHOLONOMIC], m),
     )
     for i in range(ns):
         right[i] = 0.0
@@ -255,7 +214,7 @@ def _shift(table, n, ratio, lack, gap, move, right, shift):
             right[ns + k] = ratio * opening - gap[k]
     solve_newton(table, n, right)
     for j in range(nu):
-        if moves[j] != PRESCRIBED:
+        if moves[j] != alpha.PRESCRIBED:
             shift[j] += right[j]
 
 
@@ -265,9 +224,9 @@ def _noise(method, table, n, h, y, atol, control, work):
     nq, ns, m, size, nu = sizes(table)
     by_q, by_u, by_x = factors(control, h)
     v, last, step = (
-        floats(work + 8 * n * LAST, n),
-        floats(work + 8 * n * OUT, n),
-        floats(row_of(table, n, MOVE), nu),
+        floats(work + 8 * n * layout.LAST, n),
+        floats(work + 8 * n * layout.OUT, n),
+        floats(row_of(table, n, alpha.MOVE), nu),
     )
     gap = 4.0 * ROUNDED if method == INDEX_3 and m > 0 else 0.0
     for i in range(ns):
@@ -277,7 +236,7 @@ def _noise(method, table, n, h, y, atol, control, work):
             step[i] = by_q * size_ + gap
             last[nq + i] += abs(by_u / by_q) * gap
     tangent(table, y, step, last)
-    return sqrt(square_norm(last, y, y, nq + ns, control[RTOL], atol) / (nq + ns))
+    return sqrt(square_norm(last, y, y, nq + ns, control[layout.RTOL], atol) / (nq + ns))
 
 
 @kernel
@@ -287,20 +246,27 @@ def _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context
     They are those at the end of a step of no length from there. The multipliers it has go into them.
     """
     nq, ns, m, size, nu = sizes(table)
-    rate, last, old = floats(work, n), floats(work + 8 * n * LAST, n), floats(work + 8 * n * OLD, n)
+    rate, last, old = (
+        floats(work, n),
+        floats(work + 8 * n * layout.LAST, n),
+        floats(work + 8 * n * layout.OLD, n),
+    )
     scaled, speed, shift = (
-        floats(row_of(table, n, SCALED), ns),
-        floats(row_of(table, n, SPEEDS), nu),
-        floats(row_of(table, n, SHIFT), nu),
+        floats(row_of(table, n, alpha.SCALED), ns),
+        floats(row_of(table, n, alpha.SPEEDS), nu),
+        floats(row_of(table, n, alpha.SHIFT), nu),
     )
     kept_rate, kept_scaled, kept_speed, kept_shift = (
-        floats(row_of(table, n, KEPT_RATES), n),
-        floats(row_of(table, n, KEPT_SCALED), ns),
-        floats(row_of(table, n, KEPT_SPEEDS), nu),
-        floats(row_of(table, n, KEPT_SHIFT), nu),
+        floats(row_of(table, n, alpha.KEPT_RATES), n),
+        floats(row_of(table, n, alpha.KEPT_SCALED), ns),
+        floats(row_of(table, n, alpha.KEPT_SPEEDS), nu),
+        floats(row_of(table, n, alpha.KEPT_SHIFT), nu),
     )
-    multipliers, now = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
-    copy(work, OLD, n, floats(work + 8 * n * NEW, n))
+    multipliers, now = (
+        floats(row_of(table, n, alpha.MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.NEW_MULTIPLIERS), m),
+    )
+    copy(work, layout.OLD, n, floats(work + 8 * n * layout.NEW, n))
     for i in range(n):
         kept_rate[i], rate[i] = rate[i], last[i]
     for i in range(ns):
@@ -333,18 +299,21 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
     multipliers grow by a factor within the step those at its predicted end lead nowhere, whatever its size.
     """
     nq, ns, m, size, nu = sizes(table)
-    v, new = floats(work + 8 * n * LAST, n), floats(work + 8 * n * NEW, n)
+    v, new = floats(work + 8 * n * layout.LAST, n), floats(work + 8 * n * layout.NEW, n)
     shift, right, step = (
-        floats(row_of(table, n, SHIFT), nu),
-        floats(row_of(table, n, RIGHT), size),
-        floats(row_of(table, n, MOVE), nu),
+        floats(row_of(table, n, alpha.SHIFT), nu),
+        floats(row_of(table, n, alpha.RIGHT), size),
+        floats(row_of(table, n, alpha.MOVE), nu),
     )
-    lack, last = floats(row_of(table, n, RESIDUALS), size), floats(work + 8 * n * E5, n)
-    old, multipliers = floats(row_of(table, n, MULTIPLIERS), m), floats(row_of(table, n, NEW_MULTIPLIERS), m)
-    open_, shifted = floats(row_of(table, n, GAPS), m), floats(row_of(table, n, SHIFTED), size)
-    rates_only = ints(table[NONHOLONOMIC], m)
+    lack, last = floats(row_of(table, n, alpha.RESIDUALS), size), floats(work + 8 * n * layout.E5, n)
+    old, multipliers = (
+        floats(row_of(table, n, alpha.MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.NEW_MULTIPLIERS), m),
+    )
+    open_, shifted = floats(row_of(table, n, alpha.GAPS), m), floats(row_of(table, n, alpha.SHIFTED), size)
+    rates_only = ints(table[alpha.NONHOLONOMIC], m)
     by_q, by_u, by_x = factors(control, h)
-    rtol = control[RTOL]
+    rtol = control[layout.RTOL]
     # with index 3 speeds are found from positions, and noisy by a gap divided by the step
     closed = CLOSED if method == INDEX_2 else max(ROUNDED, min(CLOSED, 0.01 * rtol * abs(h)))
     tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))
@@ -355,13 +324,13 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
         multipliers[k] = old[k]
     speed, before, gap_earlier, gap_before, settled = 0.0, 0.0, 1e300, 1e300, False
     renewed, own = 0, 0  # times the derivatives were made at an iterate, iterations with them
-    control[STAGE_TIME] = t + h
+    control[layout.STAGE_TIME] = t + h
     for iteration in range(2 * (MOST_RENEWED + 1) * MOST_ITERATIONS + 1):
         status = residual(
-            method, table, n, t + h, work + 8 * n * NEW, work + 8 * n * LAST, multipliers,
-            row_of(table, n, RESIDUALS), rhs, context,
+            method, table, n, t + h, work + 8 * n * layout.NEW, work + 8 * n * layout.LAST, multipliers,
+            row_of(table, n, alpha.RESIDUALS), rhs, context,
         )  # fmt: skip
-        count[EVALUATIONS] += 1
+        count[layout.EVALUATIONS] += 1
         if status == CHAIN_OPEN:
             return np.int32(OK), 0, speed
         if status != OK:
@@ -425,7 +394,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
             before = norm
             own += 1
         if hopeless:
-            if count[HAS_JACOBIAN] != 2 or renewed == MOST_RENEWED:
+            if count[layout.HAS_JACOBIAN] != 2 or renewed == MOST_RENEWED:
                 return np.int32(OK), 0, speed
             status, regular = _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context)
             if status != OK or not regular:
@@ -439,10 +408,10 @@ def finish(table, n, h, y, work, context):
     """Rates and state at the end of the step that no iteration was needed for: q', the audit, cut hinges."""
     nq, ns, m, size, nu = sizes(table)
     new, last, rate, found = (
-        floats(work + 8 * n * NEW, n),
-        floats(work + 8 * n * LAST, n),
+        floats(work + 8 * n * layout.NEW, n),
+        floats(work + 8 * n * layout.LAST, n),
         floats(work, n),
-        floats(row_of(table, n, FOUND), n),
+        floats(row_of(table, n, alpha.FOUND), n),
     )
     for i in range(nq):
         last[i] = found[i]
@@ -458,9 +427,9 @@ def finish(table, n, h, y, work, context):
             rows(loops),
             kept_rows(loops),
             masks(loops),
-            floats(row_of(table, n, NEW_OPENING), m),
+            floats(row_of(table, n, alpha.NEW_OPENING), m),
         )
-        rates_only = ints(table[NONHOLONOMIC], m)
+        rates_only = ints(table[alpha.NONHOLONOMIC], m)
         for r in range(kept.shape[0]):
             k = kept[r]
             if k >= 0:
@@ -473,7 +442,7 @@ def leave_multipliers(table, n, context):
     nq, ns, m, size, nu = sizes(table)
     x, multipliers = (
         solutions(ints(context, N_LOOP_CONTEXT)),
-        floats(row_of(table, n, NEW_MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.NEW_MULTIPLIERS), m),
     )
     for k in range(m):
         x[nu + k] = -multipliers[k]
@@ -484,28 +453,31 @@ def accept(table, n, h, work):
     """The memory of the method for the next step."""
     nq, ns, m, size, nu = sizes(table)
     a, scaled, a_new = (
-        floats(row_of(table, n, AUXILIARY), ns),
-        floats(row_of(table, n, SCALED), ns),
-        floats(row_of(table, n, NEW_AUXILIARY), ns),
+        floats(row_of(table, n, alpha.AUXILIARY), ns),
+        floats(row_of(table, n, alpha.SCALED), ns),
+        floats(row_of(table, n, alpha.NEW_AUXILIARY), ns),
     )
-    slope = floats(row_of(table, n, SLOPE), ns)
+    slope = floats(row_of(table, n, alpha.SLOPE), ns)
     start, old, new = (
-        floats(row_of(table, n, MULTIPLIERS), m),
-        floats(row_of(table, n, LAST_MULTIPLIERS), m),
-        floats(row_of(table, n, NEW_MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.LAST_MULTIPLIERS), m),
+        floats(row_of(table, n, alpha.NEW_MULTIPLIERS), m),
     )
     for i in range(ns):
         slope[i] = (a_new[i] - scaled[i]) / h
         a[i] = a_new[i]
     true, true_new, true_slope = (
-        floats(row_of(table, n, TRUE_RATES), nu),
-        floats(row_of(table, n, NEW_TRUE_RATES), nu),
-        floats(row_of(table, n, TRUE_SLOPE), nu),
+        floats(row_of(table, n, alpha.TRUE_RATES), nu),
+        floats(row_of(table, n, alpha.NEW_TRUE_RATES), nu),
+        floats(row_of(table, n, alpha.TRUE_SLOPE), nu),
     )
     for j in range(nu):
         true_slope[j] = (true_new[j] - true[j]) / h
         true[j] = true_new[j]
-    opening, opened = floats(row_of(table, n, OPENING), m), floats(row_of(table, n, NEW_OPENING), m)
+    opening, opened = (
+        floats(row_of(table, n, alpha.OPENING), m),
+        floats(row_of(table, n, alpha.NEW_OPENING), m),
+    )
     for k in range(m):
         old[k] = start[k] = new[k]
         opening[k] = opened[k]
