@@ -1,10 +1,10 @@
 # mypy: ignore-errors
-"""The integration loop for smooth motions with expensive rates: Adams-Bashforth-Moulton, PECE, orders 1 to 12.
+"""Integration loop for smooth motions with expensive rates: Adams-Bashforth-Moulton, PECE, orders 1 to 12.
 
-Variable step and order by modified divided differences (Hairer, Norsett and Wanner, Solving Ordinary Differential
-Equations I, III.5 and III.7, after Krogh, Shampine and Gordon): two evaluations a step, whatever the order. Same arguments,
-memory and pauses as `runge_kutta.integrate`. With chords a step that is accepted is projected onto the
-constraints, and the differences go on from there.
+Step and order vary by modified divided differences (Hairer, Norsett and Wanner, Solving Ordinary Differential
+Equations I, III.5 and III.7, after Krogh, Shampine and Gordon), with two evaluations per step at any order.
+Arguments, memory and pauses are those of `runge_kutta.integrate`. With chords every accepted step is
+projected onto the constraints, and the differences are continued from there.
 """
 
 from math import sqrt
@@ -31,7 +31,7 @@ from .step_control import (
 
 HIGHEST = 12
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(7)
-# Where the interpolant is compared with the integral of the differences, and the coefficients that follow from there
+# Points where the interpolant is fitted to the integral of the differences, and the coefficients of that fit
 _INNER = np.array([0.2, 0.4, 0.6, 0.8])
 _FIT = np.linalg.inv(
     np.stack([_INNER ** (j // 2 + 1) * (1 - _INNER) ** ((j + 1) // 2) for j in range(3, 7)], axis=1)
@@ -40,7 +40,10 @@ _FIT = np.linalg.inv(
 
 @kernel
 def _coefficients(t, h, k, control, past):
-    """beta_j, g_j (III.5.10-15) of a step of size h from t, up to order k + 1 or what the past allows."""
+    """Compute beta_j, g_j (III.5.10-15) of a step of size h from t.
+
+    Returns the highest order: k + 1, or less if the past is short.
+    """
     most = min(k + 1, past + 1)
     control[layout.BETA] = 1.0
     for j in range(1, most + 1):
@@ -64,7 +67,7 @@ def _coefficients(t, h, k, control, past):
 
 @kernel
 def _predict(n, h, k, y, control, work):
-    """NEW = y + h sum g_j beta_j phi_j"""
+    """Compute NEW = y + h sum g_j beta_j phi_j."""
     new = floats(work + 8 * n * layout.NEW, n)
     for i in range(n):
         new[i] = 0.0
@@ -78,9 +81,11 @@ def _predict(n, h, k, y, control, work):
 
 @kernel
 def _correct(n, m, h, k, most, y, atol, control, work):
-    """The step of order k + 1, and errors of orders k - 2 ... k + 1 relative to the tolerance (-1: not known).
+    """Correct the step to order k + 1.
 
-    The error of order k stays in E5.
+    Returns the errors of orders k - 2 ... k + 1 relative to the tolerance (-1: unknown).
+
+    The components of the error of order k are left in E5.
     """
     new, f = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.NEW_RATE, n)
     d, e = floats(work + 8 * n * layout.DIFFERENCE, n), floats(work + 8 * n * layout.E5, n)
@@ -115,7 +120,7 @@ def _correct(n, m, h, k, most, y, atol, control, work):
 
 @kernel
 def _shift(n, k, control, work):
-    """The differences of the new time: phi_0 = f, phi_(j+1) = phi_j - beta_j (phi_j of the old time)."""
+    """Compute the new differences: phi_0 = f, phi_(j+1) = phi_j - beta_j (phi_j of the old time)."""
     phi, f = floats2(work, 14, n), floats(work + 8 * n * layout.NEW_RATE, n)
     for i in range(n):
         x = f[i]
@@ -127,10 +132,10 @@ def _shift(n, k, control, work):
 
 @kernel
 def _within(n, t, h, k, y, control, work):
-    """The rest of the interpolant: four values within the step, by integration of the polynomial of the differences.
+    """Complete the interpolant by four values within the step, integrals of the polynomial of the differences.
 
-    Taken back to the start of the step, that integral does not quite meet it (the rate was corrected since, the state may have
-    been projected); the gap is shared out.
+    Continued back to the start of the step, the integral misses the state there by a small gap (the rates
+    were corrected, and the state may have been projected). The gap is distributed linearly over the step.
     """
     new, gap = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.DIFFERENCE, n)
     phi, F = floats2(work, 14, n), floats2(work + 8 * n * layout.DENSE, 7, n)
@@ -164,7 +169,10 @@ def adams_integrate(
     method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
     capacity, t_step_, y_step_, dense_, budget, hooks_,
 ):  # fmt: skip
-    """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status. Hooks as for `radau_integrate`."""
+    """Integrate y' = rhs(t, y) from control[TIME] to control[END]. Returns a status.
+
+    Hooks are those of `radau_integrate`.
+    """
     control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, layout.N_HOOKS)
     euler = ints(euler_, n_euler)
@@ -272,7 +280,7 @@ def adams_integrate(
         control[layout.PAST] = t_new
         count[layout.N_PAST] = min(count[layout.N_PAST] + 1, HIGHEST + 1)
         note_usual_step(h, failures > 0, control)
-        # order (III.7): lower where that is as good, higher after as many equal steps if it is better
+        # order (III.7): lower if that is as good; higher if that is better, after more than k equal steps
         count[layout.STEADY] += 1
         order = k
         if (k > 2 and max(lower, lower2) <= error) or (k == 2 and lower <= 0.5 * error):

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""What a step of a closed chain needs besides its stages: onto the constraints, past singular positions, switching."""
+"""Steps of closed chains: projection onto the constraints, singular positions, chords that switch."""
 
 import numpy as np
 
@@ -22,18 +22,22 @@ from ..equations.loop_monitor import (
 from . import layout
 from .runge_kutta_step import C4, C5, C8, CM, COEFFICIENTS, CS, DOP853, DP5, RK4, SAMPLES, copy, run_stages
 
-# Part of the largest multiplier pivot, which falls with the square of the distance to a singular position, that is
-# next to it; part of the usual step below which a step near it is given up.
+# The multiplier pivot falls with the square of the distance to a singular position: a state is next to the
+# position if its pivot is below the part BESIDE of the largest. A step near it is given up below the part
+# GIVEN_UP of the usual step.
 BESIDE, GIVEN_UP = 1e-6, 1e-5
-REGARD = 0.05  # exponent of the error of the step before in the size of the next one
-INSTANT = 1e-9  # part of the usual step within which the time of switching is found
-TURN = 1.5  # [rad] no hinge turns more in a step, else singular positions could be jumped
+REGARD = 0.05  # exponent of the previous error in the size of the next step
+INSTANT = 1e-9  # accuracy of the time of switching, as a part of the usual step
+TURN = 1.5  # [rad] largest rotation of a hinge in a step, so that no singular position is jumped over
 
 
 @kernel
 def passes(method, t, h, monitor):
-    """Note a singular position within the step, if there is one: where the parabola through the three smallest pivots comes to zero."""
-    # the last but one stands at the end as well
+    """Note a singular position within the step. Returns whether there is one.
+
+    It is where the parabola through the three smallest pivots reaches zero.
+    """
+    # stages: without the last one, since the last but one is at the end of the step as well
     stages, nodes = (
         (11, C8) if method == DOP853 else (5, C5) if method == DP5 else (3, C4) if method == RK4 else
         (4, CS) if method == SAMPLES else (12, CM)
@@ -68,7 +72,10 @@ def passes(method, t, h, monitor):
 
 @kernel
 def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, context):
-    """The state a step of another size leads to from y, whose rates stand in a row of the work."""
+    """Compute in OUT the end of a step of another size from y, whose rates are in the row `rates` of work.
+
+    Returns a status.
+    """
     other = work + 8 * n * layout.N_WORK_ROWS
     copy(other, 0, n, floats(work + 8 * n * rates, n))
     status = run_stages(method, n, t, h, y, other, control, monitor, rhs, context)
@@ -80,11 +87,14 @@ def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, conte
 
 @kernel
 def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor, rhs, project, context):
-    """The state within a step at a wished time, by a shorter step, projected, in the room for outputs; a status.
+    """Compute in OUT the projected state at an output time within a step, by a shorter step.
 
-    Near a singular position an interpolant is not good enough: off by more than the distance to the other branch, its
-    projection could end there; nor where the noise of stages off the manifold spoils it. A shorter step with a stage next
-    to the position is made anew, from the end of the step (whose rates stand in the row `rates`) backwards.
+    Returns a status.
+
+    An interpolant is not good enough near a singular position, where its projection could end on the other
+    branch, nor where the noise of stages off the manifold spoils it. If a stage of the shorter step is next
+    to the position, the step is repeated backwards from the end of the step, whose rates are in the row
+    `rates`.
     """
     monitor[STAGED], monitor[STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
     status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
@@ -98,7 +108,7 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
 
 @kernel
 def fits(n, m, t, work, rtol, atol, project, context):
-    """Project an interpolated output; whether that took no more than ten times the tolerance."""
+    """Project an interpolated output. Returns whether that moved it by less than ten times the tolerance."""
     out, raw = floats(work + 8 * n * layout.OUT, n), floats(work + 8 * n * layout.OLD, n)
     copy(work, layout.OLD, n, out)
     if call_rhs(project, t, work + 8 * n * layout.OUT, -1, context) != OK:
@@ -111,15 +121,16 @@ def fits(n, m, t, work, rtol, atol, project, context):
 
 @kernel
 def usual_reach(rtol):
-    """How far the projection of a step within its tolerance may lead: beyond that the constraints have a kink."""
+    """Return how far the projection may move a step; beyond that the constraints have a kink."""
     return max(1e-2, 1e3 * rtol)
 
 
 @kernel
 def onto_constraints(n, t, work, stages, reach, fresh, rank, monitor, rhs, project, context):
-    """Bring the new state onto the constraints and evaluate it there.
+    """Project the new state onto the constraints and evaluate it there; its rates go to the row `stages`.
 
-    CHAIN_OPEN if it is not to be accepted: it does not close, or the projection moves it by more than `reach`.
+    Returns a status; CHAIN_OPEN if the state must not be accepted, because the chains do not close or the
+    projection moves it by more than `reach`.
     """
     new, raw = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.OLD, n)
     copy(work, layout.OLD, n, new)
@@ -138,7 +149,10 @@ def onto_constraints(n, t, work, stages, reach, fresh, rank, monitor, rhs, proje
 
 @kernel
 def switches(n, t, h, work, control, switch, context):
-    """The chord that switches within the step, or -1; also -1 where the step is as short as the time of switching."""
+    """Return the chord that switches within the step, or -1.
+
+    Also -1 if the step is as short as the accuracy of the time of switching; control[SWITCHED] is then the chord.
+    """
     out = floats(work + 8 * n * layout.OUT, 2)
     call_rhs(switch, t, work + 8 * n * layout.NEW, work + 8 * n * layout.OUT, context)
     control[layout.SWITCHED] = out[1] if abs(h) < INSTANT * control[layout.USUAL_STEP] else -1.0

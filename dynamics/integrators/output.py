@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Output of all integration loops: states at wished times, accepted steps, interpolants."""
+"""Output of all integration loops: states at output times, accepted steps, interpolants."""
 
 import numpy as np
 
@@ -12,14 +12,17 @@ from .runge_kutta_step import DOP853, copy, interpolate, retract
 
 @kernel
 def wanted(t_new, n_out, t_out, control, count):
-    """Whether an output is wished for before the end of the step."""
+    """Return whether an output is wanted before the end of the step."""
     ahead = 1.0 if control[layout.END] >= control[layout.TIME] else -1.0
     return count[layout.WRITTEN] < n_out and (t_out[count[layout.WRITTEN]] - t_new) * ahead < 0.0
 
 
 @kernel
 def write_within(n, t_new, y, work, euler, n_euler, n_out, t_out, y_out, control, count, project, context):
-    """Outputs within a step, from its interpolant, brought onto the constraints if there are any; a status."""
+    """Write the outputs within a step, from its interpolant, projected onto the constraints if there are any.
+
+    Returns a status.
+    """
     e5, out, t = (
         floats(work + 8 * n * layout.E5, n),
         floats(work + 8 * n * layout.OUT, n),
@@ -49,7 +52,7 @@ def write_interpolant(dense, n, y, work, count):
 
 @kernel
 def write_reached(n, t, y, n_out, t_out, y_out, count):
-    """Outputs at a time that was reached exactly."""
+    """Write the outputs at a time that was reached exactly."""
     while count[layout.WRITTEN] < n_out and t_out[count[layout.WRITTEN]] == t:
         copy(y_out, count[layout.WRITTEN], n, y)
         count[layout.WRITTEN] += 1
@@ -57,7 +60,7 @@ def write_reached(n, t, y, n_out, t_out, y_out, count):
 
 @kernel
 def write_step(n, t, y, n_out, t_out, y_out, t_step, y_step, count):
-    """Write an accepted step, where steps are wished for, else the outputs at its end."""
+    """Write an accepted step if no output times are given, else the outputs at its end."""
     if n_out > 0:
         write_reached(n, t, y, n_out, t_out, y_out, count)
         return

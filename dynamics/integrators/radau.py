@@ -1,8 +1,9 @@
 # mypy: ignore-errors
-"""The integration loop for stiff motions: Radau IIA, order 5, compiled, the right-hand side by address.
+"""Integration loop for stiff motions: Radau IIA, order 5, compiled; it calls the right-hand side by address.
 
-Same arguments, memory and pauses as `runge_kutta.integrate`. Step sizes by the predictive controller of Gustafsson
-(Hairer and Wanner, IV.8); Jacobian and factors are kept as long as Newton's iteration converges well with them.
+Arguments, memory and pauses are those of `runge_kutta.integrate`. Step sizes come from the predictive
+controller of Gustafsson (Hairer and Wanner, IV.8). Jacobian and factors are kept as long as Newton's
+iteration converges well with them.
 """
 
 import numpy as np
@@ -27,13 +28,14 @@ from .step_control import (
     take_step,
 )
 
-# Rate of Newton's iteration above which the Jacobian is made anew, more where that takes many evaluations
+# Rate of convergence of Newton's iteration above which the Jacobian is renewed; larger if that takes many
+# evaluations
 _SLOW, _SLOWEST = 1e-3, 0.1
 
 
 @kernel
 def _predicted(h, error, control):
-    """Factor for the step size from the errors of this step and the one before (Gustafsson)."""
+    """Return the factor for the step size from the errors of this step and the one before (Gustafsson)."""
     factor = error**-0.25
     if control[layout.OLD_ERROR] > 0.0:
         factor *= min(1.0, abs(h / control[layout.OLD_STEP]) * (control[layout.OLD_ERROR] / error) ** 0.25)
@@ -44,10 +46,10 @@ def radau_integrate(
     method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
     capacity, t_step_, y_step_, dense_, budget, hooks_,
 ):  # fmt: skip
-    """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status.
+    """Integrate y' = rhs(t, y) from control[TIME] to control[END]. Returns a status.
 
     The hooks are always given; without chords they name no projection. With chords every accepted step and
-    output is projected onto the constraints; near a singular position the integration ends.
+    output is projected onto the constraints, and near a singular position the integration ends.
     """
     control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, layout.N_HOOKS)
@@ -68,7 +70,7 @@ def radau_integrate(
         if status != OK:
             return status
         count[layout.HAS_JACOBIAN] = -1
-    if count[layout.HAS_JACOBIAN] < 0:  # the past is none of this method's
+    if count[layout.HAS_JACOBIAN] < 0:  # the past is that of another method
         count[layout.HAS_JACOBIAN], count[layout.HAS_PAST] = 0, 0
         control[layout.OLD_ERROR], control[layout.FACTORED_STEP] = 0.0, 0.0
         for r in range(8):
@@ -145,7 +147,7 @@ def radau_integrate(
                 rejected, failure = True, np.int32(STEP_TOO_SMALL)
                 count[layout.REJECTED] += 1
                 shrink = safety * _predicted(h, error, control)
-                h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
+                h *= shrink if shrink > 0.2 else 0.2  # also if the error is not a number
                 continue
             status, retry = evaluate_end(
                 n, t_new, h, layout.LAST, work, control, count, hooks, monitor, rhs, context

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""One step of Radau IIA, order 5: Jacobian, factors, simplified Newton iteration, error estimate, interpolant.
+"""One step of Radau IIA, order 5: Jacobian, factors, Newton iteration, error estimate, interpolant.
 
 Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8. Only the first m numbers of the state are
-implicit; what follows (coordinates of cut hinges) has no influence on any rate and is a quadrature.
+implicit; the others (coordinates of cut hinges) influence no rate and are quadratures.
 """
 
 from math import isfinite, sqrt
@@ -19,19 +19,18 @@ from .tableau import RADAU_C, RADAU_DERIVATIVES, RADAU_IM, RADAU_RE, RADAU_REAL,
 
 _EPSILON = 2.0**-52
 MOST_ITERATIONS = 7
-_SMALLEST = (
-    1e-3  # a number below counts as one of this size [m, rad, m/s, ...] when it is moved for a difference
-)
-_C, _T, _TI, _DUAL = (np.array(x) for x in (RADAU_C, RADAU_T, RADAU_T_INVERSE, RADAU_DERIVATIVES))
+_SMALLEST = 1e-3  # size [m, rad, m/s, ...] of smaller numbers when they are moved for a difference
+_C, _T, _TI, _DERIVATIVES = (np.array(x) for x in (RADAU_C, RADAU_T, RADAU_T_INVERSE, RADAU_DERIVATIVES))
 
 
 @kernel
 def differences(n, m, t, h, y, atol, count, work, rhs, groups, context):
-    """Jacobian by forward differences, column by column; a status.
+    """Compute the Jacobian by forward differences, column by column. Returns a status.
 
-    A number moves by the square root of the rounding unit times its size: its value, what the step adds to it, its
-    tolerance, and never less than a thousandth of a unit, so that a coordinate at rest at zero moves as well. Numbers
-    of a group (column_groups; without a table each by itself) move at the same time.
+    A number moves by the square root of the rounding unit times its size. The size is the largest of its
+    value, its change in the step, its tolerance and a thousandth of a unit, so that a coordinate at rest at
+    zero moves as well. Numbers of a Jacobian group move at the same time
+    (dynamics/simulation/jacobian_groups.py); without a table of groups each number moves by itself.
     """
     J, rate, out = (
         floats2(work + 8 * n * layout.MATRICES, m, n),
@@ -73,7 +72,7 @@ def differences(n, m, t, h, y, atol, count, work, rhs, groups, context):
 
 @kernel
 def linearise(n, m, t, h, y, atol, count, work, rhs, jacobian, groups, context):
-    """The Jacobian at the state y, exact if there is an entry for it; a status.
+    """Compute the Jacobian at the state y, exactly if there is an entry for it. Returns a status.
 
     jacobian(t, y, J, context) fills J column by column, n numbers each: J[n j + i] = d rhs_i / d y_j.
     """
@@ -88,7 +87,10 @@ def linearise(n, m, t, h, y, atol, count, work, rhs, jacobian, groups, context):
 
 @kernel
 def factorise(n, m, h, control, count, work):
-    """LU factors of (eigenvalue of A^-1) / h - J, real and complex; whether that went well."""
+    """Compute the LU factors of (eigenvalue of A^-1) / h - J, real and complex.
+
+    Returns whether they exist.
+    """
     at = work + 8 * n * layout.MATRICES
     J, E = floats2(at, m, n), floats2(at + 8 * n * n, m, m)
     a, b = floats2(at + 16 * n * n, m, m), floats2(at + 24 * n * n, m, m)
@@ -110,7 +112,7 @@ def factorise(n, m, h, control, count, work):
 
 @kernel
 def _solve_real(n, m, h, work):
-    """RIGHT = E^-1 RIGHT"""
+    """Compute RIGHT = E^-1 RIGHT."""
     right = floats(work + 8 * n * layout.RIGHT, n)
     E = floats2(work + 8 * n * layout.MATRICES + 8 * n * n, m, m)
     solve(E, m, ints(work + 8 * n * layout.PIVOTS, m), right)
@@ -120,7 +122,7 @@ def _solve_real(n, m, h, work):
 
 @kernel
 def _solve_complex(n, m, h, work):
-    """RIGHT_RE + i RIGHT_IM = (a + ib)^-1 (RIGHT_RE + i RIGHT_IM)"""
+    """Compute RIGHT_RE + i RIGHT_IM = (a + ib)^-1 (RIGHT_RE + i RIGHT_IM)."""
     x, y = floats(work + 8 * n * layout.RIGHT_RE, n), floats(work + 8 * n * layout.RIGHT_IM, n)
     at = work + 8 * n * layout.MATRICES + 16 * n * n
     a, b = floats2(at, m, m), floats2(at + 8 * n * n, m, m)
@@ -134,7 +136,7 @@ def _solve_complex(n, m, h, work):
 
 @kernel
 def guess(n, h, control, count, work):
-    """Stages on the interpolant of the step before, continued; zero if there is none."""
+    """Guess the stages by extrapolation of the previous interpolant; zero if there is none."""
     z, w = floats2(work + 8 * n * layout.Z, 3, n), floats2(work + 8 * n * layout.TRANSFORMED, 3, n)
     if count[layout.HAS_PAST] == 0:
         for k in range(3):
@@ -154,9 +156,11 @@ def guess(n, h, control, count, work):
 
 @kernel
 def newton(n, m, t, h, y, atol, control, count, work, rhs, context):
-    """Simplified Newton iteration for the stages; (status, iterations, rate), no iterations if it fails.
+    """Solve for the stages by simplified Newton iterations.
 
-    The last increment of the new state is left in E5.
+    Returns (status, iterations, rate of convergence).
+
+    The number of iterations is 0 if it fails. The last increment of the new state is left in E5.
     """
     z, w = floats2(work + 8 * n * layout.Z, 3, n), floats2(work + 8 * n * layout.TRANSFORMED, 3, n)
     F, scale = floats2(work + 8 * n * layout.STAGE_RATES, 3, n), floats(work + 8 * n * layout.SCALE, n)
@@ -225,10 +229,10 @@ def newton(n, m, t, h, y, atol, control, count, work, rhs, context):
 
 @kernel
 def estimate(n, m, t, h, y, atol, again, control, count, work, rhs, context):
-    """Error of the step relative to the tolerance, its components in E5.
+    """Return the error of the step relative to the tolerance, and leave its components in E5.
 
-    The rate at the start is compared with the slope of the collocation polynomial there. With `again` the estimate,
-    where it is too large, is damped once more: for fast parts it is far too large at first (IV.8.20).
+    The rates at the start are compared with the derivative of the collocation polynomial there. With `again`
+    an estimate that is too large is damped once more: for fast parts it is far too large at first (IV.8.20).
     """
     z, rate = floats2(work + 8 * n * layout.Z, 3, n), floats(work + 8 * n * layout.RATE, n)
     right, e, new = (
@@ -236,7 +240,7 @@ def estimate(n, m, t, h, y, atol, again, control, count, work, rhs, context):
         floats(work + 8 * n * layout.E5, n),
         floats(work + 8 * n * layout.NEW, n),
     )
-    a, b, c = _DUAL[0, 0], _DUAL[0, 1], _DUAL[0, 2]
+    a, b, c = _DERIVATIVES[0, 0], _DERIVATIVES[0, 1], _DERIVATIVES[0, 2]
     for i in range(n):
         right[i] = rate[i] - (a * z[0, i] + b * z[1, i] + c * z[2, i]) / h
     _solve_real(n, m, h, work)
@@ -260,7 +264,7 @@ def estimate(n, m, t, h, y, atol, again, control, count, work, rhs, context):
 
 @kernel
 def polynomial(n, y, work):
-    """Coefficients of the collocation polynomial, in the form of `stages.interpolate` for DOP853."""
+    """Write the collocation polynomial in the form of `runge_kutta_step.interpolate` for DOP853."""
     z, new, f = (
         floats2(work + 8 * n * layout.Z, 3, n),
         floats(work + 8 * n * layout.NEW, n),
@@ -268,8 +272,8 @@ def polynomial(n, y, work):
     )
     for i in range(n):
         a, b, c = z[0, i], z[1, i], z[2, i]
-        first = _DUAL[0, 0] * a + _DUAL[0, 1] * b + _DUAL[0, 2] * c
-        last = _DUAL[1, 0] * a + _DUAL[1, 1] * b + _DUAL[1, 2] * c
+        first = _DERIVATIVES[0, 0] * a + _DERIVATIVES[0, 1] * b + _DERIVATIVES[0, 2] * c
+        last = _DERIVATIVES[1, 0] * a + _DERIVATIVES[1, 1] * b + _DERIVATIVES[1, 2] * c
         d = new[i] - y[i]
         f[0, i] = d
         f[1, i] = first - d

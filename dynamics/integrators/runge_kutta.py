@@ -1,10 +1,10 @@
 # mypy: ignore-errors
-"""The integration loop: explicit Runge-Kutta with error control, compiled, the right-hand side by address.
+"""Integration loop of explicit Runge-Kutta methods, compiled; it calls the right-hand side by address.
 
-The loop stops at every output buffer or step budget and goes on where it stood: all it knows lies in
-`control`, `count` and `work`, which the caller owns. Euler parameters are brought back to length 1 after
-every step and in every interpolated output (the retraction of the manifold); with chords the whole state is
-brought back onto the constraints.
+The loop pauses when the output buffer is full or the budget of steps is used up, and can be continued: its
+whole memory is `control`, `count` and `work` (layout.py), which the caller owns. Euler parameters are scaled
+back to length 1 after every step and in every interpolated output (the retraction of the manifold); with
+chords the whole state is projected onto the constraints.
 """
 
 from math import sqrt
@@ -64,23 +64,25 @@ from .step_control import (
 
 
 def make_integrate(closed):
-    """The integration loop of trees, or of closed chains: what only those need is not even compiled for the others."""
+    """Make the integration loop of trees or closed chains; code for closed chains is not compiled for trees."""
 
     def integrate(
         method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
         capacity, t_step_, y_step_, dense_, budget, hooks_,
     ):  # fmt: skip
-        """Integrate y' = rhs(t, y) from control[TIME] to control[END]; a status.
+        """Integrate y' = rhs(t, y) from control[TIME] to control[END]. Returns a status.
 
-        With t_out: states at those times. Without: every accepted step goes to t_step, y_step (and, if dense_ is
-        not 0, the 8 n coefficients of its interpolant). PAUSED when the buffer or the budget of steps is used up.
+        With t_out, the states at these times are written. Without, every accepted step goes to t_step, y_step
+        (and, if dense_ is not 0, the 8 n coefficients of its interpolant). The status is PAUSED when the
+        buffer or the budget of steps is used up.
 
-        With chords (hooks): every accepted step and output is projected onto the constraints. Near a singular
-        position, where the multiplier pivot falls below 1e-2 of its largest, only the tangential part of the error
-        counts, and if that is too large all stages are projected: off the manifold by e, at a distance d from the position,
-        they may be wrong by e / d, and the step would shrink until it stands there. No step ends next to the position, nor does the
-        projection move its end by more than a part of the distance: so the branch is kept. Positions passed are noted; a
-        step that shrinks all the same ends the integration.
+        With chords (hooks), every accepted step and output is projected onto the constraints. Near a singular
+        position, where the multiplier pivot falls below 1e-2 of its largest value, only the tangential part
+        of the error counts. If it is too large, all stages are projected: stages off the manifold by e, at a
+        distance d from the position, may be wrong by e / d, and the step would shrink until it does not
+        advance. No step ends next to the position, and the projection moves its end by no more than a part of
+        the distance, so the motion stays on its branch. Positions passed are noted. A step that shrinks
+        nevertheless ends the integration.
         """
         control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
         y, atol = floats(y_, n), floats(atol_, n)
@@ -143,7 +145,7 @@ def make_integrate(closed):
                 normal = 0.0
                 if closed and singular:
                     count[layout.SINGULAR] += 1
-                    # removed by the projection, but for its square
+                    # the projection removes this part except for its square
                     normal = 3.0 * sqrt(rtol) * norm(method, n, m, h, y, work, rtol, atol)
                     call_rhs(tangent, t_new, work + 8 * n * layout.NEW, work + 8 * n * layout.E5, context)
                     if method == DOP853:
@@ -162,9 +164,8 @@ def make_integrate(closed):
                     if singular:
                         reach = 0.5 * sqrt(monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT])
                         if reach * reach < 0.25 * BESIDE:
-                            if (
-                                hops < 8 and t_new != end
-                            ):  # end before it, or, where steps are too short, beyond it
+                            if hops < 8 and t_new != end:
+                                # end before the position, or beyond it if steps are too short
                                 hops += 1
                                 count[layout.REJECTED] += 1
                                 far = monitor[START_PIVOT] > 16.0 * BESIDE * monitor[LARGEST_PIVOT]
@@ -191,12 +192,13 @@ def make_integrate(closed):
                         status = dense(method, n, t, h, y, work, rhs, context)
                         interpolate(method, n, 0.5, y, work + 8 * n * layout.DENSE, out)
                         if status != OK or not fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
-                            staged = True  # noise of stages off the manifold would spoil the interpolant
+                            staged = True  # the noise of stages off the manifold would spoil the interpolant
                             continue
                 if error < 1.0:
                     factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
                     if closed:
-                        # with regard to the error before: chains with one freedom meet zeros of the estimate more often
+                        # regard the previous error: chains with one degree of freedom meet zeros of the
+                        # estimate more often
                         error = max(error, 1e-4)
                         before = (
                             control[layout.ACCEPTED_ERROR] if control[layout.ACCEPTED_ERROR] > 0.0 else error
@@ -209,7 +211,7 @@ def make_integrate(closed):
                 rejected = True
                 count[layout.REJECTED] += 1
                 shrink, least = 0.9 * error ** (-1.0 / order), 0.5 if singular else 0.2
-                h *= shrink if shrink > least else least  # also when the error is not a number
+                h *= shrink if shrink > least else least  # also if the error is not a number
                 if (
                     closed
                     and (singular or status == CHAIN_OPEN)

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""One step of an explicit Runge-Kutta method: stages, error estimates, interpolant (DOP853, Dormand-Prince 5, RK4)."""
+"""One step of DOP853, Dormand-Prince 5 (DP5) or RK4: stages, error estimates, interpolant."""
 
 from math import sqrt
 
@@ -13,7 +13,8 @@ from . import layout, tableau
 
 DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)
 
-# All coefficients in one flat array, so that every kernel below exists once: where each row starts
+# All coefficients are in one flat array, so that every kernel below exists once; _START holds the first index
+# of each row
 _TABLES = (
     *tableau.DOP853_A, *tableau.DP5_A, tableau.DOP853_E5, tableau.DOP853_E3, *tableau.DOP853_D,
     tableau.DP5_E, *zip(*tableau.DP5_P, strict=True), tableau.DOP853_C, tableau.DP5_C,
@@ -21,7 +22,7 @@ _TABLES = (
 )  # fmt: skip
 COEFFICIENTS = np.array([x for row in _TABLES for x in row])
 _START = np.cumsum([0] + [len(row) for row in _TABLES])
-_A8, _A5 = 0, 16  # first rows
+_A8, _A5 = 0, 16  # first row of each table
 E5C, E3C, _D8, _EC, _P5 = 23, 24, 25, 29, 30
 _A4 = 36
 C8, C5, C4, CS, CM = (int(_START[k]) for k in (34, 35, 41, 42, 43))
@@ -29,7 +30,7 @@ C8, C5, C4, CS, CM = (int(_START[k]) for k in (34, 35, 41, 42, 43))
 
 @kernel
 def weigh(out, n, K, row):
-    """out = sum_j coefficients[row, j] K[j]"""
+    """Compute out = sum_j coefficients[row, j] K[j]."""
     start, count = _START[row], _START[row + 1] - _START[row]
     for i in range(n):
         out[i] = 0.0
@@ -43,7 +44,7 @@ def weigh(out, n, K, row):
 
 @kernel
 def combine(out, n, y, h, K, row):
-    """out = y + h sum_j coefficients[row, j] K[j]"""
+    """Compute out = y + h sum_j coefficients[row, j] K[j]."""
     weigh(out, n, K, row)
     for i in range(n):
         out[i] = y[i] + h * out[i]
@@ -59,6 +60,7 @@ def copy(address, row, n, y):
 
 @kernel
 def square_norm(e, a, b, n, rtol, atol):
+    """Return the sum of squares of the errors e relative to the tolerance at the states a and b."""
     s = 0.0
     for i in range(n):
         x = e[i] / (atol[i] + max(abs(a[i]), abs(b[i])) * rtol)
@@ -68,7 +70,7 @@ def square_norm(e, a, b, n, rtol, atol):
 
 @kernel
 def retract(y, rates, euler, n_euler):
-    """Euler parameters of length 1; the rates are linear in them and follow."""
+    """Scale Euler parameters to length 1; their rates are linear in them and scaled as well."""
     for j in range(n_euler):
         a = euler[j]
         s = 0.0
@@ -82,13 +84,16 @@ def retract(y, rates, euler, n_euler):
 
 @kernel
 def lost(status):
-    """Whether an element found no answer at a trial state: a shorter step may help."""
+    """Return whether an element found no solution at a trial state, so that a shorter step may help."""
     return status % 16 in (EFFORT_NOT_FINITE, POINT_LOST, REACTION_LOST)
 
 
 @kernel
 def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
-    """The stages of a step from y, whose rate is the first of them, and the new state; a status."""
+    """Compute the stages of a step from y (the first is the rates of y) and the new state.
+
+    Returns a status.
+    """
     stages, table, nodes = (
         (12, _A8, C8) if method == DOP853 else (6, _A5, C5) if method == DP5 else (4, _A4, C4)
     )
@@ -108,7 +113,10 @@ def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
 
 @kernel
 def hermite(n, h, y, last, work):
-    """Write the cubic of values and rates at both ends of a step in the form of `interpolate`; row `last`: rates at its end."""
+    """Write the cubic of values and rates at both ends of a step in the form of `interpolate`.
+
+    The rates at the end are in the row `last`.
+    """
     rate, F = floats(work, n), floats2(work + 8 * n * layout.DENSE, 7, n)
     new, f = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * last, n)
     for i in range(n):
@@ -122,7 +130,10 @@ def hermite(n, h, y, last, work):
 
 @kernel
 def dense(method, n, t, h, y, work, rhs, context):
-    """Coefficients of the interpolant: order 7 with three more evaluations (DOP853), order 4 (DP5), order 3 (RK4)."""
+    """Compute the interpolant: order 7 with three more evaluations (DOP853), order 4 (DP5), order 3 (RK4).
+
+    Returns a status.
+    """
     if method == DP5:
         for r in range(4):
             f = floats(work + 8 * n * (layout.DENSE + r), n)
@@ -148,7 +159,7 @@ def dense(method, n, t, h, y, work, rhs, context):
 
 @kernel
 def interpolate(method, n, x, y, F, out):
-    """State at the fraction x of the step, from the coefficients at the address F."""
+    """Compute the state at the fraction x of the step from the coefficients at the address F."""
     for i in range(n):
         out[i] = 0.0
     for r in range(3 if method == DP5 else 6, -1, -1):
@@ -162,10 +173,10 @@ def interpolate(method, n, x, y, F, out):
 
 @kernel
 def errors(method, n, work):
-    """The error estimates of a step, divided by its size; RK4 has none."""
+    """Estimate the errors of a step, divided by its size; RK4 has no estimate."""
     if method == RK4:
         return
-    row = (_EC if method == DP5 else E5C) + 0 * n  # not a literal: one instance of _weigh
+    row = (_EC if method == DP5 else E5C) + 0 * n  # not a literal, so that `weigh` is compiled once
     weigh(floats(work + 8 * n * layout.E5, n), n, work, row)
     if method == DOP853:
         weigh(floats(work + 8 * n * layout.E3, n), n, work, row + E3C - E5C)
@@ -173,7 +184,7 @@ def errors(method, n, work):
 
 @kernel
 def norm(method, n, m, h, y, work, rtol, atol):
-    """Error of the first m components relative to the tolerance."""
+    """Return the error of the first m components relative to the tolerance."""
     if method == RK4:
         return 0.0
     new, e5 = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.E5, n)

@@ -20,7 +20,10 @@ _EPSILON, _TINY = 2.0**-52, 2.0**-1022
 # ---------------------------------------------------------------- opening
 @kernel
 def _first_step(n, y, atol, order, control, count, work, rhs, context):
-    """Choose the first step size as scipy does (Hairer, Norsett, Wanner II.4), with one evaluation. Returns a status."""
+    """Choose the first step size as scipy does (Hairer, Norsett, Wanner II.4), with one evaluation.
+
+    Returns a status.
+    """
     m, t, end, rtol = (
         count[layout.CONTROLLED],
         control[layout.TIME],
@@ -56,7 +59,7 @@ def _first_step(n, y, atol, order, control, count, work, rhs, context):
 def open_leg(
     order, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out, control, count, monitor, rhs, context
 ):
-    """Evaluate the rates at the start of a leg, choose its first step unless it is given, write outputs at the start.
+    """Evaluate the rates at the start of a leg, choose its first step unless it is given, write outputs there.
 
     Returns a status.
     """
@@ -86,7 +89,7 @@ def open_leg(
 # ---------------------------------------------------------------- size
 @kernel
 def largest_step(control, monitor):
-    """Return the largest step: max_step, or less where a hinge turns so fast that a singular position could be jumped."""
+    """Return the largest step: max_step, or less if a hinge would turn by more than `TURN`."""
     most = control[layout.MAX_STEP]
     if monitor.shape[0] > 0 and monitor[SPIN] > 0.0:
         most = min(most, TURN / monitor[SPIN])
@@ -97,7 +100,8 @@ def largest_step(control, monitor):
 def limit_step(t, h, direction, least, most, rejected, control):
     """Bring the size of a step between `least` (and ten rounding units of the time) and `most`.
 
-    Returns the size, and whether a step that was rejected has become too short; its size is then left in control[STEP].
+    Returns the size, and whether a step that was rejected has become too short; its size is then left in
+    control[STEP].
     """
     if abs(h) > most:
         h = direction * most
@@ -112,7 +116,10 @@ def limit_step(t, h, direction, least, most, rejected, control):
 
 @kernel
 def end_of_step(t, h, direction, end, near):
-    """Return the end of a step: not beyond that of the leg, and exactly there if less than the part `near` of h is missing."""
+    """Return the end of a step, not beyond the end of the leg.
+
+    It is exactly the end of the leg if less than the part `near` of h is missing.
+    """
     t_new = t + h
     if (t_new - end) * direction > 0.0 or abs(t_new - end) < near * abs(h):
         return end
@@ -130,10 +137,11 @@ def note_usual_step(h, rejected, control):
 # ---------------------------------------------------------------- acceptance
 @kernel
 def evaluate_end(n, t, h, rates, work, control, count, hooks, monitor, rhs, context):
-    """Evaluate the new state, with chords after its projection onto the constraints; its rates go to the row `rates`.
+    """Evaluate the new state, with chords after its projection; its rates go to the row `rates`.
 
-    Returns a status, and whether a shorter step must be tried, because the chains do not close (CHAIN_OPEN) or a chord
-    switches within the step. The status is SINGULAR_POSITION if the step came next to such a position.
+    Returns a status, and whether a shorter step must be tried, because the chains do not close (CHAIN_OPEN)
+    or a chord switches within the step. The status is SINGULAR_POSITION if the step came next to such a
+    position.
     """
     if hooks[layout.PROJECT] == 0:
         count[layout.EVALUATIONS] += 1
@@ -141,7 +149,8 @@ def evaluate_end(n, t, h, rates, work, control, count, hooks, monitor, rhs, cont
     if monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]:
         return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW])), False
     status = onto_constraints(
-        n, t, work, rates, usual_reach(control[layout.RTOL]), False, hooks[layout.RANK], monitor, rhs, hooks[layout.PROJECT], context
+        n, t, work, rates, usual_reach(control[layout.RTOL]), False, hooks[layout.RANK], monitor, rhs,
+        hooks[layout.PROJECT], context,
     )  # fmt: skip
     count[layout.EVALUATIONS] += 2
     if status == OK and hooks[layout.SWITCH] != 0:
@@ -170,8 +179,8 @@ def commit_step(
 ):
     """Note the time reached and the next step size, let elements remember, and write the accepted state y.
 
-    Where elements change y by what they remember, the rates of y are written anew to the address `rates`, unless that
-    is 0. Returns a status; CHORD_SWITCHED if a chord switches at this time.
+    Where elements change y by what they remember, the rates of y are written anew to the address `rates`,
+    unless that is 0. Returns a status; CHORD_SWITCHED if a chord switches at this time.
     """
     control[layout.TIME] = control[layout.STAGE_TIME] = t
     control[layout.STEP] = step

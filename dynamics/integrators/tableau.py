@@ -55,7 +55,7 @@ DP5_P = (
     (0.0, 1.3824689317781436, -3.764937863556287, 2.382468931778144),
 )
 
-# where a step that has no stages is looked at
+# points at which a step without stages is examined
 SAMPLES_C = (0.0, 0.25, 0.5, 0.75, 1.0)
 MANY_SAMPLES_C = tuple(k / 12 for k in range(13))
 
@@ -63,8 +63,8 @@ RK4_C = (0.0, 0.5, 0.5, 1.0, 1.0)
 RK4_A = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0), (1 / 6, 1 / 3, 1 / 3, 1 / 6))
 
 # Radau IIA, order 5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8): nodes; eigenvalues of A^-1; the
-# transformation T to its real and complex eigenvectors, whose last components are 1, and its inverse; slopes of the
-# collocation polynomial at both ends from the stages less the start.
+# transformation T to its real and complex eigenvectors, whose last components are 1, and its inverse; derivatives of the
+# collocation polynomial at both ends from the stages minus the start.
 RADAU_C = (0.15505102572168217, 0.6449489742783178, 1.0)
 RADAU_REAL, RADAU_RE, RADAU_IM = 3.637834252744496, 2.6810828736277523, 3.0504301992474105
 RADAU_T = (

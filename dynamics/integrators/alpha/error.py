@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Error of a step of generalized-alpha: that of the freedoms, and how evenly the coordinates of closed chains went."""
+"""Error of a step of generalized-alpha, and the unevenness of the motion of closed chains."""
 
 from math import sqrt
 
@@ -15,11 +15,12 @@ from .step import solve_newton
 
 @kernel
 def estimate(table, n, m_controlled, h, y, atol, control, count, work):
-    """Error of the step relative to the tolerance, its components in E5.
+    """Return the error of the step relative to the tolerance, and leave its components in E5.
 
-    From the slope of the auxiliary accelerations and its change since the step before; through Newton's matrix, which leaves
-    slow parts as they are, takes the part normal to the constraints out, and brings fast parts down to the size they have:
-    of positions only what is fast by stiffness, since what damping holds back they have moved all the same.
+    The error follows from the time derivative of the auxiliary accelerations and its change since the step
+    before. Newton's matrix filters it: slow parts are kept, the part normal to the constraints is removed,
+    and fast parts are reduced to their true size. In positions, only parts that are fast by stiffness are
+    reduced, not those that are fast by damping.
     """
     nq, ns, m, size, nu = sizes(table)
     G_, A_, P, M, J = matrices(table, n)
@@ -77,9 +78,10 @@ def estimate(table, n, m_controlled, h, y, atol, control, count, work):
 
 @kernel
 def unevenness(table, n, h, y, work, e):
-    """e: how far coordinates went otherwise than their rates at both ends of the step say; (the largest, the longest way).
+    """Compute in e how far the change of coordinates differs from that of their rates at both ends.
 
-    Of third order; on another branch the rates lead elsewhere.
+    Returns the largest of these differences and the largest change. The differences are of third order, and
+    large if the end of the step is on another branch.
     """
     nq, ns, m, size, nu = sizes(table)
     rate, found, new = (
@@ -97,7 +99,7 @@ def unevenness(table, n, h, y, work, e):
 
 @kernel
 def freedoms(table, context):
-    """Speeds that are neither prescribed nor follow from the constraints chosen now."""
+    """Return the number of speeds that neither are prescribed nor follow from the rows selected now."""
     nq, ns, m, size, nu = sizes(table)
     moves, masked, free = ints(table[alpha.MOVES], nu), masks(ints(context, N_LOOP_CONTEXT)), 0
     for j in range(nu):

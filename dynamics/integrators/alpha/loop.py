@@ -1,10 +1,11 @@
 # mypy: ignore-errors
-"""The integration loop of generalized-alpha, index 3 and index 2, compiled, the entry points by address.
+"""Integration loop of generalized-alpha, index 3 and index 2, compiled; it calls the entry points by address.
 
-Same arguments, memory and pauses as `runge_kutta.integrate`; what the method needs besides is behind hooks[ALPHA]
-(alpha_memory). Step sizes by the local error, of order 3; or of one size, without error control. Derivatives and factors are
-kept as long as Newton's iteration converges well with them. Closed chains are closed by the method itself, also where
-their constraints lose rank: nothing but Newton's matrix is ever solved.
+Arguments, memory and pauses are those of `runge_kutta.integrate`; the additional memory of the method is
+found through hooks[ALPHA] (layout.py beside this file). Step sizes follow from the local error, of order 3,
+or all steps have the same size, without error control. Derivatives and factors are kept as long as Newton's
+iteration converges well with them. The method itself keeps closed chains closed, also where their constraints
+lose rank: it solves Newton's matrix only.
 """
 
 from math import sqrt
@@ -60,25 +61,28 @@ from .step import (
     rescale_speeds,
 )
 
-_OPEN = 1e-7  # a gap [m, rad] no row may have at the end of a step, whether it is chosen or not
-# rate of Newton's iteration above which the derivatives are made anew, more where that takes many evaluations
+_OPEN = 1e-7  # [m, rad] limit of the gap of any row, selected or not, at the end of a step
+# rate of convergence of Newton's iteration above which the derivatives are renewed; larger if that takes many
+# evaluations
 _SLOW, _SLOWEST = 0.02, 0.2
-# the second and the fourth step that Newton's iteration does not solve are followed by a longer one: from next to a singular
-# position no short one leads away, each ends next to it as well
-_LEAP = 0.05  # [rad, m] a coordinate that goes so far otherwise than its rates say,
-_UNEVEN = 0.1  # by this part of the longest way of any, may have come to another branch
+# A coordinate may be on another branch if its change differs from that of its rates by more than _LEAP
+# [rad, m] and by more than the part _UNEVEN of the largest change of all coordinates
+_LEAP, _UNEVEN = 0.05, 0.1
+# After the second and the fourth step that Newton's iteration does not solve, a step longer by this factor is
+# tried: every short step from a state next to a singular position ends next to it as well
 _HOP = 1.4
-# part of the largest pivot that is next to a singular position where steps have one size and few of them shall be changed
+# part of the largest pivot below which a state is next to a singular position, if all steps have the same
+# size and few of them shall be changed
 _FIXED_BESIDE = 1e-8
-# part of the usual step below which a step is solved with the constraints of index 2: residuals of positions, divided by its
-# square, would be rounding alone
+# part of the usual step below which a step is solved with index 2: residuals of positions, divided by its
+# square, would be nothing but rounding
 _SHORT = 1e-3
-_LEAST = 1e-3  # part of the step of one size below which a step that is not solved is given up
+_LEAST = 1e-3  # part of the fixed step size below which a step that is not solved is given up
 
 
 @kernel
 def _drowned(table, h, y, rtol, atol):
-    """Whether the rounding of closed positions, which index 3 divides by the step to find the speeds, exceeds their tolerance."""
+    """Return whether the rounding of positions, divided by the step, exceeds the tolerance of speeds (index 3)."""
     nq, nu, total = table[alpha.NQ], table[alpha.NU], 0.0
     for j in range(nq, nq + nu):
         x = 4.0 * ROUNDED / (abs(h) * (atol[j] + rtol * abs(y[j])))
@@ -88,7 +92,7 @@ def _drowned(table, h, y, rtol, atol):
 
 @kernel
 def _close(n, m, t, y, rtol, atol, work, project, context):
-    """Project the output in OUT, unless that moves it further than an interpolant may be off: near a singular position."""
+    """Project the output in OUT, unless that moves it too far, as it may near a singular position."""
     out, raw, new = (
         floats(work + 8 * n * layout.OUT, n),
         floats(work + 8 * n * layout.OLD, n),
@@ -109,7 +113,7 @@ def alpha_integrate(
     method, rhs, context, n, control_, count_, y_, atol_, work, n_euler, euler_, n_out, t_out_, y_out_,
     capacity, t_step_, y_step_, dense_, budget, hooks_,
 ):  # fmt: skip
-    """Integrate from control[TIME] to control[END]; a status. method: INDEX_3 or INDEX_2."""
+    """Integrate from control[TIME] to control[END]. Returns a status. method: INDEX_3 or INDEX_2."""
     control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, layout.N_HOOKS)
     table = ints(hooks[layout.ALPHA], alpha.N_TABLE)
@@ -146,7 +150,7 @@ def alpha_integrate(
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
         h, hops, pivot = control[layout.STEP], 0, 0.0
         usual_pivot = monitor[LARGEST_PIVOT] if closed else 0.0
-        # size of the first step that was not solved, how many were not, longer ones tried
+        # size of the first step that was not solved, number of such steps, number of longer steps tried
         first, failures, longer = h, 0, 0
         while True:
             most = max_step if fixed else largest_step(control, monitor)
@@ -157,7 +161,7 @@ def alpha_integrate(
             )
             if vanishes:
                 return failure
-            # no short step at the end: residuals are divided by its square
+            # avoid a short last step: residuals are divided by its square
             rest = (end - t) * direction
             if rest <= (1.0 + 1e-6 if fixed else 1.05) * abs(h):
                 h = end - t
@@ -231,9 +235,7 @@ def alpha_integrate(
             if iterations == 0:
                 count[layout.REJECTED] += 1
                 fresh = count[layout.HAS_JACOBIAN] == 2
-                count[layout.HAS_JACOBIAN] = (
-                    0  # also those of a longer step: its end, or its iterates, may be far away
-                )
+                count[layout.HAS_JACOBIAN] = 0  # the end or the iterates of a longer step may be far away
                 if not fresh:
                     continue
                 rejected, failure = True, np.int32(NOT_CONVERGED)
@@ -252,7 +254,7 @@ def alpha_integrate(
             if closed and not fixed:
                 driven = freedoms(table, context) <= 0
                 leap, way = unevenness(table, n, h, y, work, e5 if driven else out)
-                if driven:  # no freedom whose error could bound the step
+                if driven:  # there is no degree of freedom whose error could limit the step
                     error = max(error, sqrt(square_norm(e5, y, new, m, rtol, atol) / m))
                 if leap > _LEAP and leap > _UNEVEN * way:
                     error = max(error, 2.0)
@@ -261,7 +263,7 @@ def alpha_integrate(
                 rejected, failure = True, np.int32(STEP_TOO_SMALL)
                 count[layout.REJECTED] += 1
                 shrink = 0.9 * error ** (-1.0 / 3.0)
-                h *= shrink if shrink > 0.2 else 0.2  # also when the error is not a number
+                h *= shrink if shrink > 0.2 else 0.2  # also if the error is not a number
                 continue
             finish(table, n, h, y, work, context)
             if closed:
@@ -284,7 +286,7 @@ def alpha_integrate(
                 if pivot < beside and hops < 8 and t_new != end:
                     hops += 1
                     count[layout.REJECTED] += 1
-                    count[layout.HAS_JACOBIAN] = 0  # made next to it
+                    count[layout.HAS_JACOBIAN] = 0  # it was made next to the position
                     h *= 0.7 if monitor[START_PIVOT] > 16.0 * beside else 1.4
                     continue
                 leave_multipliers(table, n, context)
@@ -333,7 +335,8 @@ def alpha_integrate(
         take_step(n, y, layout.LAST, work, dense_, n_euler, euler, count)
         t = t_new
         status = commit_step(
-            n, t, direction * max_step if fixed else h * factor, y_, 0, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
+            n, t, direction * max_step if fixed else h * factor, y_, 0, n_out, t_out, y_out_, t_step, y_step_,
+            control, count, hooks, rhs, context,
         )  # fmt: skip
         if status != OK:
             return status

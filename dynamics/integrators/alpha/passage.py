@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""Singular positions on the way of generalized-alpha: how near the end of a step is to one, whether the step passes one.
+"""Singular positions in generalized-alpha: distance of the end of a step, passage within a step.
 
-The iteration itself never solves for the multipliers alone, so nothing tells it. The pivots of `loop_rhs` do, at the end of
-every step, and within those that come near, from its interpolant.
+The iteration never solves for the multipliers alone and cannot detect such positions. The pivots of
+`loop_rhs` detect them: at the end of every step, and within steps that come near, from their interpolant.
 """
 
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
@@ -21,16 +21,18 @@ from .. import layout
 from ..loop_step import passes
 from ..runge_kutta_step import CM, COEFFICIENTS, CS, DOP853, MANY_SAMPLES, SAMPLES, interpolate, retract
 
-# Pivots fall with the square of the distance, by factors that differ: part of the largest, in squares of the angle [rad] a step
-# turns, within which a singular position may lie in it; angle from which on it is looked at in many places
+# Pivots fall with the square of the distance to a singular position, by factors that differ. A step that
+# turns by an angle [rad] may contain one if a pivot is below _REACH angle^2 of the largest; from the angle
+# _LONG on, many points are examined
 _REACH, _LONG = 100.0, 0.25
 
 
 @kernel
 def look_at_end(n, t, usual, count, work, monitor, rhs, context):
-    """The pivot at the new state, left in the monitor; a status. `usual`: the largest of the steps before.
+    """Evaluate the pivot at the new state, and leave it in the monitor. Returns a status.
 
-    (Those of iterates do not count: where one leads far away they may have any size.)
+    `usual` is the largest pivot of the steps before. Pivots of iterates do not count: far away they may have
+    any size.
     """
     monitor[STEP_PIVOT], monitor[LARGEST_PIVOT] = 1e300, usual
     count[layout.EVALUATIONS] += 1
@@ -39,7 +41,7 @@ def look_at_end(n, t, usual, count, work, monitor, rhs, context):
 
 @kernel
 def passes_singular(n, t, h, y, end_pivot, count, work, euler, n_euler, monitor, rhs, context):
-    """Note a singular position within the step, whose interpolant is there, if there is one."""
+    """Note a singular position within the step, from its interpolant. Returns whether there is one."""
     angle = abs(monitor[SPIN] * h)
     if min(monitor[START_PIVOT], end_pivot) > _REACH * angle * angle * monitor[LARGEST_PIVOT]:
         return False

@@ -1,7 +1,8 @@
 # mypy: ignore-errors
-"""Elements that depend on the load of a chord, in generalized-alpha: its multipliers are unknowns, their loads a function of them.
+"""Reaction-dependent elements in generalized-alpha: their loads are functions of the unknown multipliers.
 
-Newton's matrix has the slopes of those loads besides - P^T, from differences, a residual for every multiplier.
+Newton's matrix contains the derivatives of these loads besides - P^T, by differences: one residual for every
+multiplier.
 """
 
 from math import sqrt
@@ -20,7 +21,10 @@ _EPSILON = 2.0**-52
 
 @kernel
 def derive(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
-    """All derivatives of the residual where the step would end with the rates it starts with (`linearise`); a status."""
+    """Compute all derivatives of the residual at the end that the rates at the start predict (`linearise`).
+
+    Returns a status.
+    """
     status = linearise(INDEX_2, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context)
     if status != OK or table[alpha.REACTION_DEPENDENT] == 0:
         return status
@@ -29,7 +33,10 @@ def derive(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context
 
 @kernel
 def _derivatives(table, n, t, count, work, rhs, context):
-    """Derivatives by the multipliers, at the state in E3 with the rates at the start; a status."""
+    """Compute derivatives by the multipliers, at the state in E3 with the rates at the start.
+
+    Returns a status.
+    """
     nq, ns, m, size, nu = sizes(table)
     L, masked = floats2(by_multipliers(table, n), m, size), masks(ints(context, N_LOOP_CONTEXT))
     multipliers, start = (

@@ -1,13 +1,11 @@
 # mypy: ignore-errors
-"""What the equations of motion and the constraints lack in generalized-alpha, and the derivatives of that.
+"""Residual of the equations of motion and the constraints in generalized-alpha, and its derivatives.
 
-The equations of motion hold at the end of the step. Index 3: f(q_new) = 0. Index 2: P u_new + P0 = 0. Rows of constraints on
-rates alone hold as such in both.
+The equations of motion hold at the end of the step. Index 3: f(q_new) = 0. Index 2: P u_new + P0 = 0.
+Constraints that restrict rates only are satisfied as rates with both.
 """
 
-from math import (
-    sqrt,
-)
+from math import sqrt
 
 from treemech.kinematics.kernel.language import (
     address_of,
@@ -46,15 +44,13 @@ from . import layout as alpha
 from .state import begin_step, displace, matrices, predict, row_of, sizes, tangent
 
 _EPSILON = 2.0**-52
-_SMALLEST = (
-    0.1  # a number below counts as one of this size [m, rad, m/s, ...] when it is moved for a difference
-)
+_SMALLEST = 0.1  # size [m, rad, m/s, ...] of smaller numbers when they are moved for a difference
 INDEX_3, INDEX_2 = 0, 1
 
 
 @kernel
 def _dense_rows(table, n, plan, loops):
-    """P of the last evaluation, row by row, by the speeds of the integrator."""
+    """Write P of the last evaluation as a dense matrix, row by row, in the order of the state."""
     nq, ns, m, size, nu = sizes(table)
     G, A, P_, M, J = matrices(table, n)
     P, entries, kept, dof = floats2(P_, m, nu), partials(loops), kept_rows(loops), dofs(plan)
@@ -72,7 +68,7 @@ def _dense_rows(table, n, plan, loops):
 
 @kernel
 def _dense_mass(table, n, plan, loops):
-    """A of the last evaluation by `loop_rhs`, by the speeds of the integrator."""
+    """Write A of the last evaluation by `loop_rhs` as a dense matrix, in the order of the state."""
     nq, ns, m, size, nu = sizes(table)
     G, A_, P, M, J = matrices(table, n)
     A, packed, dof, q = floats2(A_, nu, nu), packed_mass(loops), dofs(plan), own_q(plan)
@@ -94,10 +90,12 @@ def _dense_mass(table, n, plan, loops):
 
 @kernel
 def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
-    """What the equations lack at the state and rates at addresses y, rates; a status.
+    """Compute the residual of the equations at the state and rates at the addresses y and rates.
 
-    Of a tree v - (u', x'), with chords A u' - Q - P^T lambda, x' alike, then the rows of the constraints on their level. What
-    the entry point found stays in FOUND.
+    Returns a status.
+
+    For a tree it is v - (u', x'). With chords it is A u' - Q - P^T lambda, the same for x', then the rows of
+    the constraints on the level of the method. The result of the entry point is left in FOUND.
     """
     nq, ns, m, size, nu = sizes(table)
     found_, out = row_of(table, n, alpha.FOUND), floats(out_, size)
@@ -143,7 +141,7 @@ def residual(method, table, n, t, y, rates, multipliers, out_, rhs, context):
 
 @kernel
 def gaps(loops, out):
-    """Largest gap of the rows that count; out: gap of each."""
+    """Return the largest gap of the selected rows, and write the gap of each to out."""
     Y, kept, masked, largest = rows(loops), kept_rows(loops), masks(loops), 0.0
     for r in range(kept.shape[0]):
         k = kept[r]
@@ -155,7 +153,7 @@ def gaps(loops, out):
 
 @kernel
 def extent(loops):
-    """How far from the origin bodies are [m]: gaps are rounded to that."""
+    """Return the largest coordinate of a body [m]: the rounding of gaps is proportional to it."""
     plan = ints(loops[0], N_CONTEXT)
     W, plan_body, far = body_work(plan), bodies(plan), 0.0
     for i in range(1, plan_body.shape[0]):
@@ -166,9 +164,11 @@ def extent(loops):
 
 @kernel
 def _differences(method, table, n, t, h, y, count, work, rhs, context):
-    """Derivatives of the residual at y by q (along the speeds), u and x, by forward differences; a status.
+    """Compute the derivatives of the residual at y by q (along the speeds), u and x, by forward differences.
 
-    Columns of a group (column_groups) are moved at the same time; prescribed ones stay zero.
+    Returns a status.
+
+    Columns of a Jacobian group are moved at the same time; prescribed ones stay zero.
     """
     nq, ns, m, size, nu = sizes(table)
     G, head = floats2(row_of(table, n, alpha.MATRICES), nu + ns, size), ints(table[alpha.GROUPS], 2)
@@ -225,7 +225,7 @@ def _differences(method, table, n, t, h, y, count, work, rhs, context):
 
 @kernel
 def _from_jacobian(table, n, y):
-    """The same of a tree, from its Jacobian d(y')/dy."""
+    """Compute the derivatives of the residual of a tree from its Jacobian d(y')/dy."""
     nq, ns, m, size, nu = sizes(table)
     G_, A, P, M, J_ = matrices(table, n)
     G, J, moves = floats2(G_, nu + ns, size), floats2(J_, n, n), ints(table[alpha.MOVES], nu)
@@ -251,7 +251,10 @@ def _from_jacobian(table, n, y):
 
 @kernel
 def _from_residual_jacobian(table, n, t, y, work, jacobian, context):
-    """The same of closed chains, from the entry `residual_jacobian`; P of the state. A status."""
+    """Compute the derivatives of the residual of closed chains by the entry `residual_jacobian`, and P.
+
+    Returns a status.
+    """
     nq, ns, m, size, nu = sizes(table)
     G = row_of(table, n, alpha.MATRICES)
     given, rate, multipliers = (
@@ -272,9 +275,11 @@ def _from_residual_jacobian(table, n, t, y, work, jacobian, context):
 
 @kernel
 def linearise(method, table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
-    """Derivatives of the residual, and A, where the step would end with the rates it starts with; a status.
+    """Compute A and the derivatives of the residual at the end that the rates at the start predict.
 
-    Independent rows are chosen anew.
+    Returns a status.
+
+    Independent rows are selected again.
     """
     nq, ns, m, size, nu = sizes(table)
     begin_step(table, n, h, y, control, count, work)

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""The state of generalized-alpha: where its numbers stand, how coordinates move on their manifold, the end of a step from its rates.
+"""State of generalized-alpha: addresses, motion of coordinates on their manifold, end of a step.
 
-With the auxiliary a of both sides, for the speeds u and the states x of elements (v their rates, those of x with
-coefficients of their own)::
+With the auxiliary accelerations a at both ends, for the speeds u and the states x of elements (v are their
+rates; x has coefficients of its own)::
 
     (1 - alpha_m) a_new + alpha_m a = (1 - alpha_f) v_new + alpha_f v
     u_new = u + h ((1 - gamma) a + gamma a_new)
@@ -11,11 +11,7 @@ coefficients of their own)::
 (Arnold and Bruels 2007, Bruels, Cardona and Arnold 2012.) The shift p is zero with index 3.
 """
 
-from math import (
-    cos,
-    sin,
-    sqrt,
-)
+from math import cos, sin, sqrt
 
 from treemech.kinematics.kernel.language import floats, inlined, ints, ints2, kernel
 
@@ -25,14 +21,14 @@ from . import layout as alpha
 
 @inlined
 def sizes(table):
-    """Numbers in q, rates that are unknown, multipliers, all unknowns, speeds."""
+    """Return the numbers of coordinates, unknown rates, multipliers, all unknowns, speeds."""
     ns = table[alpha.NU] + table[alpha.NX]
     return table[alpha.NQ], ns, table[alpha.N_ROWS], ns + table[alpha.N_ROWS], table[alpha.NU]
 
 
 @inlined
 def row_of(table, n, k):
-    """Address of a row of the room."""
+    """Return the address of row k of the workspace."""
     return table[alpha.WORKSPACE] + 8 * k * (
         max(n, table[alpha.NU] + table[alpha.NX] + table[alpha.N_ROWS]) + 1
     )
@@ -40,7 +36,7 @@ def row_of(table, n, k):
 
 @inlined
 def matrices(table, n):
-    """Addresses: residual by q (those by u and x follow), A, P, factors, Jacobian of a tree."""
+    """Return the addresses of: residual by q (followed by u and x), A, P, factors, Jacobian of a tree."""
     nq, ns, m, size, nu = sizes(table)
     G = row_of(table, n, alpha.MATRICES)
     A = G + 8 * (nu + ns) * size
@@ -51,14 +47,14 @@ def matrices(table, n):
 
 @inlined
 def by_multipliers(table, n):
-    """Address of the derivatives of the residual by the multipliers, row by row."""
+    """Return the address of the derivatives of the residual by the multipliers, row by row."""
     G, A, P, M, J = matrices(table, n)
     return J + 8 * n * n
 
 
 @kernel
 def turn(q, at, x, y, z, left, out):
-    """Euler parameters at q[at:], turned by a rotation vector in the base of end a (left) or b, to out[at:]."""
+    """Rotate the Euler parameters q[at:] by a vector in the base of end a (left) or b; out[at:] is the result."""
     angle = sqrt(x * x + y * y + z * z)
     half = 0.5 - angle * angle / 48.0 if angle < 1e-3 else sin(0.5 * angle) / angle
     c, x, y, z = cos(0.5 * angle), half * x, half * y, half * z
@@ -72,7 +68,7 @@ def turn(q, at, x, y, z, left, out):
 
 @kernel
 def displace(table, q, step, out):
-    """out = q o exp(step), of all coordinates; prescribed ones stand still."""
+    """Compute out = q o exp(step) of all coordinates; prescribed ones do not move."""
     nq, ns, m, size, nu = sizes(table)
     moves, turns = ints(table[alpha.MOVES], nu), ints2(table[alpha.TURNS], table[alpha.N_TURNS], 3)
     for k in range(nq):
@@ -87,7 +83,7 @@ def displace(table, q, step, out):
 
 @kernel
 def tangent(table, q, step, out):
-    """out = N(q) step, of all coordinates."""
+    """Compute out = N(q) step of all coordinates."""
     nq, ns, m, size, nu = sizes(table)
     moves, turns = ints(table[alpha.MOVES], nu), ints2(table[alpha.TURNS], table[alpha.N_TURNS], 3)
     for k in range(nq):
@@ -106,7 +102,7 @@ def tangent(table, q, step, out):
 
 @inlined
 def factors(control, h):
-    """By how much q, u and x change with their rates."""
+    """Return the derivatives of q, u and x by their rates at the end of the step."""
     second = (1.0 - control[alpha.ALPHA_F]) / (1.0 - control[alpha.ALPHA_M])
     first = (1.0 - control[alpha.ALPHA_F]) / (1.0 - control[alpha.ALPHA_X])
     return (
@@ -118,7 +114,10 @@ def factors(control, h):
 
 @kernel
 def begin_step(table, n, h, y, control, count, work):
-    """The auxiliary accelerations for a step of this size: their distance from the true ones goes with it. The speeds."""
+    """Set the speeds, and scale the auxiliary accelerations to this step size.
+
+    Their distance from the true accelerations is proportional to the step size.
+    """
     nq, ns, m, size, nu = sizes(table)
     a, scaled, rate, speed = (
         floats(row_of(table, n, alpha.AUXILIARY), ns),
@@ -135,7 +134,7 @@ def begin_step(table, n, h, y, control, count, work):
 
 @kernel
 def advance(table, n, h, y, control, work):
-    """The new state NEW that follows from the rates in LAST and the shift."""
+    """Compute the new state NEW from the rates in LAST and the shift."""
     nq, ns, m, size, nu = sizes(table)
     a, a_new = floats(row_of(table, n, alpha.SCALED), ns), floats(row_of(table, n, alpha.NEW_AUXILIARY), ns)
     step, shift, moves = (
@@ -167,7 +166,7 @@ def advance(table, n, h, y, control, work):
 
 @kernel
 def predict(table, n, h, y, control, work):
-    """NEW with the rates at the start."""
+    """Compute NEW with the rates at the start."""
     nq, ns, m, size, nu = sizes(table)
     new, v, rate = (
         floats(work + 8 * n * layout.NEW, n),

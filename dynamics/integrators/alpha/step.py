@@ -1,15 +1,12 @@
 # mypy: ignore-errors
 """One step of generalized-alpha: Newton's iteration for the rates and multipliers at its end.
 
-Index 3 closes the positions; index 2 by a shift of them the speeds as well (Gear, Gupta and Leimkuhler). Residuals are divided by
-what their unknown is multiplied with (Bottasso), so that Newton's matrix has entries of the size of A and P, however small the
-step; it is the same for both.
+Index 3 closes the positions. Index 2 also closes the speeds, by a shift of the positions (Gear, Gupta and
+Leimkuhler). Residuals are divided by the factors of their unknowns (Bottasso), so that the entries of
+Newton's matrix have the size of A and P for any step size; the matrix is the same for both indices.
 """
 
-from math import (
-    isfinite,
-    sqrt,
-)
+from math import isfinite, sqrt
 
 import numpy as np
 
@@ -29,16 +26,16 @@ from .state import advance, by_multipliers, factors, matrices, predict, row_of, 
 
 _EPSILON = 2.0**-52
 MOST_ITERATIONS = 10
-MOST_RENEWED = 3  # times the derivatives are made anew at an iterate
-# a gap [m, rad] that is closed, of a mechanism of the size of 1 m; one that is rounding; one that is taken for closed where nothing
-# else helps
+MOST_RENEWED = 3  # number of times the derivatives are renewed at an iterate
+# Gaps [m, rad] of a mechanism of the size of 1 m: one that counts as closed; one that is rounding; one that
+# is accepted as closed if nothing else helps
 CLOSED, ROUNDED, _NEARLY_CLOSED = 1e-14, 5e-16, 1e-10
-_ROUNDING = 0.01  # an increment, relative to the tolerance, that does not shrink any more is rounding
+_ROUNDING = 0.01  # increments that no longer shrink are rounding below this part of the tolerance
 
 
 @kernel
 def factorise(table, n, h, control, count, context):
-    """LU factors of Newton's matrix for steps of size h; whether that went well."""
+    """Compute the LU factors of Newton's matrix for steps of size h. Returns whether they exist."""
     nq, ns, m, size, nu = sizes(table)
     G_, A_, P_, M_, J = matrices(table, n)
     G, A, P, M = floats2(G_, nu + ns, size), floats2(A_, nu, nu), floats2(P_, m, nu), floats2(M_, size, size)
@@ -84,7 +81,7 @@ def factorise(table, n, h, control, count, context):
 
 @kernel
 def note_multipliers(table, n, context):
-    """The multipliers of the last evaluation by `loop_rhs` are those a leg starts with."""
+    """Start a leg with the multipliers of the last evaluation by `loop_rhs`."""
     nq, ns, m, size, nu = sizes(table)
     last, x = floats(row_of(table, n, alpha.LAST_MULTIPLIERS), m), solutions(ints(context, N_LOOP_CONTEXT))
     for k in range(m):
@@ -93,7 +90,7 @@ def note_multipliers(table, n, context):
 
 @kernel
 def recall_multipliers(table, n):
-    """Those of the last step, whatever an iteration that failed has made of them."""
+    """Restore the multipliers of the last step after an iteration that failed."""
     m = table[alpha.N_ROWS]
     start, last = (
         floats(row_of(table, n, alpha.MULTIPLIERS), m),
@@ -105,7 +102,7 @@ def recall_multipliers(table, n):
 
 @kernel
 def solve_newton(table, n, right):
-    """right = M^-1 right"""
+    """Compute right = M^-1 right."""
     nq, ns, m, size, nu = sizes(table)
     G, A, P, M_, J = matrices(table, n)
     solve(floats2(M_, size, size), size, ints(row_of(table, n, alpha.PIVOTS), size), right)
@@ -113,7 +110,7 @@ def solve_newton(table, n, right):
 
 @kernel
 def note_rates(table, n, address, row):
-    """Rates of the speeds at an address, as `loop_rhs` gave them, to a row of the room."""
+    """Copy the rates of the speeds that `loop_rhs` left at an address to a row of the workspace."""
     nq, ns, m, size, nu = sizes(table)
     given, kept = floats(address, n), floats(row_of(table, n, row), nu)
     for j in range(nu):
@@ -122,11 +119,12 @@ def note_rates(table, n, address, row):
 
 @kernel
 def renew_normal(table, n, h, control, count, work, context):
-    """Index 3, a step of another size: what is normal to the constraints in speeds and accelerations, as this size wants it.
+    """Adapt the parts of speeds and accelerations normal to the constraints to a new step size (index 3).
 
-    Positions that are closed need speeds that are not, by ERROR_Q h^2 times the slope of the accelerations; and auxiliary
-    accelerations as they are (alpha_m - alpha_f) h ahead. Whatever else is left of steps before, these included, would
-    swing on for some steps. True accelerations are those of `loop_rhs`: they differ from the ones found by what is normal alone.
+    Closed positions need speeds that open by ERROR_Q h^2 times the time derivative of the accelerations, and
+    auxiliary accelerations that are those (alpha_m - alpha_f) h ahead. Any other normal part left by the
+    steps before would oscillate for some steps. True accelerations are those of `loop_rhs`; they differ from
+    the computed ones only in the normal part.
     """
     nq, ns, m, size, nu = sizes(table)
     G, A, P_, M, J = matrices(table, n)
@@ -167,11 +165,12 @@ def renew_normal(table, n, h, control, count, work, context):
 
 @kernel
 def rescale_speeds(table, n, h, control):
-    """Index 3, a shorter step near a singular position: the part of the speeds that opens the chains goes with its square.
+    """Adapt the part of the speeds that opens the chains to a shorter step near a singular position.
 
-    Positions that are closed need speeds that are not, by ERROR_Q h^2 times the slope of the accelerations; what a longer
-    step left of that a shorter one would have to take back at once, and its accelerations would jump. (A longer one
-    builds it up by itself; to enlarge it would enlarge what is left of an earlier jump as well.)
+    Closed positions need speeds that open by ERROR_Q h^2 times the time derivative of the accelerations. A
+    shorter step would have to remove the excess left by a longer one at once, and its accelerations would
+    jump. (A longer step builds this part up by itself; enlarging it would also enlarge the remains of an
+    earlier jump.)
     """
     nq, ns, m, size, nu = sizes(table)
     if abs(h) >= abs(control[layout.OLD_STEP]):
@@ -191,11 +190,11 @@ def rescale_speeds(table, n, h, control):
 
 @kernel
 def _shift(table, n, ratio, lack, gap, move, right, shift):
-    """Index 2: a shift of the position, in the metric of Newton's matrix, that takes what moves the speeds out of their rows.
+    """Shift the position, in the metric of Newton's matrix, so that the speeds are closed as well (index 2).
 
-    With `move`, by which the position moves in all, and gaps that it closes, P shift = (P u + P0 + slope move) by_q / by_u - gap.
-    The multipliers answer to it, the rest of the equations of motion but for stiffness does not notice. Its part of the unknowns
-    is left in `right`. (Without ratio: it closes the gaps itself.)
+    With the total displacement `move` and the gaps that it closes, P shift = (P u + P0 + slope move) by_q /
+    by_u - gap. The shift changes the multipliers and, through stiffness only, the other equations of motion.
+    Its part of the unknowns is left in `right`. With ratio 0 the shift closes the gaps itself.
     """
     nq, ns, m, size, nu = sizes(table)
     G, moves, rates_only = (
@@ -220,7 +219,10 @@ def _shift(table, n, ratio, lack, gap, move, right, shift):
 
 @kernel
 def _noise(method, table, n, h, y, atol, control, work):
-    """What the rounding of rates and closed positions makes of the state, relative to the tolerance; in OUT, which is used up."""
+    """Return the effect of rounding in rates and closed positions on the state, relative to the tolerance.
+
+    OUT is overwritten.
+    """
     nq, ns, m, size, nu = sizes(table)
     by_q, by_u, by_x = factors(control, h)
     v, last, step = (
@@ -241,9 +243,11 @@ def _noise(method, table, n, h, y, atol, control, work):
 
 @kernel
 def _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context):
-    """Derivatives at the iterate, and factors of Newton's matrix with them; a status, and whether there are factors.
+    """Compute derivatives at the iterate and the factors of Newton's matrix.
 
-    They are those at the end of a step of no length from there. The multipliers it has go into them.
+    Returns a status, and whether the factors exist.
+
+    The derivatives are those at the end of a step of length 0 from the iterate, with its multipliers.
     """
     nq, ns, m, size, nu = sizes(table)
     rate, last, old = (
@@ -292,11 +296,14 @@ def _renew(table, n, t, h, y, rank, control, count, work, rhs, jacobian, context
 
 @kernel
 def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jacobian, context):
-    """Newton's iteration for the rates and multipliers at the end of the step; (status, iterations, rate), no iterations if it fails.
+    """Solve for the rates and multipliers at the end of the step.
 
-    The last increment of the state is left in E5. With chords it ends where the positions are closed to rounding. Where it
-    converges too slowly with derivatives made for this step they are made again, at the iterate: next to a position where the
-    multipliers grow by a factor within the step those at its predicted end lead nowhere, whatever its size.
+    Returns (status, iterations, rate of convergence).
+
+    The number of iterations is 0 if it fails. The last increment of the state is left in E5. With chords the
+    iteration ends when the positions are closed to rounding. If it converges too slowly with derivatives made
+    for this step, they are made again at the iterate: near a position where the multipliers grow by a factor
+    within the step, derivatives at its predicted end do not lead to convergence at any step size.
     """
     nq, ns, m, size, nu = sizes(table)
     v, new = floats(work + 8 * n * layout.LAST, n), floats(work + 8 * n * layout.NEW, n)
@@ -314,7 +321,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
     rates_only = ints(table[alpha.NONHOLONOMIC], m)
     by_q, by_u, by_x = factors(control, h)
     rtol = control[layout.RTOL]
-    # with index 3 speeds are found from positions, and noisy by a gap divided by the step
+    # index 3 finds speeds from positions: their noise is a gap divided by the step
     closed = CLOSED if method == INDEX_2 else max(ROUNDED, min(CLOSED, 0.01 * rtol * abs(h)))
     tolerance = max(10.0 * _EPSILON / rtol, min(0.03, sqrt(rtol)))
     predict(table, n, h, y, control, work)
@@ -323,7 +330,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
     for k in range(m):
         multipliers[k] = old[k]
     speed, before, gap_earlier, gap_before, settled = 0.0, 0.0, 1e300, 1e300, False
-    renewed, own = 0, 0  # times the derivatives were made at an iterate, iterations with them
+    renewed, own = 0, 0  # number of times the derivatives were made at an iterate, iterations with them
     control[layout.STAGE_TIME] = t + h
     for iteration in range(2 * (MOST_RENEWED + 1) * MOST_ITERATIONS + 1):
         status = residual(
@@ -346,7 +353,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
                 return np.int32(OK), max(iteration, 1), speed
         if not hopeless:
             gap_earlier, gap_before = gap_before, gap
-            if settled and method == INDEX_2 and m > 0:  # only the positions are left to be closed
+            if settled and method == INDEX_2 and m > 0:  # only the positions remain to be closed
                 for j in range(nu):
                     step[j] = 0.0
                 _shift(table, n, 0.0, lack, open_, step, right, shift)
@@ -379,12 +386,10 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
                 settled = settled or norm == 0.0 or (speed < 1.0 and speed / (1.0 - speed) * norm < tolerance)
                 if not settled and speed > 0.3:
                     noise = _noise(method, table, n, h, y, atol, control, work)
-                    if (
-                        own > 1 and gap <= 2.0 * ROUNDED
-                    ):  # gaps of single units of rounding, one way and the other
+                    if own > 1 and gap <= 2.0 * ROUNDED:  # gaps alternate by single units of rounding
                         noise *= 20.0
                     settled = norm < max(_ROUNDING, noise)
-                # what is left when no more iterations are allowed
+                # estimate of the remaining error after the last iteration that is allowed
                 hopeless = (
                     not settled
                     and own > 1
@@ -405,7 +410,7 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
 
 @kernel
 def finish(table, n, h, y, work, context):
-    """Rates and state at the end of the step that no iteration was needed for: q', the audit, cut hinges."""
+    """Complete rates and state at the end of the step without iteration: q', the audit, cut hinges."""
     nq, ns, m, size, nu = sizes(table)
     new, last, rate, found = (
         floats(work + 8 * n * layout.NEW, n),
@@ -438,7 +443,7 @@ def finish(table, n, h, y, work, context):
 
 @kernel
 def leave_multipliers(table, n, context):
-    """Those of the step, where `loop_rhs` leaves its own."""
+    """Write the multipliers of the step where `loop_rhs` leaves its own."""
     nq, ns, m, size, nu = sizes(table)
     x, multipliers = (
         solutions(ints(context, N_LOOP_CONTEXT)),
@@ -450,7 +455,7 @@ def leave_multipliers(table, n, context):
 
 @kernel
 def accept(table, n, h, work):
-    """The memory of the method for the next step."""
+    """Update the memory of the method for the next step."""
     nq, ns, m, size, nu = sizes(table)
     a, scaled, a_new = (
         floats(row_of(table, n, alpha.AUXILIARY), ns),
