@@ -179,7 +179,7 @@ def commit_step(
 ):
     """Note the time reached and the next step size, let elements remember, and write the accepted state y.
 
-    Where elements change y by what they remember, the rates of y are written anew to the address `rates`,
+    Where elements change y by what they remember, the rates of y are evaluated again at the address `rates`,
     unless that is 0. Returns a status; CHORD_SWITCHED if a chord switches at this time.
     """
     control[layout.TIME] = control[layout.STAGE_TIME] = t

@@ -495,7 +495,7 @@ def test_friction_by_the_load_of_a_hinge_keeps_order_two(model, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_newton_knows_how_friction_answers_to_the_multipliers(method):
-    """A hundred times the friction costs no more; without the slopes of its loads half as much again."""
+    """A hundred times the friction costs no more; without the derivatives of its loads half as much again."""
     costs = []
     for coefficient in (0.1, 10.0):
         mech, start = two_frictions(coefficient)
