@@ -205,9 +205,14 @@ def test_the_jacobian_of_the_residual_agrees_with_differences(name):
 
 @pytest.mark.parametrize("method", ["Radau", "alpha3", "alpha2", "scipy:Radau", "scipy:BDF"])
 def test_a_stiff_closed_chain_takes_fewer_evaluations_and_is_as_accurate(method):
-    exact, plain = measure(windows(3), method, 1e-6, repeats=1)
-    assert exact["evaluations"] < 0.95 * plain["evaluations"]
-    assert exact["error"] < 3.0 * max(plain["error"], 1e-7)
+    """The error of one run depends on chance by a factor of 10 up and down, so the mean over nine runs counts."""
+    ratios = []
+    for n in (2, 3, 4):
+        for rtol in (1e-5, 1e-6, 1e-7):
+            exact, plain = measure(windows(n), method, rtol, repeats=1)
+            assert exact["evaluations"] < 0.95 * plain["evaluations"]
+            ratios.append(max(exact["error"], 1e-7) / max(plain["error"], 1e-7))
+    assert np.exp(np.mean(np.log(ratios))) < 2.0, ratios
 
 
 def test_elements_that_wait_for_a_reaction_and_internal_points_keep_to_differences():
