@@ -10,6 +10,7 @@ differences of sixth order; the step starts at 2^-7 and is cut to a quarter unti
 (of each rate by itself), the best are kept. Rough, for Newton's method in an integrator: forward differences, one call each.
 """
 
+from treemech.kinematics.kernel.differences import ENOUGH, ROUGH_STEP, sixth_order
 from treemech.kinematics.kernel.language import call_element, floats, kernel
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import euler_rotation, multiply
@@ -19,9 +20,7 @@ from treemech.kinematics.plan.views import effort_records, effort_table, end_tab
 from ..loads.efforts import call, gather
 
 _FIRST_STEP = 2.0**-7
-_ROUGH_STEP = 2.0**-26
 _LEVELS = 6
-_ENOUGH = 1e-12
 _GAIN = 4.0**6
 
 
@@ -108,11 +107,8 @@ def _difference(plan, e, t, kept, direction, h, out):
     for j in range(out.shape[0]):
         out[j] = 0.0
     for side in range(6):
-        step = 1.0 + side // 2
-        weight = (1.5 if side < 2 else -0.6 if side < 4 else 0.1) / (2.0 * step * h)
-        if side % 2 == 1:
-            step, weight = -step, -weight
-        _displace(m, at, n, kept, direction, step * h)
+        displacement, weight = sixth_order(side, h)
+        _displace(m, at, n, kept, direction, displacement)
         status = call(plan, e, t)
         if status != OK:
             return status
@@ -143,9 +139,9 @@ def _exact(plan, e, t, kept, direction, first, loads, base, coarse, fine, gap, b
             if change < gap[j]:  # of two that agree to rounding the one with the longer step
                 gap[j], best[j] = change, coarse[j]
         worst = max(worst, largest / scale)
-        if worst <= _ENOUGH:
+        if worst <= ENOUGH:
             return OK
-        if worst <= _ENOUGH * _GAIN:
+        if worst <= ENOUGH * _GAIN:
             for j in range(outputs):
                 best[j] = fine[j]
             return OK
@@ -189,7 +185,7 @@ def effort_partials(plan, e, t, rough, G):
             continue
         size = 1.0 if direction < 12 * n else max(1.0, abs(kept[6 * n + direction]))
         if rough == 1:
-            h = _ROUGH_STEP * size
+            h = ROUGH_STEP * size
             _displace(m, at, n, kept, direction, h)
             status = call(plan, e, t)
             for j in range(outputs):

@@ -11,6 +11,7 @@ order; the step is halved until two derivatives agree (to about 1e-12 of the row
 kept. Rough derivatives, for Newton's method in an integrator, are forward differences with one call each.
 """
 
+from ..kernel.differences import ROUGH_STEP, eighth_order, keep_best
 from ..kernel.language import address_of, call_part, call_rhs, floats, floats2, kernel
 from ..kernel.vector import euler_rotation, multiply
 from ..plan.chord_views import (
@@ -27,33 +28,7 @@ from ..plan.chord_views import (
 from ..plan.columns import chord, row, speed
 from ..plan.views import dofs, own_q, own_u
 
-_FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
-_ROUGH_STEP = 2.0**-26
-
-
-@kernel
-def _weight(step):
-    """Return the weight of the central difference over `step` steps."""
-    return 0.8 if step == 1 else -0.2 if step == 2 else 4.0 / 105.0 if step == 3 else -1.0 / 280.0
-
-
-@kernel
-def _converged(level, size, best, now, before, least):
-    """Compare the derivative `now` with the one `before`, and keep the best and the last.
-
-    Returns (whether it is accurate enough, the least gap so far).
-    """
-    gap, largest = 0.0, size
-    for k in range(now.shape[0]):
-        gap = max(gap, abs(now[k] - before[k]))
-        largest = max(largest, abs(now[k]))
-    if level == 0 or gap < least:
-        for k in range(now.shape[0]):
-            best[k] = now[k]
-    least = 1e300 if level == 0 else min(least, gap)
-    for k in range(now.shape[0]):
-        before[k] = now[k]
-    return level > 0 and gap <= _ENOUGH * largest, least
+_FIRST_STEP, _LEVELS = 2.0**-6, 8
 
 
 @kernel
@@ -151,13 +126,12 @@ def _by_pose(loops, c, t, kept, direction, base, value, now, before, best):
         for k in range(now.shape[0]):
             now[k] = 0.0
         for side in range(8):
-            step = 1 + side // 2
-            sign = 1.0 - 2.0 * (side % 2)
-            if not _moved(loops, c, t, kept, direction, sign * step * h, value):
+            displacement, weight = eighth_order(side, h)
+            if not _moved(loops, c, t, kept, direction, displacement, value):
                 return False
             for k in range(now.shape[0]):
-                now[k] += sign * _weight(step) / h * value[k]
-        done, least = _converged(level, size, best, now, before, least)
+                now[k] += weight * value[k]
+        done, least = keep_best(level, size, best, now, before, least)
         if done:
             break
     return True
@@ -199,9 +173,9 @@ def pose_partials(loops, c, t, rough, out, workspace):
         if _on_duals(loops, c, t, direction, best, derivatives):
             continue
         if rough == 1:
-            worked = worked and _moved(loops, c, t, kept, direction, _ROUGH_STEP, value)
+            worked = worked and _moved(loops, c, t, kept, direction, ROUGH_STEP, value)
             for k in range(n):
-                best[k] = (value[k] - base[k]) / _ROUGH_STEP
+                best[k] = (value[k] - base[k]) / ROUGH_STEP
         else:
             worked = worked and _by_pose(loops, c, t, kept, direction, base, value, now, before, best)
     for k in range(6):
@@ -209,7 +183,7 @@ def pose_partials(loops, c, t, rough, out, workspace):
             for r in range(count):
                 by_rate[k, r] = value[chord.N_LOCAL * r + 7]
         elif rough == 1:
-            h = _ROUGH_STEP * max(1.0, abs(kept[chord.RATE + k]))
+            h = ROUGH_STEP * max(1.0, abs(kept[chord.RATE + k]))
             worked = worked and _moved(loops, c, t, kept, 6 + k, h, value)
             for r in range(count):
                 by_rate[k, r] = (value[chord.N_LOCAL * r + 7] - base[chord.N_LOCAL * r + 7]) / h
@@ -286,7 +260,7 @@ def coordinate_partials(plan, loops, c, t, rough, out, workspace):
         if _on_duals(loops, c, t, i, best, derivatives):
             continue
         if rough == 1:
-            h = _ROUGH_STEP * max(1.0, abs(kept[i]))
+            h = ROUGH_STEP * max(1.0, abs(kept[i]))
             worked = worked and _coupled(plan, loops, c, t, kept, False, i, h, value)
             for k in range(m):
                 best[k] = (value[k] - base[k]) / h
@@ -296,12 +270,11 @@ def coordinate_partials(plan, loops, c, t, rough, out, workspace):
             for k in range(m):
                 now[k] = 0.0
             for side in range(8):
-                step = 1 + side // 2
-                sign = 1.0 - 2.0 * (side % 2)
-                worked = worked and _coupled(plan, loops, c, t, kept, False, i, sign * step * h, value)
+                displacement, weight = eighth_order(side, h)
+                worked = worked and _coupled(plan, loops, c, t, kept, False, i, displacement, value)
                 for k in range(m):
-                    now[k] += sign * _weight(step) / h * value[k]
-            done, least = _converged(level, size, best, now, before, least)
+                    now[k] += weight * value[k]
+            done, least = keep_best(level, size, best, now, before, least)
             if done:
                 break
     for i in range(n):
@@ -309,7 +282,7 @@ def coordinate_partials(plan, loops, c, t, rough, out, workspace):
             for r in range(count):
                 by_rate[i, r] = value[width * r + n + 1]
             continue
-        h = _ROUGH_STEP * max(1.0, abs(kept[n + i])) if rough == 1 else 1.0
+        h = ROUGH_STEP * max(1.0, abs(kept[n + i])) if rough == 1 else 1.0
         worked = worked and _coupled(plan, loops, c, t, kept, True, i, h, value)
         if rough == 0:
             worked = worked and _coupled(plan, loops, c, t, kept, True, i, -h, base)

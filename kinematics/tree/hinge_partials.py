@@ -8,6 +8,7 @@ differences of sixth order of the record; the step starts at 2^-7 and is reduced
 is below 1e-12 of the record.
 """
 
+from ..kernel.differences import ENOUGH, sixth_order
 from ..kernel.language import address_of, call_element, duals, floats, kernel
 from ..plan.columns import body
 from ..plan.views import bodies, own_q, own_u, parameter_duals, parameters, records
@@ -16,7 +17,6 @@ from .sweep import rates_of_hinge
 
 _FIRST_STEP = 2.0**-7
 _LEVELS = 4
-_ENOUGH = 1e-12
 _GAIN = 4.0**6  # factor by which a quarter of the step reduces the error
 
 
@@ -41,11 +41,8 @@ def _difference(plan, i, t, base, rates, h, out):
     for k in range(n):
         out[k] = 0.0
     for side in range(6):
-        step = 1.0 + side // 2
-        weight = (1.5 if side < 2 else -0.6 if side < 4 else 0.1) / (2.0 * step * h)
-        if side % 2 == 1:
-            step, weight = -step, -weight
-        _displace(plan_body, i, q, base, rates, step * h)
+        displacement, weight = sixth_order(side, h)
+        _displace(plan_body, i, q, base, rates, displacement)
         if not evaluate_record(plan_body, record, parameters(plan), i, t, q, own_u(plan)):
             return False
         for k in range(n):
@@ -93,12 +90,12 @@ def _differenced(plan, i, t, base, rates, kept, coarse, fine):
         for k in range(size):
             gap = max(gap, abs(fine[k] - coarse[k]))
             scale = max(scale, abs(fine[k]), abs(kept[k]))
-        if gap <= _ENOUGH * scale:
+        if gap <= ENOUGH * scale:
             break
         for k in range(size):
             coarse[k] = fine[k]
         h *= 0.25
-        if gap <= _ENOUGH * _GAIN * scale:
+        if gap <= ENOUGH * _GAIN * scale:
             break
     return worked
 
