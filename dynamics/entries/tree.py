@@ -1,0 +1,147 @@
+# mypy: ignore-errors
+"""Entry points of trees: the equations of motion as an integrator sees them, and at many states."""
+
+import numpy as np
+
+from treemech.kinematics.kernel.language import floats, inlined, ints
+from treemech.kinematics.kernel.status import HINGE_FAILED, OK
+from treemech.kinematics.plan.arrays import N_CONTEXT
+from treemech.kinematics.plan.columns import speed
+from treemech.kinematics.plan.views import (
+    body_work,
+    counts,
+    n_audit,
+    n_efforts,
+    n_states,
+    own_effort,
+    own_q,
+    own_u,
+    prescriptions,
+    speed_work,
+)
+from treemech.kinematics.tree.sweep import (
+    coordinate_rates,
+    turn_speeds,
+)
+from treemech.kinematics.tree.sweep import positions as place
+
+from ..equations.articulated import forward_dynamics as solve_tree
+from ..equations.virtual_work import evaluate_motion
+from ..equations.virtual_work import inverse_dynamics as load_tree
+from ..equations.virtual_work import mass_matrix as assemble_mass_matrix
+from ..loads.efforts import remember as write_down
+from .begin import begin, begin_row, begin_states, loads_on_speeds, state_rates
+
+
+def rhs(t, y, dy, context):
+    """y' of y = (q, speeds, states of elements, audit, what they remember): the equations of motion as the integrator sees them.
+
+    Angular speeds of Euler parameters are in the base of the outer body; prescribed entries stand still.
+    """
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    status = begin_states(plan, t, y)
+    if status != OK:
+        return np.int32(status)
+    q, u = own_q(plan), own_u(plan)
+    ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
+    W, S = body_work(plan), speed_work(plan)
+    status = evaluate_motion(plan, W, S, t, q, u)
+    if status != OK:
+        return np.int32(status)
+    solve_tree(plan, W, S, own_effort(plan), ud)
+    if n_efforts(plan) > 0:
+        state_rates(plan, dy)
+    coordinate_rates(plan, q, u, rates)
+    turn_speeds(plan, q, ud, 1.0)
+    prescribed = prescriptions(plan)
+    for k in range(prescribed.shape[0]):
+        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
+        ud[prescribed[k, speed.PRESCRIBED_U]] = 0.0
+    return np.int32(status)
+
+
+def remember(t, y, dy, context):
+    """After an accepted step: what elements write down, into the z of the state y; dy is not used."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    nz, nx = n_states(plan)
+    status = begin_states(plan, t, y)
+    if status == OK:
+        status = evaluate_motion(plan, body_work(plan), speed_work(plan), t, own_q(plan), own_u(plan))
+    if status == OK:
+        status = write_down(plan, t, floats(y + 8 * (nq + nu + n_audit(plan)), nz))
+    return np.int32(status)
+
+
+def forward_dynamics(count, t, q, u, tau, ud, context):
+    """ud of each state under the loads tau on the speeds."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    state_q, state_u = own_q(plan), own_u(plan)
+    for k in range(count):
+        status = begin_row(plan, times[k], q, u, k)
+        if status == OK:
+            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        solve_tree(
+            plan, W, S, loads_on_speeds(plan, floats(tau + 8 * nu * k, nu)), floats(ud + 8 * nu * k, nu)
+        )
+    return np.int32(OK)
+
+
+def inverse_dynamics(count, t, q, u, ud, tau, context):
+    """tau = A ud - Q of each state."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    state_q, state_u = own_q(plan), own_u(plan)
+    for k in range(count):
+        status = begin_row(plan, times[k], q, u, k)
+        if status == OK:
+            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        load_tree(plan, W, S, floats(ud + 8 * nu * k, nu), floats(tau + 8 * nu * k, nu))
+    return np.int32(OK)
+
+
+@inlined
+def _place(plan, W, S, t, q, u):
+    """Poses of the state at the addresses q, u; a status."""
+    status = begin(plan, t, q, u)
+    if status != OK:
+        return status
+    failed = place(plan, W, S, t, own_q(plan))
+    return OK if failed < 0 else HINGE_FAILED + 16 * failed
+
+
+def mass_matrix(count, t, q, u, A, context):
+    """Lower triangle of A of each state, in the regular order of the speeds; A arrives zeroed."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    for k in range(count):
+        status = _place(plan, W, S, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+        assemble_mass_matrix(plan, W, S, A + 8 * nu * nu * k, False)
+    return np.int32(OK)
+
+
+def positions(count, t, q, u, context):
+    """Poses of all bodies, left in Work: for timing, and for whoever looks there."""
+    plan = ints(context, N_CONTEXT)
+    rows, nq, nu = counts(plan)
+    W, S, times = body_work(plan), speed_work(plan), floats(t, count)
+    for k in range(count):
+        status = _place(plan, W, S, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        if status != OK:
+            times[0] = times[k]
+            return np.int32(status)
+    return np.int32(OK)
