@@ -2,9 +2,10 @@
 """How an entry point begins: signals, and the state in the work arrays; and what it leaves of elements."""
 
 from treemech.kinematics.kernel.language import floats, inlined
-from treemech.kinematics.kernel.status import OK, SIGNAL_FAILED
+from treemech.kinematics.kernel.status import HINGE_FAILED, OK, SIGNAL_FAILED
 from treemech.kinematics.plan.arrays import Z_ROWS
 from treemech.kinematics.plan.chord_views import chord_q
+from treemech.kinematics.plan.columns import speed
 from treemech.kinematics.plan.views import (
     counts,
     n_audit,
@@ -15,9 +16,13 @@ from treemech.kinematics.plan.views import (
     own_u,
     own_z,
     own_zd,
+    prescriptions,
+    signal_values,
 )
+from treemech.kinematics.tree.sweep import positions as place
 from treemech.kinematics.tree.sweep import prescribe, signals, turn_speeds
 
+from ..equations.virtual_work import evaluate_motion
 from ..loads.efforts import audit
 
 
@@ -42,6 +47,30 @@ def begin_row(plan, t, q, u, k):
             z[j] = given[j]
     rows, nq, nu = counts(plan)
     return begin(plan, t, q + 8 * nq * k, u + 8 * nu * k)
+
+
+@inlined
+def evaluate_row(plan, W, S, times, q, u, k):
+    """Evaluate the motion of state k of many. Returns a status code (kernel.status)."""
+    status = begin_row(plan, times[k], q, u, k)
+    if status == OK:
+        status = evaluate_motion(plan, W, S, times[k], own_q(plan), own_u(plan))
+    if status != OK:
+        times[0] = times[k]
+    return status
+
+
+@inlined
+def place_row(plan, W, S, times, q, u, k):
+    """Place the bodies in state k of many. Returns a status code (kernel.status)."""
+    rows, nq, nu = counts(plan)
+    status = begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
+    if status == OK:
+        failed = place(plan, W, S, times[k], own_q(plan))
+        status = OK if failed < 0 else HINGE_FAILED + 16 * failed
+    if status != OK:
+        times[0] = times[k]
+    return status
 
 
 @inlined
@@ -79,6 +108,23 @@ def state_rates(plan, dy):
         remembered[k] = 0.0
     if n_audit(plan) > 0:
         audit(plan, floats(dy + 8 * (nq + nu + nx), n_audit(plan)))
+
+
+@inlined
+def hold_prescribed(plan, rates, ud):
+    """Set the rates of prescribed coordinates and speeds to zero: the integrator leaves them alone."""
+    prescribed = prescriptions(plan)
+    for k in range(prescribed.shape[0]):
+        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
+        ud[prescribed[k, speed.PRESCRIBED_U]] = 0.0
+
+
+@inlined
+def prescribe_accelerations(plan, ud):
+    """Set the accelerations of prescribed speeds to those of their signals."""
+    prescribed, values = prescriptions(plan), signal_values(plan)
+    for k in range(prescribed.shape[0]):
+        ud[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
 
 
 @inlined

@@ -22,7 +22,6 @@ from treemech.kinematics.plan.views import (
     own_u,
     own_ud,
     prescriptions,
-    signal_values,
     speed_work,
 )
 from treemech.kinematics.tree.sweep import columns, origin_velocities, turn_speeds
@@ -59,7 +58,7 @@ from ..equations.loops import accelerate, relieve
 from ..equations.loops import evaluate as evaluate_loops
 from ..equations.virtual_work import evaluate_motion
 from ..equations.virtual_work import inverse_dynamics as load_tree
-from .begin import begin, begin_loops, begin_states, loads_on_speeds
+from .begin import begin, begin_loops, begin_states, loads_on_speeds, prescribe_accelerations
 
 
 @inlined
@@ -225,9 +224,7 @@ def residual_jacobian(t, y, G, loops):
     for r in range(kept.shape[0]):
         multipliers[r] = given[nu + kept[r]] if kept[r] >= 0 and masked[kept[r]] == 0 else 0.0
     turn_speeds(plan, q, ud, -1.0)
-    prescribed, values = prescriptions(plan), signal_values(plan)
-    for k in range(prescribed.shape[0]):
-        ud[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
+    prescribe_accelerations(plan, ud)
     origin_velocities(plan, W, S, u)
     columns(plan, W, S)
     required = own_required(plan)

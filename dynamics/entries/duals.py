@@ -15,7 +15,6 @@ from treemech.kinematics.kernel.language import dual_context, duals, floats, inl
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK, SIGNAL_FAILED
 from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_pivots, chord_q, chord_records
-from treemech.kinematics.plan.columns import speed
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
@@ -26,7 +25,6 @@ from treemech.kinematics.plan.views import (
     own_ud,
     own_z,
     point_work,
-    prescriptions,
     signal_values,
     speed_work,
 )
@@ -36,6 +34,7 @@ from treemech.kinematics.tree.sweep import columns, coordinate_rates, origin_vel
 from ..derivatives.dual_composites import vary_points
 from ..equations.virtual_work import evaluate_motion, inverse_dynamics
 from ..loads.applied import apply_efforts
+from .begin import prescribe_accelerations
 
 _f, _n, _status = types.float64, types.int64, types.int32
 
@@ -120,9 +119,7 @@ def dual_equations(t, s, ud, tau, core, loops):
         return np.int32(status)
     own = own_ud(plan)
     _copy(floats(ud, nu), own)
-    prescribed, values = prescriptions(plan), signal_values(plan)
-    for k in range(prescribed.shape[0]):
-        own[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
+    prescribe_accelerations(plan, own)
     inverse_dynamics(plan, W, S, own, duals(tau, nu))
     origin_velocities(plan, W, S, state_u)
     columns(plan, W, S)

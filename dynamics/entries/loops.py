@@ -15,7 +15,7 @@ from treemech.kinematics.kernel.status import CHORD_FAILED, OK
 from treemech.kinematics.plan.arrays import N_CONTEXT, REACTIONS
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_q, chord_u
 from treemech.kinematics.plan.chord_views import chords as chord_table
-from treemech.kinematics.plan.columns import row, speed
+from treemech.kinematics.plan.columns import row
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
@@ -27,8 +27,6 @@ from treemech.kinematics.plan.views import (
     own_tau,
     own_u,
     own_ud,
-    prescriptions,
-    signal_values,
     speed_work,
 )
 from treemech.kinematics.tree.sweep import (
@@ -58,7 +56,7 @@ from ..equations.loops import (
 from ..equations.loops import evaluate as evaluate_loops
 from ..equations.virtual_work import evaluate_motion
 from ..equations.virtual_work import inverse_dynamics as load_tree
-from .begin import begin, begin_loops, begin_row, state_rates
+from .begin import begin, begin_loops, begin_row, hold_prescribed, prescribe_accelerations, state_rates
 
 
 def constraints(t, q, u, ud, tau, loops):
@@ -110,10 +108,7 @@ def loop_rhs(t, y, dy, loops):
         return np.int32(status)
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
-    prescribed = prescriptions(plan)
-    for k in range(prescribed.shape[0]):
-        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
-        ud[prescribed[k, speed.PRESCRIBED_U]] = 0.0
+    hold_prescribed(plan, rates, ud)
     n_cut = chord_q(chords).shape[0]
     if n_efforts(plan) > 0:
         state_rates(plan, dy)
@@ -153,15 +148,11 @@ def loop_residual(t, y, dy, loops):
     for k in range(nu):
         ud[k] = tau[k]
     turn_speeds(plan, q, ud, -1.0)
-    prescribed, values = prescriptions(plan), signal_values(plan)
-    for k in range(prescribed.shape[0]):
-        ud[prescribed[k, speed.PRESCRIBED_U]] = values[prescribed[k, speed.PRESCRIBED_SIGNAL], 2]
+    prescribe_accelerations(plan, ud)
     load_tree(plan, W, S, ud, tau)
     turn_speeds(plan, q, tau, 1.0)
     coordinate_rates(plan, q, u, rates)
-    for k in range(prescribed.shape[0]):
-        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
-        tau[prescribed[k, speed.PRESCRIBED_U]] = 0.0
+    hold_prescribed(plan, rates, tau)
     if n_efforts(plan) > 0:
         state_rates(plan, dy)
     fit_chord_coordinates(chords)

@@ -20,14 +20,10 @@ from treemech.kinematics.plan.views import (
     signal_values,
     speed_work,
 )
-from treemech.kinematics.tree.sweep import (
-    origin_velocities,
-    turn_speeds,
-)
+from treemech.kinematics.tree.sweep import origin_velocities, turn_speeds
 
-from ..equations.virtual_work import evaluate_motion
 from ..equations.virtual_work import inverse_dynamics as load_tree
-from .begin import begin, begin_row
+from .begin import begin, evaluate_row
 
 N_TRACE = 30  # rotation 9, position 3, omega 3, velocity 3, alpha 3, acceleration 3, moment 3, force 3
 
@@ -59,11 +55,8 @@ def elements(count, t, q, u, out, context):
     W, S, times, workspace = body_work(plan), speed_work(plan), floats(t, count), effort_records(plan)
     n = workspace.shape[0]
     for k in range(count):
-        status = begin_row(plan, times[k], q, u, k)
-        if status == OK:
-            status = evaluate_motion(plan, W, S, times[k], own_q(plan), own_u(plan))
+        status = evaluate_row(plan, W, S, times, q, u, k)
         if status != OK:
-            times[0] = times[k]
             return np.int32(status)
         to = floats(out + 8 * n * k, n)
         for j in range(n):
@@ -80,26 +73,23 @@ def trace(count, t, q, u, ud, tau, out, context):
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
-    state_q, state_u = own_q(plan), own_u(plan)
+    state_u = own_u(plan)
     prescribed, values, frame, g = prescriptions(plan), signal_values(plan), frames(plan), gravity(plan)
     for k in range(count):
-        given = floats(ud + 8 * nu * k, nu)
-        status = begin_row(plan, times[k], q, u, k)
-        if status == OK:
-            given_q, given_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
-            for j in range(prescribed.shape[0]):
-                a, b, s = (
-                    prescribed[j, speed.PRESCRIBED_Q],
-                    prescribed[j, speed.PRESCRIBED_U],
-                    prescribed[j, speed.PRESCRIBED_SIGNAL],
-                )
-                given_q[a] = values[s, 0]
-                given_u[b] = values[s, 1]
-                given[b] = values[s, 2]
-            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
+        status = evaluate_row(plan, W, S, times, q, u, k)
         if status != OK:
-            times[0] = times[k]
             return np.int32(status)
+        given = floats(ud + 8 * nu * k, nu)
+        given_q, given_u = floats(q + 8 * nq * k, nq), floats(u + 8 * nu * k, nu)
+        for j in range(prescribed.shape[0]):
+            a, b, s = (
+                prescribed[j, speed.PRESCRIBED_Q],
+                prescribed[j, speed.PRESCRIBED_U],
+                prescribed[j, speed.PRESCRIBED_SIGNAL],
+            )
+            given_q[a] = values[s, 0]
+            given_u[b] = values[s, 1]
+            given[b] = values[s, 2]
         load_tree(plan, W, S, given, floats(tau + 8 * nu * k, nu))
         origin_velocities(plan, W, S, state_u)
         to = floats2(out + 8 * rows * N_TRACE * k, rows, N_TRACE)

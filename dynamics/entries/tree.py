@@ -3,10 +3,9 @@
 
 import numpy as np
 
-from treemech.kinematics.kernel.language import floats, inlined, ints
-from treemech.kinematics.kernel.status import HINGE_FAILED, OK
+from treemech.kinematics.kernel.language import floats, ints
+from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.arrays import N_CONTEXT
-from treemech.kinematics.plan.columns import speed
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
@@ -16,21 +15,16 @@ from treemech.kinematics.plan.views import (
     own_effort,
     own_q,
     own_u,
-    prescriptions,
     speed_work,
 )
-from treemech.kinematics.tree.sweep import (
-    coordinate_rates,
-    turn_speeds,
-)
-from treemech.kinematics.tree.sweep import positions as place
+from treemech.kinematics.tree.sweep import coordinate_rates, turn_speeds
 
 from ..equations.articulated import forward_dynamics as solve_tree
 from ..equations.virtual_work import evaluate_motion
 from ..equations.virtual_work import inverse_dynamics as load_tree
 from ..equations.virtual_work import mass_matrix as assemble_mass_matrix
 from ..loads.efforts import remember as write_down
-from .begin import begin, begin_row, begin_states, loads_on_speeds, state_rates
+from .begin import begin_states, evaluate_row, hold_prescribed, loads_on_speeds, place_row, state_rates
 
 
 def rhs(t, y, dy, context):
@@ -54,10 +48,7 @@ def rhs(t, y, dy, context):
         state_rates(plan, dy)
     coordinate_rates(plan, q, u, rates)
     turn_speeds(plan, q, ud, 1.0)
-    prescribed = prescriptions(plan)
-    for k in range(prescribed.shape[0]):
-        rates[prescribed[k, speed.PRESCRIBED_Q]] = 0.0
-        ud[prescribed[k, speed.PRESCRIBED_U]] = 0.0
+    hold_prescribed(plan, rates, ud)
     return np.int32(status)
 
 
@@ -79,13 +70,9 @@ def forward_dynamics(count, t, q, u, tau, ud, context):
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
-    state_q, state_u = own_q(plan), own_u(plan)
     for k in range(count):
-        status = begin_row(plan, times[k], q, u, k)
-        if status == OK:
-            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
+        status = evaluate_row(plan, W, S, times, q, u, k)
         if status != OK:
-            times[0] = times[k]
             return np.int32(status)
         solve_tree(
             plan, W, S, loads_on_speeds(plan, floats(tau + 8 * nu * k, nu)), floats(ud + 8 * nu * k, nu)
@@ -98,26 +85,12 @@ def inverse_dynamics(count, t, q, u, ud, tau, context):
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
-    state_q, state_u = own_q(plan), own_u(plan)
     for k in range(count):
-        status = begin_row(plan, times[k], q, u, k)
-        if status == OK:
-            status = evaluate_motion(plan, W, S, times[k], state_q, state_u)
+        status = evaluate_row(plan, W, S, times, q, u, k)
         if status != OK:
-            times[0] = times[k]
             return np.int32(status)
         load_tree(plan, W, S, floats(ud + 8 * nu * k, nu), floats(tau + 8 * nu * k, nu))
     return np.int32(OK)
-
-
-@inlined
-def _place(plan, W, S, t, q, u):
-    """Poses of the state at the addresses q, u; a status."""
-    status = begin(plan, t, q, u)
-    if status != OK:
-        return status
-    failed = place(plan, W, S, t, own_q(plan))
-    return OK if failed < 0 else HINGE_FAILED + 16 * failed
 
 
 def mass_matrix(count, t, q, u, A, context):
@@ -126,9 +99,8 @@ def mass_matrix(count, t, q, u, A, context):
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
     for k in range(count):
-        status = _place(plan, W, S, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        status = place_row(plan, W, S, times, q, u, k)
         if status != OK:
-            times[0] = times[k]
             return np.int32(status)
         assemble_mass_matrix(plan, W, S, A + 8 * nu * nu * k, False)
     return np.int32(OK)
@@ -140,8 +112,7 @@ def positions(count, t, q, u, context):
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
     for k in range(count):
-        status = _place(plan, W, S, times[k], q + 8 * nq * k, u + 8 * nu * k)
+        status = place_row(plan, W, S, times, q, u, k)
         if status != OK:
-            times[0] = times[k]
             return np.int32(status)
     return np.int32(OK)
