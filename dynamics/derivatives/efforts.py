@@ -22,9 +22,8 @@ from treemech.kinematics.plan.views import (
 )
 
 from ..equations.spatial import column, motion_cross
+from . import layout
 from .effort_partials import duals, effort_partials, effort_sizes
-from .layout import SPEED_S, SPEED_Y
-from .layout import VELOCITY as SPATIAL
 
 
 @kernel
@@ -104,16 +103,16 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
             while root > 0 and plan_body[root, body.PARENT] > 0:
                 root = plan_body[root, body.PARENT]
             arm = sub(_row(m, table[e, effort.MOTION_RECORD] + 3 * k), load3(W, root, body.P))
-            w, v = load3(Y, i, SPATIAL), load3(Y, i, SPATIAL + 3)
+            w, v = load3(Y, i, layout.VELOCITY), load3(Y, i, layout.VELOCITY + 3)
             force, moment = _row(base, 3 * k), _row(base, 3 * n + 3 * k)
             p = 12 * k
             while i > 0:
                 for d in range(plan_body[i, body.DOF], plan_body[i, body.DOF] + plan_body[i, body.NU]):
                     s, count = _take(slot, speeds, count, d, jac, by_q, by_u)
-                    sw, sv = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d)
+                    sw, sv = column(Z, layout.SPEED_S, d), column(Z, layout.SPEED_S + 3, d)
                     dx = add(sv, cross(sw, arm))
                     dw, dv = motion_cross(sw, sv, w, v)
-                    dw, dv = add(dw, column(Z, SPEED_Y, d)), add(dv, column(Z, SPEED_Y + 3, d))
+                    dw, dv = add(dw, column(Z, layout.SPEED_Y, d)), add(dv, column(Z, layout.SPEED_Y + 3, d))
                     dv = add(dv, add(cross(dw, arm), cross(w, dx)))
                     for o in range(outputs):
                         q_part, u_part = 0.0, 0.0

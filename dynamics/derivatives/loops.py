@@ -17,7 +17,7 @@ from treemech.kinematics.plan.views import counts, n_states
 from ..equations.loop_monitor import GAIN
 from ..equations.loop_views import fixed_speeds, kept_rows, masks, monitors, right_sides, solutions
 from ..equations.loops import solve
-from .layout import BIAS_Q, BIAS_U, BY, LOADS_Q, N_ROW_TABLE, OUT, ROWS, TAU_X, UD_X, VELOCITY_Q
+from . import layout
 
 
 @kernel
@@ -47,18 +47,18 @@ def loop_derivatives(plan, loops, table):
     nz, nx = n_states(plan)
     right, x, kept, masked = right_sides(loops), solutions(loops), kept_rows(loops), masks(loops)
     fixed, gain, m = fixed_speeds(loops), monitors(loops)[GAIN], kept_rows(loops).shape[0]
-    rows = ints(table[ROWS], N_ROW_TABLE)
+    rows = ints(table[layout.ROWS], layout.N_ROW_TABLE)
     by, by_x, loads_q = (
-        floats2(table[BY], nu, 2 * nu),
-        floats2(table[TAU_X], nu, nx),
-        floats2(rows[LOADS_Q], nu, nu),
+        floats2(table[layout.BY], nu, 2 * nu),
+        floats2(table[layout.TAU_X], nu, nx),
+        floats2(rows[layout.LOADS_Q], nu, nu),
     )
     velocity_q, bias_q, bias_u = (
-        floats2(rows[VELOCITY_Q], m, nu),
-        floats2(rows[BIAS_Q], m, nu),
-        floats2(rows[BIAS_U], m, nu),
+        floats2(rows[layout.VELOCITY_Q], m, nu),
+        floats2(rows[layout.BIAS_Q], m, nu),
+        floats2(rows[layout.BIAS_U], m, nu),
     )
-    out, out_x = floats2(table[OUT], nu, 2 * nu), floats2(table[UD_X], nu, nx)
+    out, out_x = floats2(table[layout.OUT], nu, 2 * nu), floats2(table[layout.UD_X], nu, nx)
     for column in range(2 * nu + nx):
         for d in range(nu):
             if column < nu:

@@ -17,20 +17,7 @@ from treemech.kinematics.plan.columns import body, chord, speed
 from treemech.kinematics.plan.views import bodies, constants, dofs
 
 from ..equations.spatial import column, motion_cross
-from .layout import (
-    ACCELERATION,
-    ACCELERATION_Q,
-    ACCELERATION_U,
-    DISPLACEMENT,
-    N_OWN,
-    N_RELATIVE,
-    RATE_Q,
-    SPEED_E,
-    SPEED_S,
-    SPEED_Y,
-    SPEED_Z,
-    VELOCITY,
-)
+from . import layout
 
 
 @kernel
@@ -70,24 +57,24 @@ def relative_derivatives(plan, loops, W, Y, Z, c, out):
         plan_chord[c, chord.PATH_START],
         plan_chord[c, chord.PATH_END],
     )
-    to = floats2(out, last - first, N_RELATIVE)
+    to = floats2(out, last - first, layout.N_RELATIVE)
     Ra = end_base(W, place, c, a)
     point = add(load3(W, b, body.P), rotate(load9(W, b, body.R), load3(place, c, chord.PLACE_B + 9)))
     arm_a, arm_b = sub(point, reference_point(plan_body, W, a)), sub(point, reference_point(plan_body, W, b))
-    wa, va = _of_body(Y, a, VELOCITY, arm_a)
-    wb, vb = _of_body(Y, b, VELOCITY, arm_b)
-    ea, aa = _of_body(Y, a, ACCELERATION, arm_a)
-    eb, ab = _of_body(Y, b, ACCELERATION, arm_b)
+    wa, va = _of_body(Y, a, layout.VELOCITY, arm_a)
+    wb, vb = _of_body(Y, b, layout.VELOCITY, arm_b)
+    ea, aa = _of_body(Y, a, layout.ACCELERATION, arm_a)
+    eb, ab = _of_body(Y, b, layout.ACCELERATION, arm_b)
     w, v = sub(wb, wa), sub(vb, va)
     xw, xv = motion_cross(wa, va, w, v)
     alpha = sub(sub(eb, ea), xw)
     for k in range(first, last):
         d, side = path[k, chord.SPEED], 1.0 * path[k, chord.SIDE]
         arm = arm_b if side > 0.0 else arm_a
-        sw, sv = _at(Z, SPEED_S, d, arm)
-        yw, yv = _at(Z, SPEED_Y, d, arm)
-        zw, zv = _at(Z, SPEED_Z, d, arm)
-        uw, uv = _at(Z, SPEED_E, d, arm)
+        sw, sv = _at(Z, layout.SPEED_S, d, arm)
+        yw, yv = _at(Z, layout.SPEED_Y, d, arm)
+        zw, zv = _at(Z, layout.SPEED_Z, d, arm)
+        uw, uv = _at(Z, layout.SPEED_E, d, arm)
         sbw, sbv = motion_cross(sw, sv, wb, vb)
         dw, dv = scale(side, add(yw, sbw)), scale(side, add(yv, sbv))
         xw, xv = motion_cross(yw, yv, wb, vb)
@@ -104,14 +91,14 @@ def relative_derivatives(plan, loops, W, Y, Z, c, out):
         acceleration = add(add(av, cross(alpha, shift)), add(cross(dw, v), cross(w, rate)))
         uv = add(uv, add(cross(turn, v), cross(w, shift)))
         j = k - first
-        store(to, j, DISPLACEMENT, unrotate(Ra, shift))
-        store(to, j, DISPLACEMENT + 3, unrotate(Ra, turn))
-        store(to, j, RATE_Q, unrotate(Ra, rate))
-        store(to, j, RATE_Q + 3, unrotate(Ra, dw))
-        store(to, j, ACCELERATION_Q, unrotate(Ra, acceleration))
-        store(to, j, ACCELERATION_Q + 3, unrotate(Ra, aw))
-        store(to, j, ACCELERATION_U, unrotate(Ra, uv))
-        store(to, j, ACCELERATION_U + 3, unrotate(Ra, uw))
+        store(to, j, layout.DISPLACEMENT, unrotate(Ra, shift))
+        store(to, j, layout.DISPLACEMENT + 3, unrotate(Ra, turn))
+        store(to, j, layout.RATE_Q, unrotate(Ra, rate))
+        store(to, j, layout.RATE_Q + 3, unrotate(Ra, dw))
+        store(to, j, layout.ACCELERATION_Q, unrotate(Ra, acceleration))
+        store(to, j, layout.ACCELERATION_Q + 3, unrotate(Ra, aw))
+        store(to, j, layout.ACCELERATION_U, unrotate(Ra, uv))
+        store(to, j, layout.ACCELERATION_U + 3, unrotate(Ra, uw))
 
 
 @kernel
@@ -127,7 +114,7 @@ def _own_change(plan, W, S, i, j, k, point, table, force, moment):
     if plan_body[i, body.KIND] != body.BY_ADDRESS:
         return turned
     T = multiply(load9(W, plan_body[i, body.PARENT], body.R), load9(C, i, body.PLACE_R))
-    own = floats(table + 8 * N_OWN * (6 * i + dof[j, speed.COLUMN]), N_OWN)
+    own = floats(table + 8 * layout.N_OWN * (6 * i + dof[j, speed.COLUMN]), layout.N_OWN)
     at = 12 + 3 * dof[k, speed.COLUMN]
     dv, dw = rotate(T, _three(own, at)), rotate(T, _three(own, at + 3 * plan_body[i, body.NU]))
     arm = sub(point, load3(W, i, body.P))
@@ -144,13 +131,13 @@ def load_derivatives(plan, loops, W, S, c, relative, force, moment, table, turne
     dof, plan_chord, path, place = dofs(plan), chords(loops), chord_paths(loops), places(loops)
     plan_body, first = bodies(plan), plan_chord[c, chord.PATH_START]
     n, b = plan_chord[c, chord.PATH_END] - first, plan_chord[c, chord.BODY_B]
-    D = floats2(relative, n, N_RELATIVE)
+    D = floats2(relative, n, layout.N_RELATIVE)
     Ra = end_base(W, place, c, plan_chord[c, chord.BODY_A])
     point = add(load3(W, b, body.P), rotate(load9(W, b, body.R), load3(place, c, chord.PLACE_B + 9)))
     F, M = rotate(Ra, force), rotate(Ra, moment)
     for j in range(n):
         dj, side_j = path[first + j, chord.SPEED], 1.0 * path[first + j, chord.SIDE]
-        shift, turn = load3(D, j, DISPLACEMENT), load3(D, j, DISPLACEMENT + 3)
+        shift, turn = load3(D, j, layout.DISPLACEMENT), load3(D, j, layout.DISPLACEMENT + 3)
         by_turn = scale(side_j, add(cross(moment, turn), cross(force, shift)))
         by_shift = scale(side_j, cross(force, turn))
         rest_turn = add(cross(shift, force), load3(turned, j, 3))
@@ -164,8 +151,8 @@ def load_derivatives(plan, loops, W, S, c, relative, force, moment, table, turne
                     sign = 1.0
             elif side_k > 0.0 or same or j >= k:
                 sign = -1.0
-            x = dot(load3(D, k, DISPLACEMENT), add(rest_shift, scale(sign, by_shift)))
-            x += dot(load3(D, k, DISPLACEMENT + 3), add(rest_turn, scale(sign, by_turn)))
+            x = dot(load3(D, k, layout.DISPLACEMENT), add(rest_shift, scale(sign, by_shift)))
+            x += dot(load3(D, k, layout.DISPLACEMENT + 3), add(rest_turn, scale(sign, by_turn)))
             if same and (
                 plan_body[dof[dj, speed.OWNER], body.NU] > 1
                 or plan_body[dof[dj, speed.OWNER], body.KIND] == body.BY_ADDRESS

@@ -15,7 +15,7 @@ from treemech.kinematics.plan.columns import body, speed
 from treemech.kinematics.plan.views import bodies, counts, dofs, n_states, own_q, own_u, prescriptions
 
 from ..equations.loop_views import entry_rows, entry_speeds, kept_rows, masks, perms
-from .layout import BY, LOADS_Q, MASSES, N_ROW_TABLE, RATES, RATES_X, ROWS, TAU_X, UD, VELOCITY_Q
+from . import layout
 
 
 @kernel
@@ -25,16 +25,16 @@ def _along_speeds(plan, loops, table, G):
     n_bodies, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     ns, m = nu + nx, kept.shape[0]
-    rows = ints(table[ROWS], N_ROW_TABLE)
+    rows = ints(table[layout.ROWS], layout.N_ROW_TABLE)
     by, loads_q, velocity_q = (
-        floats2(table[BY], nu, 2 * nu),
-        floats2(rows[LOADS_Q], nu, nu),
-        floats2(rows[VELOCITY_Q], m, nu),
+        floats2(table[layout.BY], nu, 2 * nu),
+        floats2(rows[layout.LOADS_Q], nu, nu),
+        floats2(rows[layout.VELOCITY_Q], m, nu),
     )
     by_x, rates, rates_x = (
-        floats2(table[TAU_X], nu, nx),
-        floats2(table[RATES], nx, 2 * nu),
-        floats2(table[RATES_X], nx, nx),
+        floats2(table[layout.TAU_X], nu, nx),
+        floats2(table[layout.RATES], nx, 2 * nu),
+        floats2(table[layout.RATES_X], nx, nx),
     )
     for j in range(G.shape[0]):
         for i in range(G.shape[1]):
@@ -73,7 +73,7 @@ def _turned_columns(plan, table, G, i):
     """Columns of the coordinates and angular speeds of hinge i, along them in their own base."""
     plan_body, dof, q, u = bodies(plan), dofs(plan), own_q(plan), own_u(plan)
     n_bodies, nq, nu = counts(plan)
-    A, ud = floats2(table[MASSES], nu, nu), floats(table[UD], nu)
+    A, ud = floats2(table[layout.MASSES], nu, nu), floats(table[layout.UD], nu)
     a, first = (
         plan_body[i, body.Q] + plan_body[i, body.EULER],
         plan_body[i, body.U] + plan_body[i, body.EULER],

@@ -19,28 +19,7 @@ from treemech.kinematics.plan.columns import body, chord
 from treemech.kinematics.plan.views import bodies, counts
 
 from ..equations.spatial import column
-from .layout import (
-    ACCELERATION_Q,
-    ACCELERATION_U,
-    BIAS_Q,
-    BIAS_U,
-    CHORD_LOADS_Q,
-    DISPLACEMENT,
-    HINGE_SCRATCH,
-    LOADS_Q,
-    MULTIPLIERS,
-    N_COMPONENTS,
-    N_DERIVATIVE_BODY,
-    N_RELATIVE,
-    N_ROW_TABLE,
-    RATE_Q,
-    ROUGH,
-    ROWS,
-    SPEED_S,
-    VELOCITY_Q,
-    WORKSPACE_OF_ALL,
-    WORKSPACE_OF_ROWS,
-)
+from . import layout
 from .relative import end_base, load_derivatives, relative_derivatives
 
 
@@ -59,11 +38,11 @@ def _coupling(plan, loops, c, t, rough, table, workspace):
     size = n * count * (n + 3)
     if not coordinate_partials(plan, loops, c, t, rough, workspace, workspace + 8 * size):
         return False
-    multipliers, loads_q = floats(table[MULTIPLIERS], m), floats2(table[LOADS_Q], nu, nu)
+    multipliers, loads_q = floats(table[layout.MULTIPLIERS], m), floats2(table[layout.LOADS_Q], nu, nu)
     velocity_q, bias_q, bias_u = (
-        floats2(table[VELOCITY_Q], m, nu),
-        floats2(table[BIAS_Q], m, nu),
-        floats2(table[BIAS_U], m, nu),
+        floats2(table[layout.VELOCITY_Q], m, nu),
+        floats2(table[layout.BIAS_Q], m, nu),
+        floats2(table[layout.BIAS_U], m, nu),
     )
     by_rate = floats2(workspace + 8 * n * count * (n + 2), n, count)
     for i in range(n):
@@ -94,17 +73,17 @@ def _plain_rows(plan, loops, c, table, D):
     m = rows(loops).shape[0]
     first, start = plan_chord[c, chord.PATH_START], plan_chord[c, chord.FIRST_ROW]
     velocity_q, bias_q, bias_u = (
-        floats2(table[VELOCITY_Q], m, nu),
-        floats2(table[BIAS_Q], m, nu),
-        floats2(table[BIAS_U], m, nu),
+        floats2(table[layout.VELOCITY_Q], m, nu),
+        floats2(table[layout.BIAS_Q], m, nu),
+        floats2(table[layout.BIAS_U], m, nu),
     )
     for r in range(plan_chord[c, chord.N_ROWS]):
         k = r + 1 if plan_chord[c, chord.KIND] == body.PRISMATIC and r >= 2 else r
         for j in range(D.shape[0]):
             d = path[first + j, chord.SPEED]
-            velocity_q[start + r, d] = D[j, RATE_Q + k]
-            bias_q[start + r, d] = D[j, ACCELERATION_Q + k]
-            bias_u[start + r, d] = D[j, ACCELERATION_U + k]
+            velocity_q[start + r, d] = D[j, layout.RATE_Q + k]
+            bias_q[start + r, d] = D[j, layout.ACCELERATION_Q + k]
+            bias_u[start + r, d] = D[j, layout.ACCELERATION_U + k]
 
 
 @kernel
@@ -118,23 +97,26 @@ def _element_rows(plan, loops, c, table, D, turned, local):
         plan_chord[c, chord.FIRST_ROW],
         plan_chord[c, chord.N_ROWS],
     )
-    multipliers = floats(table[MULTIPLIERS], m)
+    multipliers = floats(table[layout.MULTIPLIERS], m)
     velocity_q, bias_q, bias_u = (
-        floats2(table[VELOCITY_Q], m, nu),
-        floats2(table[BIAS_Q], m, nu),
-        floats2(table[BIAS_U], m, nu),
+        floats2(table[layout.VELOCITY_Q], m, nu),
+        floats2(table[layout.BIAS_Q], m, nu),
+        floats2(table[layout.BIAS_U], m, nu),
     )
     wrench, pose = floats2(local, count, 6), floats2(local + 48 * count, 6, count * chord.N_LOCAL)
     rate = floats2(local + 8 * count * (6 + 6 * chord.N_LOCAL), 6, count)
     for j in range(D.shape[0]):
         d = path[first + j, chord.SPEED]
         for r in range(count):
-            velocity = _six(D, j, RATE_Q, wrench, r, 0)
-            by_q, by_u = _six(D, j, ACCELERATION_Q, wrench, r, 0), _six(D, j, ACCELERATION_U, wrench, r, 0)
+            velocity = _six(D, j, layout.RATE_Q, wrench, r, 0)
+            by_q, by_u = (
+                _six(D, j, layout.ACCELERATION_Q, wrench, r, 0),
+                _six(D, j, layout.ACCELERATION_U, wrench, r, 0),
+            )
             for k in range(6):
-                moved = D[j, DISPLACEMENT + k]
+                moved = D[j, layout.DISPLACEMENT + k]
                 velocity += moved * pose[k, chord.N_LOCAL * r + 6]
-                by_q += moved * pose[k, chord.N_LOCAL * r + 7] + D[j, RATE_Q + k] * rate[k, r]
+                by_q += moved * pose[k, chord.N_LOCAL * r + 7] + D[j, layout.RATE_Q + k] * rate[k, r]
                 by_u += moved * rate[k, r]
                 for i in range(6):
                     turned[j, i] += multipliers[start + r] * moved * pose[k, chord.N_LOCAL * r + i]
@@ -150,7 +132,7 @@ def _load(plan, loops, c, table, local, by_address):
     start, count, multipliers = (
         plan_chord[c, chord.FIRST_ROW],
         plan_chord[c, chord.N_ROWS],
-        floats(table[MULTIPLIERS], m),
+        floats(table[layout.MULTIPLIERS], m),
     )
     f0, f1, f2, m0, m1, m2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for r in range(count):
@@ -193,7 +175,7 @@ def _world_load(plan, loops, W, Z, c, turned, force, moment, out):
     force, moment = rotate(Ra, force), rotate(Ra, moment)
     while i > 0:
         for d in range(plan_body[i, body.DOF], plan_body[i, body.DOF] + plan_body[i, body.NU]):
-            w = column(Z, SPEED_S, d)
+            w = column(Z, layout.SPEED_S, d)
             f, n = cross(w, force), cross(w, moment)
             for k in range(3):
                 out[k, d] += f[k]
@@ -216,16 +198,24 @@ def row_derivatives(plan, loops, W, S, t, table_):
     """
     plan_chord = chords(loops)
     n_bodies, nq, nu = counts(plan)
-    m, table, rough = rows(loops).shape[0], ints(table_[ROWS], N_ROW_TABLE), table_[ROUGH]
-    Y = floats2(table_[WORKSPACE_OF_ALL], n_bodies, N_DERIVATIVE_BODY)
-    z = table_[WORKSPACE_OF_ALL] + 8 * n_bodies * N_DERIVATIVE_BODY
-    Z = floats2(z, N_COMPONENTS, nu)
-    own = z + 8 * ((N_COMPONENTS + 2) * nu + HINGE_SCRATCH)
-    loads_q, workspace, path = floats2(table[LOADS_Q], nu, nu), table[WORKSPACE_OF_ROWS], chord_paths(loops)
+    m, table, rough = (
+        rows(loops).shape[0],
+        ints(table_[layout.ROWS], layout.N_ROW_TABLE),
+        table_[layout.ROUGH],
+    )
+    Y = floats2(table_[layout.WORKSPACE_OF_ALL], n_bodies, layout.N_DERIVATIVE_BODY)
+    z = table_[layout.WORKSPACE_OF_ALL] + 8 * n_bodies * layout.N_DERIVATIVE_BODY
+    Z = floats2(z, layout.N_COMPONENTS, nu)
+    own = z + 8 * ((layout.N_COMPONENTS + 2) * nu + layout.HINGE_SCRATCH)
+    loads_q, workspace, path = (
+        floats2(table[layout.LOADS_Q], nu, nu),
+        table[layout.WORKSPACE_OF_ROWS],
+        chord_paths(loops),
+    )
     _clear(loads_q)
-    _clear(floats2(table[VELOCITY_Q], m, nu))
-    _clear(floats2(table[BIAS_Q], m, nu))
-    _clear(floats2(table[BIAS_U], m, nu))
+    _clear(floats2(table[layout.VELOCITY_Q], m, nu))
+    _clear(floats2(table[layout.BIAS_Q], m, nu))
+    _clear(floats2(table[layout.BIAS_U], m, nu))
     for c in range(plan_chord.shape[0]):
         kind, first, count = (
             plan_chord[c, chord.KIND],
@@ -239,8 +229,8 @@ def row_derivatives(plan, loops, W, S, t, table_):
         n = plan_chord[c, chord.PATH_END] - first
         turned, by = floats2(workspace, n, 6), floats2(workspace + 48 * n, n, n)
         relative = workspace + 8 * n * (6 + n)
-        local = relative + 8 * n * N_RELATIVE
-        D = floats2(relative, n, N_RELATIVE)
+        local = relative + 8 * n * layout.N_RELATIVE
+        D = floats2(relative, n, layout.N_RELATIVE)
         relative_derivatives(plan, loops, W, Y, Z, c, relative)
         for j in range(n):
             for k in range(6):
@@ -257,7 +247,7 @@ def row_derivatives(plan, loops, W, S, t, table_):
         for j in range(n):
             for k in range(n):
                 loads_q[path[first + k, chord.SPEED], path[first + j, chord.SPEED]] += by[j, k]
-        if table[CHORD_LOADS_Q] != 0:
-            out = floats2(table[CHORD_LOADS_Q] + 48 * nu * c, 6, nu)
+        if table[layout.CHORD_LOADS_Q] != 0:
+            out = floats2(table[layout.CHORD_LOADS_Q] + 48 * nu * c, 6, nu)
             _world_load(plan, loops, W, Z, c, turned, force, moment, out)
     return OK

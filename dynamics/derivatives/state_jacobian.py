@@ -21,7 +21,7 @@ from treemech.kinematics.plan.views import (
     prescriptions,
 )
 
-from .layout import OUT, RATES, RATES_X, UD, UD_X
+from . import layout
 
 
 @kernel
@@ -115,11 +115,11 @@ def state_jacobian(plan, table, J, more):
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     n = nq + nu + nz + n_audit(plan) + more
-    to, by, ud = floats2(J, n, n), floats2(table[OUT], nu, 2 * nu), floats(table[UD], nu)
+    to, by, ud = floats2(J, n, n), floats2(table[layout.OUT], nu, 2 * nu), floats(table[layout.UD], nu)
     by_x, rates, rates_x = (
-        floats2(table[UD_X], nu, nx),
-        floats2(table[RATES], nx, 2 * nu),
-        floats2(table[RATES_X], nx, nx),
+        floats2(table[layout.UD_X], nu, nx),
+        floats2(table[layout.RATES], nx, 2 * nu),
+        floats2(table[layout.RATES_X], nx, nx),
     )
     for c in range(n):
         for r in range(n):

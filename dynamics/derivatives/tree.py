@@ -51,33 +51,8 @@ from treemech.kinematics.tree.hinge_partials import record_partials
 from treemech.kinematics.tree.sweep import columns, origin_velocities
 
 from ..equations.spatial import column, inertia_times, motion_cross, put_column
+from . import layout
 from .efforts import effort_derivatives
-from .layout import (
-    ACCELERATION,
-    BY,
-    FIRST,
-    FLUX,
-    FORCE,
-    HINGE_SCRATCH,
-    MASS,
-    MASSES,
-    MOMENT,
-    MOMENTUM,
-    N_COMPONENTS,
-    N_DERIVATIVE_BODY,
-    N_OWN,
-    RATES,
-    RATES_X,
-    ROUGH,
-    SECOND,
-    SPEED_E,
-    SPEED_S,
-    SPEED_Y,
-    SPEED_Z,
-    TAU_X,
-    VELOCITY,
-    WORKSPACE_OF_ALL,
-)
 
 _NIL = (0.0, 0.0, 0.0)
 
@@ -99,25 +74,25 @@ def _own_body(plan, W, Y, i, origin):
         J[0] + cc - h[0] * c[0], J[1] - h[0] * c[1], J[2] - h[0] * c[2],
         J[3] + cc - h[1] * c[1], J[4] - h[1] * c[2], J[5] + cc - h[2] * c[2],
     )  # fmt: skip
-    w, v = load3(Y, i, VELOCITY), load3(Y, i, VELOCITY + 3)
+    w, v = load3(Y, i, layout.VELOCITY), load3(Y, i, layout.VELOCITY + 3)
     L, p = inertia_times(m, h, J, w, v)
-    n, f = inertia_times(m, h, J, load3(Y, i, ACCELERATION), load3(Y, i, ACCELERATION + 3))
+    n, f = inertia_times(m, h, J, load3(Y, i, layout.ACCELERATION), load3(Y, i, layout.ACCELERATION + 3))
     half = 0.5 * (J[0] + J[3] + J[5])
     g0 = cross(w, (half - J[0], -J[1], -J[2]))
     g1 = cross(w, (-J[1], half - J[3], -J[4]))
     g2 = cross(w, (-J[2], -J[4], half - J[5]))
-    Y[i, MASS] = m
-    store(Y, i, FIRST, h)
-    store(Y, i, SECOND, J)
-    store(Y, i, MOMENTUM, p)
+    Y[i, layout.MASS] = m
+    store(Y, i, layout.FIRST, h)
+    store(Y, i, layout.SECOND, J)
+    store(Y, i, layout.MOMENTUM, p)
     flux = (
         v[0] * h[0] + g0[0], v[0] * h[1] + g1[0], v[0] * h[2] + g2[0],
         v[1] * h[0] + g0[1], v[1] * h[1] + g1[1], v[1] * h[2] + g2[1],
         v[2] * h[0] + g0[2], v[2] * h[1] + g1[2], v[2] * h[2] + g2[2],
     )  # fmt: skip
-    store(Y, i, FLUX, flux)
-    store(Y, i, MOMENT, add(n, add(cross(w, L), cross(v, p))))
-    store(Y, i, FORCE, add(f, cross(w, p)))
+    store(Y, i, layout.FLUX, flux)
+    store(Y, i, layout.MOMENT, add(n, add(cross(w, L), cross(v, p))))
+    store(Y, i, layout.FORCE, add(f, cross(w, p)))
 
 
 @kernel
@@ -155,8 +130,8 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
     spatial_v, spatial_a = add(vJ, cross(pos, wJ)), add(add(av, cross(pos, aw)), cross(vJ, wJ))
     for d in range(first, first + n):
         wj, vj = load3(S, d, speed.PARTIAL_W), load3(S, d, speed.PARTIAL_V)
-        sw, sv = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d)
-        own = floats(D + 8 * N_OWN * dof[d, speed.COLUMN], N_OWN)
+        sw, sv = column(Z, layout.SPEED_S, d), column(Z, layout.SPEED_S + 3, d)
+        own = floats(D + 8 * layout.N_OWN * dof[d, speed.COLUMN], layout.N_OWN)
         dw, dv = _NIL, _NIL  # of the hinge velocity and acceleration at the origin, by coordinate d
         daw, dav = _NIL, _NIL
         bw, bv = _NIL, _NIL  # of the bias by speed d
@@ -182,12 +157,12 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
         zw, zv = add(zw, xw), add(zv, xv)
         bv = add(add(bv, cross(pos, bw)), add(cross(vj, wJ), cross(vJ, wj)))
         for k in range(3):
-            Z[SPEED_Y + k, d] += ew[k]
-            Z[SPEED_Y + 3 + k, d] += ev[k]
-            Z[SPEED_Z + k, d] += zw[k]
-            Z[SPEED_Z + 3 + k, d] += zv[k]
-            Z[SPEED_E + k, d] += bw[k]
-            Z[SPEED_E + 3 + k, d] += bv[k]
+            Z[layout.SPEED_Y + k, d] += ew[k]
+            Z[layout.SPEED_Y + 3 + k, d] += ev[k]
+            Z[layout.SPEED_Z + k, d] += zw[k]
+            Z[layout.SPEED_Z + 3 + k, d] += zv[k]
+            Z[layout.SPEED_E + k, d] += bw[k]
+            Z[layout.SPEED_E + 3 + k, d] += bv[k]
 
 
 @kernel
@@ -203,16 +178,16 @@ def _own_loads(plan, W, S, Z, i, origin, D, N, F, J):
     pos = sub(load3(W, i, body.P), origin)
     at_origin = sub(N, cross(pos, F))
     for j in range(first, first + n):
-        own = floats(D + 8 * N_OWN * dof[j, speed.COLUMN], N_OWN)
+        own = floats(D + 8 * layout.N_OWN * dof[j, speed.COLUMN], layout.N_OWN)
         vj = load3(S, j, speed.PARTIAL_V)
-        sw, sv = column(Z, SPEED_S, j), column(Z, SPEED_S + 3, j)
+        sw, sv = column(Z, layout.SPEED_S, j), column(Z, layout.SPEED_S + 3, j)
         for k in range(first, first + n):
             x = dot(cross(vj, load3(S, k, speed.PARTIAL_W)), F)
             if table:
                 c = dof[k, speed.COLUMN]
                 x += dot(rotate(T, _of(own, 12 + 3 * n + 3 * c)), at_origin)
                 x += dot(rotate(T, _of(own, 12 + 3 * c)), F)
-            a, b = motion_cross(sw, sv, column(Z, SPEED_S, k), column(Z, SPEED_S + 3, k))
+            a, b = motion_cross(sw, sv, column(Z, layout.SPEED_S, k), column(Z, layout.SPEED_S + 3, k))
             floats(J + 8 * (2 * dof.shape[0] * k + j), 1)[0] += x - dot(a, N) - dot(b, F)
 
 
@@ -240,10 +215,10 @@ def _three_more(out, z, stride, a):
 def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
     """V, A of all bodies, s, y, z, e of all speeds; OK, or a status."""
     plan_body, dof, u, g = bodies(plan), dofs(plan), own_u(plan), gravity(plan)
-    store(Y, 0, VELOCITY, _NIL)
-    store(Y, 0, VELOCITY + 3, _NIL)
-    store(Y, 0, ACCELERATION, _NIL)
-    store(Y, 0, ACCELERATION + 3, (-g[0], -g[1], -g[2]))
+    store(Y, 0, layout.VELOCITY, _NIL)
+    store(Y, 0, layout.VELOCITY + 3, _NIL)
+    store(Y, 0, layout.ACCELERATION, _NIL)
+    store(Y, 0, layout.ACCELERATION + 3, (-g[0], -g[1], -g[2]))
     origin, loaded = _NIL, n_efforts(plan) > 0
     for i in range(1, plan_body.shape[0]):
         p, kind, first, n = (
@@ -255,8 +230,8 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
         if p == 0:
             origin = load3(W, i, body.P)
         pos = sub(load3(W, i, body.P), origin)
-        wp, vp = load3(Y, p, VELOCITY), load3(Y, p, VELOCITY + 3)
-        dwp, ap = load3(Y, p, ACCELERATION), load3(Y, p, ACCELERATION + 3)
+        wp, vp = load3(Y, p, layout.VELOCITY), load3(Y, p, layout.VELOCITY + 3)
+        dwp, ap = load3(Y, p, layout.ACCELERATION), load3(Y, p, layout.ACCELERATION + 3)
         rw, rv, rate = _NIL, _NIL, _NIL  # hinge velocity; its translation at the body's origin
         dw, a = dwp, ap
         if kind == body.BY_ADDRESS:
@@ -274,33 +249,37 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
             yw, yv = motion_cross(wp, vp, sw, sv)
             zw, zv = motion_cross(dwp, ap, sw, sv)
             xw, xv = motion_cross(wp, vp, yw, yv)
-            put_column(Z, SPEED_S, d, sw, sv)
-            put_column(Z, SPEED_Y, d, yw, yv)
-            put_column(Z, SPEED_Z, d, add(zw, xw), add(zv, xv))
+            put_column(Z, layout.SPEED_S, d, sw, sv)
+            put_column(Z, layout.SPEED_Y, d, yw, yv)
+            put_column(Z, layout.SPEED_Z, d, add(zw, xw), add(zv, xv))
         w, v = add(wp, rw), add(vp, rv)
         xw, xv = motion_cross(wp, vp, rw, rv)
-        store(Y, i, VELOCITY, w)
-        store(Y, i, VELOCITY + 3, v)
-        store(Y, i, ACCELERATION, add(dw, xw))
-        store(Y, i, ACCELERATION + 3, add(add(a, xv), cross(rate, rw)))
+        store(Y, i, layout.VELOCITY, w)
+        store(Y, i, layout.VELOCITY + 3, v)
+        store(Y, i, layout.ACCELERATION, add(dw, xw))
+        store(Y, i, layout.ACCELERATION + 3, add(add(a, xv), cross(rate, rw)))
         for d in range(first, first + n):
-            xw, xv = motion_cross(w, v, column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d))
+            xw, xv = motion_cross(w, v, column(Z, layout.SPEED_S, d), column(Z, layout.SPEED_S + 3, d))
             put_column(
-                Z, SPEED_E, d, add(xw, column(Z, SPEED_Y, d)), add(xv, column(Z, SPEED_Y + 3, d))
+                Z,
+                layout.SPEED_E,
+                d,
+                add(xw, column(Z, layout.SPEED_Y, d)),
+                add(xv, column(Z, layout.SPEED_Y + 3, d)),
             )  # V_p x s is still all there is in y
         if kind == body.BALL or kind == body.FREE or kind == body.BY_ADDRESS:
             if kind == body.BY_ADDRESS and not record_partials(
-                plan, i, t, table + 8 * 6 * N_OWN * i, N_OWN, workspace
+                plan, i, t, table + 8 * 6 * layout.N_OWN * i, layout.N_OWN, workspace
             ):
                 return HINGE_FAILED + 16 * i
-            _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * N_OWN * i, wp, vp, w, v)
+            _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * layout.N_OWN * i, wp, vp, w, v)
         _own_body(plan, W, Y, i, origin)
         if loaded:  # as if they turned with the body
             force = load3(W, i, body.APPLIED_F)
             moment = add(load3(W, i, body.APPLIED_N), cross(pos, force))
             for k in range(3):
-                Y[i, MOMENT + k] -= moment[k]
-                Y[i, FORCE + k] -= force[k]
+                Y[i, layout.MOMENT + k] -= moment[k]
+                Y[i, layout.FORCE + k] -= force[k]
     return OK
 
 
@@ -319,21 +298,25 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
             plan_body[i, body.NU],
         )
         if p > 0:
-            for k in range(MASS, N_DERIVATIVE_BODY):
+            for k in range(layout.MASS, layout.N_DERIVATIVE_BODY):
                 Y[p, k] += Y[i, k]
-        m, h, I = Y[i, MASS], load3(Y, i, FIRST), load6(Y, i, SECOND)
-        p0, G = load3(Y, i, MOMENTUM), load9(Y, i, FLUX)
-        N, F = load3(Y, i, MOMENT), load3(Y, i, FORCE)
+        m, h, I = Y[i, layout.MASS], load3(Y, i, layout.FIRST), load6(Y, i, layout.SECOND)
+        p0, G = load3(Y, i, layout.MOMENTUM), load9(Y, i, layout.FLUX)
+        N, F = load3(Y, i, layout.MOMENT), load3(Y, i, layout.FORCE)
         trace = G[0] + G[4] + G[8]
         for d in range(first, first + n):
-            sw, sv, yw = column(Z, SPEED_S, d), column(Z, SPEED_S + 3, d), column(Z, SPEED_Y, d)
+            sw, sv, yw = (
+                column(Z, layout.SPEED_S, d),
+                column(Z, layout.SPEED_S + 3, d),
+                column(Z, layout.SPEED_Y, d),
+            )
             a, f = inertia_times(m, h, I, sw, sv)
             b = scale(2.0, add(sub(scale(trace, sw), unrotate(G, sw)), cross(p0, sv)))  # 2 B^T s
-            kn, kf = inertia_times(m, h, I, column(Z, SPEED_Z, d), column(Z, SPEED_Z + 3, d))
+            kn, kf = inertia_times(m, h, I, column(Z, layout.SPEED_Z, d), column(Z, layout.SPEED_Z + 3, d))
             kn = add(kn, scale(2.0, sub(scale(trace, yw), rotate(G, yw))))
             kf = add(kf, scale(2.0, cross(yw, p0)))
             kn, kf = add(kn, add(cross(sw, N), cross(sv, F))), add(kf, cross(sw, F))
-            en, ef = inertia_times(m, h, I, column(Z, SPEED_E, d), column(Z, SPEED_E + 3, d))
+            en, ef = inertia_times(m, h, I, column(Z, layout.SPEED_E, d), column(Z, layout.SPEED_E + 3, d))
             en = add(en, scale(2.0, sub(scale(trace, sw), rotate(G, sw))))
             ef = add(ef, scale(2.0, cross(sw, p0)))
             for r in range(run_start[d], run_start[d + 1]):
@@ -344,9 +327,9 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
                     stop = first + n  # all speeds of the hinge itself
                 by_q = floats(J + 8 * (2 * nu * d + start), stop - start)
                 by_u = floats(J + 8 * (2 * nu * d + nu + start), stop - start)
-                _six(by_q, z + stride * SPEED_Z + 8 * start, stride, a, f)
-                _three_more(by_q, z + stride * SPEED_Y + 8 * start, stride, b)
-                _six(by_u, z + stride * SPEED_E + 8 * start, stride, a, f)
+                _six(by_q, z + stride * layout.SPEED_Z + 8 * start, stride, a, f)
+                _three_more(by_q, z + stride * layout.SPEED_Y + 8 * start, stride, b)
+                _six(by_u, z + stride * layout.SPEED_E + 8 * start, stride, a, f)
                 _three_more(by_u, z + 8 * start, stride, b)
                 if before > start:
                     cq, cu = floats(T, before - start), floats(T + stride, before - start)
@@ -361,7 +344,7 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
             root = i
             while plan_body[root, body.PARENT] > 0:
                 root = plan_body[root, body.PARENT]
-            _own_loads(plan, W, S, Z, i, load3(W, root, body.P), table + 8 * 6 * N_OWN * i, N, F, J)
+            _own_loads(plan, W, S, Z, i, load3(W, root, body.P), table + 8 * 6 * layout.N_OWN * i, N, F, J)
 
 
 @kernel
@@ -372,18 +355,18 @@ def tree_derivatives(plan, W, S, t, ud, table):
     After `evaluate_motion` of the state in the work arrays; tau of the accelerations ud. A status.
     """
     rows, nq, nu = counts(plan)
-    J, A, workspace = table[BY], table[MASSES], table[WORKSPACE_OF_ALL]
+    J, A, workspace = table[layout.BY], table[layout.MASSES], table[layout.WORKSPACE_OF_ALL]
     columns(plan, W, S)
     fill_parameter_duals(plan)
     loaded = n_efforts(plan) > 0
     if loaded:
         origin_velocities(plan, W, S, own_u(plan))
-    Y = floats2(workspace, rows, N_DERIVATIVE_BODY)
-    z = workspace + 8 * rows * N_DERIVATIVE_BODY
-    Z = floats2(z, N_COMPONENTS, nu)
-    T = z + 8 * N_COMPONENTS * nu
+    Y = floats2(workspace, rows, layout.N_DERIVATIVE_BODY)
+    z = workspace + 8 * rows * layout.N_DERIVATIVE_BODY
+    Z = floats2(z, layout.N_COMPONENTS, nu)
+    T = z + 8 * layout.N_COMPONENTS * nu
     more = T + 16 * nu
-    own = more + 8 * HINGE_SCRATCH
+    own = more + 8 * layout.HINGE_SCRATCH
     out, lower = floats(J, 2 * nu * nu), floats(A, nu * nu)
     for k in range(2 * nu * nu):
         out[k] = 0.0
@@ -395,7 +378,17 @@ def tree_derivatives(plan, W, S, t, ud, table):
     _inwards(plan, W, S, Y, Z, z, T, own, J, A)
     if not loaded:
         return OK
-    G = own + 8 * 6 * N_OWN * rows
+    G = own + 8 * 6 * layout.N_OWN * rows
     return effort_derivatives(
-        plan, W, Y, Z, t, table[ROUGH], J, table[TAU_X], table[RATES], table[RATES_X], G
+        plan,
+        W,
+        Y,
+        Z,
+        t,
+        table[layout.ROUGH],
+        J,
+        table[layout.TAU_X],
+        table[layout.RATES],
+        table[layout.RATES_X],
+        G,
     )

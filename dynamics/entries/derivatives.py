@@ -26,26 +26,7 @@ from treemech.kinematics.plan.views import (
 )
 from treemech.kinematics.tree.sweep import columns, origin_velocities, turn_speeds
 
-from ..derivatives.layout import (
-    BY,
-    CONTEXT,
-    DIFFERENTIATE,
-    DIFFERENTIATE_ROWS,
-    FACTORS,
-    GIVEN_Q,
-    GIVEN_TAU,
-    GIVEN_U,
-    INVERSE,
-    MASSES,
-    MULTIPLIERS,
-    N_ROW_TABLE,
-    N_TABLE,
-    OUT,
-    ROWS,
-    TAU_X,
-    UD,
-    UD_X,
-)
+from ..derivatives import layout
 from ..derivatives.loops import loop_derivatives
 from ..derivatives.residual import residual_derivatives
 from ..derivatives.rows import row_derivatives as differentiate_rows
@@ -66,13 +47,18 @@ def _forward_derivatives(plan, W, S, t, tau, table):
     """ud, d(ud)/d(q, u), d(ud)/d(tau), d(ud)/dx, after `evaluate_motion`; a status."""
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    ud, A, inverse, factors = floats(table[UD], nu), table[MASSES], table[INVERSE], table[FACTORS]
+    ud, A, inverse, factors = (
+        floats(table[layout.UD], nu),
+        table[layout.MASSES],
+        table[layout.INVERSE],
+        table[layout.FACTORS],
+    )
     solve_tree(plan, W, S, tau, ud)
     status = tree_derivatives(plan, W, S, t, ud, table)
     if status != OK:
         return status
-    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[BY], 2 * nu * nu)
-    by_x = floats(table[TAU_X], nu * nx)
+    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[layout.BY], 2 * nu * nu)
+    by_x = floats(table[layout.TAU_X], nu * nx)
     for k in range(prescribed.shape[0]):
         d = prescribed[k, speed.PRESCRIBED_DOF]
         for j in range(nu):
@@ -82,9 +68,9 @@ def _forward_derivatives(plan, W, S, t, tau, table):
         for j in range(nx):
             by_x[nx * d + j] = 0.0
     invert(nu, A, factors, factors + 8 * nu * nu, inverse)
-    less_product(nu, 2 * nu, inverse, table[BY], table[OUT])
+    less_product(nu, 2 * nu, inverse, table[layout.BY], table[layout.OUT])
     if nx > 0:
-        less_product(nu, nx, inverse, table[TAU_X], table[UD_X])
+        less_product(nu, nx, inverse, table[layout.TAU_X], table[layout.UD_X])
     for k in range(prescribed.shape[0]):
         d = prescribed[k, speed.PRESCRIBED_DOF]
         floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
@@ -98,27 +84,27 @@ def derivatives(t, forward, table_):
     the loads tau first, and from BY then OUT: of ud, and INVERSE: of ud by tau (both zero in the rows of prescribed
     speeds); BY, MASSES are used up. Likewise TAU_X and UD_X by states of elements, and RATES, RATES_X of those.
     """
-    table = ints(table_, N_TABLE)
-    plan = ints(table[CONTEXT], N_CONTEXT)
+    table = ints(table_, layout.N_TABLE)
+    plan = ints(table[layout.CONTEXT], N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S = body_work(plan), speed_work(plan)
-    status = begin(plan, t, table[GIVEN_Q], table[GIVEN_U])
+    status = begin(plan, t, table[layout.GIVEN_Q], table[layout.GIVEN_U])
     if status == OK:
         status = evaluate_motion(plan, W, S, t, own_q(plan), own_u(plan))
     if status != OK:
         return np.int32(status)
     if forward == 1:
-        tau = loads_on_speeds(plan, floats(table[GIVEN_TAU], nu))
+        tau = loads_on_speeds(plan, floats(table[layout.GIVEN_TAU], nu))
         status = _forward_derivatives(plan, W, S, t, tau, table)
     else:
-        status = tree_derivatives(plan, W, S, t, floats(table[UD], nu), table)
+        status = tree_derivatives(plan, W, S, t, floats(table[layout.UD], nu), table)
     return np.int32(status)
 
 
 def jacobian(t, y, J, context):
     """d(y')/dy of `rhs`, column by column: J[n j + i] = d y'_i / d y_j; the context holds the table of derivatives."""
     plan = ints(context, N_CONTEXT)
-    table = ints(plan[DERIVATIVES], N_TABLE)
+    table = ints(plan[DERIVATIVES], layout.N_TABLE)
     W, S = body_work(plan), speed_work(plan)
     status = begin_states(plan, t, y)
     if status == OK:
@@ -132,7 +118,7 @@ def jacobian(t, y, J, context):
 
 def row_derivatives(t, table_, loops):
     """Derivatives of the constraint rows (derivative_plan, table of rows) after `derivatives` and `constraints` of one state."""
-    chords, table = ints(loops, N_LOOP_CONTEXT), ints(table_, N_TABLE)
+    chords, table = ints(loops, N_LOOP_CONTEXT), ints(table_, layout.N_TABLE)
     plan = ints(chords[0], N_CONTEXT)
     return np.int32(differentiate_rows(plan, chords, body_work(plan), speed_work(plan), t, table))
 
@@ -157,8 +143,8 @@ def _closed_derivatives(plan, chords, W, S, t, table, required):
     After the motion of the state; `required`: where A ud - Q goes. The constraint rows are those with these accelerations.
     """
     rows, nq, nu = counts(plan)
-    q, u, own, ud = own_q(plan), own_u(plan), own_ud(plan), floats(table[UD], nu)
-    given_q, given_u = floats(table[GIVEN_Q], nq), floats(table[GIVEN_U], nu)
+    q, u, own, ud = own_q(plan), own_u(plan), own_ud(plan), floats(table[layout.UD], nu)
+    given_q, given_u = floats(table[layout.GIVEN_Q], nq), floats(table[layout.GIVEN_U], nu)
     for k in range(nq):
         given_q[k] = q[k]
     for k in range(nu):
@@ -168,9 +154,9 @@ def _closed_derivatives(plan, chords, W, S, t, table, required):
     failed = constraint_rows(plan, chords, W, S, t)
     if failed >= 0:
         return CHORD_FAILED + 16 * failed
-    status = call_derivatives(table[DIFFERENTIATE], t, 0, address_of(table))
+    status = call_derivatives(table[layout.DIFFERENTIATE], t, 0, address_of(table))
     if status == OK:
-        status = call_derivatives(table[DIFFERENTIATE_ROWS], t, address_of(table), address_of(chords))
+        status = call_derivatives(table[layout.DIFFERENTIATE_ROWS], t, address_of(table), address_of(chords))
     return status
 
 
@@ -178,7 +164,7 @@ def loop_jacobian(t, y, J, loops):
     """As `jacobian` of `loop_rhs`: the coordinates of cut hinges have neither columns nor rows but zeros."""
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
-    table = ints(plan[DERIVATIVES], N_TABLE)
+    table = ints(plan[DERIVATIVES], layout.N_TABLE)
     rows, nq, nu = counts(plan)
     status = begin_loops(plan, chords, t, y)
     if status != OK:
@@ -186,10 +172,10 @@ def loop_jacobian(t, y, J, loops):
     W, S, kept, x = body_work(plan), speed_work(plan), kept_rows(chords), solutions(chords)
     status = evaluate_loops(plan, chords, W, S, t, own_q(plan), own_u(plan))
     if status == OK:
-        status = accelerate(plan, chords, t, own_tau(plan), floats(table[UD], nu))
+        status = accelerate(plan, chords, t, own_tau(plan), floats(table[layout.UD], nu))
     if status != OK:
         return np.int32(status)
-    multipliers = floats(ints(table[ROWS], N_ROW_TABLE)[MULTIPLIERS], kept.shape[0])
+    multipliers = floats(ints(table[layout.ROWS], layout.N_ROW_TABLE)[layout.MULTIPLIERS], kept.shape[0])
     for r in range(kept.shape[0]):
         multipliers[r] = -x[nu + kept[r]] if kept[r] >= 0 else 0.0
     status = _closed_derivatives(plan, chords, W, S, t, table, own_required(plan))
@@ -207,7 +193,7 @@ def residual_jacobian(t, y, G, loops):
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
-    table = ints(plan[DERIVATIVES], N_TABLE)
+    table = ints(plan[DERIVATIVES], layout.N_TABLE)
     rows, nq, nu = counts(plan)
     status = begin_loops(plan, chords, t, y)
     if status != OK:
@@ -217,8 +203,8 @@ def residual_jacobian(t, y, G, loops):
     if status != OK:
         return np.int32(status)
     kept, masked = kept_rows(chords), masks(chords)
-    given, ud = floats(G, nu + masked.shape[0]), floats(table[UD], nu)
-    multipliers = floats(ints(table[ROWS], N_ROW_TABLE)[MULTIPLIERS], kept.shape[0])
+    given, ud = floats(G, nu + masked.shape[0]), floats(table[layout.UD], nu)
+    multipliers = floats(ints(table[layout.ROWS], layout.N_ROW_TABLE)[layout.MULTIPLIERS], kept.shape[0])
     for k in range(nu):
         ud[k] = given[k]
     for r in range(kept.shape[0]):

@@ -13,8 +13,7 @@ import numpy as np
 from treemech.kinematics.plan.columns import body, effort, point
 from treemech.topology.arrays import Floats
 
-from ..derivatives.layout import SPEED_S, SPEED_Y
-from ..derivatives.layout import VELOCITY as SPATIAL_V
+from ..derivatives import layout
 from .core import Core
 from .element_derivatives import element_derivatives
 
@@ -160,11 +159,11 @@ def end_motion(tree: "TreeDerivatives", j: int) -> EndMotion:
     i = int(plan.ends[j, 0])
     position = W[i, body.P : body.P + 3] + W[i, body.R : body.R + 9].reshape(3, 3) @ plan.end_points[j, 9:12]
     found = EndMotion(position, np.zeros((3, core.nu)), np.zeros((3, core.nu)))
-    w, v = np.split(tree.bodies[i, SPATIAL_V : SPATIAL_V + 6], 2)
+    w, v = np.split(tree.bodies[i, layout.VELOCITY : layout.VELOCITY + 6], 2)
     arm = position - W[tree.roots[i], body.P : body.P + 3]
     for d in speeds_before(core, i):
-        turn, shift = np.split(tree.speeds[SPEED_S : SPEED_S + 6, d], 2)
-        own_w, own_v = np.split(tree.speeds[SPEED_Y : SPEED_Y + 6, d], 2)
+        turn, shift = np.split(tree.speeds[layout.SPEED_S : layout.SPEED_S + 6, d], 2)
+        own_w, own_v = np.split(tree.speeds[layout.SPEED_Y : layout.SPEED_Y + 6, d], 2)
         moved = shift + np.cross(turn, arm)
         dw, dv = np.cross(turn, w) + own_w, np.cross(turn, v) + np.cross(shift, w) + own_v
         found.displacement[:, d] = moved

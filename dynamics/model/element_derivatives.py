@@ -10,7 +10,7 @@ from treemech.kinematics.plan.arrays import N_SIZES, SIZES, Plan
 from treemech.kinematics.plan.columns import effort
 from treemech.topology.arrays import Floats, address
 
-from ..derivatives.layout import N_OWN
+from ..derivatives import layout
 from .core import Core
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def element_derivatives(tree: "TreeDerivatives", t: float, e: int) -> ElementDer
     row, nu = core.layout.plan.efforts[e], core.nu
     n, nc, ns, ni = (int(row[k]) for k in (effort.N_ENDS, effort.N_ACTED, effort.N_STATES, effort.N_INPUTS))
     loads, outputs, directions = 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + ni
-    workspace = tree.workspace[tree.first_own + core.rows * 6 * N_OWN :]
+    workspace = tree.workspace[tree.first_own + core.rows * 6 * layout.N_OWN :]
     at = 0
 
     def take(rows: int, columns: int) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats, address
 
-from ..derivatives.layout import rows_workspace_size
+from ..derivatives import layout
 from ..native import entry_points as native
 from .core import Core
 
@@ -34,7 +34,7 @@ class RowWorkspace:
         self.multipliers, self.loads_q = np.zeros(m), np.zeros((n, n))
         self.velocity_q, self.bias_q, self.bias_u = (np.zeros((m, n)) for _ in range(3))
         self.chord_loads_q = np.zeros((len(chords.plan.chord) if chord_loads else 0, 6, n))
-        self.workspace = np.zeros(rows_workspace_size(chords.plan.chord))
+        self.workspace = np.zeros(layout.rows_workspace_size(chords.plan.chord))
         arrays = (self.multipliers, self.loads_q, self.velocity_q, self.bias_q, self.bias_u)
         self.table = np.array(
             [

@@ -10,15 +10,7 @@ from treemech.kinematics.plan.arrays import DERIVATIVES
 from treemech.kinematics.plan.columns import effort, speed
 from treemech.topology.arrays import Floats, address
 
-from ..derivatives.layout import (
-    DIFFERENTIATE,
-    DIFFERENTIATE_ROWS,
-    HINGE_SCRATCH,
-    N_COMPONENTS,
-    N_DERIVATIVE_BODY,
-    N_OWN,
-    workspace_size,
-)
+from ..derivatives import layout
 from ..native import entry_points as native
 from .composite_derivatives import Input, through_points
 from .core import Core
@@ -44,7 +36,7 @@ class TreeDerivatives:
         self.inverse, self.out = np.zeros((n, n)), np.zeros((n, 2 * n))
         self.factors, self.workspace = (
             np.zeros(2 * n * n + 1),
-            np.zeros(workspace_size(core.rows, n, core.layout.plan.efforts)),
+            np.zeros(layout.workspace_size(core.rows, n, core.layout.plan.efforts)),
         )
         self.tau_x, self.ud_x = np.zeros((n, x)), np.zeros((n, x))
         self.rates, self.rates_x = np.zeros((x, 2 * n)), np.zeros((x, x))
@@ -62,11 +54,13 @@ class TreeDerivatives:
         )  # fmt: skip
         self.address = address(self.table)
         # What the last call left there: of bodies, of speeds, and of hinges by their own coordinates
-        split = core.rows * N_DERIVATIVE_BODY
-        self.bodies = self.workspace[:split].reshape(core.rows, N_DERIVATIVE_BODY)
-        self.speeds = self.workspace[split : split + N_COMPONENTS * n].reshape(N_COMPONENTS, n)
-        own = self.first_own = split + (N_COMPONENTS + 2) * n + HINGE_SCRATCH
-        self.own = self.workspace[own : own + core.rows * 6 * N_OWN].reshape(core.rows, 6, N_OWN)
+        split = core.rows * layout.N_DERIVATIVE_BODY
+        self.bodies = self.workspace[:split].reshape(core.rows, layout.N_DERIVATIVE_BODY)
+        self.speeds = self.workspace[split : split + layout.N_COMPONENTS * n].reshape(layout.N_COMPONENTS, n)
+        own = self.first_own = split + (layout.N_COMPONENTS + 2) * n + layout.HINGE_SCRATCH
+        self.own = self.workspace[own : own + core.rows * 6 * layout.N_OWN].reshape(
+            core.rows, 6, layout.N_OWN
+        )
         self.roots = np.arange(core.rows)  # body whose origin is the reference point
         for i in range(1, core.rows):
             if core.tree.parent[i] > 0:
@@ -93,7 +87,7 @@ class TreeDerivatives:
         self.core.context[DERIVATIVES] = self.address
         if self.core.loops is None:
             return native.address("jacobian")
-        self.table[[DIFFERENTIATE, DIFFERENTIATE_ROWS]] = [
+        self.table[[layout.DIFFERENTIATE, layout.DIFFERENTIATE_ROWS]] = [
             native.address(name) for name in ("derivatives", "row_derivatives")
         ]
         return native.address("residual_jacobian" if residual else "loop_jacobian")
