@@ -32,8 +32,7 @@ from treemech.kinematics.tree.sweep import (
     velocities,
 )
 
-from . import kkt
-from .loop_monitor import GAIN, LARGEST_PIVOT, LAST_PIVOT, PARTITIONED, SPIN, STEP_PIVOT, STEP_ROW
+from . import kkt, loop_monitor
 from .loop_views import (
     diagonals,
     entry_rows,
@@ -161,11 +160,11 @@ def factorise(loops):
         if r >= 0 and masked[r] == 0 and abs(D[k]) < smallest * scale[r]:
             smallest, weakest = abs(D[k]) / scale[r], r
     monitor = monitors(loops)
-    monitor[LAST_PIVOT] = smallest
-    if smallest < monitor[STEP_PIVOT]:
-        monitor[STEP_PIVOT], monitor[STEP_ROW] = smallest, weakest
+    monitor[loop_monitor.LAST_PIVOT] = smallest
+    if smallest < monitor[loop_monitor.STEP_PIVOT]:
+        monitor[loop_monitor.STEP_PIVOT], monitor[loop_monitor.STEP_ROW] = smallest, weakest
     if smallest < 1e300:  # any row counts now
-        monitor[LARGEST_PIVOT] = max(monitor[LARGEST_PIVOT], smallest)
+        monitor[loop_monitor.LARGEST_PIVOT] = max(monitor[loop_monitor.LARGEST_PIVOT], smallest)
 
 
 @kernel
@@ -184,7 +183,7 @@ def solve(loops):
         b[k] = right[perm[k]]
     kkt.solve(size, Lp, Li, Lx, D, b)
     monitor = monitors(loops)
-    if monitor[LAST_PIVOT] < _SOUND * monitor[LARGEST_PIVOT]:
+    if monitor[loop_monitor.LAST_PIVOT] < _SOUND * monitor[loop_monitor.LARGEST_PIVOT]:
         for k in range(size):
             y[k] = right[perm[k]]
         kkt.residual(
@@ -202,7 +201,7 @@ def accelerate(plan, loops, t, tau, ud):
     """ud and the multipliers (left in `solutions`, negative) after `evaluate`; tau are loads on the speeds. A status."""
     right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
     masked, fixed, dof, own = masks(loops), fixed_speeds(loops), dofs(plan), own_required(plan)
-    n, gain = fixed.shape[0], monitors(loops)[GAIN]
+    n, gain = fixed.shape[0], monitors(loops)[loop_monitor.GAIN]
     factorise(loops)
     for d in range(n):
         public = dof[d, speed.PUBLIC]
@@ -300,7 +299,7 @@ def note_spin(plan, loops, W):
     for i in range(1, plan_body.shape[0]):
         w = sub(load3(W, i, body.OMEGA), load3(W, plan_body[i, body.PARENT], body.OMEGA))
         fastest = max(fastest, dot(w, w))
-    monitors(loops)[SPIN] = fastest**0.5
+    monitors(loops)[loop_monitor.SPIN] = fastest**0.5
 
 
 @kernel
@@ -320,7 +319,7 @@ def project(plan, loops, W, S, t, fresh):
     """
     q, u = own_q(plan), own_u(plan)
     rates, step = workspace_q(loops), workspace_u(loops)
-    partitioned = monitors(loops)[PARTITIONED] > 0.0
+    partitioned = monitors(loops)[loop_monitor.PARTITIONED] > 0.0
     if partitioned:
         hold(loops, True)
     before, gap, status = 1e300, 0.0, OK
@@ -328,7 +327,9 @@ def project(plan, loops, W, S, t, fresh):
         status = evaluate(plan, loops, W, S, t, q, u)
         factorise(loops)
     monitor = monitors(loops)
-    rounding = 2e-15 if monitor[LAST_PIVOT] > _SOUND * monitor[LARGEST_PIVOT] else 1e-16
+    rounding = (
+        2e-15 if monitor[loop_monitor.LAST_PIVOT] > _SOUND * monitor[loop_monitor.LARGEST_PIVOT] else 1e-16
+    )
     while status == OK:
         gap = largest(loops, row.POSITION)
         if gap <= rounding or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step

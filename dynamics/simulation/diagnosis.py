@@ -11,7 +11,7 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
-from ..equations.loop_monitor import LARGEST_PIVOT, LAST_PIVOT
+from ..equations import loop_monitor
 from ..integrators import layout as m
 from ..model.core import Core
 from ..native import entry_points as native
@@ -90,7 +90,11 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
         own = loops.kept[chosen][int(np.argmax(np.abs(U[:, -1])))]
         weakest = rows[int(own)][0]
     monitor = loops.work.monitor
-    pivot = monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT] if monitor[LARGEST_PIVOT] > 0.0 else np.nan
+    pivot = (
+        monitor[loop_monitor.LAST_PIVOT] / monitor[loop_monitor.LARGEST_PIVOT]
+        if monitor[loop_monitor.LARGEST_PIVOT] > 0.0
+        else np.nan
+    )
     return found._replace(
         connection=name,
         residual=float(gap),
