@@ -1,10 +1,10 @@
 # mypy: ignore-errors
 """Forward dynamics of a tree in O(n): the equations of motion A ud = Q solved from the tips inwards.
 
-Each body takes over what its descendants resist with, as an articulated inertia (A, B; B^T, M) and a bias
-load (n, f) about its own origin; a hinge removes from it what its free speeds give way to. Prescribed
-speeds give way to nothing: their accelerations stand in the biases (kinematics.tree.sweep), so a driven tree
-stays O(n). Equivalent to the dense A and Q of (6.2.12), against which the tests hold it.
+Each body takes over the resistance of its descendants as an articulated inertia (A, B; B^T, M) and a bias
+load (n, f) about its own origin. A hinge removes the part along its free speeds. Prescribed speeds remove
+nothing: their accelerations stand in the biases (kinematics.tree.sweep), so a driven tree stays O(n). The
+result is equivalent to the dense A and Q of (6.2.12); tests compare the two.
 """
 
 from treemech.kinematics.kernel.language import accumulate, kernel, load3, load6, load9, store, straight
@@ -26,7 +26,7 @@ from .virtual_work import body_inertia, ground
 
 @kernel
 def _initialise(plan, W):
-    """Every body alone: its inertia about its origin and the loads that do not depend on ud."""
+    """Set for every body alone its inertia about its origin and the loads that do not depend on ud."""
     C = constants(plan)
     loaded = n_efforts(plan) > 0
     for i in range(1, W.shape[0]):
@@ -47,7 +47,7 @@ def _initialise(plan, W):
 
 @straight
 def _reduce_symmetric(A, s, x):
-    """A - s x x^T"""
+    """Return A - s x x^T."""
     y = scale(s, x)
     return (
         A[0] - y[0] * x[0], A[1] - y[0] * x[1], A[2] - y[0] * x[2],
@@ -57,7 +57,7 @@ def _reduce_symmetric(A, s, x):
 
 @straight
 def _reduce(B, s, x, y):
-    """B - s x y^T"""
+    """Return B - s x y^T."""
     z = scale(s, x)
     return (
         B[0] - z[0] * y[0], B[1] - z[0] * y[1], B[2] - z[0] * y[2],
@@ -68,7 +68,7 @@ def _reduce(B, s, x, y):
 
 @kernel
 def _factorise(plan, S, i, A, B, M, n, f, tau):
-    """Inertia columns and LDL^T of the free speeds of hinge i, and L^-1 applied to columns and loads."""
+    """Find inertia columns and LDL^T of the free speeds of hinge i, and apply L^-1 to columns and loads."""
     plan_body, dof = bodies(plan), dofs(plan)
     o, count = plan_body[i, body.DOF], plan_body[i, body.N_FREE]
     for e in range(o, o + count):
@@ -141,6 +141,7 @@ def _hand_over(W, i, p, A, B, M, n, f):
 
 @kernel
 def _inwards(plan, W, S, tau):
+    """Reduce the inertia and bias of every body by its hinge and add them to the parent, from the tips."""
     plan_body, C = bodies(plan), constants(plan)
     for i in range(plan_body.shape[0] - 1, 0, -1):
         p = plan_body[i, body.PARENT]
@@ -184,7 +185,7 @@ def _inwards(plan, W, S, tau):
                     load = S[e, speed.REDUCED_LOAD] * inverse
                     n, f = add(n, scale(load, vn)), add(f, scale(load, vf))
                 if kind == body.BALL and free == 3:
-                    # a ball joint hands over no moment: what is left of A and B is rounding
+                    # a ball joint transmits no moment: the rest of A and B is rounding
                     zero = 0.0 * M[0]
                     A = (zero, zero, zero, zero, zero, zero)
                     B = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -194,6 +195,7 @@ def _inwards(plan, W, S, tau):
 
 @kernel
 def _outwards(plan, W, S, ud):
+    """Find the accelerations of all speeds and bodies, from the ground."""
     plan_body, C, dof = bodies(plan), constants(plan), dofs(plan)
     ground(plan, W)
     for i in range(1, plan_body.shape[0]):
@@ -244,7 +246,7 @@ def _outwards(plan, W, S, ud):
 
 @kernel
 def forward_dynamics(plan, W, S, tau, ud):
-    """ud under the loads tau on the speeds, after `evaluate_motion`."""
+    """Compute the accelerations ud under the loads tau on the speeds, after `evaluate_motion`."""
     if n_prescribed(plan) > 0:
         prescribed_accelerations(plan, W, S)
     _initialise(plan, W)

@@ -1,12 +1,15 @@
 # mypy: ignore-errors
-"""Inverse of a symmetric positive matrix by its Cholesky factors, and a product with it; rows by address, four at a time."""
+"""Inverse of a symmetric positive matrix by its Cholesky factors, and a product with it.
+
+Rows are given by their addresses and taken eight or four at a time.
+"""
 
 from treemech.kinematics.kernel.language import floats, kernel
 
 
 @kernel
 def _less_four(out, a, b, c, d, x0, x1, x2, x3):
-    """out - x0 a - x1 b - x2 c - x3 d; a .. d are addresses."""
+    """Subtract x0 a + x1 b + x2 c + x3 d from out; a .. d are addresses."""
     n = out.shape[0]
     r0, r1, r2, r3 = floats(a, n), floats(b, n), floats(c, n), floats(d, n)
     for j in range(n):
@@ -15,7 +18,10 @@ def _less_four(out, a, b, c, d, x0, x1, x2, x3):
 
 @kernel
 def _less_eight(out, rows, stride, x, step):
-    """out less eight rows, `stride` bytes apart from the address `rows` on, times their factors in x, `step` apart"""
+    """Subtract eight rows from out, each times its factor.
+
+    The rows start at the address `rows` and are `stride` bytes apart; their factors stand in x, `step` apart.
+    """
     n = out.shape[0]
     r0, r1, r2, r3 = (
         floats(rows, n),
@@ -53,7 +59,11 @@ def _scale(out, x):
 
 @kernel
 def _less_rows(out, rows, stride, factors, step, first, last):
-    """out less the rows first .. last - 1 (at `rows`, `stride` doubles apart), each times its factor (`step` apart)."""
+    """Subtract the rows first .. last - 1 from out, each times its factor.
+
+    The rows start at the address `rows`, `stride` doubles apart; the factors at `factors`, `step` doubles
+    apart.
+    """
     k = first
     while k + 8 <= last:
         _less_eight(
@@ -72,9 +82,9 @@ def _less_rows(out, rows, stride, factors, step, first, last):
 
 @kernel
 def invert(n, A, U, Z, X):
-    """X = A^-1, full, from the lower triangle of A; U, Z: room. All addresses of (n, n) matrices.
+    """Compute the full X = A^-1 from the lower triangle of A; all are addresses of (n, n) matrices.
 
-    U^T U = A, Z = U^-T, X = Z^T Z. A pivot that is not positive leaves nan.
+    U^T U = A, Z = U^-T, X = Z^T Z; U and Z are workspace. A pivot that is not positive gives nan.
     """
     lower, upper = floats(A, n * n), floats(U, n * n)
     for i in range(n):
@@ -105,7 +115,7 @@ def invert(n, A, U, Z, X):
 
 @kernel
 def less_product(n, m, X, J, out):
-    """out = -X J with X (n, n) symmetric, J and out (n, m); addresses."""
+    """Compute out = -X J with X (n, n) symmetric, J and out (n, m), all given by their addresses."""
     for i in range(n):
         row = floats(out + 8 * m * i, m)
         for j in range(m):

@@ -4,12 +4,13 @@
     [A  P^T] [ ud     ]   [ Q    ]
     [P  -e ] [-lambda ] = [ -P00 ]                       (6.3.4), (6.3.5)
 
-Rows of A come first, in the regular order of the speeds, then the constraint rows; `dynamics.model.ordering.analyse` gives the
-order of elimination and the pattern. Prescribed speeds and masked rows are taken out by zeroing what joins them
-and putting 1 or -1 on their diagonal: the pattern stays. No pivoting: the order keeps pivots nonzero for
-independent rows, the small e where they depend on each other; one refinement against e = 0 removes it again.
+Rows of A come first, in the regular order of the speeds, then the constraint rows.
+`dynamics.model.ordering.analyse` gives the order of elimination and the pattern. To take out prescribed
+speeds and masked rows, their entries are set to zero and their diagonal to 1 or -1, so that the pattern
+stays. There is no pivoting: the order keeps pivots nonzero for independent rows, the small e does so for
+dependent ones; one refinement against e = 0 removes the effect of e.
 
-Matrix and columns b, x, r stand in the order of elimination (positions, not indices).
+The matrix and the columns b, x, r stand in the order of elimination (positions, not indices).
 """
 
 from treemech.kinematics.kernel.language import kernel
@@ -17,16 +18,17 @@ from treemech.kinematics.kernel.language import kernel
 
 @kernel
 def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
-    """L (Lx) and D of the matrix given by its upper columns (Ap, Ai, Ax): up-looking, row by row of L.
+    """Compute L (Lx) and D of the matrix with the upper columns (Ap, Ai, Ax): up-looking, row by row of L.
 
-    `inverse` becomes 1 / D; Y is room. A zero pivot shows as one in D and as infinite or undefined numbers after it.
+    `inverse` becomes 1 / D; Y is workspace. A zero pivot gives a zero in D and infinite numbers or nan after
+    it.
     """
     for k in range(size):
         for p in range(Rp[k], Rp[k + 1]):
             Y[Ri[p]] = 0.0
         d = 0.0
         for p in range(Ap[k], Ap[k + 1]):
-            d = Ax[p]  # in the end the diagonal, which comes last
+            d = Ax[p]  # the diagonal comes last
             Y[Ai[p]] = d
         for j in range(Rp[k], Rp[k + 1]):  # a triangular solve with the rows above
             i, slot = Ri[j], Rs[j]
@@ -42,7 +44,7 @@ def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
 
 @kernel
 def solve(size, Lp, Li, Lx, inverse, b):
-    """b <- (L D L^T)^-1 b"""
+    """Replace b by (L D L^T)^-1 b."""
     for j in range(size):
         x = b[j]
         for p in range(Lp[j], Lp[j + 1]):
@@ -56,7 +58,7 @@ def solve(size, Lp, Li, Lx, inverse, b):
 
 @kernel
 def residual(size, n, Ap, Ai, Ax, perm, masked, b, x, r):
-    """r <- b - K x, where K is the matrix without the regularisation e of its multipliers.
+    """Compute r = b - K x, where K is the matrix without the regularisation e of its multipliers.
 
     The diagonal of multiplier k counts only where masked[k] is not zero. r may be b itself, not x.
     """

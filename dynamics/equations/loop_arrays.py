@@ -8,7 +8,7 @@ from treemech.topology.arrays import Floats, Ints
 class LoopPlan(NamedTuple):
     """Structure of the KKT matrix; all int64."""
 
-    packed: Ints  # (nu+1,) where the row of each speed starts in the packed lower triangle of A
+    packed: Ints  # (nu+1,) start of the row of each speed in the packed lower triangle of A
     kept: Ints  # (m,) number of a constraint row in the matrix, or -1 if it vanishes identically
     fixed: Ints  # (nu,) 1 for prescribed speeds
     unilateral: Ints  # (2 ns,) first row and number of rows of every chord that may let go
@@ -16,7 +16,7 @@ class LoopPlan(NamedTuple):
     entry_speed: Ints
     speed_row: Ints  # of each packed entry of A
     speed_column: Ints
-    slot: Ints  # where each entry of A, then of P, adds in the matrix
+    slot: Ints  # place in the matrix to which each entry of A, then of P, is added
     diagonal: Ints
     perm: Ints
     Ap: Ints
@@ -40,14 +40,16 @@ class LoopWork(NamedTuple):
     right: Floats
     x: Floats
     b: Floats
-    scale: Floats  # (kept,) usual size of P A^-1 P^T: what a pivot is compared with
-    monitor: Floats  # pivots
+    scale: Floats  # (kept,) usual size of P A^-1 P^T, to compare a pivot with
+    monitor: Floats  # pivots and more (dynamics.equations.loop_monitor)
     workspace_q: Floats  # (nq,)
     workspace_u: Floats  # (nu,)
-    workspace_rows: Floats  # (kept, nu), where rows are selected
-    reaction: Floats  # (n, n + 1) Newton's matrix for the n components of load elements depend on
-    base: Floats  # right side without those elements
+    workspace_rows: Floats  # (kept, nu), for the selection of rows
+    reaction: Floats  # (n, n + 1) Newton's matrix for the n components of load that elements depend on
+    base: Floats  # right side without these elements
     masked: Ints  # (kept,) 1 for rows taken out as redundant
-    held: Ints  # (nu,) 1 for speeds that do not move: the prescribed, and while positions are corrected the independent
+    held: (
+        Ints  # (nu,) 1 for speeds that do not move: prescribed, and in position corrections independent ones
+    )
     off: Ints  # (m,) 1 for rows of chords that have let go
-    independent: Ints  # (nu,) coordinate partitioning: 1 for the speeds the others follow
+    independent: Ints  # (nu,) 1 for the independent speeds of coordinate partitioning

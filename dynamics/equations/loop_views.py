@@ -9,8 +9,8 @@ from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT
 from .loop_arrays import LoopPlan, LoopWork
 
 _NAMES = (*LoopPlan._fields, *LoopWork._fields)
-# Places in the sparse matrices, never negative: as unsigned numbers they are not looked at from behind (a quarter of the time
-# of a factorisation)
+# Places in the sparse matrices are never negative. As unsigned numbers they need no test for negative
+# indices, which takes a quarter of the time of a factorisation.
 _PLACES = (
     "slot", "diagonal", "Ap", "Ai", "Lp", "Li", "Rp", "Ri", "Rs", "entry_row", "entry_speed", "speed_row", "speed_column",
 )  # fmt: skip

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
 """Equations of motion with chords (6.3.4-6): assemble the KKT matrix, solve it, project onto the constraints.
 
-Index-1 form on a static sparse pattern (dynamics.equations.kkt). The smallest pivot of a multiplier tells how near a
-singular position is: `monitor` keeps it for the integrator.
+The equations have index 1 and a static sparse pattern (dynamics.equations.kkt). The smallest pivot of a
+multiplier tells how near a singular position is; LoopWork.monitor keeps it for the integrator.
 """
 
 from treemech.kinematics.chords.coordinates import fit_chord_coordinates
@@ -72,15 +72,20 @@ from .loop_views import (
 )
 from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
-_OPEN = 1e-7  # a gap [m, rad] the projection may not leave, in any row
+_OPEN = 1e-7  # [m, rad] the projection fails if a larger gap is left in any row
 _EPSILON = 1e-14  # regularisation relative to the usual size of P A^-1 P^T, removed again by one refinement
-_SOUND = 0.1  # part of the largest pivot above which it is below rounding
-_TOUCH = 1e-12  # [m] a gap less open by this still is no contact: at lift-off it opens with the third power of time, out of rounding
+_SOUND = 0.1  # above this part of the largest pivot the effect of the regularisation is below rounding
+# [m] a gap that is closed by less is no contact yet: at lift-off it opens with the third power of time, out
+# of rounding
+_TOUCH = 1e-12
 
 
 @inlined
 def evaluate(plan, loops, W, S, t, q, u):
-    """Motion, constraint rows, packed A, and A ud - Q for the prescribed accelerations; a status."""
+    """Evaluate motion, constraint rows, packed A, and A ud - Q for the prescribed accelerations.
+
+    Returns a status code (kernel.status).
+    """
     status = evaluate_motion(plan, W, S, t, q, u)
     if status != OK:
         return status
@@ -101,7 +106,7 @@ def evaluate(plan, loops, W, S, t, q, u):
 
 @kernel
 def evaluate_rows(plan, loops, W, S, t, q, u):
-    """Motion and constraint rows alone; a status."""
+    """Evaluate motion and constraint rows alone. Returns a status code (kernel.status)."""
     failed = positions(plan, W, S, t, q)
     if failed >= 0:
         return HINGE_FAILED + 16 * failed
@@ -114,7 +119,7 @@ def evaluate_rows(plan, loops, W, S, t, q, u):
 
 @kernel
 def factorise(loops):
-    """The KKT matrix of the last evaluation, factorised; notes the smallest pivot of a multiplier."""
+    """Factorise the KKT matrix of the last evaluation and note the smallest pivot of a multiplier."""
     Ax, slot, diagonal, A, P = (
         matrix(loops),
         slots(loops),
@@ -163,13 +168,13 @@ def factorise(loops):
     monitor[loop_monitor.LAST_PIVOT] = smallest
     if smallest < monitor[loop_monitor.STEP_PIVOT]:
         monitor[loop_monitor.STEP_PIVOT], monitor[loop_monitor.STEP_ROW] = smallest, weakest
-    if smallest < 1e300:  # any row counts now
+    if smallest < 1e300:  # there is a row that is not masked
         monitor[loop_monitor.LARGEST_PIVOT] = max(monitor[loop_monitor.LARGEST_PIVOT], smallest)
 
 
 @kernel
 def solve(loops):
-    """x of K x = right, refined once against the matrix without its regularisation where that could show."""
+    """Solve K x = right, and refine x once without the regularisation of K where that has an effect."""
     right, x, b, perm = right_sides(loops), solutions(loops), permuted(loops), perms(loops)
     Lp, Li, Lx, D, y = (
         factor_starts(loops),
@@ -198,7 +203,10 @@ def solve(loops):
 
 @kernel
 def accelerate(plan, loops, t, tau, ud):
-    """ud and the multipliers (left in `solutions`, negative) after `evaluate`; tau are loads on the speeds. A status."""
+    """Solve for ud and the multipliers under the loads tau on the speeds, after `evaluate`.
+
+    The multipliers stand in `solutions`, with a negative sign. Returns a status code (kernel.status).
+    """
     right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
     masked, fixed, dof, own = masks(loops), fixed_speeds(loops), dofs(plan), own_required(plan)
     n, gain = fixed.shape[0], monitors(loops)[loop_monitor.GAIN]
@@ -224,7 +232,7 @@ def accelerate(plan, loops, t, tau, ud):
 
 @kernel
 def largest(loops, level):
-    """The largest residual of a level (POSITION, VELOCITY, or BIAS: acceleration) in rows that hold."""
+    """Return the largest residual of a level in rows that hold: POSITION, VELOCITY, or BIAS (acceleration)."""
     Y, off, size = rows(loops), off_rows(loops), 0.0
     for r in range(Y.shape[0]):
         if off[r] == 0:
@@ -234,9 +242,10 @@ def largest(loops, level):
 
 @kernel
 def switching(loops):
-    """(value, chord): of a chord that should let go the multiplier, of one that should hold again the gap; < 0.
+    """Find the unilateral chord that should switch, after `accelerate`. Returns (value, chord).
 
-    After `accelerate`. Counted among the unilateral chords; 0 and -1 if nothing switches.
+    The value is negative: the multiplier of a chord that should let go, the gap of one that should hold
+    again. The chord is counted among the unilateral chords. If nothing switches, returns (0, -1).
     """
     pairs, off, kept, Y, x = (
         unilaterals(loops),
@@ -256,7 +265,7 @@ def switching(loops):
 
 @kernel
 def relieve(plan, loops, multipliers, tau):
-    """Loads on the speeds less what the chords exert: tau - P^T lambda."""
+    """Subtract the loads of the chords from the loads on the speeds: tau - P^T lambda."""
     P, row, at, dof = partials(loops), entry_rows(loops), entry_speeds(loops), dofs(plan)
     for k in range(row.shape[0]):
         tau[dof[at[k], speed.PUBLIC]] -= P[k] * multipliers[row[k]]
@@ -264,7 +273,7 @@ def relieve(plan, loops, multipliers, tau):
 
 @kernel
 def chord_loads(loops, multipliers, out):
-    """Force and moment of every chord on the body of its end b, at that end, world (8.5.1-3)."""
+    """Find force and moment of every chord on the body of its end b, at that end, in world axes (8.5.1-3)."""
     plan_chord, Y = chords(loops), rows(loops)
     for c in range(plan_chord.shape[0]):
         for j in range(6):
@@ -278,7 +287,10 @@ def chord_loads(loops, multipliers, out):
 
 @kernel
 def correct(plan, loops, level, step):
-    """Mass-weighted step of the speeds that removes the residuals of a level (POSITION or VELOCITY), after `factorise`."""
+    """Compute the mass-weighted step of the speeds that removes the residuals of a level, after `factorise`.
+
+    The level is POSITION or VELOCITY.
+    """
     right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
     masked, dof = masks(loops), dofs(plan)
     n = fixed_speeds(loops).shape[0]
@@ -294,7 +306,7 @@ def correct(plan, loops, level, step):
 
 @kernel
 def note_spin(plan, loops, W):
-    """The largest angular speed in a hinge."""
+    """Note the largest angular speed in a hinge."""
     plan_body, fastest = bodies(plan), 0.0
     for i in range(1, plan_body.shape[0]):
         w = sub(load3(W, i, body.OMEGA), load3(W, plan_body[i, body.PARENT], body.OMEGA))
@@ -312,10 +324,10 @@ def hold(loops, independent):
 
 @kernel
 def project(plan, loops, W, S, t, fresh):
-    """The state of the work arrays onto the constraints, positions then velocities, to rounding; a status.
+    """Project the state of the work arrays onto the constraints, positions, then velocities, to rounding.
 
-    Newton steps weighted by A as it was at the start; `fresh`: that state was evaluated last. The coordinates of cut
-    hinges settle.
+    Newton's steps are weighted by A at the start. If `fresh`, this state was evaluated last. The coordinates
+    of cut hinges follow. Returns a status code (kernel.status).
     """
     q, u = own_q(plan), own_u(plan)
     rates, step = workspace_q(loops), workspace_u(loops)
@@ -356,7 +368,10 @@ def project(plan, loops, W, S, t, fresh):
 
 @kernel
 def tangential(plan, loops, step):
-    """A displacement in the speeds less its part normal to the constraints, in the metric of A; after `factorise`."""
+    """Remove from a displacement of the speeds its part normal to the constraints, in the metric of A.
+
+    After `factorise`.
+    """
     right, x, A = right_sides(loops), solutions(loops), packed_mass(loops)
     row, column, fixed, dof = speed_rows(loops), speed_columns(loops), fixed_speeds(loops), dofs(plan)
     n = fixed.shape[0]
@@ -376,7 +391,10 @@ def tangential(plan, loops, step):
 
 @kernel
 def select_speeds(loops):
-    """Coordinate partitioning: of the speeds, as many as there are rows depend on the others (largest pivots)."""
+    """Choose the independent speeds of coordinate partitioning.
+
+    As many speeds as there are independent rows depend on the others: those with the largest pivots.
+    """
     masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
     row, speed, chosen = entry_rows(loops), entry_speeds(loops), independents(loops)
     m, n = masked.shape[0], fixed.shape[0]
@@ -411,7 +429,7 @@ def select_speeds(loops):
 
 @kernel
 def choose_complements(loops):
-    """The rows of chords by address will be chosen anew, from the unit directions that are best now."""
+    """Let the rows of chords by address be chosen anew, from the unit directions that are best now."""
     pivot = chord_pivots(loops)
     for c in range(pivot.shape[0]):
         for k in range(6):
@@ -422,7 +440,7 @@ def choose_complements(loops):
 def select_rows(loops, rank):
     """Mask all but `rank` independent rows: pivoted Gram-Schmidt of P, speeds weighted by their inertia.
 
-    The choice holds until the next one: between, redundant rows must not compete.
+    The choice stays the same until the next call, because redundant rows must not alternate in between.
     """
     masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
     entry_row, entry_speed, off = entry_rows(loops), entry_speeds(loops), off_rows(loops)

@@ -1,9 +1,10 @@
 # mypy: ignore-errors
 """Dense LU factors, real and complex, for the small systems of the implicit methods.
 
-Matrices lie column by column (a[j, i] is the entry in row i, column j), complex ones as two arrays, so that every
-inner loop runs along memory. Rows are exchanged by their largest entry relative to the row's own (q' = u and u' differ by
-orders of magnitude); columns that meet a zero of the pivot row are passed over, and a mechanism has many of them.
+Matrices are stored column by column (a[j, i] is the entry in row i, column j), complex ones as two arrays, so
+that every inner loop runs along memory. The pivot is the entry that is largest relative to the size of its
+row, because q' = u and u' differ by orders of magnitude. Columns where the pivot row has a zero are skipped;
+a mechanism has many.
 """
 
 from treemech.kinematics.kernel.language import kernel
@@ -11,7 +12,7 @@ from treemech.kinematics.kernel.language import kernel
 
 @kernel
 def factor(a, n, pivots, size):
-    """LU factors of a in its place; `size` is room for n numbers. False if a pivot is zero or no number."""
+    """Replace a by its LU factors; `size` is workspace (n). Returns False if a pivot is zero or nan."""
     for i in range(n):
         size[i] = 0.0
     for j in range(n):
@@ -43,7 +44,7 @@ def factor(a, n, pivots, size):
 
 @kernel
 def solve(a, n, pivots, x):
-    """x = A^-1 x with the factors a."""
+    """Replace x by A^-1 x, with the factors a."""
     for k in range(n):
         p = pivots[k]
         x[k], x[p] = x[p], x[k]
@@ -61,7 +62,7 @@ def solve(a, n, pivots, x):
 
 @kernel
 def complex_factor(a, b, n, pivots, size):
-    """As `factor`, of a + ib."""
+    """Replace a + ib by its LU factors, as `factor` does."""
     for i in range(n):
         size[i] = 0.0
     for j in range(n):
@@ -99,7 +100,7 @@ def complex_factor(a, b, n, pivots, size):
 
 @kernel
 def complex_solve(a, b, n, pivots, x, y):
-    """x + iy = (A + iB)^-1 (x + iy) with the factors a, b."""
+    """Replace x + iy by (A + iB)^-1 (x + iy), with the factors a, b."""
     for k in range(n):
         p = pivots[k]
         x[k], x[p] = x[p], x[k]

@@ -43,17 +43,17 @@ from treemech.kinematics.tree.sweep import columns, positions, velocities
 
 @kernel
 def ground(plan, W):
-    """The ground is at rest; gravity enters as its acceleration, upwards (6.2.9)."""
+    """Set the acceleration of the ground: gravity enters as an upward acceleration of it (6.2.9)."""
     g = gravity(plan)
     store(W, 0, body.ACC, (-g[0], -g[1], -g[2]))
 
 
 @kernel
 def inverse_dynamics(plan, W, S, ud, tau):
-    """tau = A ud - Q: the loads on the speeds that make the accelerations ud (6.2.12).
+    """Compute tau = A ud - Q, the loads on the speeds that cause the accelerations ud (6.2.12).
 
-    After `evaluate_motion`. Leaves in MOMENT, FORCE of each body what its hinge
-    carries over to it, about the body's origin.
+    Call `evaluate_motion` before. MOMENT and FORCE of each body hold the load of its hinge on it afterwards,
+    about the body's origin.
     """
     plan_body, C, dof = bodies(plan), constants(plan), dofs(plan)
     rows = plan_body.shape[0]
@@ -121,7 +121,10 @@ def inverse_dynamics(plan, W, S, ud, tau):
 
 @inlined
 def evaluate_motion(plan, W, S, t, q, u):
-    """Positions, velocities and applied loads of a state, after `signals` and `prescribe`; a status."""
+    """Evaluate positions, velocities and applied loads of a state, after `signals` and `prescribe`.
+
+    Returns a status code (kernel.status).
+    """
     failed = positions(plan, W, S, t, q)
     if failed >= 0:
         return HINGE_FAILED + 16 * failed
@@ -133,7 +136,10 @@ def evaluate_motion(plan, W, S, t, q, u):
 
 @kernel
 def body_inertia(C, W, i):
-    """m d, and the inertia about the body's origin, in world components."""
+    """Return the arm d of the centre of mass, m d, and the inertia about it and about the body's origin.
+
+    All are in world components.
+    """
     Ri = load9(W, i, body.R)
     m = C[i, body.MASS]
     d = rotate(Ri, load3(C, i, body.COM))
@@ -149,14 +155,15 @@ def body_inertia(C, W, i):
 
 @kernel
 def mass_matrix(plan, W, S, A, packed):
-    """Lower triangle of A (6.2.12), in the regular order of the speeds, at the address A. After `positions`.
+    """Write the lower triangle of A (6.2.12) to the address A, in the regular order of the speeds.
 
-    As a dense matrix, or (packed) only the entries of related speeds, one row behind the other.
+    Call `positions` before.
+    A is a dense matrix or, if `packed`, only the entries of related speeds, one row behind the other.
 
-    Composite inertias, tips first. An entry is A_dj = w_j . (n + (p_i - p_j) x f) + v_j . f with n, f the
-    load of composite body i for a unit acceleration of speed d: no walk to the ground, and the ancestors of a
-    speed form long runs of consecutive numbers, so the inner loop vectorises. Entries of unrelated speeds of a
-    dense matrix are left alone: it arrives zeroed.
+    Composite inertias are summed from the tips. An entry is A_dj = w_j . (n + (p_i - p_j) x f) + v_j . f with
+    n, f the load of composite body i for a unit acceleration of speed d. This needs no walk to the ground,
+    and the ancestors of a speed form long runs of consecutive numbers, so the inner loop vectorises. The
+    caller sets a dense matrix to zero before: entries of unrelated speeds are not written.
     """
     plan_body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
     run_start, runs = run_starts(plan), ancestor_runs(plan)
@@ -211,9 +218,9 @@ def mass_matrix(plan, W, S, A, packed):
 
 @kernel
 def _mass_row(out, z, stride, position, n, f):
-    """One run of a row; z is the address of w, v, p of its speeds, each component an array of its own.
+    """Write one run of a row. z is the address of w, v, p of its speeds, each component an array of its own.
 
-    Arrays made from addresses count from zero: no test for negative indices, so the loop vectorises.
+    Arrays made from addresses count from zero. Negative indices are not tested, so the loop vectorises.
     """
     count = out.shape[0]
     n0, n1, n2, f0, f1, f2 = n[0], n[1], n[2], f[0], f[1], f[2]

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""All applied loads of a state: energetic elements, external loads, composite connections."""
+"""Applied loads of a state: energetic elements, external loads, composite connections."""
 
 from treemech.kinematics.kernel.language import call_part, kernel
 from treemech.kinematics.kernel.status import OK
@@ -20,7 +20,10 @@ from .efforts import call, gather, scatter
 
 @kernel
 def apply_efforts(plan, t):
-    """All elements but those that wait for a reaction, after `velocities`; a status."""
+    """Apply all elements except reaction-dependent ones, after `velocities`.
+
+    Returns a status code (kernel.status).
+    """
     W, S, on_speeds, table = body_work(plan), speed_work(plan), own_effort(plan), effort_table(plan)
     composites, last = composite_table(plan), table.shape[0]
     origin_velocities(plan, W, S, own_u(plan))

@@ -1,8 +1,9 @@
 # mypy: ignore-errors
-"""Composite connections (7.3): internal points, massless, in equilibrium.
+"""Composite connections (7.3): internal points without mass, in equilibrium.
 
-The unknowns of a point are its position (and turn); of a viscous one, whose position is a state, its velocity. The loads
-on all points vanish: Newton's method with differences, down to rounding.
+The unknowns of a point are its position (and turn). A viscous point, whose position is a state, has its
+velocity as unknown. The loads on all points vanish; Newton's method with differences solves this down to
+rounding.
 """
 
 from math import nan, sqrt
@@ -31,7 +32,7 @@ _ITERATIONS, _STEP = 60, 1e-7
 
 @kernel
 def load_points(plan, c, t):
-    """Loads of the parts of composite c on its points; a status."""
+    """Add up the loads of the parts of composite c on its points. Returns a status code (kernel.status)."""
     composites, inner, m, table, ends = (
         composite_table(plan),
         point_work(plan),
@@ -62,7 +63,7 @@ def load_points(plan, c, t):
 
 @kernel
 def _end(plan, j):
-    """Position and velocity of an end on a body."""
+    """Return position and velocity of an end on a body."""
     W, ends, places = body_work(plan), end_table(plan), end_points(plan)
     i = ends[j, 0]
     arm = rotate(load9(W, i, body.R), load3(places, j, 9))
@@ -71,7 +72,10 @@ def _end(plan, j):
 
 @kernel
 def _line(plan, c):
-    """Origin, direction, length of the line between the first two ends of composite c, and the velocity of its origin."""
+    """Return origin, direction and length of the line between the first two ends of composite c.
+
+    The velocity of the origin comes last.
+    """
     composites = composite_table(plan)
     origin, velocity = _end(plan, composites[c, point.LINE_A])
     end, _ = _end(plan, composites[c, point.LINE_B])
@@ -107,7 +111,11 @@ def move_point(plan, c, p, k, step):
 
 @kernel
 def place_points(plan, c):
-    """Points that are states from z; others where they were, before their first use in the middle of the ends."""
+    """Place the points of composite c.
+
+    Points that are states are placed from z. Other points stay where they were; before their first use they
+    are placed in the middle of the ends.
+    """
     composites, inner, points, z = composite_table(plan), point_work(plan), point_table(plan), own_z(plan)
     origin, direction, size, velocity = _line(plan, c)
     first = composites[c, point.FIRST_POINT]
@@ -133,7 +141,7 @@ def place_points(plan, c):
 
 @kernel
 def point_residual(plan, c, out, at):
-    """Loads on the points as one column in `out`; the sum of squares."""
+    """Write the loads on the points as one column into `out`. Returns the sum of squares."""
     composites, inner, points = composite_table(plan), point_work(plan), point_table(plan)
     origin, direction, size, velocity = _line(plan, c)
     first, total, row = composites[c, point.FIRST_POINT], 0.0, at
@@ -149,7 +157,7 @@ def point_residual(plan, c, out, at):
 
 @kernel
 def _lose(plan, c):
-    """Points start anew the next time."""
+    """Forget the points of composite c: the next call starts anew."""
     composites, inner = composite_table(plan), point_work(plan)
     first = composites[c, point.FIRST_POINT]
     for p in range(first, first + composites[c, point.N_POINTS]):
@@ -161,7 +169,7 @@ def _lose(plan, c):
 
 @kernel
 def eliminate(m, at, n):
-    """Column n of the n x (n + 1) matrix in m becomes the solution; row exchanges."""
+    """Replace column n of the n x (n + 1) matrix in m by the solution, with row exchanges."""
     w = n + 1
     for k in range(n):
         p = k
@@ -184,7 +192,7 @@ def eliminate(m, at, n):
 
 @kernel
 def _advance(plan, c, m, at, factor):
-    """All unknowns by a part of the step in the last column."""
+    """Move all unknowns by a part of the step in the last column."""
     composites, points = composite_table(plan), point_table(plan)
     n, row = composites[c, point.N_UNKNOWNS], 0
     first = composites[c, point.FIRST_POINT]
@@ -196,7 +204,10 @@ def _advance(plan, c, m, at, factor):
 
 @kernel
 def _derivatives(plan, c, t, m, at, base, beside):
-    """The matrix of Newton's method by differences: loads on the points to their unknowns; a status."""
+    """Find the matrix of Newton's method by differences: loads on the points by their unknowns.
+
+    Returns a status code (kernel.status).
+    """
     composites, points = composite_table(plan), point_table(plan)
     n, first, column = composites[c, point.N_UNKNOWNS], composites[c, point.FIRST_POINT], 0
     for p in range(first, first + composites[c, point.N_POINTS]):
@@ -217,10 +228,10 @@ def _derivatives(plan, c, t, m, at, base, beside):
 
 @kernel
 def _solve_points(plan, c, t):
-    """Newton's method with halved steps; a status."""
+    """Find the unknowns by Newton's method with halved steps. Returns a status code (kernel.status)."""
     composites, m = composite_table(plan), effort_records(plan)
     n, at = composites[c, point.N_UNKNOWNS], composites[c, point.WORKSPACE]
-    base = at + n * (n + 1)  # behind the matrix: the loads where it is made, and beside it
+    base = at + n * (n + 1)  # behind the matrix: the loads at the point of expansion, then those beside it
     place_points(plan, c)
     status = load_points(plan, c, t)
     if status != OK:
@@ -257,7 +268,10 @@ def _solve_points(plan, c, t):
 
 @kernel
 def solve_points(plan, c, t):
-    """The points of composite c in equilibrium, then the loads of its parts; a status."""
+    """Bring the points of composite c into equilibrium, then apply its parts.
+
+    Returns a status code (kernel.status).
+    """
     status = _solve_points(plan, c, t)
     if status != OK:
         _lose(plan, c)
@@ -268,7 +282,10 @@ def solve_points(plan, c, t):
 
 @kernel
 def act(plan, c):
-    """Loads of the parts of composite c, and the rates of its points that are states, where these are settled."""
+    """Apply the loads of the parts of composite c and set the rates of its points that are states.
+
+    The points are in equilibrium already.
+    """
     composites, points, inner, zd = composite_table(plan), point_table(plan), point_work(plan), own_zd(plan)
     first = composites[c, point.FIRST_POINT]
     for p in range(first, first + composites[c, point.N_POINTS]):

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""Energetic elements and external loads (6.2.7-8), called through their addresses: for models that have any.
+"""Energetic elements and external loads (6.2.7-8), called through their addresses.
 
-Gather what an element sees into its record, call it, and scatter what it does: loads about the origins of bodies, loads
-on speeds, rates of its states.
+The motion that an element sees is gathered into its record, the element is called, and its loads are
+scattered: loads about the origins of bodies, loads on speeds, rates of its states.
 """
 
 from treemech.kinematics.kernel.language import accumulate, call_element, kernel, load3, load9
@@ -30,7 +30,7 @@ from treemech.kinematics.plan.views import (
 
 @kernel
 def gather(plan, e):
-    """What element e sees, into its record."""
+    """Gather the motion, states and inputs that element e sees into its record."""
     W, m, table = body_work(plan), effort_records(plan), effort_table(plan)
     ends, points, inner = end_table(plan), end_points(plan), point_work(plan)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.FIRST_END]
@@ -82,7 +82,7 @@ def gather(plan, e):
 
 @kernel
 def call(plan, e, t):
-    """Element e at what stands in its record; a status."""
+    """Call element e with its record. Returns a status code (kernel.status)."""
     m, table, record = effort_records(plan), effort_table(plan), parameters(plan)
     at, out, n = table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD], table[e, effort.N_LOAD]
     for k in range(out, out + n - table[e, effort.N_KEPT]):
@@ -100,7 +100,7 @@ def call(plan, e, t):
 
 @kernel
 def scatter(plan, e):
-    """Loads of element e to bodies, internal points and speeds, and the rates of its states."""
+    """Add the loads of element e to bodies, internal points and speeds, and set the rates of its states."""
     W, m, table = body_work(plan), effort_records(plan), effort_table(plan)
     ends, points, inner = end_table(plan), end_points(plan), point_work(plan)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
@@ -126,7 +126,10 @@ def scatter(plan, e):
 
 @kernel
 def remember(plan, t, z):
-    """What elements write down after an accepted step, into z; their records are those of its end. A status."""
+    """Let elements write their memory into z after an accepted step; their records are those at its end.
+
+    Returns a status code (kernel.status).
+    """
     m, table, record = effort_records(plan), effort_table(plan), parameters(plan)
     for e in range(table.shape[0]):
         if table[e, effort.REMEMBER] != 0:
@@ -150,7 +153,7 @@ def remember(plan, t, z):
 
 @kernel
 def power(plan, e):
-    """Power element e gives to the bodies and speeds."""
+    """Return the power that element e gives to the bodies and speeds."""
     m, table = effort_records(plan), effort_table(plan)
     n, nc, at, out = (
         table[e, effort.N_ENDS],
@@ -168,7 +171,7 @@ def power(plan, e):
 
 @kernel
 def audit(plan, rates):
-    """Rates of the audit: of every element its work on the bodies, what it dissipates, what it is supplied with."""
+    """Compute the rates of the audit of every element: power on the bodies, dissipated, supplied."""
     m, table = effort_records(plan), effort_table(plan)
     for e in range(table.shape[0]):
         out = (

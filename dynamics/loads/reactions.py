@@ -1,8 +1,8 @@
 # mypy: ignore-errors
 """Elements that depend on the load of a chord, solved together with the multipliers (9.3.11).
 
-The loads of the chords answer linearly to the loads of the elements; the elements answer to the loads of the chords by
-their own laws, with exact slopes. Newton's method on the loads the elements see.
+The loads of the chords depend linearly on the loads of the elements; the elements depend on the loads of the
+chords by their own laws, with exact derivatives. Newton's method finds the loads that the elements see.
 """
 
 from treemech.kinematics.kernel.language import kernel, load3, load9
@@ -40,7 +40,7 @@ _ITERATIONS = 50
 
 @kernel
 def _seen(table, e):
-    """Where in the room element e sees the load of its chord."""
+    """Return the place in the records where element e sees the load of its chord."""
     return (
         table[e, effort.MOTION_RECORD]
         + 18 * table[e, effort.N_ENDS]
@@ -53,7 +53,7 @@ def _seen(table, e):
 
 @kernel
 def _add_load(plan, loops, e, at, stride):
-    """Loads of element e, which stand in the room at `at`, `stride` apart, added to the right side."""
+    """Add the loads of element e, which stand in the records at `at`, `stride` apart, to the right side."""
     W, S, m, table = body_work(plan), speed_work(plan), effort_records(plan), effort_table(plan)
     plan_body, dof, ends, points = bodies(plan), dofs(plan), end_table(plan), end_points(plan)
     right, fixed, acted = right_sides(loops), fixed_speeds(loops), acted_table(plan)
@@ -82,7 +82,7 @@ def _add_load(plan, loops, e, at, stride):
 
 @kernel
 def _chord_load(loops, c, k):
-    """Component k of the load of chord c, from the solution."""
+    """Return component k of the load of chord c, from the solution."""
     plan_chord, Y, kept, masked, x = (
         chords(loops),
         rows(loops),
@@ -101,7 +101,10 @@ def _chord_load(loops, c, k):
 
 @kernel
 def apply_reactions(plan, loops, t):
-    """Loads of the elements that wait for a reaction, for multipliers that stand in the solution; a status."""
+    """Apply the reaction-dependent elements, with the multipliers in the solution.
+
+    Returns a status code (kernel.status).
+    """
     m, table = effort_records(plan), effort_table(plan)
     for e in range(table.shape[0]):
         if table[e, effort.REACTION] >= 0:
@@ -116,9 +119,9 @@ def apply_reactions(plan, loops, t):
 
 @kernel
 def solve_reactions(plan, loops, t):
-    """Loads of the elements that wait for a reaction, and the solution with them; a status.
+    """Apply the reaction-dependent elements, and solve for the multipliers together with them.
 
-    After the solution without them; the right side it had is kept.
+    Call it after the solution without them, whose right side is kept. Returns a status code (kernel.status).
     """
     m, table, M = effort_records(plan), effort_table(plan), reaction_workspace(loops)
     right, base = right_sides(loops), reaction_bases(loops)

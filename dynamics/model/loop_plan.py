@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import Plan
-from treemech.kinematics.plan.columns import chord
+from treemech.kinematics.plan.columns import chord, speed
 from treemech.topology.arrays import Ints, address
 
 from ..equations import loop_monitor
@@ -47,7 +47,7 @@ def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool
         np.array(a_column + [d for _, d in used], dtype=np.int64),
     )
     fixed = np.zeros(nu, dtype=np.int64)
-    fixed[plan.prescribed[:, 2]] = 1
+    fixed[plan.prescribed[:, speed.PRESCRIBED_DOF]] = 1
     switches = [
         int(x)
         for row, element in zip(chords.plan.chord, chords.elements, strict=True)
