@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""Composite connections on pairs (number, derivative): how their internal points, settled already, follow a change.
+"""Composite connections on dual numbers: derivatives of their internal points, already in equilibrium.
 
-The loads on the points vanish, R(w, p) = 0; so (dR/dw) w* = -R*, R*: the change with the unknowns w held (implicit function
-theorem). Every column of dR/dw is one evaluation on pairs.
+The loads on the points vanish, R(w, p) = 0; so (dR/dw) w* = -R*, where R* is the change with the unknowns w
+held (implicit function theorem). Every column of dR/dw is one evaluation on dual numbers.
 """
 
 from treemech.elements.dual.numbers import dual_number, lane, value_of
@@ -16,7 +16,10 @@ from ..loads.composites import act, eliminate, load_points, move_point, place_po
 
 @kernel
 def vary_points(plan, c, t):
-    """Points of composite c with their derivatives, then the loads of its parts; a status."""
+    """Find the derivatives of the points of composite c, then apply its parts.
+
+    Returns a status code (kernel.status).
+    """
     composites, points, m = composite_table(plan), point_table(plan), effort_records(plan)
     n, at = composites[c, point.N_UNKNOWNS], composites[c, point.WORKSPACE]
     base, width, first = at + n * (n + 1), n + 1, composites[c, point.FIRST_POINT]

@@ -1,13 +1,14 @@
 # mypy: ignore-errors
-"""Derivatives of what an element does by what it sees.
+"""Derivatives of the loads and rates of an element by the motion, states and inputs it sees.
 
-Directions: of every end displacement, turn, velocity and angular velocity (12), then q, u of its coordinates, its states
-and its inputs. Each is one call of the element on numbers with a derivative, exact to rounding (elements.compilation.entry, part
-"slopes").
+Directions are displacement, turn, velocity and angular velocity of every end (12), then q, u of its
+coordinates, its states and its inputs. Each derivative is one call of the element on dual numbers, exact to
+rounding (elements.compilation.entry).
 
-An element that has no such form, or at a place where that gives no number (the root of zero), is differenced: central
-differences of sixth order; the step starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the loads
-(of each rate by itself), the best are kept. Rough, for Newton's method in an integrator: forward differences, one call each.
+If an element has no such form, or it gives nan (the derivative of the root at zero), central differences of
+sixth order replace it. The step starts at 2^-7 and is cut to a quarter until the error is below 1e-12 of the
+loads (for rates: of each rate by itself); the best differences are kept. In rough mode, for Newton's method
+in an integrator, forward differences with one call each are enough.
 """
 
 from treemech.kinematics.kernel.differences import ENOUGH, ROUGH_STEP, sixth_order
@@ -26,7 +27,7 @@ _GAIN = 4.0**6
 
 @kernel
 def effort_sizes(plan, e):
-    """(ends, coordinates, states, loads, outputs, directions) of element e"""
+    """Return the numbers of (ends, coordinates, states, loads, outputs, directions) of element e."""
     table = effort_table(plan)
     n, nc, ns = table[e, effort.N_ENDS], table[e, effort.N_ACTED], table[e, effort.N_STATES]
     return n, nc, ns, 6 * n + nc, 6 * n + nc + ns, 12 * n + 2 * nc + ns + table[e, effort.N_INPUTS]
@@ -34,14 +35,17 @@ def effort_sizes(plan, e):
 
 @kernel
 def duals(plan, e):
-    """Doubles of the motion and load records of element e as pairs (number, derivative)."""
+    """Return the number of doubles of the motion and load records of element e as dual numbers."""
     table = effort_table(plan)
     return 2 * (table[e, effort.LOAD_RECORD] - table[e, effort.MOTION_RECORD] + table[e, effort.N_LOAD])
 
 
 @kernel
 def _on_duals(plan, e, t, direction, D, best):
-    """best = derivative along a direction, from one call on pairs (D: room); whether there is one."""
+    """Write the derivative along a direction, from one call on dual numbers, to `best`; D is workspace.
+
+    Returns whether there is one.
+    """
     m, table = effort_records(plan), effort_table(plan)
     n, at, load = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD]
     seen, size = load - at, table[e, effort.N_LOAD]
@@ -76,7 +80,7 @@ def _on_duals(plan, e, t, direction, D, best):
 
 @kernel
 def _displace(m, at, n, kept, direction, h):
-    """The motion record at `at`: as kept, but moved by h along a direction."""
+    """Set the motion record at `at` to the kept one, moved by h along a direction."""
     for k in range(kept.shape[0]):
         m[at + k] = kept[k]
     end, c = direction // 12, direction % 12
@@ -101,7 +105,7 @@ def _displace(m, at, n, kept, direction, h):
 
 @kernel
 def _difference(plan, e, t, kept, direction, h, out):
-    """Sixth order, by the step h; a status."""
+    """Compute the difference of sixth order with the step h. Returns a status code (kernel.status)."""
     m, table = effort_records(plan), effort_table(plan)
     n, at, load = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD]
     for j in range(out.shape[0]):
@@ -119,7 +123,7 @@ def _difference(plan, e, t, kept, direction, h, out):
 
 @kernel
 def _exact(plan, e, t, kept, direction, first, loads, base, coarse, fine, gap, best):
-    """best = derivative along a direction; a status."""
+    """Write the difference along a direction to `best`. Returns a status code (kernel.status)."""
     h, outputs = first, base.shape[0]
     status = _difference(plan, e, t, kept, direction, h, coarse)
     for j in range(outputs):
@@ -136,7 +140,7 @@ def _exact(plan, e, t, kept, direction, first, loads, base, coarse, fine, gap, b
                 scale, largest = max(scale, abs(fine[j]), abs(base[j])), max(largest, change)
             elif change > 0.0:
                 worst = max(worst, change / max(abs(fine[j]), abs(base[j])))
-            if change < gap[j]:  # of two that agree to rounding the one with the longer step
+            if change < gap[j]:  # if two agree to rounding, the one with the longer step is better
                 gap[j], best[j] = change, coarse[j]
         worst = max(worst, largest / scale)
         if worst <= ENOUGH:
@@ -153,9 +157,10 @@ def _exact(plan, e, t, kept, direction, first, loads, base, coarse, fine, gap, b
 
 @kernel
 def effort_partials(plan, e, t, rough, G):
-    """Loads and rates of element e and (directions, outputs) their derivatives, at the address G; a status.
+    """Write loads and rates of element e and their derivatives (directions, outputs) to the address G.
 
-    Its record is left as it is at the state in the work arrays. Ends on the ground are passed over.
+    Its record stays as it is at the state in the work arrays. Ends on the ground are skipped. Returns a
+    status code (kernel.status).
     """
     m, table, ends = effort_records(plan), effort_table(plan), end_table(plan)
     n, nc, ns, loads, outputs, directions = effort_sizes(plan, e)

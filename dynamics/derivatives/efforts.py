@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""What elements add to the derivatives of a tree: loads on the speeds and rates of their states by q, u and states.
+"""Derivatives of the loads of elements on the speeds and of the rates of their states by q, u and states.
 
-Every load of an element depends on the motion of all its ends, on its coordinates, states and inputs; the motion of an
-end follows from s and y of the speeds between it and the ground (dynamics.derivatives.tree).
+Every load of an element depends on the motion of all its ends, and on its coordinates, states and inputs. The
+motion of an end follows from s and y of the speeds between it and the ground (dynamics.derivatives.tree).
 """
 
 from treemech.kinematics.kernel.language import floats, floats2, ints, kernel, load3
@@ -28,7 +28,7 @@ from .effort_partials import duals, effort_partials, effort_sizes
 
 @kernel
 def _speed(dof, public):
-    """Regular number of a speed."""
+    """Return the regular number of a speed."""
     d = 0
     while dof[d, speed.PUBLIC] != public:
         d += 1
@@ -37,7 +37,7 @@ def _speed(dof, public):
 
 @kernel
 def _speed_of_coordinate(plan_body, dof, at):
-    """Regular number of the speed that is the rate of coordinate `at` of q."""
+    """Return the regular number of the speed that is the rate of coordinate `at` of q."""
     i = 1
     while at < plan_body[i, body.Q] or at >= plan_body[i, body.Q] + plan_body[i, body.NQ]:
         i += 1
@@ -47,7 +47,7 @@ def _speed_of_coordinate(plan_body, dof, at):
 
 @kernel
 def _take(slot, speeds, count, d, jac, by_q, by_u):
-    """(row of speed d among those the element meets, their number)"""
+    """Give speed d a row among the speeds that the element depends on. Returns (row, their number)."""
     if slot[d] < 0:
         slot[d], speeds[count] = count, d
         for k in range(jac.shape[1]):
@@ -66,9 +66,10 @@ def _row(m, at):
 
 @kernel
 def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
-    """-d(load on the speeds) / d(q, u), added to J, less what turning with their bodies makes of it; a status.
+    """Add -d(load on the speeds) / d(q, u) to J, without the part of loads that turn with their bodies.
 
-    At the addresses by_x (nu, nx): -d(load)/dx, rates (nx, 2 nu): dx'/d(q, u), rates_x (nx, nx): dx'/dx. G: room.
+    Writes -d(load)/dx to by_x (nu, nx), dx'/d(q, u) to rates (nx, 2 nu) and dx'/dx to rates_x (nx, nx), all
+    addresses. G is workspace. Returns a status code (kernel.status).
     """
     plan_body, dof, m = bodies(plan), dofs(plan), effort_records(plan)
     table, ends, acted, sources = effort_table(plan), end_table(plan), acted_table(plan), source_table(plan)
@@ -122,7 +123,7 @@ def effort_derivatives(plan, W, Y, Z, t, rough, J, by_x, rates, rates_x, G):
                             u_part += part[p + 6 + c, o] * dx[c] + part[p + 9 + c, o] * sw[c]
                         by_q[o, s] += q_part
                         by_u[o, s] += u_part
-                    # as part of F the load was turned with its body
+                    # F contains the load as one that turns with its body
                     turned_f, turned_m = cross(sw, force), cross(sw, moment)
                     for c in range(3):
                         jac[s, 3 * k + c] = dx[c]

@@ -1,12 +1,13 @@
 # mypy: ignore-errors
 """Derivatives of the accelerations of closed chains by coordinates, speeds and states of elements.
 
-A ud = Q + P^T lambda, P ud + P00 = 0 differentiated: the same matrix with other right sides, and its factors are there::
+A ud = Q + P^T lambda, P ud + P00 = 0 differentiated give the same matrix, which is factorised already, with
+other right sides::
 
     [A  P^T] [ d ud     ]   [ d(P^T lambda) - d(A ud - Q) ]
     [P   0 ] [-d lambda ] = [ -d(P ud + P00)              ]           at fixed ud and lambda on the right
 
-Of redundant rows only the chosen ones vary; prescribed speeds stand still.
+Only the chosen ones of redundant rows have derivatives; accelerations of prescribed speeds have none.
 """
 
 from treemech.kinematics.kernel.language import floats2, ints, kernel
@@ -22,7 +23,10 @@ from . import layout
 
 @kernel
 def _baumgarte(loops, right, gain, column, nu):
-    """What Baumgarte's terms 2 gain (P u + P0) + gain^2 f add on the right, beside those of d(P u + P0)/dq: P itself."""
+    """Subtract the terms with P of Baumgarte's 2 gain (P u + P0) + gain^2 f on the right.
+
+    The term with d(P u + P0)/dq is there already.
+    """
     P, kept, plan_chord, path = partials(loops), kept_rows(loops), chords(loops), chord_paths(loops)
     by_u = column >= nu
     for c in range(plan_chord.shape[0]):
@@ -39,9 +43,9 @@ def _baumgarte(loops, right, gain, column, nu):
 
 @kernel
 def loop_derivatives(plan, loops, table):
-    """OUT and UD_X of the table, from its BY and TAU_X and the table of rows; after `accelerate`, whose factors it takes.
+    """Compute OUT and UD_X of the table from its BY and TAU_X and the table of rows.
 
-    The solution of `accelerate` is overwritten.
+    The factors are those of `accelerate`, whose solution is overwritten.
     """
     n_bodies, nq, nu = counts(plan)
     nz, nx = n_states(plan)

@@ -1,13 +1,15 @@
 # mypy: ignore-errors
-"""The motion of end b of a chord seen from end a, differentiated by the speeds between them; exact.
+"""Exact derivatives of the motion of end b of a chord seen from end a, by the speeds between them.
 
-From what the derivatives of the tree left in their room (dynamics.derivatives.tree): s, y, z, e of every speed and V, A of the
-two bodies, all moved to the point of b. Seen from a, a speed of the branch to b (side 1) displaces b by s, one of the
-branch to a (side -1) by -s. With V, A the motion of b less that of a, as the derivatives of tree bodies::
+They follow from the workspace of the derivatives of the tree (dynamics.derivatives.tree): s, y, z, e of every
+speed and V, A of the two bodies, all moved to the point of b. Seen from a, a speed of the branch to b (side
+1) displaces b by s, a speed of the branch to a (side -1) by -s. With V, A the motion of b less that of a, as
+the derivatives of tree bodies::
 
     dV = side (y + s x Vb)        dA = side (z + y x Vb + s x Ab) - Va x dV        dA/du = side (e + s x Vb - Va x s)
 
-The motions s_k themselves change, seen from a, with the coordinate j by the turn of what lies between and of a.
+Seen from a, the motions s_k themselves change with the coordinate j by the turn of the bodies between and of
+a.
 """
 
 from treemech.kinematics.kernel.language import floats, floats2, inlined, kernel, load3, load9, store
@@ -22,7 +24,10 @@ from . import layout
 
 @kernel
 def reference_point(plan_body, W, i):
-    """Where the spatial vectors of body i are taken: the origin of the first body of its branch from the ground"""
+    """Return the reference point of the spatial vectors of body i.
+
+    It is the origin of the first body of its branch from the ground.
+    """
     while i > 0 and plan_body[i, body.PARENT] > 0:
         i = plan_body[i, body.PARENT]
     return load3(W, i, body.P)
@@ -30,7 +35,7 @@ def reference_point(plan_body, W, i):
 
 @inlined
 def _at(Z, k, d, arm):
-    """A motion of speed d at a point `arm` away from the reference point"""
+    """Return a motion of speed d at a point `arm` away from the reference point."""
     w = column(Z, k, d)
     return w, add(column(Z, k + 3, d), cross(w, arm))
 
@@ -43,13 +48,13 @@ def _of_body(Y, i, k, arm):
 
 @inlined
 def end_base(W, place, c, a):
-    """Base of end a"""
+    """Return the base of end a."""
     return multiply(load9(W, a, body.R), load9(place, c, chord.PLACE_A))
 
 
 @kernel
 def relative_derivatives(plan, loops, W, Y, Z, c, out):
-    """(speeds between the ends, N_RELATIVE) at `out`, of chord c."""
+    """Write the derivatives (speeds between the ends, N_RELATIVE) of chord c to `out`."""
     plan_body, plan_chord, path, place = bodies(plan), chords(loops), chord_paths(loops), places(loops)
     a, b, first, last = (
         plan_chord[c, chord.BODY_A],
@@ -108,7 +113,7 @@ def _three(own, at):
 
 @kernel
 def _own_change(plan, W, S, i, j, k, point, table, force, moment):
-    """Work of a load on the change of the motion of speed k of hinge i, at a point, with its own coordinate j"""
+    """Return the work of a load at a point on the change of motion k of hinge i by its coordinate j."""
     plan_body, dof, C = bodies(plan), dofs(plan), constants(plan)
     turned = dot(cross(load3(S, j, speed.PARTIAL_V), load3(S, k, speed.PARTIAL_W)), force)
     if plan_body[i, body.KIND] != body.BY_ADDRESS:
@@ -123,10 +128,10 @@ def _own_change(plan, W, S, i, j, k, point, table, force, moment):
 
 @kernel
 def load_derivatives(plan, loops, W, S, c, relative, force, moment, table, turned, out):
-    """out[j, k] = work of the load of chord c (base of a) on the change of the motion of speed k with coordinate j.
+    """Set out[j, k] to the work of the load of chord c (base of a) on the change of motion k by coordinate j.
 
-    `relative`: of `relative_derivatives`; `table`: address of the derivatives of the hinges by their own coordinates;
-    turned: (speeds, 6) how the load itself changes in the base of a.
+    `relative` comes from `relative_derivatives`; `table` is the address of the derivatives of the hinges by
+    their own coordinates; `turned` (speeds, 6) is the change of the load itself in the base of a.
     """
     dof, plan_chord, path, place = dofs(plan), chords(loops), chord_paths(loops), places(loops)
     plan_body, first = bodies(plan), plan_chord[c, chord.PATH_START]

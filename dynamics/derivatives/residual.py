@@ -1,9 +1,10 @@
 # mypy: ignore-errors
-"""Derivatives of A ud - Q - P^T lambda and of the rates P u + P0 as generalized-alpha sees them: rates and multipliers given.
+"""Derivatives of A ud - Q - P^T lambda and of the rates P u + P0 for generalized-alpha.
 
-From the derivatives along the speeds in the base of end a (dynamics.derivatives.tree, dynamics.derivatives.rows). Angular speeds
-v that go with Euler parameters, their rates and what balances them are in the base of the outer body, w = C v; a
-coordinate moves along them, theta = C dv, so that at fixed v and v'::
+Rates and multipliers are given. The derivatives follow from the derivatives along the speeds in the base of
+end a (dynamics.derivatives.tree, dynamics.derivatives.rows). The angular speeds v of Euler parameters, their
+rates and the loads on them are in the base of the outer body, w = C v; a coordinate moves along them, theta =
+C dv, so that at fixed v and v'::
 
     dw = theta x w        dw' = theta x w'        d(C^T r) = C^T (dr - theta x r)
 """
@@ -20,7 +21,7 @@ from . import layout
 
 @kernel
 def _along_speeds(plan, loops, table, G):
-    """All derivatives in the base of end a, in the public order."""
+    """Collect all derivatives in the base of end a, in the public order."""
     dof, kept, masked = dofs(plan), kept_rows(loops), masks(loops)
     n_bodies, nq, nu = counts(plan)
     nz, nx = n_states(plan)
@@ -64,13 +65,13 @@ def _along_speeds(plan, loops, table, G):
 
 @kernel
 def _inertia(A, i, j):
-    """Entry of A, which has its lower triangle only, in regular order"""
+    """Return an entry of A, of which only the lower triangle is stored, in regular order."""
     return A[i, j] if i >= j else A[j, i]
 
 
 @kernel
 def _turned_columns(plan, table, G, i):
-    """Columns of the coordinates and angular speeds of hinge i, along them in their own base."""
+    """Turn the columns of the coordinates and angular speeds of hinge i to the base of the outer body."""
     plan_body, dof, q, u = bodies(plan), dofs(plan), own_q(plan), own_u(plan)
     n_bodies, nq, nu = counts(plan)
     A, ud = floats2(table[layout.MASSES], nu, nu), floats(table[layout.UD], nu)
@@ -110,7 +111,7 @@ def _turned_columns(plan, table, G, i):
 
 @kernel
 def _turned_rows(plan, G, i, required):
-    """The rows that balance the angular speeds of hinge i in their own base; `required`: the residual itself."""
+    """Turn the rows of the angular speeds of hinge i to the base of the outer body; `required`: the residual."""
     plan_body, q = bodies(plan), own_q(plan)
     a, first = (
         plan_body[i, body.Q] + plan_body[i, body.EULER],
@@ -130,9 +131,10 @@ def _turned_rows(plan, G, i, required):
 
 @kernel
 def residual_derivatives(plan, loops, table, required, G_):
-    """At the address G, (nu + nu + nx) columns: of the residual (nu), of -x' (nx), of P u + P0 (rows that do not vanish).
+    """Write (nu + nu + nx) columns to the address G: of the residual (nu), of -x' (nx), of P u + P0.
 
-    `required`: A ud - Q - P^T lambda, in the base of end a. Rows that are masked and prescribed speeds have zeros.
+    Only rows of P that do not vanish count. `required` is A ud - Q - P^T lambda, in the base of end a. Masked
+    rows and prescribed speeds have zeros.
     """
     plan_body = bodies(plan)
     n_bodies, nq, nu = counts(plan)

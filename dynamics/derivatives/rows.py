@@ -1,13 +1,13 @@
 # mypy: ignore-errors
 """Derivatives of the constraint rows of closed chains by coordinates and speeds.
 
-The motion of end b relative to end a is differentiated exactly (dynamics.derivatives.relative); rows of cut Rigid, Revolute,
-Prismatic and Ball hinges are components of it. Elements called through their address bring rows N that vary with the
-relative pose y (kinematics.chords.partials)::
+The motion of end b relative to end a is differentiated exactly (dynamics.derivatives.relative); rows of cut
+Rigid, Revolute, Prismatic and Ball hinges are components of it. Elements called through their address have
+rows N that depend on the relative pose y (kinematics.chords.partials)::
 
     d(N y' + ...)  = (velocity by pose) dy + N dy'
     d(N y'' + ...) = (bias by pose) dy + (bias by rate) dy' + N dy''
-    d(P^T lambda)  = the load lambda^T N turned with what lies between, and lambda^T (N by pose) dy
+    d(P^T lambda)  = the load lambda^T N turned with the bodies between, and lambda^T (N by pose) dy
 """
 
 from treemech.kinematics.chords.partials import coordinate_partials, pose_partials
@@ -25,7 +25,7 @@ from .relative import end_base, load_derivatives, relative_derivatives
 
 @kernel
 def _coupling(plan, loops, c, t, rough, table, workspace):
-    """Rows of a coupling: by the coordinates it joins; whether it worked."""
+    """Differentiate the rows of a coupling by the coordinates it joins. Returns whether it worked."""
     plan_chord, path = chords(loops), chord_paths(loops)
     n_bodies, nq, nu = counts(plan)
     m = rows(loops).shape[0]
@@ -58,7 +58,7 @@ def _coupling(plan, loops, c, t, rough, table, workspace):
 
 @kernel
 def _six(a, i, at, b, j, to):
-    """Product of six numbers of a row of a with six of a row of b"""
+    """Return the product of six numbers of a row of a with six of a row of b."""
     s = 0.0
     for k in range(6):
         s += a[i, at + k] * b[j, to + k]
@@ -67,7 +67,7 @@ def _six(a, i, at, b, j, to):
 
 @kernel
 def _plain_rows(plan, loops, c, table, D):
-    """Rows of a cut hinge that are unit directions: components of the relative motion."""
+    """Differentiate the rows of a cut hinge that are unit directions: components of the relative motion."""
     plan_chord, path = chords(loops), chord_paths(loops)
     n_bodies, nq, nu = counts(plan)
     m = rows(loops).shape[0]
@@ -88,7 +88,10 @@ def _plain_rows(plan, loops, c, table, D):
 
 @kernel
 def _element_rows(plan, loops, c, table, D, turned, local):
-    """Rows of an element by its relative pose and rates (local: of `pose_partials`); how its load changes with the pose."""
+    """Differentiate the rows of an element by its relative pose and rates, and its load by the pose.
+
+    `local` comes from `pose_partials`.
+    """
     plan_chord, path = chords(loops), chord_paths(loops)
     n_bodies, nq, nu = counts(plan)
     m = rows(loops).shape[0]
@@ -127,7 +130,7 @@ def _element_rows(plan, loops, c, table, D, turned, local):
 
 @kernel
 def _load(plan, loops, c, table, local, by_address):
-    """(force, moment) of chord c on end b, in the base of a"""
+    """Return (force, moment) of chord c on end b, in the base of a."""
     plan_chord, m = chords(loops), rows(loops).shape[0]
     start, count, multipliers = (
         plan_chord[c, chord.FIRST_ROW],
@@ -158,7 +161,10 @@ def _load(plan, loops, c, table, local, by_address):
 
 @kernel
 def _world_load(plan, loops, W, Z, c, turned, force, moment, out):
-    """Derivatives (6, nu) of the load of chord c on end b in world axes: as it changes in the base of a, which turns."""
+    """Write the derivatives (6, nu) of the load of chord c on end b in world axes.
+
+    They are the change in the base of a, and that of the turn of this base.
+    """
     plan_body, plan_chord, path, place = bodies(plan), chords(loops), chord_paths(loops), places(loops)
     i, first = plan_chord[c, chord.BODY_A], plan_chord[c, chord.PATH_START]
     Ra = end_base(W, place, c, i)
@@ -192,9 +198,10 @@ def _clear(a):
 
 @kernel
 def row_derivatives(plan, loops, W, S, t, table_):
-    """All rows, columns in regular order, at the addresses of the table of rows (derivative_plan); a status.
+    """Differentiate all rows, columns in regular order, at the addresses of the table of rows.
 
-    After `tree_derivatives` and `constraint_rows` of the same state and accelerations.
+    Call `tree_derivatives` and `constraint_rows` of the same state and accelerations before. Returns a status
+    code (kernel.status).
     """
     plan_chord = chords(loops)
     n_bodies, nq, nu = counts(plan)

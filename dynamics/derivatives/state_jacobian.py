@@ -1,8 +1,9 @@
 # mypy: ignore-errors
 """Jacobian of the right-hand side in the integrator's coordinates y = (q, speeds, states).
 
-From the derivatives along the speeds (dynamics.derivatives.tree, dynamics.derivatives.loops): a change of Euler parameters turns by theta = 2 (de e*) /
-|e|^2, and the angular speeds v that go with them, in the base of the outer body, are those in the base of end a, w = C v, so::
+It follows from the derivatives along the speeds (dynamics.derivatives.tree, dynamics.derivatives.loops). A
+change of Euler parameters turns by theta = 2 (de e*) / |e|^2. Their angular speeds v are in the base of the
+outer body; in the base of end a they are w = C v, so::
 
     dw = C dv + theta x w        d(C^T w') = C^T (dw' - theta x w')        e' = (0, w) e / 2
 """
@@ -31,7 +32,7 @@ def _unit(m, k):
 
 @kernel
 def _turn(e, m):
-    """theta of a unit change of Euler parameter m"""
+    """Return theta of a unit change of Euler parameter m."""
     f = 2.0 / (e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3])
     r0, r1, r2, r3 = f * _unit(m, 0), f * _unit(m, 1), f * _unit(m, 2), f * _unit(m, 3)
     return (
@@ -43,7 +44,7 @@ def _turn(e, m):
 
 @kernel
 def _add_rates(J, a, column, e, w):
-    """e' = (0, w) e / 2, added to a column"""
+    """Add e' = (0, w) e / 2 to a column."""
     J[column, a] += 0.5 * (-w[0] * e[1] - w[1] * e[2] - w[2] * e[3])
     J[column, a + 1] += 0.5 * (w[0] * e[0] + w[1] * e[3] - w[2] * e[2])
     J[column, a + 2] += 0.5 * (w[1] * e[0] + w[2] * e[1] - w[0] * e[3])
@@ -52,7 +53,7 @@ def _add_rates(J, a, column, e, w):
 
 @kernel
 def _along(J, out, rates, dof, nq, column, d, by_q, by_u):
-    """ud and x' by (by_q of coordinate, by_u of speed) d, added to a column."""
+    """Add the derivatives of ud and x' along (by_q of coordinate, by_u of speed) d to a column."""
     nu = dof.shape[0]
     for r in range(nu):
         J[column, nq + dof[r, speed.PUBLIC]] += by_q * out[r, d] + by_u * out[r, nu + d]
@@ -62,7 +63,7 @@ def _along(J, out, rates, dof, nq, column, d, by_q, by_u):
 
 @kernel
 def _regular(plan_body, dof, i, k):
-    """Regular number of the speed k of hinge i."""
+    """Return the regular number of the speed k of hinge i."""
     d = plan_body[i, body.DOF]
     while dof[d, speed.COLUMN] != k:
         d += 1
@@ -71,7 +72,7 @@ def _regular(plan_body, dof, i, k):
 
 @kernel
 def _columns_of_hinge(plan, i, out, rates, J):
-    """Columns of the coordinates and speeds of hinge i, rows of all accelerations in the base of end a."""
+    """Write the columns of the coordinates and speeds of hinge i; accelerations are in the base of end a."""
     plan_body, dof, q, u = bodies(plan), dofs(plan), own_q(plan), own_u(plan)
     rows, nq, nu = counts(plan)
     iq, iu, euler = plan_body[i, body.Q], plan_body[i, body.U], plan_body[i, body.EULER]
@@ -107,9 +108,10 @@ def _columns_of_hinge(plan, i, out, rates, J):
 
 @kernel
 def state_jacobian(plan, table, J, more):
-    """d(y')/dy at the address J, column by column, from the derivatives in the table; y as in the work arrays.
+    """Write d(y')/dy to the address J, column by column, from the derivatives in the table.
 
-    Columns and rows of what elements remember, of the audit and of `more` numbers behind (cut hinges) are zero.
+    y is the state in the work arrays. Columns and rows of the memory of elements, of the audit and of `more`
+    numbers behind (cut hinges) are zero.
     """
     plan_body, dof, q = bodies(plan), dofs(plan), own_q(plan)
     rows, nq, nu = counts(plan)

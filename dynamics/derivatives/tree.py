@@ -1,24 +1,27 @@
 # mypy: ignore-errors
 """Exact derivatives of inverse dynamics tau = A ud - Q of a tree by its coordinates and speeds.
 
-Spatial vectors (angular part, part at the reference point), world axes, about the origin of the first body of the
-branch from the ground. A displacement along the speed j of hinge J turns everything beyond J by its motion s_j as if it
-were rigid; seen from there (derivative' = derivative - s_j x) every body beyond changes its velocity by y_j and its
-acceleration by z_j + y_j x V, whatever lies between, and of the motions beyond J only those of J itself change, by E_jk::
+Spatial vectors (angular part, part at the reference point) are in world axes, about the origin of the first
+body of the branch from the ground. A displacement along the speed j of hinge J moves all bodies beyond J by
+its motion s_j as if they were one rigid body. Seen from there (derivative' = derivative - s_j x) the velocity
+of every body beyond changes by y_j and its acceleration by z_j + y_j x V, independent of the hinges between;
+and only the motions of J itself change, by E_jk::
 
     y_j = V_p x s_j + e_j                                 e_j = sum E_jk u_k + E_j0
     z_j = A_p x s_j + V_p x (V_p x s_j) + (V_p + V) x e_j + sum E_jk ud_k + E_j00
 
-E vanishes for one-speed hinges with an axis fixed in the body; where speeds are measured in the base of end a (Ball, Free)
-it is -s_j x s_k but for the moving origin; of a hinge by address it follows from its record (kinematics.tree.hinge_partials).
-With B V' = (I (V' x V) + V' x* I V + V x* I V') / 2 of the composite bodies, F their load,::
+E vanishes for one-speed hinges with an axis fixed in the body. Where speeds are measured in the base of end a
+(Ball, Free) it is -s_j x s_k, apart from the moving origin. For a hinge by address it follows from its record
+(kinematics.tree.hinge_partials). With B V' = (I (V' x V) + V' x* I V + V x* I V') / 2 of the composite bodies
+and their load F::
 
     d tau_k / d q_j = s_k . (2 B y_j + I z_j) (+ E_jk . F in one hinge)     k beyond j or in its hinge
     d tau_k / d q_j = s_k . (2 B y_j + I z_j + s_j x* F)                    k before j
     d tau_k / d u_j = s_k . (2 B s_j + I e_j),   e_j = V_p x s_j + V x s_j + d(bias)/d u_j
 
-(after Singh, Russell and Wensing). Every pair of related speeds costs the same few products, A comes along. Directions in
-q are those of the speeds, q' = N(q) u: for Euler parameters rotations as the angular velocity measures them.
+(after Singh, Russell and Wensing). Every pair of related speeds costs the same few products, and A is found
+on the way. Directions in q are those of the speeds, q' = N(q) u; for Euler parameters they are rotations,
+measured as the angular velocity is.
 """
 
 from treemech.kinematics.kernel.language import floats, floats2, kernel, load3, load6, load9, store
@@ -64,7 +67,7 @@ def _of(record, o):
 
 @kernel
 def _own_body(plan, W, Y, i, origin):
-    """Inertia, momentum flux and load of body i alone, about the reference point."""
+    """Compute inertia, momentum flux and load of body i alone, about the reference point."""
     C = constants(plan)
     Ri, m = load9(W, i, body.R), C[i, body.MASS]
     c = add(sub(load3(W, i, body.P), origin), rotate(Ri, load3(C, i, body.COM)))
@@ -97,9 +100,10 @@ def _own_body(plan, W, Y, i, origin):
 
 @kernel
 def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
-    """What the speeds of hinge i change in their own hinge: the parts of y, z, e that a fixed axis does not have.
+    """Add the parts of y, z, e of hinge i that a fixed axis does not have: changes by its own speeds.
 
-    D: address of the derivatives of the record (zero for Ball and Free). After the plain parts of y, z, e.
+    D is the address of the derivatives of the record (zero for Ball and Free). The plain parts of y, z, e
+    come before.
     """
     plan_body, dof, u, C = bodies(plan), dofs(plan), own_u(plan), constants(plan)
     first, n, table = (
@@ -132,9 +136,12 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
         wj, vj = load3(S, d, speed.PARTIAL_W), load3(S, d, speed.PARTIAL_V)
         sw, sv = column(Z, layout.SPEED_S, d), column(Z, layout.SPEED_S + 3, d)
         own = floats(D + 8 * layout.N_OWN * dof[d, speed.COLUMN], layout.N_OWN)
-        dw, dv = _NIL, _NIL  # of the hinge velocity and acceleration at the origin, by coordinate d
+        dw, dv = (
+            _NIL,
+            _NIL,
+        )  # by coordinate d: hinge velocity, then acceleration, at the origin
         daw, dav = _NIL, _NIL
-        bw, bv = _NIL, _NIL  # of the bias by speed d
+        bw, bv = _NIL, _NIL  # derivatives of the bias by speed d
         if table:
             ow = 12 + 3 * n
             dv, dw = _of(own, size - 12), _of(own, size - 9)
@@ -146,7 +153,7 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
                 dav, daw = add(dav, scale(y, pv)), add(daw, scale(y, pw))
             dv, dw, dav, daw = rotate(T, dv), rotate(T, dw), rotate(T, dav), rotate(T, daw)
             bv, bw = rotate(T, _of(own, size)), rotate(T, _of(own, size + 3))
-        # to the reference point, of which the origin is `pos` away, moving with vj
+        # move them to the reference point; the origin is `pos` away from it and moves with vj
         ev = add(add(dv, cross(pos, dw)), cross(vj, wJ))
         ea = add(add(dav, cross(pos, daw)), add(cross(vj, aw), add(cross(dv, wJ), cross(vJ, dw))))
         xw, xv = motion_cross(sw, sv, wJ, spatial_v)
@@ -167,7 +174,7 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
 
 @kernel
 def _own_loads(plan, W, S, Z, i, origin, D, N, F, J):
-    """E_jk . F of the speeds of hinge i, added to d tau_k / d q_j (J: address, rows of 2 nu)."""
+    """Add E_jk . F of the speeds of hinge i to d tau_k / d q_j (at the address J, rows of 2 nu)."""
     plan_body, dof, C = bodies(plan), dofs(plan), constants(plan)
     first, n, table = (
         plan_body[i, body.DOF],
@@ -193,7 +200,10 @@ def _own_loads(plan, W, S, Z, i, origin, D, N, F, J):
 
 @kernel
 def _six(out, z, stride, a, b):
-    """out = (a, b) . components of a run of speeds; z: address of the first, `stride` bytes from one to the next"""
+    """Set out to (a, b) . components of a run of speeds.
+
+    z is the address of the first component; the next one is `stride` bytes away.
+    """
     n = out.shape[0]
     z0, z1, z2 = floats(z, n), floats(z + stride, n), floats(z + 2 * stride, n)
     z3, z4, z5 = floats(z + 3 * stride, n), floats(z + 4 * stride, n), floats(z + 5 * stride, n)
@@ -213,7 +223,7 @@ def _three_more(out, z, stride, a):
 
 @kernel
 def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
-    """V, A of all bodies, s, y, z, e of all speeds; OK, or a status."""
+    """Compute V, A of all bodies and s, y, z, e of all speeds. Returns a status code (kernel.status)."""
     plan_body, dof, u, g = bodies(plan), dofs(plan), own_u(plan), gravity(plan)
     store(Y, 0, layout.VELOCITY, _NIL)
     store(Y, 0, layout.VELOCITY + 3, _NIL)
@@ -266,7 +276,7 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
                 d,
                 add(xw, column(Z, layout.SPEED_Y, d)),
                 add(xv, column(Z, layout.SPEED_Y + 3, d)),
-            )  # V_p x s is still all there is in y
+            )  # y is still V_p x s alone
         if kind == body.BALL or kind == body.FREE or kind == body.BY_ADDRESS:
             if kind == body.BY_ADDRESS and not record_partials(
                 plan, i, t, table + 8 * 6 * layout.N_OWN * i, layout.N_OWN, workspace
@@ -274,7 +284,7 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
                 return HINGE_FAILED + 16 * i
             _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * layout.N_OWN * i, wp, vp, w, v)
         _own_body(plan, W, Y, i, origin)
-        if loaded:  # as if they turned with the body
+        if loaded:  # applied loads, as if they turned with the body
             force = load3(W, i, body.APPLIED_F)
             moment = add(load3(W, i, body.APPLIED_N), cross(pos, force))
             for k in range(3):
@@ -285,7 +295,7 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
 
 @kernel
 def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
-    """d tau / d (q, u) and A of all pairs of related speeds, composite bodies from the tips."""
+    """Compute d tau / d (q, u) and A of all pairs of related speeds, with composite bodies from the tips."""
     plan_body = bodies(plan)
     run_start, runs = run_starts(plan), ancestor_runs(plan)
     rows, nq, nu = counts(plan)
@@ -349,10 +359,11 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
 
 @kernel
 def tree_derivatives(plan, W, S, t, ud, table):
-    """d tau / d (q, u) (nu, 2 nu) and the lower triangle of A, regular order, at the addresses BY and MASSES of the table;
-    of elements with states the rest (effort_derivatives).
+    """Write d tau / d (q, u) (nu, 2 nu) and the lower triangle of A to BY and MASSES of the table.
 
-    After `evaluate_motion` of the state in the work arrays; tau of the accelerations ud. A status.
+    Speeds are in regular order. tau belongs to the accelerations ud. For elements with states the rest of the
+    table follows (effort_derivatives). Call `evaluate_motion` of the state in the work arrays before. Returns
+    a status code (kernel.status).
     """
     rows, nq, nu = counts(plan)
     J, A, workspace = table[layout.BY], table[layout.MASSES], table[layout.WORKSPACE_OF_ALL]

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""How an entry point begins: signals, and the state in the work arrays; and what it leaves of elements."""
+"""Beginning and end of entry points: signals, states in the work arrays, rates and prescribed entries."""
 
 from treemech.kinematics.kernel.language import floats, inlined
 from treemech.kinematics.kernel.status import HINGE_FAILED, OK, SIGNAL_FAILED
@@ -28,7 +28,10 @@ from ..loads.efforts import audit
 
 @inlined
 def begin(plan, t, q, u):
-    """Signals at t, and the state at the addresses q, u copied to the work arrays; a status."""
+    """Evaluate the signals at t and copy the state at the addresses q, u to the work arrays.
+
+    Returns a status code (kernel.status).
+    """
     failed = signals(plan, t)
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
@@ -39,7 +42,7 @@ def begin(plan, t, q, u):
 
 @inlined
 def begin_row(plan, t, q, u, k):
-    """As `_begin` for state k of many, with its own z if there are any."""
+    """Begin state k of many, with its own z if there are any. Returns a status code, as `begin`."""
     if plan[Z_ROWS] != 0:
         nz, nx = n_states(plan)
         z, given = own_z(plan), floats(plan[Z_ROWS] + 8 * nz * k, nz)
@@ -51,7 +54,10 @@ def begin_row(plan, t, q, u, k):
 
 @inlined
 def evaluate_row(plan, W, S, times, q, u, k):
-    """Evaluate the motion of state k of many. Returns a status code (kernel.status)."""
+    """Evaluate the motion of state k of many. Returns a status code (kernel.status).
+
+    On failure times[0] becomes the time of the state, for the message to the user.
+    """
     status = begin_row(plan, times[k], q, u, k)
     if status == OK:
         status = evaluate_motion(plan, W, S, times[k], own_q(plan), own_u(plan))
@@ -62,7 +68,7 @@ def evaluate_row(plan, W, S, times, q, u, k):
 
 @inlined
 def place_row(plan, W, S, times, q, u, k):
-    """Place the bodies in state k of many. Returns a status code (kernel.status)."""
+    """Place the bodies in state k of many. Returns a status code, as `evaluate_row`."""
     rows, nq, nu = counts(plan)
     status = begin(plan, times[k], q + 8 * nq * k, u + 8 * nu * k)
     if status == OK:
@@ -75,7 +81,10 @@ def place_row(plan, W, S, times, q, u, k):
 
 @inlined
 def begin_states(plan, t, y):
-    """As `_begin` for an integrator state (q, speeds, x, audit, memory): speeds turned to the public base."""
+    """Begin an integrator state (q, speeds, x, audit, memory), with the speeds turned to the public base.
+
+    Returns a status code, as `begin`.
+    """
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     status = begin(plan, t, y, y + 8 * nq)
@@ -94,7 +103,7 @@ def begin_states(plan, t, y):
 
 @inlined
 def state_rates(plan, dy):
-    """Rates of the states of elements and of the audit; what elements remember stands still."""
+    """Write the rates of the states of elements and of the audit; memory of elements has the rate zero."""
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     zd, rates, remembered = (
@@ -129,7 +138,7 @@ def prescribe_accelerations(plan, ud):
 
 @inlined
 def loads_on_speeds(plan, tau):
-    """tau and the loads of elements."""
+    """Return tau plus the loads of elements on the speeds."""
     if n_efforts(plan) == 0:
         return tau
     effort = own_effort(plan)
@@ -140,7 +149,10 @@ def loads_on_speeds(plan, tau):
 
 @inlined
 def begin_loops(plan, chords, t, y):
-    """As `_begin_states` for an integrator state with the coordinates of cut hinges behind it."""
+    """Begin an integrator state that ends with the coordinates of cut hinges.
+
+    Returns a status code, as `begin`.
+    """
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     status = begin_states(plan, t, y)

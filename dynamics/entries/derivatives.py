@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Entry points of derivatives: of the equations of motion at one state, and the Jacobians integrators ask for."""
+"""Entry points of derivatives: of the equations of motion at one state, and Jacobians for integrators."""
 
 import numpy as np
 from numba import types
@@ -44,7 +44,10 @@ from .begin import begin, begin_loops, begin_states, loads_on_speeds, prescribe_
 
 @inlined
 def _forward_derivatives(plan, W, S, t, tau, table):
-    """ud, d(ud)/d(q, u), d(ud)/d(tau), d(ud)/dx, after `evaluate_motion`; a status."""
+    """Compute ud, d(ud)/d(q, u), d(ud)/d(tau), d(ud)/dx, after `evaluate_motion`.
+
+    Returns a status code (kernel.status).
+    """
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     ud, A, inverse, factors = (
@@ -78,11 +81,13 @@ def _forward_derivatives(plan, W, S, t, tau, table):
 
 
 def derivatives(t, forward, table_):
-    """Derivatives at one state, regular order of the speeds, rows (by q, by u) of 2 nu numbers.
+    """Differentiate the equations of motion at one state: regular order of the speeds, rows (by q, by u).
 
-    The table (derivative_plan): BY of tau = A ud - Q, and MASSES, the lower triangle of A. With `forward` ud follows from
-    the loads tau first, and from BY then OUT: of ud, and INVERSE: of ud by tau (both zero in the rows of prescribed
-    speeds); BY, MASSES are used up. Likewise TAU_X and UD_X by states of elements, and RATES, RATES_X of those.
+    The results stand in the table (dynamics.derivatives.layout): BY are the derivatives of tau = A ud - Q,
+    MASSES is the lower triangle of A. With `forward`, ud follows from the loads tau first; then OUT are the
+    derivatives of ud and INVERSE those of ud by tau (both are zero in the rows of prescribed speeds), and BY
+    and MASSES are overwritten. TAU_X and UD_X are the derivatives by states of elements, RATES and RATES_X
+    those of the rates of these states.
     """
     table = ints(table_, layout.N_TABLE)
     plan = ints(table[layout.CONTEXT], N_CONTEXT)
@@ -102,7 +107,10 @@ def derivatives(t, forward, table_):
 
 
 def jacobian(t, y, J, context):
-    """d(y')/dy of `rhs`, column by column: J[n j + i] = d y'_i / d y_j; the context holds the table of derivatives."""
+    """Compute d(y')/dy of `rhs`, column by column: J[n j + i] = d y'_i / d y_j.
+
+    The context holds the table of derivatives.
+    """
     plan = ints(context, N_CONTEXT)
     table = ints(plan[DERIVATIVES], layout.N_TABLE)
     W, S = body_work(plan), speed_work(plan)
@@ -117,16 +125,20 @@ def jacobian(t, y, J, context):
 
 
 def row_derivatives(t, table_, loops):
-    """Derivatives of the constraint rows (derivative_plan, table of rows) after `derivatives` and `constraints` of one state."""
+    """Differentiate the constraint rows, after `derivatives` and `constraints` of the same state.
+
+    The results stand in the table of rows (dynamics.derivatives.layout).
+    """
     chords, table = ints(loops, N_LOOP_CONTEXT), ints(table_, layout.N_TABLE)
     plan = ints(chords[0], N_CONTEXT)
     return np.int32(differentiate_rows(plan, chords, body_work(plan), speed_work(plan), t, table))
 
 
 def chord_duals(t, number, workspace, loops):
-    """Derivatives of the rows of a chord by address along a direction (number: MOST_DIRECTIONS times chord, plus direction).
+    """Differentiate the rows of a chord by address along a direction.
 
-    They are left at `workspace`, which is scratch otherwise; 1 if there are any.
+    The number is MOST_DIRECTIONS times the chord, plus the direction. The derivatives stand at `workspace`
+    afterwards. Returns 1 if there are any, else 0.
     """
     chords = ints(loops, N_CHORD_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -138,9 +150,10 @@ def chord_duals(t, number, workspace, loops):
 
 @inlined
 def _closed_derivatives(plan, chords, W, S, t, table, required):
-    """Derivatives of A ud - Q and of the rows at the accelerations and multipliers of the tables; a status.
+    """Differentiate A ud - Q and the rows at the accelerations and multipliers of the tables.
 
-    After the motion of the state; `required`: where A ud - Q goes. The constraint rows are those with these accelerations.
+    Evaluate the motion of the state before. A ud - Q is written to `required`; the constraint rows are those
+    with these accelerations. Returns a status code (kernel.status).
     """
     rows, nq, nu = counts(plan)
     q, u, own, ud = own_q(plan), own_u(plan), own_ud(plan), floats(table[layout.UD], nu)
@@ -161,7 +174,7 @@ def _closed_derivatives(plan, chords, W, S, t, table, required):
 
 
 def loop_jacobian(t, y, J, loops):
-    """As `jacobian` of `loop_rhs`: the coordinates of cut hinges have neither columns nor rows but zeros."""
+    """Compute the Jacobian of `loop_rhs` as `jacobian` does; columns and rows of cut hinges are zero."""
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     table = ints(plan[DERIVATIVES], layout.N_TABLE)
@@ -186,10 +199,11 @@ def loop_jacobian(t, y, J, loops):
 
 
 def residual_jacobian(t, y, G, loops):
-    """Derivatives of what `loop_residual` finds, less P^T lambda, and of the rates of the rows, column by column: by the
-    coordinates along the speeds, by speeds and states (residual_derivatives).
+    """Differentiate the result of `loop_residual` less P^T lambda, and the rates of the rows.
 
-    G brings the rates of the speeds, then the multipliers of the rows that do not vanish.
+    The derivatives stand column by column: by the coordinates along the speeds, by speeds and by states
+    (residual_derivatives). Before the call G holds the rates of the speeds, then the multipliers of the rows
+    that do not vanish.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)

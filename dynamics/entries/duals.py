@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""Entry points of the core on pairs (number, derivative): the same kernels, compiled for a context of pairs.
+"""Entry points of the core on dual numbers: the same kernels, compiled for a context of dual numbers.
 
-All numbers of the model and of the state may change along one direction; what follows from them comes with its derivative
-along it. Elements are called through their slopes (elements.compilation.entry).
+All numbers of the model and of the state may change along one direction; all results have a derivative along
+it. Elements are called on dual numbers too (elements.compilation.entry).
 """
 
 import numpy as np
@@ -40,22 +40,25 @@ _f, _n, _status = types.float64, types.int64, types.int32
 
 
 def dual_hinge(i, t, context):
-    """As `general_hinge`."""
+    """Place body i as `general_hinge` does, on dual numbers."""
     return np.int32(1) if place_hinge(dual_context(context, N_CONTEXT), i, t) else np.int32(0)
 
 
 def dual_loads(i, t, context):
-    """As `applied_loads`."""
+    """Apply elements and external loads as `applied_loads` does, on dual numbers."""
     return np.int32(apply_efforts(dual_context(context, N_CONTEXT), t))
 
 
 def dual_composite(c, t, context):
-    """As `composite`; the points are settled already."""
+    """Apply composite c as `composite` does, on dual numbers; its points are in equilibrium already."""
     return np.int32(vary_points(dual_context(context, N_CONTEXT), c, t))
 
 
 def dual_chord(c, t, loops):
-    """As `chord_element`; coordinates of a cut hinge, unknowns of a constraint are fitted already."""
+    """Evaluate the rows of chord c as `chord_element` does, on dual numbers.
+
+    Coordinates of a cut hinge and unknowns of a constraint are fitted already.
+    """
     chords = dual_context(loops, N_CHORD_CONTEXT)
     plan = dual_context(chords[0], N_CONTEXT)
     worked = fit_element(plan, chords, c, t) and element_rows(plan, chords, c, t)
@@ -64,7 +67,7 @@ def dual_chord(c, t, loops):
 
 @inlined
 def _copy(numbers, to):
-    """Numbers that do not change."""
+    """Copy numbers; their derivatives are zero."""
     for k in range(to.shape[0]):
         to[k] = numbers[k]
 
@@ -78,7 +81,10 @@ def _copy_rows(numbers, to):
 
 @inlined
 def _stand(plan, chords, source, cut, s):
-    """The state of the core (source, cut) in the work arrays of the pairs, with its change s: displacements, speeds, states."""
+    """Copy the state of the core (source, cut) to the work arrays of the dual numbers, with its change s.
+
+    The change consists of displacements, speeds and states.
+    """
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     change = floats(s, 2 * nu + nx + nq)
@@ -100,10 +106,11 @@ def _stand(plan, chords, source, cut, s):
 
 
 def dual_equations(t, s, ud, tau, core, loops):
-    """As `constraints`: constraint rows and tau = A ud - Q with their derivatives, at the state `core` evaluated last.
+    """Evaluate constraint rows and tau = A ud - Q with their derivatives, at the state `core` evaluated last.
 
-    core, loops: the chord contexts of numbers and of pairs. s: how the state changes (and nq numbers of scratch); prescribed
-    coordinates, speeds and accelerations follow their signals. tau: pairs.
+    `core` and `loops` are the chord contexts of plain and of dual numbers; s is the change of the state,
+    followed by nq numbers of workspace. Prescribed coordinates, speeds and accelerations follow their
+    signals. tau are dual numbers.
     """
     cut, chords = ints(core, N_CHORD_CONTEXT), dual_context(loops, N_CHORD_CONTEXT)
     source, plan = ints(cut[0], N_CONTEXT), dual_context(chords[0], N_CONTEXT)

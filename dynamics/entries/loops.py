@@ -60,7 +60,10 @@ from .begin import begin, begin_loops, begin_row, hold_prescribed, prescribe_acc
 
 
 def constraints(t, q, u, ud, tau, loops):
-    """Constraint rows of one state (kinematics.chords.motion) and tau = A ud - Q; the biases are P ud + P00."""
+    """Evaluate the constraint rows of one state (kinematics.chords.motion) and tau = A ud - Q.
+
+    The biases of the rows are P ud + P00.
+    """
     chords = ints(loops, N_CHORD_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
@@ -86,7 +89,10 @@ def constraints(t, q, u, ud, tau, loops):
 
 
 def loop_rhs(t, y, dy, loops):
-    """As `rhs`, with chords: y = (q, speeds, ..., coordinates of the cut hinges), projected first if so told."""
+    """Compute y' as `rhs` does, with chords: y = (q, speeds, ..., coordinates of the cut hinges).
+
+    If the monitor says STAGED, the state is projected onto the constraints first.
+    """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
@@ -117,11 +123,11 @@ def loop_rhs(t, y, dy, loops):
 
 
 def loop_residual(t, y, dy, loops):
-    """As `loop_rhs`, backwards: for given rates of the speeds, in dy, the loads A ud - Q they need, in their place.
+    """Replace the rates of the speeds in dy by the loads A ud - Q that they need: `loop_rhs` in reverse.
 
-    Prescribed speeds have the rates of their signals, and no load. Rates of all else as there; the constraint rows of the
-    state are left behind, the coordinates of the cut hinges settled. Elements that wait for a reaction see that of the
-    multipliers in the solution.
+    Prescribed speeds have the rates of their signals and no load. All other rates are those of `loop_rhs`.
+    The constraint rows of the state stay in the work arrays, and the coordinates of the cut hinges follow.
+    Reaction-dependent elements see the reaction of the multipliers in the solution.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -161,9 +167,10 @@ def loop_residual(t, y, dy, loops):
 
 
 def loop_project(t, y, rank, loops):
-    """The integrator state y onto the constraints.
+    """Project the integrator state y onto the constraints.
 
-    rank > 0: that many independent rows are chosen anew; 0: all rows count; < 0: nothing is chosen (an output).
+    If rank > 0, that many independent rows are chosen anew. If it is 0, all rows count. If it is negative
+    (for an output), nothing is chosen.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -200,14 +207,17 @@ def loop_project(t, y, rank, loops):
 
 
 def loop_switch(t, y, out, loops):
-    """Which unilateral chord, counted among them, should let go or hold again (`loops.switching`): value, number."""
+    """Find the unilateral chord that should let go or hold again: value and number (`loops.switching`)."""
     chords, to = ints(loops, N_LOOP_CONTEXT), floats(out, 2)
     to[0], to[1] = switching(chords)
     return np.int32(OK)
 
 
 def loop_tangent(t, y, e, loops):
-    """The error e of the state y less its part normal to the constraints; matrix and factors are those of y."""
+    """Remove from the error e of the state y its part normal to the constraints.
+
+    The matrix is factorised at y.
+    """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
@@ -224,11 +234,13 @@ def loop_tangent(t, y, e, loops):
 def loop_dynamics(
     count, t, q, u, cut, tau, rank, ud, multipliers, residual, cut_u, cut_ud, loads, required, elements, loops
 ):
-    """ud and multipliers of each state under the loads tau on the speeds (6.3.6), and what else follows for its chords.
+    """Compute ud, multipliers and results of the chords of each state under loads tau on the speeds (6.3.6).
 
-    `cut`: coordinates of cut hinges, nearly right before and exact afterwards; cut_u, cut_ud: their speeds; residual: the
-    largest of the three levels; loads: force and moment of every chord on the body of its end b, there; required:
-    loads on the speeds beyond what acts, those of the drives; elements: their records (Work.effort_records). With a rank, that many independent rows are chosen.
+    `cut` holds coordinates of cut hinges, approximate before and exact afterwards; cut_u and cut_ud are their
+    speeds and rates of speeds. `residual` is the largest residual of the three levels, `loads` are force and
+    moment of every chord on the body of its end b, at that end, `required` are the loads on the speeds that
+    drives have to add, and `elements` are the records of elements (Work.effort_records). If rank > 0, that
+    many independent rows are chosen.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)

@@ -1,7 +1,8 @@
 # mypy: ignore-errors
-"""Entry points that the core itself calls through their addresses: hinges, loads, composites, reactions, chords.
+"""Entry points that the core calls through their addresses: hinges, loads, composites, reactions, chords.
 
-They are parts of the equations of motion. Each is compiled once, not again inside every entry point that needs it.
+They are parts of the equations of motion. Each is compiled once, not again inside every entry point that
+needs it.
 """
 
 import numpy as np
@@ -19,24 +20,24 @@ from ..loads.reactions import apply_reactions, solve_reactions
 
 
 def general_hinge(i, t, context):
-    """Place body i, whose hinge is called through its address; called from the sweep over positions."""
+    """Place body i, whose hinge is called through its address. The sweep over positions calls this."""
     return np.int32(1) if place_hinge(ints(context, N_CONTEXT), i, t) else np.int32(0)
 
 
 def applied_loads(i, t, context):
-    """Elements and external loads at the state in the work arrays; called from within the equations of motion."""
+    """Apply elements and external loads to the state in the work arrays. The equations of motion call this."""
     return np.int32(apply_efforts(ints(context, N_CONTEXT), t))
 
 
 def composite(c, t, context):
-    """Internal points of composite c in equilibrium, and its loads; called from within the applied loads."""
+    """Bring the points of composite c into equilibrium and apply its loads. Applied loads call this."""
     return np.int32(solve_points(ints(context, N_CONTEXT), c, t))
 
 
 def reactions(i, t, loops):
-    """Elements that depend on loads of chords, with the multipliers; called from within the equations of motion.
+    """Apply the reaction-dependent elements. The equations of motion call this.
 
-    i: 0 where the multipliers are to be found as well, 1 where they are given.
+    If i is 0 the multipliers are found as well, if i is 1 they are given.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -46,6 +47,6 @@ def reactions(i, t, loops):
 
 
 def chord_element(c, t, loops):
-    """Rows of chord c, whose element is called through its address; called from within the constraint rows."""
+    """Evaluate the rows of chord c, whose element is called by address. The constraint rows call this."""
     chords = ints(loops, N_CHORD_CONTEXT)
     return np.int32(1) if element_rows(ints(chords[0], N_CONTEXT), chords, c, t) else np.int32(0)

@@ -29,7 +29,10 @@ N_TRACE = 30  # rotation 9, position 3, omega 3, velocity 3, alpha 3, accelerati
 
 
 def states(count, t, y, q, u, context):
-    """q and u, in the public conventions, of each integrator state y; prescribed entries from their signals."""
+    """Extract q and u in the public conventions from each integrator state y.
+
+    Prescribed entries come from their signals.
+    """
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     times = floats(t, count)
@@ -50,7 +53,7 @@ def states(count, t, y, q, u, context):
 
 
 def elements(count, t, q, u, out, context):
-    """Records of all elements (Work.effort_records) at each state."""
+    """Copy the records of all elements (Work.effort_records) at each state."""
     plan = ints(context, N_CONTEXT)
     W, S, times, workspace = body_work(plan), speed_work(plan), floats(t, count), effort_records(plan)
     n = workspace.shape[0]
@@ -65,10 +68,10 @@ def elements(count, t, q, u, out, context):
 
 
 def trace(count, t, q, u, ud, tau, out, context):
-    """Motion of every body in the user's base, and the load its hinge carries: N_TRACE numbers a body.
+    """Compute the motion of every body in the user's base, and the load of its hinge: N_TRACE numbers a body.
 
-    Moment and force act on the body, about the end point of its hinge; all in world components. Writes the
-    prescribed q, u, ud back.
+    Moment and force act on the body, about the end point of its hinge; all are in world components. The
+    prescribed entries of q, u, ud are overwritten by those of their signals.
     """
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)

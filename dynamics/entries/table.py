@@ -1,10 +1,10 @@
 # mypy: ignore-errors
 """The entry points of the core: the functions that Python reaches by name, through an address.
 
-They take flat arguments (numbers and addresses), return an int32 status (kernel.status), allocate nothing and raise
-nothing. So the same source can be built into a plain shared library (dynamics.native.build), compiled by the jit, or
-run as plain Python (dynamics.native.entry_points). Arrays over `count` states are contiguous, one state a row, in the
-public order of the coordinates.
+They take flat arguments (numbers and addresses), return an int32 status (kernel.status), allocate nothing and
+raise nothing. So the same source can be built into a plain shared library (dynamics.native.build), compiled
+by the jit, or run as plain Python (dynamics.native.entry_points). Arrays over `count` states are contiguous,
+one state a row, in the public order of the coordinates.
 """
 
 from numba import types

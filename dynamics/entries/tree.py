@@ -28,9 +28,10 @@ from .begin import begin_states, evaluate_row, hold_prescribed, loads_on_speeds,
 
 
 def rhs(t, y, dy, context):
-    """y' of y = (q, speeds, states of elements, audit, what they remember): the equations of motion as the integrator sees them.
+    """Compute y' of y = (q, speeds, states of elements, audit, memory of elements), the equations of motion.
 
-    Angular speeds of Euler parameters are in the base of the outer body; prescribed entries stand still.
+    Angular speeds of Euler parameters are in the base of the outer body. Prescribed entries have the rate
+    zero.
     """
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
@@ -53,7 +54,7 @@ def rhs(t, y, dy, context):
 
 
 def remember(t, y, dy, context):
-    """After an accepted step: what elements write down, into the z of the state y; dy is not used."""
+    """Let elements write their memory into the z of the state y, after an accepted step. dy is not used."""
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
@@ -66,7 +67,7 @@ def remember(t, y, dy, context):
 
 
 def forward_dynamics(count, t, q, u, tau, ud, context):
-    """ud of each state under the loads tau on the speeds."""
+    """Compute ud of each state under the loads tau on the speeds."""
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
@@ -81,7 +82,7 @@ def forward_dynamics(count, t, q, u, tau, ud, context):
 
 
 def inverse_dynamics(count, t, q, u, ud, tau, context):
-    """tau = A ud - Q of each state."""
+    """Compute tau = A ud - Q of each state."""
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
@@ -94,7 +95,10 @@ def inverse_dynamics(count, t, q, u, ud, tau, context):
 
 
 def mass_matrix(count, t, q, u, A, context):
-    """Lower triangle of A of each state, in the regular order of the speeds; A arrives zeroed."""
+    """Compute the lower triangle of A of each state, in the regular order of the speeds.
+
+    The caller sets A to zero before.
+    """
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
@@ -107,7 +111,7 @@ def mass_matrix(count, t, q, u, A, context):
 
 
 def positions(count, t, q, u, context):
-    """Poses of all bodies, left in Work: for timing, and for whoever looks there."""
+    """Place all bodies. The poses stay in Work; benchmarks time this."""
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     W, S, times = body_work(plan), speed_work(plan), floats(t, count)
