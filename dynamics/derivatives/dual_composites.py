@@ -15,7 +15,7 @@ from ..loads.composites import act, eliminate, load_points, move_point, place_po
 
 
 @kernel
-def vary_points(plan, c, t):
+def differentiate_points(plan, c, t):
     """Find the derivatives of the points of composite c, then apply its parts.
 
     Returns a status code (kernel.status).

@@ -111,7 +111,7 @@ def _turned_columns(plan, table, G, i):
 
 @kernel
 def _turned_rows(plan, G, i, required):
-    """Turn the rows of the angular speeds of hinge i to the base of the outer body; `required`: the residual."""
+    """Turn rows of the angular speeds of hinge i to the base of the outer body. `required` is the residual."""
     plan_body, q = bodies(plan), own_q(plan)
     a, first = (
         plan_body[i, body.Q] + plan_body[i, body.EULER],

@@ -31,7 +31,7 @@ from treemech.kinematics.plan.views import (
 from treemech.kinematics.tree.general_hinge import place_hinge
 from treemech.kinematics.tree.sweep import columns, coordinate_rates, origin_velocities, prescribe, signals
 
-from ..derivatives.dual_composites import vary_points
+from ..derivatives.dual_composites import differentiate_points
 from ..equations.virtual_work import evaluate_motion, inverse_dynamics
 from ..loads.applied import apply_efforts
 from .begin import prescribe_accelerations
@@ -51,7 +51,7 @@ def dual_loads(i, t, context):
 
 def dual_composite(c, t, context):
     """Apply composite c as `composite` does, on dual numbers; its points are in equilibrium already."""
-    return np.int32(vary_points(dual_context(context, N_CONTEXT), c, t))
+    return np.int32(differentiate_points(dual_context(context, N_CONTEXT), c, t))
 
 
 def dual_chord(c, t, loops):

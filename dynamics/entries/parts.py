@@ -25,7 +25,7 @@ def general_hinge(i, t, context):
 
 
 def applied_loads(i, t, context):
-    """Apply elements and external loads to the state in the work arrays. The equations of motion call this."""
+    """Apply elements and external loads at the state in Work. The equations of motion call this."""
     return np.int32(apply_efforts(ints(context, N_CONTEXT), t))
 
 

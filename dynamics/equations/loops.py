@@ -232,7 +232,7 @@ def accelerate(plan, loops, t, tau, ud):
 
 @kernel
 def largest(loops, level):
-    """Return the largest residual of a level in rows that hold: POSITION, VELOCITY, or BIAS (acceleration)."""
+    """Return the largest residual of a level in rows that hold: POSITION, VELOCITY or BIAS."""
     Y, off, size = rows(loops), off_rows(loops), 0.0
     for r in range(Y.shape[0]):
         if off[r] == 0:
