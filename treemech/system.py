@@ -27,6 +27,7 @@ from treemech.topology.body import as_rotation
 from treemech.topology.declared import mapped, remade
 from treemech.topology.parameter import plain
 
+from .analyses.evaluation import empty_run
 from .description.composite import Composite
 from .description.parameters import Origin
 from .description.recording import Journal, recorded
@@ -347,7 +348,7 @@ class System(Journal):
             self.name, described.tree, described.coordinates, layout, described.prescriptions, self.wiring
         )
         mech._origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
-        check_measures(mech)
+        check_measures(self.wiring.measures.values(), empty_run(mech))
         return mech
 
     def description(self, free_isolated: bool = True, probed: bool = False) -> Description:

@@ -5,12 +5,12 @@ wanted of them becomes an equation beside those of the chords. With weights, of 
 that is nearest to the guess, the sum of the weighted squares over all hinges, cut or not.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treemech.dynamics.model.core import Constraints, Core
+from treemech.dynamics.model.core import Constraints
 from treemech.dynamics.model.trace import VELOCITY
 from treemech.kinematics.closure import (
     close_positions,
@@ -18,11 +18,18 @@ from treemech.kinematics.closure import (
     nearest_positions,
     nearest_velocities,
 )
-from treemech.topology import Attachment, Body, ElementError, TopologyError, unknown
+from treemech.topology import Attachment, Body, ElementError, TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.body import as_pose
 
-from ..results.naming import as_place, numbered
+from ..results.naming import Place, as_place
 from ..results.state import State, fill
+from .body_motion import trace_of
+from .constraints import holonomic, size
+from .contacts import hinting, refuse_passed, without
+from .cut_hinges import connection_names, cut_numbers, cut_partials, split
+from .element_states import equilibrium_states
+from .states import left_free, state_at
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -30,69 +37,43 @@ if TYPE_CHECKING:
 Evaluate = Callable[[Floats, Floats], Constraints]
 
 
-def connection_names(mech: "Mechanism") -> set[str]:
-    """Return the names of all hinges and chords."""
-    return {c.name for c in mech._info.hinges} | {c.name for c in mech._info.chords}
-
-
-def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(of branches, of cut hinges): what is given by name; points of bodies belong to neither."""
-    cut = {c.name for c in mechanism._info.chords if c.nq}
-    plain = {c.name for c in mechanism._info.chords if not c.nq}  # their entries in State.cut say nothing
-    named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
-    named = {n: v for n, v in named.items() if n not in plain or np.size(v)}
-    known = connection_names(mechanism)
-    mine = {n: v for n, v in named.items() if as_place(n, known).owner in cut}
-    return {n: v for n, v in named.items() if n not in mine}, mine
-
-
-def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
-    cut, known = {c.name for c in mech._info.chords}, connection_names(mech)
-    for name in names:
-        if as_place(str(name), known).owner in cut:
-            raise ElementError(
-                f"{name!r} is cut: its coordinates follow from those of the tree. Name one of those, or connect it with "
-                "role='branch'."
-            )
-
-
-def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> dict[str, Floats]:
-    """Numbers of cut hinges in full, nan where nothing is given. `what` is "q" or "u"."""
-    found: dict[str, Floats] = {}
-    known = connection_names(mechanism)
-    for key, value in given.items():
-        place = as_place(key, known)
-        name = place.owner
-        c = next(c for c in mechanism._info.chords if c.name == name)
-        n = c.nq if what == "q" else c.nu
-        row = found.setdefault(name, np.full(n, np.nan))
-        try:
-            numbers = np.asarray(value, dtype=np.float64)
-            row[place.selection] = numbers
-        except (TypeError, ValueError, IndexError):
-            raise ElementError(
-                f"{what} of {key!r} is {value!r}; {name!r} has {n} numbers in {what}."
-            ) from None
-    return found
-
-
-def cut_speed_names(mech: "Mechanism") -> list[str]:
-    """Of the speeds of all cut hinges, in their order."""
-    return [name for c in mech._info.chords for name in numbered(c.name, c.nu)]
-
-
-def cut_partials(core: Core, t: float, q: Floats) -> Floats:
-    """Speeds of the cut hinges per unit of each speed."""
-    near, work = core.chord_work.q.copy(), core.chord_work
-
-    def speeds(u: Floats) -> Floats:
-        work.q[:] = near
-        core.constraints(t, q, u)
-        return work.u.copy()
-
-    rest = speeds(np.zeros(core.nu))
-    by_speed = [speeds(e) - rest for e in np.eye(core.nu)]
-    return np.asarray(np.array(by_speed).T.reshape(len(rest), core.nu))
+def assemble(
+    mech: "Mechanism",
+    t: float = 0.0,
+    fix: Mapping[str, Any] | None = None,
+    guess: Mapping[str, Any] | None = None,
+    poses: Mapping[Any, Any] | None = None,
+    rates: Mapping[str, Any] | None = None,
+    states: Mapping[str, Any] | None = None,
+    weights: Mapping[str, Any] | None = None,
+    rate_weights: Mapping[str, Any] | None = None,
+    open: Collection[str] = (),
+) -> State:
+    """Find a consistent state: positions (KSP/0), then velocities (KSP/1), see `Mechanism.assemble`."""
+    for what, given in (
+        ("fix", fix),
+        ("guess", guess),
+        ("poses", poses),
+        ("rates", rates),
+        ("states", states),
+    ):
+        if given is not None and not isinstance(given, Mapping):
+            raise ElementError(f"assemble: {what} is {given!r}; wanted what is given by name, {{'A': ...}}.")
+    search = Assembly(mech, float(t), fix, rates, guess, weights, rate_weights)
+    q, near = split(mech, guess)
+    if poses:
+        q.update(_from_poses(mech, float(t), poses, q))
+    q.update(search.fix)
+    for p in mech._prescriptions:
+        if p.hinge in search.fix or str(Place(p.hinge, str(p.coordinate))) in search.fix:
+            raise ElementError(f"{p.hinge!r} is prescribed and cannot be fixed as well: change its signal.")
+    start = mech.state(t, {**q, **near, **split(mech, fix)[1]}, search.rates, states)
+    if mech._info.chords or search.points:
+        with mech._core.unloaded(), without(mech, open), hinting(mech):
+            closed = search.close(start)
+        start = state_at(mech, float(t), *closed, start.z)
+        refuse_passed(mech, start, open)
+    return equilibrium_states(mech._core, start, states or {})
 
 
 class Assembly:
@@ -129,16 +110,16 @@ class Assembly:
 
     def close(self, start: State) -> tuple[Floats, Floats]:
         """(q, u), closed, nearest to the start."""
-        mech, scale = self.mechanism, self.mechanism._scale()
+        mech, scale = self.mechanism, size(self.mechanism)
         rows = self.rows + [(name, k) for name, row in self.cut_fix.items() for k in range(len(row))]
-        q = close_positions(mech._lagrange, self._positions, rows, start.q, mech._free(self.fix), scale)
+        q = close_positions(mech._lagrange, self._positions, rows, start.q, left_free(mech, self.fix), scale)
         if self.weights is not None:
             q = nearest_positions(
-                mech._lagrange, self._positions, self._deviation(start.q), q, mech._free(self.fix), scale
+                mech._lagrange, self._positions, self._deviation(start.q), q, left_free(mech, self.fix), scale
             )
         rows = self.rows + [(n, k) for n, row in self.cut_rates.items() for k in range(len(row))]
         rows += [(_label(end), k) for end in self.points for k in range(3)]
-        free = mech._free(self.rates)
+        free = left_free(mech, self.rates)
         u = close_velocities(self._velocities, rows, q, start.u, free)
         if self.rate_weights is not None:
             u = nearest_velocities(self._velocities, q, u, free, lambda u: self._rate_deviation(q, u))
@@ -219,7 +200,7 @@ class Assembly:
 
     def _positions(self, q: Floats, u: Floats) -> Constraints:
         """The constraints on positions, and the fixed coordinates of cut hinges."""
-        now = self.mechanism._holonomic(self.t)(q, u)
+        now = holonomic(self.mechanism, self.t)(q, u)
         if not self.cut_fix:
             return now
         gaps, speeds = [now.residual], self._cut_partials(q)
@@ -264,6 +245,33 @@ class Assembly:
 
     def _hinge(self, name: str) -> Any:
         return next(c.element for c in self.mechanism.tree.chords if c.name == name)
+
+
+def _from_poses(
+    mech: "Mechanism", t: float, poses: Mapping[Any, Any], guess: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return hinge coordinates that bring the bodies to given poses."""
+    names = [body.name for body in mech.tree.bodies]
+    known: dict[str, tuple[Floats, Floats]] = {"ground": (np.zeros(3), np.eye(3))}
+    for given, pose in poses.items():
+        name = given.name if isinstance(given, Body) else given
+        if name not in names:
+            raise TopologyError(unknown("body", name, names))
+        known[name] = as_pose(pose, f"pose of body {name!r}")
+    start = mech.state(t, dict(guess))
+    found = {}
+    for c in mech._lagrange.hinges:
+        a, b = c.connection.ends
+        if a.body.name in known and b.body.name in known:
+            (pa, Ra), (pb, Rb) = known[a.body.name], known[b.body.name]
+            base = c.hinge.base()
+            A, B = Ra @ a.rotation @ base, Rb @ b.rotation @ base
+            offset = A.T @ (pb + Rb @ b.offset - pa - Ra @ a.offset)
+            try:
+                found[c.name] = c.hinge.coordinates(offset, A.T @ B, start.q[c.q_slice], t)
+            except TreemechError as error:
+                raise type(error)(f"hinge {c.name!r} does not fit the given poses: {error}") from None
+    return found
 
 
 def _padded(gaps: list[Floats], fixed: Mapping[str, Floats]) -> Floats:
@@ -312,6 +320,6 @@ def _label(end: Body | Attachment) -> str:
 
 
 def _point_velocity(mechanism: "Mechanism", end: Attachment, state: State) -> Floats:
-    trace = mechanism._trace(state, None)[0][0, mechanism.tree.numbers[end.body.name]]
+    trace = trace_of(mechanism, state, None)[0][0, mechanism.tree.numbers[end.body.name]]
     arm = trace[:9].reshape(3, 3) @ end.offset
     return np.asarray(trace[VELOCITY] + np.cross(trace[12:15], arm))

@@ -10,6 +10,7 @@ from treemech.topology import ConvergenceError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
 from ..results.state import State
+from .closed_chains import closed_motion
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -85,7 +86,7 @@ def pulling(mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | N
     if loops is None:
         return None
     loops.choose(t, q)
-    multipliers = mech._closed(np.array([t]), q[None], u[None], loads).multipliers[0]
+    multipliers = closed_motion(mech._core, np.array([t]), q[None], u[None], loads).multipliers[0]
     held = {name: multipliers[k] for name, k in unilateral(mech).items() if not loops.work.off[k]}
     worst = min(held, key=lambda name: held[name], default=None)
     tiny = 1e-12 * float(np.max(np.abs(multipliers), initial=0.0))

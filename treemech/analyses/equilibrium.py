@@ -12,10 +12,12 @@ from treemech.topology import ConvergenceError, ElementError
 from treemech.topology.arrays import Floats
 
 from ..results.state import State, fill
-from .assembly import not_cut
+from .constraints import holonomic, size
 from .contacts import misjudged, open_contacts, unilateral, without
+from .cut_hinges import not_cut
 from .settling import release_until_rest
 from .small_motions import chosen, cut_speeds, derivative_workspace, speed_numbers
+from .states import left_free, state_at, unpack
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -47,7 +49,7 @@ def equilibrium(
     if method == "settling":
         start = state = release_until_rest(mech, start)
     z = None if state is None or not mech._core.nx else state.z
-    off = set(open_contacts(mech, *mech._unpack(start, "equilibrium")[:2], np.zeros(mech.nu)))
+    off = set(open_contacts(mech, *unpack(mech, start, "equilibrium")[:2], np.zeros(mech.nu)))
     for _ in range(2 + 2 * len(unilateral(mech))):
         with without(mech, off):
             found = _balanced(mech, start, z, given, speeds, free, method == "energy")
@@ -78,17 +80,17 @@ def _balanced(
         if mech._core.loops is None:
             return near
         rows = mech._core.layout.chords.rows
-        return close_positions(mech._lagrange, mech._holonomic(t), rows, near, motion.movable, mech._scale())
+        return close_positions(mech._lagrange, holonomic(mech, t), rows, near, motion.movable, size(mech))
 
     if unilateral(mech):  # one that was open may have to touch
-        start = mech._state(t, close(start.q), start.u, start.z)
+        start = state_at(mech, t, close(start.q), start.u, start.z)
     _, q, _ = chosen(mech, start, "equilibrium")
     if z is not None:
         mech._core.work.z[:] = z
     found = balance(mech._core, workspace, t, q, motion, close, downhill and not motion.sought)
-    there = mech._state(t, found.q, found.u, found.z)
+    there = state_at(mech, t, found.q, found.u, found.z)
     chosen(mech, there, "equilibrium")
-    held = ~motion.balanced & mech._free({}) if not np.all(motion.balanced) else None
+    held = ~motion.balanced & left_free(mech, {}) if not np.all(motion.balanced) else None
     small = linearize(mech._core, workspace, t, found.q, found.u, held, cut=cut_speeds(mech, t, found.q))
     loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
     return Equilibrium(there, loads, found.multipliers, small, found.iterations)
@@ -98,11 +100,11 @@ def _motion(
     mech: "Mechanism", u: Floats, fix: dict[str, Any], rates: dict[str, Any], sought: list[int]
 ) -> Motion:
     """What moves, what balances, what is driven (prescribed coordinates, and those with given rates)."""
-    loose, fixed = mech._free(rates), ~mech._free(fix, driven=False)
+    loose, fixed = left_free(mech, rates), ~left_free(mech, fix, driven=False)
     for k in sought:
         if loose[k]:
             raise ElementError(f"equilibrium: {mech.speeds[k]!r} is free; give a start for it in rates=.")
     balanced = loose & ~fixed if not sought else loose.copy()
     balanced[sought] = True
-    speeds = fill(mech._lagrange, np.where(mech._free({}), 0.0, u), rates, "u")
+    speeds = fill(mech._lagrange, np.where(left_free(mech, {}), 0.0, u), rates, "u")
     return Motion(loose & ~fixed, balanced, speeds, ~loose, sought)

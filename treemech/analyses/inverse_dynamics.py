@@ -8,15 +8,17 @@ import numpy as np
 from treemech.dynamics.analyses.inverse_dynamics import (
     check_actuated,
     complete_accelerations,
-    inverse_dynamics,
 )
+from treemech.dynamics.analyses.inverse_dynamics import inverse_dynamics as drives_of_accelerations
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
 from ..results.naming import as_place
 from ..results.state import State, fill
-from .assembly import connection_names, cut_numbers, cut_partials, cut_speed_names, split
+from .closed_chains import closed_motion
 from .contacts import open_contacts, without
+from .cut_hinges import connection_names, cut_numbers, cut_partials, cut_speed_names, split
+from .states import as_rows, left_free, prescribed_drives, unpack
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -37,28 +39,63 @@ class _Cut(NamedTuple):
     bias: Floats
 
 
+def inverse_dynamics(
+    mech: "Mechanism",
+    state: State | tuple[Any, ...],
+    ud: Any,
+    actuated: Sequence[str] | None = None,
+    weights: Any = None,
+) -> Floats:
+    """Return the loads on the speeds that make accelerations, see `Mechanism.inverse_dynamics`."""
+    if mech._core.layout.chords.rows:
+        return drives(mech, state, ud, actuated, weights).loads
+    if actuated is not None or weights is not None:
+        raise ElementError(
+            "inverse_dynamics: actuated= and weights= are for closed chains; in a tree every speed carries a load."
+        )
+    t, q, u = as_rows(mech, state, "inverse_dynamics")
+    full = fill(mech._lagrange, np.zeros(mech.nu), ud, "u")
+    loads: Floats = mech._core.inverse_dynamics(t, q, u, full[None])[0]
+    return loads
+
+
+def drive_loads(
+    mech: "Mechanism",
+    state: State | tuple[Any, ...],
+    ud: Any,
+    actuated: Sequence[str] | None = None,
+    weights: Any = None,
+) -> dict[str, float]:
+    """Return the load of every drive by name, see `Mechanism.drive_loads`."""
+    if mech._core.layout.chords.rows:
+        return drives(mech, state, ud, actuated, weights).by_name
+    loads = inverse_dynamics(mech, state, ud)
+    chosen = mech.speeds if actuated is None else actuated
+    return {name: float(loads[mech.speeds.index(name)]) for name in chosen}
+
+
 def drives(
     mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
 ) -> Drives:
     """Of a mechanism with closed chains; unilateral constraints that touch hold, whatever their load."""
-    times, qs, us = mech._rows(state, "inverse_dynamics")
+    times, qs, us = as_rows(mech, state, "inverse_dynamics")
     with without(mech, open_contacts(mech, float(times[0]), qs[0], us[0])):
-        mech._unpack(state, "inverse_dynamics")
+        unpack(mech, state, "inverse_dynamics")
         return _drives(mech, state, ud, actuated, weights)
 
 
 def _drives(
     mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
 ) -> Drives:
-    times, qs, us = mech._rows(state, "inverse_dynamics")
+    times, qs, us = as_rows(mech, state, "inverse_dynamics")
     t, q, u, core = float(times[0]), qs[0], us[0], mech._core
     of_tree, of_cut = split(mech, ud) if isinstance(ud, Mapping) else (ud, {})
     full = fill(mech._lagrange, np.zeros(mech.nu), of_tree, "u")
-    for d in mech._drives():
+    for d in prescribed_drives(mech):
         full[d.u] = d.signal.at(t).acceleration
     known = of_tree if isinstance(ud, Mapping) else dict.fromkeys(c.name for c in mech._lagrange.hinges)
     in_tree, in_cut = split(mech, dict.fromkeys(actuated or ()))
-    chosen = ~mech._free({}) if actuated is None else ~mech._free(in_tree, driven=False)
+    chosen = ~left_free(mech, {}) if actuated is None else ~left_free(mech, in_tree, driven=False)
     columns, names = np.eye(mech.nu)[:, chosen], [mech.speeds[k] for k in np.flatnonzero(chosen)]
     rows, wanted = np.zeros((0, mech.nu)), np.zeros(0)
     if of_cut or in_cut:
@@ -68,19 +105,19 @@ def _drives(
         driven = np.isfinite(_numbers(mech, dict.fromkeys(in_cut, 0.0), np.nan))
         columns = np.hstack((columns, cut.partials[driven].T))
         names += [cut.names[k] for k in np.flatnonzero(driven)]
-        mech._unpack(state, "inverse_dynamics")
+        unpack(mech, state, "inverse_dynamics")
     check_actuated(core.constraints(t, q, u).partials, columns, names, mech.speeds)
-    full = complete_accelerations(core, t, q, u, full, mech._free(dict(known)), rows, wanted)
-    found = inverse_dynamics(core, t, q, u, full, columns, _weights(mech, weights, names))
+    full = complete_accelerations(core, t, q, u, full, left_free(mech, dict(known)), rows, wanted)
+    found = drives_of_accelerations(core, t, q, u, full, columns, _weights(mech, weights, names))
     return Drives(dict(zip(names, found.actuated.tolist(), strict=True)), found.loads)
 
 
 def _cut(mech: "Mechanism", state: State | tuple[Any, ...], t: float, q: Floats, u: Floats) -> _Cut:
     V = cut_partials(mech._core, t, q)
-    mech._unpack(state, "inverse_dynamics")
+    unpack(mech, state, "inverse_dynamics")
     if mech._core.loops is not None:
         mech._core.loops.choose(t, q)
-    found = mech._closed(np.array([t]), q[None], u[None])
+    found = closed_motion(mech._core, np.array([t]), q[None], u[None])
     return _Cut(cut_speed_names(mech), V, found.cut_ud[0] - V @ found.ud[0])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from treemech.topology import ConvergenceError
 
 from ..results.state import State
+from .states import state_at
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -19,7 +20,7 @@ _STILL = 1e-12  # [m, rad] moving by less in a fall is rounding
 def release_until_rest(mech: "Mechanism", state: State) -> State:
     """A state at rest next to a stable balance, the one it falls to from `state`; time stands still but for signals."""
     t, span, largest = state.t, 0.1, 0.0
-    here = mech._state(t, state.q, np.zeros(mech.nu), state.z, {n: q for n, (q, _) in state.cut.items()})
+    here = state_at(mech, t, state.q, np.zeros(mech.nu), state.z, {n: q for n, (q, _) in state.cut.items()})
     for _ in range(_FALLS):
         run = mech.simulate((t, t + span), here, rtol=1e-7)
         if not run.success:
@@ -37,7 +38,7 @@ def release_until_rest(mech: "Mechanism", state: State) -> State:
             continue
         k = int(falls[0]) if len(falls) else len(kinetic) - 1
         cut = {c.name: np.atleast_1d(run.connection(c.name).q[k]) for c in mech._info.chords}
-        here = mech._state(t, run.q[k], np.zeros(mech.nu), run.z[k], cut)
+        here = state_at(mech, t, run.q[k], np.zeros(mech.nu), run.z[k], cut)
         largest = max(largest, float(kinetic[k]))
         if kinetic[k] <= _REST * largest or largest == 0.0:
             return here

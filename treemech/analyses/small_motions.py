@@ -11,8 +11,9 @@ from treemech.topology.arrays import Floats
 from ..description.parameters import directions
 from ..results.naming import as_place
 from ..results.state import State
-from .assembly import connection_names, cut_partials, cut_speed_names, not_cut
 from .contacts import contacts
+from .cut_hinges import connection_names, cut_partials, cut_speed_names, not_cut
+from .states import as_rows, left_free, loads_on_speeds, unpack
 
 if TYPE_CHECKING:
     from treemech.dynamics.analyses.derivatives import Derivatives
@@ -29,7 +30,7 @@ def derivatives(
     from treemech.dynamics.analyses.derivatives import derivatives as differentiate
 
     workspace = derivative_workspace(mech)
-    tau, by = mech._loads(loads), directions(mech, parameters)
+    tau, by = loads_on_speeds(mech, loads), directions(mech, parameters)
     with _ready(mech, state, "derivatives", tau) as (t, q, u):
         return differentiate(mech._core, workspace, t, q, u, tau, None, element_inputs(mech), by)
 
@@ -57,7 +58,7 @@ def linearize(
         held = np.zeros(mech.nu, dtype=bool)
         held[speed_numbers(mech, hold)] = True
     workspace = derivative_workspace(mech)
-    tau = mech._loads(loads)
+    tau = loads_on_speeds(mech, loads)
     with _ready(mech, state, "linearize", tau) as (t, q, u):
         cut = cut_speeds(mech, t, q)
         return linearized(mech._core, workspace, t, q, u, held, acting, seen, tau, known, cut)
@@ -95,11 +96,11 @@ def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
 def chosen(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
     """t, q, u of a state, its independent rows chosen and its cut hinges in place."""
     if mech._core.loops is None:
-        t, q, u = mech._unpack(state, what)
+        t, q, u = unpack(mech, state, what)
         return float(t), q, u
-    times, qs, us = mech._rows(state, what)
+    times, qs, us = as_rows(mech, state, what)
     mech._core.loops.choose(float(times[0]), qs[0])
-    mech._unpack(state, what)
+    unpack(mech, state, what)
     return float(times[0]), qs[0], us[0]
 
 
@@ -108,7 +109,7 @@ def _ready(
     mech: "Mechanism", state: State | tuple[Any, ...], what: str, loads: Floats | None
 ) -> Iterator[tuple[float, Floats, Floats]]:
     """As `chosen`; within, unilateral constraints that are open have let go."""
-    with contacts(mech, *mech._unpack(state, what), loads):
+    with contacts(mech, *unpack(mech, state, what), loads):
         yield chosen(mech, state, what)
 
 
@@ -137,4 +138,4 @@ def _all_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
 def speed_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
     """Numbers of the speeds with these names, in their order; a hinge means all of its speeds."""
     not_cut(mech, names)
-    return [int(k) for name in names for k in np.flatnonzero(~mech._free({name: None}, driven=False))]
+    return [int(k) for name in names for k in np.flatnonzero(~left_free(mech, {name: None}, driven=False))]

@@ -1,6 +1,7 @@
 """Sensitivities of a whole run: how its motion, and anything computed from it, changes with parameters of the model."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from treemech.dynamics.simulation.dense_output import interpolate
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
+from ..analyses.constraints import nonholonomic
+from ..analyses.evaluation import results_of_states
 from ..analyses.small_motions import derivative_workspace
+from ..analyses.states import left_free, prescribed_drives
 from ..description.parameters import Neighbours, directions, follow, neighbours
 from ..results.run import Run, not_interrupted
 from ..results.state import State
@@ -112,11 +116,11 @@ def sensitivities(
     found = variation.closed(motion, found)
 
     whole = Run(
-        mech._info, times, motion.q, motion.u, True, run.message, run.method, run.statistics, mech._results, None,
-        motion.cut, motion.z, measures=mech._wiring.measures,
+        mech._info, times, motion.q, motion.u, True, run.message, run.method, run.statistics,
+        partial(results_of_states, mech), None, motion.cut, motion.z, measures=mech._wiring.measures,
     )  # fmt: skip
     return Sensitivities(
-        mech, whole, names, motion, found, lambda other, y: other._results(y.t, y.q, y.u, None, y.z)
+        mech, whole, names, motion, found, lambda other, y: results_of_states(other, y.t, y.q, y.u, None, y.z)
     )
 
 
@@ -125,7 +129,7 @@ def kinematic_sensitivities(
 ) -> Sensitivities:
     """As `Mechanism.kinematic_sensitivities`."""
     names = list(mech.parameters) if parameters is None else list(parameters)
-    if np.any(mech._nonholonomic()):
+    if np.any(nonholonomic(mech)):
         raise TreemechError("no sensitivities of this motion: constraints restrict rates only.")
     run = mech.kinematics(t_eval, start(mech) if callable(start) else start)
     if not run.success:
@@ -205,9 +209,9 @@ def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], break
 
 def _driven(mech: "Mechanism", y: Motion) -> tuple[Floats, Floats, Floats, Floats]:
     """t, q, u with prescribed entries of this mechanism, and accelerations that follow from the constraints."""
-    q, u, ud, free = y.q.copy(), y.u.copy(), np.zeros_like(y.u), mech._free({})
+    q, u, ud, free = y.q.copy(), y.u.copy(), np.zeros_like(y.u), left_free(mech, {})
     for k, t in enumerate(y.t.tolist()):
-        for d in mech._drives():
+        for d in prescribed_drives(mech):
             q[k, d.q], u[k, d.u], ud[k, d.u] = d.signal.at(t)
         if mech._core.loops is not None:
             mech._core.chord_work.q[:], mech._core.chord_work.pivot[:] = y.cut[k], -1

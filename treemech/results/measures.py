@@ -1,7 +1,7 @@
 """Named scalars of the motion, for controllers and results."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ from treemech.topology.arrays import Floats
 from .naming import as_quantity
 
 if TYPE_CHECKING:
-    from ..mechanism import Mechanism
     from .model_info import ModelInfo
     from .run import Run
 
@@ -115,15 +114,10 @@ def check_owner(info: "ModelInfo", measure: Measure) -> None:
         _known(info, asked.owner, measure.name)
 
 
-def check_measures(mech: "Mechanism") -> None:
-    """What measures made of a text are of exists in this model, and is one number: looked for in a run without any states."""
-    from .run import Run
-
-    texts = [measure for measure in mech._wiring.measures.values() if measure.text is not None]
-    if texts:
-        none = np.zeros(0), np.zeros((0, mech.nq)), np.zeros((0, mech.nu))
-        run = Run(mech._info, *none, True, "", tracer=mech._results)
-        for measure in texts:
+def check_measures(measures: Iterable[Measure], run: "Run") -> None:
+    """Refuse a measure made of a text if the model has no such number; a run without any states tells."""
+    for measure in measures:
+        if measure.text is not None:
             measure.of(run)
 
 

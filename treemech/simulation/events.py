@@ -10,6 +10,7 @@ from treemech.dynamics.simulation.event_search import Change, Occurrence
 from treemech.topology import ElementError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
+from ..analyses.evaluation import results_of_states
 from ..results.measures import check_owner, find_measure
 from ..results.model_info import ModelInfo
 from ..results.naming import Comparison, as_comparison, as_coordinate
@@ -130,7 +131,7 @@ class Look:
             off = () if loops is None else loops.released()
 
             def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
-                return mech._results(t, q, u, cut, z, ((-np.inf, off),))
+                return results_of_states(mech, t, q, u, cut, z, ((-np.inf, off),))
 
             self._run = Run(
                 mech._info, self.t, self.q, self.u, True, "", tracer=results, cut=self.rest.cut, z=self.rest.z,

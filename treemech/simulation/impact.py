@@ -21,7 +21,7 @@ from treemech.kinematics.plan.columns import row
 from treemech.topology import Attachment, Body, ElementError, TopologyError, as_vector, unknown
 from treemech.topology.arrays import Floats
 
-from ..analyses.assembly import cut_partials
+from ..analyses.cut_hinges import cut_partials
 from ..results.model_info import ChordInfo, HingeInfo, rotations
 from ..results.naming import as_place
 from ..results.run import BodyMotion

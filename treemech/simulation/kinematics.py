@@ -14,6 +14,10 @@ from treemech.kinematics.kinematic_simulation import Kinematics
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
+from ..analyses.closed_chains import closed_motion, load_is_unique
+from ..analyses.constraints import holonomic, nonholonomic, size
+from ..analyses.evaluation import tree_results
+from ..analyses.states import as_rows, left_free, prescribed_drives
 from ..results.run import Results, Run
 from ..results.state import State
 from .simulate import output_times
@@ -30,12 +34,12 @@ def kinematics(mech: "Mechanism", t_eval: ArrayLike, state: State | None = None)
     output_times(times, float(times[0]), float(times[-1]))
     t, rows = float(times[0]), mech._core.layout.chords.rows
     near = {n: q for n, (q, _) in state.cut.items()} if isinstance(state, State) else {}
-    start = mech.state(t, None if state is None else mech._rows(state, "kinematics")[1][0]).q
+    start = mech.state(t, None if state is None else as_rows(mech, state, "kinematics")[1][0]).q
     if near:
         mech._core.reset_chords(near)
     if rows:
         start = close_positions(
-            mech._lagrange, mech._holonomic(t), rows, start, mech._free({}), mech._scale()
+            mech._lagrange, holonomic(mech, t), rows, start, left_free(mech, {}), size(mech)
         )
     signals = mech._core.layout.signals
     breaks = [b for k in mech._core.layout.kinematic for b in signals[k].breaks]
@@ -43,10 +47,10 @@ def kinematics(mech: "Mechanism", t_eval: ArrayLike, state: State | None = None)
         mech._lagrange,
         partial(_constraints, mech),
         rows,
-        mech._nonholonomic(),
-        mech._drives(),
+        nonholonomic(mech),
+        prescribed_drives(mech),
         breaks,
-        mech._scale(),
+        size(mech),
     ).trajectory(times, start)
     reached = "the end was reached."
     if found.singular:
@@ -72,12 +76,12 @@ def results_of_motion(
 ) -> Results:
     """Everything that follows from many states with known accelerations."""
     if not mech._info.chords:
-        return mech._tree_results(t, q, u, ud)
+        return tree_results(mech, t, q, u, ud)
     mech._core.reset_chords(near)
-    found = mech._closed(t, q, u)  # for what does not depend on accelerations
+    found = closed_motion(mech._core, t, q, u)  # for what does not depend on accelerations
     mech._core.reset_chords(near)
-    trace, tau, multipliers, loads, elements = driven_results(mech._core, t, q, u, ud, ~mech._free({}))
+    trace, tau, multipliers, loads, elements = driven_results(mech._core, t, q, u, ud, ~left_free(mech, {}))
     return Results(
         ud, trace, tau, multipliers, loads, found.residual, found.cut_q, found.cut_u, found.cut_ud,
-        mech._unique(t, q, found.cut_q), elements,
+        load_is_unique(mech, t, q, found.cut_q), elements,
     )  # fmt: skip

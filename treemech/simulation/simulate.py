@@ -16,8 +16,10 @@ from treemech.kinematics.rows import quoted
 from treemech.topology import ElementError, SingularError, TreemechError
 from treemech.topology.arrays import Floats
 
-from ..analyses.assembly import not_cut
 from ..analyses.contacts import open_contacts
+from ..analyses.cut_hinges import not_cut
+from ..analyses.evaluation import results_of_states
+from ..analyses.states import as_rows
 from ..results.naming import Quantity, as_quantity
 from ..results.run import Results, Run
 from ..results.state import State, find
@@ -55,7 +57,7 @@ def simulate(
         raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
     t0, t1 = _span(t_span)
     state = mech.assemble(t0) if state is None else state
-    _, q, u = mech._rows(state, "simulate")
+    _, q, u = as_rows(mech, state, "simulate")
     if on_singular not in ("pass", "warn", "stop"):
         raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
     open_: tuple[str, ...] = ()
@@ -116,7 +118,7 @@ def simulate(
         mech._core.loops.release(())
 
     def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
-        return mech._results(t, q, u, cut, z, released)
+        return results_of_states(mech, t, q, u, cut, z, released)
 
     run = Run._of_integration(mech._info, result, name, mech._core, results, mech._wiring.measures)
     if on_singular == "warn" and run.singular:

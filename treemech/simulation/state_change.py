@@ -11,7 +11,9 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
-from ..analyses.assembly import connection_names, not_cut
+from ..analyses.constraints import holonomic, size
+from ..analyses.cut_hinges import connection_names, not_cut
+from ..analyses.states import left_free
 from ..results.naming import as_coordinate, as_place
 from ..results.state import State, fill
 
@@ -63,13 +65,15 @@ def reassembled(
     if core.loops is not None:
         if not np.array_equal(q, old.q):
             rows, on = core.layout.chords.rows, core.loops.work.off[: core.loops.n_rows] == 0
-            closed = mech._holonomic(t)
+            closed = holonomic(mech, t)
 
             def evaluate(q: Floats, u: Floats) -> Any:
                 now = closed(q, u)
                 return now._replace(residual=now.residual * on, partials=now.partials * on[:, None])
 
-            q = close_positions(mech._lagrange, evaluate, rows, q, mech._free(dict(held["q"])), mech._scale())
+            q = close_positions(
+                mech._lagrange, evaluate, rows, q, left_free(mech, dict(held["q"])), size(mech)
+            )
         if not (np.array_equal(q, old.q) and np.array_equal(u, old.u)):
             u = fitting_speeds(mech, t, q, u, held["u"])
         core.constraints(t, q, u)
@@ -82,7 +86,7 @@ def reassembled(
 def fitting_speeds(mech: "Mechanism", t: float, q: Floats, u: Floats, held: Mapping[str, Any]) -> Floats:
     """Speeds that satisfy the constraints, those held as they are, by impulses of the chords on the others."""
     core = mech._core
-    free = mech._free(dict(held)) & core.free_speeds()
+    free = left_free(mech, dict(held)) & core.free_speeds()
     now = holding(core, t, q, u)
     found = impulse(core, t, q, u, now.partials, -now.velocity, free)
     if float(np.max(np.abs(found.missing), initial=0.0)) > 1e-9 * (

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 import treemech as tm
+from treemech.analyses.constraints import nonholonomic
+from treemech.analyses.states import keep_near, left_free
 from treemech.dynamics.analyses.reactions import add_chord_loads
 from treemech.dynamics.model import trace as columns
 from treemech.dynamics.native import entry_points as native
@@ -124,7 +126,7 @@ class Relative(Formulation):
             rest.z[nx:],
             cut={c.name: (cut[c.q : c.q + c.nq], np.zeros(c.nu)) for c in self.mech._info.chords},
         )
-        self.mech._near(state)
+        keep_near(self.mech, state)
         return {name: (r.force, r.moment) for name, r in self.mech.reactions(state).items()}
 
     def residuals(self, t: Floats, y: Floats) -> Floats:
@@ -132,7 +134,7 @@ class Relative(Formulation):
             return np.zeros((len(t), 2))
         q, u = self.states(t, y)
         found = np.zeros((len(t), 2))
-        holonomic = ~self.mech._nonholonomic()
+        holonomic = ~nonholonomic(self.mech)
         for n in range(len(t)):
             self.core.chord_work.q[:] = self.core.unpack(y[n]).cut
             now = self.core.constraints(float(t[n]), q[n], u[n])
@@ -274,7 +276,7 @@ def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut
         core.chord_work.q[:] = cut
         now = core.constraints(t, q, u, ud)
         chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
-        free = mech._free({})
+        free = left_free(mech, {})
         lam = np.zeros(len(now.residual))
         lam[chosen] = np.linalg.lstsq(now.partials[chosen][:, free].T, now.loads[free], rcond=None)[0]
         wrench = core.chord_work.row[:, row.F : row.F + 6] * lam[:, None]

@@ -1,6 +1,7 @@
 """Problems with known answers: reached, converging, and as accurate as scipy's integrators on the same equations."""
 
 import json
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import treemech as tm
+from treemech.analyses.evaluation import results_of_states
 from treemech.benchmarks.problems import Expected, compare, load, problems, references
 from treemech.benchmarks.problems.problem import momentum, zero_crossings
 from treemech.benchmarks.runs import reference as reference_runs
@@ -61,7 +63,8 @@ def scipy_runs(problem, rtol, method, first_step):
             rtol=rtol, atol=1e-3 * rtol, first_step=first_step,
         )  # fmt: skip
         q, u = mech._core.states(found.t, found.y.T)
-        runs[case] = Run(mech._info, found.t, q, u, found.success, found.message, tracer=mech._results)
+        results = partial(results_of_states, mech)
+        runs[case] = Run(mech._info, found.t, q, u, found.success, found.message, tracer=results)
     return runs
 
 

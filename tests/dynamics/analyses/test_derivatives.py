@@ -12,6 +12,7 @@ from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
 from tests.support.models import KINDS, random_state, random_system
 from tests.support.tolerances import PEER
+from treemech.analyses.states import left_free
 from treemech.benchmarks.families import trees as families
 from treemech.benchmarks.peers.models import pin_model
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
@@ -117,7 +118,7 @@ def test_prescribed_speeds_have_no_derivatives_and_the_others_those_of_their_acc
     state, n = random_state(mech, 5), mech.nu
     found, zero = mech.derivatives(state), np.zeros(n)
     given = np.array([mech.speeds.index("h2")])
-    free = mech._free({})
+    free = left_free(mech, {})
     assert (
         not found.ud_q[~free].any() and not found.ud_load[~free].any() and not found.ud_load[:, ~free].any()
     )

@@ -7,6 +7,7 @@ import treemech as tm
 from tests.dynamics.equations.test_loops import CUT, closed
 from tests.support.models import random_state, random_system
 from tests.treemech.simulation.test_kinematics import four_bar, slider_crank
+from treemech.analyses.closed_chains import closed_motion
 
 
 def consistent(kind, seed):
@@ -148,7 +149,7 @@ def test_the_acceleration_of_a_cut_hinge_may_be_given():
     state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6}, rates={"A": 2.0})
     loads = mech.inverse_dynamics(state, {cut: 1.7}, actuated=["A"])
     mech._core.loops.choose(state.t, state.q)
-    found = mech._closed(np.array([state.t]), state.q[None], state.u[None], loads)
+    found = closed_motion(mech._core, np.array([state.t]), state.q[None], state.u[None], loads)
     assert found.cut_ud[0, 0] == pytest.approx(1.7, rel=1e-9)
 
 

@@ -1,0 +1,56 @@
+"""Equations of motion at one state: A ud = Q + P^T lambda, P ud + P00 = 0 (6.3.6)."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from treemech.topology.arrays import Floats
+
+from ..results.state import State
+from .closed_chains import closed_motion
+from .contacts import contacts
+from .states import as_rows, loads_on_speeds, unpack
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+
+
+class ForwardDynamics(NamedTuple):
+    """Solution of the equations of motion: accelerations, and the multipliers of the chords."""
+
+    ud: Floats
+    multipliers: Floats
+
+
+def forward_dynamics(mech: "Mechanism", state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
+    """Return accelerations and multipliers, see `Mechanism.forward_dynamics`."""
+    t, q, u = unpack(mech, state, "forward_dynamics")
+    if mech._core.loops is not None:
+        tau = loads_on_speeds(mech, loads)
+        with contacts(mech, float(t), q, u, tau):
+            mech._core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
+            found = closed_motion(mech._core, *as_rows(mech, state, "forward_dynamics"), tau)
+        return ForwardDynamics(found.ud[0], found.multipliers[0])
+    ud = mech._core.forward_dynamics(t, q, u, loads_on_speeds(mech, loads))
+    if not np.isfinite(ud).all():
+        mech._core.refuse_weightless(float(t), np.asarray(q, dtype=np.float64))
+    return ForwardDynamics(ud, np.zeros(0))
+
+
+def mass_matrix(mech: "Mechanism", state: State | tuple[Any, ...]) -> Floats:
+    """Return A (nu, nu) of (6.2.12)."""
+    t, q, _ = as_rows(mech, state, "mass_matrix")
+    return mech._core.mass_matrix(float(t[0]), q[0])
+
+
+def load_column(mech: "Mechanism", state: State | tuple[Any, ...]) -> Floats:
+    """Return Q (nu,) of (6.2.12), see `Mechanism.load_column`."""
+    t, q, u = as_rows(mech, state, "load_column")
+    from treemech.dynamics.model.reaction_dependent import ReactionDependent
+
+    reaction_dependent = ReactionDependent(mech._core)
+    if reaction_dependent:  # they see the reactions of this state's own motion
+        mech.forward_dynamics(state)
+    with reaction_dependent.held():
+        Q: Floats = -mech._core.inverse_dynamics(t, q, u, np.zeros((1, mech.nu)))[0]
+    return Q

@@ -1,0 +1,128 @@
+"""States of a mechanism: made of numbers by name, and taken apart for the core."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.topology import ElementError
+from treemech.topology.arrays import Floats
+
+from ..results.naming import as_place
+from ..results.state import State, fill, find, reference_state
+from .cut_hinges import cut_numbers, fit_chords, not_cut, split
+from .element_states import element_states
+
+if TYPE_CHECKING:
+    from treemech.kinematics.kinematic_simulation import Drive
+
+    from ..mechanism import Mechanism
+
+
+def make_state(mech: "Mechanism", t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:
+    """Make a state from numbers in the public order or by name, see `Mechanism.state`."""
+    start = reference_state(mech._lagrange, t)
+    near: dict[str, Any] = {}
+    if isinstance(q, Mapping):
+        q, cut = split(mech, q)
+        near = cut_numbers(mech, cut, "q")
+    full_q = fill(mech._lagrange, start.q, q, "q")
+    full_u = fill(mech._lagrange, start.u, u, "u")
+    z = element_states(mech._core.layout.efforts, x)
+    time = float(t)
+    if not np.isfinite(time):
+        raise ElementError(f"t is {t}; wanted a finite time.")
+    for p in mech._prescriptions:
+        c = find(mech._lagrange, p.hinge)
+        try:
+            now = p.signal.at(time)
+        except ElementError as error:
+            raise ElementError(f"prescribed motion of {p.hinge!r}: {error}") from error
+        full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
+    return state_at(mech, time, full_q, full_u, z, near)
+
+
+def state_at(
+    mech: "Mechanism", t: float, q: Floats, u: Floats, z: Floats, near: Mapping[str, Any] | None = None
+) -> State:
+    """Make a state whose cut hinges stand next to given coordinates, or else where they were last."""
+    x, memory = z[: mech._core.nx], z[mech._core.nx :]
+    if not mech._info.chords:
+        return State(t, q, u, x, memory, coordinates=mech._lagrange)
+    work = mech._core.chord_work
+    with mech._core.unloaded():  # positions only, also where states of elements are not known yet
+        if near is not None:
+            fit_chords(mech, t, q, near)
+        mech._core.constraints(t, q, u)
+    cut = {
+        c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy()) for c in mech._info.chords
+    }
+    return State(t, q, u, x, memory, coordinates=mech._lagrange, cut=cut)
+
+
+def keep_near(mech: "Mechanism", state: State) -> None:
+    """Let cut hinges be sought where the state has them: whole turns count for a screw."""
+    if state.cut:
+        mech._core.reset_chords({name: q for name, (q, _) in state.cut.items()})
+
+
+def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
+    """Return t, q, u of a state; put the states of elements and the cut hinges where the core looks for them."""
+    start = mech._core.layout.efforts.start
+    if isinstance(state, State):
+        state.check_sizes(mech.nq, mech.nu, mech._core.nz, {c.name for c in mech._info.chords}, what)
+    mech._core.work.z[: mech._core.nz] = (
+        state.z if isinstance(state, State) and len(state.x) + len(state.memory) else start
+    )
+    if isinstance(state, State):
+        keep_near(mech, state)
+        return state.t, state.q, state.u
+    if isinstance(state, tuple) and len(state) in (2, 3):
+        t, q, u = (0.0, *state) if len(state) == 2 else state
+        if np.shape(q) != (mech.nq,) or np.shape(u) != (mech.nu,):  # which would be broadcast
+            raise ElementError(
+                f"{what}: q, u have shapes {np.shape(q)}, {np.shape(u)}; wanted ({mech.nq},), ({mech.nu},)."
+            )
+        return t, q, u
+    raise ElementError(
+        f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u)."
+    )
+
+
+def as_rows(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[Floats, Floats, Floats]:
+    """Return t, q, u of a state as arrays with one row, see `unpack`."""
+    t, q, u = unpack(mech, state, what)
+    q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
+    return np.array([float(t)]), q[None], u[None]
+
+
+def loads_on_speeds(mech: "Mechanism", loads: Any) -> Floats | None:
+    """Return loads on the speeds, given by name or in full; None if none are given."""
+    if isinstance(loads, Mapping):
+        not_cut(mech, loads)
+    return None if loads is None else fill(mech._lagrange, np.zeros(mech.nu), loads, "u")
+
+
+def left_free(mech: "Mechanism", given: dict[str, Any], driven: bool = True) -> NDArray[np.bool_]:
+    """Return which speeds are neither prescribed (if `driven` counts) nor among the given names."""
+    free = np.ones(mech.nu, dtype=bool)
+    for p in mech._prescriptions if driven else ():
+        free[find(mech._lagrange, p.hinge).u + p.coordinate] = False
+    known = {c.name for c in mech._lagrange.hinges}
+    for key in given:
+        place = as_place(str(key), known)
+        c, k = find(mech._lagrange, place.owner), place.selection
+        free[slice(c.u + k, c.u + k + 1) if isinstance(k, int) else c.u_slice] = False
+    return free
+
+
+def prescribed_drives(mech: "Mechanism") -> "list[Drive]":
+    """Return the prescribed coordinates: where they stand, and their signals."""
+    from treemech.kinematics.kinematic_simulation import Drive
+
+    hinges = {c.name: c for c in mech._lagrange.hinges}
+    return [
+        Drive(hinges[p.hinge].q + p.coordinate, hinges[p.hinge].u + p.coordinate, p.signal)
+        for p in mech._prescriptions
+    ]
