@@ -32,8 +32,9 @@ from .analyses.states import make_state
 from .description.inertia_check import check_inertia
 from .description.parameters import ByParameter, Origin, origin_of, with_parameters
 from .description.wiring import Wiring
+from .results.computed import Energy
 from .results.model_info import model_info
-from .results.run import Energy, Run
+from .results.run import Run
 from .results.state import State
 from .simulation.simulate import simulate
 

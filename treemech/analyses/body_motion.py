@@ -8,9 +8,9 @@ from treemech.dynamics.model import trace as columns
 from treemech.topology import Attachment, Body, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
+from ..results.computed import Energy
 from ..results.elements import stored_energy
 from ..results.model_info import energies
-from ..results.run import Energy
 from ..results.state import State
 from .states import as_rows
 

@@ -12,7 +12,8 @@ from treemech.dynamics.model.loops import ClosedMotion
 from treemech.dynamics.simulation.integrator import Released
 from treemech.topology.arrays import Floats
 
-from ..results.run import Results, Run
+from ..results.computed import Results
+from ..results.run import Run
 from ..results.state import State
 from .closed_chains import closed_motion, load_is_unique
 from .contacts import contacts, without

@@ -123,13 +123,13 @@ def verdict(name: str, thing: Any) -> Verdict:
                     )
                 thing = thing()
             report = check(thing)
-            slopes = differentiated(thing)
+            lines = differentiated(thing)
         except ElementError as error:
             return Verdict(label, False, f"{label} breaks its contract.\n  {error}")
         except Exception as error:
             return Verdict(label, False, f"{label} cannot be made: {type(error).__name__}: {error}")
     text = str(report).replace(report.kind, label, 1)
-    return Verdict(label, True, "\n".join([text, *slopes, *(f"  {w.message}" for w in told)]))
+    return Verdict(label, True, "\n".join([text, *lines, *(f"  {w.message}" for w in told)]))
 
 
 def differentiated(element: Element) -> list[str]:

@@ -13,9 +13,10 @@ from treemech.dynamics.simulation.integrator import Switch
 from treemech.dynamics.simulation.report import Report
 from treemech.topology import TreemechError
 
+from ..results.computed import Results
 from ..results.measures import all_measures, known_measure
 from ..results.model_info import ModelInfo
-from ..results.run import Results, Run
+from ..results.run import Run
 from ..simulation.events import EventPoints
 from .atomic import atomic, with_suffix
 

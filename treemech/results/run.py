@@ -1,9 +1,8 @@
 """Run: the results of a simulation, by the names the user gave. They are computed when they are asked for."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,58 +16,15 @@ from treemech.dynamics.simulation.report import Report
 from treemech.topology import TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
+from .computed import Energy, Residual, Results, Tracer, Unpack
 from .elements import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, all_measures, find_measure, known_measure
-from .model_info import ChordInfo, HingeInfo, ModelInfo, energies, point, rotations
+from .model_info import ChordInfo, HingeInfo, ModelInfo, energies
 from .motions import N_SWEPT, BodyMotion, ConnectionMotion, PointMotion, sweep
 
 if TYPE_CHECKING:
     from ..simulation.events import EventPoints
     from .state import State
-
-
-class Results(NamedTuple):
-    """Everything that follows from the states of a run."""
-
-    ud: Floats
-    trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges (dynamics.model.trace)
-    tau: Floats  # loads on the speeds that are needed beyond the acting ones: the drives of prescribed speeds
-    multipliers: Floats
-    chord_loads: Floats  # (n, nc, 6) force, moment on the body of end b, at that end
-    residual: Floats  # (n, 3) of the constraints: position, velocity, acceleration
-    cut_q: Floats  # coordinates, speeds and accelerations of cut hinges
-    cut_u: Floats
-    cut_ud: Floats
-    unique: Floats  # 1 for every hinge, then every chord, whose load the model decides
-    elements: Floats  # (n, .) records of all energetic elements and loads
-
-
-# t, q, u, coordinates of cut hinges, states of elements -> results
-Tracer = Callable[[Floats, Floats, Floats, Floats, Floats], Results]
-# t, integrator states -> q, u
-Unpack = Callable[[Floats, Floats], tuple[Floats, Floats]]
-
-
-@dataclass(frozen=True, eq=False)
-class Energy:
-    """Energies [J]; heights count from the world origin; `stored` in elements."""
-
-    kinetic: Any
-    potential: Any
-    stored: Any = 0.0
-
-    @property
-    def total(self) -> Any:
-        return self.kinetic + self.potential + self.stored
-
-
-@dataclass(frozen=True, eq=False)
-class Residual:
-    """Residuals of the constraints of the chords: the largest of each level at every time."""
-
-    position: Floats
-    velocity: Floats
-    acceleration: Floats
 
 
 def _columns(x: Floats, connection: HingeInfo | ChordInfo, start: int, count: int) -> Floats:
@@ -344,32 +300,9 @@ class Run:
     # ------------------------------------------------------------ looking and keeping
     def animate(self, path: str | Path) -> Path:
         """Write one self-contained HTML page with the motion: play, slider, orbit."""
-        from ..view.animate import default_shapes, write_page
+        from ..view.animate import animate_run
 
-        trace = self._trace(columns.VELOCITY)
-        ends: dict[int, list[Any]] = {}
-        for h in self._info.hinges:
-            ends.setdefault(h.body_a, []).append(h.offset_a)
-            ends.setdefault(h.body_b, []).append(h.offset_b)
-        bodies = [
-            {
-                "name": body.name,
-                "position": trace[:, k, columns.POSITION],
-                "rotation": rotations(trace[:, k]),
-                "shapes": body.shapes or default_shapes(ends.get(k, []), body.com, body.mass),
-            }
-            for k, body in enumerate(self._info.bodies)
-            if k
-        ]
-        points = [{"name": h.name, "body": h.body_b - 1, "offset": h.offset_b} for h in self._info.hinges]
-        scene = {
-            "name": self._info.name,
-            "gravity": self._info.gravity,
-            "t": self.t,
-            "bodies": bodies,
-            "points": points,
-        }
-        return write_page(path, scene)
+        return animate_run(self, path)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Plot coordinates, speeds and energies over time (needs matplotlib); return the figure, saved if a path is given."""
@@ -422,15 +355,3 @@ def not_interrupted(run: Run) -> Run:
     if not run.success and run.message.startswith("interrupted"):
         raise KeyboardInterrupt(run.message)
     return run
-
-
-__all__ = [
-    "BodyMotion",
-    "ConnectionMotion",
-    "Energy",
-    "PointMotion",
-    "Residual",
-    "Run",
-    "not_interrupted",
-    "point",
-]

@@ -11,10 +11,11 @@ from treemech.topology import ElementError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
 from ..analyses.evaluation import results_of_states
+from ..results.computed import Results
 from ..results.measures import check_owner, find_measure
 from ..results.model_info import ModelInfo
 from ..results.naming import Comparison, as_comparison, as_coordinate
-from ..results.run import Results, Run
+from ..results.run import Run
 from ..results.state import State
 from .state_change import changed_state, reassembled
 

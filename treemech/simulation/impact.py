@@ -23,8 +23,8 @@ from treemech.topology.arrays import Floats
 
 from ..analyses.cut_hinges import cut_partials
 from ..results.model_info import ChordInfo, HingeInfo, rotations
+from ..results.motions import BodyMotion
 from ..results.naming import as_place
-from ..results.run import BodyMotion
 from ..results.state import State
 from .events import Bound, Event, Look
 

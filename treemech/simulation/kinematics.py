@@ -18,7 +18,8 @@ from ..analyses.closed_chains import closed_motion, load_is_unique
 from ..analyses.constraints import holonomic, nonholonomic, size
 from ..analyses.evaluation import tree_results
 from ..analyses.states import as_rows, left_free, prescribed_drives
-from ..results.run import Results, Run
+from ..results.computed import Results
+from ..results.run import Run
 from ..results.state import State
 from .simulate import output_times
 

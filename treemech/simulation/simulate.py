@@ -20,8 +20,9 @@ from ..analyses.contacts import open_contacts
 from ..analyses.cut_hinges import not_cut
 from ..analyses.evaluation import results_of_states
 from ..analyses.states import as_rows
+from ..results.computed import Results
 from ..results.naming import Quantity, as_quantity
-from ..results.run import Results, Run
+from ..results.run import Run
 from ..results.state import State, find
 from .control import Sampling, described
 from .progress import ProgressBar

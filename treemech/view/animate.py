@@ -11,14 +11,19 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treemech.dynamics.model import trace as columns
 from treemech.topology.rotation import euler_parameters
 
 from ..files.atomic import atomic
+from ..results.model_info import rotations
+
+if TYPE_CHECKING:
+    from ..results.run import Run
 
 Array = NDArray[np.float64]
 
@@ -61,6 +66,34 @@ def write_page(path: str | os.PathLike[str], scene: Mapping[str, Any], max_frame
     # one pass, so that a name that looks like a placeholder stays a name
     page = re.sub("|".join(parts), lambda found: parts[found[0]], page)
     return _write_whole(Path(path), page.encode("utf-8", errors="replace"))
+
+
+def animate_run(run: "Run", path: str | os.PathLike[str]) -> Path:
+    """Write the page that animates a run; bodies without shapes get default ones."""
+    trace = run._trace(columns.VELOCITY)
+    ends: dict[int, list[Any]] = {}
+    for h in run._info.hinges:
+        ends.setdefault(h.body_a, []).append(h.offset_a)
+        ends.setdefault(h.body_b, []).append(h.offset_b)
+    bodies = [
+        {
+            "name": body.name,
+            "position": trace[:, k, columns.POSITION],
+            "rotation": rotations(trace[:, k]),
+            "shapes": body.shapes or default_shapes(ends.get(k, []), body.com, body.mass),
+        }
+        for k, body in enumerate(run._info.bodies)
+        if k
+    ]
+    points = [{"name": h.name, "body": h.body_b - 1, "offset": h.offset_b} for h in run._info.hinges]
+    scene = {
+        "name": run._info.name,
+        "gravity": run._info.gravity,
+        "t": run.t,
+        "bodies": bodies,
+        "points": points,
+    }
+    return write_page(path, scene)
 
 
 def default_shapes(points: ArrayLike, com: ArrayLike, mass: float) -> list[dict[str, Any]]:
