@@ -10,6 +10,7 @@ from treemech.topology.arrays import Floats
 from treemech.topology.body import as_axis, as_vector
 from treemech.topology.errors import ConvergenceError, ElementError
 from treemech.topology.parameter import plain
+from treemech.topology.rotation import rotation_vector
 
 from .element import Element, structure
 
@@ -215,19 +216,6 @@ def axis_base(axis: Any, what: str) -> Floats:
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(plain(z))))])
     x /= np.linalg.norm(x)
     return np.column_stack((x, np.cross(z, x), z))
-
-
-def rotation_vector(R: Floats) -> Floats:
-    """Return axis times angle of a rotation; safe at 0 and at half a turn."""
-    axial = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    s, c = float(np.linalg.norm(axial)), 0.5 * (float(np.trace(R)) - 1.0)
-    if s > 1e-7:
-        return np.asarray(axial * (np.arctan2(s, c) / s))
-    if c > 0.0:
-        return axial
-    k = int(np.argmax(np.diag(R)))  # half a turn: the axis is a column of (R + 1)/2
-    column = 0.5 * (R[:, k] + np.eye(3)[:, k])
-    return np.asarray(np.pi * column / np.linalg.norm(column))
 
 
 def has_pose(hinge: Hinge) -> bool:

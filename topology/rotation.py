@@ -1,9 +1,27 @@
-"""Euler parameters of a rotation matrix."""
+"""Rotation matrices as vectors: axis times angle, axial vector, Euler parameters."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import Floats
+
+
+def axial(M: Floats) -> Floats:
+    """Return the vector w of the skew part of M: w x = (M - M^T)/2."""
+    return 0.5 * np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
+
+
+def rotation_vector(R: Floats) -> Floats:
+    """Return axis times angle of a rotation; safe at 0 and at half a turn."""
+    w = axial(R)
+    s, c = float(np.linalg.norm(w)), 0.5 * (float(np.trace(R)) - 1.0)
+    if s > 1e-7:
+        return np.asarray(w * (np.arctan2(s, c) / s))
+    if c > 0.0:
+        return w
+    k = int(np.argmax(np.diag(R)))  # half a turn: the axis is a column of (R + 1)/2
+    column = 0.5 * (R[:, k] + np.eye(3)[:, k])
+    return np.asarray(np.pi * column / np.linalg.norm(column))
 
 
 def euler_parameters(rotation: ArrayLike) -> Floats:

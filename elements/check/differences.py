@@ -47,8 +47,3 @@ def _size(d: Central, groups: tuple[int, ...]) -> Floats:
         size[part] = max(np.max(x[part], initial=0.0) for x in (d.largest, abs(d.first), abs(d.second)))
         start += length
     return size
-
-
-def axial(M: Floats) -> Floats:
-    """Return the vector w of the skew part of M: w x = (M - M^T)/2."""
-    return 0.5 * np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])

@@ -18,11 +18,12 @@ import numpy as np
 
 from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError, TreemechError
+from treemech.topology.rotation import axial, rotation_vector
 
 from ..compilation.entry import call, make_entry
-from ..hinge import Hinge, Motion, has_pose, motion_views, rotation_vector
+from ..hinge import Hinge, Motion, has_pose, motion_views
 from .blame import blame
-from .differences import Differences, axial, differences
+from .differences import Differences, differences
 from .python_forms import python_pose
 from .report import (
     FIRST,

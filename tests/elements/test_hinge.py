@@ -30,8 +30,8 @@ from treemech.elements import (
     Universal,
 )
 from treemech.elements.check.checks import check
-from treemech.elements.hinge import rotation_vector
 from treemech.topology.errors import ConvergenceError, ElementError
+from treemech.topology.rotation import rotation_vector
 
 ROUND = 1e-12  # two routes to one number
 STEP = 0.05  # largest change of a base between neighbouring points of a finely sampled curve
