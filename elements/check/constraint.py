@@ -11,6 +11,7 @@ from .report import FIRST, Report, shown
 
 
 def check_constraint(constraint: Constraint, samples: int, rng: np.random.Generator, report: Report) -> None:
+    """Check a constraint; broken duties raise an ElementError."""
     n, na = constraint.n_rows, constraint.n_auxiliary
     blocks = [
         Block("force", slice(0, 3), "offset", "velocity", "v"),
@@ -50,6 +51,7 @@ def moved(place: Place, step: Floats) -> Place:
 
 
 def at(place: Place, rates: Floats, t: float) -> str:
+    """Describe a position and its rates for a message."""
     offset, rotation, s = place
     more = f", s = {shown(s)}" if len(s) else ""
     return (

@@ -8,6 +8,7 @@ from .report import Report, shown
 
 
 def check_coupling(coupling: Coupling, samples: int, rng: np.random.Generator, report: Report) -> None:
+    """Check a coupling; broken duties raise an ElementError."""
     n, k = coupling.n_rows, coupling.n_arguments or 0
 
     def gathered(rows: CouplingRows) -> Quantities:

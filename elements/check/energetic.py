@@ -29,6 +29,7 @@ _OWN = ("effort", "rates", "energy", "dissipated", "supplied")  # filled in by t
 
 
 def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, report: Report) -> None:
+    """Check an energetic element; broken duties raise an ElementError."""
     subject = Subject(element)
     taken = [take_sample(subject, rng, k) for k in range(samples)]
     report.way = subject.entries[""].way
@@ -54,6 +55,7 @@ def check_energetic(element: Energetic, samples: int, rng: np.random.Generator, 
 
 # ---------------------------------------------------------------- repeated, and compiled
 def check_repeatable(subject: Subject, taken: list[Sample], report: Report) -> None:
+    """Check that the element gives the same result again after other calls."""
     for s in taken:
         again = subject.by_python(s.record, s.t), subject.ask(s.record, s.t)[: subject.n.load_size]
         for before, after in zip((s.python, s.out), again, strict=True):
@@ -196,6 +198,7 @@ def check_partials(subject: Subject, taken: list[Sample], report: Report) -> lis
 
 # ---------------------------------------------------------------- rigid motion
 def check_resultant(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+    """Check that the loads have no resultant force and moment (3.2.20)."""
     if subject.element.world:
         report.rows.append(Row("world = True: resultant and rigid motion skipped", 0.0, 0.0))
         return []

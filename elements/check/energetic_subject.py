@@ -53,9 +53,11 @@ class Subject:
         self.by_jets = "evaluate" not in self.methods
 
     def motion(self, record: Floats) -> EndsMotion:
+        """Return the motion record by names."""
         return motion_views(record, self.n)
 
     def load(self, out: Floats) -> EndsLoad:
+        """Return the load record by names."""
         return load_views(out, self.n)
 
     def by_python(self, record: Floats, t: float) -> Floats:
@@ -70,6 +72,7 @@ class Subject:
         return self.finite(out, record, t)
 
     def finite(self, out: Floats, record: Floats, t: float) -> Floats:
+        """Return the load record, checked to be finite."""
         load = self.load(out)._asdict()
         for name in ("deformation", "effort", *EndsLoad._fields):  # the causes before their consequences
             value = load[name]
@@ -128,6 +131,7 @@ class Subject:
         return locked(after)
 
     def at(self, record: Floats, t: float) -> str:
+        """Describe a motion for a message."""
         m = self.motion(record)
         names = [
             name for name in EndsMotion._fields if name not in ("rotation", "angular_velocity", "memory")
@@ -156,6 +160,7 @@ def slope(path: Callable[[float], Floats], groups: tuple[int, ...]) -> tuple[Flo
 
 
 def take_sample(subject: Subject, rng: np.random.Generator, number: int) -> Sample:
+    """Evaluate the element at one random motion; the first one is at rest."""
     element, n = subject.element, subject.n
     t = random_time(element, rng)
     record = sampled_motion(element, rng, t)
@@ -185,6 +190,7 @@ def scale_of(subject: Subject, taken: list[Sample], name: str) -> float:
 
 
 def refuse_rough(subject: Subject, what: str, smooth: int, taken: list[Sample]) -> None:
+    """Refuse an element that is smooth at fewer than half of the samples."""
     if 2 * smooth < len(taken):
         raise ElementError(
             f"check: the {what} of {subject.kind} is not differentiable at {len(taken) - smooth} of {len(taken)} places: "

@@ -89,10 +89,12 @@ class Subject:
 
     @property
     def position_rows(self) -> slice:
+        """Return the rows on positions."""
         return slice(0, self.element.n_rows - self.element.n_nonholonomic)
 
     @property
     def velocity_rows(self) -> slice:
+        """Return the rows on velocities only."""
         return slice(self.position_rows.stop, self.element.n_rows)
 
     def says(self, place: Place, rates: Floats, t: float) -> Quantities:
@@ -114,6 +116,7 @@ class Subject:
 
     @contextmanager
     def blaming(self, place: Place, rates: Floats, t: float) -> Iterator[None]:
+        """Turn a failure of the author's method into an ElementError with its place."""
         try:
             yield
         except Exception as error:
@@ -130,6 +133,7 @@ class Subject:
 
 
 def check_equations(subject: Subject, samples: int, rng: np.random.Generator, report: Report) -> None:
+    """Check rows, rates, rank, repetition and compiled code of a constraint or coupling."""
     element = subject.element
     taken: list[Sample] = []
     rough = ""
@@ -216,6 +220,7 @@ class Deviation(NamedTuple):
 
 
 def allowance(name: str) -> float:
+    """Return the allowed relative deviation of a quantity."""
     return {"bias": SECOND, "residual": ROUND}.get(name, FIRST)
 
 

@@ -56,10 +56,12 @@ class Sample(NamedTuple):
 
 
 def at(q: Floats, u: Floats, t: float) -> str:
+    """Describe a position and its speeds for a message."""
     return f"at q = {shown(q)}, u = {shown(u)}, t = {t:.6g}"
 
 
 def check_hinge(hinge: Hinge, samples: int, rng: np.random.Generator, report: Report) -> None:
+    """Check a hinge; broken duties raise an ElementError."""
     low, half = check_description(hinge)
     same_twice(hinge, _position(hinge, rng, low, half), _position(hinge, rng, low, half))
     taken: list[Sample] = []
@@ -359,6 +361,7 @@ def same_twice(hinge: Hinge, here: tuple[Floats, Floats, float], there: tuple[Fl
 
 
 def check_repeatable(hinge: Hinge, taken: list[Sample], report: Report) -> None:
+    """Check that the hinge gives the same result again after other calls."""
     for s in taken:
         _compare_exactly(hinge, s.says, evaluated(hinge, s.q, s.u, s.t), s.q, s.u, s.t)
     report.rows.append(Row("same arguments, same result", 0.0, 0.0))

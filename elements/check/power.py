@@ -11,6 +11,7 @@ from .report import FIRST, ROUND, TINY, Report, Row
 
 
 def check_dissipated(subject: Subject, taken: list[Sample], report: Report) -> list[Finding]:
+    """Check that the dissipated power is not negative."""
     scale = scale_of(subject, taken, "dissipated")
     low, where = min((float(subject.load(s.out).dissipated[0]), k) for k, s in enumerate(taken))
     report.rows.append(Row("dissipated power is not negative", max(0.0, -low) / (scale + TINY), ROUND))
@@ -46,6 +47,7 @@ class Balance(NamedTuple):
 
 
 def balance(subject: Subject, s: Sample) -> Balance | None:
+    """Return the terms of the power balance; None if the energy is not smooth there."""
     m, out = subject.motion(s.record), subject.load(s.out)
     terms = np.concatenate(
         [

@@ -46,6 +46,7 @@ class Report:
 
 
 def shown(x: ArrayLike) -> str:
+    """Return numbers as text for a message."""
     return "[" + ", ".join(f"{float(a):.6g}" for a in np.ravel(x)) + "]"
 
 
@@ -58,6 +59,7 @@ def random_time(element: Element, rng: np.random.Generator) -> float:
 
 
 def locked(q: Floats) -> Floats:
+    """Return a copy that cannot be written to."""
     q = q.copy()
     q.flags.writeable = False
     return q
@@ -72,5 +74,6 @@ def guarded(size: int) -> tuple[Floats, Floats]:
 
 
 def check_guard(element: Element, buffer: Floats, where: str) -> None:
+    """Refuse an element that changed the guards around its record."""
     if np.any(buffer[:_GUARD] != np.pi) or np.any(buffer[-_GUARD:] != np.pi):
         raise ElementError(f"check: {element.kind} writes outside the arrays it is given, {where}.")

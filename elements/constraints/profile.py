@@ -43,10 +43,12 @@ class Profile:
 
     @property
     def length(self) -> float:
+        """Return the largest s; the profile starts at s = 0."""
         return float(self.pieces[-1, START])
 
     @property
     def is_closed(self) -> bool:
+        """Tell whether the end of the profile meets its start."""
         return bool(self.pieces[-1, KIND])
 
     def point(self, s: float) -> tuple[float, float, float, float]:

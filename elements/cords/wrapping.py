@@ -45,10 +45,12 @@ class WrapCylinder:
 
     @property
     def kind(self) -> str:
+        """Return the name of the class, for messages."""
         return type(self).__name__
 
     @property
     def numbers(self) -> tuple[float, float]:
+        """Return the radius and the side."""
         return self.radius, self.side
 
 
@@ -69,10 +71,12 @@ class WrapSphere:
 
     @property
     def kind(self) -> str:
+        """Return the name of the class, for messages."""
         return type(self).__name__
 
     @property
     def numbers(self) -> tuple[float, float]:
+        """Return the radius and the mark of a sphere."""
         return self.radius, SPHERE
 
 
@@ -88,6 +92,7 @@ def straight(motion: EndsMotion, k: int, m: int, out: EndsLoad) -> float:
 
 
 def add_force(out: EndsLoad, k: int, x: float, y: float, z: float) -> None:
+    """Add a force to the load of end k."""
     out.force[k, 0] += x
     out.force[k, 1] += y
     out.force[k, 2] += z
@@ -100,14 +105,17 @@ def from_centre(motion: EndsMotion, k: int, m: int) -> Vector:
 
 
 def inner(a: Vector, b: Vector) -> float:
+    """Return a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def outer(a: Vector, b: Vector) -> Vector:
+    """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 def times(s: float, a: Vector) -> Vector:
+    """Return s a."""
     return s * a[0], s * a[1], s * a[2]
 
 

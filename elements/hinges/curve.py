@@ -150,6 +150,7 @@ def polynomial(table, piece, first, x, derivative):  # type: ignore[no-untyped-d
 
 
 def vector_product(a, b):  # type: ignore[no-untyped-def]
+    """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 

@@ -148,6 +148,7 @@ class DualSpline:
         self.t, self.c, self.degree = t, c, degree
 
     def derivative(self, order: int = 1) -> "DualSpline":
+        """Return the derivative of this order, a spline of lower degree."""
         if order == 0:
             return self
         t, k = self.t, self.degree
