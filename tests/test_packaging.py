@@ -50,6 +50,7 @@ from treemech.elements.element import kinds, record
 from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
 from treemech.elements.native import sources as sources_of_core
+from treemech.topology.arrays import address
 
 FUSED = 1e-14  # same arithmetic, except that v3 fuses products and sums
 AMPLIFIED = {"JournalBearing": 1e-12}  # rounding goes through Ritz' equations and thin films
@@ -251,10 +252,6 @@ def test_library_elements_equal_their_python(built, target, element):
         assert function(*(address(x) for x in (a, b)), t, address(numbers), address(out)) == 1
         allowed = AMPLIFIED.get(element.kind, FUSED)
         np.testing.assert_allclose(out, wanted, rtol=allowed, atol=allowed * (1.0 + np.abs(wanted).max()))
-
-
-def address(array):
-    return array.__array_interface__["data"][0]
 
 
 def python_call(element, t, rng):

@@ -23,6 +23,7 @@ from treemech.elements.compilation.call import call_element as _call_element
 from treemech.elements.compilation.members import call_element
 from treemech.elements.dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of dual numbers
 from treemech.elements.dual.numbers import DUAL_1
+from treemech.topology.arrays import address as _start
 
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
 kernel = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
@@ -348,7 +349,7 @@ def member(dtype, at, *shape):
 
 def address_of(array):
     """Return the address of the first item of an array."""
-    return array.__array_interface__["data"][0]
+    return _start(array)
 
 
 @intrinsic
@@ -367,7 +368,7 @@ _RHS = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_double, ctypes.c_int64, ctypes.
 
 
 def _data(array, k):
-    return array.__array_interface__["data"][0] + 8 * int(k)
+    return _start(array) + 8 * int(k)
 
 
 def call_part(address, i, t, plan):
