@@ -64,6 +64,13 @@ class Effort(NamedTuple):
     supplied: Floats  # (1,)
 
 
+# Flat records of an element with n ends, as the core fills and reads them. The motion record begins with the positions;
+# these numbers times n are where the other quantities of the ends begin, and where q, u, x, inputs, memory and
+# reaction follow. The load record begins with the forces; moments and the loads on hinge coordinates follow.
+ROTATION, VELOCITY, ANGULAR_VELOCITY, MOTION_PER_END = 3, 12, 15, 18
+MOMENT, LOAD_PER_END = 3, 6
+
+
 class Sizes(NamedTuple):
     """Numbers of ends, coordinates, states and other quantities of an element."""
 
@@ -103,7 +110,7 @@ class Sizes(NamedTuple):
     @property
     def motion_size(self) -> int:
         return (
-            18 * self.ends
+            MOTION_PER_END * self.ends
             + 2 * self.coordinates
             + self.states
             + self.inputs
@@ -113,12 +120,12 @@ class Sizes(NamedTuple):
 
     @property
     def load_size(self) -> int:
-        return 6 * self.ends + self.coordinates + self.states + 3 + 2 * self.deformations
+        return LOAD_PER_END * self.ends + self.coordinates + self.states + 3 + 2 * self.deformations
 
     @property
     def duals_size(self) -> int:
         """Return the number of partials of the loads to the reaction; they follow the load record."""
-        return self.reactions * 6 * (6 * self.ends + self.coordinates)
+        return self.reactions * 6 * (LOAD_PER_END * self.ends + self.coordinates)
 
 
 def _places(names: tuple[str, ...], shapes: list[tuple[int, ...]]) -> list[tuple[str, tuple[int, ...], int]]:

@@ -11,6 +11,7 @@ loads (for rates: of each rate by itself); the best differences are kept. In rou
 in an integrator, forward differences with one call each are enough.
 """
 
+from treemech.elements import energetic
 from treemech.kinematics.kernel.differences import ENOUGH, ROUGH_STEP, sixth_order
 from treemech.kinematics.kernel.language import call_element, floats, kernel
 from treemech.kinematics.kernel.status import OK
@@ -61,14 +62,14 @@ def _on_duals(plan, e, t, direction, D, best):
     elif c < 3:
         D[2 * (3 * end + c) + 1] = 1.0
     elif c < 6:  # [e_c x] B
-        b, k, l = 3 * n + 9 * end, (c - 2) % 3, (c - 1) % 3
+        b, k, l = energetic.ROTATION * n + 9 * end, (c - 2) % 3, (c - 1) % 3
         for j in range(3):
             D[2 * (b + 3 * k + j) + 1] = -m[at + b + 3 * l + j]
             D[2 * (b + 3 * l + j) + 1] = m[at + b + 3 * k + j]
     elif c < 9:
-        D[2 * (12 * n + 3 * end + c - 6) + 1] = 1.0
+        D[2 * (energetic.VELOCITY * n + 3 * end + c - 6) + 1] = 1.0
     else:
-        D[2 * (15 * n + 3 * end + c - 9) + 1] = 1.0
+        D[2 * (energetic.ANGULAR_VELOCITY * n + 3 * end + c - 9) + 1] = 1.0
     own, first = parameter_duals(plan), table[e, effort.PARAMETER]
     status = call_element(table[e, effort.DUAL], D, 0, D, 24, t, own, first, D, 2 * seen)
     total = 0.0
@@ -89,7 +90,7 @@ def _displace(m, at, n, kept, direction, h):
     elif c < 3:
         m[at + 3 * end + c] += h
     elif c < 6:
-        b = 3 * n + 9 * end
+        b = energetic.ROTATION * n + 9 * end
         B = (
             kept[b], kept[b + 1], kept[b + 2], kept[b + 3], kept[b + 4], kept[b + 5], kept[b + 6], kept[b + 7], kept[b + 8]
         )  # fmt: skip
@@ -98,9 +99,9 @@ def _displace(m, at, n, kept, direction, h):
         for k in range(9):
             m[at + b + k] = B[k]
     elif c < 9:
-        m[at + 12 * n + 3 * end + c - 6] += h
+        m[at + energetic.VELOCITY * n + 3 * end + c - 6] += h
     else:
-        m[at + 15 * n + 3 * end + c - 9] += h
+        m[at + energetic.ANGULAR_VELOCITY * n + 3 * end + c - 9] += h
 
 
 @kernel

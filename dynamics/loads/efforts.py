@@ -5,6 +5,7 @@ The motion that an element sees is gathered into its record, the element is call
 scattered: loads about the origins of bodies, loads on speeds, rates of its states.
 """
 
+from treemech.elements import energetic
 from treemech.kinematics.kernel.language import accumulate, call_element, kernel, load3, load9
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, LOAD_FAILED, OK
 from treemech.kinematics.kernel.vector import add, cross, multiply, rotate
@@ -47,11 +48,11 @@ def gather(plan, e):
             velocity, omega = load3(inner, -1 - i, point.V), load3(inner, -1 - i, point.W)
         for c in range(3):
             m[at + 3 * k + c] = position[c]
-            m[at + 12 * n + 3 * k + c] = velocity[c]
-            m[at + 15 * n + 3 * k + c] = omega[c]
+            m[at + energetic.VELOCITY * n + 3 * k + c] = velocity[c]
+            m[at + energetic.ANGULAR_VELOCITY * n + 3 * k + c] = omega[c]
         for c in range(9):
-            m[at + 3 * n + 9 * k + c] = base[c]
-    at += 18 * n
+            m[at + energetic.ROTATION * n + 9 * k + c] = base[c]
+    at += energetic.MOTION_PER_END * n
     acted, q, u, z = acted_table(plan), own_q(plan), own_u(plan), own_z(plan)
     n, first = table[e, effort.N_ACTED], table[e, effort.FIRST_ACTED]
     for k in range(n):
@@ -106,7 +107,7 @@ def scatter(plan, e):
     n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
         i = ends[first + k, 0]
-        f, g = at + 3 * k, at + 3 * n + 3 * k
+        f, g = at + 3 * k, at + energetic.MOMENT * n + 3 * k
         force, moment = (m[f], m[f + 1], m[f + 2]), (m[g], m[g + 1], m[g + 2])
         if i >= 0:
             arm = rotate(load9(W, i, body.R), load3(points, first + k, 9))
@@ -115,7 +116,7 @@ def scatter(plan, e):
         else:
             accumulate(inner, -1 - i, point.F, force)
             accumulate(inner, -1 - i, point.N, moment)
-    at += 6 * n
+    at += energetic.LOAD_PER_END * n
     acted, on_speeds, zd = acted_table(plan), own_effort(plan), own_zd(plan)
     for k in range(table[e, effort.N_ACTED]):
         on_speeds[acted[table[e, effort.FIRST_ACTED] + k, effort.ACTED_U]] += m[at + k]
@@ -163,9 +164,12 @@ def power(plan, e):
     )
     total = 0.0
     for k in range(3 * n):
-        total += m[at + 12 * n + k] * m[out + k] + m[at + 15 * n + k] * m[out + 3 * n + k]
+        total += (
+            m[at + energetic.VELOCITY * n + k] * m[out + k]
+            + m[at + energetic.ANGULAR_VELOCITY * n + k] * m[out + energetic.MOMENT * n + k]
+        )
     for k in range(nc):
-        total += m[at + 18 * n + nc + k] * m[out + 6 * n + k]
+        total += m[at + energetic.MOTION_PER_END * n + nc + k] * m[out + energetic.LOAD_PER_END * n + k]
     return total
 
 

@@ -5,6 +5,7 @@ The loads of the chords depend linearly on the loads of the elements; the elemen
 chords by their own laws, with exact derivatives. Newton's method finds the loads that the elements see.
 """
 
+from treemech.elements import energetic
 from treemech.kinematics.kernel.language import kernel, load3, load9
 from treemech.kinematics.kernel.status import OK, REACTION_LOST
 from treemech.kinematics.kernel.vector import add, cross, dot, rotate, sub
@@ -43,7 +44,7 @@ def _seen(table, e):
     """Return the place in the records where element e sees the load of its chord."""
     return (
         table[e, effort.MOTION_RECORD]
-        + 18 * table[e, effort.N_ENDS]
+        + energetic.MOTION_PER_END * table[e, effort.N_ENDS]
         + 2 * table[e, effort.N_ACTED]
         + table[e, effort.N_STATES]
         + table[e, effort.N_INPUTS]

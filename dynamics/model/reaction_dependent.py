@@ -51,14 +51,11 @@ class ReactionDependent:
         self.chords = [names.index(str(applied[k].reaction_of)) for k in self.numbers]
         self.names = [applied[k].name for k in self.numbers]
         rows = plan.efforts[self.numbers]
-        before = (
-            18 * rows[:, effort.N_ENDS]
-            + 2 * rows[:, effort.N_ACTED]
-            + rows[:, [effort.N_STATES, effort.N_INPUTS, effort.N_MEMORY]].sum(axis=1)
-        )
-        self.places = (rows[:, effort.MOTION_RECORD] + before)[:, None] + np.arange(
+        before = [at for k in self.numbers for name, _, at in applied[k].sizes.motion if name == "reaction"]
+        # of the loads they see, in the records
+        self.places = (rows[:, effort.MOTION_RECORD] + np.array(before, dtype=np.int64))[:, None] + np.arange(
             6
-        )  # of the loads they see, in the records
+        )
 
     def __bool__(self) -> bool:
         return bool(self.numbers)

@@ -6,6 +6,7 @@ import pytest
 import treemech as tm
 from tests.support.energetic_laws import balance_error, objectivity_error, resultant_error
 from tests.support.tolerances import DIFF
+from treemech.elements import energetic
 from treemech.elements.energetic import motion_views
 
 rng = np.random.default_rng(11)
@@ -55,3 +56,15 @@ def test_dissipation_is_not_negative(element):
     rng = np.random.default_rng(5)
     for _ in range(100):
         assert element.at(motion_views(element.sample(rng, 0.0), element.n)).dissipated[0] >= 0.0
+
+
+# ---------------------------------------------------------------- records
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_core_and_the_views_agree_where_numbers_of_the_ends_stand(n):
+    sizes = energetic.Sizes(n, 2, 1, 1, 3, 1, 1)
+    motion, load = ({name: at for name, _, at in layout} for layout in (sizes.motion, sizes.load))
+    assert motion["rotation"] == n * energetic.ROTATION and motion["velocity"] == n * energetic.VELOCITY
+    assert motion["angular_velocity"] == n * energetic.ANGULAR_VELOCITY
+    assert motion["q"] == n * energetic.MOTION_PER_END and motion["reaction"] + 6 == sizes.motion_size
+    assert load["moment"] == n * energetic.MOMENT and load["load"] == n * energetic.LOAD_PER_END
+    assert load["effort"] + 1 == sizes.load_size
