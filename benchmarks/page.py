@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def filled(text: str, tables: Mapping[str, str]) -> str:
-    """The text with what stands between the marks of each name replaced.
+    """Replace what stands between the marks of each name; return the text.
 
     >>> filled("a <!-- t -->old<!-- end --> b", {"t": "new"})
     'a <!-- t -->\\n\\nnew\\n\\n<!-- end --> b'

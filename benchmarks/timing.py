@@ -20,14 +20,14 @@ Work = Callable[[], Any]
 
 
 def cpu_seconds(work: Work) -> float:
-    """CPU time of one call."""
+    """Return the CPU time of one call."""
     started = time.thread_time_ns()
     work()
     return 1e-9 * (time.thread_time_ns() - started)
 
 
 def least_times(works: dict[str, Work], blocks: int = 40, block: float = 2e-3) -> dict[str, float]:
-    """CPU seconds per call of each work, in turns: the least of `blocks` blocks that last about `block`."""
+    """Measure CPU seconds per call of each work, in turns: the least of `blocks` blocks of about `block`."""
     repeats = {}
     for name, work in works.items():
         work()
@@ -52,7 +52,7 @@ def least_times(works: dict[str, Work], blocks: int = 40, block: float = 2e-3) -
 
 
 def machine() -> dict[str, Any]:
-    """CPU, system and versions; nothing that names the machine."""
+    """Return CPU, system and versions; nothing that names the machine."""
     model = platform.processor() or platform.machine()
     try:
         found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
@@ -73,7 +73,7 @@ def machine() -> dict[str, Any]:
 
 
 def fresh_process(code: str, **environment: str) -> tuple[float, str]:
-    """(CPU seconds, what it printed) of a new Python that runs `code` with our sys.path.
+    """Run `code` in a new Python with our sys.path; return (CPU seconds, what it printed).
 
     It keeps its bytecode, as an installed package has it: numpy's is there, and so must ours be.
     """
@@ -96,7 +96,7 @@ def fresh_process(code: str, **environment: str) -> tuple[float, str]:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A Markdown table; numbers with three digits, None as a dash.
+    """Return a Markdown table; numbers with three digits, None as a dash.
 
     >>> print(table(["model", "us"], [["chain 7", 0.12345], ["chain 8", None]]))
     | model | us |
@@ -118,5 +118,5 @@ def _cell(value: Any) -> str:
 
 
 def say(text: str) -> None:
-    """A line of progress."""
+    """Print a line of progress."""
     print(text, file=sys.stderr, flush=True)

@@ -13,7 +13,9 @@ _COUPLER = (-0.0386, -0.498, 0.245)  # from there to the lower ball, hot point 7
 
 
 def lens_polisher(driven: bool = False) -> Mechanism:
-    """The spatial slider-crank of Kelem (2009), R-S-S-P, with the density of its crank, two lengths and a torque as parameters.
+    """Return the spatial slider-crank of Kelem (2009), R-S-S-P.
+
+    The density of its crank, two lengths and a torque are parameters.
 
     Between hot points 6 and 7 of the thesis. Crank about z, its coordinate `crank` zero in the printed position; slider along
     x, its coordinate x of the lower ball. The coupler may spin about its axis, unless `driven`: then the upper joint is
@@ -41,7 +43,7 @@ def lens_polisher(driven: bool = False) -> Mechanism:
 
 
 def polisher_start(mech: Mechanism, rate: float = 0.0) -> tm.State:
-    """The printed position, the crank turning at a rate [rad/s], the coupler not spinning."""
+    """Return the printed position, the crank turning at a rate [rad/s], the coupler not spinning."""
     z = np.array(_COUPLER) / np.linalg.norm(_COUPLER)
     x = np.cross((0.0, 1.0, 0.0), z)
     x /= np.linalg.norm(x)
@@ -50,12 +52,18 @@ def polisher_start(mech: Mechanism, rate: float = 0.0) -> tm.State:
 
 
 def coasting(rate: float = -112.4, end: float = 0.12) -> tm.Experiment:
-    """The polisher let go at a crank speed: two turns, in each of which the slider is fastest next to the dead point."""
+    """Return the experiment: the polisher let go at a crank speed, two turns.
+
+    The slider is fastest near the dead point, once in each turn.
+    """
     return tm.Experiment((0.0, end), start=lambda mech: polisher_start(mech, rate), rtol=1e-8)
 
 
 def path_four_bar(**values: float) -> Mechanism:
-    """A four-bar in the x-y plane, its crank turning once in 1 s, all lengths and the point of the coupler parameters."""
+    """Return a four-bar in the x-y plane, one turn in 1 s.
+
+    All lengths and the coupler point are parameters.
+    """
     lengths = {"ground": 1.0, "crank": 0.35, "coupler": 0.9, "rocker": 0.8, "along": 0.5, "across": 0.4}
     p = {name: tm.Parameter(name, value) for name, value in {**lengths, **values}.items()}
     system = tm.System("four-bar", gravity=(0, 0, 0))
@@ -73,11 +81,11 @@ def path_four_bar(**values: float) -> Mechanism:
 
 
 def path(run: tm.Run) -> Floats:
-    """The points the pen draws, x and y in one column."""
+    """Return the points the pen draws, x and y in one column."""
     return np.asarray(run.body("pen").position[:, :2].ravel())
 
 
 def turn_of_crank(points: int = 12) -> tm.Experiment:
-    """One turn of the four-bar, its coupler above the ground."""
+    """Return the experiment: one turn of the four-bar, its coupler above the ground."""
     times = np.linspace(0.0, 1.0, points, endpoint=False)
     return tm.Experiment(cycle=times, start=lambda mech: mech.assemble(guess={"B": 0.8, "D": 1.8}))

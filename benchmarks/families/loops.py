@@ -14,7 +14,7 @@ from .trees import binary_tree, chain
 
 
 def ladder(cells: int) -> tm.System:
-    """A planar ladder that hangs on two pins: every cell adds two side bars and a rung, and one freedom.
+    """Return a planar ladder that hangs on two pins: every cell adds two side bars, a rung, one freedom.
 
     All angles are zero at the start: side bars along their own -y axis, of different lengths so that no cell is a parallelogram,
     rungs along their x axis.
@@ -41,7 +41,7 @@ def ladder(cells: int) -> tm.System:
 
 
 def stewart(platforms: int) -> tm.System:
-    """Stewart platforms side by side: six legs each, universal joint, slider and ball."""
+    """Return Stewart platforms side by side: six legs each, universal joint, slider and ball."""
     system = tm.System(f"{platforms} Stewart platforms", gravity=(0.0, 0.0, -9.81))
     for k in range(platforms):
         origin, height = np.array([3.0 * k, 0.0, 0.0]), 1.0
@@ -69,12 +69,12 @@ def _ring(radius: float, degrees: float) -> Floats:
 
 
 def at_start(mech: tm.Mechanism) -> tm.State:
-    """The reference position, at rest; closed to rounding."""
+    """Return the reference position, at rest; closed to rounding."""
     return mech.assemble()
 
 
 def moving(mech: tm.Mechanism) -> tm.State:
-    """A tree somewhere, with some rates."""
+    """Return a random state of a tree, with rates."""
     rng = np.random.default_rng(3)
     q = np.concatenate([c.hinge.sample(rng) for c in mech._lagrange.hinges])
     return mech.state(q=q, u=rng.normal(size=mech.nu))

@@ -13,7 +13,7 @@ HingeMaker = Callable[[int], Any]
 
 
 def random_rotation(rng: np.random.Generator) -> Floats:
-    """A rotation matrix, uniformly distributed."""
+    """Return a rotation matrix, uniformly distributed."""
     from treemech.elements.hinges.ball import euler_rotation
 
     rotation = np.eye(3)
@@ -23,14 +23,14 @@ def random_rotation(rng: np.random.Generator) -> Floats:
 
 
 def random_inertia(rng: np.random.Generator, mass: float) -> Floats:
-    """A physically possible inertia about the centre of mass."""
+    """Return a physically possible inertia about the centre of mass."""
     B = rng.normal(size=(3, 3))
     S = 0.01 * mass * (B @ B.T + np.eye(3))
     return np.asarray(np.trace(S) * np.eye(3) - S)
 
 
 def random_tree(name: str, parents: Sequence[int], hinge: HingeMaker, seed: int) -> tm.System:
-    """Body k hangs by hinge(k) on body parents[k] (-1: the ground), placed at random in its parent."""
+    """Return a tree: body k hangs by hinge(k) on body parents[k] (-1: the ground), at a random place."""
     rng = np.random.default_rng(seed)
     system = tm.System(name)
     bodies: list[Any] = []
@@ -44,7 +44,7 @@ def random_tree(name: str, parents: Sequence[int], hinge: HingeMaker, seed: int)
 
 
 def chain(n: int, hinge: HingeMaker | None = None, name: str | None = None) -> tm.System:
-    """A chain of n hinges, revolutes unless told otherwise.
+    """Return a chain of n hinges, revolutes by default.
 
     >>> chain(7).build().nu
     7
@@ -53,12 +53,12 @@ def chain(n: int, hinge: HingeMaker | None = None, name: str | None = None) -> t
 
 
 def balls(n: int = 50) -> tm.System:
-    """A chain of ball joints."""
+    """Return a chain of ball joints."""
     return chain(n, lambda k: tm.Ball(), f"balls {n}")
 
 
 def binary_tree(depth: int = 7) -> tm.System:
-    """A binary tree of 2^depth - 1 revolutes, declared depth first."""
+    """Return a binary tree of 2^depth - 1 revolutes, declared depth first."""
     parents: list[int] = []
 
     def grow(parent: int, levels: int) -> None:
@@ -73,7 +73,7 @@ def binary_tree(depth: int = 7) -> tm.System:
 
 
 def humanoid() -> tm.System:
-    """A free body with 30 revolutes: two legs of 6, a trunk of 2 with two arms of 7 and a head of 2."""
+    """Return a free body with 30 revolutes: two legs of 6, a trunk of 2 with two arms of 7 and a head of 2."""
     parents = [-1]
 
     def limb(start: int, length: int) -> int:
@@ -92,7 +92,7 @@ def humanoid() -> tm.System:
 
 
 def hanging_chain(n: int, length: float = 0.1) -> tm.System:
-    """n slender links of 1 kg in a plane, hanging on the ground; q = 0 is straight down."""
+    """Return n slender links of 1 kg in a plane, hanging on the ground; q = 0 is straight down."""
     system = tm.System(f"hanging chain {n}", gravity=(0.0, 0.0, -9.81))
     end: Any = system.ground
     for k in range(n):
@@ -104,19 +104,19 @@ def hanging_chain(n: int, length: float = 0.1) -> tm.System:
 
 
 def double_pendulum() -> tm.System:
-    """Two slender bars of 1 m and 1 kg."""
+    """Return two slender bars of 1 m and 1 kg."""
     return hanging_chain(2, 1.0)
 
 
 def raised(mech: tm.Mechanism, degrees: float = 30.0) -> tm.State:
-    """A hanging chain pulled aside as one straight line, at rest."""
+    """Return the state of a hanging chain pulled aside as one straight line, at rest."""
     q = np.zeros(mech.nq)
     q[0] = degrees * pi / 180
     return mech.state(q=q)
 
 
 def random_states(mech: tm.Mechanism, count: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
-    """q, u, ud of `count` random states, row by row."""
+    """Return q, u, ud of `count` random states, row by row."""
     rng = np.random.default_rng(seed)
     q = [np.concatenate([c.hinge.sample(rng) for c in mech._lagrange.hinges]) for _ in range(count)]
     return np.array(q), rng.normal(size=(count, mech.nu)), rng.normal(size=(count, mech.nu))

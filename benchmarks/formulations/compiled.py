@@ -17,7 +17,7 @@ from treemech.topology.arrays import address
 
 @cache
 def folder() -> Path:
-    """Where compiled code is kept: a folder for the present sources, of the core and of this folder."""
+    """Return the folder of compiled code that belongs to the present sources of the core and of this folder."""
     h = hashlib.sha256(core_hash().encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         h.update(path.read_bytes())
@@ -64,7 +64,7 @@ class Compiled:
 
 
 def c_function(signature: str) -> Callable[[Callable[..., Any]], Compiled]:
-    """Decorator: ``@c_function("int32(float64, int64, int64, int64)")``."""
+    """Decorate a function: ``@c_function("int32(float64, int64, int64, int64)")``."""
     return lambda function: Compiled(function, signature)
 
 
@@ -80,7 +80,7 @@ def data(array: NDArray[Any]) -> int:
 
 @cache
 def lapack(name: str) -> int:
-    """Address of a LAPACK function, as scipy has it."""
+    """Return the address of a LAPACK function of scipy."""
     import ctypes
 
     from scipy.linalg import cython_lapack

@@ -23,7 +23,7 @@ def repeated(function, count, t, y, what, context):  # type: ignore[no-untyped-d
 
 
 def seconds(function: int, t: float, y: Floats, what: int, context: int) -> float:
-    """CPU seconds of one call of the function at an address."""
+    """Return the CPU seconds of one call of the function at an address."""
     state = np.ascontiguousarray(y)
     call, arguments = repeated.made.ctypes, (t, data(state), what, context)
     call(function, 1, *arguments)

@@ -80,7 +80,7 @@ class Solution:
         return self.integration.t
 
     def error(self, other: Bodies) -> float:
-        """Largest deviation from another motion at the same times.
+        """Return the largest deviation from another motion at the same times.
 
         Of positions, divided by their largest distance from the world origin where that is more than 1 m, and of the
         columns of the rotations.
@@ -93,7 +93,7 @@ class Solution:
         return worst if np.isfinite(worst) else float("inf")
 
     def energy(self, system: tm.System) -> Floats:
-        """Kinetic energy and that in the field of gravity (n,)."""
+        """Return the kinetic energy plus that in the field of gravity (n,)."""
         bodies, total = self.bodies, np.zeros(len(self.t))
         for k, body in enumerate(system.bodies[1:]):
             R, w = bodies.rotation[:, k], bodies.angular_velocity[:, k]
@@ -107,13 +107,13 @@ class Solution:
 
 
 def refuse_composites(system: tm.System) -> None:
-    """For formulations that know no internal points."""
+    """Refuse composites, for formulations that know no internal points."""
     for name in system.wiring.composites:
         raise Inexpressible(f"composite {name!r} has no form here.")
 
 
 def refuse_memory(system: tm.System) -> None:
-    """For formulations that do nothing between steps, and know no reactions while they evaluate loads."""
+    """Refuse elements that remember or depend on a reaction, for formulations that know neither."""
     for e in system.wiring.elements.values():
         if getattr(e.element, "n_memory", 0):
             raise Inexpressible(f"element {e.name!r} ({e.element.kind}) remembers its history.")
@@ -126,14 +126,14 @@ def refuse_memory(system: tm.System) -> None:
 
 
 def conservative(system: tm.System) -> bool:
-    """Whether kinetic energy and that of gravity are all there is, and nothing adds to them."""
+    """Return whether the kinetic energy and that of gravity are the whole energy, and nothing adds to them."""
     moving = any(signals_of(c.element) for c in system.connections.values())
     wiring = system.wiring
     return not (wiring.elements or wiring.composites or system.prescriptions or system.couplings or moving)
 
 
 def signals_of(element: Any) -> list[Any]:
-    """The fields of an element that vary in time."""
+    """Return the fields of an element that vary in time."""
     from treemech.elements.element import parameters
     from treemech.elements.signal import Constant
 
@@ -157,37 +157,38 @@ class Formulation(ABC):
 
     @abstractmethod
     def initial(self, state: tm.State) -> Floats:
-        """y of a state."""
+        """Return y of a state."""
 
     @abstractmethod
     def rhs(self, t: float, y: Floats) -> Floats:
-        """y' by the compiled right-hand side."""
+        """Return y' by the compiled right-hand side."""
 
     @abstractmethod
     def bodies(self, t: Floats, y: Floats) -> Bodies:
-        """Motion of the bodies at many states (rows of y)."""
+        """Return the motion of the bodies at many states (rows of y)."""
 
     @abstractmethod
     def reactions(self, t: float, y: Floats) -> Mapping[str, tuple[Floats, Floats]]:
-        """(force, moment) of every connection on the body of its end b, at that end, world components."""
+        """Return (force, moment) of every connection on the body of its end b, at that end, world components."""
 
     @abstractmethod
     def residuals(self, t: Floats, y: Floats) -> Floats:
-        """(n, 2) the largest residual of the constraints: position, velocity."""
+        """Return the largest residual of the constraints (n, 2): position, velocity."""
 
     @abstractmethod
     def integrate(
         self, t_span: tuple[float, float], y0: Floats, setting: float, t_eval: Floats, allowed: float
     ) -> Integration:
-        """From y0 over t_span; `TooSlow` after `allowed` seconds of CPU time."""
+        """Integrate from y0 over t_span; raise `TooSlow` after `allowed` seconds of CPU time."""
 
     def work(self, state: tm.State) -> dict[str, float]:
-        """CPU seconds of one "evaluation" of the right-hand side, and of its parts where there is a matrix: "assembly"
+        """Return the CPU seconds of one "evaluation" of the right-hand side, and of its parts where there is
+        a matrix: "assembly"
         (kinematics and entries) and "factorization"."""
         return {}
 
     def positions(self, t: float, y: Floats) -> Floats:
-        """(nb, 3) origins of the bodies."""
+        """Return the origins of the bodies (nb, 3)."""
         found: Floats = self.bodies(np.array([t]), y[None]).position[0]
         return found
 
@@ -199,7 +200,7 @@ class Formulation(ABC):
         t_eval: Floats,
         allowed: float = float("inf"),
     ) -> Solution:
-        """From a state over t_span, at the output times."""
+        """Simulate from a state over t_span; return the motion at the output times."""
         times = np.asarray(t_eval, dtype=np.float64)
         found = self.integrate(t_span, self.initial(state), setting, times, allowed)
         return Solution(
@@ -208,7 +209,7 @@ class Formulation(ABC):
 
 
 def formulations() -> dict[str, type[Formulation]]:
-    """All formulations of this folder by name: every class of its modules that has a name and a right-hand side."""
+    """Return all formulations of this folder by name: every class that has a name and a right-hand side."""
     package, found = __name__.rpartition(".")[0], {}
     for entry in sorted(
         walk_packages([str(Path(__file__).parent)], package + "."), key=lambda entry: entry.name
@@ -226,5 +227,5 @@ def formulations() -> dict[str, type[Formulation]]:
 
 
 def unique_reactions(mech: tm.Mechanism, state: tm.State) -> dict[str, tuple[Floats, Floats]]:
-    """The loads of the engine that the model decides, by connection."""
+    """Return the loads of the engine that are unique, by connection."""
     return {n: (r.force, r.moment) for n, r in mech.reactions(state).items() if r.unique}

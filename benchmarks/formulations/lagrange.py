@@ -228,7 +228,7 @@ class Lagrange(CompiledFormulation, Relative):
         )
 
     def _key(self) -> str:
-        """What the derived module depends on."""
+        """Return all that the derived module depends on."""
         lines = [repr(np.asarray(self.system.gravity).tolist())]
         for b in self.system.bodies:
             lines.append(repr((b.name, b.mass, b.inertia.tolist(), b.com.tolist())))
@@ -289,7 +289,7 @@ class Lagrange(CompiledFormulation, Relative):
 
 
 def _module(key: str, source: Callable[[], str]) -> Any:
-    """The module of a derivation, written if it is not there yet."""
+    """Return the module of a derivation; write it if it does not exist yet."""
     name = f"treemech_lagrange_{key}"
     if name in sys.modules:
         return sys.modules[name]
@@ -308,7 +308,7 @@ def _module(key: str, source: Callable[[], str]) -> Any:
 
 
 def derive(system: tm.System, mech: tm.Mechanism, rows: list[Row]) -> str:
-    """Source of the compiled equations of motion."""
+    """Return the source of the compiled equations of motion."""
     try:
         import sympy as sp
     except ImportError:
@@ -374,12 +374,12 @@ def _matrix(sp: Any, x: Any) -> Any:
 
 
 def _number(sp: Any, v: float) -> Any:
-    """Whole numbers as such, so that what vanishes does so."""
+    """Return whole numbers as integers, so that terms that vanish do so."""
     return sp.Integer(round(v)) if abs(v - round(v)) < 1e-15 else sp.Float(float(v), 17)
 
 
 def _bodies(sp: Any, system: tm.System, mech: tm.Mechanism, q: Any) -> dict[int, tuple[Any, Any]]:
-    """Origin and rotation of every body by its number in the System."""
+    """Return origin and rotation of every body by its number in the System."""
     pose = {0: (sp.zeros(3, 1), sp.eye(3))}
     for c in sorted(mech._lagrange.hinges, key=lambda c: c.number):
         a, b = c.connection.ends
@@ -399,7 +399,7 @@ def _bodies(sp: Any, system: tm.System, mech: tm.Mechanism, q: Any) -> dict[int,
 
 
 def _symbolic(element: Any) -> bool:
-    """Whether an element is a constant force or moment, or a linear spring."""
+    """Return whether an element is a constant force or moment, or a linear spring."""
     if isinstance(element, (tm.Force, tm.Moment)):
         return not signals_of(element)
     if type(element) is tm.Spring:
@@ -408,7 +408,7 @@ def _symbolic(element: Any) -> bool:
 
 
 def _load(sp: Any, mech: Any, load: Any, pose: Any, partial: Any, q: Any, u: Any) -> Any:
-    """Generalized loads of an element (6.1.4)."""
+    """Return the generalized loads of an element (6.1.4)."""
     element = load.element
     if isinstance(element, tm.RotationalSpring):
         ((hinge, number),) = load.coordinates

@@ -18,7 +18,8 @@ PREFER = 0.05  # and the diagonal to be preferred
 
 
 def analyse(n, rows, cols, waiting=0):
-    """(Ap, Ai, slot, order): columns of the entries (rows, cols), where each goes, and the order of the columns.
+    """Return (Ap, Ai, slot, order): columns of the entries (rows, cols), where each goes, the order of the
+    columns.
 
     The last `waiting` indices wait for their neighbours: multipliers.
     """
@@ -79,7 +80,9 @@ def factorise(again, n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stac
 
 @kernel
 def factor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark):
-    """L, U and the rows pivoted on; entries of U stand before its diagonal in the order they have to be used in.
+    """Find L, U and the pivot rows.
+
+    Entries of U stand before its diagonal in the order in which they are used.
 
     Row indices of L are those of the matrix until the end, then positions. 0: done, 1: L or U has more entries than fit,
     2: singular. pinv: (2 n) position of a row; the row of a position.
@@ -171,7 +174,7 @@ def factor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x, stack, mark):
 
 @kernel
 def refactor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x):
-    """The same pivots with new values; whether they are still large enough."""
+    """Factorise new values with the same pivots. Returns whether the pivots are still large enough."""
     for k in range(n):
         for p in range(Up[k], Up[k + 1]):
             x[Ui[p]] = 0.0
@@ -203,7 +206,7 @@ def refactor(n, Ap, Ai, Ax, order, Lp, Li, Lx, Up, Ui, Ux, pinv, x):
 
 @kernel
 def solve(n, order, Lp, Li, Lx, Up, Ui, Ux, pinv, b, x):
-    """b <- A^-1 b"""
+    """Solve with the factors: b <- A^-1 b."""
     for k in range(n):
         x[k] = b[pinv[n + k]]
     for k in range(n):

@@ -104,19 +104,19 @@ class DrakeModel(Peer):
         raise NoSuchJoint(f"Drake: hinge {c.name!r} ({c.hinge.kind}) is not mapped.")
 
     def start(self, state: tm.State) -> None:
-        """The context at a state of ours."""
+        """Return the context at a state of ours."""
         S, _ = self.speed_map(state.q, state.u)
         self.context.SetTime(0.0)
         self._set(self.coordinates(state.q), S @ state.u)
 
     def bodies_at(self, q: Floats) -> Floats:
-        """Origins of our bodies at the peer's q."""
+        """Return the origins of our bodies at the peer's q."""
         poses = [x @ f.inverse() for x, f in zip(self._positions(q), self.frames[1:], strict=True)]
         return np.array([x.p for x in poses])
 
 
 def _rotational(J: Floats) -> Any:
-    """An inertia as Drake takes it."""
+    """Return an inertia as Drake takes it."""
     from pydrake.multibody.tree import RotationalInertia
 
     return RotationalInertia(J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
@@ -134,7 +134,7 @@ class Simulation:
         self.made: dict[float, tuple[DrakeModel, Any]] = {}
 
     def prepare(self, setting: float) -> None:
-        """The plant (its step is part of it) and its simulator."""
+        """Make the plant (its step is part of it) and its simulator."""
         from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
 
         if setting in self.made:
@@ -166,6 +166,6 @@ class Simulation:
         return np.array(model.plant.GetPositions(model.context))
 
     def answer(self, q: Floats) -> Floats:
-        """Origins of the bodies at what a run gave."""
+        """Return the origins of the bodies at the end of a run."""
         model, _ = next(iter(self.made.values()))
         return model.bodies_at(q)

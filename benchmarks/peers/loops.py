@@ -40,7 +40,7 @@ class Tool:
 
 
 def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
-    """constraintDynamics on the tree with cut rods, scipy's DOP853, Baumgarte with a rate [1/s].
+    """Solve by constraintDynamics on the tree with cut rods, scipy's DOP853, Baumgarte with a rate [1/s].
 
     Without Baumgarte it leaves the motion at the first singular position, whatever the tolerance.
     """
@@ -84,13 +84,13 @@ def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
     def solve(rtol: float) -> Floats:
         until = time.process_time() + allowed
 
-        def slope(t: float, y: Floats) -> Floats:
+        def rates(t: float, y: Floats) -> Floats:
             if time.process_time() > until:
                 raise TooSlow
             ud = pin.constraintDynamics(model, data, y[:n], y[n:], tau, rows, row_data, proximal)
             return np.concatenate((y[n:], ud))
 
-        found = solve_ivp(slope, (0.0, END), y0, "DOP853", [END], rtol=rtol, atol=rtol)
+        found = solve_ivp(rates, (0.0, END), y0, "DOP853", [END], rtol=rtol, atol=rtol)
         if not found.success:
             raise ArithmeticError(found.message)
         angle = found.y[bars[0] - 1, -1]
@@ -100,7 +100,7 @@ def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
 
 
 def exudyn(windows: int, allowed: float) -> Solve:
-    """Redundant planar coordinates, generalized-alpha on the position constraints (index 3)."""
+    """Solve in redundant planar coordinates, by generalized-alpha on the position constraints (index 3)."""
     import exudyn as exu
     import exudyn.itemInterface as item
 
@@ -158,7 +158,7 @@ def exudyn(windows: int, allowed: float) -> Solve:
 
 
 def mujoco(windows: int, allowed: float, integrator: str) -> Solve:
-    """`connect` constraints as stiff as they get: time constant of two steps, impedance 0.9999."""
+    """Solve with `connect` constraints as stiff as they get: time constant of two steps, impedance 0.9999."""
     import mujoco as mj
 
     spec = mj.MjSpec()

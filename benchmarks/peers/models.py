@@ -69,7 +69,7 @@ class Joint:
 
 
 def joints_of(c: Coordinates, free_joint: bool, peer: str) -> list[Joint]:
-    """The hinge as elementary joints, from the ground side outwards."""
+    """Return the hinge as elementary joints, from the ground side outwards."""
     hinge: Any = c.hinge
     n = hinge.n_coordinates
     unit = [tuple(row) for row in np.eye(n)]
@@ -130,7 +130,7 @@ class Peer(ABC):
             self.frames.append(Pose(inner.offset, inner.rotation @ base))
 
     def inertia(self, k: int) -> tuple[float, Floats, Floats]:
-        """Mass, centre of mass and inertia of body k in its frame."""
+        """Return mass, centre of mass and inertia of body k in its frame."""
         body, frame = self.mech.tree.bodies[k], self.frames[k]
         return body.mass, frame.R.T @ (body.com - frame.p), frame.R.T @ body.inertia @ frame.R
 
@@ -139,7 +139,7 @@ class Peer(ABC):
 
     @abstractmethod
     def _positions(self, q: Floats) -> list[Pose]:
-        """Poses of the frames of bodies 1, 2, ..."""
+        """Return the poses of the frames of bodies 1, 2, ..."""
 
     @abstractmethod
     def _inverse(self, q: Floats, u: Floats, ud: Floats) -> Floats: ...
@@ -152,7 +152,7 @@ class Peer(ABC):
 
     # in ours
     def positions(self, q: Floats) -> tuple[Floats, Floats]:
-        """Position (nb, 3) and rotation (nb, 3, 3) of bodies 1, 2, ... as `Mechanism.attitude` gives them."""
+        """Return position (nb, 3) and rotation (nb, 3, 3) of bodies 1, 2, ... as `Mechanism.attitude` does."""
         poses = [
             x @ f.inverse()
             for x, f in zip(self._positions(self.coordinates(q)), self.frames[1:], strict=True)
@@ -176,7 +176,7 @@ class Peer(ABC):
 
     # the maps
     def coordinates(self, q: Floats) -> Floats:
-        """The peer's coordinates at our q."""
+        """Return the peer's coordinates at our q."""
         out = np.zeros(self.nq)
         for c, joint, at, _ in self.places:
             out[at : at + joint.nq] = self._joint_coordinates(c, joint, q[c.q_slice])
@@ -191,7 +191,7 @@ class Peer(ABC):
         return np.asarray(joint.row) @ q
 
     def speed_map(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
-        """S (nu, nu) and s (nu,) of the module's head."""
+        """Return S (nu, nu) and s (nu,) of the module's head."""
         S, s = np.zeros((self.nu, self.mech.nu)), np.zeros(self.nu)
         for c, joint, _, at in self.places:
             columns = slice(c.u + joint.start, c.u + joint.start + joint.nu)
@@ -208,7 +208,7 @@ class Peer(ABC):
         return S, s
 
     def _quaternion(self, e: Floats) -> Floats:
-        """A unit quaternion, scalar first, in the peer's order."""
+        """Return a unit quaternion, scalar first, in the peer's order."""
         return e
 
     @abstractmethod
@@ -219,12 +219,12 @@ class Peer(ABC):
 
 
 def rotation_of(e: Floats) -> Floats:
-    """The rotation of Euler parameters."""
+    """Return the rotation of Euler parameters."""
     return tm.Ball().motion(q=e).rotation
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """Quaternion product, scalar first."""
+    """Return the quaternion product, scalar first."""
     return np.concatenate(
         ([a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))
     )
@@ -362,7 +362,7 @@ class MujocoModel(Peer):
         self.nq, self.nu = self.model.nq, self.model.nv
 
     def _finish(self, spec: Any) -> None:
-        """What a subclass adds before the model is compiled."""
+        """Add what a subclass needs before the model is compiled."""
 
     def _elementary(self, c: Coordinates, body: Any, joint: Joint, name: str) -> None:
         kinds = self.mujoco.mjtJoint
@@ -418,10 +418,10 @@ class MujocoModel(Peer):
 
 
 def pin_model(mech: tm.Mechanism) -> PinModel:
-    """The mechanism in Pinocchio; raises NoSuchJoint by name for what it lacks."""
+    """Return the mechanism in Pinocchio; raise NoSuchJoint with the name of a hinge it lacks."""
     return PinModel(mech)
 
 
 def mujoco_model(mech: tm.Mechanism) -> MujocoModel:
-    """The mechanism in MuJoCo; raises NoSuchJoint by name for what it lacks."""
+    """Return the mechanism in MuJoCo; raise NoSuchJoint with the name of a hinge it lacks."""
     return MujocoModel(mech)

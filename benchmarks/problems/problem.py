@@ -69,18 +69,18 @@ class Reference:
     notes: str
 
     def entries(self) -> list[Expected]:
-        """What is expected, entry by entry."""
+        """Return the expected values, entry by entry."""
         return [Expected.parse(key, value) for key, value in self.expect.items()]
 
     @property
     def tolerance(self) -> float:
-        """Largest error accepted: 1e-8, or what the digits of the reference allow."""
+        """Return the largest error accepted: 1e-8, or what the digits of the reference allow."""
         return max(1e-8, 10.0**-self.digits)
 
 
 @cache
 def load(file: str) -> Reference:
-    """A reference by the name of its file, without ".json".
+    """Return a reference by the name of its file, without ".json".
 
     >>> load("double_pendulum").t_end
     5.0
@@ -91,7 +91,7 @@ def load(file: str) -> Reference:
 
 
 def references() -> list[str]:
-    """Names of all reference files."""
+    """Return the names of all reference files."""
     return sorted((path.stem for path in FOLDER.glob("*.json")), key=str.lower)
 
 
@@ -108,7 +108,7 @@ class Problem:
     samples: int = 0
 
     def reference(self) -> Reference:
-        """The known answer."""
+        """Return the known answer."""
         return load(self.file)
 
     @property
@@ -116,11 +116,11 @@ class Problem:
         return self.reference().t_end
 
     def start(self, mech: Any, case: str = "") -> Any:
-        """The initial state of a case."""
+        """Return the initial state of a case."""
         return self.state(mech, case) if case else self.state(mech)
 
     def times(self) -> Floats:
-        """Output times: start, end, every time of the reference, and the samples the observables ask for."""
+        """Return the output times: start, end, times of the reference, samples the observables ask for."""
         asked = [e.time for e in self.reference().entries() if e.time is not None]
         times = np.unique([0.0, self.t_end, *asked])
         grid = np.linspace(0.0, self.t_end, self.samples)
@@ -138,7 +138,7 @@ class Comparison:
 
 
 def compare(problem: Problem, runs: Mapping[str, Any]) -> tuple[list[Comparison], list[str]]:
-    """(comparisons, entries not offered) of the runs of all cases.
+    """Return (comparisons, entries not offered) of the runs of all cases.
 
     The error is the largest deviation divided by max(1, |expected|), |.| the length of the vector. An entry
     without a time must hold at all times.
@@ -177,7 +177,7 @@ def _file_name(entry: ModuleInfo) -> str:
 
 
 def problems() -> dict[str, Problem]:
-    """All problems of this folder and its groups by name: every module with a `system`."""
+    """Return all problems of this folder and its groups by name: every module with a `system`."""
     package = __name__.rpartition(".")[0]
     found = {}
     for entry in sorted(walk_packages([str(Path(__file__).parent)], package + "."), key=_file_name):
@@ -197,7 +197,7 @@ def problems() -> dict[str, Problem]:
 
 # ---------------------------------------------------------------- quantities of a run
 def momentum(run: Any) -> tuple[Floats, Floats]:
-    """Momentum and angular momentum about the world origin over a run (n, 3), world components."""
+    """Return momentum and angular momentum about the world origin over a run (n, 3), world components."""
     linear, angular = np.zeros((len(run.t), 3)), np.zeros((len(run.t), 3))
     for info in run._info.bodies[1:]:
         body = run.body(info.name)
@@ -211,12 +211,12 @@ def momentum(run: Any) -> tuple[Floats, Floats]:
 
 
 def body_components(rotation: Floats, vectors: Floats) -> Floats:
-    """World vectors (n, 3) in body axes."""
+    """Return world vectors (n, 3) in body axes."""
     return np.asarray(np.einsum("nji,nj->ni", rotation, vectors))
 
 
 def zero_crossings(t: Floats, y: Floats) -> Floats:
-    """Times where y passes zero between samples: roots of the polynomial through the ten samples around.
+    """Return the times where y passes zero between samples: roots of the polynomial through ten samples.
 
     >>> t = np.linspace(0.0, 4.0, 201)
     >>> zero_crossings(t, np.cos(t)).round(12).tolist()

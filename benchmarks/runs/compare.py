@@ -96,7 +96,7 @@ class Row:
 
 
 def cases() -> dict[str, Case]:
-    """All problems with a known answer, and short motions of the families."""
+    """Return all problems with a known answer, and short motions of the families."""
     from ..families.loops import at_start, ladder, moving, stewart
     from ..families.trees import binary_tree, chain
     from ..problems import problems
@@ -118,14 +118,14 @@ def cases() -> dict[str, Case]:
 
 
 def _published(problem: Any) -> float:
-    """Error of this engine against the published answer."""
+    """Return the error of this engine against the published answer."""
     from .reference import run_problem
 
     return float(run_problem(problem, 1e-12, repeats=1).worst_error)
 
 
 def reference(case: Case, times: Any) -> tuple[Bodies, float]:
-    """(motion of the bodies, mean step of DOP853 at rtol 1e-6)."""
+    """Return (motion of the bodies, mean step of DOP853 at rtol 1e-6)."""
     system = case.system()
     mech = system.build()
     state = case.state(mech)
@@ -144,7 +144,7 @@ def reference(case: Case, times: Any) -> tuple[Bodies, float]:
 def run_cell(
     made: Formulation, case: Case, state: tm.State, rtol: float, setting: float, exact: Bodies, allowed: float
 ) -> Cell:
-    """One integration, compared."""
+    """Integrate once and compare."""
     cell = Cell(case.name, made.name, rtol, setting)
     times, y0 = np.linspace(0.0, case.t_end, POINTS), made.initial(state)
     cell.size, cell.nonzeros = made.size, made.nonzeros
@@ -190,7 +190,7 @@ def run_cell(
 def run_row(
     case: Case, kind: type[Formulation], rtols: Sequence[float], exact: Bodies, step: float, allowed: float
 ) -> Row:
-    """A formulation on a problem."""
+    """Run a formulation on a problem."""
     row = Row(case.name, kind.name)
     try:
         made = kind(case.system())
@@ -234,7 +234,7 @@ def run_row(
 
 
 def run_problem(name: str, kinds: Sequence[str], rtols: Sequence[float], allowed: float) -> dict[str, Any]:
-    """All formulations on a problem, as the JSON file holds it."""
+    """Run all formulations on a problem; return what the JSON file holds."""
     _one_thread()
     case, known = cases()[name], formulations()
     found: dict[str, Any] = {"problem": name, "t_end": case.t_end, "rows": [], "failure": ""}
@@ -251,7 +251,7 @@ def run_problem(name: str, kinds: Sequence[str], rtols: Sequence[float], allowed
 
 # ---------------------------------------------------------------- growth
 def run_growth(family: str, kinds: Sequence[str], largest: int) -> dict[str, Any]:
-    """CPU seconds of one evaluation over the sizes of a family."""
+    """Measure the CPU seconds of one evaluation over the sizes of a family."""
     from ..families.loops import GROWTH
 
     _one_thread()
@@ -286,12 +286,12 @@ def run_growth(family: str, kinds: Sequence[str], largest: int) -> dict[str, Any
 
 
 def _next(point: dict[str, Any], size: int) -> float:
-    """Rows of the matrix at the next size, about."""
+    """Estimate the rows of the matrix at the next size."""
     return float(point["matrix"] * size / point["size"])
 
 
 def exponent(curve: Sequence[dict[str, Any]]) -> float | None:
-    """Growth of the time with the number of bodies, from the last three sizes.
+    """Return the exponent of the time over the number of bodies, from the last three sizes.
 
     >>> exponent([{"bodies": n, "evaluation": 2e-6 * n**2} for n in (4, 8, 16, 32)])
     2.0
@@ -305,7 +305,7 @@ def exponent(curve: Sequence[dict[str, Any]]) -> float | None:
 
 # ---------------------------------------------------------------- all together
 def _one_thread() -> None:
-    """BLAS of this process on one thread, where it can be told."""
+    """Keep BLAS of this process on one thread, where that is possible."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -320,7 +320,7 @@ def measure(
     largest: int = 10**6,
     log: Callable[[str], None] = say,
 ) -> dict[str, Any]:
-    """Everything, as the JSON file holds it."""
+    """Measure everything; return what the JSON file holds."""
     _one_thread()
     works = [(run_problem, (name, tuple(kinds), tuple(rtols), allowed)) for name in problems]
     works += [(run_growth, (family, tuple(kinds), largest)) for family in growth]  # type: ignore[arg-type,misc]
@@ -361,7 +361,7 @@ def _each(works: Sequence[tuple[Any, tuple[Any, ...]]], jobs: int) -> Iterator[d
 
 # ---------------------------------------------------------------- reports
 def to_target(row: dict[str, Any], target: float = TARGET) -> float | None:
-    """CPU seconds of the cheapest run that reaches the error wanted, as do all finer ones that ended.
+    """Return the CPU seconds of the cheapest run that reaches the error wanted, as do all finer ones.
 
     >>> to_target({"cells": [{"error": 1e-3, "cpu_s": 1.0}, {"error": 1e-7, "cpu_s": 2.0}, {"error": 1e-9, "cpu_s": 3.0}]})
     2.0
@@ -380,7 +380,7 @@ def to_target(row: dict[str, Any], target: float = TARGET) -> float | None:
 
 
 def report(result: dict[str, Any]) -> str:
-    """The result as Markdown."""
+    """Return the result as Markdown."""
     where = result["machine"]
     versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items() if v != "absent")
     parts = [
@@ -401,7 +401,7 @@ def report(result: dict[str, Any]) -> str:
 def _by_problem(
     result: dict[str, Any], number: Callable[[dict[str, Any]], Any], only: Sequence[str] = ()
 ) -> str:
-    """A number of every formulation (down) on every problem, or only some (across)."""
+    """Return a table of a number: formulations down, problems (all or some) across."""
     shown = [p for p in result["problems"] if not only or p["problem"] in only]
     names = list(dict.fromkeys(row["formulation"] for p in shown for row in p["rows"]))
     rows = [{row["formulation"]: row for row in p["rows"]} for p in shown]
@@ -410,7 +410,7 @@ def _by_problem(
 
 
 def target_table(result: dict[str, Any], only: Sequence[str] = ()) -> str:
-    """CPU ms to the error wanted."""
+    """Return the table of CPU ms to the error wanted."""
 
     def number(row: dict[str, Any]) -> float | None:
         seconds = to_target(row)
@@ -420,7 +420,7 @@ def target_table(result: dict[str, Any], only: Sequence[str] = ()) -> str:
 
 
 def cost_table(result: dict[str, Any], only: Sequence[str] = ()) -> str:
-    """us of an evaluation, with the size of the matrix."""
+    """Return the table of us per evaluation, with the size of the matrix."""
     return _by_problem(
         result,
         lambda row: (
@@ -433,7 +433,7 @@ def cost_table(result: dict[str, Any], only: Sequence[str] = ()) -> str:
 
 
 def assembly_lines(result: dict[str, Any]) -> str:
-    """Formulations whose assembly costs more than two factorisations of their matrix, where, and why."""
+    """List formulations whose assembly costs more than two factorisations of their matrix, where, and why."""
     found: dict[str, list[str]] = {}
     for p in result["problems"]:
         for row in p["rows"]:
@@ -449,7 +449,7 @@ def assembly_lines(result: dict[str, Any]) -> str:
 
 
 def growth_table(result: dict[str, Any]) -> str:
-    """Exponents of all families."""
+    """Return the table of exponents of all families."""
     names = list(dict.fromkeys(n for g in result["growth"] for n in g["curves"]))
     lines = [
         [n, *(g["curves"][n]["exponent"] if n in g["curves"] else None for g in result["growth"])]
@@ -459,7 +459,7 @@ def growth_table(result: dict[str, Any]) -> str:
 
 
 def page_tables(result: dict[str, Any]) -> dict[str, str]:
-    """What docs/formulations.md shows."""
+    """Return the tables of docs/formulations.md."""
     where = result["machine"]
     versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items() if v != "absent")
     tables = {"machine": f"{where['cpu']}, {where['cores']} cores; {versions}."}
@@ -513,7 +513,7 @@ def _growth_report(g: dict[str, Any]) -> str:
 
 
 def write(result: dict[str, Any], out: Path, plots: bool = True) -> list[Path]:
-    """Markdown, JSON, CSV, and diagrams where matplotlib is installed; what was written."""
+    """Write Markdown, JSON, CSV, and diagrams where matplotlib is installed. Returns the files written."""
     out.mkdir(parents=True, exist_ok=True)
     files = [out / "compare.md", out / "compare.json", out / "compare.csv"]
     files[0].write_text(report(result), encoding="utf-8")
@@ -535,7 +535,7 @@ def write(result: dict[str, Any], out: Path, plots: bool = True) -> list[Path]:
 
 
 def diagrams(result: dict[str, Any], out: Path) -> list[Path]:
-    """Work over precision of every problem, time over size of every family."""
+    """Draw work over precision of every problem, time over size of every family."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -579,7 +579,7 @@ def diagrams(result: dict[str, Any], out: Path) -> list[Path]:
 
 
 def chosen(kind: str, given: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    """Names given, or all; a part of a formulation's name stands for all that have it."""
+    """Return the names given, or all; a part of a formulation's name stands for all that have it."""
     if not given:
         return list(known)
     found: list[str] = []
@@ -592,7 +592,7 @@ def chosen(kind: str, given: Sequence[str] | None, known: Sequence[str]) -> list
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m treemech.benchmarks compare``."""
+    """Run the command ``python -m treemech.benchmarks compare``."""
     from ..families.loops import GROWTH
 
     _one_thread()

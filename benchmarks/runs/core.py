@@ -48,11 +48,14 @@ class Ours:
         self.workspace = TreeDerivatives(mech._core)
 
     def states(self, name: str) -> int:
-        """How many states one work of an analysis takes."""
+        """Return how many states one work of an analysis takes."""
         return {"mass_matrix": self.matrices, "derivatives": 1}.get(name, self.count)
 
     def work(self, name: str) -> Work:
-        """An analysis of all states in one compiled loop; derivatives of the first alone."""
+        """Return the work: an analysis of all states in one compiled loop.
+
+        Derivatives are those of the first state alone.
+        """
         if name == "derivatives":
             self.workspace.forward(0.0, self.q[0], self.u[0])
             entry, table = native.entry(name), self.workspace.address
@@ -68,7 +71,7 @@ class Ours:
         return lambda: entry(count, *arguments, context)
 
     def call(self, name: str) -> Work:
-        """The same of one state, as a user calls it."""
+        """Return the work: the same for one state, as a user calls it."""
         mech, state, ud = self.mech, (self.q[0], self.u[0]), self.ud[0]
         t, q, u = self.t[:1], self.q[:1], self.u[:1]
         return {
@@ -81,7 +84,10 @@ class Ours:
 
 
 def pin_works(peer: PinModel, ours: Ours) -> dict[str, dict[str, Work]]:
-    """Pinocchio's calls over a few states, by analysis and variant; the mass matrix in both its conventions."""
+    """Return Pinocchio's calls over a few states, by analysis and variant.
+
+    The mass matrix is there in both its conventions.
+    """
     pin, model, d = peer.pin, peer.model, peer.data
     states = []
     for k in range(min(ours.count, 8)):
@@ -110,7 +116,7 @@ def pin_works(peer: PinModel, ours: Ours) -> dict[str, dict[str, Work]]:
 
 
 def mujoco_works(peer: MujocoModel, ours: Ours) -> dict[str, dict[str, Work]]:
-    """MuJoCo's calls at one state (setting a state is not its work)."""
+    """Return MuJoCo's calls at one state (setting a state is not counted)."""
     mj, m, d = peer.mujoco, peer.model, peer.data
     S, s = peer.speed_map(ours.q[0], ours.u[0])
     peer._set(peer.coordinates(ours.q[0]), S @ ours.u[0], S @ ours.ud[0] + s)
@@ -135,7 +141,7 @@ PEERS: dict[str, tuple[type[Peer], Callable[[Any, Ours], dict[str, dict[str, Wor
 
 
 def disagreements(ours: Ours, peer: Peer) -> dict[str, float]:
-    """Largest difference between us and a peer at the first state, relative to the largest entry.
+    """Return the largest difference between us and a peer at the first state, relative to the largest entry.
 
     Of forward dynamics A (ud - ud_peer) is compared, relative to its terms: what the condition of A hides is
     no error of either; of the derivatives likewise the peer's A times ours by loads.
@@ -161,7 +167,7 @@ def disagreements(ours: Ours, peer: Peer) -> dict[str, float]:
 
 
 def measure_family(name: str, states: int, blocks: int) -> list[dict[str, Any]]:
-    """One row per analysis: microseconds of everybody, ratios, disagreements."""
+    """Measure one row per analysis: microseconds of everybody, ratios, disagreements."""
     mech = FAMILIES[name]().build()
     ours = Ours(mech, states)
     rows: list[dict[str, Any]] = [{"model": name, "analysis": a, "states": ours.states(a)} for a in ANALYSES]
@@ -198,7 +204,7 @@ def measure_family(name: str, states: int, blocks: int) -> list[dict[str, Any]]:
 
 
 def report(result: dict[str, Any]) -> str:
-    """All results as Markdown."""
+    """Return all results as Markdown."""
     where = result["machine"]
     versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items())
     parts = [
@@ -241,7 +247,7 @@ def report(result: dict[str, Any]) -> str:
 
 
 def measure(models: list[str], quick: bool, cold: bool, log: Callable[[str], None] = say) -> dict[str, Any]:
-    """Everything, as the JSON file holds it."""
+    """Measure everything; return what the JSON file holds."""
     states, blocks, repeats = (4, 2, 1) if quick else (128, 60, 5)
     rows = []
     for name in models:
@@ -273,7 +279,7 @@ def measure(models: list[str], quick: bool, cold: bool, log: Callable[[str], Non
 
 
 def main(argv: list[str]) -> int:
-    """The command ``python -m treemech.benchmarks core``."""
+    """Run the command ``python -m treemech.benchmarks core``."""
     parser = argparse.ArgumentParser(prog="treemech.benchmarks core", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out/core.json"), help="where the JSON file goes")
     parser.add_argument("--models", nargs="+", choices=FAMILIES, help="only these families")

@@ -53,7 +53,7 @@ HINGES = {
 
 
 def measure(n: int, count: int, blocks: int) -> dict[str, float]:
-    """Nanoseconds per hinge of forward dynamics in a chain of n, one evaluation of every hinge included."""
+    """Measure nanoseconds per hinge of forward dynamics in a chain of n, evaluation of the hinges included."""
     from .core import Ours
 
     models = {name: Ours(chain(n, hinge).build(), count) for name, hinge in HINGES.items()}

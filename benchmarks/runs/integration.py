@@ -20,14 +20,14 @@ TOLERANCE = 1e-9
 
 
 def start_of(mech: tm.Mechanism) -> tm.State:
-    """A chain at 30 degrees; the double pendulum at 45 and 30 degrees to the vertical."""
+    """Return the start: a chain at 30 degrees; the double pendulum at 45 and 30 degrees to the vertical."""
     if mech.nq == 2:
         return mech.state(q=np.radians([45.0, -15.0]))
     return raised(mech)
 
 
 def right_hand_side(mech: tm.Mechanism) -> Any:
-    """y' for scipy by one ctypes call on arrays at fixed addresses."""
+    """Return y' for scipy, by one ctypes call on arrays at fixed addresses."""
     n = mech.nq + mech.nu
     y_in, dy = np.zeros(n), np.zeros(n)
     entry, at, to, context = native.entry("rhs"), address(y_in), address(dy), mech._core.context_address
@@ -41,7 +41,7 @@ def right_hand_side(mech: tm.Mechanism) -> Any:
 
 
 def measure(tiny: bool, repeats: int) -> list[dict[str, Any]]:
-    """CPU seconds of both, the ratio, and how far the results are apart, per case."""
+    """Measure CPU seconds of both, the ratio, and the distance of the results, per case."""
     from scipy.integrate import solve_ivp
 
     rows = []

@@ -35,7 +35,7 @@ SECONDS = 6.0  # CPU time a peer may take for one run
 
 
 def treemech(windows: int, allowed: float = math.inf) -> Solve:
-    """Ours, with defaults."""
+    """Solve by treemech, with defaults."""
     mech = four_bars(windows).build()
     start = state(mech)
     mech.simulate((0.0, 0.01), start)  # compiles, where nothing was built
@@ -78,7 +78,7 @@ def best_run(
 
 
 def climb(tool: Tool, windows: int, allowed: float = SECONDS, repeats: int = 5) -> list[dict[str, Any]]:
-    """Error and CPU time at every setting; the least of `repeats`, of fewer when a run takes long."""
+    """Measure error and CPU time at every setting; the least of `repeats`, of fewer when a run takes long."""
     solve, exact, rungs = tool.make(windows, allowed), exact_position(windows, END), []
     for setting in tool.ladder:
         rung, end = best_run(solve, setting, allowed, repeats, 0.5 * allowed)
@@ -91,7 +91,8 @@ def climb(tool: Tool, windows: int, allowed: float = SECONDS, repeats: int = 5) 
 
 
 def reached(rungs: Sequence[dict[str, Any]]) -> tuple[int | None, bool]:
-    """(rung of the error wanted, whether the finer ones reach it too): the first sustained one, else the cheapest.
+    """Return (rung that reaches the error wanted, whether finer ones do too): the first sustained, else the
+    cheapest.
 
     >>> ladder = [{"error": e, "cpu_s": float(k)} for k, e in enumerate([1e-3, 9e-7, 1e-5, 1e-7, 1e-8, 1e-8])]
     >>> reached(ladder), reached(ladder[:4]), reached(ladder[:1])
@@ -105,7 +106,7 @@ def reached(rungs: Sequence[dict[str, Any]]) -> tuple[int | None, bool]:
 
 
 def measure_tool(tool: Tool, windows: int, allowed: float, repeats: int = 5) -> dict[str, Any] | None:
-    """A row: the ladder of a tool and its time to the error wanted; None where the tool is not installed."""
+    """Measure the ladder of a tool and its time to the error wanted; None if the tool is not installed."""
     try:
         rungs = climb(tool, windows, allowed, repeats)
     except ImportError:
@@ -119,7 +120,10 @@ def measure_tool(tool: Tool, windows: int, allowed: float, repeats: int = 5) -> 
 
 
 def ratio(rows: Sequence[dict[str, Any]], windows: int) -> dict[str, Any]:
-    """Our time over that of the fastest peer that reaches the error, sustained and at all; None without such a peer."""
+    """Return our time over that of the fastest peer that reaches the error, sustained and at all.
+
+    The value is None without such a peer.
+    """
     here = [row for row in rows if row["windows"] == windows and row["cpu_s"] is not None]
     ours = [row["cpu_s"] for row in here if row["tool"] == OURS.name and row["sustained"]]
     found: dict[str, Any] = {"windows": windows}
@@ -132,7 +136,7 @@ def ratio(rows: Sequence[dict[str, Any]], windows: int) -> dict[str, Any]:
 
 
 def growth(rows: Sequence[dict[str, Any]], small: int = WINDOWS[-1], large: int = LARGE) -> float | None:
-    """Our CPU time with `large` windows over that with `small`, at the coarsest rtol that reaches the error in both."""
+    """Return our CPU time with `large` windows over that with `small`, at the coarsest rtol good for both."""
     pair = [row for w in (small, large) for row in rows if row["windows"] == w and row["tool"] == OURS.name]
     if len(pair) < 2 or not all(row["sustained"] for row in pair):
         return None
@@ -143,7 +147,7 @@ def growth(rows: Sequence[dict[str, Any]], small: int = WINDOWS[-1], large: int 
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """This process on one core, where the system can do that."""
+    """Keep this process on one core, where the system can do that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -163,7 +167,7 @@ def measure(
     repeats: int = 5,
     log: Callable[[str], None] = say,
 ) -> dict[str, Any]:
-    """Everything, as the JSON file holds it."""
+    """Measure everything; return what the JSON file holds."""
     rows, missing = [], set()
     with one_core():
         for w in [*windows, *([large] if large else [])]:
@@ -194,7 +198,7 @@ def measure(
 
 
 def report(result: dict[str, Any]) -> str:
-    """The result as Markdown."""
+    """Return the result as Markdown."""
     where = result["machine"]
     versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items())
     parts = [
@@ -240,7 +244,7 @@ def _summary(row: dict[str, Any]) -> list[Any]:
 
 
 def main(argv: list[str]) -> int:
-    """The command ``python -m treemech.benchmarks loops``."""
+    """Run the command ``python -m treemech.benchmarks loops``."""
     parser = argparse.ArgumentParser(prog="treemech.benchmarks loops", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out/loops.json"), help="where the JSON file goes")
     parser.add_argument("--windows", nargs="+", type=int, default=list(WINDOWS), metavar="N")

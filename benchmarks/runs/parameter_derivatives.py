@@ -19,7 +19,7 @@ from ..timing import least_times
 
 
 def chain(links: int, closed: bool = False) -> tuple[tm.Mechanism, tm.State]:
-    """A hanging chain with springs between its links; closed: both ends at the ground."""
+    """Return a hanging chain with springs between its links; closed: both ends at the ground."""
     system, last = tm.System("chain", gravity=(0, 0, -9.81)), None
     for k in range(links):
         length, mass = tm.Parameter(f"l{k}", 0.3 + 0.01 * k), tm.Parameter(f"m{k}", 1.0 + 0.1 * k)
@@ -38,7 +38,7 @@ def chain(links: int, closed: bool = False) -> tuple[tm.Mechanism, tm.State]:
 
 
 def measure(mech: tm.Mechanism, state: tm.State, blocks: int) -> dict[str, float]:
-    """Seconds of both, and how far apart they are next to the largest derivative."""
+    """Measure seconds of both ways, and their distance relative to the largest derivative."""
     names, workspace = list(mech.parameters), derivative_workspace(mech)
     exact, stencils = directions(mech, names), [n.stencil for n in neighbours(mech, names)]
     mech.derivatives(state, parameters=names)  # rows chosen, cut hinges in place

@@ -39,7 +39,7 @@ PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn", "Drake":
 
 
 def four_bar() -> tm.System:
-    """Crank 1 m, coupler 3 m, rocker 2.5 m on a ground of 3.5 m; slender bars of 1 kg/m."""
+    """Return a four-bar: crank 1 m, coupler 3 m, rocker 2.5 m, ground 3.5 m; slender bars of 1 kg/m."""
     system = tm.System("four-bar", gravity=(0, -9.81, 0))
     length = {"crank": 1.0, "coupler": 3.0, "rocker": 2.5}
     crank, coupler, rocker = (
@@ -77,11 +77,11 @@ class Model:
         self.state = start(self.mech)
 
     def places(self, q: Floats, u: Floats) -> Floats:
-        """Origins of the bodies at our q."""
+        """Return the origins of the bodies at our q."""
         return np.asarray(self.mech.attitude((self.end, q, u)).position)
 
     def reference(self) -> Floats:
-        """Where the bodies are at the end."""
+        """Return the positions of the bodies at the end."""
         if self.name.startswith("A02"):
             n = int(self.name.split("=")[1])
             phi = exact_angle(n, self.end)
@@ -94,7 +94,7 @@ class Model:
 
 # ---------------------------------------------------------------- tools: Model -> solve(setting) -> origins of the bodies
 def treemech_(model: Model, allowed: float) -> Solve:
-    """Ours, with defaults."""
+    """Solve by treemech, with defaults."""
 
     def solve(rtol: float) -> Floats:
         run = model.mech.simulate((0.0, model.end), model.state, rtol=rtol, t_eval=[model.end])
@@ -154,7 +154,7 @@ def _places(peer: Any, q: Floats) -> Floats:
 
 
 def pinocchio(model: Model, allowed: float) -> Solve:
-    """aba, or constraintDynamics with Baumgarte's rate 50 1/s, and scipy's DOP853."""
+    """Solve by aba, or constraintDynamics with Baumgarte's rate 50 1/s, and scipy's DOP853."""
     import pinocchio as pin
     from scipy.integrate import solve_ivp
 
@@ -182,7 +182,7 @@ def pinocchio(model: Model, allowed: float) -> Solve:
     def solve(rtol: float) -> Floats:
         until = time.process_time() + allowed
 
-        def slope(t: float, y: Floats) -> Floats:
+        def rates(t: float, y: Floats) -> Floats:
             if time.process_time() > until:
                 raise TooSlow
             if len(rows):
@@ -191,7 +191,7 @@ def pinocchio(model: Model, allowed: float) -> Solve:
                 ud = pin.aba(m, data, y[:n], y[n:], tau)
             return np.concatenate((y[n:], ud))
 
-        found = solve_ivp(slope, (0.0, model.end), y0, "DOP853", [model.end], rtol=rtol, atol=rtol)
+        found = solve_ivp(rates, (0.0, model.end), y0, "DOP853", [model.end], rtol=rtol, atol=rtol)
         return np.array(found.y[:n, -1])
 
     solve.answer = partial(_places, peer)  # type: ignore[attr-defined]
@@ -199,7 +199,7 @@ def pinocchio(model: Model, allowed: float) -> Solve:
 
 
 def mujoco(model: Model, allowed: float) -> Solve:
-    """Runge-Kutta of order 4 with steps of one size."""
+    """Solve by Runge-Kutta of order 4 with steps of one size."""
     import mujoco as mj
 
     _pins_only(model, "MuJoCo")
@@ -227,7 +227,7 @@ def mujoco(model: Model, allowed: float) -> Solve:
 
 
 def exudyn(model: Model, allowed: float) -> Solve:
-    """Redundant planar coordinates, generalized-alpha on the position constraints (index 3)."""
+    """Solve in redundant planar coordinates, by generalized-alpha on the position constraints (index 3)."""
     import exudyn as exu
     import exudyn.itemInterface as item
 
@@ -296,7 +296,9 @@ def exudyn(model: Model, allowed: float) -> Solve:
 
 
 def drake(model: Model, allowed: float) -> Solve:
-    """Trees: Runge-Kutta 5(3) in continuous time. Closed chains: ball constraints in its discrete solver (SAP), first order."""
+    """Solve trees by Runge-Kutta 5(3), closed chains by ball constraints in the discrete solver (SAP), first
+    order.
+    """
     from ..peers.drake import Simulation
 
     return Simulation(model.mech, model.state, model.end, allowed)
@@ -313,12 +315,12 @@ TOOLS: dict[str, tuple[Callable[[Model, float], Solve], str]] = {
 
 
 def ladder_of(setting: str, end: float) -> tuple[float, ...]:
-    """Settings from coarse to fine."""
+    """Return the settings from coarse to fine."""
     return TOLERANCES if setting == "rtol" else tuple(end / (500 * 2**k) for k in range(10))
 
 
 def run_one(tool: str, problem: str, allowed: float, repeats: int = 3) -> dict[str, Any]:
-    """One tool on one problem, in this process."""
+    """Run one tool on one problem, in this process."""
     make, setting = TOOLS[tool]
     found: dict[str, Any] = {"tool": tool, "problem": problem, "kind": setting, "ladder": [], "failure": ""}
     began = time.process_time()
@@ -364,7 +366,7 @@ def run_one(tool: str, problem: str, allowed: float, repeats: int = 3) -> dict[s
 def measure(
     problems: Sequence[str], tools: Sequence[str], allowed: float = SECONDS, log: Callable[[str], None] = say
 ) -> dict[str, Any]:
-    """Every tool on every problem, a process each."""
+    """Run every tool on every problem, a process each."""
     rows, missing = [], {}
     for problem in problems:
         for tool in tools:
@@ -400,13 +402,13 @@ def measure(
 
 
 def _remark(row: dict[str, Any]) -> str:
-    """Why there is no time to 1e-6, and what to know about the tool's way."""
+    """Say why there is no time to 1e-6, and what to know about the tool's way."""
     missed = "" if row["failure"] or row.get("cpu_s") is not None else "does not reach 1e-6"
     return "; ".join(part for part in (row["failure"], missed, row.get("note", "")) if part)
 
 
 def report(result: dict[str, Any]) -> str:
-    """The result as Markdown."""
+    """Return the result as Markdown."""
     where = result["machine"]
     versions = ", ".join(f"{name} {v}" for name, v in where["versions"].items())
     lines = []
@@ -442,7 +444,7 @@ def report(result: dict[str, Any]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command ``python -m treemech.benchmarks peers``."""
+    """Run the command ``python -m treemech.benchmarks peers``."""
     parser = argparse.ArgumentParser(
         prog="treemech.benchmarks peers", description=(__doc__ or "").splitlines()[0]
     )

@@ -55,7 +55,7 @@ class Result:
 def simulate(
     problem: Problem, rtol: float, method: str = "DOP853", atol: Any = None, repeats: int = 1
 ) -> tuple[dict[str, Any], float]:
-    """(run of every case, CPU time of all cases together: the least of `repeats`)."""
+    """Return (run of every case, CPU time of all cases together: the least of `repeats`)."""
     mech = problem.system().build()
     times, runs, seconds = problem.times(), {}, 0.0
     for case in problem.cases:
@@ -71,7 +71,7 @@ def simulate(
 def run_problem(
     problem: Problem, rtol: float = 1e-11, method: str = "DOP853", repeats: int = REPEATS
 ) -> Result:
-    """Simulate and compare; what goes wrong is in `failure`."""
+    """Simulate and compare; a failure is told in `failure`."""
     reference = problem.reference()
     result = Result(
         problem.name, problem.file, reference_digits=reference.digits, tolerance=reference.tolerance
@@ -103,7 +103,7 @@ def _label(comparison: Comparison) -> str:
 
 
 def table(results: Sequence[Result]) -> str:
-    """The results, one line each."""
+    """Return the results, one line each."""
     head = f"{'problem':36} {'quantities':>10} {'worst error':>11} {'digits':>6} {'CPU ms':>8} {'evaluations':>11}"
     lines = [head, "-" * len(head)]
     for r in results:
@@ -121,7 +121,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 def chosen(names: Sequence[str] | None) -> dict[str, Problem]:
-    """Problems by name, or all."""
+    """Return problems by name, or all."""
     known = problems()
     for name in names or ():
         if name not in known:

@@ -44,7 +44,7 @@ print(json.dumps(dict(build_s=b - a, simulate_s=c - b, evaluations=run.statistic
 
 
 def first_results(repeats: int, jit: bool = True, cold: bool = False) -> dict[str, Any]:
-    """CPU seconds of fresh processes, the least of `repeats`; ratios to `import numpy`."""
+    """Measure CPU seconds of fresh processes, the least of `repeats`; ratios to `import numpy`."""
     runs: dict[str, tuple[str, dict[str, str]]] = {
         "import numpy": ("import numpy", {}),
         "import treemech": ("import treemech as tm; tm.System", {}),
@@ -64,6 +64,6 @@ def first_results(repeats: int, jit: bool = True, cold: bool = False) -> dict[st
 
 
 def large_chain(n: int) -> dict[str, Any]:
-    """A chain of n links in a fresh process: CPU seconds, and peak memory above the import."""
+    """Measure a chain of n links in a fresh process: CPU seconds, and peak memory above the import."""
     _, printed = fresh_process(LARGE.replace("{n}", str(n)))
     return {"links": n, **json.loads(printed.splitlines()[-1])}

@@ -41,7 +41,7 @@ class Direct:
         self, loop: str, t_span: tuple[float, float], y0: Any, rtol: float, atol: float, t_eval: Any = (), method: int = 0,
         most_steps: int = 1_000_000,
     ) -> tuple[int, Floats, Floats]:  # fmt: skip
-        """(status, times, states): at t_eval, or at the end only."""
+        """Return (status, times, states): at t_eval, or at the end only."""
         self.control[:], self.count[:] = 0.0, 0
         self.control[[m.TIME, m.END, m.RTOL, m.MAX_STEP]] = *t_span, rtol, np.inf
         self.count[m.CONTROLLED], self.y[:] = self.n, y0
@@ -59,7 +59,7 @@ class Direct:
         return status, times[:written], states[:written]
 
     def function(self) -> tuple[Callable[[float, Any], Floats], list[int]]:
-        """The same right-hand side for scipy, and a list whose item counts the calls."""
+        """Return the same right-hand side for scipy, and a list whose item counts the calls."""
         y_in, dy, calls = np.zeros(self.n), np.zeros(self.n), [0]
         entry, at, to, context = _RHS(self.rhs), address(y_in), address(dy), self.context
 
@@ -73,7 +73,7 @@ class Direct:
 
 
 def governor_tree() -> tm.System:
-    """Shaft, two rods with masses at their ends, slider; without the springs."""
+    """Return shaft, two rods with masses at their ends, slider; without the springs."""
     p, density = REFERENCE.parameters, REFERENCE.parameters["density"]
     system = tm.System(REFERENCE.name, gravity=REFERENCE.gravity)
     thin, bar, ball = density * 1e-4, density * 1e-4 / 12, p["point_mass_at_rod_ends"]
@@ -134,7 +134,7 @@ class Governor:
         self.y0 = np.array([0.0, start["s"], angle, angle, start["shaft_rate"], 0.0, 0.0, 0.0])
 
     def error(self, times: Floats, states: Floats) -> float:
-        """The largest deviation from the reference, relative to max(1, value)."""
+        """Return the largest deviation from the reference, relative to max(1, value)."""
         columns = {
             "slider_s": 1,
             "rod_angle_alpha": 2,
@@ -151,7 +151,7 @@ class Governor:
 
 
 def differences(fun: Callable[[float, Any], Floats]) -> Callable[[float, Any], Floats]:
-    """Jacobian by forward differences for scipy.
+    """Return the Jacobian by forward differences for scipy.
 
     Its own enlarges the increment of a column that is zero (the angle of the shaft) whenever it is called, without end: it fails
     on the governor after some 300 Jacobians.
@@ -171,7 +171,7 @@ def differences(fun: Callable[[float, Any], Floats]) -> Callable[[float, Any], F
 def measure(
     rtols: tuple[float, ...] = (1e-4, 1e-6, 1e-8), repeats: int = 3, end: float = 10.0
 ) -> list[dict[str, Any]]:
-    """CPU seconds, errors and evaluations of both, per tolerance."""
+    """Measure CPU seconds, errors and evaluations of both, per tolerance."""
     from scipy.integrate import solve_ivp
 
     governor = Governor()
@@ -213,7 +213,7 @@ def measure(
 def measure_runs(
     rtols: tuple[float, ...] = (1e-4, 1e-6, 1e-8), repeats: int = 3, end: float = 10.0
 ) -> list[dict[str, Any]]:
-    """The same of whole simulations of the mechanism; errors at the end against Radau at rtol 1e-12."""
+    """Measure whole simulations of the mechanism; errors at the end against Radau at rtol 1e-12."""
     from ..problems.machines import a05_flyball_governor as problem
 
     mech = problem.system().build()

@@ -21,7 +21,7 @@ METHODS = ("Radau", "alpha3", "alpha2")
 
 
 def linkage(system: tm.System) -> tuple[Body, Body, Body]:
-    """(crank, coupler, rocker) of a plane four-bar with the hinges A, B, C, D."""
+    """Return (crank, coupler, rocker) of a plane four-bar with the hinges A, B, C, D."""
     crank, coupler, rocker = (
         system.body(name, 1.0, (0, length**2 / 12, length**2 / 12), com=(length / 2, 0, 0))
         for name, length in (("crank", 1.0), ("coupler", 3.0), ("rocker", 2.5))
@@ -34,7 +34,7 @@ def linkage(system: tm.System) -> tuple[Body, Body, Body]:
 
 
 def four_bar() -> tuple[tm.Mechanism, tm.State, float]:
-    """(mechanism, start, end): fastest mode -5e4 1/s."""
+    """Return (mechanism, start, end): fastest mode -5e4 1/s."""
     system = tm.System("four-bar", gravity=(0, -9.81, 0))
     crank, _, _ = linkage(system)
     system.connect("damper", tm.Spring(2e4, 2e5, 2.5), system.ground.at((-2, 0, 0)), crank.at((1, 0, 0)))
@@ -43,7 +43,10 @@ def four_bar() -> tuple[tm.Mechanism, tm.State, float]:
 
 
 def windows(count: int = 10, damping: float = 600.0) -> tuple[tm.Mechanism, tm.State, float]:
-    """(mechanism, start, end): two dampers to every bar, nearly at right angles; fastest mode about -`damping` 1/s."""
+    """Return (mechanism, start, end): two dampers to every bar, nearly at right angles.
+
+    The fastest mode is about -`damping` 1/s.
+    """
     system = four_bars(count)
     for k, bar in enumerate(body for body in system.bodies if body.name.startswith("bar")):
         tip = bar.at((0, 1, 0))
@@ -60,7 +63,7 @@ def distance(run: tm.Run, fine: tm.Run) -> float:
 def measure(
     model: tuple[tm.Mechanism, tm.State, float], method: str, rtol: float, repeats: int = 10
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """With exact Jacobians and with differences: CPU seconds (least of many, by turns), evaluations, error."""
+    """Measure exact Jacobians and differences: CPU seconds (least of many, by turns), evaluations, error."""
     mech, start, end = model
     fine = mech.simulate((0, end), start, "Radau", rtol=1e-11, atol=1e-11)
     found: tuple[dict[str, Any], dict[str, Any]] = ({"seconds": np.inf}, {"seconds": np.inf})

@@ -13,7 +13,7 @@ def random_motion(element, rng, t):
 
 
 def moved(motion, h, rates):
-    """The motion a moment h later."""
+    """Return the motion a moment h later."""
     turned = np.array(
         [
             Rotation.from_rotvec(h * w).as_matrix() @ R
@@ -26,7 +26,10 @@ def moved(motion, h, rates):
 
 
 def assert_balance(element, prepare=lambda motion, rng: motion, n=60, least=0.0, active=0.3, seed=1):
-    """Power to the bodies + energy' + dissipated - supplied = 0; no resultant; dissipation at least `least`."""
+    """Assert that power to the bodies + energy' + dissipated - supplied = 0.
+
+    There is no resultant, and the dissipation is at least `least`.
+    """
     rng, t, busy = np.random.default_rng(seed), 0.3, 0
     for _ in range(n):
         motion = prepare(random_motion(element, rng, t), rng)

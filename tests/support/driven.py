@@ -16,7 +16,7 @@ def pendulum():
 
 
 def thrown():
-    """A mass on a vertical guide: its motion is a polynomial, so that one step is as good as many."""
+    """Return a mass on a vertical guide: its motion is a polynomial, so one step is as good as many."""
     system = tm.System("thrown", gravity=(0, 0, -10.0))
     mass = system.body("mass", 2.0, (0.1, 0.1, 0.1))
     system.connect("z", tm.Prismatic("z"), system.ground, mass)
@@ -24,7 +24,7 @@ def thrown():
 
 
 def four_bar_system():
-    """A four-bar linkage: crank A, B, C, rocker D."""
+    """Return a four-bar linkage: crank A, B, C, rocker D."""
     system = tm.System("four-bar", gravity=(0, 0, -G))
     crank = system.body("crank", mass=1.0, inertia=(0, 1 / 12, 1 / 12), com=(0.5, 0, 0))
     coupler = system.body("coupler", mass=3.0, inertia=(0, 9 / 4, 9 / 4), com=(1.5, 0, 0))
@@ -44,7 +44,7 @@ def four_bar():
 
 
 def platform():
-    """A mass on a platform that moves up and down faster than gravity allows it to follow."""
+    """Return a mass on a platform that moves up and down faster than gravity allows it to follow."""
     system = tm.System("platform", gravity=(0, 0, -G))
     mass = system.body("mass", 2.0, (0.1, 0.1, 0.1))
     system.connect("guide", tm.Prismatic("z"), system.ground, mass)
@@ -67,7 +67,7 @@ def loops():
 
 
 def elements():
-    """Springs with an internal point in equilibrium, a motor under sampled control, an element that remembers."""
+    """Return springs with an internal point, a motor under sampled control, an element that remembers."""
     system = tm.System("elements", gravity=(0, 0, -9.81))
     block = system.body("block", mass=2.0, inertia=(1, 1, 1))
     arm = system.body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.3, 0, 0))

@@ -11,7 +11,7 @@ from treemech.topology.arrays import address
 
 
 def moved(motion: EndsMotion, h: float) -> EndsMotion:
-    """The motion a time h later, at constant velocities."""
+    """Return the motion a time h later, at constant velocities."""
     turns = Rotation.from_rotvec(h * motion.angular_velocity).as_matrix()
     return motion._replace(
         position=motion.position + h * motion.velocity,
@@ -29,7 +29,7 @@ def power_to_bodies(motion, load) -> float:
 
 
 def balance_error(element, rng, t=0.3, h=1e-5) -> float:
-    """|power to the bodies + energy' + dissipated - supplied|, relative to the largest of them."""
+    """Return |power to the bodies + energy' + dissipated - supplied|, relative to the largest of them."""
     motion = motion_views(element.sample(rng, t), element.n)
     now = element.at(motion, t)
     after, before = element.at(moved(motion, h), t + h), element.at(moved(motion, -h), t - h)
@@ -39,7 +39,7 @@ def balance_error(element, rng, t=0.3, h=1e-5) -> float:
 
 
 def objectivity_error(element, rng, t=0.3) -> float:
-    """How far loads miss following a rigid motion of all ends (3.2.23)."""
+    """Return how far the loads fail to follow a rigid motion of all ends (3.2.23)."""
     motion = motion_views(element.sample(rng, t), element.n)
     Q, shift = Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)
     spin, speed = rng.normal(size=3), rng.normal(size=3)
@@ -57,7 +57,7 @@ def objectivity_error(element, rng, t=0.3) -> float:
 
 
 def resultant_error(element, rng, t=0.3) -> float:
-    """Resultant force and moment of the loads, which a massless element cannot have (3.2.20)."""
+    """Return resultant force and moment of the loads, which a massless element cannot have (3.2.20)."""
     motion = motion_views(element.sample(rng, t), element.n)
     load = element.at(motion, t)
     force = np.sum(load.force, axis=0)
@@ -70,7 +70,7 @@ def scale(load) -> float:
 
 
 def at_rest(element, positions, rotations=None) -> EndsMotion:
-    """Ends at given places, not moving."""
+    """Return ends at given places, not moving."""
     motion = motion_views(np.zeros(element.n.motion_size), element.n)
     motion.position[:] = positions
     motion.rotation[:] = np.eye(3) if rotations is None else rotations
@@ -78,7 +78,7 @@ def at_rest(element, positions, rotations=None) -> EndsMotion:
 
 
 def at_rest_often(element):
-    """`element.at(at_rest(element, positions, rotations))` as a function of both, prepared once: for Newton's method."""
+    """Return `element.at(at_rest(element, positions, rotations))` as a function of both, for Newton's method."""
     entry, n = make_entry(element), element.n
     function, numbers, _ = C_ELEMENT(entry.address), *record(element)
     seen, out = np.zeros(n.motion_size), np.zeros(n.load_size)

@@ -54,7 +54,7 @@ class _Maker:
         return any_hinge(self.rng, kind)
 
     def connect(self, a, b, hinge):
-        """Ends at a random place, so that the hinge fits at random coordinates."""
+        """Place the ends at random, so that the hinge fits at random coordinates."""
         rng, name = self.rng, f"h{len(self.q)}"
         q = hinge.sample(rng)
         motion = hinge.motion(q=q)
@@ -76,7 +76,7 @@ class _Maker:
         return name, hinge.n_speeds
 
     def chain(self, a, b, freedoms):
-        """A chain of hinges and new bodies from a to b with at least so many freedoms."""
+        """Add a chain of hinges and new bodies from a to b with at least so many freedoms."""
         names, have, here = [], 0, a
         while True:
             hinge = self.hinge()
@@ -96,7 +96,7 @@ def _reversed(hinge, q):
 
 
 def random_mechanism(seed, planar, n_loops=1):
-    """Loops with one or more freedoms each; later ones start and end on bodies of the first."""
+    """Return loops with one or more freedoms each; later ones start and end on bodies of the first."""
     maker = _Maker(seed, planar)
     full = 3 if planar else 6
     loops = [maker.chain("ground", "ground", full + 1)]

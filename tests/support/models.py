@@ -8,7 +8,7 @@ TOLERANCE_NOTE = "tolerances live in tests.support.tolerances"
 
 
 def rotation(rng):
-    """A random rotation matrix."""
+    """Return a random rotation matrix."""
     a = rng.normal(size=4)
     w, x, y, z = a / np.linalg.norm(a)
     return np.array([
@@ -19,14 +19,14 @@ def rotation(rng):
 
 
 def inertia(rng, mass):
-    """A physically possible inertia."""
+    """Return a physically possible inertia."""
     B = rng.normal(size=(3, 3))
     S = 0.01 * mass * (B @ B.T + np.eye(3))
     return np.trace(S) * np.eye(3) - S
 
 
 def any_hinge(rng, kind):
-    """A hinge of a kind, with random parameters."""
+    """Return a hinge of a kind, with random parameters."""
     axis = rng.normal(size=3)
     return {
         "Rigid": lambda: tm.Rigid(),
@@ -56,7 +56,10 @@ KINDS = (
 
 
 def random_system(seed, n=12, kinds=KINDS, reverse=0.4, loads=True, gravity=(0.3, -0.5, -9.0), branching=2):
-    """A random tree of n bodies; every kind occurs if n is large enough. Hinges are declared in random order."""
+    """Return a random tree of n bodies.
+
+    Every kind occurs if n is large enough. The order of hinges is random.
+    """
     rng = np.random.default_rng(seed)
     system = tm.System(f"random {seed}", gravity=gravity)
     bodies = [system.ground]
@@ -85,7 +88,7 @@ def random_system(seed, n=12, kinds=KINDS, reverse=0.4, loads=True, gravity=(0.3
 
 
 def random_state(mech, seed, speed=1.0):
-    """A random state within the domains of the hinges."""
+    """Return a random state within the domains of the hinges."""
     rng = np.random.default_rng(seed)
     q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in mech._lagrange.hinges)])
     return mech.state(t=float(rng.uniform(0, 1)), q=q, u=speed * rng.normal(size=mech.nu))

@@ -35,7 +35,7 @@ def numbers(values, plain):
 
 
 def tree(plain=False, foreign=False, **values):
-    """A branching tree: hinges of several kinds, one prescribed, elements, loads, states."""
+    """Return a branching tree: hinges of several kinds, one prescribed, elements, loads, states."""
     g, length, m, k, c, a, w = numbers(values, plain)
     system = tm.System("tree", gravity=(0.3 * g, 0, -g))
     b1 = system.body("b1", m, (0.2 * m, 0.4, 0.4), com=(length / 2, 0, 0.1))
@@ -58,7 +58,7 @@ def tree_start(mech):
 
 
 def four_bar(plain=False, **values):
-    """A closed chain with a spring and a damper on its crank."""
+    """Return a closed chain with a spring and a damper on its crank."""
     g, length, m, k, c, a, w = numbers({"l": 1.0, **values}, plain)
     system = tm.System("four-bar", gravity=(0, 0, -g))
     crank = system.body("crank", m * length, (0, length**2 / 12, length**2 / 12), com=(length / 2, 0, 0))
@@ -81,7 +81,7 @@ def four_bar_start(mech):
 
 
 def spatial(plain=False, **values):
-    """A spatial slider-crank with Euler parameters in the tree and a hinge called through its address as chord."""
+    """Return a spatial slider-crank with Euler parameters in the tree and a hinge called by address as chord."""
     g, length, m, k, c, a, w = numbers({"a": 0.3, "l": 1.0, **values}, plain)
     system = tm.System("spatial slider-crank", gravity=(0, 0, -g))
     crank = system.body("crank", m, (0.1, 0.1, 0.1), com=(0, a / 2, 0))

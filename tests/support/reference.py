@@ -14,7 +14,7 @@ from treemech.elements.load import EndLoad, EndMotion
 
 
 def tilde(a):
-    """a x b = tilde(a) @ b"""
+    """Return the matrix with a x b = tilde(a) @ b."""
     return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
 
 
@@ -38,7 +38,7 @@ class Dense:
 
 
 def signed_location(tree):
-    """S with the declared directions: +1 where hinge k ends (b), -1 where it starts (a), (4.3.1)."""
+    """Return S with the declared directions: +1 where hinge k ends (b), -1 where it starts (a), (4.3.1)."""
     nb = len(tree.branches)
     L = np.zeros((nb + 1, nb))
     for k, branch in enumerate(tree.branches):

@@ -23,7 +23,7 @@ _PENALTY = 1  # place in `factors`
 
 @kernel
 def assemble(C):  # type: ignore[no-untyped-def]
-    """Values of M + alpha B^T B, lower half: bodies, then rows."""
+    """Write the values of M + alpha B^T B, lower half: bodies, then rows."""
     B, J, n, v, at, alpha = (
         views.body_(C),
         views.jacobian_(C),
@@ -66,7 +66,7 @@ def factorise(C):  # type: ignore[no-untyped-def]
 
 @kernel
 def back(C):  # type: ignore[no-untyped-def]
-    """right <- matrix^-1 right"""
+    """Solve the system: right <- matrix^-1 right."""
     n, b = C[views.SIZE], views.right_(C)
     if C[views.SPARSE] == 1:
         order, x = views.order_(C), address_of(views.scratch_(C))
@@ -82,7 +82,7 @@ def back(C):  # type: ignore[no-untyped-def]
 
 @kernel
 def push(C, r, s):  # type: ignore[no-untyped-def]
-    """right += s B_r^T"""
+    """Add s times a row to the right side: right += s B_r^T."""
     n, J, b = views.row_ints(C), views.jacobian_(C), views.right_(C)
     for side in range(2):
         i = n[r, 1 + side]
@@ -93,7 +93,7 @@ def push(C, r, s):  # type: ignore[no-untyped-def]
 
 @kernel
 def pull(C, r, x):  # type: ignore[no-untyped-def]
-    """B_r x"""
+    """Return B_r x."""
     n, J, total = views.row_ints(C), views.jacobian_(C), 0.0
     for side in range(2):
         i = n[r, 1 + side]
@@ -115,7 +115,9 @@ def prepare(C, t, y):  # type: ignore[no-untyped-def]
 
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
-    """(M + alpha B^T B) a = Q + B^T (alpha gamma - lambda), lambda += alpha (B a - gamma), until B a = gamma."""
+    """Solve (M + alpha B^T B) a = Q + B^T (alpha gamma - lambda), lambda += alpha (B a - gamma), by
+    iteration.
+    """
     C = ints(context, views.N_CARTESIAN)
     status = prepare(C, t, y)
     if status != OK:
@@ -154,7 +156,7 @@ def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
 
 @kernel
 def step(C, y, column):  # type: ignore[no-untyped-def]
-    """One correction of positions or velocities with the factors there are (mass-orthogonal projection)."""
+    """Correct positions or velocities once, with the last factors (mass-orthogonal projection)."""
     nb, b, V, S, alpha = (
         C[views.BODIES],
         views.right_(C),
@@ -193,7 +195,7 @@ def step(C, y, column):  # type: ignore[no-untyped-def]
 
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
-    """The state onto the constraints."""
+    """Bring the state onto the constraints."""
     C = ints(context, views.N_CARTESIAN)
     status = OK
     if not views.monitor_(C)[loop_monitor.FRESH] > 0.0:
@@ -214,7 +216,7 @@ def project(t, y, rank, context):  # type: ignore[no-untyped-def]
 
 @c_function(RHS)
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
-    """For timing and at the start: 1 rows and values, 2 also factors, 3 fill and factors alone."""
+    """Compute a part, for timing and the start: 1 rows and values, 2 also factors, 3 fill and factors."""
     C = ints(context, views.N_CARTESIAN)
     status = k.evaluate(C, t, y) if what < 3 else OK
     if status == OK and what < 3:

@@ -28,20 +28,23 @@ _WEAK = 1e-2  # part of the smallest pivot below which other rows are chosen
 
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
-    """y' of the equations of motion."""
+    """Write y' of the equations of motion."""
     return np.int32(k.motion(ints(context, views.N_CARTESIAN), t, y, dy))
 
 
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
-    """The state onto the constraints."""
+    """Bring the state onto the constraints."""
     C = ints(context, views.N_CARTESIAN)
     return np.int32(k.onto(C, t, y, views.monitor_(C)[loop_monitor.FRESH] > 0.0))
 
 
 @c_function(RHS)
 def evaluate(t, y, what, context):  # type: ignore[no-untyped-def]
-    """Rows of a state; what 1: also the values of the matrix, 2: also its factors, 3: fill and factors alone."""
+    """Compute the rows of a state.
+
+    `what` 1: also the values of the matrix, 2: also its factors, 3: fill and factors alone.
+    """
     C = ints(context, views.N_CARTESIAN)
     status = k.evaluate(C, t, y) if what < 3 else OK
     if status == OK and 1 <= what <= 2:
@@ -109,7 +112,7 @@ class Cartesian(CompiledFormulation):
 
     # ------------------------------------------------------------ the matrix
     def entries(self) -> tuple[list[int], list[int], int]:
-        """(rows, columns, size) of the entries, in the order in which the kernel gives their values."""
+        """Return (rows, columns, size) of the entries, in the order in which the kernel gives their values."""
         nb, m, kind = self.nb, len(self.active), self.kind
         n = {1: 7, 2: 7, 3: 6}[kind]
         rows: list[int] = []
@@ -153,16 +156,16 @@ class Cartesian(CompiledFormulation):
                         put(at + j, first + r)
         return rows, cols, first + m
 
-    def slope_entries(self) -> tuple[list[int], list[int]]:
-        """(rows, columns) of derivatives of loads behind the entries: none, but for implicit integration."""
+    def derivative_entries(self) -> tuple[list[int], list[int]]:
+        """Return (rows, columns) of the derivatives of loads, for implicit integration."""
         return [], []
 
     def _activate(self, active: Any) -> None:
-        """Use these rows: entries, pattern, room for the matrix and its factors."""
+        """Use these rows: make entries, pattern, memory for the matrix and its factors."""
         self.active = np.asarray(active, dtype=np.int64)
         rows, cols, n = self.entries()
         self.base = len(rows)
-        for places, more in zip((rows, cols), self.slope_entries(), strict=True):
+        for places, more in zip((rows, cols), self.derivative_entries(), strict=True):
             places += more
         A, self.size = self.arrays, n
         A["active"] = np.zeros(max(len(self.rows), 1), dtype=np.int64)
@@ -230,14 +233,14 @@ class Cartesian(CompiledFormulation):
         return y
 
     def _trace(self, state: tm.State) -> Floats:
-        """Motion of the bodies as the engine has it."""
+        """Return the motion of the bodies as the engine computes it."""
         core = self.mech._core
         one = [np.array([state.t]), state.q[None].copy(), state.u[None].copy(), np.zeros((1, self.mech.nu))]
         found: Floats = core.trace(*one)[0][0]
         return found
 
     def jacobian(self, t: float, y: Floats) -> Floats:
-        """Active rows on the velocities (r', w) of all bodies."""
+        """Return the active rows on the velocities (r', w) of all bodies."""
         self._call(evaluate, t, y, 0)
         J = np.zeros((len(self.active), 6 * self.nb))
         for r, number in enumerate(self.active):
@@ -248,7 +251,7 @@ class Cartesian(CompiledFormulation):
         return J
 
     def _select(self, t: float, y: Floats, state: tm.State | None = None) -> None:
-        """An independent set of rows at a state. Where all are independent, it stays whatever the pivots.
+        """Select independent rows at a state. If all are independent, they stay, whatever the pivots.
 
         A start that was asked for before keeps its rows.
         """
@@ -266,7 +269,7 @@ class Cartesian(CompiledFormulation):
         self._factorise_start(t, y)
 
     def _factorise_start(self, t: float, y: Floats) -> None:
-        """First factors, in as much room as they need, and the pivot below which other rows are asked for."""
+        """Make the first factors, and the pivot below which other rows are chosen."""
         while True:
             status = self._call(evaluate, t, y, 2, fail=False)
             if status == OK:
@@ -280,7 +283,7 @@ class Cartesian(CompiledFormulation):
             self.arrays["factors"][k.LEAST] = _WEAK * self.arrays["factors"][k.SMALLEST]
 
     def _candidates(self) -> list[int]:
-        """Rows to choose from."""
+        """Return the rows to choose from."""
         return list(range(len(self.rows)))
 
     def _use(self, rows: list[int]) -> None:
@@ -289,7 +292,7 @@ class Cartesian(CompiledFormulation):
             self._activate(rows)
 
     def _independent(self, J: Floats, numbers: Any) -> list[int]:
-        """Independent ones of rows J with these numbers: all of the branches of the tree, and as many of the others as add to them."""
+        """Return independent rows of J: all of the branches of the tree, and others that add to the rank."""
         chords = {c.name for c in self.mech.tree.chords}
         cut = np.array([self.rows[r].connection in chords for r in numbers], dtype=bool)
         if not cut.any():
@@ -304,7 +307,7 @@ class Cartesian(CompiledFormulation):
         return sorted(chosen)
 
     def _reselect(self, t: float, y: Floats) -> bool:
-        """Other rows, where those in use have nearly become dependent."""
+        """Choose other rows where the rows in use have nearly become dependent."""
         self._select(t, y)
         return True
 
@@ -346,7 +349,7 @@ class Cartesian(CompiledFormulation):
         return self._with_elements(loads)
 
     def _with_elements(self, loads: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
-        """With what elements on hinge coordinates do to the body of end b."""
+        """Add to the loads what elements on hinge coordinates do to the body of end b."""
         for number, row, load in self.forces.on_coordinates(self.mech):
             force, moment = self._of_row(number, row, load)
             loads[row.connection][0][:] += force
@@ -354,7 +357,7 @@ class Cartesian(CompiledFormulation):
         return loads
 
     def _of_row(self, number: int, row: Row, size: float) -> tuple[Floats, Floats]:
-        """(force, moment) of a row on the body of end b, at that end, where the row carries so much."""
+        """Return (force, moment) of a row with a load of this size, on the body of end b, at that end."""
         J, turn = size * self.arrays["jacobian"][number], self.arrays["turn"].reshape(-1, 3, 3)
         if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
             force, moment = -J[0:3], -turn[row.i] @ J[3:6]
@@ -365,7 +368,7 @@ class Cartesian(CompiledFormulation):
         return force, moment - np.cross(arm, force)
 
     def residuals(self, t: Floats, y: Floats) -> Floats:
-        """Of all rows, redundant ones too; positions are not asked of nonholonomic ones."""
+        """Return the residuals of all rows, redundant ones too; nonholonomic ones have none in position."""
         found = np.zeros((len(t), 2))
         keep = self.context[views.ACTIVE], self.arrays["active"].copy()
         if self.rows:
@@ -381,14 +384,14 @@ class Cartesian(CompiledFormulation):
 
 
 def lmatrices(p: Floats) -> Floats:
-    """L (..., 3, 4) of Euler parameters (..., 4)."""
+    """Return L (..., 3, 4) of Euler parameters (..., 4)."""
     e0, e1, e2, e3 = np.moveaxis(p, -1, 0)
     rows = [[-e1, e0, e3, -e2], [-e2, -e3, e0, e1], [-e3, e2, -e1, e0]]
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def rotations(p: Floats) -> Floats:
-    """A = G L^T (..., 3, 3) of Euler parameters of length 1."""
+    """Return A = G L^T (..., 3, 3) of Euler parameters of length 1."""
     e0, e1, e2, e3 = np.moveaxis(p, -1, 0)
     rows = [[-e1, e0, -e3, e2], [-e2, e3, e0, -e1], [-e3, -e2, e1, e0]]
     G = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Slopes of the loads of force elements by places and velocities of bodies, for implicit integration: compiled differences.
+"""Derivatives of the loads of force elements by places and velocities of bodies, for implicit integration.
 
 One difference for place and velocity together: an implicit step changes both in a fixed ratio.
 """
@@ -36,7 +36,7 @@ _STEP = 1e-7  # of a place, an angle or an Euler parameter
 
 @kernel
 def moved(C, v, i, j, dx, dv):
-    """Body i moved along its coordinate j by dx, and its velocity by dv; v: velocities in the coordinates of the kind."""
+    """Move body i along its coordinate j by dx, its velocity by dv; v: velocities of the kind."""
     S = state_(C)
     if j < 3:
         S[i, PLACE + j] += dx
@@ -62,7 +62,7 @@ def moved(C, v, i, j, dx, dv):
 
 @kernel
 def loads_of(C, core, e, t, out):
-    """Loads of element e alone on the bodies it touches, in the coordinates of the kind, to `out`; a status."""
+    """Write the loads of element e on its bodies, in coordinates of the kind. Returns a status code."""
     F, S, touched, bounds, n = applied_(C), state_(C), touched_(C), touched_from(C), 6 if C[KIND] == 3 else 7
     for k in range(bounds[e], bounds[e + 1]):
         for c in range(6):
@@ -88,8 +88,11 @@ def loads_of(C, core, e, t, out):
 
 @kernel
 def derivatives(C, t, y, factor, ratio):
-    """Values of the entries behind those of the formulation: what the loads lose by one unknown, which moves its coordinate by
-    `factor` and the velocity of that by `ratio` times as much. Bodies and applied loads are left as they were. A status."""
+    """Write the entries behind those of the formulation: derivatives of the loads, negative.
+
+    An unknown moves its coordinate by `factor` and the velocity of that by `ratio` times as much. Bodies and applied
+    loads are left as they were. Returns a status code.
+    """
     S, touched, bounds, value, at = state_(C), touched_(C), touched_from(C), values_(C), C[BASE]
     if C[LOADS] == 0:
         return OK
@@ -116,7 +119,7 @@ def derivatives(C, t, y, factor, ratio):
 
 @kernel
 def forget_derivatives(C):
-    """No derivatives in the matrix: that of the equations of motion."""
+    """Remove the derivatives from the matrix, which then is that of the equations of motion."""
     value = values_(C)
     for k in range(C[BASE], C[ENTRIES]):
         value[k] = 0.0

@@ -50,7 +50,7 @@ from .views import (
 
 @kernel
 def measure(C, core, r):
-    """A hinge coordinate and its rate, to `level`. Angles go on from where they were last seen."""
+    """Measure a hinge coordinate and its rate, to `level`. Angles continue from their last value."""
     row(C, r, signal_values(core))
     if row_ints(C)[r, 0] == ANGLE:
         V, seen = level_(C), turns_(C)
@@ -60,7 +60,7 @@ def measure(C, core, r):
 
 @kernel
 def gather(C, core, e):
-    """What element e sees, into its record."""
+    """Gather what element e sees in its record."""
     S, T, V, m, table = state_(C), turn_(C), level_(C), effort_records(core), effort_table(core)
     bodies, points = end_bodies(C), end_points(C)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.FIRST_END]
@@ -104,7 +104,10 @@ def gather(C, core, e):
 
 @kernel
 def scatter(C, core, e):
-    """Loads of element e to the bodies, about their centres of mass, and the rates of its states."""
+    """Add the loads of element e to the bodies, about their centres of mass.
+
+    The rates of its states are written too.
+    """
     T, F, J, m, table = turn_(C), applied_(C), jacobian_(C), effort_records(core), effort_table(core)
     bodies, points, kinds = end_bodies(C), end_points(C), row_ints(C)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
@@ -131,7 +134,7 @@ def scatter(C, core, e):
 
 @kernel
 def apply(C, t):
-    """All applied loads on the bodies: force in the world, moment in body axes; a status."""
+    """Apply all loads to the bodies: force in the world, moment in body axes. Returns a status code."""
     B, F, g = body_(C), applied_(C), gravity_(C)
     for i in range(1, C[BODIES] + 1):
         store(F, i, 0, scale(B[i, 0], (g[0], g[1], g[2])))

@@ -70,23 +70,23 @@ class ForceElements:
 
     @property
     def nx(self) -> int:
-        """States of elements."""
+        """Return the number of states of elements."""
         return self.layout.nx
 
     def refuse_states(self, name: str) -> None:
-        """For formulations without room for them."""
+        """Refuse elements with states, for formulations that have none."""
         for a in self.layout.applied:
             if a.sizes.states:
                 raise Inexpressible(f"element {a.name!r} ({a.element.kind}) has states, {name} has none.")
 
     def start(self, mech: tm.Mechanism, state: tm.State) -> Floats:
-        """States of elements at a state, whose counted turns are noted."""
+        """Return the states of elements at a state, and note its counted turns."""
         for (hinge, number), row in self.coordinates.items():
             self.arrays["turns"][row] = state.q[find(mech._lagrange, hinge).q + number]
         return np.asarray(state.x)
 
     def on_coordinates(self, mech: tm.Mechanism) -> list[tuple[int, Row, float]]:
-        """(row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
+        """Return (row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
         records, found = mech._core.work.effort_records, []
         for line in self.layout.rows:
             for n in range(line[effort.N_ACTED]):
@@ -95,8 +95,8 @@ class ForceElements:
                 found.append((number, self.rows[number - self.n_rows], load))
         return found
 
-    def slope_entries(self, n: int) -> tuple[list[int], list[int]]:
-        """Places of the derivatives of loads in a matrix with n unknowns a body, as `force_derivatives` gives them."""
+    def derivative_entries(self, n: int) -> tuple[list[int], list[int]]:
+        """Return the places of the derivatives of loads in a matrix with n unknowns a body."""
         rows: list[int] = []
         cols: list[int] = []
         for own in self.touched:

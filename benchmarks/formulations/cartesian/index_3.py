@@ -35,7 +35,7 @@ SIGNATURE = "int32(int64, int64, int64, int64, int64, int64)"
 
 @kernel
 def turned(q, at, x, y, z, out):  # type: ignore[no-untyped-def]
-    """Euler parameters at q[at:] turned by the rotation vector (x, y, z) in body axes, to out[at:]."""
+    """Turn the Euler parameters at q[at:] by the rotation vector (x, y, z) in body axes, to out[at:]."""
     angle = sqrt(x * x + y * y + z * z)
     half = 0.5 - angle * angle / 48.0 if angle < 1e-3 else sin(0.5 * angle) / angle
     c, x, y, z = cos(0.5 * angle), half * x, half * y, half * z
@@ -48,7 +48,7 @@ def turned(q, at, x, y, z, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def unbalance(C, a, mu, b):  # type: ignore[no-untyped-def]
-    """b <- load - M a - B^T mu, in (r'', w') of kind 3."""
+    """Compute b <- load - M a - B^T mu, in (r'', w') of kind 3."""
     B, F, J, n = views.body_(C), views.applied_(C), views.jacobian_(C), views.row_ints(C)
     active, nb = views.active_(C), C[views.BODIES]
     for i in range(1, nb + 1):
@@ -69,7 +69,7 @@ def unbalance(C, a, mu, b):  # type: ignore[no-untyped-def]
 
 @kernel
 def hermite(n, x, h, y0, d0, y1, d1, out):  # type: ignore[no-untyped-def]
-    """Cubic between two states with their rates."""
+    """Interpolate between two states with their rates, by a cubic."""
     a, b = x * x * (3.0 - 2.0 * x), x * x * (x - 1.0) * h
     c = x * (1.0 - x) * (1.0 - x) * h
     for i in range(n):
@@ -78,7 +78,7 @@ def hermite(n, x, h, y0, d0, y1, d1, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def rates(C, a, dy):  # type: ignore[no-untyped-def]
-    """y' at an address, with given accelerations of bodies in their places."""
+    """Write y' to an address, with the given accelerations of bodies."""
     b = views.right_(C)
     for i in range(C[views.NV]):
         b[i] = a[i]
@@ -87,7 +87,7 @@ def rates(C, a, dy):  # type: ignore[no-untyped-def]
 
 @kernel
 def alpha_step(C, t, h, y, a, vd, mu, new, workspace, rho):  # type: ignore[no-untyped-def]
-    """One step of generalized-alpha from y to new; a (auxiliary), vd and mu are carried on. A status."""
+    """Take a step of generalized-alpha from y to new; a (auxiliary), vd, mu go on. Returns a status code."""
     nb, nq, nv, m = C[views.BODIES], C[views.NQ], C[views.NV], C[views.ACTIVE]
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma = 0.5 + af - am
@@ -148,7 +148,7 @@ def alpha_step(C, t, h, y, a, vd, mu, new, workspace, rho):  # type: ignore[no-u
 
 @kernel
 def outputs(C, n, t, h, y, dy, new, dnew, times, out, written):  # type: ignore[no-untyped-def]
-    """States at the output times up to t + h; how many are written then."""
+    """Write the states at the output times up to t + h. Returns how many are written by then."""
     while written < times.shape[0] and times[written] <= t + h * (1.0 + 1e-9):
         hermite(n, (times[written] - t) / h, h, y, dy, new, dnew, floats(out + 8 * n * written, n))
         written += 1
@@ -157,7 +157,7 @@ def outputs(C, n, t, h, y, dy, new, dnew, times, out, written):  # type: ignore[
 
 @kernel
 def weak(C):  # type: ignore[no-untyped-def]
-    """Whether other rows should be chosen before the next step."""
+    """Return whether other rows should be chosen before the next step."""
     f, Up, Ux, smallest = views.factors_(C), views.Up_(C), views.Ux_(C), 1e300
     for j in range(C[views.SIZE]):
         smallest = min(smallest, abs(Ux[Up[j + 1] - 1]))
@@ -176,7 +176,7 @@ def commit(control, h, y, new):  # type: ignore[no-untyped-def]
 
 @c_function(SIGNATURE)
 def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-untyped-def]
-    """Steps until the budget is used or the end is reached.
+    """Take steps until the budget is used or the end is reached.
 
     control: time, step, steps to go, budget, written, done steps, rho, iterations. work: rows of 20 b numbers.
     """
@@ -221,8 +221,8 @@ class _Stepping(Cartesian):
         super().__init__(system)
         self.forces.refuse_states(self.name)
 
-    def slope_entries(self) -> tuple[list[int], list[int]]:
-        return self.forces.slope_entries(7 if self.kind == 1 else 6)
+    def derivative_entries(self) -> tuple[list[int], list[int]]:
+        return self.forces.derivative_entries(7 if self.kind == 1 else 6)
 
     def integrate(
         self,
@@ -243,7 +243,7 @@ class _Stepping(Cartesian):
         """Take steps of size h from y0 at t."""
 
     def _forget(self, work: Floats) -> Floats:
-        """The memory of a run without the multipliers, whose number may have changed."""
+        """Return the workspace of a run without the multipliers, whose number may have changed."""
         size, n = work.shape[1], self.nq + self.nv
         if n + self.size != size:
             work = np.hstack((work[:, :n], np.zeros((len(work), self.size))))
@@ -319,7 +319,7 @@ _BETA = 12.0 / 25.0
 
 @kernel
 def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
-    """b <- right - K x for the loads of kind 1, x = (q'', sigma, mu)."""
+    """Compute b <- right - K x for the loads of kind 1, x = (q'', sigma, mu)."""
     B, S, J, n, active, nb = (
         views.body_(C),
         views.state_(C),
@@ -367,7 +367,10 @@ def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
 
 @kernel
 def bdf_step(C, t, h, history, row, x, new, workspace):  # type: ignore[no-untyped-def]
-    """One step of order 4 from four states, the last one first; x = (q'', sigma, mu) is carried on. A status."""
+    """Take a step of order 4 from four states, the last one first.
+
+    x = (q'', sigma, mu) is kept for the next step. Returns a status code.
+    """
     nb, nq, m = C[views.BODIES], C[views.NQ], C[views.ACTIVE]
     b, V, active, first = views.right_(C), views.level_(C), views.active_(C), C[views.SIZE] - C[views.ACTIVE]
     for i in range(2 * nq):
@@ -417,7 +420,7 @@ def bdf_step(C, t, h, history, row, x, new, workspace):  # type: ignore[no-untyp
 
 @c_function(SIGNATURE)
 def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-untyped-def]
-    """Steps until the budget is used or the end is reached; work: four states, x, new state, room, rates."""
+    """Take steps to the budget or the end; work: four states, x, new state, workspace, rates."""
     C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
     n, row = 2 * C[views.NQ], 8 * (2 * C[views.NQ] + C[views.SIZE])
     x, new, workspace = floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n)

@@ -64,11 +64,11 @@ class _Ends:
         return [self.row(POINT, e) for e in np.eye(3)]
 
     def normal(self, *pairs: tuple[int, int]) -> list[Row]:
-        """Vector k of end a is perpendicular to vector l of end b."""
+        """Add a row: vector k of end a is perpendicular to vector l of end b."""
         return [self.row(N1, self.A[:, k], self.B[:, l]) for k, l in pairs]
 
     def line(self, *axes: int, signal: Any = None) -> list[Row]:
-        """The point of end b has no (or a given) coordinate along these vectors of end a."""
+        """Add rows: the point of end b has no (or a given) coordinate along these vectors of end a."""
         return [self.row(N2, self.A[:, k], signal=signal) for k in axes]
 
     def angle(self, signal: Any) -> list[Row]:
@@ -113,7 +113,7 @@ _DRIVERS: dict[tuple[type, int], Callable[[_Ends, Any], list[Row]]] = {
 
 
 def rows_of(system: tm.System) -> list[Row]:
-    """All rows, connection by connection; the driver of a prescribed coordinate is a row of its hinge."""
+    """Return all rows, connection by connection; a prescribed coordinate gives its hinge one row more."""
     for name, coupled in system.couplings.items():
         raise Inexpressible(
             f"coupling {name!r} ({coupled.element.kind}) joins coordinates that are not there."
@@ -143,7 +143,7 @@ def rows_of(system: tm.System) -> list[Row]:
 
 
 def coordinate_row(connection: Any, number: int, what: str) -> Row:
-    """The row whose residual is a coordinate of a hinge; `what` needs it."""
+    """Return the row whose residual is a coordinate of a hinge; `what` needs it."""
     element = connection.element
     if (type(element), number) not in _DRIVERS:
         raise Inexpressible(

@@ -90,7 +90,7 @@ BAUMGARTE, LEAST, SMALLEST = 0, 4, 5
 # ---------------------------------------------------------------- kinematics
 @kernel
 def place_body(C, i, p0, p1, p2, p3, w):
-    """Attitude and angular velocity (body axes) of body i."""
+    """Write attitude and angular velocity (body axes) of body i."""
     S, R = state_(C), euler_rotation(p0, p1, p2, p3)
     store(turn_(C), i, 0, R)
     store(S, i, SPIN, w)
@@ -99,7 +99,7 @@ def place_body(C, i, p0, p1, p2, p3, w):
 
 @kernel
 def spin(p0, p1, p2, p3, d0, d1, d2, d3):
-    """2 L p': the angular velocity in body axes."""
+    """Return 2 L p', the angular velocity in body axes."""
     return (
         2.0 * (-p1 * d0 + p0 * d1 + p3 * d2 - p2 * d3),
         2.0 * (-p2 * d0 - p3 * d1 + p0 * d2 + p1 * d3),
@@ -109,7 +109,7 @@ def spin(p0, p1, p2, p3, d0, d1, d2, d3):
 
 @kernel
 def place(C, y):
-    """Bodies from the state at the address y."""
+    """Place the bodies by the state at the address y."""
     nb, kind, S = C[BODIES], C[KIND], state_(C)
     q, v = floats(y, C[NQ]), floats(y + 8 * C[NQ], C[NV])
     for i in range(1, nb + 1):
@@ -129,7 +129,7 @@ def place(C, y):
 
 @kernel
 def take_states(C, z):
-    """States of elements from the address z."""
+    """Read the states of elements from the address z."""
     own, given = own_z(ints(C[CORE], N_CONTEXT)), floats(z, C[STATES])
     for k in range(C[STATES]):
         own[k] = given[k]
@@ -137,7 +137,7 @@ def take_states(C, z):
 
 @kernel
 def give_rates(C, zd):
-    """Rates of the states of elements to the address zd."""
+    """Write the rates of the states of elements to the address zd."""
     own, rates = own_zd(ints(C[CORE], N_CONTEXT)), floats(zd, C[STATES])
     for k in range(C[STATES]):
         rates[k] = own[k]
@@ -145,7 +145,7 @@ def give_rates(C, zd):
 
 @kernel
 def evaluate(C, t, y):
-    """Bodies, applied loads and active rows of a state; a status."""
+    """Evaluate bodies, applied loads and active rows of a state. Returns a status code."""
     core = ints(C[CORE], N_CONTEXT)
     failed = signals(core, t)
     if failed >= 0:
@@ -164,13 +164,13 @@ def evaluate(C, t, y):
 # ---------------------------------------------------------------- matrices: values in a fixed order of entries
 @kernel
 def lmatrix(p0, p1, p2, p3):
-    """L of Euler parameters, by rows: w = 2 L p' in body axes."""
+    """Return L of Euler parameters, by rows: w = 2 L p' in body axes."""
     return (-p1, p0, p3, -p2, -p2, -p3, p0, p1, -p3, p2, -p1, p0)
 
 
 @kernel
 def spread(J, r, at, L, scratch):
-    """2 [row on w] L (4): the row on Euler parameters."""
+    """Compute the row on Euler parameters, 2 [row on w] L (4)."""
     a, b, c = 2.0 * J[r, at], 2.0 * J[r, at + 1], 2.0 * J[r, at + 2]
     for k in range(4):
         scratch[k] = a * L[k] + b * L[4 + k] + c * L[8 + k]
@@ -178,7 +178,7 @@ def spread(J, r, at, L, scratch):
 
 @kernel
 def assemble(C):
-    """Values of the matrix entries, in the order of `cartesian.entries`."""
+    """Write the values of the matrix entries, in the order of `cartesian.entries`."""
     kind, B, S, J, n, active = C[KIND], body_(C), state_(C), jacobian_(C), row_ints(C), active_(C)
     v, scratch, at = values_(C), scratch_(C), 0
     for i in range(1, C[BODIES] + 1):
@@ -243,7 +243,7 @@ def assemble(C):
 
 @kernel
 def fill(C):
-    """The matrix from the values of its entries."""
+    """Fill the matrix with the values of its entries."""
     v, slot, M = values_(C), slot_(C), matrix_(C)
     for k in range(M.shape[0]):
         M[k] = 0.0
@@ -253,7 +253,7 @@ def fill(C):
 
 @kernel
 def factorise(C):
-    """Factors of the matrix; a status: RESELECT where the smallest pivot has become small."""
+    """Factorise the matrix. Returns a status code: RESELECT where the smallest pivot has become small."""
     status = factors(C)
     if status != OK:
         return status
@@ -285,7 +285,7 @@ def factors(C):
 
 @kernel
 def back(C):
-    """right <- matrix^-1 right"""
+    """Solve the system: right <- matrix^-1 right."""
     n, b = C[SIZE], right_(C)
     if C[SPARSE] == 1:
         sparse_lu.solve(
@@ -298,7 +298,7 @@ def back(C):
 # ---------------------------------------------------------------- equations of motion
 @kernel
 def inner_torque(C, i):
-    """Applied moment less w x J w, in body axes."""
+    """Return the applied moment less w x J w, in body axes."""
     B, S, F = body_(C), state_(C), applied_(C)
     w = load3(S, i, SPIN)
     return sub(load3(F, i, 3), cross(w, rotate(load9(B, i, 1), w)))
@@ -306,7 +306,7 @@ def inner_torque(C, i):
 
 @kernel
 def loads(C):
-    """The right side: loads on the bodies, normalisation, gamma#."""
+    """Write the right side: loads on the bodies, normalisation, gamma#."""
     kind, nb, B, S, F, b = C[KIND], C[BODIES], body_(C), state_(C), applied_(C), right_(C)
     V, active, gain = level_(C), active_(C), factors_(C)[BAUMGARTE]
     for i in range(1, nb + 1):
@@ -345,7 +345,7 @@ def loads(C):
 
 @kernel
 def rates(C, dy):
-    """y' from the solution of the equations of motion."""
+    """Write y' from the solution of the equations of motion."""
     nb, S, x = C[BODIES], state_(C), right_(C)
     q, v = floats(dy, C[NQ]), floats(dy + 8 * C[NQ], C[NV])
     for i in range(1, nb + 1):
@@ -362,7 +362,7 @@ def rates(C, dy):
 
 @kernel
 def motion(C, t, y, dy):
-    """y' of a state, and the multipliers; a status."""
+    """Write y' of a state, and the multipliers. Returns a status code."""
     status = evaluate(C, t, y)
     if status != OK:
         return status
@@ -383,7 +383,7 @@ def motion(C, t, y, dy):
 # ---------------------------------------------------------------- projection
 @kernel
 def largest(C, column):
-    """The largest residual of the active rows."""
+    """Return the largest residual of the active rows."""
     V, active, size = level_(C), active_(C), 0.0
     for k in range(C[ACTIVE]):
         size = max(size, abs(V[active[k], column]))
@@ -392,7 +392,9 @@ def largest(C, column):
 
 @kernel
 def correct(C, y, column):
-    """One mass-weighted correction of positions (column PHI) or velocities (PHI_RATE) with the factors there are."""
+    """Correct positions (column PHI) or velocities (PHI_RATE) once, weighted by masses, with the last
+    factors.
+    """
     kind, nb, b, V, active, S = C[KIND], C[BODIES], right_(C), level_(C), active_(C), state_(C)
     for k in range(C[SIZE]):
         b[k] = 0.0
@@ -448,7 +450,7 @@ def close(C, t, y, column, most):
 
 @kernel
 def onto(C, t, y, fresh):
-    """Bring the state at the address y onto the constraints; `fresh`: its matrix is the one factorised last. A status."""
+    """Bring the state at the address y onto the constraints; `fresh`: its matrix is factorised. Returns a status code."""
     status = OK
     if not fresh:
         status = evaluate(C, t, y)

@@ -31,13 +31,13 @@ from .views import (
 
 @kernel
 def wrapped(x):
-    """An angle between -pi and pi."""
+    """Return the angle between -pi and pi."""
     return x - 2.0 * pi * np.floor(x / (2.0 * pi) + 0.5)
 
 
 @kernel
 def row(C, r, given):
-    """One row: on the velocities of its bodies, residual, its rate, gamma#."""
+    """Compute one row: on the velocities of its bodies, residual, its rate, gamma#."""
     n, c, S, T, J, V = row_ints(C), row_constants(C), state_(C), turn_(C), jacobian_(C), level_(C)
     kind, i, j, signal = n[r, 0], n[r, 1], n[r, 2], n[r, 3]
     Ri, Rj = load9(T, i, 0), load9(T, j, 0)

@@ -30,7 +30,7 @@ _JN, _HEIGHT = 10, 11  # columns of `body`
 
 @kernel
 def place(C, q, v):
-    """Bodies from coordinates and velocities (3 b each)."""
+    """Place the bodies by coordinates and velocities (3 b each)."""
     S = views.state_(C)
     for i in range(1, C[views.BODIES] + 1):
         at = 3 * (i - 1)
@@ -42,7 +42,7 @@ def place(C, q, v):
 
 @kernel
 def apply(C, t):
-    """Applied loads in the plane: gravity, and those of elements by the spatial kernel on bodies placed in space; a status."""
+    """Apply the loads in the plane: gravity, and elements by the spatial kernel. Returns a status code."""
     B, S, F, g, E = views.body_(C), views.state_(C), views.applied_(C), views.gravity_(C), views.frame_(C)
     if C[views.LOADS] == 0:
         for i in range(1, C[views.BODIES] + 1):
@@ -87,7 +87,7 @@ def apply(C, t):
 
 @kernel
 def row(C, r, given):
-    """One row: on the velocities of its bodies, residual, its rate, gamma (6.3, Table of chapter 3)."""
+    """Compute one row: on the velocities of its bodies, residual, its rate, gamma (6.3, Table of chapter 3)."""
     n, c, S, J, V = (
         views.row_ints(C),
         views.row_constants(C),
@@ -147,7 +147,7 @@ def evaluate_rows(C):
 
 @kernel
 def evaluate(C, t, q, v):
-    """Bodies and rows at coordinates and velocities; a status."""
+    """Evaluate bodies and rows at coordinates and velocities. Returns a status code."""
     failed = signals(ints(C[views.CORE], N_CONTEXT), t)
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
@@ -158,7 +158,7 @@ def evaluate(C, t, q, v):
 
 @kernel
 def assemble(C):
-    """Values of [M Phi^T; Phi 0] (6.3.18)."""
+    """Write the values of [M Phi^T; Phi 0] (6.3.18)."""
     B, J, n, active, v, at = (
         views.body_(C),
         views.jacobian_(C),
@@ -181,7 +181,7 @@ def assemble(C):
 
 @kernel
 def accelerate(C, t, dy):
-    """Accelerations and multipliers of what was evaluated last; a status."""
+    """Solve for accelerations and multipliers of the state evaluated last. Returns a status code."""
     status = apply(C, t)
     if status != OK:
         return status
@@ -216,7 +216,7 @@ def accelerate(C, t, dy):
 # ---------------------------------------------------------------- partitioning: dependent coordinates follow
 @kernel
 def dense_rows(C, G, n):
-    """The active rows as a dense matrix (m x n)."""
+    """Write the active rows as a dense matrix (m x n)."""
     J, ni, active = views.jacobian_(C), views.row_ints(C), views.active_(C)
     for r in range(C[views.ACTIVE]):
         for i in range(n):
@@ -230,7 +230,9 @@ def dense_rows(C, G, n):
 
 @kernel
 def choose(C):
-    """Independent coordinates: those left over by Gaussian elimination with full pivoting (Haug 4.4); `independent` has 1 for them."""
+    """Choose independent coordinates by Gaussian elimination with full pivoting (Haug 4.4): 1 in
+    `independent`.
+    """
     n, m, mark, G = 3 * C[views.BODIES], C[views.ACTIVE], views.independent_(C), views.Lx_(C)
     dense_rows(C, G, n)
     for i in range(n):
@@ -259,7 +261,9 @@ def choose(C):
 
 @kernel
 def follow(C, t, q, v):
-    """Dependent coordinates and velocities from the independent ones (7.2); q, v are changed. A status."""
+    """Find dependent coordinates and velocities from the independent ones (7.2), in q, v. Returns a status
+    code.
+    """
     n, m, mark, G, b, V, active = (
         3 * C[views.BODIES], C[views.ACTIVE], views.independent_(C), views.Lx_(C), views.Ux_(C), views.level_(C), views.active_(C),
     )  # fmt: skip
@@ -313,7 +317,7 @@ def follow(C, t, q, v):
 
 @kernel
 def motion(C, t, y, dy):
-    """y' of a state; a status."""
+    """Write y' of a state. Returns a status code."""
     n = 3 * C[views.BODIES]
     q, v, dq, dv = floats(y, n), floats(y + 8 * n, n), floats(dy, n), floats(dy + 8 * n, n)
     if views.factors_(C)[PARTITIONED] > 0.0 and C[views.ACTIVE] > 0:
@@ -338,7 +342,7 @@ def motion(C, t, y, dy):
 
 @kernel
 def onto(C, t, y):
-    """After a step: dependent coordinates follow, and the partition is chosen anew.
+    """Let the dependent coordinates follow after a step, and choose the partition anew.
 
     With stabilised equations (Park) only where the constraints are off by more than a tolerance.
     """

@@ -25,19 +25,21 @@ _PARALLEL = (spatial.N1, spatial.POINT, spatial.N2, spatial.LENGTH, spatial.ANGL
 
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
-    """y' of the equations of motion."""
+    """Write y' of the equations of motion."""
     return np.int32(p.motion(ints(context, views.N_CARTESIAN), t, y, dy))
 
 
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
-    """The state after a step."""
+    """Correct the state after a step."""
     return np.int32(p.onto(ints(context, views.N_CARTESIAN), t, y))
 
 
 @c_function(RHS)
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
-    """0 rows, 1 also the values of the matrix, 2 also its factors, 3 fill and factors alone, 4 rows and the partition."""
+    """Compute a part: 0 rows, 1 also matrix values, 2 also factors, 3 fill and factors alone, 4 rows and
+    partition.
+    """
     C = ints(context, views.N_CARTESIAN)
     n, status = 3 * C[views.BODIES], OK
     if what != 3:
@@ -108,7 +110,7 @@ class Planar(Cartesian):
         return y
 
     def _check_axes(self, n: Floats) -> None:
-        """Turns are about the normal, slides along the plane."""
+        """Check that turns are about the normal, slides along the plane."""
         for name, connection in self.system.connections.items():
             if not connection.is_hinge or isinstance(connection.element, tm.Rigid):
                 continue
@@ -121,7 +123,7 @@ class Planar(Cartesian):
                     raise Inexpressible(f"hinge {name!r} ({connection.element.kind}) leads out of the plane.")
 
     def _flatten(self, state: tm.State) -> None:
-        """The spatial rows that say something in the plane, as planar ones."""
+        """Turn the spatial rows that matter in the plane into planar ones."""
         whole, constants = self.arrays["row_ints"], self.arrays["row_constants"]
         signals = self.mech._core.layout.signals
         found: dict[int, tuple[int, Floats]] = {}
@@ -232,7 +234,7 @@ class Planar(Cartesian):
         return Bodies(x - arm, R, v[:, :, :2] @ E[:2] - np.cross(w, arm), w)
 
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
-        """Forces in the plane and moments about its normal; what it takes to stay in it is not known here."""
+        """Return forces in the plane and moments about its normal; the loads across it are not known."""
         self.rhs(t, y)
         A = self.arrays
         found: dict[str, tuple[Floats, Floats]] = {
@@ -265,7 +267,9 @@ class Planar(Cartesian):
 
 
 def _normal(system: tm.System, rows: list[Row]) -> tuple[int, Floats]:
-    """(body, direction in it) of the normal of the plane: the axis of the first hinge that turns in one."""
+    """Return (body, direction in it) of the normal of the plane: the axis of the first hinge that turns in
+    one.
+    """
     allowed = (tm.Revolute, tm.Prismatic, tm.Planar, tm.Polar, tm.Rigid, tm.Distance, tm.KnifeEdge)
     found: tuple[int, Floats] | None = None
     for name, connection in system.connections.items():

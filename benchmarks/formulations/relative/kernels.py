@@ -86,7 +86,7 @@ pinv_, stack_, mark_ = (_view[n] for n in ("pinv", "stack", "mark"))
 
 @kernel
 def evaluate(D, t, y):
-    """Motion and constraint rows of the integrator state at the address y, as the engine does; a status."""
+    """Evaluate motion and rows of the state at the address y, as the engine does. Returns a status code."""
     plan = ints(D[CORE], N_CONTEXT)
     _, nq, nu = counts(plan)
     failed = signals(plan, t)
@@ -125,7 +125,7 @@ def evaluate(D, t, y):
 
 @kernel
 def choose(D):
-    """The rows that count now, as numbers among all; how many."""
+    """Choose the rows that count now, as numbers among all. Returns how many."""
     if D[LOOPS] == 0:
         return 0
     loops = ints(D[LOOPS], N_LOOP_CONTEXT)
@@ -139,7 +139,7 @@ def choose(D):
 
 @kernel
 def terms(D, m):
-    """A (full), P, Q and P00 as dense arrays."""
+    """Write A (full), P, Q and P00 as dense arrays."""
     plan = ints(D[CORE], N_CONTEXT)
     n, A, fixed, load = D[SPEEDS], A_(D), fixed_(D), load_(D)
     for k in range(n * n):
@@ -181,19 +181,19 @@ def terms(D, m):
 
 @kernel
 def cholesky(D, n, matrix):
-    """U^T U of a matrix at an address; a status."""
+    """Factorise a matrix at an address into U^T U. Returns a status code."""
     return OK if dense.cholesky(D[POTRF], whole_(D), n, matrix) else SINGULAR
 
 
 @kernel
 def cholesky_solve(D, n, matrix, count, right):
-    """right (rows of n numbers, count of them) <- matrix^-1 right"""
+    """Solve for `count` right sides (rows of n numbers): right <- matrix^-1 right."""
     dense.cholesky_solve(D[POTRS], whole_(D), n, matrix, count, right)
 
 
 @kernel
 def schur(D, m):
-    """z <- ud, tau <- multipliers: A ud = Q + P^T lambda, P ud = -P00 by the Schur complement (6.3.6)."""
+    """Solve A ud = Q + P^T lambda, P ud = -P00 by the Schur complement (6.3.6): z <- ud, tau <- multipliers."""
     n, A, P0, X, S = D[SPEEDS], A_(D), P_(D), X_(D), S_(D)
     z, load, bias, lam = z_(D), load_(D), bias_(D), right_(D)
     status = cholesky(D, n, address_of(A))
@@ -229,7 +229,10 @@ def schur(D, m):
 
 @kernel
 def null_space(D, m):
-    """z <- ud, by the null space N of P: P^T = Q R (Householder), ud = Q1 R^-T (-P00) + N y, N^T A N y = N^T (Q - A ud0)."""
+    """Solve for z <- ud by the null space N of P.
+
+    P^T = Q R (Householder), ud = Q1 R^-T (-P00) + N y, N^T A N y = N^T (Q - A ud0).
+    """
     n, A, V, B, S = D[SPEEDS], A_(D), X_(D), B_(D), S_(D)
     P0, z, load, bias, workspace, lam = P_(D), z_(D), load_(D), bias_(D), tau_(D), right_(D)
     for k in range(m * n):
@@ -278,7 +281,7 @@ def null_space(D, m):
     f = n - m
     if f == 0:
         return OK
-    H = matrix_(D)  # room for A N and the reduced matrix
+    H = matrix_(D)  # memory for A N and the reduced matrix
     for c in range(f):  # A N, by rows
         for i in range(n):
             total = 0.0
@@ -309,14 +312,14 @@ def null_space(D, m):
 # ---------------------------------------------------------------- Newton-Euler with all loads
 @kernel
 def put(v, at, a):
-    """Three numbers."""
+    """Write three numbers."""
     v[at], v[at + 1], v[at + 2] = a[0], a[1], a[2]
     return at + 3
 
 
 @kernel
 def put_cross(v, at, a, s):
-    """s (a x): the six entries off the diagonal, by rows."""
+    """Write s (a x): the six entries off the diagonal, by rows."""
     v[at], v[at + 1] = -s * a[2], s * a[1]
     v[at + 2], v[at + 3] = s * a[2], -s * a[0]
     v[at + 4], v[at + 5] = -s * a[1], s * a[0]
@@ -325,7 +328,7 @@ def put_cross(v, at, a, s):
 
 @kernel
 def newton_euler(D, m):
-    """Entries and right side of (6.1.1) for every body, with what joins them (`newton_euler.entries`)."""
+    """Write entries and right side of (6.1.1) for every body, with what joins them (`newton_euler.entries`)."""
     plan = ints(D[CORE], N_CONTEXT)
     W, S, C, plan_body = body_work(plan), speed_work(plan), constants(plan), bodies(plan)
     nb, nu, fixed, v, b, at = D[BODIES], D[SPEEDS], fixed_(D), values_(D), right_(D), 0
@@ -434,7 +437,7 @@ def newton_euler(D, m):
 
 @kernel
 def tableau(D, m):
-    """z <- ud by the matrix of all accelerations and loads; a status."""
+    """Solve for z <- ud by the matrix of all accelerations and loads. Returns a status code."""
     n, M, v, slot, b = D[SIZE], matrix_(D), values_(D), slot_(D), right_(D)
     newton_euler(D, m)
     for k in range(M.shape[0]):
@@ -472,7 +475,7 @@ def solve_tableau(D, n, M, b):
 
 @kernel
 def motion(D, t, y, dy):
-    """y' of the integrator state at the address y; a status."""
+    """Write y' of the integrator state at the address y. Returns a status code."""
     status = evaluate(D, t, y)
     if status != OK:
         return status

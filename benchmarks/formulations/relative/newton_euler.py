@@ -54,7 +54,7 @@ class Dense(OwnSolution):
             self._workspaces(self.size, 2 * len(self.arrays["Li"]))
 
     def _layout(self, chosen: Any) -> None:
-        """Entries in the order of the kernel, their places, and room for the factors."""
+        """Lay out the entries in the order of the kernel, their places, and memory for the factors."""
         tree, plan, A = self.mech.tree, self.core.layout.plan, self.arrays
         nb, nu, rows, cols = len(tree.bodies) - 1, self.mech.nu, list[int](), list[int]()
 
@@ -118,7 +118,7 @@ class Dense(OwnSolution):
             self._workspaces(n)
 
     def reactions(self, t: float, y: Floats) -> dict[str, tuple[Floats, Floats]]:
-        """Straight from the solution."""
+        """Return the reactions, which the solution has."""
         q, u, ud = self._ud(t, y)
         x, nb = self.arrays["right"].copy(), len(self.mech.tree.bodies) - 1
         trace, _ = self.core.trace(np.array([t]), q[None].copy(), u[None].copy(), ud[None].copy())

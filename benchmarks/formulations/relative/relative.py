@@ -102,7 +102,7 @@ class Relative(Formulation):
         return {"evaluation": seconds(native.address(name), state.t, y, data(dy), context)}
 
     def states(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """q, u in the public conventions."""
+        """Return q, u in the public conventions."""
         return self.core.states(np.asarray(t, dtype=np.float64), np.ascontiguousarray(y))
 
     def bodies(self, t: Floats, y: Floats) -> Bodies:
@@ -145,20 +145,20 @@ class Relative(Formulation):
 # ---------------------------------------------------------------- other ways to solve them
 @c_function(RHS)
 def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
-    """y' of the integrator state."""
+    """Write y' of the integrator state."""
     return np.int32(k.motion(ints(context, k.N_RELATIVE), t, y, dy))
 
 
 @c_function(RHS)
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
-    """The engine's projection; the rows chosen at the start stay."""
+    """Project as the engine does; the rows chosen at the start stay."""
     D = ints(context, k.N_RELATIVE)
     return call_rhs(D[k.PROJECT], t, y, 0 if rank >= 0 else -1, D[k.LOOPS])
 
 
 @c_function(RHS)
 def part(t, y, what, context):  # type: ignore[no-untyped-def]
-    """For timing: 1 kinematics and the terms or entries of the matrix, 2 also the solution."""
+    """Compute a part, for timing: 1 kinematics and the terms or entries of the matrix, 2 also the solution."""
     D = ints(context, k.N_RELATIVE)
     status = k.evaluate(D, t, y)
     m = k.choose(D)
@@ -209,7 +209,7 @@ class OwnSolution(CompiledFormulation, Relative):
         self._pattern(kept)
 
     def _pattern(self, kept: int) -> None:
-        """Room for what the mode needs."""
+        """Allocate the arrays that the mode needs."""
         nu, A = self.mech.nu, self.arrays
         self.size, self.nonzeros = nu, nu * nu
         A["values"], A["slot"], A["matrix"] = np.zeros(0), np.zeros(0, np.int64), np.zeros(2 * nu * nu + 1)
@@ -254,7 +254,7 @@ class OwnSolution(CompiledFormulation, Relative):
         return {"assembly": assembly, "factorization": solution}
 
     def _ud(self, t: float, y: Floats) -> tuple[Floats, Floats, Floats]:
-        """q, u, ud in the public conventions."""
+        """Return q, u, ud in the public conventions."""
         q, u = (x[0] for x in self.states(np.array([t]), y[None]))
         self.rhs(t, y)
         ud = np.zeros(self.mech.nu)
@@ -268,7 +268,9 @@ class OwnSolution(CompiledFormulation, Relative):
 
 
 def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut: Floats) -> dict[str, Any]:
-    """Loads of the connections for given accelerations: multipliers from what these ask for, then hinge by hinge (8.5)."""
+    """Return the loads of the connections for given accelerations: multipliers first, then hinge by hinge
+    (8.5).
+    """
     core, loops = mech._core, mech._core.loops
     trace, _ = core.trace(np.array([t]), q[None].copy(), u[None].copy(), ud[None].copy())
     found: dict[str, tuple[Floats, Floats]] = {}

@@ -34,7 +34,10 @@ def state(mech: tm.Mechanism, direction: float = 1.0) -> tm.State:
 
 
 def total_turn() -> float:
-    """From the distant past to the distant future; what was before the start is the motion after a reversed one."""
+    """Return the turn from the distant past to the distant future.
+
+    The past is the motion after a reversed start.
+    """
     mech = system().build()
     after, before = (
         mech.simulate((0.0, FOREVER), state(mech, direction), rtol=1e-11, t_eval=[FOREVER]).q[-1, 2]

@@ -35,7 +35,7 @@ def state(mech: tm.Mechanism) -> tm.State:
 
 
 def rolling(mech: tm.Mechanism, centre, lean: float, rates) -> tm.State:
-    """The disk at yaw and spin zero, with given rates of yaw, lean and spin."""
+    """Return the disk at yaw and spin zero, with given rates of yaw, lean and spin."""
     turn = Rotation.from_euler("x", lean)
     x, y, z = np.eye(3)
     omega = rates[0] * z + rates[1] * x + rates[2] * turn.apply(y)
@@ -45,7 +45,9 @@ def rolling(mech: tm.Mechanism, centre, lean: float, rates) -> tm.State:
 
 
 def steady_spin_rate(lean: float, yaw_rate: float) -> float:
-    """Spin rate with which the disk runs round a circle: the lean then has no acceleration, which is linear in it."""
+    """Return the spin rate with which the disk runs round a circle: the lean, linear in it, has no
+    acceleration.
+    """
     mech = system().build()
 
     def lean_acceleration(spin_rate: float) -> float:
@@ -59,7 +61,7 @@ def steady_spin_rate(lean: float, yaw_rate: float) -> float:
 
 
 def angles(R: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Yaw, lean and spin over time, turns counted."""
+    """Return yaw, lean and spin over time, turns counted."""
     yaw, spin = np.arctan2(-R[:, 0, 1], R[:, 1, 1]), np.arctan2(-R[:, 2, 0], R[:, 2, 2])
     return np.column_stack([np.unwrap(yaw), np.arcsin(R[:, 2, 1]), np.unwrap(spin)])
 

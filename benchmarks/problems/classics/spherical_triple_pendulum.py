@@ -26,7 +26,7 @@ def system() -> tm.System:
 
 
 def turn(text: str) -> Rotation:
-    """A product of turns, "Rx(-0.5) Rz(0.3)"."""
+    """Return a product of turns, "Rx(-0.5) Rz(0.3)"."""
     product = Rotation.identity()
     for factor in text.split():
         product *= Rotation.from_euler(factor[1], float(factor[3:-1]))

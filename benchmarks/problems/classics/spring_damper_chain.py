@@ -33,7 +33,7 @@ def state(mech: tm.Mechanism) -> tm.State:
 
 
 def observe(run: tm.Run) -> dict:
-    stiffness, damping = slopes()
+    stiffness, damping = derivatives()
     zero, one = np.zeros_like(stiffness), np.eye(P["n"])
     damped = np.linalg.eigvals(np.block([[zero, one], [stiffness, damping]]))
     upper = damped[damped.imag > 0]
@@ -45,8 +45,11 @@ def observe(run: tm.Run) -> dict:
     }
 
 
-def slopes() -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations per unit of displacement and of velocity: the chain is linear, so differences are exact."""
+def derivatives() -> tuple[np.ndarray, np.ndarray]:
+    """Return accelerations per unit of displacement and of velocity.
+
+    The chain is linear, so differences are exact.
+    """
     mech, rest, step = system().build(), np.zeros(P["n"]), 0.25
     moved = [mech.forward_dynamics((0.0, step * e, rest)).ud / step for e in np.eye(P["n"])]
     moving = [mech.forward_dynamics((0.0, rest, step * e)).ud / step for e in np.eye(P["n"])]

@@ -21,7 +21,7 @@ SAMPLES = 1001  # for the first time in the singular position
 
 
 def four_bars(windows: int) -> tm.System:
-    """The mechanism with any number of windows."""
+    """Return the mechanism with any number of windows."""
     p = REFERENCE.parameters
     m, L = p["link_mass"], p["link_length"]
     J = m * L**2 / 12
@@ -39,7 +39,7 @@ def four_bars(windows: int) -> tm.System:
 
 
 def exact_angle(windows: int, t: float) -> float:
-    """phi at a time, from phi(0) = 0, phi'(0) = 1 rad/s.
+    """Return phi at a time, from phi(0) = 0, phi'(0) = 1 rad/s.
 
     With psi = (phi - pi)/2 the energy integral is psi'^2 = w^2 (1 - m sin^2 psi), w^2 = k + phi'(0)^2/4, m = k/w^2:
     psi = am(w t - K(m) | m), counted in half turns of length 2 K.
@@ -52,7 +52,7 @@ def exact_angle(windows: int, t: float) -> float:
 
 
 def exact_position(windows: int, t: float) -> NDArray[np.float64]:
-    """Where the upper end B0 of the first bar is.
+    """Return the position of the upper end B0 of the first bar.
 
     >>> exact_position(2, 10.0).round(10).tolist()
     [0.3284581115, 0.9445185382, 0.0]

@@ -20,7 +20,7 @@ def system() -> tm.System:
 
 
 def slider_crank(reference, offset: float) -> tm.System:
-    """Ground - A - crank - B - rod - C - slider - D - ground; D slides along x at a height."""
+    """Return ground - A - crank - B - rod - C - slider - D - ground; D slides along x at a height."""
     p = reference.parameters
     system = tm.System(reference.name, gravity=reference.gravity)
     end = system.ground.at()

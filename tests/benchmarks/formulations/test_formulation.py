@@ -33,7 +33,9 @@ SPANS = {
 
 
 def zoo() -> tm.System:
-    """A tree with all hinges that have Cartesian rows, loads, a prescribed slider and a rod that closes a chain."""
+    """Return a tree with all hinges that have Cartesian rows, loads, a driven slider, and a rod that closes a
+    chain.
+    """
     rng = np.random.default_rng(11)
     system = tm.System("zoo", gravity=(0.3, -0.5, -9.81))
     end = system.ground.at((0.1, 0.2, 0.0))
@@ -59,7 +61,10 @@ def zoo_state(mech: tm.Mechanism) -> tm.State:
 
 
 def sprung() -> tm.System:
-    """A planar loop and a slider with force elements on ends and on hinge coordinates; the lever turns more than once."""
+    """Return a planar loop and a slider with force elements on ends and coordinates.
+
+    The lever turns more than once.
+    """
     system = tm.System("sprung", gravity=(0, -9.81, 0))
     crank, coupler, rocker = (
         system.body(n, **tm.solids.rod((0, 0, 0), (l, 0, 0), mass=l).properties)
@@ -96,7 +101,9 @@ def sprung_state(mech: tm.Mechanism) -> tm.State:
 
 
 def driven() -> tm.System:
-    """Elements with states: a standard linear solid between bodies, a servo whose set-point is another hinge."""
+    """Return elements with states: a standard linear solid between bodies, a servo that follows another
+    hinge.
+    """
     system = sprung()
     bodies = {b.name: b for b in system.bodies}
     solid = tm.Viscoelastic(stiffness=20.0, branches=[30.0], times=[0.05], length=0.5)
@@ -114,7 +121,7 @@ OWN = {
 
 
 def case(name):
-    """(system maker, state maker, span)"""
+    """Return (system maker, state maker, span)."""
     if name in OWN:
         return OWN[name]
     problem = problems()[name]
@@ -199,7 +206,7 @@ def test_all_carry_the_same_loads_on_all_problems(name, kind):
 
 
 def compare_loads(name, kind, ref):
-    """Loads that the model decides, at the end of the reference motion."""
+    """Compare the unique loads at the end of the reference motion."""
     made, _ = made_for(kind, ref)
     y = made.initial(ref.end)
     found = made.reactions(ref.span, y)
@@ -220,7 +227,7 @@ def compare_loads(name, kind, ref):
 
 
 def plane_of(ref):
-    """The plane of a planar mechanism, from the formulation that knows it; None in space."""
+    """Return the plane of a planar mechanism, from the formulation that knows it; None in space."""
     try:
         made = FORMULATIONS["planar-baumgarte"](ref.make())
         made.initial(ref.end)
@@ -278,7 +285,7 @@ def test_a_spatial_mechanism_is_refused_by_the_planar_formulations():
 
 # ---------------------------------------------------------------- rows
 def two_bodies() -> tm.System:
-    """Two bodies with one row of every kind between them."""
+    """Return two bodies with one row of every kind between them."""
     rng = np.random.default_rng(3)
     system = tm.System("rows")
     a, b = (system.body(n, 2.0, (0.2, 0.3, 0.4), com=rng.normal(size=3)) for n in "ab")
@@ -302,7 +309,7 @@ class Loose(Cartesian):
     """Rows without asking whether they can hold together."""
 
     def state(self, t):
-        """Bodies that move and turn steadily from a random state: r' and w (body axes) constant."""
+        """Return bodies that move and turn steadily from a random state: r' and w (body axes) constant."""
         rng, y = np.random.default_rng(5), np.zeros(self.nq + self.nv)
         for i in range(self.nb):
             r, p, v, w = rng.normal(size=3), rng.normal(size=4), rng.normal(size=3), rng.normal(size=3)
@@ -347,7 +354,7 @@ def test_rows_are_the_derivatives_of_what_they_restrict():
 
 
 def _without_drive(made, now, t):
-    """Rates of the residuals less what their signals add."""
+    """Return the rates of the residuals less what their signals add."""
     return np.array([
         now[r, 1] + (0.0 if row.signal is None else row.signal.at(t).rate) for r, row in enumerate(made.rows)
     ])  # fmt: skip

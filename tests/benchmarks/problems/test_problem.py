@@ -35,7 +35,7 @@ def worst(problem, runs):
 
 
 def runs_of(problem, rtol, method, **options):
-    """Runs of all cases."""
+    """Return the runs of all cases."""
     mech = problem.system().build()
     return {
         case: mech.simulate(
@@ -46,7 +46,7 @@ def runs_of(problem, rtol, method, **options):
 
 
 def scipy_runs(problem, rtol, method, first_step):
-    """The same by scipy, which calls our compiled right-hand side."""
+    """Return the same by scipy, which calls our compiled right-hand side."""
     mech, rhs, runs = problem.system().build(), native.entry("rhs"), {}
     y, dy = np.zeros(mech.nq + mech.nu), np.zeros(mech.nq + mech.nu)
     at = (address(y), address(dy), mech._core.context_address)

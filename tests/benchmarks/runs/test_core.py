@@ -87,7 +87,7 @@ def test_families_are_the_same_every_time(name):
 
 # ---------------------------------------------------------------- speed; a busy machine gets three attempts
 def met(measure, good, attempts=3):
-    """What was measured, as soon as it is good."""
+    """Return what was measured, as soon as it is good."""
     for _ in range(attempts):
         found = measure()
         if good(found):
@@ -141,7 +141,7 @@ def test_forward_dynamics_grows_linearly():
 
 @pytest.fixture(scope="module")
 def hinge_ns():
-    """The least of several measurements, each for itself: a neighbour in the cache costs 30 %."""
+    """Return the least of several separate measurements: a neighbour in the cache costs 30 %."""
     found = [foreign.measure(100, 32, 40) for _ in range(4)]
     return {name: min(ns[name] for ns in found) for name in found[0]}
 

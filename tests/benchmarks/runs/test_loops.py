@@ -55,7 +55,7 @@ def test_mechanism_starts_with_all_bars_turning_alike():
 
 
 def tool(errors, name="toy", setting="rtol"):
-    """A tool with given errors; an exception stands for a run that fails."""
+    """Return a tool with given errors; an exception stands for a run that fails."""
 
     def make(windows, allowed):
         def solve(k):
