@@ -52,7 +52,7 @@ def _rebuilt(origin: Origin) -> "Mechanism":
 
 
 class Mechanism:
-    """What `System.build` returns: the tree, its coordinates, and every analysis."""
+    """A built system: the tree, its coordinates, and every analysis."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Mechanism:
         )
 
     def __reduce__(self) -> Any:
-        """Copies, and what goes to another process, are built anew: the core is full of addresses of this one's arrays."""
+        """Build copies, also those for another process, anew: the core holds addresses of its own arrays."""
         if self._origin is None:
             raise TypeError(f"{self!r} was not made by System.build() and cannot be copied.")
         return _rebuilt, (self._origin,)
@@ -97,11 +97,11 @@ class Mechanism:
         return self._lagrange.u_names
 
     def location_matrix(self, chords: bool = False) -> NDArray[np.int64]:
-        """L, or L^C of the chords (4.3.1)."""
+        """Return L, or L^C of the chords (4.3.1)."""
         return chord_location_matrix(self.tree) if chords else location_matrix(self.tree)
 
     def tree_matrix(self) -> NDArray[np.int64]:
-        """T (4.3.6)."""
+        """Return T (4.3.6)."""
         return tree_matrix(self.tree)
 
     @property
@@ -112,7 +112,7 @@ class Mechanism:
         return connection_graph(bodies, connections)
 
     def draw(self, path: str | None = None) -> str:
-        """The tree as text, branches and chords; with a path also as a picture (needs matplotlib)."""
+        """Return the tree as text, branches and chords; with a path also draw a picture (needs matplotlib)."""
         if path is not None:
             from .view.plot import draw_tree
 
@@ -126,7 +126,7 @@ class Mechanism:
         return dict(origin_of(self).values)
 
     def with_parameters(self, **values: Any) -> "Mechanism":
-        """The same mechanism with other values of some parameters: as if built with them, and nothing is compiled.
+        """Return the same mechanism with other values of some parameters, as if built with them; nothing is compiled.
 
         Examples
         --------
@@ -142,9 +142,10 @@ class Mechanism:
 
     # ------------------------------------------------------------ states
     def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:
-        """A state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
+        """Make a state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
-        What is not given is the reference position, at rest; prescribed coordinates follow their signals.
+        Coordinates that are not given are at the reference position, speeds at rest; prescribed coordinates follow
+        their signals.
         """
         return make_state(self, t, q, u, x)
 
@@ -160,35 +161,35 @@ class Mechanism:
         rate_weights: Mapping[str, Any] | None = None,
         open: Collection[str] = (),
     ) -> State:
-        """A consistent state: positions (KSP/0), then velocities (KSP/1).
+        """Find a consistent state: positions (KSP/0), then velocities (KSP/1).
 
-        In a tree every position is consistent, so `fix` and `guess` are taken as they are; `poses` of bodies,
-        given themselves or by name, become hinge coordinates where both bodies of a hinge are given (the ground always is). With
-        closed chains `fix` and `rates` hold (cut hinges too), the rest is found next to `guess`. A rate may also be
-        that of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, None for what is free. `states` gives states of elements
-        by name; of those not given, the ones an element calls ``settled`` start in equilibrium.
+        In a tree every position is consistent, so `fix` and `guess` are used unchanged. `poses` of bodies (the body
+        or its name) become hinge coordinates if the poses of both bodies of a hinge are known; the ground's always is.
+        With closed chains `fix` and `rates` hold, also for cut hinges, and the rest is found next to `guess`. A rate may
+        also be the velocity of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, with None for free components. `states`
+        gives states of elements by name; other states that an element calls ``settled`` start in equilibrium.
 
-        ``weights={"A": 10.0, "B[1]": 0.1}`` asks for the closed position nearest to the guess, in the sum of weighted squares
-        over the coordinates of all hinges, cut or not (1 where none is given, 0: free). `rate_weights` does the same for
-        rates: those of hinges named there are wished for, not held.
+        ``weights={"A": 10.0, "B[1]": 0.1}`` asks for the closed position nearest to the guess: the least sum of weighted
+        squares over the coordinates of all hinges, cut or not. The default weight is 1; 0 leaves a coordinate free.
+        `rate_weights` does the same for rates: rates of hinges named there are aimed at, not held.
 
-        Unilateral constraints touch, but for those named in `open`, which are not to be passed through.
+        Unilateral constraints touch, except those named in `open`; these must not be passed through.
         """
         return assemble(self, t, fix, guess, poses, rates, states, weights, rate_weights, open)
 
     def mobility(self, state: State) -> Mobility:
-        """Degrees of freedom by rank (8.2), redundant rows, singular directions and suitable coordinates by name."""
+        """Return degrees of freedom by rank (8.2), redundant rows, singular directions, suitable coordinates by name."""
         return mobility(self, state)
 
     def constraints(self, state: State) -> Constraints:
-        """f, P, P u + P0, P00 of all chords (5.3.17), and -Q without elements that depend on a reaction."""
+        """Return f, P, P u + P0, P00 of all chords (5.3.17), and -Q without reaction-dependent elements."""
         return constraints(self, state)
 
     # ------------------------------------------------------------ dynamics
     def forward_dynamics(self, state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
-        """ud and multipliers: A ud = Q + P^T lambda, P ud + P00 = 0 (6.3.6); `loads` on the speeds by name or (nu,).
+        """Return ud and multipliers: A ud = Q + P^T lambda, P ud + P00 = 0 (6.3.6).
 
-        In O(n) for trees; closed chains by the sparse factors of their matrix.
+        `loads` act on the speeds, by name or (nu,). Trees take O(n); closed chains use sparse factors of their matrix.
         """
         return forward_dynamics(self, state, loads)
 
@@ -199,13 +200,13 @@ class Mechanism:
         actuated: Sequence[str] | None = None,
         weights: Any = None,
     ) -> Floats:
-        """Loads on the speeds that make the accelerations ud (nu,): A ud - Q, with closed chains A ud - Q - P^T lambda.
+        """Return the loads on the speeds that make the accelerations ud (nu,): A ud - Q, with chains A ud - Q - P^T lambda.
 
-        In a tree every speed carries its load. With closed chains only `actuated` speeds do, by name; default: the
-        prescribed ones. A cut hinge may be actuated too: what its load comes to on the speeds of the tree is returned
-        then, and `drive_loads` gives it by name. More of them than freedoms share the smallest loads there are: the least
-        sum of squares, times `weights` by name or (nu,), default 1; a larger weight means a smaller load. Accelerations
-        given by name are completed by those that follow from the chains; prescribed ones follow their signals.
+        In a tree every speed carries its load. With closed chains only `actuated` speeds do, by name; the default is
+        the prescribed ones. A cut hinge may be actuated too: its load is returned as loads on the speeds of the tree,
+        and `drive_loads` gives it by name. If more speeds are actuated than there are freedoms, they get the least sum
+        of squared loads times `weights` (by name or (nu,), default 1): a larger weight means a smaller load.
+        Accelerations given by name are completed from the chains; prescribed ones follow their signals.
         """
         from .analyses.inverse_dynamics import inverse_dynamics
 
@@ -218,46 +219,46 @@ class Mechanism:
         actuated: Sequence[str] | None = None,
         weights: Any = None,
     ) -> dict[str, float]:
-        """As `inverse_dynamics`, by name: the load of every drive, on the coordinate of its hinge, cut or not."""
+        """Return the loads of `inverse_dynamics` by name: of every drive, on the coordinate of its hinge, cut or not."""
         from .analyses.inverse_dynamics import drive_loads
 
         return drive_loads(self, state, ud, actuated, weights)
 
     def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
-        """A (nu, nu) of (6.2.12)."""
+        """Return A (nu, nu) of (6.2.12)."""
         return mass_matrix(self, state)
 
     def load_column(self, state: State | tuple[Any, ...]) -> Floats:
-        """Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
+        """Return Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
         return load_column(self, state)
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
-        """Kinetic and potential energy; heights count from the world origin."""
+        """Return kinetic, potential and stored energy; heights count from the world origin."""
         return energy(self, state)
 
     def momentum(self, state: State | tuple[Any, ...]) -> Momentum:
-        """Momentum and angular momentum about the world origin."""
+        """Return momentum, and angular momentum about the world origin."""
         return momentum(self, state)
 
     def reactions(self, state: State | tuple[Any, ...]) -> dict[str, Reaction]:
-        """Load every hinge exerts on the body of its end b, at the point of that end, world components."""
+        """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
         return reactions(self, state)
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
-        """z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
+        """Return z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
         return attitude(self, state)
 
     def jacobian(self, end: Body | Attachment, state: State | tuple[Any, ...]) -> Floats:
-        """(6, nu): velocity of a point and angular velocity of its body per unit speed, world axes."""
+        """Return velocity of a point and angular velocity of its body per unit speed (6, nu), world axes."""
         return jacobian(self, end, state)
 
     # ------------------------------------------------------------ simulation
     def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
-        """Positions, velocities and accelerations over a time grid of a mechanism whose motion is prescribed (KSP, 8.3).
+        """Find positions, velocities and accelerations of a prescribed motion over a time grid (KSP, 8.3).
 
-        Starts where the chains close next to `state`, or to the reference position, and stays on that branch,
-        through singular positions too. Speeds that only nonholonomic rows decide are integrated. Loads of the run,
-        and `run.drive(name)`, are those that make this motion.
+        The motion starts at the closed position next to `state`, or to the reference position, and stays on that branch,
+        also through singular positions. Speeds that only nonholonomic rows decide are integrated. The loads of the run,
+        and `run.drive(name)`, make this motion.
 
         Returns
         -------
@@ -293,14 +294,14 @@ class Mechanism:
         Parameters
         ----------
         state : State
-            Where it starts; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed one
+            The start; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed position
             next to it.
         method : str or (str, float)
             Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
             max_step). Stiff: "Radau" (order 5, implicit); generalized-alpha (order 2, implicit), "alpha3" with the
             constraints on positions, "alpha2" on positions and speeds, ("alpha3", 0.6) with a spectral radius at
             infinity other than 0.8; steps of one size, without error control, if first_step == max_step. "auto": DOP853
-            or Radau, whichever gets further. Of other libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853",
+            or Radau, whichever gets further. Methods of other libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853",
             "scipy:Radau", "scipy:BDF", "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular
             positions are passed by DOP853, DP5, auto and alpha3.
         rtol : float
@@ -309,8 +310,8 @@ class Mechanism:
         t_eval : array
             Output times; default every step, and every event.
         events : Event, function f(t, state), str, or a list of them
-            What to notice, see `Event`; ``run.events`` says when each came. Functions may have the attributes ``terminal`` and
-            ``direction``, as in scipy, and ``action``.
+            Events to detect, see `Event`; ``run.events`` has their times. Functions may have the attributes
+            ``terminal`` and ``direction``, as in scipy, and ``action``.
         dense_output : bool
             Makes ``run.sol(t)`` available.
         progress : bool or callable
@@ -320,13 +321,14 @@ class Mechanism:
             singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or ("baumgarte",
             gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
         on_singular : "pass", "warn" or "stop"
-            What happens where the constraints lose rank. Passed positions are in ``run.singular``.
+            How to treat positions where the constraints lose rank. Passed positions are in ``run.singular``.
         audit : bool
             Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
         checkpoint : path
-            Keep what a long run needs to go on in this file: every `checkpoint_every` seconds, and on Ctrl-C.
+            Save what is needed to continue a long run in this file: every `checkpoint_every` seconds, and on Ctrl-C.
         resume : path
-            Go on from such a file, to the bit. Model, start and all other arguments must be those of the run it is of.
+            Continue from such a file, bit by bit the same. Model, start and all other arguments must be those of the
+            saved run.
 
         Returns
         -------
@@ -359,12 +361,12 @@ class Mechanism:
     def derivatives(
         self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
     ) -> "Derivatives":
-        """ud, multipliers and their derivatives by q, u, loads on the speeds, states and inputs of elements; x' and its own.
+        """Return ud, multipliers, x' and their derivatives by q, u, loads on the speeds, states and inputs of elements.
 
-        Inputs are known by the names `system.input` and controllers gave them; one given as it stands is "element.input".
-        Directions in q are those of the speeds, q' = N(q) u: plain partial derivatives where u = q', rotations as the
-        relative angular velocity measures them (base of end a) for Euler parameters. Rows of prescribed speeds are zero.
-        Derivatives by `parameters` are those at fixed q, u; prescribed coordinates follow their signals.
+        Inputs have the names that `system.input` and controllers gave them; an input given directly is "element.input".
+        Directions in q follow the speeds, q' = N(q) u: plain partial derivatives where u = q'; for Euler parameters,
+        rotations as the relative angular velocity measures them (base of end a). Rows of prescribed speeds are zero.
+        Derivatives by `parameters` are taken at fixed q, u; prescribed coordinates follow their signals.
         """
         from .analyses.small_motions import derivatives
 
@@ -378,11 +380,11 @@ class Mechanism:
         hold: Sequence[str] = (),
         loads: Any = None,
     ) -> "Linearization":
-        """A, B, C, D of small motions about a state, in independent coordinates and states of elements; eigenvalues, modes.
+        """Return A, B, C, D of small motions about a state, in independent coordinates and element states; eigenvalues, modes.
 
-        `inputs`: speeds that carry a load, and inputs of elements, `outputs`: speeds whose displacement is seen, by name, those
-        of cut hinges too; default: all speeds of the tree. `hold`:
-        coordinates that keep to their motion; `loads` on the speeds act on all states alike.
+        `inputs` names speeds that carry a load, and inputs of elements; `outputs` names speeds whose displacement is
+        observed; both also of cut hinges; the default is all speeds of the tree. `hold` names coordinates that keep to
+        their motion. `loads` on the speeds act constantly.
         """
         from .analyses.small_motions import linearize
 
@@ -396,16 +398,16 @@ class Mechanism:
         free: Sequence[str] = (),
         method: str = "Newton",
     ) -> "Equilibrium":
-        """A position in which nothing accelerates, next to `state` (default: the reference position, closed).
+        """Find a position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
-        `fix`: coordinates held where they are given, by loads the result names. `rates`: coordinates driven at constant
-        rates, which stay where the state has them (relative equilibrium). `free`: of those, rates that are sought
-        themselves, from the given ones on; as there are no loads then, what is fixed must balance as well.
+        `fix` holds coordinates at given values, by loads that the result names. `rates` drives coordinates at constant
+        rates; they stay where the state has them (relative equilibrium). `free` names rates among these that are
+        unknowns, starting from the given values; there are no loads then, so fixed coordinates must balance as well.
         States of elements are at rest there, x' = 0.
 
-        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps; "energy" goes against the
-        loads, to a place of least energy, a stable balance if there is any; "settling" lets the mechanism go, simulates it,
-        and stops it at every peak of its kinetic energy until it stays.
+        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps; "energy" goes downhill
+        to a position of least energy, a stable balance if there is one; "settling" releases the mechanism, simulates it,
+        and stops it at every peak of its kinetic energy until it stays at rest.
         """
         from .analyses.equilibrium import equilibrium
 
@@ -419,13 +421,14 @@ class Mechanism:
         t_eval: ArrayLike | None = None,
         rtol: float = 1e-8,
     ) -> "Sensitivities":
-        """A simulation and how it changes with parameters (default: all).
+        """Simulate, and find how the motion changes with parameters (default: all).
 
-        `start`: a state that does not depend on the parameters, or a function of the mechanism that makes it,
-        ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function says what stays when a parameter
-        changes. First the motion is integrated, then, along it, the differentiated equations of motion
-        (dynamics.analyses.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular position
-        passed, no prescribed rate that jumps, no element that remembers. Output at `t_eval`, default the steps of the motion.
+        `start` is a state that does not depend on the parameters, or a function of the mechanism that makes it,
+        ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function decides what stays constant when
+        a parameter changes. First the motion is integrated, then, along it, the differentiated equations of motion
+        (dynamics.analyses.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular
+        position passed, no prescribed rate that jumps, no element with memory. Output is at `t_eval`; the default is
+        the steps of the motion.
         """
         from .design.sensitivities import sensitivities
 
@@ -434,9 +437,9 @@ class Mechanism:
     def kinematic_sensitivities(
         self, t_eval: ArrayLike, start: "Start" = None, parameters: Sequence[str] | None = None
     ) -> "Sensitivities":
-        """A kinematic run over given times (`kinematics`), and how it changes with parameters (default: all).
+        """Run `kinematics` over given times, and find how the motion changes with parameters (default: all).
 
-        Every position follows from the constraints, and so do its derivatives: exact but for rounding.
+        Positions and their derivatives follow from the constraints: they are exact except for rounding.
         """
         from .design.sensitivities import kinematic_sensitivities
 

@@ -1,4 +1,4 @@
-"""System: bodies and connections as the user writes them, and the way from there to a Mechanism."""
+"""System: bodies and connections as the user writes them, and how a Mechanism is built from them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ from .results.naming import as_place, numbered
 
 
 class System(Journal):
-    """A multibody system: the ground, bodies, and what connects and loads them.
+    """A multibody system: the ground, bodies, connections and loads.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ class System(Journal):
         super().__init__()
         self.name = str(name)
         self.gravity = gravity  # type: ignore[assignment]
-        self.checked = True  # whether bodies must be such as can be made
+        self.checked = True  # whether impossible bodies are refused
         self.ground = make_body("ground", 0.0, (0.0, 0.0, 0.0), pose=np.zeros(3), number=0)
         self.bodies: list[Body] = [self.ground]
         self.connections: dict[str, Connection] = {}
         self.couplings: dict[str, Coupled] = {}
         self.assemblies: dict[
             str, Composite
-        ] = {}  # as they were connected; what they come to is in the above
+        ] = {}  # as they were connected; the hinges and couplings made of them are above
         self.wiring = Wiring()
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
@@ -174,7 +174,7 @@ class System(Journal):
     def _connect_assembly(
         self, name: str, composite: Composite, ends: Sequence[Any], role: Any
     ) -> Connection:
-        """A kinematic assembly (7.2): one hinge, and its constraints as couplings "name.part" of its coordinates."""
+        """Connect a kinematic assembly (7.2): one hinge; its constraints become couplings "name.part" of its coordinates."""
         from .description.kinematic_assembly import reduce_assembly  # with the elements it is made of
 
         composite.check(f"composite {name!r}")
@@ -190,8 +190,8 @@ class System(Journal):
     def couple(self, name: str, element: Coupling, *coordinates: str | Connection) -> Coupled:
         """Join coordinates of hinges by equations: gear, rack and pinion, belt, any f(q, t) = 0.
 
-        Coordinates by name, "A", or "C[1]" for hinges with several; a hinge with one stands for it, too. Coupled
-        hinges stay branches.
+        Coordinates are given by name, "A", or "C[1]" for hinges with several; a hinge with one coordinate may be given
+        itself. Coupled hinges stay branches.
 
         Examples
         --------
@@ -238,7 +238,7 @@ class System(Journal):
         """Give any of the attitude coordinates of an end relative to another (default: the ground) as signals (5.4.1).
 
         x, y, z are components of the offset in the base of `relative_to`; rotation is (a, b, c), Bryant angles, or
-        (axis, angle). What is None stays free.
+        (axis, angle). Coordinates that are None stay free.
         """
         from treemech.elements import PrescribedPose
 
@@ -294,10 +294,10 @@ class System(Journal):
         measures: Sequence[str] = (),
         inputs: Sequence[str] = (),
     ) -> Controller:
-        """Call ``function(t, *measures)`` every `period` [s], exactly then; what it returns are the values of `inputs`.
+        """Call ``function(t, *measures)`` exactly every `period` [s]; it returns the values of `inputs`.
 
-        The inputs stand still in between; elements take them by name. Measures are names of `system.measure` or what one
-        is made of, "A.q".
+        The inputs are constant in between; elements take them by name. Measures are names of `system.measure`, or texts
+        such as "A.q".
         """
         if name in self.wiring.controllers:
             raise TopologyError(
@@ -307,7 +307,7 @@ class System(Journal):
             raise ElementError(
                 f"controller {name!r}: {function!r} is not callable; wanted a function of t and measures."
             )
-        period = plain(period)  # of no concern to the Plan
+        period = plain(period)  # the Plan does not use it
         if not (isinstance(period, (int, float, np.number)) and np.isfinite(period) and period > 0.0):
             raise ElementError(f"controller {name!r}: period is {period!r}; wanted a positive time [s].")
         outputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
@@ -337,10 +337,10 @@ class System(Journal):
     def build(
         self, free_isolated: bool = True, *, inline: bool = True, origin: Origin | None = None
     ) -> Mechanism:
-        """Graph, regular-numbered tree, Plan: what the analyses run on.
+        """Build the mechanism: graph, regular-numbered tree and Plan, on which the analyses run.
 
-        Bodies nothing joins to the ground get a free hinge of their own, or an error when `free_isolated` is
-        False. inline=False calls built-in hinges through the address table too (for tests); `origin` is for with_parameters.
+        Bodies that are not joined to the ground get a free hinge; if `free_isolated` is False they are an error.
+        inline=False calls built-in hinges through the address table too (for tests); `origin` is for with_parameters.
         """
         described = self.description(free_isolated, probed=origin is None)
         layout = make_layout(described, inline)
@@ -352,7 +352,7 @@ class System(Journal):
         return mech
 
     def description(self, free_isolated: bool = True, probed: bool = False) -> Description:
-        """Bodies, connections and elements in a tree; `probed`: those of somebody else are looked at first."""
+        """Return bodies, connections and elements in a tree. With `probed`, elements of users are examined first."""
         coupled = [a for c in self.couplings.values() for a in c.arguments]
         kept = {name for name, _ in (*self.prescriptions, *coupled)} | self.wiring.acted()
         cut = self.wiring.reactions()
@@ -380,7 +380,9 @@ class System(Journal):
         elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
         for element in elements:
             if probed and not type(element).__module__.startswith("treemech."):
-                from treemech.elements.check.checks import probe  # only where somebody else's element is met
+                from treemech.elements.check.checks import (
+                    probe,
+                )  # loaded only if there is an element of a user
 
                 probe(element)
         tree = build_tree(self.bodies, connections, self._free_hinge if free_isolated else None)
@@ -407,10 +409,10 @@ class System(Journal):
         return save_system(self, path)
 
     def _freed(self, connections: list[Connection], cut: set[str]) -> list[Connection]:
-        """Free hinges for parts that only hinges cut for their loads join to the rest."""
+        """Return free hinges for parts that are joined to the rest only by hinges that are cut for their loads."""
         if not cut:
             return []
-        part = list(range(len(self.bodies)))  # of every body: the smallest number joined to it
+        part = list(range(len(self.bodies)))  # for every body the smallest number of a body joined to it
         kept = [(c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.name not in cut]
         for _ in self.bodies:
             for a, b in kept:
@@ -426,7 +428,7 @@ class System(Journal):
         return Connection(name, hinge, (self.ground.at(), body.at()), hinge.n_speeds, is_hinge=True)
 
     def _refuse_taken(self, name: str, what: str) -> None:
-        """Connections and couplings share their names: results are asked for by them."""
+        """Refuse a name that is taken: connections and couplings share their names, and results are found by them."""
         if name in self.connections:
             raise TopologyError(
                 f"two connections are named {name!r}: {_joined(self.connections[name].ends)} and {what}."
@@ -443,7 +445,7 @@ class System(Journal):
             )
 
     def _hinge(self, name: str) -> Hinge:
-        """The element of a hinge by its name."""
+        """Return the element of a hinge by its name."""
         hinges = {n: c.element for n, c in self.connections.items() if c.is_hinge}
         if name not in hinges:
             raise TopologyError(unknown("hinge", name, hinges))
@@ -451,7 +453,7 @@ class System(Journal):
         return hinge
 
     def _coordinate(self, given: str | Connection, what: str) -> tuple[str, int]:
-        """(hinge, number) of a coordinate given as "A", "A[1]" or the hinge itself."""
+        """Return (hinge, number) of a coordinate given as "A", "A[1]" or the hinge itself."""
         name = _name(given)
         place = as_place(name, self.connections)
         hinge_name, number = (name, None) if place.number is None else (place.owner, place.number)
@@ -497,7 +499,7 @@ def _name(coordinate: Any) -> str:
 
 
 def _plain(hinge: Hinge) -> list[int]:
-    """The coordinates whose rates are speeds: all but Euler parameters, and what comes behind them."""
+    """Return the coordinates whose rates are speeds: those before the Euler parameters."""
     return list(range(hinge.n_coordinates if hinge.euler_parameters is None else hinge.euler_parameters))
 
 
@@ -512,7 +514,7 @@ def _no_coordinate(name: str, hinge: Hinge, coordinate: Any, what: str) -> str:
 
 
 def _place(what: str, element: Hinge | Constraint, end: Attachment, at: Any, axis: Any) -> Attachment:
-    """An end from its place in the world at the reference pose."""
+    """Return an end placed by world coordinates at the reference pose."""
     body = end.body
     if body.pose is None:
         raise TopologyError(

@@ -1,8 +1,8 @@
 """Assembly by name (KSP/0, KSP/1 of 8.3): what is fixed, guessed or given as a rate.
 
-Branches are fixed by leaving their coordinates out of the search. Cut hinges and points of bodies have none: what is
-wanted of them becomes an equation beside those of the chords. With weights, of all that closes the position is taken
-that is nearest to the guess, the sum of the weighted squares over all hinges, cut or not.
+Branches are fixed by leaving their coordinates out of the search. Cut hinges and points of bodies have no coordinates
+of the tree: each requirement on them becomes an equation beside those of the chords. With weights, the closed position
+nearest to the guess is found: the least sum of weighted squares over all hinges, cut or not.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -109,7 +109,7 @@ class Assembly:
         self.rows = list(self.core.layout.chords.rows)
 
     def close(self, start: State) -> tuple[Floats, Floats]:
-        """(q, u), closed, nearest to the start."""
+        """Return (q, u), closed, nearest to the start."""
         mech, scale = self.mechanism, size(self.mechanism)
         rows = self.rows + [(name, k) for name, row in self.cut_fix.items() for k in range(len(row))]
         q = close_positions(mech._lagrange, self._positions, rows, start.q, left_free(mech, self.fix), scale)
@@ -128,7 +128,7 @@ class Assembly:
     def _weights(
         self, given: Mapping[str, Any] | None, held: Mapping[Any, Any] | None, what: str
     ) -> dict[str, Floats] | None:
-        """Weights of the speeds of every hinge by name, 1 where none is given."""
+        """Return weights of the speeds of every hinge by name; 1 where none is given."""
         if given is None:
             return None
         mech = self.mechanism
@@ -155,7 +155,7 @@ class Assembly:
         return weights
 
     def _deviation(self, guess: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
-        """q -> (distance of every hinge from its guess, its partials to the speeds), times the roots of the weights."""
+        """Return a function of q: (distances of hinges from the guess, partials by the speeds), times roots of weights."""
         mech, weights = self.mechanism, self.weights or {}
         targets = {}
         for c in (c for c in mech.tree.chords if c.is_hinge):
@@ -185,7 +185,7 @@ class Assembly:
         return deviation
 
     def _rate_deviation(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
-        """(rates less the wished ones, partials to the speeds), times the roots of the weights."""
+        """Return (rates less the wished ones, partials by the speeds), times the roots of the weights."""
         mech, weights = self.mechanism, self.rate_weights or {}
         root = np.sqrt(np.concatenate([np.zeros(0), *(weights[c.name] for c in mech._lagrange.hinges)]))
         d, J = [root * (u - self.rate_wishes)], [np.diag(root)]
@@ -199,7 +199,7 @@ class Assembly:
         return np.concatenate(d), np.vstack(J)
 
     def _positions(self, q: Floats, u: Floats) -> Constraints:
-        """The constraints on positions, and the fixed coordinates of cut hinges."""
+        """Return the constraints on positions, with the fixed coordinates of cut hinges."""
         now = holonomic(self.mechanism, self.t)(q, u)
         if not self.cut_fix:
             return now
@@ -214,7 +214,7 @@ class Assembly:
         return now._replace(residual=_padded(gaps, self.cut_fix), partials=_stacked(partials, self.cut_fix))
 
     def _velocities(self, q: Floats, u: Floats) -> Constraints:
-        """The constraints on rates, and what is given for cut hinges and points."""
+        """Return the constraints on rates, with the given rates of cut hinges and points."""
         now = self.core.constraints(self.t, q, u)
         gaps, partials, here = [now.velocity], [now.partials], self.core.chord_work.u.copy()
         speeds = self._cut_partials(q) if self.cut_rates else np.zeros((0, self.core.nu))
@@ -275,7 +275,7 @@ def _from_poses(
 
 
 def _padded(gaps: list[Floats], fixed: Mapping[str, Floats]) -> Floats:
-    """Residuals with one entry per given number (Euler parameters: three of the four)."""
+    """Return residuals with one entry per given number (Euler parameters: three of the four)."""
     rows = [gaps[0]] + [
         np.pad(g, (0, len(t) - len(g))) for g, t in zip(gaps[1:], fixed.values(), strict=True)
     ]
@@ -291,7 +291,7 @@ def _stacked(partials: list[Floats], fixed: Mapping[str, Floats]) -> Floats:
 
 
 def _difference(hinge: Any, q: Floats, target: Floats) -> Floats:
-    """q less the target, as a motion in the speeds; nan where nothing is given."""
+    """Return q less the target, as a motion in the speeds; nan where nothing is given."""
     k = getattr(hinge, "euler_parameters", None)
     if k is None:
         return q - target
@@ -304,7 +304,7 @@ def _difference(hinge: Any, q: Floats, target: Floats) -> Floats:
 
 
 def _distance(hinge: Any, q: Floats, target: Floats) -> tuple[Floats, Floats]:
-    """(q less the target as a motion in the speeds, its partials to them)."""
+    """Return (q less the target as a motion in the speeds, its partials with respect to them)."""
     gap, k = _difference(hinge, q, target), getattr(hinge, "euler_parameters", None)
     slope = np.eye(len(gap))
     if k is not None:  # e' = (0, w) e / 2: twice the vector part v of e e0* has the rate s w + w x v

@@ -1,4 +1,4 @@
-"""Unilateral constraints in analyses of one state: those that touch and push hold, the others have let go."""
+"""Unilateral constraints in analyses of one state: they hold if they touch and push; otherwise they are released."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 
-_OPEN = 1e-6  # [m, m/s] a gap, and the rate of one, that is seen as open and as opening
+_OPEN = 1e-6  # [m, m/s] a larger gap counts as open, a larger rate as opening
 
 
 def unilateral(mech: "Mechanism") -> dict[str, int]:
-    """The unilateral constraints by name, each with its first row: the gap, whose multiplier only pushes."""
+    """Return the unilateral constraints by name, each with its first row: the gap, whose multiplier only pushes."""
     loops = mech._core.loops
     firsts = [] if loops is None else loops.plan.unilateral[::2].tolist()
     return {mech._core.layout.chords.rows[first][0]: first for first in firsts}
 
 
 def open_contacts(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[str, ...]:
-    """Unilateral constraints that do not hold at a state: their gap is open, or opens."""
+    """Return the unilateral constraints that do not hold at a state: their gap is open, or opens."""
     own = unilateral(mech)
     if not own:
         return ()
@@ -41,7 +41,7 @@ def open_contacts(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[st
 
 @contextmanager
 def without(mech: "Mechanism", names: Collection[str]) -> Iterator[None]:
-    """Within, exactly these unilateral constraints have let go."""
+    """Release exactly these unilateral constraints within the context."""
     loops, own = mech._core.loops, unilateral(mech)
     for name in names:
         if name not in own:
@@ -62,7 +62,10 @@ def without(mech: "Mechanism", names: Collection[str]) -> Iterator[None]:
 def contacts(
     mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | None = None
 ) -> Iterator[None]:
-    """Within, what is open, opens, or would have to pull under these loads has let go. After `_unpack` of the state."""
+    """Release, within the context, unilateral constraints that are open, open, or would pull under these loads.
+
+    The state must have been unpacked before (`states.unpack`).
+    """
     if not unilateral(mech):
         yield
         return
@@ -81,7 +84,7 @@ def contacts(
 
 
 def pulling(mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | None) -> str | None:
-    """Of the unilateral constraints that hold, the one that pulls most; None if all push."""
+    """Return the active unilateral constraint that pulls most; None if all push."""
     loops = mech._core.loops
     if loops is None:
         return None
@@ -95,7 +98,7 @@ def pulling(mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | N
 
 @contextmanager
 def hinting(mech: "Mechanism") -> Iterator[None]:
-    """A chain that does not close at a unilateral constraint may be meant to leave it open."""
+    """Add a hint to errors of chains that do not close at a unilateral constraint: it may be meant to be open."""
     try:
         yield
     except ConvergenceError as error:
@@ -108,7 +111,7 @@ def hinting(mech: "Mechanism") -> Iterator[None]:
 
 
 def misjudged(mech: "Mechanism", state: State, multipliers: Floats, off: Collection[str]) -> str | None:
-    """A unilateral constraint that pulls, or, of those that have let go, one that is passed through; the worst."""
+    """Return the worst unilateral constraint that pulls, or that is released and passed through; None if there is none."""
     own = unilateral(mech)
     if not own:
         return None

@@ -21,9 +21,9 @@ def connection_names(mech: "Mechanism") -> set[str]:
 
 
 def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(of branches, of cut hinges): what is given by name; points of bodies belong to neither."""
+    """Return (of branches, of cut hinges): values given by name; points of bodies belong to neither."""
     cut = {c.name for c in mechanism._info.chords if c.nq}
-    plain = {c.name for c in mechanism._info.chords if not c.nq}  # their entries in State.cut say nothing
+    plain = {c.name for c in mechanism._info.chords if not c.nq}  # their entries in State.cut are empty
     named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
     named = {n: v for n, v in named.items() if n not in plain or np.size(v)}
     known = connection_names(mechanism)
@@ -32,6 +32,7 @@ def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict
 
 
 def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
+    """Refuse names of cut hinges."""
     cut, known = {c.name for c in mech._info.chords}, connection_names(mech)
     for name in names:
         if as_place(str(name), known).owner in cut:
@@ -42,7 +43,7 @@ def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
 
 
 def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> dict[str, Floats]:
-    """Numbers of cut hinges in full, nan where nothing is given. `what` is "q" or "u"."""
+    """Return all numbers of the named cut hinges, nan where nothing is given. `what` is "q" or "u"."""
     found: dict[str, Floats] = {}
     known = connection_names(mechanism)
     for key, value in given.items():
@@ -62,12 +63,12 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
 
 
 def cut_speed_names(mech: "Mechanism") -> list[str]:
-    """Of the speeds of all cut hinges, in their order."""
+    """Return the names of the speeds of all cut hinges, in their order."""
     return [name for c in mech._info.chords for name in numbered(c.name, c.nu)]
 
 
 def cut_partials(core: Core, t: float, q: Floats) -> Floats:
-    """Speeds of the cut hinges per unit of each speed."""
+    """Return the speeds of the cut hinges per unit of each speed."""
     near, work = core.chord_work.q.copy(), core.chord_work
 
     def speeds(u: Floats) -> Floats:

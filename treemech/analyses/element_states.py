@@ -1,4 +1,4 @@
-"""States of elements by name, and where they start: given, by the element's own values, or in equilibrium."""
+"""States of elements by name, and their start: given, the element's own values, or in equilibrium."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ _ITERATIONS = 80
 
 
 def element_states(layout: EffortLayout, given: Any) -> Floats:
-    """z from states given by name ({"muscle": [0.1, 0.2], "muscle[1]": 0.3}) or in full, over the start values."""
+    """Return z from states by name ({"muscle": [0.1, 0.2], "muscle[1]": 0.3}) or in full; others keep start values."""
     z = layout.start.copy()
     if given is None:
         return z
@@ -45,7 +45,7 @@ def _listed(layout: EffortLayout) -> str:
 
 
 def _place(layout: EffortLayout, key: str) -> tuple[int, int]:
-    """(first, count) in z of an element's states, of one of them, or of a viscous point "composite.point"."""
+    """Return (first, count) in z of an element's states, of one of them, or of a viscous point "composite.point"."""
     for point, (coordinates, at) in zip(layout.point_names, layout.point_rows, strict=True):
         if key == f"{point.composite}.{point.name}" and at >= 0:
             return int(at), int(coordinates)
@@ -64,7 +64,7 @@ def _place(layout: EffortLayout, key: str) -> tuple[int, int]:
 
 
 def equilibrium_states(core: Core, state: State, given: Mapping[str, Any]) -> State:
-    """States their elements call settled, and viscous points without a start, where their rates vanish."""
+    """Find states that elements call settled, and viscous points without a start, such that their rates vanish."""
     layout = core.layout.efforts
     fixed = np.zeros(layout.nz, dtype=bool)
     for key in given:
@@ -89,7 +89,7 @@ def equilibrium_states(core: Core, state: State, given: Mapping[str, Any]) -> St
 
 
 def _guess_points(core: Core, state: State, z: Floats) -> None:
-    """Viscous points in the middle of the ends of their composite."""
+    """Put viscous points without a start in the middle of the ends of their composite."""
     layout = core.layout.efforts
     if not np.any(np.isnan(z)):
         return
@@ -107,7 +107,7 @@ def _guess_points(core: Core, state: State, z: Floats) -> None:
 
 
 def _equilibrium(core: Core, state: State, z: Floats, unknowns: NDArray[np.int64]) -> Floats:
-    """Newton's method with differences and halved steps on the rates of some states."""
+    """Solve for zero rates of some states by Newton's method with differences and halved steps."""
 
     def rates(z: Floats) -> Floats:
         return core.state_rates(state.t, state.q, state.u, z)[unknowns]

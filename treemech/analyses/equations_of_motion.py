@@ -49,7 +49,7 @@ def load_column(mech: "Mechanism", state: State | tuple[Any, ...]) -> Floats:
     from treemech.dynamics.model.reaction_dependent import ReactionDependent
 
     reaction_dependent = ReactionDependent(mech._core)
-    if reaction_dependent:  # they see the reactions of this state's own motion
+    if reaction_dependent:  # they depend on the reactions in the motion from this state
         mech.forward_dynamics(state)
     with reaction_dependent.held():
         Q: Floats = -mech._core.inverse_dynamics(t, q, u, np.zeros((1, mech.nu)))[0]

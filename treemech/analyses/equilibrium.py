@@ -72,7 +72,7 @@ def _balanced(
     free: Sequence[str],
     downhill: bool,
 ) -> Equilibrium:
-    """The balance next to a start, with the unilateral constraints that hold now."""
+    """Return the balance next to a start, with the unilateral constraints that hold now."""
     workspace, t = derivative_workspace(mech), start.t
     motion = _motion(mech, start.u, fix, rates, speed_numbers(mech, free))
 
@@ -82,7 +82,7 @@ def _balanced(
         rows = mech._core.layout.chords.rows
         return close_positions(mech._lagrange, holonomic(mech, t), rows, near, motion.movable, size(mech))
 
-    if unilateral(mech):  # one that was open may have to touch
+    if unilateral(mech):  # a contact that was open may have to touch
         start = state_at(mech, t, close(start.q), start.u, start.z)
     _, q, _ = chosen(mech, start, "equilibrium")
     if z is not None:
@@ -99,7 +99,7 @@ def _balanced(
 def _motion(
     mech: "Mechanism", u: Floats, fix: dict[str, Any], rates: dict[str, Any], sought: list[int]
 ) -> Motion:
-    """What moves, what balances, what is driven (prescribed coordinates, and those with given rates)."""
+    """Return which speeds move, which balance, and which are driven (prescribed, or with given rates)."""
     loose, fixed = left_free(mech, rates), ~left_free(mech, fix, driven=False)
     for k in sought:
         if loose[k]:

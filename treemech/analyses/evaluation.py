@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """Load a connection exerts on the body of its end b, at the point of end b, world components: force, moment.
+    """Load of a connection on the body of its end b, at the point of end b, world components: force, moment.
 
-    Where it is not `unique`, constraints are redundant: it is the least of those that are possible.
+    If it is not `unique`, constraints are redundant, and it is the smallest of the possible loads.
     """
 
     force: Floats

@@ -1,4 +1,4 @@
-"""Inverse dynamics by the user's names: loads of the drives, of cut hinges too."""
+"""Inverse dynamics by the user's names: loads of the drives, also of cut hinges."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Drives(NamedTuple):
-    """Loads of the drives by name, and what they come to on the speeds of the tree."""
+    """Loads of the drives by name, and the same loads on the speeds of the tree."""
 
     by_name: dict[str, float]
     loads: Floats  # (nu,)
 
 
 class _Cut(NamedTuple):
-    """Speeds of the cut hinges by those of the tree: u_c = V u + ..., u_c' = V ud + bias."""
+    """Speeds of the cut hinges as functions of those of the tree: u_c = V u + ..., u_c' = V ud + bias."""
 
     names: list[str]
     partials: Floats
@@ -77,7 +77,7 @@ def drive_loads(
 def drives(
     mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
 ) -> Drives:
-    """Of a mechanism with closed chains; unilateral constraints that touch hold, whatever their load."""
+    """Find the loads of the drives with closed chains; unilateral constraints that touch hold, whatever their load."""
     times, qs, us = as_rows(mech, state, "inverse_dynamics")
     with without(mech, open_contacts(mech, float(times[0]), qs[0], us[0])):
         unpack(mech, state, "inverse_dynamics")
@@ -122,7 +122,7 @@ def _cut(mech: "Mechanism", state: State | tuple[Any, ...], t: float, q: Floats,
 
 
 def _numbers(mech: "Mechanism", given: Mapping[str, Any], default: float) -> Floats:
-    """Of all speeds of cut hinges, what is given by name."""
+    """Return numbers for all speeds of cut hinges: those given by name, or the default."""
     numbers = cut_numbers(mech, given, "u")
     return np.concatenate(
         [np.zeros(0), *(numbers.get(c.name, np.full(c.nu, default)) for c in mech._info.chords)]
@@ -130,7 +130,7 @@ def _numbers(mech: "Mechanism", given: Mapping[str, Any], default: float) -> Flo
 
 
 def _weights(mech: "Mechanism", weights: Any, names: list[str]) -> Floats:
-    """(k,) of the drives."""
+    """Return the weights (k,) of the drives."""
     if weights is None:
         return np.ones(len(names))
     of_tree, of_cut = split(mech, weights) if isinstance(weights, Mapping) else (weights, {})

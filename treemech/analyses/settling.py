@@ -1,4 +1,4 @@
-"""Where a mechanism comes to rest if it is let go: simulated, and stopped at every peak of its kinetic energy."""
+"""Rest position of a released mechanism: it is simulated, and stopped at every peak of its kinetic energy."""
 
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,16 @@ from .states import state_at
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-_FALLS, _LONGEST = 500, 1e4  # how often it is stopped; how long it may gain speed [s]
-_REST = 1e-8  # kinetic energy next to the largest there was
-_STILL = 1e-12  # [m, rad] moving by less in a fall is rounding
+_FALLS, _LONGEST = 500, 1e4  # number of stops; longest time of gaining speed [s]
+_REST = 1e-8  # kinetic energy relative to the largest one
+_STILL = 1e-12  # [m, rad] a smaller motion in a fall is rounding
 
 
 def release_until_rest(mech: "Mechanism", state: State) -> State:
-    """A state at rest next to a stable balance, the one it falls to from `state`; time stands still but for signals."""
+    """Return a state at rest next to the stable balance to which the mechanism falls from `state`.
+
+    Time is that of `state`, except for signals during the falls.
+    """
     t, span, largest = state.t, 0.1, 0.0
     here = state_at(mech, t, state.q, np.zeros(mech.nu), state.z, {n: q for n, (q, _) in state.cut.items()})
     for _ in range(_FALLS):

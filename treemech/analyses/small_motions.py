@@ -65,7 +65,7 @@ def linearize(
 
 
 def derivative_workspace(mech: "Mechanism") -> "TreeDerivatives":
-    """Room for exact derivatives, made once."""
+    """Return the workspace for exact derivatives, made once."""
     from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 
     if mech._tree_derivatives is None:
@@ -74,7 +74,7 @@ def derivative_workspace(mech: "Mechanism") -> "TreeDerivatives":
 
 
 def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
-    """Of every input by name the elements that take it: (number of the element, number of its input)."""
+    """Return for every input by name the elements that take it: (number of the element, number of its input)."""
     found: dict[str, list[tuple[int, int]]] = {}
     wiring, find = mech._wiring, mech._core.layout.efforts.find
     known = {*wiring.inputs, *wiring.held()}
@@ -94,7 +94,7 @@ def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
 
 
 def chosen(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
-    """t, q, u of a state, its independent rows chosen and its cut hinges in place."""
+    """Return t, q, u of a state; its independent rows are chosen and its cut hinges are in place."""
     if mech._core.loops is None:
         t, q, u = unpack(mech, state, what)
         return float(t), q, u
@@ -108,13 +108,13 @@ def chosen(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
 def _ready(
     mech: "Mechanism", state: State | tuple[Any, ...], what: str, loads: Floats | None
 ) -> Iterator[tuple[float, Floats, Floats]]:
-    """As `chosen`; within, unilateral constraints that are open have let go."""
+    """Yield `chosen`; within the context unilateral constraints that are open are released."""
     with contacts(mech, *unpack(mech, state, what), loads):
         yield chosen(mech, state, what)
 
 
 def cut_speeds(mech: "Mechanism", t: float, q: Floats) -> "CutSpeeds | None":
-    """How the speeds of cut hinges follow from those of the tree, where the cut hinges stand."""
+    """Return how the speeds of cut hinges follow from those of the tree, at their present position."""
     from treemech.dynamics.analyses.linearization import CutSpeeds
 
     if mech._core.loops is None:
@@ -127,7 +127,7 @@ def cut_speeds(mech: "Mechanism", t: float, q: Floats) -> "CutSpeeds | None":
 
 
 def _all_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
-    """As `speed_numbers`; speeds of cut hinges count on behind those of the tree."""
+    """Return `speed_numbers`; the speeds of cut hinges are numbered after those of the tree."""
     speeds, connections, found = cut_speed_names(mech), connection_names(mech), list[int]()
     for name in names:
         own = [k for k, n in enumerate(speeds) if name in (n, as_place(n, connections).owner)]
@@ -136,6 +136,6 @@ def _all_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
 
 
 def speed_numbers(mech: "Mechanism", names: Sequence[str]) -> list[int]:
-    """Numbers of the speeds with these names, in their order; a hinge means all of its speeds."""
+    """Return the numbers of the speeds with these names, in their order; a hinge means all of its speeds."""
     not_cut(mech, names)
     return [int(k) for name in names for k in np.flatnonzero(~left_free(mech, {name: None}, driven=False))]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def described(controllers: "Mapping[str, Controller]") -> list[list[object]]:
-    """What they are, as JSON can hold it; not the code of their functions."""
+    """Return the controllers as data for JSON, without the code of their functions."""
     return [[c.name, c.period, list(c.measures), list(c.inputs)] for c in controllers.values()]
 
 
@@ -31,7 +31,7 @@ def _measure(measures: Mapping[str, Measure], name: str, controller: str) -> Mea
 class Sampling:
     """All controllers of a mechanism over one simulation.
 
-    `look(t, y)` gives a Run of the one integrator state y; `places` says where in y each held input stands.
+    `look(t, y)` returns a Run of the one integrator state y; `places` has the index in y of each held input.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Sampling:
                     )
 
     def instants(self, t0: float, t1: float) -> tuple[float, ...]:
-        """When they are called, multiples of their periods: from t0, before t1."""
+        """Return the times of the calls, multiples of the periods: from t0, before t1."""
         low, high = min(t0, t1), max(t0, t1)
         times = set[float]()
         for c in self.controllers:

@@ -28,18 +28,18 @@ _DIRECTIONS = {">": 1, ">=": 1, "<": -1, "<=": -1, "==": 0}
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Something to notice during a simulation: a function of the state that changes its sign.
+    """Event during a simulation: a function of the state changes its sign.
 
     Parameters
     ----------
     what : callable f(t, state) or str
-        A continuous function, or a comparison: "A.q > 1.2", "slider.u[1] < 0", "height == B.q". It comes when it
-        becomes true; "==" when both sides pass each other. A side is a number, a measure of the system, or
+        A continuous function, or a comparison: "A.q > 1.2", "slider.u[1] < 0", "height == B.q". The event occurs when
+        it becomes true; with "==" when both sides pass each other. A side is a number, a measure of the system, or
         "name.quantity[place]" of a connection, body or element.
     action : callable f(t, state)
-        Called at the state reached exactly there; gives None, another State, or what has changed by name:
-        ``{"A.q": 0.0, "B.u[1]": -2.0}``. Chains are closed again: with positions that were changed by name as given, all
-        others next to where they were; speeds satisfy the constraints, given ones as they are.
+        Called at the state of the event; returns None, another State, or changes by name:
+        ``{"A.q": 0.0, "B.u[1]": -2.0}``. Chains are closed again: positions changed by name hold, all others are
+        found next to where they were; speeds satisfy the constraints, and given speeds hold.
     terminal : bool or int
         End the run there, or at the n-th time; after the action.
     direction : float
@@ -78,7 +78,7 @@ class Event:
             raise ElementError(f"direction of event {self.name!r} is {self.direction!r}; wanted -1, 0 or 1.")
 
     def bound(self, mech: "Mechanism", ahead: float = 1.0) -> "Bound":
-        """As a simulation of this mechanism sees it, forwards or (ahead < 0) backwards in time."""
+        """Bind the event to a mechanism, for a simulation forwards or (ahead < 0) backwards in time."""
         if isinstance(self.what, str):
             left, sign, right = _compared(self.what)
             sides = _side(mech, left, self.what), _side(mech, right, self.what)
@@ -91,7 +91,7 @@ class Event:
 
 
 def _number(t: float, given: Any) -> float:
-    """What a function of the state says; one number in an array will do."""
+    """Return the value of a function of the state as one number; an array with one number is accepted."""
     if isinstance(given, (bool, np.bool_)):
         raise ElementError(
             f"it gives {given} at t = {t:.6g} s, and truth values have no sign to change; wanted a number that passes zero, "
@@ -109,9 +109,9 @@ class Bound(NamedTuple):
     values: Callable[["Look"], Floats]
     direction: int
     action: Callable[[float, State], Any] | None
-    contact: "Contact | None" = None  # of an impact, whose action is the blow
-    side: int = 0  # the sign it has unless it shows another one
-    slack: float = 0.0  # values that are no larger show no sign
+    contact: "Contact | None" = None  # of an impact; its action is the jump of the speeds
+    side: int = 0  # the sign it has until a value shows another one
+    slack: float = 0.0  # values up to this size show no sign
 
 
 class Look:
@@ -121,7 +121,7 @@ class Look:
         self.mech, self.t, self.y = mech, t, y
         self.q, self.u = mech._core.states(t, y)
         self.rest = mech._core.unpack(y)
-        self.now = float(t[0])  # of the state looked at
+        self.now = float(t[0])  # time of the present state
         self._run: Run | None = None
 
     @property
@@ -138,12 +138,12 @@ class Look:
                 mech._info, self.t, self.q, self.u, True, "", tracer=results, cut=self.rest.cut, z=self.rest.z,
                 measures=mech._wiring.measures,
             )  # fmt: skip
-            # An evaluation moves the starting points of the core, which the integration goes on from: keep its order.
+            # An evaluation moves the starting points of the core, from which the integration continues: keep its order.
             self._run._at_once = True
         return self._run
 
     def states(self) -> Iterator[State]:
-        """One by one."""
+        """Yield the states one by one."""
         core, lagrange = self.mech._core, self.mech._lagrange
         for k, t in enumerate(self.t.tolist()):
             self.now = t
@@ -191,7 +191,7 @@ def _compared(text: str) -> Comparison:
 
 
 def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
-    """One side of a comparison: a number, a coordinate or speed (without a Run), a measure."""
+    """Return one side of a comparison as a function: a number, a coordinate or speed (without a Run), a measure."""
     try:
         number = float(text)
     except ValueError:
@@ -224,7 +224,7 @@ def _side(mech: "Mechanism", text: str, event: str) -> Callable[[Look], Floats]:
 
 
 def as_events(given: Any) -> list[Event]:
-    """One event or several; a function may carry scipy's attributes and an action."""
+    """Return a list of events; a function may have scipy's attributes and an action."""
     many = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
     return [e if isinstance(e, Event) else _of_function(e) for e in many]
 
@@ -239,7 +239,7 @@ def _of_function(what: Any) -> Event:
 
 
 class Watch:
-    """All events of one simulation, as its integration sees them (`dynamics.simulation.event_search.Watched`)."""
+    """All events of one simulation, in the form its integration uses (`dynamics.simulation.event_search.Watched`)."""
 
     def __init__(self, mech: "Mechanism", events: Sequence[Event], ahead: float) -> None:
         self.mech, self.events = mech, list(events)
@@ -254,11 +254,11 @@ class Watch:
         self.acts = tuple(b.action is not None for b in self.bound)
 
     def described(self) -> list[list[Any]]:
-        """What they are, as JSON can hold it; not the code of functions."""
+        """Return the events as data for JSON, without the code of functions."""
         return [list(x) for x in zip(self.names, self.directions, self.terminal, self.acts, strict=True)]
 
     def check_start(self, t: float, y: Floats) -> None:
-        """What has come before the start would never come: a gap that is closed already, and closes further."""
+        """Refuse an event that occurred before the start: a gap that is closed already, and closes further."""
         (state,) = Look(self.mech, np.array([t]), y[None]).states()
         for k, bound in enumerate(self.bound):
             if bound.contact is None:
@@ -298,7 +298,7 @@ class Watch:
         look = Look(self.mech, np.array([t]), y[None])
         (state,) = look.states()
         for numbers in (state.q, state.u, state.x, state.memory):
-            numbers.flags.writeable = False  # who writes here expects a change
+            numbers.flags.writeable = False  # a user who writes into it expects a change
         self.mech._core.chord_work.q[:] = look.rest.cut[0]
         if bound.contact is not None:
             return self._blow(event, look, state)
@@ -318,7 +318,7 @@ class Watch:
             raise ElementError(f"the action of event {name!r} at t = {t:.6g} s: {error}") from error
 
     def _blow(self, event: int, look: "Look", state: State) -> Change:
-        """Impacts of one instant: this one, and all others whose gaps are closed and close further."""
+        """Apply the impacts of one instant: this one, and all others whose gaps are closed and close further."""
         from .impact import INSTANT, blow, struck
 
         t, y, name = float(look.t[0]), look.y[0], self.names[event]
@@ -333,14 +333,14 @@ class Watch:
                 return Change(y, rests, came)
             for chord in apart:
                 assert self.mech._core.loops is not None
-                self.mech._core.loops.switch(chord)  # here aside; the run itself follows
+                self.mech._core.loops.switch(chord)  # only in this copy; the run itself follows
             new = State(t, state.q, u, state.x, state.memory, coordinates=self.mech._lagrange)
             return Change(reassembled(self.mech, t, y, state, new, {"q": {}, "u": {}}), rests, came, apart)
         except TreemechError as error:
             raise ElementError(f"impact {name!r} at t = {t:.6g} s: {error}") from error
 
     def points(self, happened: Sequence[Occurrence]) -> "list[EventPoints]":
-        """What came, event by event."""
+        """Return the occurrences, event by event."""
         found = []
         for k, name in enumerate(self.names):
             own = [e for e in happened if e.event == k]
@@ -355,7 +355,7 @@ class Watch:
 
 
 class EventPoints(NamedTuple):
-    """When an event came: times, the states reached, and those after its action."""
+    """Occurrences of an event: times, the states reached, and the states after its action."""
 
     name: str
     t: Floats
@@ -363,7 +363,7 @@ class EventPoints(NamedTuple):
     after: list[State]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Return the content as data for JSON."""
 
         def plain(state: State) -> list[Any]:
             cut = {name: [q.tolist(), u.tolist()] for name, (q, u) in state.cut.items()}

@@ -31,32 +31,33 @@ from .events import Bound, Event, Look
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-INSTANT = 1e-9  # [m, rad] a gap less open by this is closed together with another one
-_SOME = 1e-9  # part of the rate of the gap that closes: a rate of another one beyond rounding
-_TOUCH = 1e-13  # [m, rad] a gap less open by this is still none: what rests there must not fall through by rounding
+INSTANT = 1e-9  # [m, rad] gaps within this distance close together
+_SOME = 1e-9  # part of the rate of the closing gap: a larger rate of another gap is not rounding
+_TOUCH = 1e-13  # [m, rad] a smaller gap counts as closed: a resting body must not fall through by rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """What closes: its width over many states, and its rate at one: (J, J u + drift)."""
+    """Gap that closes: its width over many states, and its rate at one: (J, J u + drift)."""
 
     width: Callable[[Look], Floats]
     rate: Callable[[State], tuple[Floats, float]]
-    chord: int = -1  # the unilateral one, counted among them, that can hold it closed
+    chord: int = -1  # number of the unilateral constraint that can hold it closed
 
 
 @dataclass(frozen=True, eq=False)
 class Impact(Event):
-    """A blow: an event of `simulate` that comes where a gap closes. Made by `at_limit`, `between` or `of`.
+    """Impact: an event of `simulate` that occurs when a gap closes. Made by `at_limit`, `between` or `of`.
 
     With the rate v = J u + v0 of the gap, constraints P, impulses L and multipliers l::
 
         A (u+ - u-) = J^T L + P^T l      v+ = -restitution v-      P u+ + P0 = 0
 
-    Prescribed speeds stay. Constraints that hold go on holding; unilateral ones only push, and let go where the blow lifts
-    them. Gaps that close at the same instant are struck together, with impulses that can only push (dynamics.simulation.impact_lcp); one that
-    closes by the blow has its own in the same instant, after it. A rebound slower than `at_rest` [m/s or rad/s] is none: the
-    unilateral constraint holds from then on; where there is none the run ends, for nothing would keep the gap closed.
+    Prescribed speeds stay. Constraints that hold continue to hold; unilateral ones only push, and are released if the
+    impact lifts them. Gaps that close at the same instant are struck together, with impulses that can only push
+    (dynamics.simulation.impact_lcp); a gap that closes because of the impact has its own impact next, at the same
+    instant. A rebound slower than `at_rest` [m/s or rad/s] is ignored: the unilateral constraint holds from then on;
+    without one the run ends, since nothing would keep the gap closed.
     """
 
     restitution: float = 1.0
@@ -82,7 +83,7 @@ class Impact(Event):
         name: str = "",
         terminal: bool | int = False,
     ) -> "Impact":
-        """A coordinate, "A" or "A[1]", of a cut hinge too, meets a hard stop: its upper or its lower limit."""
+        """Make the impact of a coordinate, "A" or "A[1]", also of a cut hinge, at its upper or lower limit."""
         if (upper is None) == (lower is None):
             raise ElementError(f"impact at a limit of {hinge!r}: give upper= or lower=, one of them.")
         sign = -1.0 if upper is not None else 1.0
@@ -108,8 +109,10 @@ class Impact(Event):
         name: str = "",
         terminal: bool | int = False,
     ) -> "Impact":
-        """Point b meets a plane fixed to end a, at a distance along its normal (in the base of a), or without a normal a ball:
-        the points come as close as the distance."""
+        """Make the impact of point b at a plane fixed to end a.
+
+        The plane lies at a distance along its normal (in the base of a). Without a normal it is a ball: the impact
+        occurs when the points come as close as the distance."""
         ends = tuple(e.at() if isinstance(e, Body) else e for e in (a, b))
         for end in ends:
             if not isinstance(end, Attachment):
@@ -145,7 +148,7 @@ class Impact(Event):
         name: str = "",
         terminal: bool | int = False,
     ) -> "Impact":
-        """A unilateral constraint closes: it rebounds, and holds when that is too weak to be seen."""
+        """Make the impact of a unilateral constraint that closes: it rebounds, and holds if the rebound is too weak."""
         return cls._made(
             name or f"impact of {connection}",
             terminal,
@@ -176,7 +179,7 @@ class Impact(Event):
 
 
 class Contact(NamedTuple):
-    """An impact of one mechanism: its gap, how much of its rate comes back, forwards or (ahead < 0) backwards in time."""
+    """Impact bound to one mechanism: its gap and restitution, forwards or (ahead < 0) backwards in time."""
 
     name: str
     gap: Gap
@@ -185,7 +188,7 @@ class Contact(NamedTuple):
     at_rest: float
 
     def weak(self, rate: float) -> bool:
-        """Whether a gap with this rate comes to rest."""
+        """Return whether a gap with this rate comes to rest."""
         return self.ahead * rate <= 0.0 and self.back * abs(rate) <= self.at_rest
 
     def closing(self, state: State) -> bool:
@@ -193,19 +196,19 @@ class Contact(NamedTuple):
 
 
 def struck(first: Contact, others: Mapping[int, Contact], state: State) -> list[int]:
-    """Which others of the gaps that are closed take part in a blow: those that close, and not by rounding alone.
+    """Return which other closed gaps take part in an impact: those that close, and not by rounding alone.
 
-    One that does not close yet waits: the blow may make it close, and then it has one of its own in the same instant. So an
-    impulse runs through a row of balls that touch.
+    A gap that does not close yet waits: the impact may make it close; then it has an impact of its own at the same
+    instant. In this way an impulse runs through a row of balls that touch.
     """
     least = _SOME * abs(first.gap.rate(state)[1])
     return [k for k, c in others.items() if c.ahead * c.gap.rate(state)[1] < -least]
 
 
 class Struck(NamedTuple):
-    """After a blow: speeds (None: as before it), where each contact comes to rest, unilateral chords it has thrown apart.
+    """Result of an impact: speeds (None: unchanged), where each contact comes to rest, chords that were thrown apart.
 
-    A contact rests at the unilateral chord that holds it closed from then on, or at -1: nothing would.
+    A contact rests at the unilateral chord that holds it closed from then on, or at -1 if there is none.
     """
 
     u: Floats | None
@@ -214,7 +217,7 @@ class Struck(NamedTuple):
 
 
 def blow(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact]) -> Struck:
-    """A blow of all these contacts at once. Unilateral chords that hold take part: they push, and may let go."""
+    """Compute the impact of all these contacts at once. Unilateral chords that hold take part: they push or let go."""
     rows, rates = zip(*(c.gap.rate(state) for c in contacts), strict=True)
     rests = [c.gap.chord if c.weak(rate) else None for c, rate in zip(contacts, rates, strict=True)]
     first, chords = contacts[0], resting(mech._core)
@@ -294,7 +297,7 @@ def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
 
 
 def _cut_gap(mech: "Mechanism", q: int, u: int, limit: float, sign: float) -> Gap:
-    """Of a coordinate of a cut hinge, which follows from those of the tree: u_c = V u + ..."""
+    """Return the gap of a coordinate of a cut hinge, which follows from those of the tree: u_c = V u + ..."""
     core = mech._core
 
     def width(look: Look) -> Floats:
@@ -323,7 +326,7 @@ def _point_gap(
     numbers = [mech.tree.numbers[end.body.name] for end in (a, b)]
 
     def seen(t: Floats, q: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
-        """Traces of both bodies, the way from a to b, the normal: rows over time."""
+        """Return traces of both bodies, the vector from a to b, and the normal: rows over time."""
         trace, _ = mech._core.trace(t, q, u, np.zeros((len(t), mech.nu)))
         turned = [rotations(trace[:, k]) for k in numbers]
         d = trace[:, numbers[1], columns.POSITION] + turned[1] @ b.offset
@@ -341,7 +344,7 @@ def _point_gap(
         v = (second.point(b.offset).velocity - first.point(a.offset).velocity)[0]
         Ja, Jb = mech.jacobian(a, state), mech.jacobian(b, state)
         J = n @ (Jb[:3] - Ja[:3])
-        if normal is not None:  # which turns with its body
+        if normal is not None:  # it turns with its body
             J, v = J - np.cross(d, n) @ Ja[3:], v - np.cross(first.angular_velocity[0], d)
         return J, float(n @ v)
 

@@ -75,11 +75,11 @@ def _constraints(mech: "Mechanism", t: float, q: Floats, u: Floats, ud: Floats) 
 def results_of_motion(
     mech: "Mechanism", t: Floats, q: Floats, u: Floats, ud: Floats, near: Mapping[str, Any]
 ) -> Results:
-    """Everything that follows from many states with known accelerations."""
+    """Return everything that follows from many states with known accelerations."""
     if not mech._info.chords:
         return tree_results(mech, t, q, u, ud)
     mech._core.reset_chords(near)
-    found = closed_motion(mech._core, t, q, u)  # for what does not depend on accelerations
+    found = closed_motion(mech._core, t, q, u)  # for results that do not depend on accelerations
     mech._core.reset_chords(near)
     trace, tau, multipliers, loads, elements = driven_results(mech._core, t, q, u, ud, ~left_free(mech, {}))
     return Results(

@@ -64,7 +64,7 @@ def simulate(
     open_: tuple[str, ...] = ()
     if mech._core.loops is not None:
         mech._core.loops.release(())
-        if not (isinstance(state, State) and state.cut):  # else they stand where the state has them
+        if not (isinstance(state, State) and state.cut):  # otherwise they are where the state has them
             mech._core.reset_chords()
         open_ = open_contacts(mech, t0, q[0], u[0])
         mech._core.loops.release(open_)
@@ -88,7 +88,7 @@ def simulate(
     mech._core.forget_points()
     y = mech._core.pack(q[0], u[0], mech._core.work.z[: mech._core.nz], mech._core.chord_work.q)
     mech._core.remember_start(t0, y)
-    if not len(y):  # nothing moves: no error that could choose a step
+    if not len(y):  # nothing moves: there is no error to choose a step by
         method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
     watch = None if events is None else _watch(mech, events, t0, t1, y)
     tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech._core.n_audit, rtol)))
@@ -137,7 +137,7 @@ def simulate(
 
 
 def _watch(mech: "Mechanism", events: Any, t0: float, t1: float, y: Floats) -> "Watch | None":
-    """The events, if there are any; none has come before the start."""
+    """Return the events, if there are any, after a check that none occurred before the start."""
     from .events import Watch, as_events
 
     listed = as_events(events)
@@ -148,7 +148,7 @@ def _watch(mech: "Mechanism", events: Any, t0: float, t1: float, y: Floats) -> "
 
 
 def _sampling(mech: "Mechanism") -> Sampling | None:
-    """The controllers, if there are any."""
+    """Return the controllers, if there are any."""
     if not mech._wiring.controllers:
         return None
     from .events import Look
@@ -163,11 +163,11 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
 
 
 def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
-    """A simulation starts closed, with rates that keep it closed; choose its independent rows."""
+    """Refuse a start that is not closed or does not stay closed; choose its independent rows."""
     loops, core = mech._core.loops, mech._core
     if loops is not None and loops.choose(t, q, u) < loops.n_kept:
         cut, z = core.chord_work.q.copy(), core.work.z.copy()
-        found = mech.mobility(State(t, q, u))  # which looks elsewhere too
+        found = mech.mobility(State(t, q, u))  # it evaluates other positions too
         core.chord_work.q[:], core.work.z[:] = cut, z
         if found.singular:
             raise SingularError(
@@ -226,7 +226,7 @@ def _tolerance(given: Any, what: str) -> Floats:
 
 
 def _released(at_start: tuple[str, ...], switched: Sequence[Switch]) -> Released:
-    """From which time on which unilateral chords have let go."""
+    """Return from which time on which unilateral chords are released."""
     steps: list[tuple[float, tuple[str, ...]]] = [(-np.inf, at_start)]
     for t, name, holds in switched:
         before = steps[-1][1]
@@ -253,7 +253,9 @@ def output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
         times = np.array(t_eval, dtype=np.float64).ravel()
     except (TypeError, ValueError):
         raise TreemechError(f"t_eval is {t_eval!r}; wanted times.") from None
-    if len(times) and not (times.min() >= min(t0, t1) and times.max() <= max(t0, t1)):  # nor is nan inside
+    if len(times) and not (
+        times.min() >= min(t0, t1) and times.max() <= max(t0, t1)
+    ):  # nan is not inside either
         raise TreemechError(f"t_eval reaches outside t_span ({t0}, {t1}).")
     if not np.all(np.diff(times) * (1.0 if t1 >= t0 else -1.0) > 0.0):
         raise TreemechError("t_eval must run in the direction of t_span without repetition.")

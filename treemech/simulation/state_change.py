@@ -1,4 +1,4 @@
-"""A state that was changed on the way of a simulation, put together again: chains closed, speeds fitting (8.3)."""
+"""States changed during a simulation: chains are closed again, and speeds satisfy the constraints (8.3)."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, dict[str, dict[str, Any]]]:
-    """The state an action asks for, and which of its "q" and "u" are given by name and hold."""
+    """Return the state an action asks for, and which of its "q" and "u" are given by name and hold."""
     held: dict[str, dict[str, Any]] = {"q": {}, "u": {}}
     if isinstance(given, State):
         return given, held
@@ -53,7 +53,7 @@ def _not_prescribed(mech: "Mechanism", names: Iterable[str]) -> None:
 def reassembled(
     mech: "Mechanism", t: float, y: Floats, old: State, new: State, held: Mapping[str, Mapping[str, Any]]
 ) -> Floats:
-    """The integrator's y of a changed state; y was that of the old one."""
+    """Return the integrator's y of a changed state; the given y belongs to the old state."""
     core = mech._core
     q, u = np.array(new.q, dtype=np.float64), np.array(new.u, dtype=np.float64)
     new.check_sizes(mech.nq, mech.nu, core.nz, {c.name for c in mech._info.chords}, "the State it gives")
@@ -84,7 +84,7 @@ def reassembled(
 
 
 def fitting_speeds(mech: "Mechanism", t: float, q: Floats, u: Floats, held: Mapping[str, Any]) -> Floats:
-    """Speeds that satisfy the constraints, those held as they are, by impulses of the chords on the others."""
+    """Return speeds that satisfy the constraints: held speeds stay, impulses of the chords change the others."""
     core = mech._core
     free = left_free(mech, dict(held)) & core.free_speeds()
     now = holding(core, t, q, u)
