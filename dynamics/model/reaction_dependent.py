@@ -52,10 +52,8 @@ class ReactionDependent:
         self.names = [applied[k].name for k in self.numbers]
         rows = plan.efforts[self.numbers]
         before = [at for k in self.numbers for name, _, at in applied[k].sizes.motion if name == "reaction"]
-        # of the loads they see, in the records
-        self.places = (rows[:, effort.MOTION_RECORD] + np.array(before, dtype=np.int64))[:, None] + np.arange(
-            6
-        )
+        first = rows[:, effort.MOTION_RECORD] + np.array(before, dtype=np.int64)
+        self.places = first[:, None] + np.arange(6)  # of the loads they see, in the records
 
     def __bool__(self) -> bool:
         return bool(self.numbers)
@@ -113,7 +111,7 @@ class ReactionDependent:
         if not np.any(core.layout.plan.efforts[self.numbers, effort.N_STATES]):
             return found
         with self.held():
-            for k, place in enumerate(self.places.ravel()):
+            for k, place in enumerate(self.places.ravel().tolist()):
                 there = core.work.effort_records[place]
 
                 def rates(h: float, place: int = place, there: float = there) -> Floats:
