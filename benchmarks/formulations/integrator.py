@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.dynamics.equations import loop_monitor
+from treemech.dynamics.equations import watch
 from treemech.dynamics.integrators import layout as m
 from treemech.dynamics.native import entry_points as native
 from treemech.kinematics.kernel.status import OK, PAUSED, STEP_TOO_SMALL, split
@@ -52,7 +52,7 @@ def integrate(
     work = np.zeros(m.N_LOOP_WORK_ROWS * n)
     starts: NDArray[np.int64] = np.array([*euler, 0], dtype=np.int64)
     times, out = np.ascontiguousarray(t_eval), np.zeros((max(len(t_eval), 1), n))
-    monitor = np.zeros(loop_monitor.N_MONITOR) if monitor is None else monitor
+    monitor = np.zeros(watch.N_MONITOR) if monitor is None else monitor
     hooks = np.zeros(m.N_HOOKS, dtype=np.int64)
     hooks[[m.PROJECT, m.MONITOR]] = project, data(monitor)
     run = native.entry("loop_integrate" if project else "integrate")

@@ -15,7 +15,7 @@ from treemech.kinematics.plan.chord_views import chord_paths, chords, partials
 from treemech.kinematics.plan.columns import chord
 from treemech.kinematics.plan.views import counts, n_states
 
-from ..equations import loop_monitor
+from ..equations import watch
 from ..equations.loop_views import fixed_speeds, kept_rows, masks, monitors, right_sides, solutions
 from ..equations.loops import solve
 from . import layout
@@ -50,7 +50,7 @@ def loop_derivatives(plan, loops, table):
     n_bodies, nq, nu = counts(plan)
     nz, nx = n_states(plan)
     right, x, kept, masked = right_sides(loops), solutions(loops), kept_rows(loops), masks(loops)
-    fixed, gain, m = fixed_speeds(loops), monitors(loops)[loop_monitor.GAIN], kept_rows(loops).shape[0]
+    fixed, gain, m = fixed_speeds(loops), monitors(loops)[watch.GAIN], kept_rows(loops).shape[0]
     rows = ints(table[layout.ROWS], layout.N_ROW_TABLE)
     by, by_x, loads_q = (
         floats2(table[layout.BY], nu, 2 * nu),

@@ -37,7 +37,7 @@ from treemech.kinematics.tree.sweep import (
     turn_speeds,
 )
 
-from ..equations import loop_monitor
+from ..equations import watch
 from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, monitors, solutions, workspace_u
 from ..equations.loops import (
     accelerate,
@@ -102,7 +102,7 @@ def loop_rhs(t, y, dy, loops):
         return np.int32(status)
     q, u = own_q(plan), own_u(plan)
     W, S = body_work(plan), speed_work(plan)
-    if monitors(chords)[loop_monitor.STAGED] > 0.0:
+    if monitors(chords)[watch.STAGED] > 0.0:
         status = project(plan, chords, W, S, t, False)
     if status == OK:
         status = evaluate_loops(plan, chords, W, S, t, q, u)
@@ -175,7 +175,7 @@ def loop_project(t, y, rank, loops):
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
     rows, nq, nu = counts(plan)
-    fresh = monitors(chords)[loop_monitor.FRESH] > 0.0
+    fresh = monitors(chords)[watch.FRESH] > 0.0
     if not fresh:
         status = begin_loops(plan, chords, t, y)
         if status != OK:
@@ -191,7 +191,7 @@ def loop_project(t, y, rank, loops):
             evaluate_rows(plan, chords, W, S, t, q, u)
             select_rows(chords, rank)
         note_spin(plan, chords, W)
-        if monitors(chords)[loop_monitor.PARTITIONED] > 0.0:
+        if monitors(chords)[watch.PARTITIONED] > 0.0:
             select_speeds(chords)
     turn_speeds(plan, q, u, 1.0)
     nz, nx = n_states(plan)

@@ -41,7 +41,7 @@ class LoopWork(NamedTuple):
     x: Floats
     b: Floats
     scale: Floats  # (kept,) usual size of P A^-1 P^T, to compare a pivot with
-    monitor: Floats  # pivots and more (dynamics.equations.loop_monitor)
+    monitor: Floats  # pivots and more (dynamics.equations.watch)
     workspace_q: Floats  # (nq,)
     workspace_u: Floats  # (nu,)
     workspace_rows: Floats  # (kept, nu), for the selection of rows

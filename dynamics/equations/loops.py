@@ -32,7 +32,7 @@ from treemech.kinematics.tree.sweep import (
     velocities,
 )
 
-from . import kkt, loop_monitor
+from . import kkt, watch
 from .loop_views import (
     diagonals,
     entry_rows,
@@ -165,11 +165,11 @@ def factorise(loops):
         if r >= 0 and masked[r] == 0 and abs(D[k]) < smallest * scale[r]:
             smallest, weakest = abs(D[k]) / scale[r], r
     monitor = monitors(loops)
-    monitor[loop_monitor.LAST_PIVOT] = smallest
-    if smallest < monitor[loop_monitor.STEP_PIVOT]:
-        monitor[loop_monitor.STEP_PIVOT], monitor[loop_monitor.STEP_ROW] = smallest, weakest
+    monitor[watch.LAST_PIVOT] = smallest
+    if smallest < monitor[watch.STEP_PIVOT]:
+        monitor[watch.STEP_PIVOT], monitor[watch.STEP_ROW] = smallest, weakest
     if smallest < 1e300:  # there is a row that is not masked
-        monitor[loop_monitor.LARGEST_PIVOT] = max(monitor[loop_monitor.LARGEST_PIVOT], smallest)
+        monitor[watch.LARGEST_PIVOT] = max(monitor[watch.LARGEST_PIVOT], smallest)
 
 
 @kernel
@@ -188,7 +188,7 @@ def solve(loops):
         b[k] = right[perm[k]]
     kkt.solve(size, Lp, Li, Lx, D, b)
     monitor = monitors(loops)
-    if monitor[loop_monitor.LAST_PIVOT] < _SOUND * monitor[loop_monitor.LARGEST_PIVOT]:
+    if monitor[watch.LAST_PIVOT] < _SOUND * monitor[watch.LARGEST_PIVOT]:
         for k in range(size):
             y[k] = right[perm[k]]
         kkt.residual(
@@ -209,7 +209,7 @@ def accelerate(plan, loops, t, tau, ud):
     """
     right, x, Y, kept = right_sides(loops), solutions(loops), rows(loops), kept_rows(loops)
     masked, fixed, dof, own = masks(loops), fixed_speeds(loops), dofs(plan), own_required(plan)
-    n, gain = fixed.shape[0], monitors(loops)[loop_monitor.GAIN]
+    n, gain = fixed.shape[0], monitors(loops)[watch.GAIN]
     factorise(loops)
     for d in range(n):
         public = dof[d, speed.PUBLIC]
@@ -311,7 +311,7 @@ def note_spin(plan, loops, W):
     for i in range(1, plan_body.shape[0]):
         w = sub(load3(W, i, body.OMEGA), load3(W, plan_body[i, body.PARENT], body.OMEGA))
         fastest = max(fastest, dot(w, w))
-    monitors(loops)[loop_monitor.SPIN] = fastest**0.5
+    monitors(loops)[watch.SPIN] = fastest**0.5
 
 
 @kernel
@@ -331,7 +331,7 @@ def project(plan, loops, W, S, t, fresh):
     """
     q, u = own_q(plan), own_u(plan)
     rates, step = workspace_q(loops), workspace_u(loops)
-    partitioned = monitors(loops)[loop_monitor.PARTITIONED] > 0.0
+    partitioned = monitors(loops)[watch.PARTITIONED] > 0.0
     if partitioned:
         hold(loops, True)
     before, gap, status = 1e300, 0.0, OK
@@ -339,9 +339,7 @@ def project(plan, loops, W, S, t, fresh):
         status = evaluate(plan, loops, W, S, t, q, u)
         factorise(loops)
     monitor = monitors(loops)
-    rounding = (
-        2e-15 if monitor[loop_monitor.LAST_PIVOT] > _SOUND * monitor[loop_monitor.LARGEST_PIVOT] else 1e-16
-    )
+    rounding = 2e-15 if monitor[watch.LAST_PIVOT] > _SOUND * monitor[watch.LARGEST_PIVOT] else 1e-16
     while status == OK:
         gap = largest(loops, row.POSITION)
         if gap <= rounding or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step

@@ -6,7 +6,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 
-from ..equations.loop_monitor import (
+from ..equations.watch import (
     FRESH,
     LARGEST_PIVOT,
     LAST_PIVOT,

@@ -11,7 +11,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, NOT_CONVERGED, OK, PAUSED, STEP_TOO_SMALL
 
-from ..equations.loop_monitor import N_MONITOR, STAGED, STEP_PIVOT
+from ..equations.watch import N_MONITOR, STAGED, STEP_PIVOT
 from . import layout
 from .loop_step import GIVEN_UP
 from .output import write_within

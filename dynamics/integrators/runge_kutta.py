@@ -14,7 +14,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, ints
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, SINGULAR_POSITION, STEP_TOO_SMALL
 
-from ..equations.loop_monitor import (
+from ..equations.watch import (
     LARGEST_PIVOT,
     LAST_PIVOT,
     N_MONITOR,

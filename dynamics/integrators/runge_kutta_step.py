@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, floats2, kernel
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, OK, POINT_LOST, REACTION_LOST
 
-from ..equations.loop_monitor import LAST_PIVOT, STAGE_PIVOTS
+from ..equations.watch import LAST_PIVOT, STAGE_PIVOTS
 from . import layout, tableau
 
 DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, NOT_FINITE, OK, SINGULAR_POSITION
 
-from ..equations.loop_monitor import LARGEST_PIVOT, LAST_PIVOT, NEAR, SPIN, START_PIVOT, STEP_PIVOT, STEP_ROW
+from ..equations.watch import LARGEST_PIVOT, LAST_PIVOT, NEAR, SPIN, START_PIVOT, STEP_PIVOT, STEP_ROW
 from . import layout
 from .loop_step import TURN, onto_constraints, switches, usual_reach
 from .output import write_interpolant, write_reached, write_step

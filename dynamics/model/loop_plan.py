@@ -9,7 +9,7 @@ from treemech.kinematics.plan.arrays import Plan
 from treemech.kinematics.plan.columns import chord, speed
 from treemech.topology.arrays import Ints, address
 
-from ..equations import loop_monitor
+from ..equations import watch
 from ..equations.loop_arrays import LoopPlan, LoopWork
 from .ordering import analyse
 
@@ -73,7 +73,7 @@ def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
     return LoopWork(
         A=zeros(max(len(plan.speed_row), 1)), Ax=zeros(len(plan.Ai)), Lx=zeros(max(nnz, 1)), D=zeros(size), inverse=zeros(size),
         Y=zeros(size),
-        right=zeros(size), x=zeros(size), b=zeros(size), scale=np.ones(max(m, 1)), monitor=zeros(loop_monitor.N_MONITOR),
+        right=zeros(size), x=zeros(size), b=zeros(size), scale=np.ones(max(m, 1)), monitor=zeros(watch.N_MONITOR),
         workspace_q=zeros(max(nq, 1)), workspace_u=zeros(max(len(plan.fixed), 1)), workspace_rows=zeros(max(m, 1) * len(plan.fixed) + 1),
         reaction=zeros(6 * n_reactions * (6 * n_reactions + 1) + 1), base=zeros(size),
         masked=ints(m),

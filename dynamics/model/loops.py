@@ -14,7 +14,7 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
-from ..equations import loop_monitor
+from ..equations import watch
 from ..native import entry_points as native
 from .loop_plan import extend_context, make_loop_plan, make_loop_work
 
@@ -110,14 +110,14 @@ class Loops:
         if u is not None:
             self._refuse_open(row.VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
         self.rank = self.n_kept - int(np.sum(off))
-        if self.rank and not self.work.monitor[loop_monitor.LAST_PIVOT] > _REGULAR:
+        if self.rank and not self.work.monitor[watch.LAST_PIVOT] > _REGULAR:
             P = core.constraints(t, q, np.zeros(core.nu)).partials
             weighted = self._weighted(t, q, P) * (1 - off)[:, None]
             values = np.linalg.svd(weighted, compute_uv=False)
             self.rank = int(np.sum(values > _RANK * max(float(values.max(initial=0.0)), 1e-300)))
             masked[:] = 1
             masked[pivoted(weighted)[: self.rank]] = 0
-        self.work.monitor[loop_monitor.LARGEST_PIVOT] = 0.0
+        self.work.monitor[watch.LARGEST_PIVOT] = 0.0
         return self.rank
 
     def _refuse_open(self, level: int, largest: float, what: str) -> None:
@@ -145,9 +145,9 @@ class Loops:
         """Set how the constraints are kept. Return whether states are projected."""
         name, gain = stabilisation(how)
         monitor = self.work.monitor
-        monitor[loop_monitor.NEAR] = _NEAR if name == "default" else 0.0
-        monitor[loop_monitor.GAIN] = gain if name == "baumgarte" else 0.0
-        monitor[loop_monitor.PARTITIONED] = float(name == "partitioning")
+        monitor[watch.NEAR] = _NEAR if name == "default" else 0.0
+        monitor[watch.GAIN] = gain if name == "baumgarte" else 0.0
+        monitor[watch.PARTITIONED] = float(name == "partitioning")
         self.work.independent[:] = (
             0  # chosen after the first step: the choice of another run may be a bad one here
         )
@@ -171,9 +171,9 @@ class Loops:
             raise TreemechError(
                 f"nothing can move, and {first!r} closes a chain of rigid hinges: their loads are not decided. Leave it out."
             )
-        self.work.monitor[[loop_monitor.GAIN, loop_monitor.PARTITIONED]] = 0.0
-        largest, self.work.monitor[loop_monitor.LARGEST_PIVOT] = (
-            self.work.monitor[loop_monitor.LARGEST_PIVOT],
+        self.work.monitor[[watch.GAIN, watch.PARTITIONED]] = 0.0
+        largest, self.work.monitor[watch.LARGEST_PIVOT] = (
+            self.work.monitor[watch.LARGEST_PIVOT],
             1e300,
         )  # always refine
         nc, work = len(core.layout.chords.plan.chord), core.chord_work
@@ -196,7 +196,7 @@ class Loops:
                 address(found.ud), address(found.multipliers), address(found.residual), address(found.cut_u), address(found.cut_ud),
                 address(found.loads), address(found.tau), address(found.elements), address(self.context),
             )  # fmt: skip
-        self.work.monitor[loop_monitor.LARGEST_PIVOT] = largest
+        self.work.monitor[watch.LARGEST_PIVOT] = largest
         if status != OK:
             core.fail(status, float(times[0]), failure)
         return found
@@ -226,8 +226,8 @@ class Loops:
 
     def passed(self) -> list[tuple[float, str]]:
         """Return (time, connection) of the singular positions that the last integration passed."""
-        count = min(int(self.work.monitor[loop_monitor.N_PASSED]), loop_monitor.MOST_PASSED)
-        pairs = self.work.monitor[loop_monitor.PASSED : loop_monitor.PASSED + 2 * count].reshape(-1, 2)
+        count = min(int(self.work.monitor[watch.N_PASSED]), watch.MOST_PASSED)
+        pairs = self.work.monitor[watch.PASSED : watch.PASSED + 2 * count].reshape(-1, 2)
         return [(float(t), self.row_name(int(entry))) for t, entry in pairs]
 
 

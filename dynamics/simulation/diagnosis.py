@@ -11,7 +11,7 @@ from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
-from ..equations import loop_monitor
+from ..equations import watch
 from ..integrators import layout as m
 from ..model.core import Core
 from ..native import entry_points as native
@@ -91,8 +91,8 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
         weakest = rows[int(own)][0]
     monitor = loops.work.monitor
     pivot = (
-        monitor[loop_monitor.LAST_PIVOT] / monitor[loop_monitor.LARGEST_PIVOT]
-        if monitor[loop_monitor.LARGEST_PIVOT] > 0.0
+        monitor[watch.LAST_PIVOT] / monitor[watch.LARGEST_PIVOT]
+        if monitor[watch.LARGEST_PIVOT] > 0.0
         else np.nan
     )
     return found._replace(

@@ -15,7 +15,7 @@ from treemech.kinematics.kernel.status import OK, STEP_TOO_SMALL
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
-from ..equations import loop_monitor
+from ..equations import watch
 from ..model.core import Core
 from ..model.tree_derivatives import TreeDerivatives
 from ..native import entry_points as native
@@ -55,7 +55,7 @@ class RightHandSide:
                     f"{name!r} is unilateral: no method of another library can switch it; take 'DOP853'."
                 )
             core.loops.stabilise("none")
-            core.loops.work.monitor[loop_monitor.STAGED] = 0.0
+            core.loops.work.monitor[watch.STAGED] = 0.0
 
     def __call__(self, t: float, y: Any) -> Floats:
         self.y[:] = y

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
-from treemech.dynamics.equations import kkt, loop_monitor
+from treemech.dynamics.equations import kkt, watch
 from treemech.dynamics.model.ordering import analyse
 from treemech.kinematics.kernel.language import address_of, floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
@@ -198,7 +198,7 @@ def project(t, y, rank, context):  # type: ignore[no-untyped-def]
     """Bring the state onto the constraints."""
     C = ints(context, views.N_CARTESIAN)
     status = OK
-    if not views.monitor_(C)[loop_monitor.FRESH] > 0.0:
+    if not views.monitor_(C)[watch.FRESH] > 0.0:
         status = prepare(C, t, y)
     if status != OK:
         return np.int32(status)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import qr
 
 import treemech as tm
-from treemech.dynamics.equations import loop_monitor
+from treemech.dynamics.equations import watch
 from treemech.dynamics.model import trace as columns
 from treemech.kinematics.kernel.language import ints
 from treemech.kinematics.kernel.status import OK, split
@@ -36,7 +36,7 @@ def motion(t, y, dy, context):  # type: ignore[no-untyped-def]
 def project(t, y, rank, context):  # type: ignore[no-untyped-def]
     """Bring the state onto the constraints."""
     C = ints(context, views.N_CARTESIAN)
-    return np.int32(k.onto(C, t, y, views.monitor_(C)[loop_monitor.FRESH] > 0.0))
+    return np.int32(k.onto(C, t, y, views.monitor_(C)[watch.FRESH] > 0.0))
 
 
 @c_function(RHS)
@@ -100,7 +100,7 @@ class Cartesian(CompiledFormulation):
             **self.forces.arrays, "turn": turn, "state": state,
             "applied": np.zeros((self.nb + 1, 6)), "jacobian": np.zeros((len(row_ints), 12)),
             "level": np.zeros((len(row_ints), 3)), "multipliers": np.zeros(len(row_ints)), "whole": np.zeros(8, np.int64),
-            "monitor": np.zeros(loop_monitor.N_MONITOR), "factors": np.zeros(8), "start": np.zeros((self.nb + 1, 9)), "frame": np.zeros(9),
+            "monitor": np.zeros(watch.N_MONITOR), "factors": np.zeros(8), "start": np.zeros((self.nb + 1, 9)), "frame": np.zeros(9),
             "independent": np.zeros(max(7 * self.nb, 1), np.int64),
         }  # fmt: skip
         self.arrays["factors"][0] = self.gain

@@ -25,7 +25,9 @@ from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.columns import row
 from treemech.kinematics.plan.views import body_work
 
-from ...equations.loop_monitor import (
+from ...equations.loop_views import N_LOOP_CONTEXT
+from ...equations.loops import largest, note_spin
+from ...equations.watch import (
     LARGEST_PIVOT,
     LAST_PIVOT,
     N_MONITOR,
@@ -34,8 +36,6 @@ from ...equations.loop_monitor import (
     START_PIVOT,
     STEP_ROW,
 )
-from ...equations.loop_views import N_LOOP_CONTEXT
-from ...equations.loops import largest, note_spin
 from .. import layout
 from ..loop_step import BESIDE, GIVEN_UP, switches
 from ..output import wanted

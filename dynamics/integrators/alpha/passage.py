@@ -8,7 +8,7 @@ The iteration never solves for the multipliers alone and cannot detect such posi
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import OK
 
-from ...equations.loop_monitor import (
+from ...equations.watch import (
     LARGEST_PIVOT,
     LAST_PIVOT,
     NEAR,

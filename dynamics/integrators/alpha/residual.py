@@ -24,7 +24,6 @@ from treemech.kinematics.plan.columns import body, row, speed
 from treemech.kinematics.plan.views import bodies, body_work, dofs, own_q
 from treemech.kinematics.tree.sweep import turn_speeds
 
-from ...equations.loop_monitor import LARGEST_PIVOT, LAST_PIVOT, NEAR
 from ...equations.loop_views import (
     N_LOOP_CONTEXT,
     entry_rows,
@@ -38,6 +37,7 @@ from ...equations.loop_views import (
     speed_rows,
 )
 from ...equations.loops import choose_complements, select_rows
+from ...equations.watch import LARGEST_PIVOT, LAST_PIVOT, NEAR
 from .. import layout
 from ..runge_kutta_step import copy
 from . import layout as alpha

@@ -18,7 +18,7 @@ from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
 from treemech.benchmarks.problems.classics import rolling_disk
 from treemech.benchmarks.runs.stiff_chains import measure, windows
-from treemech.dynamics.equations import loop_monitor
+from treemech.dynamics.equations import watch
 from treemech.dynamics.integrators.alpha import layout as alpha_memory
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
@@ -91,7 +91,7 @@ class Closed:
         core, t = self.mech._core, self.state.t
         core.loops.choose(t, self.state.q, self.state.u)
         core.loops.stabilise(("baumgarte", gain) if gain else "projection")
-        core.loops.work.monitor[loop_monitor.LARGEST_PIVOT] = (
+        core.loops.work.monitor[watch.LARGEST_PIVOT] = (
             1e300  # refine always: differences show the regularisation
         )
         self.y = core.pack(self.state.q, self.state.u, self.state.z, core.chord_work.q)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treemech.benchmarks.families.trees import double_pendulum
-from treemech.dynamics.equations.loop_monitor import N_MONITOR, SPIN
+from treemech.dynamics.equations.watch import N_MONITOR, SPIN
 from treemech.dynamics.integrators import layout, step_control
 from treemech.dynamics.integrators.loop_step import TURN
 
