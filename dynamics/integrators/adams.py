@@ -14,7 +14,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, floats2, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, STEP_TOO_SMALL
 
-from ..equations.watch import N_MONITOR, STAGED, STEP_PIVOT
+from ..equations import watch
 from . import layout
 from .loop_step import GIVEN_UP
 from .output import wanted, write_interpolant, write_within
@@ -181,11 +181,11 @@ def adams_integrate(
     last, new = floats(work + 8 * n * layout.NEW_RATE, n), floats(work + 8 * n * layout.NEW, n)
     m = count[layout.CONTROLLED]
     closed = hooks[layout.PROJECT] != 0
-    monitor = floats(hooks[layout.MONITOR], N_MONITOR if closed else 0)
+    monitor = floats(hooks[layout.MONITOR], watch.N_MONITOR if closed else 0)
     t = control[layout.TIME]
     if count[layout.STARTED] == 0:
         if closed:
-            monitor[STAGED] = 0.0
+            monitor[watch.STAGED] = 0.0
         status = open_leg(
             2, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
         )  # fmt: skip
@@ -212,7 +212,7 @@ def adams_integrate(
             t_new = end_of_step(t, h, direction, end, 0.0)
             h = t_new - t
             if closed:
-                monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
+                monitor[watch.STEP_PIVOT], monitor[watch.STAGED] = 1e300, 0.0
             k = count[layout.ORDER]
             known = _coefficients(t, h, k, control, count[layout.N_PAST])
             _predict(n, h, k, y, control, work)

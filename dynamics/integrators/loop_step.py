@@ -6,19 +6,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 
-from ..equations.watch import (
-    FRESH,
-    LARGEST_PIVOT,
-    LAST_PIVOT,
-    MOST_PASSED,
-    N_PASSED,
-    PASSED,
-    STAGE_PIVOTS,
-    STAGED,
-    START_PIVOT,
-    STEP_PIVOT,
-    STEP_ROW,
-)
+from ..equations import watch
 from . import layout
 from .runge_kutta_step import C4, C5, C8, CM, COEFFICIENTS, CS, DOP853, DP5, RK4, SAMPLES, copy, run_stages
 
@@ -44,29 +32,32 @@ def passes(method, t, h, monitor):
     )  # fmt: skip
     a, b, c = 0, -1, -1
     for s in range(1, stages + 1):
-        p = monitor[STAGE_PIVOTS + s]
-        if p < monitor[STAGE_PIVOTS + a]:
+        p = monitor[watch.STAGE_PIVOTS + s]
+        if p < monitor[watch.STAGE_PIVOTS + a]:
             a, b, c = s, a, b
-        elif b < 0 or p < monitor[STAGE_PIVOTS + b]:
+        elif b < 0 or p < monitor[watch.STAGE_PIVOTS + b]:
             b, c = s, b
-        elif c < 0 or p < monitor[STAGE_PIVOTS + c]:
+        elif c < 0 or p < monitor[watch.STAGE_PIVOTS + c]:
             c = s
-    x, pa = COEFFICIENTS[nodes + a], monitor[STAGE_PIVOTS + a]
+    x, pa = COEFFICIENTS[nodes + a], monitor[watch.STAGE_PIVOTS + a]
     xb, xc = COEFFICIENTS[nodes + b] - x, COEFFICIENTS[nodes + c] - x
-    slope_b, slope_c = (monitor[STAGE_PIVOTS + b] - pa) / xb, (monitor[STAGE_PIVOTS + c] - pa) / xc
+    slope_b, slope_c = (
+        (monitor[watch.STAGE_PIVOTS + b] - pa) / xb,
+        (monitor[watch.STAGE_PIVOTS + c] - pa) / xc,
+    )
     bend = (slope_b - slope_c) / (xb - xc)
     if not bend > 0.0:
         return False
     slope = slope_b - bend * xb
     x -= 0.5 * slope / bend
     least = pa - 0.25 * slope * slope / bend
-    if not (0.0 <= x < 1.0 and least < 0.1 * monitor[STAGE_PIVOTS + c]):
+    if not (0.0 <= x < 1.0 and least < 0.1 * monitor[watch.STAGE_PIVOTS + c]):
         return False
-    k = int(monitor[N_PASSED])
-    if k < MOST_PASSED:
-        monitor[PASSED + 2 * k] = t + x * h
-        monitor[PASSED + 2 * k + 1] = monitor[STEP_ROW]
-    monitor[N_PASSED] += 1.0
+    k = int(monitor[watch.N_PASSED])
+    if k < watch.MOST_PASSED:
+        monitor[watch.PASSED + 2 * k] = t + x * h
+        monitor[watch.PASSED + 2 * k + 1] = monitor[watch.STEP_ROW]
+    monitor[watch.N_PASSED] += 1.0
     return True
 
 
@@ -96,9 +87,9 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
     to the position, the step is repeated backwards from the end of the step, whose rates are in the row
     `rates`.
     """
-    monitor[STAGED], monitor[STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
+    monitor[watch.STAGED], monitor[watch.STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
     status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
-    if status == OK and monitor[STEP_PIVOT] < BESIDE * monitor[LARGEST_PIVOT]:
+    if status == OK and monitor[watch.STEP_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]:
         new = floats(work + 8 * n * layout.NEW, n)
         status = _lead(
             method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
@@ -134,16 +125,16 @@ def onto_constraints(n, t, work, stages, reach, fresh, rank, monitor, rhs, proje
     """
     new, raw = floats(work + 8 * n * layout.NEW, n), floats(work + 8 * n * layout.OLD, n)
     copy(work, layout.OLD, n, new)
-    monitor[FRESH], monitor[STAGED] = 1.0 if fresh else 0.0, 0.0
+    monitor[watch.FRESH], monitor[watch.STAGED] = 1.0 if fresh else 0.0, 0.0
     status = call_rhs(project, t, work + 8 * n * layout.NEW, rank, context)
-    monitor[FRESH] = 0.0
+    monitor[watch.FRESH] = 0.0
     if status != OK:
         return status
     for i in range(n):
         if not abs(new[i] - raw[i]) < reach * (1.0 + abs(raw[i])):
             return np.int32(CHAIN_OPEN)
     status = call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * stages, context)
-    monitor[START_PIVOT] = monitor[LAST_PIVOT]
+    monitor[watch.START_PIVOT] = monitor[watch.LAST_PIVOT]
     return status
 
 

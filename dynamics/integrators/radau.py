@@ -11,7 +11,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import floats, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, NOT_CONVERGED, OK, PAUSED, STEP_TOO_SMALL
 
-from ..equations.watch import N_MONITOR, STAGED, STEP_PIVOT
+from ..equations import watch
 from . import layout
 from .loop_step import GIVEN_UP
 from .output import write_within
@@ -59,11 +59,11 @@ def radau_integrate(
     new = floats(work + 8 * n * layout.NEW, n)
     m = count[layout.CONTROLLED]
     closed = hooks[layout.PROJECT] != 0
-    monitor = floats(hooks[layout.MONITOR], N_MONITOR if closed else 0)
+    monitor = floats(hooks[layout.MONITOR], watch.N_MONITOR if closed else 0)
     t = control[layout.TIME]
     if count[layout.STARTED] == 0:
         if closed:
-            monitor[STAGED] = 0.0
+            monitor[watch.STAGED] = 0.0
         status = open_leg(
             4, n, y_, atol, work, n_euler, euler, n_out, t_out, y_out_, control, count, monitor, rhs, context
         )  # fmt: skip
@@ -93,7 +93,7 @@ def radau_integrate(
             t_new = end_of_step(t, h, direction, end, 0.0)
             h = t_new - t
             if closed:
-                monitor[STEP_PIVOT], monitor[STAGED] = 1e300, 0.0
+                monitor[watch.STEP_PIVOT], monitor[watch.STAGED] = 1e300, 0.0
             status = OK
             if count[layout.HAS_JACOBIAN] == 0:
                 status = linearise(

@@ -14,18 +14,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, ints
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, SINGULAR_POSITION, STEP_TOO_SMALL
 
-from ..equations.watch import (
-    LARGEST_PIVOT,
-    LAST_PIVOT,
-    N_MONITOR,
-    NEAR,
-    PARTITIONED,
-    STAGE_PIVOTS,
-    STAGED,
-    START_PIVOT,
-    STEP_PIVOT,
-    STEP_ROW,
-)
+from ..equations import watch
 from . import layout
 from .loop_step import (
     BESIDE,
@@ -96,7 +85,7 @@ def make_integrate(closed):
         project = hooks[layout.PROJECT] if closed else 0
         tangent = hooks[layout.TANGENT] if closed else 0
         rank = hooks[layout.RANK] if closed else 0
-        monitor = floats(hooks[layout.MONITOR] if closed else 0, N_MONITOR if closed else 0)
+        monitor = floats(hooks[layout.MONITOR] if closed else 0, watch.N_MONITOR if closed else 0)
         t = control[layout.TIME]
         if count[layout.STARTED] == 0:
             status = open_leg(
@@ -114,15 +103,16 @@ def make_integrate(closed):
             rejected, status = False, np.int32(OK)
             hops, hits = 0, 0
             staged = closed and (
-                monitor[PARTITIONED] > 0.0 or monitor[START_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
+                monitor[watch.PARTITIONED] > 0.0
+                or monitor[watch.START_PIVOT] < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT]
             )
             if closed:
-                monitor[STAGE_PIVOTS] = monitor[START_PIVOT]
+                monitor[watch.STAGE_PIVOTS] = monitor[watch.START_PIVOT]
             h = control[layout.STEP]
             while True:
                 if closed:
-                    monitor[STEP_PIVOT] = 1e300
-                    monitor[STAGED] = 1.0 if staged else 0.0
+                    monitor[watch.STEP_PIVOT] = 1e300
+                    monitor[watch.STAGED] = 1.0 if staged else 0.0
                 most = np.inf if hops > 0 else largest_step(control, monitor)
                 h, vanishes = limit_step(t, h, direction, 0.0, most, rejected, control)
                 if vanishes:
@@ -136,8 +126,15 @@ def make_integrate(closed):
                     return status
                 count[layout.EVALUATIONS] += stages
                 errors(method, n, work)
-                singular = closed and monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]
-                if closed and singular and monitor[STEP_PIVOT] < BESIDE * monitor[LARGEST_PIVOT] and hits < 6:
+                singular = (
+                    closed and monitor[watch.STEP_PIVOT] < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT]
+                )
+                if (
+                    closed
+                    and singular
+                    and monitor[watch.STEP_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]
+                    and hits < 6
+                ):
                     hits += 1
                     count[layout.REJECTED] += 1
                     h *= 0.93
@@ -162,13 +159,15 @@ def make_integrate(closed):
                 if closed and error < 1.0:
                     reach = 1e300 if method == RK4 else usual_reach(rtol)
                     if singular:
-                        reach = 0.5 * sqrt(monitor[LAST_PIVOT] / monitor[LARGEST_PIVOT])
+                        reach = 0.5 * sqrt(monitor[watch.LAST_PIVOT] / monitor[watch.LARGEST_PIVOT])
                         if reach * reach < 0.25 * BESIDE:
                             if hops < 8 and t_new != end:
                                 # end before the position, or beyond it if steps are too short
                                 hops += 1
                                 count[layout.REJECTED] += 1
-                                far = monitor[START_PIVOT] > 16.0 * BESIDE * monitor[LARGEST_PIVOT]
+                                far = (
+                                    monitor[watch.START_PIVOT] > 16.0 * BESIDE * monitor[watch.LARGEST_PIVOT]
+                                )
                                 h *= 0.7 if far else 1.4
                                 continue
                             reach = 1e300
@@ -219,11 +218,11 @@ def make_integrate(closed):
                 ):
                     control[layout.STEP] = h
                     return np.int32(
-                        SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]) if singular else CHAIN_OPEN
+                        SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW]) if singular else CHAIN_OPEN
                     )
             count[layout.STEPS] += 1
             if closed and singular and passes(method, t, h, monitor) and hooks[layout.STOP] != 0:
-                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
+                return np.int32(SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW]))
             note_usual_step(h, rejected, control)
             inside = wanted(t_new, n_out, t_out, control, count)
             if inside or dense_ != 0:

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, floats2, kernel
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, OK, POINT_LOST, REACTION_LOST
 
-from ..equations.watch import LAST_PIVOT, STAGE_PIVOTS
+from ..equations import watch
 from . import layout, tableau
 
 DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)
@@ -107,7 +107,7 @@ def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
         if status != OK:
             return status
         if monitor.shape[0] > 0:
-            monitor[STAGE_PIVOTS + s] = monitor[LAST_PIVOT]
+            monitor[watch.STAGE_PIVOTS + s] = monitor[watch.LAST_PIVOT]
     return np.int32(OK)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, NOT_FINITE, OK, SINGULAR_POSITION
 
-from ..equations.watch import LARGEST_PIVOT, LAST_PIVOT, NEAR, SPIN, START_PIVOT, STEP_PIVOT, STEP_ROW
+from ..equations import watch
 from . import layout
 from .loop_step import TURN, onto_constraints, switches, usual_reach
 from .output import write_interpolant, write_reached, write_step
@@ -70,7 +70,7 @@ def open_leg(
         return status
     count[layout.EVALUATIONS] += 1
     if monitor.shape[0] > 0:
-        monitor[START_PIVOT] = monitor[LAST_PIVOT]
+        monitor[watch.START_PIVOT] = monitor[watch.LAST_PIVOT]
     for i in range(n):
         if not isfinite(K[i]):
             control[layout.LAST_ERROR] = K[i]
@@ -91,8 +91,8 @@ def open_leg(
 def largest_step(control, monitor):
     """Return the largest step: max_step, or less if a hinge would turn by more than `TURN`."""
     most = control[layout.MAX_STEP]
-    if monitor.shape[0] > 0 and monitor[SPIN] > 0.0:
-        most = min(most, TURN / monitor[SPIN])
+    if monitor.shape[0] > 0 and monitor[watch.SPIN] > 0.0:
+        most = min(most, TURN / monitor[watch.SPIN])
     return most
 
 
@@ -146,8 +146,8 @@ def evaluate_end(n, t, h, rates, work, control, count, hooks, monitor, rhs, cont
     if hooks[layout.PROJECT] == 0:
         count[layout.EVALUATIONS] += 1
         return call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * rates, context), False
-    if monitor[STEP_PIVOT] < monitor[NEAR] * monitor[LARGEST_PIVOT]:
-        return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW])), False
+    if monitor[watch.STEP_PIVOT] < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT]:
+        return np.int32(SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW])), False
     status = onto_constraints(
         n, t, work, rates, usual_reach(control[layout.RTOL]), False, hooks[layout.RANK], monitor, rhs,
         hooks[layout.PROJECT], context,

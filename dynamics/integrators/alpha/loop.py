@@ -25,17 +25,9 @@ from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.columns import row
 from treemech.kinematics.plan.views import body_work
 
+from ...equations import watch
 from ...equations.loop_views import N_LOOP_CONTEXT
 from ...equations.loops import largest, note_spin
-from ...equations.watch import (
-    LARGEST_PIVOT,
-    LAST_PIVOT,
-    N_MONITOR,
-    NEAR,
-    STAGED,
-    START_PIVOT,
-    STEP_ROW,
-)
 from .. import layout
 from ..loop_step import BESIDE, GIVEN_UP, switches
 from ..output import wanted
@@ -124,11 +116,11 @@ def alpha_integrate(
     e5, out = floats(work + 8 * n * layout.E5, n), floats(work + 8 * n * layout.OUT, n)
     m = count[layout.CONTROLLED]
     closed, fixed = table[alpha.N_ROWS] > 0, control[alpha.FIXED] > 0.0
-    monitor = floats(hooks[layout.MONITOR], N_MONITOR if closed else 0)
+    monitor = floats(hooks[layout.MONITOR], watch.N_MONITOR if closed else 0)
     t = control[layout.TIME]
     if count[layout.STARTED] == 0:
         if closed:
-            monitor[STAGED] = 0.0
+            monitor[watch.STAGED] = 0.0
         if fixed and control[layout.STEP] == 0.0:
             control[layout.STEP] = max_step if end >= t else -max_step
         status = open_leg(
@@ -149,7 +141,7 @@ def alpha_integrate(
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
         h, hops, pivot = control[layout.STEP], 0, 0.0
-        usual_pivot = monitor[LARGEST_PIVOT] if closed else 0.0
+        usual_pivot = monitor[watch.LARGEST_PIVOT] if closed else 0.0
         # size of the first step that was not solved, number of such steps, number of longer steps tried
         first, failures, longer = h, 0, 0
         while True:
@@ -202,7 +194,7 @@ def alpha_integrate(
                             abs(h - control[layout.OLD_STEP]) < 1e-8 * abs(h)
                             and control[alpha.LAST_INDEX] == INDEX_3
                         )
-                        if monitor[START_PIVOT] < monitor[NEAR] * usual_pivot:
+                        if monitor[watch.START_PIVOT] < monitor[watch.NEAR] * usual_pivot:
                             rescale_speeds(table, n, h, control)
                         elif not same:
                             renew_normal(table, n, h, control, count, work, context)
@@ -281,13 +273,13 @@ def alpha_integrate(
                     control[layout.TIME], control[layout.STEP] = t, h
                     return status
                 note_rates(table, n, work + 8 * n * layout.OLD, alpha.NEW_TRUE_RATES)
-                pivot = monitor[LAST_PIVOT]
-                beside = (_FIXED_BESIDE if fixed else BESIDE) * monitor[LARGEST_PIVOT]
+                pivot = monitor[watch.LAST_PIVOT]
+                beside = (_FIXED_BESIDE if fixed else BESIDE) * monitor[watch.LARGEST_PIVOT]
                 if pivot < beside and hops < 8 and t_new != end:
                     hops += 1
                     count[layout.REJECTED] += 1
                     count[layout.HAS_JACOBIAN] = 0  # it was made next to the position
-                    h *= 0.7 if monitor[START_PIVOT] > 16.0 * beside else 1.4
+                    h *= 0.7 if monitor[watch.START_PIVOT] > 16.0 * beside else 1.4
                     continue
                 leave_multipliers(table, n, context)
                 if (
@@ -319,8 +311,8 @@ def alpha_integrate(
         if closed:
             passed = passes_singular(n, t, h, y, pivot, count, work, euler, n_euler, monitor, rhs, context)
             if passed and hooks[layout.STOP] != 0:
-                return np.int32(SINGULAR_POSITION + 16 * int(monitor[STEP_ROW]))
-            monitor[START_PIVOT] = pivot
+                return np.int32(SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW]))
+            monitor[watch.START_PIVOT] = pivot
             leave_multipliers(table, n, context)
         while wanted(t_new, n_out, t_out, control, count):
             wish = t_out[count[layout.WRITTEN]]

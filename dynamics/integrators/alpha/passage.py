@@ -8,15 +8,7 @@ The iteration never solves for the multipliers alone and cannot detect such posi
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import OK
 
-from ...equations.watch import (
-    LARGEST_PIVOT,
-    LAST_PIVOT,
-    NEAR,
-    SPIN,
-    STAGE_PIVOTS,
-    START_PIVOT,
-    STEP_PIVOT,
-)
+from ...equations import watch
 from .. import layout
 from ..loop_step import passes
 from ..runge_kutta_step import CM, COEFFICIENTS, CS, DOP853, MANY_SAMPLES, SAMPLES, interpolate, retract
@@ -34,7 +26,7 @@ def look_at_end(n, t, usual, count, work, monitor, rhs, context):
     `usual` is the largest pivot of the steps before. Pivots of iterates do not count: far away they may have
     any size.
     """
-    monitor[STEP_PIVOT], monitor[LARGEST_PIVOT] = 1e300, usual
+    monitor[watch.STEP_PIVOT], monitor[watch.LARGEST_PIVOT] = 1e300, usual
     count[layout.EVALUATIONS] += 1
     return call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * layout.OLD, context)
 
@@ -42,11 +34,11 @@ def look_at_end(n, t, usual, count, work, monitor, rhs, context):
 @kernel
 def passes_singular(n, t, h, y, end_pivot, count, work, euler, n_euler, monitor, rhs, context):
     """Note a singular position within the step, from its interpolant. Returns whether there is one."""
-    angle = abs(monitor[SPIN] * h)
-    if min(monitor[START_PIVOT], end_pivot) > _REACH * angle * angle * monitor[LARGEST_PIVOT]:
+    angle = abs(monitor[watch.SPIN] * h)
+    if min(monitor[watch.START_PIVOT], end_pivot) > _REACH * angle * angle * monitor[watch.LARGEST_PIVOT]:
         return False
     samples, count_, nodes = (SAMPLES, 4, CS) if angle < _LONG else (MANY_SAMPLES, 12, CM)
-    monitor[STAGE_PIVOTS], monitor[STAGE_PIVOTS + count_] = monitor[START_PIVOT], end_pivot
+    monitor[watch.STAGE_PIVOTS], monitor[watch.STAGE_PIVOTS + count_] = monitor[watch.START_PIVOT], end_pivot
     out, e5 = floats(work + 8 * n * layout.OUT, n), floats(work + 8 * n * layout.E5, n)
     for s in range(1, count_):
         x = COEFFICIENTS[nodes + s]
@@ -55,6 +47,6 @@ def passes_singular(n, t, h, y, end_pivot, count, work, euler, n_euler, monitor,
         count[layout.EVALUATIONS] += 1
         if call_rhs(rhs, t + x * h, work + 8 * n * layout.OUT, work + 8 * n * layout.OLD, context) != OK:
             return False
-        monitor[STAGE_PIVOTS + s] = monitor[LAST_PIVOT]
-    least = min(monitor[START_PIVOT], monitor[STEP_PIVOT])
-    return least < monitor[NEAR] * monitor[LARGEST_PIVOT] and passes(samples, t, h, monitor)
+        monitor[watch.STAGE_PIVOTS + s] = monitor[watch.LAST_PIVOT]
+    least = min(monitor[watch.START_PIVOT], monitor[watch.STEP_PIVOT])
+    return least < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT] and passes(samples, t, h, monitor)

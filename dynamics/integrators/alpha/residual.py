@@ -24,6 +24,7 @@ from treemech.kinematics.plan.columns import body, row, speed
 from treemech.kinematics.plan.views import bodies, body_work, dofs, own_q
 from treemech.kinematics.tree.sweep import turn_speeds
 
+from ...equations import watch
 from ...equations.loop_views import (
     N_LOOP_CONTEXT,
     entry_rows,
@@ -37,7 +38,6 @@ from ...equations.loop_views import (
     speed_rows,
 )
 from ...equations.loops import choose_complements, select_rows
-from ...equations.watch import LARGEST_PIVOT, LAST_PIVOT, NEAR
 from .. import layout
 from ..runge_kutta_step import copy
 from . import layout as alpha
@@ -315,7 +315,7 @@ def linearise(method, table, n, t, h, y, rank, control, count, work, rhs, jacobi
         return status
     _dense_mass(table, n, ints(loops[0], N_CONTEXT), loops)
     monitor = monitors(loops)
-    if monitor[LAST_PIVOT] > monitor[NEAR] * monitor[LARGEST_PIVOT]:
+    if monitor[watch.LAST_PIVOT] > monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT]:
         x, multipliers = solutions(loops), floats(row_of(table, n, alpha.MULTIPLIERS), m)
         for k in range(m):
             multipliers[k] = -x[nu + k]
