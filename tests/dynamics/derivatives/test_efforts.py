@@ -1,4 +1,7 @@
-"""Derivatives of models with energetic elements: ends, hinge coordinates, states, inputs; against differences of high order."""
+"""Derivatives of models with energetic elements, compared with differences of high order.
+
+The elements have ends, hinge coordinates, states and inputs.
+"""
 
 from dataclasses import dataclass
 from math import sin, sqrt, tanh
@@ -19,7 +22,7 @@ from treemech.topology.arrays import address
 
 @dataclass(frozen=True)
 class Muscle(tm.Energetic):
-    """Force and moments that depend on every number the element sees; two states with other units."""
+    """Element whose force and moments depend on every number it sees; its two states have different units."""
 
     stiffness: float
     n_states = 2
@@ -45,7 +48,7 @@ class Muscle(tm.Energetic):
 
 @dataclass(frozen=True)
 class Servo(tm.Energetic):
-    """On a hinge coordinate, with a state."""
+    """Element on a hinge coordinate, with a state."""
 
     gain: float
     n_ends = 0
@@ -60,7 +63,7 @@ class Servo(tm.Energetic):
 
 @dataclass(frozen=True)
 class Triangle(tm.Energetic):
-    """Three ends, one deformation, by jets."""
+    """Element with three ends and one deformation, differentiated by jets."""
 
     stiffness: float
     n_ends = 3
@@ -79,7 +82,7 @@ class Triangle(tm.Energetic):
 
 
 def one_speed(system):
-    """Names of hinges with one coordinate."""
+    """Return the names of hinges with one coordinate."""
     return [n for n, c in system.connections.items() if c.element.kind in ("Revolute", "Prismatic", "Screw")]
 
 
@@ -103,7 +106,7 @@ def with_states(mech, state, seed):
 
 
 def seen(mech, state):
-    """(ud, x') as functions of changes of (q, u, x)."""
+    """Return (ud, x') as a function of changes of (q, u, x)."""
     n, core = mech.nu, mech._core
 
     def at(d):
@@ -140,7 +143,7 @@ def test_springs_and_elements_with_states_on_random_trees(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_jacobian_of_the_integrator_covers_states(seed):
-    """Exact, or with forward differences of the elements as Radau takes it."""
+    """It is exact, or has forward differences of the elements, which Radau takes."""
     mech = sprung_tree(seed).build()
     state, core = with_states(mech, random_state(mech, seed + 9), seed), mech._core
     y = core.pack(state.q, state.u, state.z)
@@ -194,7 +197,7 @@ def test_springs_in_closed_chains(seed):
 
 
 def chain(n=6, mass=1.5, stiffness=240.0, damping=3.0):
-    """Masses between two walls, springs between neighbours."""
+    """Make masses between two walls, with springs between neighbours."""
     system = tm.System("chain", gravity=(0, 0, 0))
     spring = tm.Spring(stiffness=stiffness, damping=damping, length=1.0)
     previous = system.ground.at()
@@ -264,7 +267,7 @@ def test_small_motions_and_equilibrium_with_a_state():
 
 @dataclass(frozen=True)
 class Integral(tm.Energetic):
-    """Holds a coordinate in place by the integral of its error: no stiffness of its own state."""
+    """Controller that holds a coordinate by the integral of its error, without stiffness of its state."""
 
     gain: float
     place: float

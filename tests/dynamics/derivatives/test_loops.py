@@ -1,7 +1,8 @@
-"""The Jacobians integrators take of closed chains: of the rates (Radau) and of the residual (generalized-alpha), against differences.
+"""Jacobians of closed chains for integrators: of the rates (Radau) and of the residual (generalized-alpha).
 
-The rates are smooth functions of any coordinates and speeds, closed or open, so plain differences are the measure; the matrix
-of the residual belongs to its own way of moving (q o exp(step), angular speeds in the base of the outer body).
+They are compared with differences. The rates are smooth functions of any coordinates and speeds, closed or
+open, so plain differences are right for them; the residual is differentiated along its own steps (q o
+exp(step), angular speeds in the base of the outer body).
 """
 
 import numpy as np
@@ -28,7 +29,10 @@ from treemech.topology.arrays import address
 
 
 def random_loops(seed):
-    """Redundant rows where planar, Euler parameters where not, hinges met from both ends; every third with springs and states."""
+    """Make a random closed chain with hinges in both directions; every third has springs and states.
+
+    Planar chains have redundant rows, others Euler parameters.
+    """
     mechanism = random_mechanism(seed, seed % 2 == 0, 1 + (seed // 2) % 3)
     rng, system = np.random.default_rng(seed), mechanism.system
     if seed % 3 == 0:
@@ -43,7 +47,7 @@ def random_loops(seed):
 
 
 def cut(kind, seed):
-    """A chord called through its address (most of them), with rates that keep it closed; Ball met from end b, and Free."""
+    """Make a chord with rates that keep it closed, on a Ball hinge from end b and a Free hinge."""
     mech, t, q, u = cut_hinge(kind, seed, seed % 2 == 0)
     now = mech._core.constraints(t, q, u)
     return mech, mech.state(t=t, q=q, u=u - np.linalg.pinv(now.partials) @ now.velocity)
@@ -61,7 +65,7 @@ def disk():
 
 
 def released():
-    """Two arms, a rod that holds their tip, a plane that has let go of it."""
+    """Make two arms, a rod that holds their tip, and a plane that has let go of it."""
     system = tm.System("arms", gravity=(0, -9.81, 0))
     one, two = (system.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.4, 0, 0)) for n in ("one", "two"))
     system.connect("A", tm.Revolute("z"), system.ground, one)
@@ -83,7 +87,7 @@ MODELS = {
 
 
 class Closed:
-    """A closed chain at a state, as an integrator meets it."""
+    """Closed chain at a state, as an integrator meets it."""
 
     def __init__(self, name, gain=0.0):
         make, *arguments = MODELS[name]
@@ -135,7 +139,7 @@ def test_baumgartes_terms_are_differentiated_along(name):
 
 
 class Residual(Closed):
-    """What generalized-alpha solves, from `loop_residual` by hand."""
+    """Equations that generalized-alpha solves, made from `loop_residual`."""
 
     def __init__(self, name):
         super().__init__(name)
@@ -207,7 +211,7 @@ def test_the_jacobian_of_the_residual_agrees_with_differences(name):
 
 @pytest.mark.parametrize("method", ["Radau", "alpha3", "alpha2", "scipy:Radau", "scipy:BDF"])
 def test_a_stiff_closed_chain_takes_fewer_evaluations_and_is_as_accurate(method):
-    """The error of one run depends on chance by a factor of 10 up and down, so the mean over nine runs counts."""
+    """The error of one run varies at random by a factor of 10, so the mean over nine runs counts."""
     ratios = []
     for n in (2, 3, 4):
         for rtol in (1e-5, 1e-6, 1e-7):

@@ -1,4 +1,4 @@
-"""Derivatives of the constraint rows of chords of every kind, compiled, against differences of high order of the rows themselves."""
+"""Derivatives of the constraint rows of chords of every kind, compared with differences of high order."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ SLOW = ("PrescribedPose, two angles", "PrescribedPose, one angle")
 
 
 def cut_hinge(kind, seed, swap):
-    """Two bodies, on a Ball hinge met from end b and on a Free hinge, a hinge of a kind between them as a chord that fits."""
+    """Make two bodies, on a Ball hinge from end b and a Free hinge, with a chord of a kind that fits between."""
     rng = np.random.default_rng(seed)
     system, bodies = two_bodies(seed)
     a, b = bodies[::-1] if swap else bodies
@@ -48,7 +48,11 @@ def cut_hinge(kind, seed, swap):
 
 
 def rows_and_differences(mech, t, q, u, seed=1):
-    """(exact, rough, by differences): of P^T lambda, P u + P0, P ud + P00 by q, of the last by u, of the loads of chords by q."""
+    """Return derivatives (exact, rough, by differences).
+
+    They are those of P^T lambda, P u + P0, P ud + P00 by q, of the last by u, and of the loads of chords by
+    q.
+    """
     core, rng, n = mech._core, np.random.default_rng(seed), mech.nu
     ud, multipliers = rng.normal(size=n), rng.normal(size=len(core.layout.chords.rows))
     core.constraints(t, q, u, ud)
@@ -121,7 +125,7 @@ def test_rows_of_every_coupling(name, driven):
 
 @dataclass(frozen=True)
 class Narrow(tm.Constraint):
-    """Works where it is, and not beside it."""
+    """Constraint that works at its position and fails beside it."""
 
     length: float
     n_holonomic = 1
@@ -134,7 +138,7 @@ class Narrow(tm.Constraint):
 
 @dataclass(frozen=True)
 class Narrower(tm.Constraint):
-    """The same, with an array of floats inside: it has to be differenced."""
+    """The same constraint with an array of floats inside, so that differences are needed."""
 
     length: float
     n_holonomic = 1

@@ -36,7 +36,7 @@ factorise = getattr(kkt.factorise, "py_func", kkt.factorise)
 
 
 class Solver:
-    """The kernels with their arrays, for entries (rows, cols, values) of the lower half."""
+    """Kernels with their arrays, for entries (rows, cols, values) of the lower half."""
 
     def __init__(self, n, m, rows, cols, values, diagonal=(), masked=None, **options):
         self.pattern = p = analyse(n, m, rows, cols, **options)
@@ -67,7 +67,7 @@ class Solver:
 
 
 def tree_matrix(rng, n):
-    """Positive definite; A_ij is there if i lies on the path of j to the root, as in the mass matrix of a tree."""
+    """Make a positive definite matrix of a tree: A_ij is there if i lies on the path of j to the root."""
     parent = [-1] + [max(0, k - 1 - int(rng.integers(4))) for k in range(1, n)]
     J = np.zeros((n, n))
     for k in range(n):
@@ -79,7 +79,7 @@ def tree_matrix(rng, n):
 
 
 def random_rows(rng, n, loops, rows, width):
-    """Loops of some rows each, on the same few coordinates; independent, not nearly dependent."""
+    """Make loops of some rows each, on the same few coordinates; they are clearly independent."""
     while True:
         P = np.zeros((loops * rows, n))
         for k in range(loops):
@@ -101,9 +101,10 @@ def augmented(A, P):
 
 
 def ladder(N, rows=2, angle=0.3):
-    """N four-bars in a row: bars on the ground, a rod on each, its end tied to the next bar (unit lengths, masses).
+    """Make N four-bars in a row: bars on the ground, a rod on each, its end tied to the next bar.
 
-    The rods are level, so the first row of a loop has a zero in its pattern."""
+    Lengths and masses are 1. The rods are level, so the first row of a loop has a zero in its pattern.
+    """
     n = 2 * N + 1
     A, P, where = np.zeros((n, n)), np.zeros((rows * N, n)), np.zeros((rows * N, n), bool)
     bar, rod = np.array([np.cos(angle), -np.sin(angle)]), np.array([0.0, 1.0])

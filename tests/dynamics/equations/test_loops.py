@@ -13,7 +13,7 @@ CUT = tuple(k for k in KINDS if k not in ("Free", "Moving", "Rigid"))
 
 
 def closed(kind, seed, n=8):
-    """A random tree, and a chord of a kind that closes at a random state by construction; (mechanism, t, q, u)."""
+    """Return (mechanism, t, q, u): a random tree with a chord of a kind, made to fit at this state."""
     rng = np.random.default_rng(seed)
     system = random_system(seed, n=n, kinds=TREE, loads=True)
     open_mech = system.build()
@@ -65,7 +65,7 @@ def test_rows_of_any_cut_hinge_are_consistent_over_all_three_levels(kind, seed):
 
 @pytest.mark.parametrize("kind", ["Rigid", "Moving", *CUT])
 def test_the_residual_of_any_cut_hinge_changes_at_the_rate_it_says(kind):
-    """No choice of rates needed: also for chords that take all freedom away."""
+    """No rates have to be chosen, so this holds also for chords that remove all freedoms."""
     mech, t, q, u = closed(kind, 3)
     at, h = mech._core.constraints, 1e-6
 
@@ -180,7 +180,7 @@ def test_reactions_with_chords_balance_every_body():
 
 
 def test_a_parallelogram_of_spatial_revolutes_is_solved_by_rank():
-    """Three bars between two equal cranks: one loop too many, rows that follow from the others."""
+    """Make three bars between two equal cranks: one loop is redundant, its rows depend on the others."""
     system = tm.System("parallelogram", gravity=(0, -9.81, 0))
     cranks = [system.body(f"crank{k}", 1.0, (0, 1 / 12, 1 / 12), com=(0.5, 0, 0)) for k in range(3)]
     rod = system.body("rod", 1.0, (0, 1 / 3, 1 / 3), com=(1, 0, 0))
@@ -263,7 +263,7 @@ def test_a_chord_that_restricts_nothing_leaves_the_motion_of_the_tree():
 
 
 def arm_with_an_observer(observed=True):
-    """A spatial arm; a free hinge between the ground and its tip restricts nothing and sees where it goes."""
+    """Make a spatial arm with a free hinge between the ground and its tip, which only measures its motion."""
     system = tm.System("arm", gravity=(0, 0, -9.81))
     last = system.ground
     for k, hinge in enumerate((tm.Revolute("y"), tm.Universal(), tm.Revolute("z"))):
