@@ -15,7 +15,7 @@ BALANCE = 1e-9  # work + change of energy + dissipated - supplied, relative to t
 
 
 def rotor(element, inputs, inertia=0.02):
-    """A wheel about z, driven by the element on its hinge."""
+    """Return a wheel about z, driven by the element on its hinge."""
     system = tm.System("rotor", gravity=(0, 0, 0))
     wheel = system.body("wheel", 1.0, (inertia, inertia, inertia))
     hinge = system.connect("axle", tm.Revolute("z"), system.ground, wheel)
@@ -24,7 +24,7 @@ def rotor(element, inputs, inertia=0.02):
 
 
 def sledge(element, inputs, start=0.0, mass=2.0):
-    """A mass on the x axis, with the element between the origin and it."""
+    """Return a mass on the x axis, with the element between the origin and it."""
     system = tm.System("sledge", gravity=(0, 0, 0))
     body = system.body("mass", mass, (1, 1, 1))
     system.connect("rail", tm.Prismatic("x"), system.ground, body)
@@ -33,7 +33,7 @@ def sledge(element, inputs, start=0.0, mass=2.0):
 
 
 def imbalance(run, name):
-    """The largest error of an element's energy account, relative to its largest entry (1 nJ, if it does nothing)."""
+    """Return the largest error of an element's energy account, relative to its largest entry (at least 1 nJ)."""
     audit, energy = run.audit[name], run.element(name).energy
     entries = np.array([audit.work, energy - energy[0], audit.dissipated, -audit.supplied])
     return np.max(np.abs(entries.sum(axis=0))) / max(np.max(np.abs(entries)), 1e-9)
@@ -158,7 +158,7 @@ MUSCLE = {"max_force": 1000.0, "optimal_length": 0.1, "tendon_length": 0.2}
 
 
 def isometric(excitation, length):
-    """The muscle at a fixed length, where it starts."""
+    """Return the muscle at a fixed length, where it starts."""
     system = sledge(tm.Muscle(**MUSCLE), {"excitation": excitation})
     system.prescribe("rail", length)
     mech = system.build()
@@ -187,7 +187,7 @@ def test_a_muscle_finds_its_equilibrium_at_any_length(length, excitation):
 
 
 def forearm(composite, excitation):
-    """A forearm lifted against gravity by a muscle, one element or three."""
+    """Return a forearm lifted against gravity by a muscle, one element or three."""
     system = tm.System("forearm", gravity=(0, 0, -9.81))
     arm = system.body("arm", 2.0, (0.01, 0.02, 0.02), com=(0.15, 0, 0))
     system.connect("elbow", tm.Revolute("y"), system.ground, arm)
@@ -227,7 +227,7 @@ def test_a_composite_muscle_equals_the_hand_eliminated_equation():
 
 # ------------------------------------------------------------ path
 def elbow_with_pulley(element, inputs=None):
-    """A forearm on a cord from the shoulder through a via point round a cylinder at the elbow."""
+    """Return a forearm on a cord from the shoulder through a via point round a cylinder at the elbow."""
     system = tm.System("elbow", gravity=(0, 0, -9.81))
     upper = system.body("upper", 2.0, (0.02, 0.02, 0.01), com=(0, 0, -0.15))
     lower = system.body("lower", 1.5, (0.01, 0.01, 0.005), com=(0, 0, -0.12))
@@ -302,7 +302,10 @@ def test_missing_and_unknown_inputs_are_refused_by_name():
 
 
 def three_cranks():
-    """A coupler on three parallel cranks, one more than needed: rows are redundant. A motor has its current as a state."""
+    """Return a coupler on three parallel cranks, one more than needed: rows are redundant.
+
+    A motor has its current as a state.
+    """
     system = tm.System("three cranks", gravity=(0, 0, -9.81))
     coupler = system.body("coupler", mass=2.0, inertia=(0.1, 0.1, 0.1))
     for k in range(3):

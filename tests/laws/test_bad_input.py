@@ -26,7 +26,7 @@ def mech(system):
 
 
 def refused(error, *words):
-    """The call raises `error` and its message holds every word."""
+    """Expect that the call raises `error` and that its message holds every word."""
     return pytest.raises(error, match="(?s)" + "".join(f"(?=.*{word})" for word in words))
 
 
@@ -459,7 +459,7 @@ def test_coordinates_that_are_no_numbers(mech, given):
 
 
 def closed():
-    """A parallelogram."""
+    """Return a parallelogram."""
     system = tm.System("closed")
     bars = [system.body(f"bar {k}", 1.0, (0.1, 0.1, 0.1)) for k in range(3)]
     system.connect("A", tm.Revolute("y"), system.ground, bars[0])

@@ -69,7 +69,7 @@ SMALL = Profile.circle(0.3, (0.1, 0.05))
 
 # ---------------------------------------------------------------- motions that satisfy the constraints
 def turn(axis: str, *angles: float) -> np.ndarray:
-    """Rotations about the axes of the moving base, in order: turn("zx", a, b) = Rz(a) Rx(b)."""
+    """Return rotations about the axes of the moving base, in order: turn("zx", a, b) = Rz(a) Rx(b)."""
     return Rotation.from_euler(axis.upper(), angles[0] if len(axis) == 1 else list(angles)).as_matrix()
 
 
@@ -286,7 +286,7 @@ COUPLINGS = {
 
 # ---------------------------------------------------------------- differences
 def plain(element: Any, t: float) -> Any:
-    """The element as residual() sees it: its fields, signals as numbers."""
+    """Return the element as residual() sees it: its fields, signals as numbers."""
     return SimpleNamespace(
         **{p.name: p.value.at(t).value if p.kind == "signal" else p.value for p in parameters(element)}
     )
@@ -309,7 +309,7 @@ def moved(place: Place, step: np.ndarray) -> Place:
 
 
 def rows_by_differences(constraint: Any, place: Place, t: float) -> np.ndarray:
-    """Derivatives of the residual: one column for each direction of c, of a turn, and of s."""
+    """Return derivatives of the residual: one column for each direction of c, of a turn, and of s."""
     steps = STEP * np.eye(6 + constraint.n_auxiliary)
     columns = [
         residual(constraint, moved(place, h), t) - residual(constraint, moved(place, -h), t) for h in steps
@@ -318,7 +318,7 @@ def rows_by_differences(constraint: Any, place: Place, t: float) -> np.ndarray:
 
 
 def tangents(joint: Joint, p: np.ndarray, t: float) -> np.ndarray:
-    """Velocity and angular velocity of the joint's own motion, one column for each of its freedoms."""
+    """Return velocity and angular velocity of the joint's own motion, one column for each of its freedoms."""
     columns = []
     for h in STEP * np.eye(len(p)):
         (c1, C1, _), (c0, C0, _) = joint.place(p + h, t), joint.place(p - h, t)

@@ -85,7 +85,7 @@ FLAT = (
 
 
 def sprung(seed, element, n_ends, n=10):
-    """A random tree, and the same with an element between random places."""
+    """Return a random tree, and the same with an element between random places."""
     rng = np.random.default_rng(seed + 1000)
     bodies = rng.choice(n, size=n_ends, replace=False) + 1
     places = [rng.uniform(-0.3, 0.3, 3) for _ in bodies]

@@ -63,7 +63,7 @@ class OwnPid(tm.Pid):
 
 
 def chain(element, n=20):
-    """A chain with n elements: between the ground and each link, or on each hinge."""
+    """Return a chain with n elements: between the ground and each link, or on each hinge."""
     system = tm.System("chain", gravity=(0, 0, 0))
     before = system.ground.at((0, 0, 0))
     for k in range(n):

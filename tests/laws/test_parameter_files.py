@@ -13,7 +13,7 @@ OTHER = {"g": 9.6, "l": 0.97, "m": 1.4, "k": 33.0, "c": 0.5, "a": 0.23, "w": 2.2
 
 
 def places():
-    """Parameters in poses, at=, axis=, attachments of attachments, series, assemblies, composites, poses, inputs, solids."""
+    """Return a system with parameters in poses, at=, axis=, attachments, series, assemblies, composites, inputs, solids."""
     l, m, a = tm.Parameter("l", 1.0), tm.Parameter("m", 1.3), tm.Parameter("a", 0.2)
     system = tm.System("places", gravity=np.array([0.0, a, -9.81]))
     ground = system.ground

@@ -10,7 +10,7 @@ ROOT = RNG.normal(size=(6, 6))
 
 
 def fairground():
-    """One of each smooth passive element in one model: a chain of bodies, three free ones, a wheel."""
+    """Return one of each smooth passive element in one model: a chain of bodies, three free ones, a wheel."""
     system = tm.System("fairground", gravity=(0, 0, -9.81))
     ground = system.ground
     arm = system.body("arm", mass=2.0, inertia=(0.1, 0.3, 0.3), com=(0.5, 0, 0))
@@ -63,7 +63,7 @@ def fairground():
 
 
 def workshop():
-    """One of each smooth element with states, inputs, laws or a path, in one model."""
+    """Return one of each smooth element with states, inputs, laws or a path, in one model."""
     system = tm.System("workshop", gravity=(0, 0, -9.81))
     ground = system.ground
     hinges, arms = [], []

@@ -15,7 +15,7 @@ from treemech.dynamics.simulation.driver import legs as _legs
 
 
 def signals():
-    """One of each kind, in turn."""
+    """Return one of each kind, in turn."""
     return (
         tm.Constant(0.3),
         tm.Polynomial([0.2, -0.4, 0.3, 0.1]),
@@ -26,12 +26,12 @@ def signals():
 
 
 def plain_coordinates(hinge):
-    """Coordinates that can be prescribed: all but Euler parameters."""
+    """Return coordinates that can be prescribed: all but Euler parameters."""
     return range(hinge.n_coordinates if hinge.euler_parameters is None else hinge.euler_parameters)
 
 
 def driven(seed, share=0.5, n=16, kinds=KINDS):
-    """(system with prescriptions, the same without): a share of the plain coordinates, all kinds of signals."""
+    """Return (system with prescriptions, the same without): some plain coordinates, all kinds of signals."""
     system, bare = random_system(seed, n, kinds), random_system(seed, n, kinds)
     rng = np.random.default_rng(seed + 50)
     kind = seed
@@ -44,7 +44,7 @@ def driven(seed, share=0.5, n=16, kinds=KINDS):
 
 
 def split(mech):
-    """Masks (prescribed, free) over the speeds."""
+    """Return masks (prescribed, free) over the speeds."""
     s = np.zeros(mech.nu, dtype=bool)
     for _, _, u in mech._info.prescribed:
         s[u] = True
@@ -185,7 +185,7 @@ def long_chain(n, drives=10):
 
 
 def cost(mech, count=200):
-    """CPU time of an evaluation, the least of a few."""
+    """Return CPU time of an evaluation, the least of a few."""
     rng, least = np.random.default_rng(1), np.inf
     q, u, t = rng.normal(size=(count, mech.nq)), rng.normal(size=(count, mech.nu)), np.zeros(count)
     for _ in range(8):
@@ -204,7 +204,7 @@ def test_a_tree_with_drives_stays_of_order_n():
 
 # ---------------------------------------------------------------- signals along a motion
 def cart(signal, **options):
-    """A pendulum under a cart that is moved along a rail."""
+    """Return a pendulum under a cart that is moved along a rail."""
     system = tm.System("cart")
     body = system.body("cart", 1.0, (0.1, 0.1, 0.1))
     bob = system.body("bob", 1.0, (0, 0, 0), com=(0, 0, -1.0))
@@ -215,7 +215,7 @@ def cart(signal, **options):
 
 
 def pieces(mech, signal, start, times, rtol=1e-12):
-    """The pendulum by hand, piece by piece, so that no step ever meets a break: angle and rate at the end."""
+    """Return angle and rate at the end, by hand, piece by piece, so that no step ever meets a break."""
     from scipy.integrate import solve_ivp
 
     y = np.array(start, dtype=float)

@@ -13,7 +13,7 @@ EITHER_ANGLES = {143}
 
 
 def moving(mechanism, mech, seed):
-    """A closed state with random rates: the part of random speeds the chains allow."""
+    """Return a closed state with random rates: the part of random speeds the chains allow."""
     still = mech.assemble(guess=mechanism.q)
     u, P = np.random.default_rng(seed).normal(size=mech.nu), mech.constraints(still).partials
     allowed = u - np.linalg.lstsq(P, P @ u, rcond=1e-10)[0]
@@ -23,7 +23,7 @@ def moving(mechanism, mech, seed):
 
 
 def another_cut(mechanism, mech):
-    """The same system with another hinge of a loop cut, or None."""
+    """Return the same system with another hinge of a loop cut, or None."""
     cut = [c.name for c in mech.tree.chords]
     for loop in mechanism.loops:
         if cut[0] in loop:

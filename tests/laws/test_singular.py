@@ -30,7 +30,7 @@ def four_bars(n):
 
 
 def slider_crank():
-    """Crank and rod of equal length: the slider passes the crank's hinge."""
+    """Return crank and rod of equal length: the slider passes the crank's hinge."""
     system = tm.System("slider-crank", gravity=(0, -9.81, 0))
     crank, link = rod(system, "crank"), rod(system, "rod")
     slider = system.body("slider", 0.5, (0.01, 0.01, 0.01))
@@ -42,7 +42,7 @@ def slider_crank():
 
 
 def parallelogram():
-    """A change-point four-bar under a moment."""
+    """Return a change-point four-bar under a moment."""
     system = tm.System("parallelogram", gravity=(0, 0, 0))
     crank, coupler, rocker = rod(system, "crank"), rod(system, "coupler", length=2.0), rod(system, "rocker")
     system.connect("A", tm.Revolute("z"), system.ground, crank)

@@ -10,7 +10,7 @@ G, SIZE, OMEGA = 9.81, 0.1, 14.0
 
 
 def platform(unilateral=True):
-    """A mass on a platform that moves up and down faster than gravity allows it to follow."""
+    """Return a mass on a platform that moves up and down faster than gravity allows it to follow."""
     system = tm.System("platform", gravity=(0, 0, -G))
     mass = system.body("mass", 2.0, (0.1, 0.1, 0.1))
     system.connect("guide", tm.Prismatic("z"), system.ground, mass)

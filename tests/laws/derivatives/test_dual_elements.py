@@ -1,4 +1,4 @@
-"""Elements on numbers that carry a derivative: the same values, and the slopes of differences, for every kind of element."""
+"""Elements on dual numbers: the same values, and the derivatives that differences have, for every kind of element."""
 
 import ctypes
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="compiles")
 SLOPE = (
     1e-8  # of differences of eighth order whose step is chosen by themselves, relative to the largest slope
 )
-STEEP = 1e6  # slopes beside a singular place of the element (half a turn of AtRotation): differences say little there
+STEEP = 1e6  # derivatives beside a singular place of the element (half a turn of AtRotation): differences say little there
 TIME = 0.3
 
 
@@ -135,7 +135,7 @@ class Law(Energetic):
 
 
 class Given(Maxwell):
-    """The same with slopes of its effort given, on purpose others than its own."""
+    """The same with derivatives of its effort given, on purpose others than its own."""
 
     def stiffness_matrix(self, now, t, out):
         out[0, 0], out[0, 1], out[1, 0], out[1, 1] = 10.0, 0.5, now.deformation[0], 7.0
@@ -146,7 +146,7 @@ class Given(Maxwell):
 
 @dataclass(frozen=True)
 class Rough(Energetic):
-    """An effort that cannot be run on other numbers than floats, and its slopes."""
+    """An effort that cannot be run on other numbers than floats, and its derivatives."""
 
     n_deformations = 1
     n_ends = 0
@@ -166,7 +166,7 @@ class Rough(Energetic):
 
 @dataclass(frozen=True)
 class Sightless(Energetic):
-    """The same without slopes."""
+    """The same without derivatives."""
 
     n_deformations = 1
     n_ends = 0
@@ -200,11 +200,11 @@ SMOOTH = {  # in the places of samples that lie at a corner, or at infinity, of 
     "PointOnSurface": PointOnSurface("torus", 2.0, 0.5),
     "Pid": Pid(2.0, 0.5, 0.3, filter=0.2, limit=50.0),
 }
-EXTERNAL_METHODS = [Pose(), Contact(), Wave(), Maxwell(), Law()]
+FOREIGN = [Pose(), Contact(), Wave(), Maxwell(), Law()]
 
 
 def place(element, rng):
-    """(a, b, size of out) at a random place of the element's domain."""
+    """Return (a, b, size of out) at a random place of the element's domain."""
     if isinstance(element, Hinge):
         return element.sample(rng), rng.normal(size=element.n_speeds), 24 + 6 * element.n_speeds
     if isinstance(element, Constraint):
@@ -232,7 +232,7 @@ def numbers_of(element):
 
 
 def change_of(element, rng):
-    """A random change of its record: of numbers, not of the shapes of arrays, nor of fields that stand for a choice."""
+    """Return a random change of the numbers of its record: not of shapes of arrays, nor of fields that are a choice."""
     if isinstance(element, (Series, SeriesRows)):  # the places of the members, not how many there are of what
         change = np.zeros(len(numbers_of(element)))
         for place, member in members_of(element):
@@ -252,12 +252,12 @@ def change_of(element, rng):
 
 
 def caller(element):
-    """(plain(a, b, size), with_derivatives(a, b, da, db, size)): what the element leaves, by its two addresses.
+    """Return (plain(a, b, size), with_derivatives(a, b, da, db, size)): the results of its two entries.
 
     One more argument of either is a change of its record.
     """
-    numbers, plain, slopes = numbers_of(element), make_entry(element), make_dual_entry(element)
-    assert slopes is not None, "it cannot be compiled for numbers with a derivative"
+    numbers, plain, dual = numbers_of(element), make_entry(element), make_dual_entry(element)
+    assert dual is not None, "it cannot be compiled for numbers with a derivative"
 
     def call(entry, a, b, own, out):
         pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in (a, b, own, out)]
@@ -279,16 +279,19 @@ def caller(element):
             pairs[2][at, 1] = make_dual_entry(member).address
         if isinstance(element, Hinge):
             workspace[[3, 7, 11], 0] = 1.0
-        return call(slopes, *pairs, workspace)
+        return call(dual, *pairs, workspace)
 
     return plainly, moving
 
 
 def with_derivatives():
-    """Every built-in element that has slopes; a tire that has no stiffness to slide with is at a corner everywhere."""
+    """Return every built-in element that has derivatives.
+
+    A tire that has no stiffness to slide with is at a corner everywhere.
+    """
     kept = [e for e in builtin_elements() if not isinstance(e, (Tire, Signal, SeriesRows))]
     tire = Tire(1.0, 1.0, damping=0.1, longitudinal=20.0, lateral=30.0, friction=0.9)
-    return [*kept, tire, *EXTERNAL_METHODS, *ASSEMBLED, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
+    return [*kept, tire, *FOREIGN, *ASSEMBLED, Spring(10.0, 1.0, 0.2, force=lambda t: t * t)]
 
 
 @pytest.mark.parametrize("element", with_derivatives(), ids=lambda e: e.kind)
@@ -360,7 +363,7 @@ def test_given_slopes_take_the_place_of_the_efforts_own():
 
 @dataclass(frozen=True)
 class Cubic(Energetic):
-    """A cubic spring with a damper on a hinge coordinate, its slopes times a factor."""
+    """A cubic spring with a damper on a hinge coordinate, its derivatives times a factor."""
 
     factor: float = 1.0
     n_deformations = 1
@@ -381,7 +384,7 @@ class Cubic(Energetic):
 
 @dataclass(frozen=True)
 class CubicLaw(Energetic):
-    """An implicit law with the slope of its solution."""
+    """An implicit law with the derivative of its solution."""
 
     n_deformations = 1
     n_ends = 0

@@ -70,7 +70,7 @@ class Bent(tm.Coupling):
 
 
 def machine(cam):
-    """A loop that is closed by a cut cam or has one as a branch, a spring, a point on an egg, a coupling."""
+    """Return a loop with a cam, cut or as a branch, a spring, a point on an egg, a coupling."""
     system = tm.System("foreign", gravity=(0.4, -0.3, -9.81))
     bodies = [
         system.body(f"b{k}", 1.0 + 0.3 * k, (0.1, 0.2 + 0.02 * k, 0.25), com=(0.2, 0.05, 0.1 * k))

@@ -41,7 +41,7 @@ WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
 
 
 def pulled(system, drive, rate, seed):
-    """Two muscles with a common input, one with an input as it stands, a net with a muscle in it."""
+    """Return two muscles with a common input, one with an input as it stands, a net with a muscle in it."""
     rng = np.random.default_rng(seed)
     bodies = [system.bodies[k] for k in rng.permutation(len(system.bodies))]
     ends = [b.at(rng.uniform(-0.3, 0.3, 3)) for b in bodies[:2]]

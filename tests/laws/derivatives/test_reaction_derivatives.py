@@ -43,7 +43,7 @@ class Warm(tm.Energetic):
 
 
 def solutions(mech, state):
-    """(ud, multipliers, x') as functions of changes of (q, u, loads, x), by the compiled solution."""
+    """Return (ud, multipliers, x') as functions of changes of (q, u, loads, x), by the compiled solution."""
     n, core = mech.nu, mech._core
     mech.constraints(state)
     near, pivot = core.chord_work.q.copy(), core.chord_work.pivot.copy()
@@ -156,7 +156,7 @@ def pin_force(q, u, ud):
 
 
 def turning_speed(mech):
-    """The speed of the rod about y: its cut pin left it a free hinge."""
+    """Return the speed of the rod about y: its cut pin left it a free hinge."""
     J = mech.jacobian(mech.tree.bodies[1], mech.state())
     return mech.speeds[int(np.argmax(np.abs(J[4])))]
 

@@ -105,7 +105,7 @@ FIXED = {
 
 
 def leaves(thing, path=""):
-    """(path, number) of all numbers in nested sequences."""
+    """Return (path, number) of all numbers in nested sequences."""
     if isinstance(thing, (tuple, list, np.ndarray)):
         for k, x in enumerate(thing):
             yield from leaves(x, f"{path}[{k}]")
@@ -114,7 +114,7 @@ def leaves(thing, path=""):
 
 
 def replaced(thing, path, number, here=""):
-    """A copy with another number at the path."""
+    """Return a copy with another number at the path."""
     if here == path:
         return number
     if isinstance(thing, (tuple, list, np.ndarray)):
@@ -133,7 +133,7 @@ def numbers():
 
 
 def mechanism(element):
-    """A mechanism with the element in it."""
+    """Return a mechanism with the element in it."""
     system = tm.System("one")
     bodies = [system.body(f"b{k}", 1.0 + k, (0.1, 0.1, 0.1), com=(0.1, 0, 0.2)) for k in range(3)]
     turn = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]

@@ -19,7 +19,7 @@ ROD_OR_COUPLER = pytest.mark.parametrize("element", [tm.Distance, tm.RevoluteRev
 
 
 def axes(x, z):
-    """The base of an end with these x and z axes."""
+    """Return the base of an end with these x and z axes."""
     return np.column_stack((x, np.cross(z, x), z))
 
 
@@ -120,7 +120,7 @@ def test_h1_assembly_from_a_bad_estimate():
 
 # ---------------------------------------------------------------- H4: spatial slider-crank, composite joints (10.2)
 def spatial_slider_crank(rod, inertia=(0.004, 0.0004, 0.004), driven=True):
-    """The rod turns about its y axis on a slider it could slide along: a distance of 1 m keeps it at the origin."""
+    """Return a slider-crank whose rod turns on a slider; a distance of 1 m keeps it at the origin."""
     system = tm.System("spatial slider-crank", gravity=(0, 0, 0))
     crank = system.body("crank", 0.12, (1e-4, 1e-5, 1e-4))
     link = system.body("rod", 0.5, inertia)
@@ -167,7 +167,7 @@ def test_h4_ranges(form, rod, q, v, a):
 
 
 def skew_distance(rod, motion=(np.pi / 2, TURN)):
-    """Crank and slider, the rod a distance."""
+    """Return crank and slider, the rod a distance."""
     system = tm.System("spatial slider-crank", gravity=(0, 0, 0))
     crank, slider = system.body("crank", 0.12, (1e-4, 1e-5, 1e-4)), system.body("slider", 2.0, 3 * (1e-4,))
     system.connect("A", tm.Revolute("x"), system.ground.at((0, 0.1, 0.12)), crank)

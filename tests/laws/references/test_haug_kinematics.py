@@ -19,7 +19,7 @@ def one_turn(n):
 
 
 def extremes(samples):
-    """(min, max) of a periodic function from its samples."""
+    """Return (min, max) of a periodic function from its samples."""
     n = len(samples)
     fine = np.fft.irfft(np.fft.rfft(samples) * 64, 64 * n)
     return fine.min(), fine.max()

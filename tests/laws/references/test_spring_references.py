@@ -11,7 +11,7 @@ from treemech.benchmarks.problems import load
 
 
 def masses_on_a_line(system, masses):
-    """Bodies on guides along x of the ground, their coordinates their places; their handles."""
+    """Add bodies on guides along x of the ground; their coordinates are their places. Returns their handles."""
     bodies = [system.body(f"m{k}", mass=m, inertia=(1, 1, 1)) for k, m in enumerate(masses, 1)]
     for k, body in enumerate(bodies, 1):
         system.connect(f"x{k}", tm.Prismatic("x"), system.ground, body)
