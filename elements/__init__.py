@@ -1,7 +1,7 @@
 """Elements (ch. 3), which join and drive bodies. Built-in elements use no API that user elements cannot use.
 
-A file is loaded when one of its names is first used, so a model with two hinges loads two hinges only. The one list
-of names and files is __init__.pyi, which type checkers read too.
+A file is loaded when one of its names is first used, so a model with two hinges loads two hinges only. The
+one list of names and files is __init__.pyi, which type checkers read too.
 """
 
 from importlib import import_module
@@ -34,7 +34,7 @@ __all__ = sorted([*_GROUPS, *_FILE_OF])
 def _is_built(cls: Any) -> bool:
     """Tell whether the library holds this class.
 
-    It does not hold the contracts, which are no dataclasses, elements around an author's function, and elements
+    It holds no contracts (they are no dataclasses), no elements with an author's function, and no elements
     with any number of ends.
     """
     fields = vars(cls).get("__dataclass_fields__") if isinstance(cls, type) else None

@@ -64,9 +64,10 @@ class Effort(NamedTuple):
     supplied: Floats  # (1,)
 
 
-# Flat records of an element with n ends, as the core fills and reads them. The motion record begins with the positions;
-# these numbers times n are where the other quantities of the ends begin, and where q, u, x, inputs, memory and
-# reaction follow. The load record begins with the forces; moments and the loads on hinge coordinates follow.
+# Flat records of an element with n ends, as the core fills and reads them. The motion record begins with the
+# positions; these numbers times n are where the other quantities of the ends begin, and where q, u, x, inputs,
+# memory and reaction follow. The load record begins with the forces; moments and the loads on hinge
+# coordinates follow.
 ROTATION, VELOCITY, ANGULAR_VELOCITY, MOTION_PER_END = 3, 12, 15, 18
 MOMENT, LOAD_PER_END = 3, 6
 

@@ -36,7 +36,7 @@ from .series import (
     turned_back,
 )
 
-# Indices in `numbers`: the constraint's address, record and rows, its ends (frame, offset, rotation), the series
+# Indices in `numbers`: address, record and rows of the constraint, its ends (frame, offset, rotation), the series
 ADDRESS, RECORD, N_ROWS, END_A, END_B, SERIES = 0, 1, 2, 3, 16, 29
 
 
@@ -110,7 +110,7 @@ class SeriesRows(Coupling):
         signals += [(start + at, signal) for at, signal in record(self.constraint)[1]]
 
     def members_at(self, start: int) -> list[tuple[int, Element]]:
-        """Return the constraint and the hinges with the index of each address, in a record that begins at `start`."""
+        """Return the constraint and the hinges with the index of each address; the record begins at `start`."""
         return [(start + 1 + ADDRESS, self.constraint), *self.series.members_at(start + SERIES)]
 
     def sample(self, rng: "np.random.Generator", t: float) -> Floats:
@@ -168,7 +168,7 @@ class SeriesRows(Coupling):
 
 
 def relative(a, b, d, v, w):  # type: ignore[no-untyped-def]
-    """Return the rates (translation, rotation) of frame b relative to frame a, taken at b; v, w are their columns."""
+    """Return the rates (translation, rotation) of frame b relative to frame a, at b; v, w are their columns."""
     turning = three(a, w)
     carried = plus(three(a, v), cross(turning, d))
     return plus(three(b, v), times(-1.0, carried)), plus(three(b, w), times(-1.0, turning))

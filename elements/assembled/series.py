@@ -1,8 +1,8 @@
 """Hinges in series as one hinge: a kinematic assembly of hinge elements (7.2), reduced by rank.
 
-Between the members are massless frames. The motions of the members, one after the other (5.2), give the motion of
-end b as a function of all their coordinates (7.2.4). Coordinates that do not move it, such as the spin of a rod
-between two balls, are redundant: they stay at their reference.
+Between the members are massless frames. The motions of the members, one after the other (5.2), give the
+motion of end b as a function of all their coordinates (7.2.4). Coordinates that do not move it, such as the
+spin of a rod between two balls, are redundant: they stay at their reference.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ class Frame(NamedTuple):
     w: Floats
 
 
-# Columns of a member in `numbers`: its address (0: no hinge), and where its record, coordinates and speeds begin
+# Columns of a member in `numbers`: its address (0: no hinge), where its record, coordinates and speeds begin
 ADDRESS, RECORD, NQ, NU, BACKWARD, OFFSET, BEFORE, AFTER, COORDINATES, SPEEDS = (
     0,
     1,
@@ -72,7 +72,8 @@ ADDRESS, RECORD, NQ, NU, BACKWARD, OFFSET, BEFORE, AFTER, COORDINATES, SPEEDS = 
     27,
 )
 N_MEMBER = 28
-# Columns of the motion of a frame: pose, velocity, acceleration for ud = 0, velocity for u = 0, partials of six speeds
+# Columns of the motion of a frame: pose, velocity, acceleration for ud = 0, velocity for u = 0, partials of six
+# speeds
 X, R, V, W, A, ALPHA, V0, W0, PARTIAL_V, PARTIAL_W = 0, 3, 12, 15, 18, 21, 24, 27, 30, 48
 
 
@@ -80,11 +81,11 @@ X, R, V, W, A, ALPHA, V0, W0, PARTIAL_V, PARTIAL_W = 0, 3, 12, 15, 18, 21, 24, 2
 class Series(Hinge):
     """Hinges in a row, without mass between them.
 
-    ``Series(hinge, offset, hinge, (offset, rotation), hinge)``: an offset, or an offset and a rotation, leads from end b
-    of one hinge to end a of the next, or to end b of the series. The coordinates are those of the members in their order,
-    without the redundant ones (``redundant``, by name). One ball keeps its Euler parameters: the last that is not
-    reduced. The others have Bryant angles, with the third axis along their spin if the spin is redundant (so they are
-    singular where the second angle is +-90 degrees).
+    ``Series(hinge, offset, hinge, (offset, rotation), hinge)``: an offset, or an offset and a rotation, leads
+    from end b of one hinge to end a of the next, or to end b of the series. The coordinates are those of the
+    members in their order, without the redundant ones (``redundant``, by name). One ball keeps its Euler
+    parameters: the last that is not reduced. The others have Bryant angles, with the third axis along their
+    spin if the spin is redundant (so they are singular where the second angle is +-90 degrees).
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ class Series(Hinge):
             signals += [(start + at + place, signal) for place, signal in record(hinge)[1]]
 
     def members_at(self, start: int) -> list[tuple[int, Hinge]]:
-        """Return the members with the index of each address, in a record where that of the series begins at `start`."""
+        """Return the members with the index of each address; the record of the series begins at `start`."""
         rows = [k for k, m in enumerate(self.reduced) if m.hinge is not None]
         found = list[tuple[int, Hinge]]()
         for k, (at, hinge) in zip(rows, self._places, strict=True):
@@ -355,7 +356,7 @@ def aligned(members: list[Member]) -> list[Member]:
 
 
 def carried(members: list[Member], Y: Floats, null: Floats) -> Floats:
-    """Return the speeds n that do not move end b, with their derivative: Y n = 0, Y n' = -Y' n, n' normal to n."""
+    """Return the speeds n that do not move end b, as dual numbers: Y n = 0, Y n' = -Y' n, n' normal to n."""
     from treemech.topology.dual import derivatives, joined
 
     rate = derivatives(partials(members, references(members), object))
@@ -368,7 +369,7 @@ def references(members: Sequence[Member]) -> list[Floats]:
 
 
 def frames(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float64) -> list[Frame]:
-    """Return all frames from end a on, at the coordinates of the members (5.2); `kind` is the type of the numbers."""
+    """Return all frames from end a on, at the coordinates q (5.2); `kind` is the type of the numbers."""
     n = sum(speeds_of(m) for m in members)
     found = [Frame(np.zeros(3), np.eye(3), np.zeros((n, 3), dtype=kind), np.zeros((n, 3), dtype=kind))]
     numbers, first = list(q), 0
@@ -392,7 +393,7 @@ def frames(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float6
 
 
 def partials(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.float64) -> Floats:
-    """Return Y of (7.2.5): the partials of the motion of end b (6, n), with lengths divided by the assembly's size."""
+    """Return Y of (7.2.5): partials of the motion of end b (6, n), lengths divided by the assembly's size."""
     all_frames = frames(members, q, kind)
     size = max(float(np.max(np.abs(plain(f.offset)))) for f in all_frames)
     return np.vstack((all_frames[-1].v.T / (size or 1.0), all_frames[-1].w.T))
@@ -401,8 +402,8 @@ def partials(members: Sequence[Member], q: Sequence[Floats], kind: Any = np.floa
 def independent(members: Sequence[Member]) -> tuple[int, list[bool]]:
     """Return (rank in a general position, flags of the speeds that are kept).
 
-    From the last speed on, those are kept that move end b in a new way. The reference position decides, unless it
-    is singular.
+    From the last speed on, those are kept that move end b in a new way. The reference position decides,
+    unless it is singular.
     """
     rng = np.random.default_rng(0)
     hinges = [m.hinge for m in members if m.hinge is not None]
@@ -434,9 +435,9 @@ def rank_of(Y: Floats) -> int:
 
 # ---------------------------------------------------------------- compiled
 def follow(numbers, at, stages, q, u, t, frame):  # type: ignore[no-untyped-def]
-    """Compute the motion of the frame behind the first `stages` members (5.2); the numbers of the series begin at `at`.
+    """Compute the motion of the frame behind the first `stages` members (5.2).
 
-    Returns 1, or 0 if a member fails.
+    The numbers of the series begin at `at`. Returns 1, or 0 if a member fails.
     """
     record = stack_array("float", 1, (60,))
     own_q = stack_array("float", 1, (8,))
@@ -477,7 +478,7 @@ def follow(numbers, at, stages, q, u, t, frame):  # type: ignore[no-untyped-def]
 
 
 def add_hinge(frame, record, nu, u, numbers, speeds, n):  # type: ignore[no-untyped-def]
-    """Go from end a of a hinge to its end b: add its relative motion to that of the frame (5.2.8), (5.2.18)."""
+    """Go from end a of a hinge to its end b: add its relative motion to the frame's (5.2.8), (5.2.18)."""
     pv, pw, rest = 12, 12 + 3 * nu, 12 + 6 * nu
     v0, w0 = three(record, rest), three(record, rest + 3)
     v, w = v0, w0

@@ -1,7 +1,7 @@
 """Key under which the compiled form of an element is kept on the disk: a digest of everything it depends on.
 
-Compiled code depends on the generated source, on the files of the author's functions, and on the constants and
-default values that it holds frozen.
+Compiled code depends on the generated source, on the files of the author's functions, and on the constants
+and default values that it holds frozen.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def keepable(functions: set[Callable[..., Any]]) -> bool:
-    """Tell whether compiled code may go to the disk: every function is from an importable file and no closure."""
+    """Tell whether compiled code may go to the disk: all functions are from importable files, none a closure."""
 
     def from_file(function: Callable[..., Any]) -> bool:
         module = sys.modules.get(function.__module__)

@@ -93,7 +93,7 @@ def value_and_rates(function: Callable[[float], Any], t: float, h: float = 1e-3)
 
 
 def python_entry(element: Element, part: str = "") -> Entry:
-    """Return the element's method behind a ctypes callback. Exceptions are stored for the caller of the core."""
+    """Return the element's method behind a ctypes callback. Exceptions are stored for the core's caller."""
     role, (name, function) = role_of(element), next(iter(methods_of(element, part).items()))
     if not by_python(element, part):
         raise ElementError(
@@ -166,7 +166,7 @@ def python_entry(element: Element, part: str = "") -> Entry:
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., int]:
-    """Return a function for a ctypes callback: it stores an exception for the caller of the core and returns 0."""
+    """Return a function for a ctypes callback: if it raises, it stores the exception and returns 0."""
 
     def guarded(*args: Any) -> int:
         try:

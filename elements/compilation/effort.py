@@ -5,9 +5,9 @@ With a lane for each displacement and turn of an end and one for time (3.2.13-20
 
     G = deps/dz        eps' = G z' + deps/dt        loads on the bodies = -G^T F
 
-An implicit law f(F, eps, ...) = 0 (3.4.5) is solved by Newton's method with a lane for each effort. An element that
-depends on the load of a hinge is evaluated with a lane for each of its six components: the core solves for both at
-once.
+An implicit law f(F, eps, ...) = 0 (3.4.5) is solved by Newton's method with a lane for each effort. An
+element that depends on the load of a hinge is evaluated with a lane for each of its six components: the core
+solves for both at once.
 """
 
 from math import nan
@@ -28,9 +28,11 @@ def effort_width(n_ends):
 
 
 def compile_effort(deformation, answer, sizes, jit_options, scalars=FLOATS):
-    """Compile a deformation and its answer ``effort(self, now, t, out)`` to ``evaluate(self, jets, motion, t, out)``.
+    """Compile a deformation and its answer to ``evaluate(self, jets, motion, t, out)``.
 
-    The argument `jets` is `self` with its signals as jets. Without a deformation, eps are the hinge coordinates.
+    The answer is a compiled ``effort(self, now, t, out)``.
+    The argument `jets` is `self` with its signals as jets. Without a deformation, eps are the hinge
+    coordinates.
     """
     n, nd, nc = sizes.ends, sizes.deformations, sizes.coordinates
     if deformation is None:
@@ -144,7 +146,7 @@ def gauss(M, n):
 
 
 def compile_reaction(evaluate, sizes, jit_options):
-    """Compile ``evaluate(self, motion, t, out)`` to a form that also returns the partials of all loads to the reaction.
+    """Compile ``evaluate(self, motion, t, out)`` to a form that adds the partials of all loads to the reaction.
 
     The partials follow the load record: ``derivatives`` (6 n + nc, 6), rows in the order force, moment, load.
     """

@@ -1,13 +1,13 @@
 # mypy: ignore-errors
-"""Differentiate an effort along one direction in which deformation, rate, states, inputs and parameters change.
+"""Differentiate an effort along one direction of deformation, rate, states, inputs and parameters.
 
-An ``effort`` is run on dual numbers (``Dual(1)``). An implicit law f(F, eps, ...) = 0 is solved for plain numbers first;
-then the derivative of (3.4.5) gives::
+An ``effort`` is run on dual numbers (``Dual(1)``). An implicit law f(F, eps, ...) = 0 is solved for plain
+numbers first; then the derivative of (3.4.5) gives::
 
     (df/dF) F* = -f*        f*: the derivative of f for constant F
 
-If the author gives d effort/d deformation (``stiffness_matrix``) or d effort/d rate (``damping_matrix``), they replace
-the effort's own derivatives.
+If the author gives d effort/d deformation (``stiffness_matrix``) or d effort/d rate (``damping_matrix``),
+they replace the effort's own derivatives.
 
 In the place of `self` all functions here get `both`: the element with dual parameters, and with plain ones.
 """
@@ -28,7 +28,7 @@ class Both(NamedTuple):
 
 
 def dual_answer(methods, sizes, jit_options, held):
-    """Compile effort or law, and the derivatives that the author gives, to ``answer(both, now, t, out)`` on Dual(1).
+    """Compile effort or law, and the derivatives the author gives, to ``answer(both, now, t, out)`` on Dual(1).
 
     With `held` the parameters are plain numbers.
     """
@@ -152,7 +152,7 @@ def _dual_law(law, balance, sizes, jit_options):
 
 
 def _held(answer, hold_deformation, hold_rate, nd, ns, jit_options):
-    """Compile an answer to one whose effort ignores the derivative of deformation or rate, where it is given."""
+    """Compile an answer to one whose effort ignores changes of deformation or rate that have given derivatives."""
 
     def held(both, now, t, out):
         answer(both, now, t, out)  # states and powers see everything

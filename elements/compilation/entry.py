@@ -15,12 +15,12 @@ The arguments a, b and out depend on the role:
 | coupling | q | u | rows |
 | energetic | motion of the ends | - | loads |
 
-There are three ways to such a function: the built library (built-in elements, without numba), numba (the author's
-method, with `self` as a record of its parameters), or a Python callback with one warning, for a method that cannot
-be compiled.
+There are three ways to such a function: the built library (built-in elements, without numba), numba (the
+author's method, with `self` as a record of its parameters), or a Python callback with one warning, for a
+method that cannot be compiled.
 
-The part "dual" is the same function for dual numbers: a, b, parameters and out hold (number, derivative along one
-direction). If a method cannot be compiled with dual parameters, its parameters are plain numbers (part
+The part "dual" is the same function for dual numbers: a, b, parameters and out hold (number, derivative along
+one direction). If a method cannot be compiled with dual parameters, its parameters are plain numbers (part
 "dual_held"). An element that cannot be compiled for dual numbers at all is differenced.
 """
 
@@ -138,7 +138,7 @@ def compile_entry(element: Element, part: str = "") -> Any:
 
 
 def load_entry(name: str, source: str, scope: dict[str, Any]) -> Any:
-    """Return the entry function of generated source, run as a module in a real file, which numba's cache needs."""
+    """Return the entry function of generated source, run as a module in a file, which numba's cache needs."""
     path = cache_folder() / f"{name}.py"
     if not path.exists():
         temporary = path.with_suffix(f".{os.getpid()}.tmp")

@@ -1,4 +1,4 @@
-"""Call the members of an assembled element by their addresses, which stand in the record of the whole element.
+"""Call the members of an assembled element by their addresses, which stand in its record.
 
 The functions here are the plain Python forms. Compiled methods use the forms of `numba_side.REPLACED`.
 """
@@ -35,8 +35,8 @@ def call_element(
 def address_at(numbers: Floats, at: int) -> int:
     """Return the address of a member.
 
-    Where the numbers are dual numbers, the compiled form returns the address for dual numbers: it stands in the
-    place of the derivative.
+    Where the numbers are dual numbers, the compiled form returns the address for dual numbers: it stands in
+    the place of the derivative.
     """
     return int(numbers[at])
 

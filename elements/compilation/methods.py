@@ -1,4 +1,4 @@
-"""Find the role, the methods and the arguments that the author of an element wrote, and refuse those that do not fit."""
+"""Find the role and the methods of an author's element, and refuse methods that do not fit the contract."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def is_dual_part(part: str) -> bool:
 
 
 def sizes(element: Any) -> tuple[Any, ...]:
-    """Return the counts that shape the compiled form beside class and kinds: rows, unknowns, arguments, ends, ..."""
+    """Return the counts on which the compiled form depends: rows, unknowns, arguments, ends, ..."""
     names = _COUNTS if getattr(element, "is_energetic", False) else _SIZES
     if getattr(element, "sizes_at", ()):  # the counts stand in the record
         return ()

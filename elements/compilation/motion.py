@@ -1,6 +1,7 @@
 # mypy: ignore-errors
-"""Complete the record of an element by running its method on jets: of a hinge from its pose alone, of a constraint
-or coupling from its residual, of a signal from its value.
+"""Complete the record of an element by running its method on jets.
+
+A hinge needs its pose alone, a constraint or coupling its residual or slip, a signal its value.
 
 The author of a hinge writes c(q, t) and C(q, t). Compiled for ``Jet(K)`` the same source yields (3.3.28-34)::
 
@@ -20,8 +21,9 @@ or g(c, C, v, w, s, t), linear in v and w, with a lane for each of these::
 
 A coupling is the same with q in the place of c, C, s.
 
-With `scalars=DUALS` all of it is compiled once more for dual numbers ``Dual(1)``, which carry their derivative along
-one direction: everything that the element computes is then differentiated along that direction.
+With `scalars=DUALS` all of it is compiled once more for dual numbers ``Dual(1)``, which carry their
+derivative along one direction: everything that the element computes is then differentiated along that
+direction.
 """
 
 from collections.abc import Callable
@@ -65,7 +67,7 @@ DUALS = Scalars("dual", "tangent", tangent_seed, tangent_signal, tangent_number)
 
 
 def jet_width(n_coordinates: int, what: str = "pose", widest: int = 8) -> int:
-    """Return K of the jets for a pose: a lane for each coordinate and one for time, rounded up to 2, 4, 8, ...
+    """Return K of the jets for a pose: one lane per coordinate and one for time, rounded up to 2, 4, 8, ...
 
     Signals that the pose finds in ``self`` are made by ``jet_signal(K, ..., n_coordinates)`` with this K.
 
@@ -103,8 +105,8 @@ def compile_pose(
     """Compile ``pose(self, q, t, offset, rotation)`` to ``evaluate(self, q, u, t, motion)``.
 
     The pose finds offset = 0 and rotation = 1 and writes the entries that differ. ``evaluate`` fills every
-    array of ``motion``; nothing needs to be zeroed before. ``self`` is a namedtuple of floats and arrays, some
-    of which may already be jets (see ``jet_width``).
+    array of ``motion``; nothing needs to be zeroed before. ``self`` is a namedtuple of floats and arrays,
+    some of which may already be jets (see ``jet_width``).
     """
     K = jet_width(n_coordinates)
     n = n_coordinates
@@ -179,9 +181,10 @@ def compile_constraint(
     jit_options: dict[str, Any] | None = None,
     scalars: Scalars = FLOATS,
 ) -> Callable:
-    """Compile ``residual`` (n_position equations) and ``slip`` (n_velocity) to ``evaluate(self, motion, t, rows)``.
+    """Compile ``residual`` and ``slip`` of a constraint to ``evaluate(self, motion, t, rows)``.
 
-    It fills every array of ``rows``; nothing needs to be zeroed before.
+    They have n_position and n_velocity equations. ``evaluate`` fills every array of ``rows``; nothing needs to be
+    zeroed before.
     """
     na, nf, nv = n_auxiliary, n_position, n_velocity
     N = 6 + na  # the lane of time

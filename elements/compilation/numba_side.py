@@ -170,9 +170,9 @@ def scope(element, methods, dual=False, held=False):
 def as_cfunc(entry, key=None):
     """Return the entry as a C function; with a cache key it is kept on the disk.
 
-    Numba names compiled functions by their name and a running number. Inner functions of the same name from several
-    processes would get the same number, and a process that loads both would call the first in place of the second.
-    So the numbers of functions that go to the disk start from their key.
+    Numba names compiled functions by their name and a running number. Inner functions of the same name from
+    several processes would get the same number, and a process that loads both would call the first in place
+    of the second. So the numbers of functions that go to the disk start from their key.
     """
     if key is None:
         return cfunc(SIGNATURE, **JIT_OPTIONS)(entry)

@@ -12,7 +12,7 @@ from .methods import DUAL_PART, HELD_PART, is_dual_part, methods_of, role_of, si
 
 
 def _view(pointer: str, at: int | str, shape: Iterable[int | str], part: str) -> str:
-    """Write the source of an array on the memory behind a pointer; in a dual part, of an array of dual numbers."""
+    """Write the source of an array at a pointer; in a dual part, of an array of dual numbers."""
     extents = "".join(f"{n}, " for n in shape)
     if not is_dual_part(part):
         return f"carray(shift({pointer}, {at}), ({extents}))"
@@ -70,8 +70,8 @@ def _self_lines(
 ) -> tuple[list[str], list[str], dict[int, str]]:
     """Write the source of the author's `self` from the record.
 
-    Returns the lines, the items of `self`, and by position the items whose form as a jet differs. The form is "" for
-    plain numbers, DUAL_PART for dual numbers, and "plain" for the plain values of dual numbers.
+    Returns the lines, the items of `self`, and by position the items whose form as a jet differs. The form is
+    "" for plain numbers, DUAL_PART for dual numbers, and "plain" for the plain values of dual numbers.
     """
     one = {"": "par_[{}]", DUAL_PART: "dual_at(par_, {})", "plain": "par_[2 * ({})]"}[form]
     size, view = {
@@ -104,7 +104,7 @@ def _self_lines(
 
 
 def _assembled_lines(element: Any, part: str) -> list[str]:
-    """Write the call of an assembled element, which has one compiled form because its sizes stand in its record."""
+    """Write the call of an assembled element; its one compiled form reads the sizes from the record."""
     sizes = [f"int(par_[{2 * at if is_dual_part(part) else at}])" for at in element.sizes_at]
     call = f"method(self, {_view('a_', 0, (8,), part)}, {_view('b_', 0, (8,), part)}, t, "
     if isinstance(element, Hinge):

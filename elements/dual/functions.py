@@ -2,11 +2,13 @@
 """Elementary functions of dual numbers: those that ``math`` and ``numpy`` offer for floats.
 
 Importing this module teaches numba ``math.sin(x)``, ``np.exp(x)``, ``x**p``, ``max(x, 0.0)``, ... for
-``Dual``, ``Jet`` and ``Tangent`` arguments; floats keep numba's own functions. A function of one variable is written
-as f and its first three derivatives at the value of x; the chain rule does the rest (``chain`` in ``numbers.py``).
+``Dual``, ``Jet`` and ``Tangent`` arguments; floats keep numba's own functions. A function of one variable is
+written as f and its first three derivatives at the value of x; the chain rule does the rest (``chain`` in
+``numbers.py``).
 
-At a kink (``abs``, ``min``, ``max``, ``fmod``) the derivative is that of the branch on which the value lies. Where no
-finite derivative exists (``sqrt`` at 0, ``atan2`` at the origin) it is inf or nan; the value is correct.
+At a kink (``abs``, ``min``, ``max``, ``fmod``) the derivative is that of the branch on which the value lies.
+Where no finite derivative exists (``sqrt`` at 0, ``atan2`` at the origin) it is inf or nan; the value is
+correct.
 """
 
 import math
@@ -298,7 +300,7 @@ for _function in (math.copysign, np.copysign):
 
 
 def power(x, p):
-    """Return the rule for x**p. The powers 0, 1, 2 are exact at x = 0 too, for integer and for float exponents."""
+    """Return the rule for x**p. The powers 0, 1, 2 are exact at x = 0 too, for integer and float exponents."""
     if not one_kind((x, p)):
         return None
     if isinstance(p, DualNumber):

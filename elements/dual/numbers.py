@@ -18,8 +18,9 @@ rounding. They are numba types, so ordinary source works: ``s = 0.0; s += x * y`
     of second partials is needed.
 
 ``Tangent(K)``
-    a jet x and its derivative x* along one more direction, in which every given number may change: partials, rates
-    and biases are differentiated once more. Both halves are jets, so one rule for each operation is enough::
+    a jet x and its derivative x* along one more direction, in which every given number may change: partials,
+    rates and biases are differentiated once more. Both halves are jets, so one rule for each operation is
+    enough::
 
         (x y)* = x* y + x y*        f(x)* = f'(x) x*
 
@@ -494,7 +495,7 @@ def seeds(family):
 
     @intrinsic(prefer_literal=True)
     def signal(typingctx, K, value, rate, acceleration, k):
-        """Return a given function of time: value, rate, acceleration; its partial to time (lane k) is the rate."""
+        """Return a function of time: value, rate, acceleration; its partial to time (lane k) is the rate."""
         kind = family(literal("K", K))
 
         def generate(context, builder, sig, args):
@@ -632,9 +633,10 @@ def on_stack(number, kind, K, shape):
 
 @intrinsic(prefer_literal=True)
 def stack_array(typingctx, kind, K, shape):
-    """Return an array of ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'`` numbers on the stack, filled with zeros.
+    """Return an array of zeros on the stack.
 
-    The shape is a constant. The array lives as long as the function that makes it: pass it down, never return it.
+    Its numbers are of the kind ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'``. The shape is a constant.
+    The array lives as long as the function that makes it: pass it down, never return it.
     """
     name = literal("kind", kind)
     return on_stack(types.float64 if name == "float" else KINDS[name](literal("K", K)), kind, K, shape)
