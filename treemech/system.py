@@ -380,9 +380,7 @@ class System(Journal):
         elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
         for element in elements:
             if probed and not type(element).__module__.startswith("treemech."):
-                from treemech.elements.check.checks import (
-                    probe,
-                )  # loaded only if there is an element of a user
+                from treemech.elements.check.checks import probe  # loaded for users' elements only
 
                 probe(element)
         tree = build_tree(self.bodies, connections, self._free_hinge if free_isolated else None)

@@ -63,7 +63,7 @@ def write_skeleton(kind: str, name: str, folder: Path) -> list[Path]:
 
 # ---------------------------------------------------------------- check
 class Verdict(NamedTuple):
-    """What came out for one element of a file; `kept` is None for one that could not be made."""
+    """Result of the check of one element of a file; `kept` is None if the element could not be made."""
 
     name: str
     kept: bool | None
@@ -77,7 +77,7 @@ def check_file(path: Path) -> list[Verdict]:
 
 
 def import_file(path: Path) -> ModuleType:
-    """The file as a module; its neighbours can be imported from it."""
+    """Import a file as a module; it can import its neighbours."""
     if not path.is_file():
         raise TreemechError(f"there is no file {path}.")
     name = path.stem
@@ -97,7 +97,7 @@ def import_file(path: Path) -> ModuleType:
 
 
 def elements_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """(name, instance or class) of all elements a module defines; a class with instances there stands back."""
+    """Return (name, instance or class) of all elements a module defines; instances replace their class."""
     things = {n: x for n, x in vars(module).items() if not n.startswith("_")}
     made = {n: x for n, x in things.items() if isinstance(x, Element)}
     yield from made.items()
@@ -133,7 +133,7 @@ def verdict(name: str, thing: Any) -> Verdict:
 
 
 def differentiated(element: Element) -> list[str]:
-    """How derivatives of the element are found, in a line; none for what has none."""
+    """Return a line on how derivatives of the element are found; nothing for elements without derivatives."""
     if getattr(element, "n_ends", 0) is None:
         return []
     if isinstance(element, Coupling) and element.n_arguments is None:
@@ -149,7 +149,7 @@ def differentiated(element: Element) -> list[str]:
 
 # ---------------------------------------------------------------- elements
 def built_in() -> dict[str, list[tuple[str, str]]]:
-    """(name, what it is) of all elements of the library, by role."""
+    """Return (name, description) of all elements of the library, by role."""
     found: dict[str, list[tuple[str, str]]] = {role: [] for role in ROLES}
     for name in dir(elements):
         cls = getattr(elements, name)
@@ -164,12 +164,12 @@ def role_of_class(cls: type) -> str:
 
 
 def first_line(cls: Any) -> str:
-    """What it is, in one line."""
+    """Return the first line of the description."""
     return next(iter((inspect.getdoc(cls) or "").splitlines()), "").strip()
 
 
 def installed() -> Iterator[tuple[str, str]]:
-    """(name, what it is) of the elements other packages bring, by entry points of the group treemech.elements."""
+    """Return (name, description) of the elements of other packages, from entry points of the group treemech.elements."""
     for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
         package = point.dist.name if point.dist is not None else point.value
         try:

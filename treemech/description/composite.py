@@ -25,7 +25,7 @@ class Place(NamedTuple):
     rotation: Floats
 
     def to(self, other: "Place") -> tuple[Floats, Floats]:
-        """Offset and rotation of another place of the same frame, seen from here."""
+        """Return offset and rotation of another place of the same frame relative to this one."""
         return self.rotation.T @ (other.offset - self.offset), self.rotation.T @ other.rotation
 
 
@@ -42,13 +42,13 @@ class Part(NamedTuple):
 class Composite(Journal):
     """Several elements as one connection (7.1): between named ends, through internal points or frames without mass.
 
-    With points it holds energetic elements and loads (7.3); with frames it is a kinematic assembly (7.2): hinges lead from
-    one end to the other, constraints act between ends and frames, and `report()` says what is left of them.
+    With points it holds energetic elements and loads (7.3). With frames it is a kinematic assembly (7.2): hinges lead
+    from one end to the other, constraints act between ends and frames, and `report()` tells which freedoms are left.
 
     Parameters
     ----------
     ends : names
-        Of the bodies or attachments it joins, in the order `system.connect` gives them.
+        Names of the bodies or attachments it joins, in the order of `system.connect`.
     points : dict
         Internal points: 1 (a distance along the line from the first end to the second), 3 (a position) or 6 (a position
         and a turn) coordinates each. They are in equilibrium at every time (7.3).
@@ -56,7 +56,8 @@ class Composite(Journal):
         Points on which velocity-dependent elements act: their positions are states, their velocities follow from the
         equilibrium.
     start : dict
-        Where points are at the start (world, or the distance); default: in equilibrium, sought from the middle of the ends.
+        Positions of points at the start (world, or the distance). Default: in equilibrium, searched from the middle of
+        the ends.
     frames : names
         Internal bodies without mass, of a kinematic assembly.
 
@@ -108,19 +109,19 @@ class Composite(Journal):
 
     @property
     def declared(self) -> Declaration | None:
-        """How it was made, if there are parameters in it."""
+        """The declaration it was made by, if it has parameters."""
         made = (self._made_with, self.calls)
         return Declaration(_composite, made, {}) if depends(made) else None
 
     def at(self, name: str, offset: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> Place:
-        """A point and base of a frame (or end), for hinges and constraints."""
+        """Return a point and base of a frame (or end), for hinges and constraints."""
         self._refuse_unknown(name, "Composite: a place")
         place = Place(name, offset, rotation)
         numbers = self._place(remade(place, {}))
         return place if depends((offset, rotation)) else numbers
 
     def _place(self, place: Place) -> Place:
-        """With its numbers checked."""
+        """Return the place with checked numbers."""
         what = f"Composite: place of {place.name!r}"
         return Place(place.name, as_vector(place.offset, what), as_rotation(place.rotation, what))
 
@@ -131,12 +132,12 @@ class Composite(Journal):
 
     @property
     def is_assembly(self) -> bool:
-        """Whether it is made of hinges and constraints (7.2)."""
+        """True if it is made of hinges and constraints (7.2)."""
         return bool(self.frames) or any(part.places for part in self.parts)
 
     def report(self) -> "Reduction":
-        """What the assembly comes to: rank, redundant coordinates, freedoms."""
-        from .kinematic_assembly import reduce_assembly  # with the elements it is made of
+        """Return a text on the assembly: rank, redundant coordinates, freedoms."""
+        from .kinematic_assembly import reduce_assembly  # it loads the elements
 
         self.check("Composite")
         return reduce_assembly(self, "Composite")
@@ -169,7 +170,7 @@ class Composite(Journal):
         return part
 
     def _join(self, name: str, element: Hinge | Constraint, ends: Sequence[Any]) -> Part:
-        """A hinge or constraint between two places."""
+        """Join two places by a hinge or a constraint."""
         places = []
         for end in ends:
             place = self._place(end) if isinstance(end, Place) else Place(end, np.zeros(3), np.eye(3))
@@ -184,13 +185,13 @@ class Composite(Journal):
         return part
 
     def copied(self) -> "Composite":
-        """A copy that parts added later do not reach."""
+        """Return a copy; parts that are added later are not in it."""
         other = Composite(*self._made_with)
         other.parts, other.calls = list(self.parts), list(self.calls)
         return other
 
     def location_matrix(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Which element end lies where (7.1.2): rows are ends and points, columns the ends of all elements."""
+        """Return which element end lies where (7.1.2): rows are ends and points, columns the ends of all elements."""
         rows = (*self.ends, *self.points, *self.frames)
         columns = [end for part in self.parts for end in part.ends]
         return np.array([[int(row == column) for column in columns] for row in rows], dtype=np.int64)

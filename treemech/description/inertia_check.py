@@ -21,7 +21,7 @@ def check_inertia(mech: "Mechanism") -> None:
         try:
             weak = mech._core.speed_without_inertia(q)
         except ElementError:
-            return  # an element that refuses a random position; the analysis will say so by name
+            return  # an element refuses a random position; the analysis will name it
         if weak is None:
             return
         number, column = weak
@@ -37,7 +37,10 @@ def check_inertia(mech: "Mechanism") -> None:
 
 
 def _generic_place(hinges: list[Hinge]) -> list[Floats]:
-    """Coordinates in general positions, by golden sections of the domains: numpy.random would take longer than the build."""
+    """Return coordinates in general positions, by golden sections of the domains.
+
+    numpy.random would take longer than the build.
+    """
     if any(type(hinge).sample is not Hinge.sample for hinge in hinges):
         return _random_place(hinges)
     found, k = [], 1
@@ -53,5 +56,6 @@ def _generic_place(hinges: list[Hinge]) -> list[Floats]:
 
 
 def _random_place(hinges: list[Hinge]) -> list[Floats]:
+    """Return random coordinates."""
     rng = np.random.default_rng(1)
     return [hinge.sample(rng) for hinge in hinges]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Reduction(NamedTuple):
     """An assembly as one hinge and equations between its coordinates.
 
-    rank: of the motion of end b in all coordinates of the hinges (7.2.8); redundant: coordinates that do not move it, kept
-    at their reference; freedoms: of end b relative to end a, by position; admissible: by velocity (7.2.11).
+    rank: rank of the motion of end b in all coordinates of the hinges (7.2.8); redundant: coordinates that do not move
+    it and stay at their reference; freedoms: of end b relative to end a, by position; admissible: by velocity (7.2.11).
     """
 
     hinge: Series
@@ -41,7 +41,7 @@ class Reduction(NamedTuple):
 
 
 def reduce_assembly(composite: "Composite", what: str) -> Reduction:
-    """The way of hinges from end a to end b as a Series, its constraints as equations between its coordinates."""
+    """Reduce an assembly: hinges from end a to end b become a Series, constraints equations between its coordinates."""
     if len(composite.ends) != 2:
         raise TopologyError(
             f"{what} has the ends {', '.join(composite.ends)}; an assembly of hinges joins 2 (7.2)."
@@ -59,7 +59,7 @@ def reduce_assembly(composite: "Composite", what: str) -> Reduction:
 
 
 def way(composite: "Composite", what: str) -> tuple[list[Member], dict[str, tuple[int, Place]]]:
-    """(members from end a to end b, behind how many of them and where each frame is met)."""
+    """Return (members from end a to end b, after how many members and at which place each frame lies)."""
     a, b = composite.ends
     hinges = [p for p in composite.parts if isinstance(p.element, Hinge)]
     path = _path(hinges, a, b)
@@ -85,7 +85,7 @@ def way(composite: "Composite", what: str) -> tuple[list[Member], dict[str, tupl
 
 
 def _path(hinges: Sequence["Part"], a: str, b: str) -> "list[tuple[Part, bool]] | None":
-    """Hinges from a to b, each with whether it is passed from its second end to its first."""
+    """Return the hinges from a to b, each with a flag: True if it is passed from its second end to its first."""
     ways: dict[str, list[tuple[Part, bool]]] = {a: []}
     todo = [a]
     for frame in todo:
@@ -104,7 +104,10 @@ def _series_end(stages: dict[str, tuple[int, Place]], place: Place) -> SeriesEnd
 
 
 def _freedoms(series: Series, constraints: Sequence[Any], what: str) -> tuple[int, int]:
-    """(by position, by velocity) in a general position; refuse a constraint that sees a redundant coordinate."""
+    """Return the freedoms (by position, by velocity) in a general position.
+
+    Refuse a constraint that depends on a redundant coordinate.
+    """
     rng, n = np.random.default_rng(1), sum(speeds_of(m) for m in series.reduced)
     q = [m.hinge.sample(rng) for m in series.reduced if m.hinge is not None]
     Y = partials(series.reduced, q)
@@ -127,7 +130,7 @@ def _freedoms(series: Series, constraints: Sequence[Any], what: str) -> tuple[in
 def row_partials(
     series: Series, constraint: Constraint, a: SeriesEnd, b: SeriesEnd, q: Sequence[Floats]
 ) -> Floats:
-    """Partials of the equations of a constraint to all speeds of the members, redundant ones too (7.2.2-3)."""
+    """Return partials of the equations of a constraint by all speeds of the members, also redundant ones (7.2.2-3)."""
     found = frames(series.reduced, q)
     motions = []
     for end in (a, b):

@@ -1,4 +1,4 @@
-"""Parameters of a built mechanism: other values, and what derivatives by parameters need."""
+"""Parameters of a built mechanism: new values, and the models that derivatives by parameters need."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ __all__ = ["Origin", "Parameter"]
 
 
 class Origin(NamedTuple):
-    """Where a mechanism comes from: the calls that described its system, and the values of its parameters."""
+    """Origin of a mechanism: the calls that described its system, and the values of its parameters."""
 
     kind: type["System"]
     name: str
@@ -81,7 +81,7 @@ def with_parameters(mech: "Mechanism", values: Mapping[str, Any]) -> "Mechanism"
 
 
 class ByParameter(NamedTuple):
-    """What a mechanism keeps for derivatives by its parameters, each entry made on first use."""
+    """Cache of a mechanism for derivatives by its parameters; each entry is made on first use."""
 
     neighbours: dict[str, Neighbours]
     directions: "dict[str, Direction]"

@@ -1,7 +1,7 @@
-"""The numbers of a Plan with their derivatives: a mechanism described once more, one of its parameters varying.
+"""Derivatives of the numbers of a Plan: the mechanism is described once more on dual numbers of one parameter.
 
-What cannot be made of numbers that carry a derivative (an element of somebody else that calls functions of `math`) is made
-of plain ones, and the Plan is compared with those of neighbouring models: where they show another slope, theirs holds.
+Elements that cannot be made of dual numbers (a user's element that calls functions of `math`) are made of plain ones.
+Then the Plan is compared with those of neighbouring models: where they show another derivative, theirs is used.
 """
 
 from collections.abc import Mapping
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 def plan_derivatives(mech: "Mechanism", name: str) -> PlanDerivatives:
-    """Derivatives of the numbers of its Plan by one parameter."""
+    """Return the derivatives of the numbers of the Plan of a mechanism by one parameter."""
     own, layout, refusals, found = origin_of(mech).values, mech._core.layout, list[str](), None
 
     def making(declared: Declaration, values: Mapping[str, float]) -> Any:
-        """A thing made with the varying parameter; an element that refuses it with the parameter's own value."""
+        """Make a thing with the dual parameter; if an element refuses it, with the plain value of the parameter."""
         try:
             args, options = (remade(part, values, making) for part in (declared.args, declared.options))
             return declared.make(*args, **options)
-        except Exception as error:  # whatever an author's code may raise
+        except Exception as error:  # a user's code may raise anything
             make = declared.make
             if not (isinstance(make, type) and issubclass(make, Element)):
                 raise

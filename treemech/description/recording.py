@@ -1,4 +1,4 @@
-"""The calls that describe a system, kept so that it can be made again with other values of its parameters."""
+"""Recording of the calls that describe a system, to repeat them with other values of its parameters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
@@ -20,7 +20,7 @@ class Call(NamedTuple):
 
 
 class Journal:
-    """Base of what keeps its calls: methods marked `recorded` take parameters for numbers."""
+    """Base of classes that record calls: methods marked `recorded` accept parameters instead of numbers."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -41,7 +41,7 @@ class Journal:
 
 
 def recorded(method: F) -> F:
-    """A method that gets numbers for parameters and is kept in the journal, unless another such method calls it."""
+    """Decorate a method: it gets numbers for parameters; its calls are recorded unless another such method makes them."""
 
     @wraps(method)
     def call(self: Journal, *args: Any, **options: Any) -> Any:
@@ -92,5 +92,5 @@ def _lasting(x: Any) -> Any:
 
 
 def _numbers(thing: Any) -> Any:
-    """With the values the parameters were declared with; elements and attachments have their numbers already."""
+    """Return the arguments with the declared values of parameters; elements and attachments have numbers already."""
     return mapped(thing, lambda x: remade(x, {}) if isinstance(x, (Expression, Property)) else x)

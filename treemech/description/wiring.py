@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ElementHandle(NamedTuple):
-    """An energetic element or a load of a system: what `connect` and `load` give back."""
+    """Energetic element or load of a system, as returned by `connect` and `load`."""
 
     name: str
     element: Energetic | Load
@@ -52,7 +52,7 @@ class CompositeHandle:
 
 
 class Controller(NamedTuple):
-    """A function called every `period`: measures in, inputs out, which stand still in between."""
+    """Function called every `period`: it gets measures and returns inputs, which are constant in between."""
 
     name: str
     function: Callable[..., Any]
@@ -72,11 +72,11 @@ class Wiring:
     controllers: dict[str, Controller] = field(default_factory=dict)
 
     def held(self) -> dict[str, float]:
-        """Inputs that controllers set, with their values before the first call."""
+        """Return the inputs that controllers set, with their values before the first call."""
         return {name: 0.0 for c in self.controllers.values() for name in c.inputs}
 
     def seen(self) -> list[tuple[str, str, int]]:
-        """(input, element, number among its inputs): who sees which input by name."""
+        """Return (input, element, number among its inputs) for every named input of an element."""
         known = {*self.inputs, *self.held()}
         return [
             (given, e.name, k)
@@ -86,11 +86,11 @@ class Wiring:
         ]
 
     def reactions(self) -> set[str]:
-        """Hinges whose loads elements depend on."""
+        """Return the hinges whose loads elements depend on."""
         return {e.reaction_of for e in self.elements.values() if e.reaction_of is not None}
 
     def acted(self) -> set[str]:
-        """Hinges on whose coordinates elements act."""
+        """Return the hinges on whose coordinates elements act."""
         return {hinge for e in self.elements.values() for hinge, _ in e.coordinates}
 
     def connect(
@@ -102,7 +102,7 @@ class Wiring:
         inputs: Mapping[str, Any] | None = None,
         reaction_of: Any = None,
     ) -> ElementHandle:
-        """An element with its ends, checked."""
+        """Add an element with its ends, checked."""
         from treemech.elements.loads.functions import LoadFunction
 
         what = f"element {name!r} ({element.kind})"
@@ -111,7 +111,7 @@ class Wiring:
         points: list[Attachment | InnerPoint] = []
         coordinates: list[tuple[str, int]] = []
         bodies = {body.name for body in system.bodies} - {*system.connections}
-        if getattr(element, "n_coordinates", 0) == 0:  # a hinge by its name is the hinge itself
+        if getattr(element, "n_coordinates", 0) == 0:  # a name of a hinge means the hinge
             ends = [system.connections.get(end, end) if isinstance(end, str) else end for end in ends]
         between = [e for e in ends if isinstance(e, Connection) and getattr(element, "n_coordinates", 0) == 0]
         for end in ends:
@@ -154,7 +154,7 @@ class Wiring:
     def _counted(
         self, what: str, element: Energetic | Load, points: Sequence[Any], coordinates: Sequence[Any]
     ) -> Energetic | Load:
-        """The element for its number of ends; refuse another."""
+        """Return the element for this number of ends; refuse a wrong number."""
         n = len(points)
         if isinstance(element, Load):
             if n != 1 or coordinates:
@@ -176,7 +176,7 @@ class Wiring:
     def connect_composite(
         self, system: "System", name: str, composite: Composite, ends: Sequence[Any]
     ) -> CompositeHandle:
-        """A composite connection with its ends."""
+        """Add a composite connection with its ends."""
         what = f"composite {name!r}"
         if len(ends) != len(composite.ends):
             raise TopologyError(
@@ -189,7 +189,7 @@ class Wiring:
 
     # ------------------------------------------------------------ build
     def build(self, system: "System") -> tuple[list[Applied], list[Assembled]]:
-        """Elements and composites with all names resolved."""
+        """Return elements and composites with all names resolved."""
         applied: list[Applied] = []
         on_points: list[Applied] = []
         for e in self.elements.values():
@@ -246,7 +246,7 @@ class Wiring:
 
 
 def hinge_ends(hinge: Connection, what: str) -> list[Attachment]:
-    """The two ends of a hinge, their z axes along its axis if it has one."""
+    """Return the two ends of a hinge, their z axes along its axis if it has one."""
     if not hinge.is_hinge:
         raise TopologyError(f"{what}: connection {hinge.name!r} is not a hinge; name a hinge, or two bodies.")
     base = hinge.element.base()

@@ -1,4 +1,4 @@
-"""What is done with a design: one run, and the scalars it is judged by."""
+"""Experiment with a design: one run, and the scalars by which it is judged."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Experiment:
     start : function of the mechanism, or State
         ``lambda mech: mech.assemble(fix={"A": 0.3})``; default: assembled next to the reference position.
     t_eval : times
-        Of output; default every step. Integrals and means of a run get better with more of them.
+        Output times; default every step. More times make integrals and means more accurate.
     rtol : float
 
     Examples
@@ -53,7 +53,7 @@ class Experiment:
             raise ElementError("Experiment: give t_span (a simulation) or cycle (times of a kinematic run).")
 
     def run(self, mech: "Mechanism") -> Run:
-        """The run; an error if it does not reach its end."""
+        """Return the run; raise an error if it does not reach its end."""
         state = self.start(mech) if callable(self.start) else self.start
         if self.t_span is None:
             run = mech.kinematics(np.asarray(self.cycle), state)
@@ -64,14 +64,14 @@ class Experiment:
         return run
 
     def sensitivities(self, mech: "Mechanism", parameters: Any = None) -> Sensitivities:
-        """The run, and how it changes with parameters."""
+        """Return the run, and how it changes with parameters."""
         if self.t_span is None:
             return mech.kinematic_sensitivities(np.asarray(self.cycle), self.start, parameters)
         return mech.sensitivities(self.t_span, self.start, parameters, self.t_eval, self.rtol)
 
 
 def value(what: Quantity, run: Run) -> Any:
-    """Of a run: "final", "max", "min", "mean" or "rms" of a measure, "max A.q", or what a function says."""
+    """Return a quantity of a run: "max A.q" (or final, min, mean, rms of a measure), or the value of a function."""
     if isinstance(what, str):
         statistic, measure = _parts(what)
         return _statistic(statistic, run.t, run.measure(measure))[0]
@@ -84,7 +84,7 @@ def value(what: Quantity, run: Run) -> Any:
 
 
 def scalar(what: Quantity, run: Run) -> float:
-    """The same, one number only."""
+    """Return `value` as one number; refuse several."""
     found = value(what, run)
     if not isinstance(found, float):
         raise ElementError(f"a function of the run gives shape {found.shape}; wanted one number.")
@@ -92,7 +92,7 @@ def scalar(what: Quantity, run: Run) -> float:
 
 
 def gradient(what: Quantity, found: Sensitivities) -> Floats:
-    """(..., np) its derivatives by the parameters."""
+    """Return its derivatives by the parameters (..., np)."""
     if callable(what):
         return found.of(what)
     statistic, measure = _parts(what)
@@ -100,7 +100,7 @@ def gradient(what: Quantity, found: Sensitivities) -> Floats:
 
 
 def check_quantity(mech: "Mechanism", what: Quantity) -> None:
-    """What a run is to be judged by can be found in those of this mechanism."""
+    """Refuse a quantity that runs of this mechanism do not have."""
     from ..mechanism import Mechanism
 
     if not isinstance(mech, Mechanism):
@@ -124,7 +124,7 @@ def _parts(what: str) -> tuple[str, str]:
 
 
 def _statistic(name: str, t: Floats, y: Floats) -> tuple[float, Floats]:
-    """Value, and its derivative by every value of y."""
+    """Return a statistic of y, and its derivative by every value of y."""
     if name == "final":
         return float(y[-1]), np.eye(len(y))[-1]
     if name in ("max", "min"):
@@ -140,9 +140,9 @@ def _statistic(name: str, t: Floats, y: Floats) -> tuple[float, Floats]:
 
 
 def _peak(t: Floats, y: Floats, sign: float) -> tuple[float, Floats]:
-    """The extreme value between samples, on the polynomial through the five next to the largest one.
+    """Return the extreme value between samples, on the polynomial through the five samples next to the largest one.
 
-    Where it lies may vary with a parameter: to first order that does not change its value.
+    Its position may change with a parameter: to first order that does not change its value.
     """
     k = int(np.argmax(sign * y))
     weights = np.zeros(len(y))
@@ -153,7 +153,7 @@ def _peak(t: Floats, y: Floats, sign: float) -> tuple[float, Floats]:
     best = max([0.0, *inside], key=lambda r: sign * float(p(r)))
     if not x[max(k - 1 - first, 0)] <= best <= x[min(k + 1 - first, len(x) - 1)]:
         best = 0.0
-    if best == 0.0:  # at a sample, whose value is known without a polynomial
+    if best == 0.0:  # at a sample no polynomial is needed
         weights[k] = 1.0
         return float(y[k]), weights
     weights[first : first + 5] = np.linalg.solve(np.vander(x, increasing=True).T, best ** np.arange(len(x)))

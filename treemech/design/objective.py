@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Objective:
-    """What a run is judged by as a function of parameters, for ``scipy.optimize.minimize(objective, objective.x0, jac=True)``.
+    """Quantity of a run as a function of parameters, for ``scipy.optimize.minimize(objective, objective.x0, jac=True)``.
 
     Called with values of the parameters it returns (value, gradient). `value` and `jacobian` give one of them, for
     constraints, and for ``scipy.optimize.least_squares(objective.value, objective.x0, objective.jacobian)`` where the
@@ -59,16 +59,16 @@ class Objective:
             return value(self.what, found.run), gradient(self.what, found)
 
     def value(self, x: ArrayLike) -> Any:
-        """The value alone."""
+        """Return the value alone."""
         with self._naming(x):
             return value(self.what, self.experiment.run(self.design(x)))
 
     def jacobian(self, x: ArrayLike) -> Floats:
-        """The gradient alone."""
+        """Return the gradient alone."""
         return self(x)[1]
 
     def design(self, x: ArrayLike) -> "Mechanism":
-        """The mechanism with these values."""
+        """Return the mechanism with these values."""
         return self.mech.with_parameters(**self._named(x))
 
     def _named(self, x: ArrayLike) -> dict[str, float]:
@@ -81,7 +81,7 @@ class Objective:
 
     @contextmanager
     def _naming(self, x: ArrayLike) -> Iterator[None]:
-        """Errors say which design they are about."""
+        """Name the design in errors."""
         named = self._named(x)
         try:
             yield

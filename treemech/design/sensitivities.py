@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Start = State | Callable[["Mechanism"], State] | None
 Results = Callable[["Mechanism", Motion], Any]  # what follows from the states of a motion
-_JUMP = 0.5  # a start that moves so much with a step of a parameter is another branch
+_JUMP = 0.5  # a start that moves more with a step of a parameter is on another branch
 
 
 class Sensitivities:
@@ -41,7 +41,7 @@ class Sensitivities:
     parameters : list of str
     q, u, x : arrays (n, nu, np), (n, nu, np), (n, nx, np)
         Derivatives of coordinates, speeds and states of elements; coordinates in the directions of the speeds (plain
-        derivatives but for Euler parameters: small rotations in the base of end a).
+        derivatives; for Euler parameters small rotations in the base of end a).
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Sensitivities:
         self._mech, self._motion, self._s, self._results = mech, motion, s, results
 
     def of(self, what: str | Callable[[Run], Any]) -> Floats:
-        """Derivatives of a measure over time (n, np), or of any smooth function of the run, (..., np).
+        """Return derivatives of a measure over time (n, np), or of any smooth function of the run, (..., np).
 
-        The function is called for runs next to this one, on the same times: what it depends on may be anything a Run has.
+        The function is called with neighbouring runs at the same times; it may use anything of a Run.
         """
         function = (lambda run: run.measure(what)) if isinstance(what, str) else what
         mech, motion, columns = self._mech, self._motion, []
@@ -72,7 +72,7 @@ class Sensitivities:
         return np.stack(columns, axis=-1)
 
     def _retrace(self, mech: "Mechanism", y: Motion) -> Run:
-        """A run of another mechanism through these states, which need not be its own motion."""
+        """Return a run of another mechanism through these states, which need not be its own motion."""
 
         def tracer(t: Floats, q: Floats, u: Floats, _: Floats, z: Floats) -> Any:
             mech._core.chord_work.q[:], mech._core.chord_work.pivot[:] = y.cut[0], -1
@@ -94,7 +94,7 @@ def sensitivities(
     t_eval: ArrayLike | None = None,
     rtol: float = 1e-8,
 ) -> Sensitivities:
-    """As `Mechanism.sensitivities`."""
+    """Simulate and differentiate by parameters, see `Mechanism.sensitivities`."""
     names = list(mech.parameters) if parameters is None else list(parameters)
     beside = neighbours(mech, names)
     t0, t1 = (float(t) for t in t_span)
@@ -127,7 +127,7 @@ def sensitivities(
 def kinematic_sensitivities(
     mech: "Mechanism", t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None
 ) -> Sensitivities:
-    """As `Mechanism.kinematic_sensitivities`."""
+    """Run the kinematics and differentiate by parameters, see `Mechanism.kinematic_sensitivities`."""
     names = list(mech.parameters) if parameters is None else list(parameters)
     if np.any(nonholonomic(mech)):
         raise TreemechError("no sensitivities of this motion: constraints restrict rates only.")
@@ -163,7 +163,7 @@ class _Along:
 def _start(
     mech: "Mechanism", start: Start, t: float, beside: list[Neighbours], names: list[str]
 ) -> tuple[State, Floats]:
-    """The state a run starts from, and how it changes with the parameters."""
+    """Return the state at the start of a run, and how it changes with the parameters."""
     n, nx = mech.nu, mech._core.nx
     s = np.zeros((2 * n + nx, len(names)))
     if isinstance(start, State):
@@ -190,7 +190,7 @@ def _start(
 
 
 def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], breaks: list[float]) -> None:
-    """Motions that are not smooth, in time or in their parameters."""
+    """Refuse motions that are not smooth in time or in their parameters."""
     core = mech._core
     if core.nz > core.nx:
         raise TreemechError("no sensitivities of this model: elements or controllers in it remember.")
@@ -208,7 +208,7 @@ def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], break
 
 
 def _driven(mech: "Mechanism", y: Motion) -> tuple[Floats, Floats, Floats, Floats]:
-    """t, q, u with prescribed entries of this mechanism, and accelerations that follow from the constraints."""
+    """Return t, q, u with prescribed entries of this mechanism, and accelerations that follow from the constraints."""
     q, u, ud, free = y.q.copy(), y.u.copy(), np.zeros_like(y.u), left_free(mech, {})
     for k, t in enumerate(y.t.tolist()):
         for d in prescribed_drives(mech):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One design: its values, what was measured, derivatives by measure and parameter, and why something is missing."""
+    """One design: its values, measures, derivatives by measure and parameter, and the reason if something is missing."""
 
     values: Mapping[str, float]
     measures: Mapping[str, float] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class DesignTable:
         return iter(self.trials)
 
     def __getitem__(self, name: str) -> Floats:
-        """A column: of a parameter, of a measure, or "measure/parameter", a derivative; nan for trials that failed."""
+        """Return the column of a parameter, a measure, or a derivative "measure/parameter"; nan for failed trials."""
         return np.array([self._cell(trial, name) for trial in self.trials])
 
     def _cell(self, trial: Trial, name: str) -> float:
@@ -62,19 +62,19 @@ class DesignTable:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns there are."""
+        """Names of the columns."""
         known = any(trial.derivatives for trial in self.trials)
         by = [f"{m}/{p}" for m in self.measures for p in self.parameters] if known else []
         return [*self.parameters, *self.measures, *by]
 
     @property
     def failures(self) -> list[Trial]:
-        """Trials without results, or without some of them; each says why."""
+        """Trials in which results are missing; each has the reason in its message."""
         return [trial for trial in self.trials if trial.message]
 
     @property
     def summary(self) -> str:
-        """How many designs failed, and for which reasons, the most frequent first.
+        """Number of failed designs, and the reasons, the most frequent first.
 
         >>> DesignTable(["a"], ["m"], [Trial({"a": 1.0}, {"m": 2.0}), Trial({"a": 0.0}, message="no.")]).summary
         '1 of 2 designs failed: no.'
@@ -85,7 +85,7 @@ class DesignTable:
         return f"{len(self.failures)} of {len(self)} designs failed" + (f": {told}{more}" if reasons else ".")
 
     def differences(self, measure: str, parameter: str) -> Floats:
-        """Sensitivity from neighbouring trials, as in Kelem: over both neighbours, at the ends over one.
+        """Return the sensitivity from neighbouring trials, as in Kelem: over both neighbours, at the ends over one.
 
         >>> trials = [Trial({"a": float(a)}, {"m": a**2.0}) for a in range(4)]
         >>> DesignTable(["a"], ["m"], trials).differences("m", "a").tolist()
@@ -107,7 +107,7 @@ class DesignTable:
         return target
 
     def markdown(self) -> str:
-        """The table in Markdown."""
+        """Return the table in Markdown."""
         return "\n".join("| " + " | ".join(row) + " |" for row in self._texts("---"))
 
     def __str__(self) -> str:
@@ -187,7 +187,7 @@ def design_study(
 
 
 def _wanted(measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity) -> dict[str, Quantity]:
-    """By name; functions without one are known by their own."""
+    """Return the quantities by name; functions without a given name have their own."""
     if isinstance(measures, Mapping):
         return dict(measures)
     many = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
@@ -198,7 +198,7 @@ def _wanted(measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity) ->
 
 
 def _values(name: str, given: Any) -> list[float]:
-    """Of one parameter."""
+    """Return the values of one parameter."""
     try:
         values = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist()
     except (TypeError, ValueError):
@@ -222,7 +222,7 @@ def _trial(
         design = mech.with_parameters(**own)
         found = experiment.sensitivities(design, names) if derivatives else None
         run = experiment.run(design) if found is None else found.run
-    except Exception as error:  # Ctrl-C is none
+    except Exception as error:  # Ctrl-C is no failure
         return Trial(own, message=_told(error))
     for name, what in wanted.items():
         try:
@@ -236,7 +236,7 @@ def _trial(
 
 
 def _told(error: Exception) -> str:
-    """What went wrong; of somebody else's function also what kind of error it was, and where."""
+    """Return the message of an error; for a user's function also the kind of error and its place."""
     if isinstance(error, TreemechError):
         return str(error)
     place = extract_tb(error.__traceback__)[-1]

@@ -10,10 +10,10 @@ from typing import IO
 
 @contextmanager
 def atomic(target: Path) -> Iterator[IO[bytes]]:
-    """A stream to write to; what is in it at the end takes the place of the target at once.
+    """Yield a stream; at the end its content replaces the target at once.
 
-    If anything fails the target stays as it was, and nothing is left beside it. A process that is killed leaves the
-    target as it was, and a hidden temporary file.
+    If anything fails, the target is unchanged and nothing is left beside it. A process that is killed leaves the
+    target unchanged, and a hidden temporary file.
     """
     if target.is_dir():
         raise IsADirectoryError(f"{str(target)!r} is a directory; wanted the path of a file.")
@@ -37,7 +37,7 @@ def atomic(target: Path) -> Iterator[IO[bytes]]:
 
 
 def with_suffix(path: str | Path, suffix: str) -> Path:
-    """The path, with this suffix added if it has another.
+    """Return the path, with this suffix added if it has another one.
 
     >>> with_suffix("crane.v2", ".json").name
     'crane.v2.json'

@@ -1,7 +1,7 @@
-"""Long simulations in a file on their way, to go on from there to the bit: npz with numbers and one JSON text.
+"""Checkpoints of long simulations: npz with numbers and one JSON text, to continue bit by bit the same.
 
-Nothing is executed on reading; writing is atomic. What a file is of, model, start and options, stands in it: another
-simulation is refused by name.
+Nothing is executed on reading; writing is atomic. A file identifies its model, start and options: another simulation
+is refused by name.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _SCHEMA = "treemech-checkpoint-1"
 
 
 class Checkpoint:
-    """Where a simulation is kept, and from where it goes on (`dynamics.simulation.integrate.Keeper`)."""
+    """File in which a simulation is saved and from which it continues (`dynamics.simulation.integrate.Keeper`)."""
 
     def __init__(
         self, path: str | Path | None, every: float, resume: str | Path | None, identity: dict[str, Any]
@@ -69,7 +69,7 @@ class Checkpoint:
         self.last = time.monotonic()
 
     def resume(self, driver: Driver) -> None:
-        """Bring the course to where the file says."""
+        """Bring the driver to the state in the file."""
         if self.source is None:
             return
         header, numbers = _read(Path(self.source))
@@ -99,7 +99,7 @@ class Checkpoint:
 
 
 def _check_writable(path: str | Path) -> None:
-    """Before hours are spent on what cannot be kept."""
+    """Refuse a path that cannot be written, before hours are spent on the simulation."""
     if not isinstance(path, (str, os.PathLike)):
         raise TreemechError(f"checkpoint is {path!r}; wanted the path of a file.")
     target = Path(path)
@@ -155,7 +155,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def digest(*arrays: NDArray[Any]) -> str:
-    """A hash of numbers."""
+    """Return a hash of numbers."""
     h = hashlib.sha256()
     for array in arrays:
         h.update(f"{array.dtype.str}{array.shape}".encode())
@@ -164,7 +164,7 @@ def digest(*arrays: NDArray[Any]) -> str:
 
 
 def fingerprint(mech: "Mechanism") -> str:
-    """A hash of what a model is: names, structure and numbers; not of the code of its elements."""
+    """Return a hash of names, structure and numbers of a model; not of the code of its elements."""
     layout = mech._core.layout
     plan, chords = layout.plan, layout.chords.plan
     elements = [*(c.hinge for c in mech._lagrange.hinges), *layout.chords.elements]
@@ -182,7 +182,7 @@ def fingerprint(mech: "Mechanism") -> str:
 
 
 def _without(table: NDArray[Any], *columns: int) -> NDArray[Any]:
-    """A table whose addresses say only whether they are there."""
+    """Return a table in which addresses are replaced by flags: present or not."""
     table = table.copy()
     for k in columns:
         table[:, k] = table[:, k] != 0

@@ -1,7 +1,7 @@
 """Runs for other programs: xarray data sets, and NetCDF files of them.
 
-All names the user gave are labels of coordinates: ``data.position.sel(body="rod", axis="x")``. A data set holds what
-a run says by name; the run itself is kept, whole, in an npz file.
+All names of the user are labels of coordinates: ``data.position.sel(body="rod", axis="x")``. A data set holds the
+results of a run by name; the complete run is saved in an npz file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,13 +47,13 @@ _UNITS = {
 
 
 def to_xarray(run: Run) -> Any:
-    """A data set of a run: over time, labelled by body, connection, coordinate, element, input and measure."""
+    """Return a data set of a run over time, labelled by body, connection, coordinate, element, input and measure."""
     data = _xarray().Dataset(attrs=_attributes(run))
     data.coords["time"] = ("time", run.t, {"units": "s"})
     n, info, results, axes = len(run.t), run._info, run._results(), {"axis": ["x", "y", "z"]}
 
     def put(name: str, labels: Mapping[str, Sequence[str]], columns: Any, units: str, what: str) -> None:
-        """A variable over time and these labels; none if there are no labels."""
+        """Add a variable over time and these labels; add nothing if there are no labels."""
         if not all(labels.values()):
             return
         data.coords.update({dimension: list(names) for dimension, names in labels.items()})
@@ -119,10 +119,10 @@ def save_netcdf(run: Run, target: Path) -> Path:
 
 
 def read_netcdf(path: Path) -> Any:
-    """The data set of a NetCDF file, in memory."""
+    """Return the data set of a NetCDF file, in memory."""
     try:
         return _xarray().load_dataset(path)
-    except Exception as error:  # what its backends raise is theirs to choose
+    except Exception as error:  # its backends may raise anything
         raise TreemechError(f"{path.name} cannot be read as NetCDF: {error}") from None
 
 
@@ -147,7 +147,7 @@ def _attributes(run: Run) -> dict[str, Any]:
 
 
 def _labels(infos: Sequence[Any], what: str) -> list[str]:
-    """Names of all coordinates or speeds, in the order of the columns: "A", "C[0]", "C[1]"."""
+    """Return the names of all coordinates or speeds, in the order of the columns: "A", "C[0]", "C[1]"."""
     named = []
     for info in sorted(infos, key=lambda i: getattr(i, what)):
         named += numbered(info.name, getattr(info, f"n{what}"))
@@ -165,5 +165,5 @@ def _units(hinges: Sequence[HingeInfo], what: str) -> list[str]:
 
 
 def _stacked(columns: Sequence[Floats]) -> Any:
-    """What belongs to one label each, side by side behind time."""
+    """Return arrays, one for each label, stacked along an axis after time."""
     return np.stack(columns, axis=1) if columns else ()

@@ -1,4 +1,4 @@
-"""Elements, signals and what their fields hold as plain data for files, and back.
+"""Elements, signals and the values of their fields as plain data for files, and back.
 
 An element is an object {"kind": name, field: value, ...}. The kind is looked up among the elements of the library and
 the entry points other packages declare; nothing else is imported, nothing is evaluated.
@@ -35,7 +35,7 @@ from .. import elements
 from ..authoring.kit import CONTRACTS, GROUP
 from .located import FileFault, Spot, shown
 
-_PARTS = (Profile, WrapCylinder, WrapSphere)  # no elements, but in fields of some
+_PARTS = (Profile, WrapCylinder, WrapSphere)  # no elements, but values of fields of some
 _MARKS: tuple[tuple[type, ...], ...] = ((), (np.ndarray,), (Constant,), (np.ndarray, Constant))
 _SKIPPED = ("n_ends", "n_arguments", "declared")  # known when it is connected; how it was made
 _FUNCTION = (
@@ -47,7 +47,7 @@ _FUNCTION = (
 # ---------------------------------------------------------------- kinds
 @cache
 def built_in() -> dict[str, type]:
-    """Kinds of the library by name; not those made of functions, which no file can hold."""
+    """Return the kinds of the library by name, without those made of functions, which no file can hold."""
     named = {name: getattr(elements, name) for name in dir(elements)}
     return {
         name: cls
@@ -64,7 +64,7 @@ def package_of(point: EntryPoint) -> str:
 
 
 def kind_of(thing: Any, what: str) -> dict[str, str]:
-    """The beginning of the object for a thing: its kind, and the package it comes from."""
+    """Return the first entries of the object for a thing: its kind, and the package it comes from."""
     cls = type(thing)
     if built_in().get(cls.__name__) is cls:
         return {"kind": cls.__name__}
@@ -78,7 +78,7 @@ def kind_of(thing: Any, what: str) -> dict[str, str]:
 
 
 def class_of(spot: Spot) -> type:
-    """The class of an object of a file."""
+    """Return the class of an object of a file."""
     spot.object(needed=("kind",))
     kind, package = spot["kind"].text(), spot["from"].text() if "from" in spot else None
     if package is None:
@@ -89,7 +89,7 @@ def class_of(spot: Spot) -> type:
         if package_of(point) == package:
             try:
                 cls = point.load()
-            except Exception as error:  # whatever their module does
+            except Exception as error:  # their module may raise anything
                 spot["kind"].fail(f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}")
             if isclass(cls) and issubclass(cls, Element):
                 return cls
@@ -101,10 +101,10 @@ def class_of(spot: Spot) -> type:
 
 # ---------------------------------------------------------------- to data
 def element_data(element: Any, what: str) -> dict[str, Any]:
-    """An element as data; `what` names it in messages. What would not read back the same is refused.
+    """Return an element as data; `what` names it in messages. Refuse an element that would not read back the same.
 
-    It is written as a person would, or, where that makes a difference, with arrays and constant signals marked as such
-    and without fields that were left out.
+    It is written in the short form of a person, or, if that makes a difference, with arrays and constant signals marked
+    as such and without fields that were left out.
     """
     kept, known = _names(element), {p.name: p for p in parameters_in(element)}
     optional = (
@@ -127,7 +127,7 @@ def element_data(element: Any, what: str) -> dict[str, Any]:
 
 
 def value_data(value: Any, what: str, marked: tuple[type, ...] = ()) -> Any:
-    """What a field holds as data."""
+    """Return the value of a field as data."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, np.generic):
@@ -192,7 +192,7 @@ def _names(thing: Any) -> list[str]:
 
 
 def expression_data(expression: Expression) -> dict[str, Any]:
-    """A parameter by its name, or an operation with its arguments."""
+    """Return a parameter by its name, or an operation with its arguments."""
     if isinstance(expression, Parameter):
         return {"parameter": expression.name}
     args = [expression_data(a) if isinstance(a, Expression) else a for a in expression.args]
@@ -208,7 +208,7 @@ def _member_data(m: Member, what: str) -> dict[str, Any]:
 
 
 def place_data(offset: Any, rotation: Any) -> dict[str, Any]:
-    """Offset and rotation, where they are not those of the origin."""
+    """Return offset and rotation, if they are not those of the origin."""
     data = {} if offset.tobytes() == np.zeros(3).tobytes() else {"offset": offset.tolist()}
     turned = np.ascontiguousarray(rotation).tobytes() != np.eye(3).tobytes()
     return data | ({"rotation": rotation.tolist()} if turned else {})
@@ -216,7 +216,7 @@ def place_data(offset: Any, rotation: Any) -> dict[str, Any]:
 
 # ---------------------------------------------------------------- from data
 def element_from(spot: Spot, *roles: type) -> Any:
-    """The element an object of a file describes, of one of the roles."""
+    """Make the element that an object of a file describes; it must have one of the roles."""
     cls = class_of(spot)
     if roles and not issubclass(cls, roles):
         wanted = " or a ".join(r.__name__ for r in roles)
@@ -242,7 +242,7 @@ def element_from(spot: Spot, *roles: type) -> Any:
 
 
 def value_from(spot: Spot) -> Any:
-    """What a field holds."""
+    """Return the value of a field."""
     value = spot.value
     if isinstance(value, list):
         return tuple(value_from(x) for x in spot.spots())
@@ -262,7 +262,7 @@ def value_from(spot: Spot) -> Any:
 
 
 def expression_from(spot: Spot) -> Expression:
-    """A parameter of the model, or an operation on parameters and numbers."""
+    """Return a parameter of the model, or an operation on parameters and numbers."""
     if "parameter" in spot:
         name = spot.object(("parameter",), ())["parameter"].text()
         if name not in spot.parameters:
@@ -275,7 +275,7 @@ def expression_from(spot: Spot) -> Expression:
 
 
 def place_from(spot: Spot) -> tuple[Any, Any]:
-    """(offset, rotation), checked."""
+    """Return (offset, rotation), checked."""
     with spot.blamed():
         return (
             as_vector(spot.get("offset", (0.0, 0.0, 0.0)), "offset"),
@@ -291,7 +291,7 @@ _TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false",
 
 
 def _field_from(spot: Spot, field: Field) -> Any:
-    """The value of a field, of the plain type the class declares if it does."""
+    """Return the value of a field, in the plain type that the class declares, if it declares one."""
     wanted = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
     value = spot.value
     fits = {
@@ -339,7 +339,7 @@ def _series_rows_from(spot: Spot) -> SeriesRows:
 
 # ---------------------------------------------------------------- comparison
 def same(a: Any, b: Any, strict: bool = False) -> bool:
-    """Whether two things hold the same, to the last bit; a list and a tuple may, and an array unless `strict`."""
+    """Return whether two things are equal to the last bit; a list equals a tuple, and an array unless `strict`."""
     sequences = (list, tuple, range) if strict else (list, tuple, range, np.ndarray)
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.array_equal(a, b) and (a.dtype != b.dtype or a.tobytes() == b.tobytes())
@@ -355,5 +355,5 @@ def same(a: Any, b: Any, strict: bool = False) -> bool:
 
 
 def _content(thing: Any) -> dict[str, Any]:
-    """Everything it holds, but for caches and what it gets to know when it is connected."""
+    """Return all attributes, except caches and those that are set when it is connected."""
     return {n: x for n, x in sorted(vars(thing).items()) if not n.startswith("_") and n not in _SKIPPED}

@@ -1,4 +1,4 @@
-"""Spots: parts of a JSON text that know their place in the file, so that a mistake is told with it."""
+"""Spots: parts of a JSON text that know their place in the file, so that error messages can name it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ class Spot:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Whatever goes wrong inside is the fault of this spot."""
+        """Attribute errors within the context to this spot."""
         try:
             yield
         except FileFault:
@@ -47,7 +47,7 @@ class Spot:
         return key in self.value
 
     def object(self, needed: tuple[str, ...] = (), known: tuple[str, ...] | None = None) -> "Spot":
-        """This one, an object that has what is needed and nothing but `needed` and `known` (None: anything)."""
+        """Return this spot as an object with all `needed` keys and no others but `known` ones (None: any)."""
         if not isinstance(self.value, dict):
             self.fail(f"is {shown(self.value)}; wanted an object {{...}}.")
         if known is not None:
@@ -58,7 +58,7 @@ class Spot:
         return self
 
     def spots(self, key: str | None = None) -> "list[Spot]":
-        """The entries of a list, or of the one in a field; none if there is no such field."""
+        """Return the entries of a list, or of the list in a field; none if there is no such field."""
         if key is not None:
             return self[key].spots() if key in self else []
         if not isinstance(self.value, list):
@@ -66,7 +66,7 @@ class Spot:
         return [self[k] for k in range(len(self.value))]
 
     def entries(self, key: str | None = None) -> "dict[str, Spot]":
-        """The entries of an object, or of the one in a field, by name; none if there is no such field."""
+        """Return the entries of an object, or of the object in a field, by name; none if there is no such field."""
         if key is not None:
             return self[key].entries() if key in self else {}
         return {name: self[name] for name in self.object().value}
@@ -82,7 +82,7 @@ class Spot:
         return self.value
 
     def get(self, key: str, otherwise: Any = None) -> Any:
-        """The plain value of a field."""
+        """Return the plain value of a field."""
         return self.value.get(key, otherwise)
 
 
@@ -93,7 +93,7 @@ def shown(value: Any) -> str:
 
 # ---------------------------------------------------------------- text
 def parse(text: str, file: str) -> Spot:
-    """A JSON text; keys given twice, NaN and infinite numbers are refused."""
+    """Parse a JSON text; refuse keys given twice, NaN and infinite numbers."""
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(items)
@@ -118,7 +118,7 @@ def parse(text: str, file: str) -> Spot:
 
 
 def layout(value: Any, indent: str = "", taken: int = 0) -> str:
-    """JSON for readers: what fits stands on one line, long columns of numbers fill lines.
+    """Return JSON in a readable form: what fits is on one line, long columns of numbers fill lines.
 
     >>> print(layout({"name": "arm", "spring": {"kind": "Spring"}, "times": list(range(12))}, taken=80))
     {

@@ -55,7 +55,7 @@ def save_system(system: System, path: str | Path) -> Path:
 
 
 def read_system(text: str, file: str) -> System:
-    """The system a text describes; `file` names it in messages."""
+    """Make the system that a text describes; `file` names it in messages."""
     root = parse(text, file).object()
     schema = root.get("schema")
     if not isinstance(schema, str) or not schema.startswith(_SCHEMA):
@@ -79,7 +79,7 @@ def read_system(text: str, file: str) -> System:
 
 # ---------------------------------------------------------------- to data
 def statement_data(s: Statement) -> dict[str, Any]:
-    """A statement as plain data; refuse what a file cannot hold."""
+    """Return a statement as plain data; refuse values that a file cannot hold."""
     what = f"{s.method} {s.name!r}"
     if s.method == "controller":
         raise TreemechError(
@@ -116,7 +116,7 @@ def statement_data(s: Statement) -> dict[str, Any]:
 
 
 def _end_data(end: Any) -> Any:
-    """A body by its name, or with where it is met; a hinge; the name of a coordinate; a point of a composite."""
+    """Return an end as data: a body, alone or with a place; a hinge; the name of a coordinate; a point of a composite."""
     if isinstance(end, (Body, Connection)):
         return end.name if isinstance(end, Body) else {"hinge": end.name}
     if isinstance(end, InnerPoint):
@@ -131,7 +131,7 @@ def _end_data(end: Any) -> Any:
 
 
 def _place_data(offset: Any, rotation: Any, name: str) -> dict[str, Any]:
-    """Offset and rotation as they were given, with parameters."""
+    """Return offset and rotation as they were given, with parameters."""
     data = {"offset": value_data(offset, f"offset at {name!r}")}
     return data | ({} if rotation is None else {"rotation": value_data(rotation, f"rotation at {name!r}")})
 
@@ -163,7 +163,7 @@ class _Reader:
         self.system = system
 
     def state(self, spot: Spot) -> None:
-        """One statement."""
+        """Carry out one statement."""
         methods = [m for m in _METHODS if m in spot.object()]
         if len(methods) != 1:
             spot.fail(
@@ -196,7 +196,7 @@ class _Reader:
                 getattr(self.system, method)(name, **options)
 
     def _argument(self, method: str, key: str, spot: Spot) -> Any:
-        """An argument by its name."""
+        """Return an argument by its name."""
         roles = {"couple": (Coupling,), "load": (Load, Energetic)}.get(method, (Hinge, Constraint, Energetic))
         readers: dict[str, Callable[[], Any]] = {
             "element": lambda: element_from(spot, *roles),
@@ -280,7 +280,7 @@ def _parameter(name: str, spot: Spot) -> Parameter:
 
 
 def _input(spot: Spot) -> Any:
-    """A number, a signal, the name of an input or of a coordinate."""
+    """Return an input: a number, a signal, the name of an input or of a coordinate."""
     if isinstance(spot.value, dict):
         return element_from(spot, Signal) if "kind" in spot else value_from(spot)
     if isinstance(spot.value, bool) or not isinstance(spot.value, (int, float, str)):

@@ -1,4 +1,4 @@
-"""Files: runs as npz with numbers and one JSON text, and the way to all that can be read; nothing is executed on reading."""
+"""Files: runs as npz with numbers and one JSON text; the reader of all kinds of files. Reading executes nothing."""
 
 import json
 import zipfile
@@ -86,7 +86,7 @@ def read(path: str | Path) -> Any:
 
 
 def read_run(path: str | Path) -> Run:
-    """A run from an npz file."""
+    """Return a run from an npz file."""
     name = Path(path).name
     try:
         with np.load(path, allow_pickle=False) as content:
@@ -116,7 +116,7 @@ def read_run(path: str | Path) -> Run:
         measures={n: known_measure(n, row) for n, row in zip(header["measures"], measures, strict=True)},
     )
     run.events = [EventPoints.from_dict(points, run._info) for points in header.get("events", ())]
-    run._nx = header.get("states")  # files of before have neither
+    run._nx = header.get("states")  # older files have neither
     if header.get("report"):
         run.report = Report(**header["report"] | {"advice": tuple(header["report"]["advice"])})
     return run

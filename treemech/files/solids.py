@@ -15,13 +15,13 @@ from .located import Spot
 
 @cache
 def _functions() -> dict[str, Any]:
-    """All that make a solid, by name."""
+    """Return all functions that make a solid, by name."""
     made = {n: f for n, f in vars(solids).items() if isfunction(f) and hasattr(f, "__wrapped__")}
     return made | {"moved": Solid.moved, "plus": Solid.__add__, "minus": Solid.__sub__}
 
 
 def common_solid(options: dict[str, Any]) -> Solid | None:
-    """The solid whose properties are among the arguments of a body."""
+    """Return the solid whose properties are among the arguments of a body."""
     found = {id(p.declared.args[0]): p.declared.args[0] for p in options.values() if isinstance(p, Property)}
     if len(found) > 1:
         raise TreemechError(
@@ -31,7 +31,7 @@ def common_solid(options: dict[str, Any]) -> Solid | None:
 
 
 def solid_data(solid: Solid, what: str) -> dict[str, Any]:
-    """The call that made it, {"make": name, argument: value, ...}; without parameters, its numbers."""
+    """Return the call that made it, {"make": name, argument: value, ...}; without parameters, its numbers."""
     declared = solid.declared
     if declared is None:
         return {key: value_data(x, f"{what}: {key}") for key, x in solid.properties.items()}
@@ -51,7 +51,7 @@ def _argument_data(value: Any, what: str) -> Any:
 
 
 def solid_from(spot: Spot) -> Solid:
-    """The solid an object of a file describes."""
+    """Make the solid that an object of a file describes."""
     if "make" not in spot.object():
         spot.object(("mass", "inertia", "com"), ("shapes",))
         with spot.blamed():

@@ -18,11 +18,11 @@ class Statement(NamedTuple):
 
 
 def statements(journal: Journal) -> Iterator[Statement]:
-    """The calls of a system or a composite as statements, in their order."""
+    """Return the calls of a system or a composite as statements, in their order."""
     for call in journal.calls:
         method = getattr(type(journal), call.method)
         _, named, *rest = signature(method).bind(journal, *call.args, **call.options).arguments.items()
-        name = getattr(named[1], "name", named[1])  # a hinge stands for its name
+        name = getattr(named[1], "name", named[1])  # a hinge is written as its name
         options = dict(rest)
         if isinstance(journal, System) and isinstance(options.get("element"), Composite):
             options["element"] = journal.assemblies.get(name, options["element"])

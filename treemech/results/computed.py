@@ -1,4 +1,4 @@
-"""What is computed from the states of a run: all results at once, energies and residuals."""
+"""Results computed from the states of a run: all at once, energies and residuals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ class Results(NamedTuple):
 
     ud: Floats
     trace: Floats  # (n, nb+1, 30) motion of the bodies and loads of their hinges (dynamics.model.trace)
-    tau: Floats  # loads on the speeds that are needed beyond the acting ones: the drives of prescribed speeds
+    tau: Floats  # loads on the speeds beyond the acting ones: those of the drives of prescribed speeds
     multipliers: Floats
     chord_loads: Floats  # (n, nc, 6) force, moment on the body of end b, at that end
     residual: Floats  # (n, 3) of the constraints: position, velocity, acceleration
     cut_q: Floats  # coordinates, speeds and accelerations of cut hinges
     cut_u: Floats
     cut_ud: Floats
-    unique: Floats  # 1 for every hinge, then every chord, whose load the model decides
+    unique: Floats  # 1 for every hinge, then every chord, whose load is unique
     elements: Floats  # (n, .) records of all energetic elements and loads
 
 

@@ -1,4 +1,4 @@
-"""What energetic elements and loads saw and did over a run, from their records."""
+"""Motion and loads of energetic elements and loads over a run, from their records."""
 
 from dataclasses import dataclass
 from math import prod
@@ -14,7 +14,7 @@ from .model_info import ElementInfo, ModelInfo
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What an element did since the start [J]: work on the bodies, energy dissipated, energy supplied to it."""
+    """Energies of an element since the start [J]: work on the bodies, dissipated energy, energy supplied to it."""
 
     work: Floats
     dissipated: Floats
@@ -25,8 +25,8 @@ class Audit:
 class ElementMotion:
     """An energetic element or a load over time, world components; rows over time.
 
-    ``position``, ``velocity``, ``force``, ``moment`` (n, ends, 3): of its ends, and on their bodies; of a load (n, 3).
-    ``deformation``, ``effort``: (n,) if there is one. ``power`` is what it gives to the bodies.
+    ``position``, ``velocity`` of its ends, ``force``, ``moment`` on their bodies: (n, ends, 3); of a load (n, 3).
+    ``deformation``, ``effort``: (n,) if there is one number. ``power`` is the power given to the bodies.
     """
 
     name: str
@@ -51,7 +51,7 @@ def _part(records: Floats, start: int, places: list[tuple[str, tuple[int, ...], 
 
 
 def stored_energy(records: Floats, info: ModelInfo) -> Floats:
-    """Energy stored in all elements."""
+    """Return the energy stored in all elements."""
     total = np.zeros(len(records))
     for e in info.elements:
         total += _part(records, e.load, Sizes(*e.sizes).load, "energy")[:, 0]
@@ -59,7 +59,7 @@ def stored_energy(records: Floats, info: ModelInfo) -> Floats:
 
 
 def element_motion(info: ModelInfo, records: Floats, name: str) -> ElementMotion:
-    """An element by its name."""
+    """Return the motion and loads of an element by its name."""
     found: ElementInfo | None = next((e for e in info.elements if e.name == name), None)
     if found is None:
         raise TopologyError(unknown("element", name, [e.name for e in info.elements]))

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Measure(NamedTuple):
-    """A scalar of the motion: how it follows from a run, one number for every time."""
+    """A scalar of the motion: a function of a run that returns one number for every time."""
 
     name: str
     of: Callable[["Run"], Floats]
-    text: str | None = None  # it is made of, unless of a function
+    text: str | None = None  # the text it is made of; None for a function
 
 
 def as_measure(name: str, what: Any) -> Measure:
-    """A measure from a text, "A.q[1]" (connection, body, element or input; quantity; place), or a function of a Run."""
+    """Make a measure from a text, "A.q[1]" (connection, body or element; quantity; index), or a function of a Run."""
     if callable(what):
         return Measure(name, lambda run: _column(name, what(run), len(run.t)))
     asked = as_quantity(what) if isinstance(what, str) else None
@@ -46,11 +46,11 @@ def as_measure(name: str, what: Any) -> Measure:
             raise ElementError(f"measure {name!r} = {what!r} is no number.") from None
         try:
             for place in places:
-                if numbers.ndim > 1 or place:  # the one number of a hinge or a spring is at place 0
+                if numbers.ndim > 1 or place:  # the only number of a hinge or a spring has index 0
                     numbers = numbers[:, place]
         except IndexError:
             raise ElementError(f"measure {name!r} = {what!r}: there is no place {list(places)}.") from None
-        if numbers.ndim == 2 and numbers.shape[1] == 1:  # the one state of a motor
+        if numbers.ndim == 2 and numbers.shape[1] == 1:  # the only state of a motor
             numbers = numbers[:, 0]
         if numbers.ndim != 1:
             raise ElementError(f"measure {name!r} = {what!r} is not one number: add its place, {what}[0].")
@@ -71,23 +71,23 @@ class _Values:
 
 
 def known_measure(name: str, values: Floats) -> Measure:
-    """A measure that is known by its values."""
+    """Make a measure from its values."""
     return Measure(name, _Values(values))
 
 
 def all_measures(run: "Run") -> dict[str, Floats]:
-    """Of a run; one that fails is left out, with a warning: what else the run knows is not lost for it."""
+    """Return all measures of a run. A measure that fails is left out with a warning; the others are kept."""
     found = {}
     for name in run._measures:
         try:
             found[name] = run.measure(name)
-        except Exception as error:  # of the author's function
+        except Exception as error:  # a user's function may raise anything
             warnings.warn(f"measure {name!r} is left out: {type(error).__name__}: {error}", stacklevel=4)
     return found
 
 
 def _column(name: str, given: Any, count: int) -> Floats:
-    """What a function of a run gives, one number for every time; the same for all times if it is one."""
+    """Return the result of a function of a run as one number for every time; one number holds for all times."""
     numbers = np.asarray(given)
     if numbers.dtype.kind not in "biuf" or numbers.shape not in ((), (count,)):
         raise ElementError(
@@ -108,7 +108,7 @@ def _owner(run: "Run", name: str, measure: str) -> Any:
 
 
 def check_owner(info: "ModelInfo", measure: Measure) -> None:
-    """What a measure made of a text is of exists in this model."""
+    """Refuse a measure made of a text if the model has no connection, body or element of that name."""
     asked = as_quantity(measure.text or "")
     if asked is not None:
         _known(info, asked.owner, measure.name)
@@ -128,7 +128,7 @@ def _known(info: "ModelInfo", name: str, measure: str) -> None:
 
 
 def find_measure(measures: Mapping[str, Measure], what: str) -> Measure:
-    """A measure by its name, or made of a text."""
+    """Return a measure by its name, or made of a text."""
     if what in measures:
         return measures[what]
     if isinstance(what, str) and "." not in what:

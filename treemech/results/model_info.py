@@ -1,4 +1,4 @@
-"""What a result must know about its model to answer by name; plain data, so that it can be saved with it."""
+"""Names and constants of a model that results need; plain data, so that they can be saved with a run."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,7 +26,7 @@ class BodyInfo:
 
 @dataclass(frozen=True)
 class HingeInfo:
-    """A branch: where its numbers stand, which ends it has, which way the tree runs through it."""
+    """A branch: the indices of its numbers, its ends, and the direction in which the tree passes it."""
 
     name: str
     kind: str
@@ -43,32 +43,32 @@ class HingeInfo:
 
     @property
     def q_slice(self) -> slice:
-        """Of its coordinates in q."""
+        """Indices of its coordinates in q."""
         return slice(self.q, self.q + self.nq)
 
     @property
     def u_slice(self) -> slice:
-        """Of its speeds in u."""
+        """Indices of its speeds in u."""
         return slice(self.u, self.u + self.nu)
 
     @property
     def number(self) -> int:
-        """Of the body the branch ends in."""
+        """Number of the body in which the branch ends."""
         return self.body_b if self.forward else self.body_a
 
     def load(self, trace: Floats) -> tuple[Floats, Floats]:
-        """(force, moment) on the body of end b, at the point of end b, world components, over a trace."""
+        """Return (force, moment) on the body of end b, at the point of end b, world components, over a trace."""
         force, moment = trace[:, self.number, columns.FORCE], trace[:, self.number, columns.MOMENT]
         if self.forward:
             return force, moment
-        # The tree passes the hinge from b to a: what it exerts on a, turned round and moved to the point of b.
+        # The tree passes the hinge from b to a: reverse the load on a and move it to the point of b.
         arm = point(trace, self.body_a, self.offset_a) - point(trace, self.body_b, self.offset_b)
         return -force, -(moment + np.cross(arm, force))
 
 
 @dataclass(frozen=True)
 class ChordInfo:
-    """A cut hinge, a constraint or a coupling: where its coordinates stand among those of the chords."""
+    """A cut hinge, a constraint or a coupling: the indices of its coordinates among those of the chords."""
 
     name: str
     q: int
@@ -136,7 +136,7 @@ def model_info(
     prescriptions: tuple[Prescription, ...],
     inputs: list[tuple[str, str, int]],
 ) -> ModelInfo:
-    """The description of a built system."""
+    """Return the description of a built system."""
     places = {c.name: c.u for c in lagrange.hinges}
     return ModelInfo(
         name,
@@ -165,7 +165,7 @@ def model_info(
 
 
 def point(trace: Floats, number: int, offset: Any) -> Floats:
-    """World position of a point of a body over a trace."""
+    """Return the world position of a point of a body over a trace."""
     row = trace[:, number]
     return np.asarray(row[:, columns.POSITION] + rotations(row) @ np.asarray(offset, dtype=np.float64))
 
@@ -175,7 +175,7 @@ def rotations(row: Floats) -> Floats:
 
 
 def energies(trace: Floats, info: ModelInfo) -> tuple[Floats, Floats]:
-    """Kinetic (6.2.13) and potential energy of all bodies over a trace; heights from the world origin."""
+    """Return kinetic (6.2.13) and potential energy of all bodies over a trace; heights from the world origin."""
     mass = np.array([b.mass for b in info.bodies])
     com = np.array([b.com for b in info.bodies])
     inertia = np.array([b.inertia for b in info.bodies])

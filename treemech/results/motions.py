@@ -46,7 +46,7 @@ class Lazy:
         made.__dict__.update(known, _finders=finders)
         return made
 
-    if not TYPE_CHECKING:  # for a type checker the fields are simply there
+    if not TYPE_CHECKING:  # a type checker sees the fields only
 
         def __getattr__(self, name: str) -> Any:
             finders = self.__dict__.get("_finders", {})

@@ -1,4 +1,4 @@
-"""Run: the results of a simulation, by the names the user gave. They are computed when they are asked for."""
+"""Run: the results of a simulation by the user's names, computed on first use."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,7 +42,7 @@ def _named(thing: Any) -> str:
 class Run:
     """Results of a simulation.
 
-    Coordinates and speeds are there; all else is computed on first use and kept. Positions and velocities of bodies cost
+    Coordinates and speeds are stored; all else is computed on first use and kept. Positions and velocities of bodies cost
     a sweep over the tree; accelerations, loads and records of elements come from one evaluation of all states.
 
     Attributes
@@ -50,18 +50,18 @@ class Run:
     t, q, u : arrays (n,), (n, nq), (n, nu)
         In the public order; by name through `connection`.
     success : bool
-        Whether the end was reached; if not, `message` says what happened and what to try.
+        True if the end was reached; if not, `message` tells what happened and what to try.
     report : Report
         The same as numbers and names: time, steps, the coordinate that dominates the error, the worst constraint,
         conditioning, advice. None for runs that were read from a file or made by another library's method.
     statistics : dict
         Steps, rejected steps, evaluations; Jacobians and factorisations of implicit methods, switches of "auto".
     singular : list of (time, connection)
-        Singular positions that were passed, and where to look.
+        Singular positions that were passed, and the connection that is concerned.
     switched : list of (time, connection, holds)
-        Unilateral constraints that let go, or held again.
+        Unilateral constraints that were released, or hold again.
     events : list of EventPoints
-        One for every event of `simulate`: when it came, the states reached there, and those after its action.
+        One for every event of `simulate`: its times, the states reached, and the states after its action.
     """
 
     def __init__(

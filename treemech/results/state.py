@@ -23,7 +23,7 @@ class State:
     """A state of a mechanism: t, q, u in the public order, element states x, memory, active rows.
 
     Memory (histories, held inputs) and the mask of active rows change only at accepted steps; both are empty for plain
-    hinges. `cut`: coordinates and speeds of cut hinges, by name; they follow from q and u but for whole turns.
+    hinges. `cut`: coordinates and speeds of cut hinges, by name; they follow from q and u except for whole turns.
     """
 
     t: float
@@ -37,11 +37,11 @@ class State:
 
     @property
     def z(self) -> Floats:
-        """States of elements and what they remember, as the core has them."""
+        """States and memory of elements, in the order of the core."""
         return np.concatenate((self.x, self.memory))
 
     def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:
-        """A state of another mechanism is refused."""
+        """Refuse a state of another mechanism."""
         has, wanted = (np.shape(self.q), np.shape(self.u)), ((nq,), (nu,))
         if has != wanted:
             raise ElementError(
@@ -58,7 +58,7 @@ class State:
                 )
 
     def __getitem__(self, name: str) -> tuple[Floats, Floats]:
-        """(q, u) of a hinge."""
+        """Return (q, u) of a hinge."""
         if name in self.cut:
             return self.cut[name]
         if self.coordinates is None:
@@ -70,7 +70,7 @@ class State:
 
 
 def find(coordinates: Lagrange, name: str) -> Coordinates:
-    """The coordinates of a hinge by name."""
+    """Return the coordinates of a hinge by name."""
     for c in coordinates.hinges:
         if c.name == name:
             return c
@@ -78,13 +78,13 @@ def find(coordinates: Lagrange, name: str) -> Coordinates:
 
 
 def reference_state(coordinates: Lagrange, t: float) -> State:
-    """Every hinge in its reference position, at rest."""
+    """Return the state with every hinge in its reference position, at rest."""
     q = np.concatenate([np.zeros(0), *(c.hinge.reference() for c in coordinates.hinges)])
     return State(float(t), q, np.zeros(coordinates.nu), coordinates=coordinates)
 
 
 def fill(coordinates: Lagrange, start: Floats, given: Any, what: str) -> Floats:
-    """Numbers by name or in full, over a start. `what` is "q" or "u"."""
+    """Return all numbers: those given by name or in full, others from a start. `what` is "q" or "u"."""
     values = np.array(start, dtype=np.float64)
     if given is None:
         return values
@@ -113,7 +113,7 @@ def fill(coordinates: Lagrange, start: Floats, given: Any, what: str) -> Floats:
 
 
 def normalise(coordinates: Lagrange, q: Floats) -> None:
-    """Euler parameters to length 1, in place."""
+    """Normalise Euler parameters to length 1, in place."""
     for c in coordinates.hinges:
         if c.hinge.euler_parameters is not None:
             a = c.q + c.hinge.euler_parameters
@@ -149,7 +149,7 @@ def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what:
 
 
 def _numbers(value: Any, c: Coordinates, what: str) -> Floats:
-    """One hinge's numbers; the attitude of a ball may be a rotation."""
+    """Return the numbers of one hinge; the attitude of a ball may be given as a rotation."""
     k = c.hinge.euler_parameters
     if what == "q" and k == 0 and c.hinge.n_coordinates == 4:
         matrix = value.as_matrix() if hasattr(value, "as_matrix") else np.asarray(value, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Animation: one self-contained HTML page that plays the motion of a mechanism.
 
 The page needs no network and no other file: the poses travel inside it, the viewer is the script of
-``animate.html`` beside this file. Opened with ``#t=1.5`` behind its address it stands paused at that time.
+``animate.html`` beside this file. With ``#t=1.5`` at the end of its address it opens paused at that time.
 """
 
 import base64
@@ -97,7 +97,7 @@ def animate_run(run: "Run", path: str | os.PathLike[str]) -> Path:
 
 
 def default_shapes(points: ArrayLike, com: ArrayLike, mass: float) -> list[dict[str, Any]]:
-    """Shapes for a body that declares none, so that every mechanism can be seen.
+    """Return shapes for a body that declares none, so that every mechanism can be seen.
 
     Slender boxes run between two attachment points, otherwise from each of them to the centre of mass; a
     sphere marks the centre of mass of a body with mass. Without any extent it is a small box, which the
@@ -161,7 +161,7 @@ def _slender_box(a: Array, b: Array, width: float) -> dict[str, Any]:
 
 
 def _page_data(scene: Mapping[str, Any], max_frames: int) -> dict[str, Any]:
-    """The scene as the script wants it: checked, centred, thinned and packed."""
+    """Return the scene in the form of the script: checked, centred, thinned and packed."""
     time, rows = _frames(scene.get("t", ()), max_frames)
     bodies = list(scene.get("bodies", ()))
     names = [str(body.get("name", f"body {i + 1}")) for i, body in enumerate(bodies)]
@@ -223,7 +223,7 @@ def _page_data(scene: Mapping[str, Any], max_frames: int) -> dict[str, Any]:
 
 
 def _frames(times: ArrayLike, max_frames: int) -> tuple[Array, NDArray[np.intp]]:
-    """The times kept, in rising order, and their rows in the scene's arrays."""
+    """Return the times that are kept, in rising order, and their rows in the scene's arrays."""
     t = np.asarray(times, dtype=float)
     if t.ndim != 1:
         raise ValueError(f"the times of the scene have shape {t.shape}; wanted one column (n,).")
@@ -255,7 +255,7 @@ def _point(point: Mapping[str, Any], n_bodies: int) -> dict[str, Any]:
 
 
 def _shape(shape: Any) -> dict[str, Any]:
-    """A shape with every number in place; what cannot be understood becomes a cross at its offset."""
+    """Return a shape with all its numbers; a shape that cannot be understood becomes a cross at its offset."""
     given: Mapping[str, Any] = shape if isinstance(shape, Mapping) else {}
     out: dict[str, Any] = {"kind": "cross", "offset": [0.0] * 3, "rotation": np.eye(3).tolist()}
     try:
@@ -295,7 +295,7 @@ def _colour(value: Any) -> str | None:
 
 
 def _basis(gravity: ArrayLike | None) -> Array:
-    """Two horizontal directions and up, as rows: up is opposite to gravity, z without it."""
+    """Return two horizontal directions and up, as rows: up is opposite to gravity, z without it."""
     g = np.zeros(3) if gravity is None else _array(gravity, (3,), "gravity")
     size = float(np.linalg.norm(g))
     up = -g / size + 0.0 if np.isfinite(size) and size > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -313,7 +313,7 @@ def _extent(
     ground: Sequence[Mapping[str, Any]],
     points: Sequence[Mapping[str, Any]],
 ) -> tuple[Array, Array, float]:
-    """Lowest and highest coordinates of everything along the basis, and from where to look at it."""
+    """Return lowest and highest coordinates of everything along the basis, and the direction of the camera."""
     paths = [position[:, i] for i in range(position.shape[1])]
     for point in points:
         offset, i = np.array(point["offset"]), point["body"]
@@ -338,7 +338,7 @@ def _extent(
 
 
 def _reach(shape: Mapping[str, Any], d: Array) -> Array:
-    """How far a shape extends along the unit directions d (...,3): its support function."""
+    """Return how far a shape extends along the unit directions d (...,3): its support function."""
     turn = np.array(shape["rotation"])
     local = d @ turn
     reach = d @ np.array(shape["offset"])
@@ -356,7 +356,7 @@ def _reach(shape: Mapping[str, Any], d: Array) -> Array:
 
 
 def _azimuth(cloud: Array) -> float:
-    """Direction of the camera around up: a plane motion is seen from the front, a little from the side."""
+    """Return the direction of the camera around up: a plane motion is seen from the front, a little from the side."""
     flat = cloud[:, :2] - cloud[:, :2].mean(axis=0) if len(cloud) else np.zeros((1, 2))
     spread, axes = np.linalg.eigh(flat.T @ flat)
     if spread[0] > 0.25 * spread[1] or spread[1] <= 0.0:
@@ -366,7 +366,7 @@ def _azimuth(cloud: Array) -> float:
 
 
 def _middles(shapes: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The point of each body whose path can be shown: the middle of its shapes."""
+    """Return the point of each body whose path can be shown: the middle of its shapes."""
     axes = np.eye(3)
     trails = []
     for i, own in enumerate(shapes):
@@ -387,7 +387,7 @@ def _base64(array: NDArray[Any]) -> str:
 
 
 def _script_json(data: Mapping[str, Any]) -> str:
-    """JSON that is safe inside a script element: no name can close the element."""
+    """Return JSON that is safe inside a script element: no name can close the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -13,7 +13,7 @@ from ..system import System
 
 
 def demo_system() -> System:
-    """A crane driven by signals, its load on a ball joint, and a spinning top beside it."""
+    """Make a crane driven by signals, with its load on a ball joint, and a spinning top beside it."""
     system = System("crane", gravity=(0, 0, -9.81))
     steel = 7800.0
     table = system.body("table", **solids.cylinder(radius=0.4, length=0.08, density=steel).properties)

@@ -22,7 +22,7 @@ def _pyplot() -> Any:
 
 
 def draw_tree(tree: Tree, path: str | Path) -> Path:
-    """The tree as a picture: bodies by depth, branches solid, chords dotted (figure 4.4)."""
+    """Draw the tree: bodies by depth, branches solid, chords dotted (figure 4.4)."""
     plt = _pyplot()
     n = len(tree.bodies)
     width = np.zeros(n)
@@ -58,7 +58,7 @@ def draw_tree(tree: Tree, path: str | Path) -> Path:
 
 
 def plot_run(run: Any, path: str | Path | None = None) -> Any:
-    """Coordinates, speeds, energies over time."""
+    """Plot coordinates, speeds and energies over time."""
     plt = _pyplot()
     figure, (top, middle, bottom) = plt.subplots(3, 1, sharex=True, figsize=(8, 8))
     for hinge in run._info.hinges[:12]:
