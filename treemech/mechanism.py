@@ -112,7 +112,10 @@ class Mechanism:
         return connection_graph(bodies, connections)
 
     def draw(self, path: str | None = None) -> str:
-        """Return the tree as text, branches and chords; with a path also draw a picture (needs matplotlib)."""
+        """Return the tree as text, branches and chords.
+
+        With a path also draw a picture (needs matplotlib).
+        """
         if path is not None:
             from .view.plot import draw_tree
 
@@ -126,7 +129,9 @@ class Mechanism:
         return dict(origin_of(self).values)
 
     def with_parameters(self, **values: Any) -> "Mechanism":
-        """Return the same mechanism with other values of some parameters, as if built with them; nothing is compiled.
+        """Return the same mechanism with other values of some parameters, as if built with them.
+
+        Nothing is compiled.
 
         Examples
         --------
@@ -144,8 +149,8 @@ class Mechanism:
     def state(self, t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:
         """Make a state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
-        Coordinates that are not given are at the reference position, speeds at rest; prescribed coordinates follow
-        their signals.
+        Coordinates that are not given are at the reference position, speeds at rest; prescribed coordinates
+        follow their signals.
         """
         return make_state(self, t, q, u, x)
 
@@ -163,15 +168,17 @@ class Mechanism:
     ) -> State:
         """Find a consistent state: positions (KSP/0), then velocities (KSP/1).
 
-        In a tree every position is consistent, so `fix` and `guess` are used unchanged. `poses` of bodies (the body
-        or its name) become hinge coordinates if the poses of both bodies of a hinge are known; the ground's always is.
-        With closed chains `fix` and `rates` hold, also for cut hinges, and the rest is found next to `guess`. A rate may
-        also be the velocity of a point: ``{rod.at((1, 0, 0)): (0.2, None, 0)}``, with None for free components. `states`
-        gives states of elements by name; other states that an element calls ``settled`` start in equilibrium.
+        In a tree every position is consistent, so `fix` and `guess` are used unchanged. `poses` of bodies
+        (the body or its name) become hinge coordinates if the poses of both bodies of a hinge are known; the
+        ground's always is. With closed chains `fix` and `rates` hold, also for cut hinges, and the rest is
+        found next to `guess`. A rate may also be the velocity of a point: ``{rod.at((1, 0, 0)): (0.2, None,
+        0)}``, with None for free components. `states` gives states of elements by name; other states that an
+        element calls ``settled`` start in equilibrium.
 
-        ``weights={"A": 10.0, "B[1]": 0.1}`` asks for the closed position nearest to the guess: the least sum of weighted
-        squares over the coordinates of all hinges, cut or not. The default weight is 1; 0 leaves a coordinate free.
-        `rate_weights` does the same for rates: rates of hinges named there are aimed at, not held.
+        ``weights={"A": 10.0, "B[1]": 0.1}`` asks for the closed position nearest to the guess: the least sum
+        of weighted squares over the coordinates of all hinges, cut or not. The default weight is 1; 0 leaves
+        a coordinate free. `rate_weights` does the same for rates: rates of hinges named there are aimed at,
+        not held.
 
         Unilateral constraints touch, except those named in `open`; these must not be passed through.
         """
@@ -189,7 +196,8 @@ class Mechanism:
     def forward_dynamics(self, state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
         """Return ud and multipliers: A ud = Q + P^T lambda, P ud + P00 = 0 (6.3.6).
 
-        `loads` act on the speeds, by name or (nu,). Trees take O(n); closed chains use sparse factors of their matrix.
+        `loads` act on the speeds, by name or (nu,). Trees take O(n); closed chains use sparse factors of
+        their matrix.
         """
         return forward_dynamics(self, state, loads)
 
@@ -200,12 +208,13 @@ class Mechanism:
         actuated: Sequence[str] | None = None,
         weights: Any = None,
     ) -> Floats:
-        """Return the loads on the speeds that make the accelerations ud (nu,): A ud - Q, with chains A ud - Q - P^T lambda.
+        """Return the loads on the speeds that make the accelerations ud (nu,).
 
-        In a tree every speed carries its load. With closed chains only `actuated` speeds do, by name; the default is
-        the prescribed ones. A cut hinge may be actuated too: its load is returned as loads on the speeds of the tree,
-        and `drive_loads` gives it by name. If more speeds are actuated than there are freedoms, they get the least sum
-        of squared loads times `weights` (by name or (nu,), default 1): a larger weight means a smaller load.
+        They are A ud - Q, with closed chains A ud - Q - P^T lambda. In a tree every speed carries its load.
+        With closed chains only `actuated` speeds do, by name; the default is the prescribed ones. A cut hinge
+        may be actuated too: its load is returned as loads on the speeds of the tree, and `drive_loads` gives
+        it by name. If more speeds are actuated than there are freedoms, they get the least sum of squared
+        loads times `weights` (by name or (nu,), default 1): a larger weight means a smaller load.
         Accelerations given by name are completed from the chains; prescribed ones follow their signals.
         """
         from .analyses.inverse_dynamics import inverse_dynamics
@@ -256,9 +265,9 @@ class Mechanism:
     def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
         """Find positions, velocities and accelerations of a prescribed motion over a time grid (KSP, 8.3).
 
-        The motion starts at the closed position next to `state`, or to the reference position, and stays on that branch,
-        also through singular positions. Speeds that only nonholonomic rows decide are integrated. The loads of the run,
-        and `run.drive(name)`, make this motion.
+        The motion starts at the closed position next to `state`, or to the reference position, and stays on
+        that branch, also through singular positions. Speeds that only nonholonomic rows decide are
+        integrated. The loads of the run, and `run.drive(name)`, make this motion.
 
         Returns
         -------
@@ -294,19 +303,21 @@ class Mechanism:
         Parameters
         ----------
         state : State
-            The start; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed position
-            next to it.
+            The start; its t is replaced by t_span[0]. Default: the reference position at rest, or the closed
+            position next to it.
         method : str or (str, float)
-            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4" (fixed step
-            max_step). Stiff: "Radau" (order 5, implicit); generalized-alpha (order 2, implicit), "alpha3" with the
-            constraints on positions, "alpha2" on positions and speeds, ("alpha3", 0.6) with a spectral radius at
-            infinity other than 0.8; steps of one size, without error control, if first_step == max_step. "auto": DOP853
-            or Radau, whichever gets further. Methods of other libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853",
-            "scipy:Radau", "scipy:BDF", "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular
-            positions are passed by DOP853, DP5, auto and alpha3.
+            Explicit: "DOP853" (order 8), "DP5" (order 5), "Adams" (orders 1 to 12, few evaluations), "RK4"
+            (fixed step max_step). Stiff: "Radau" (order 5, implicit); generalized-alpha (order 2, implicit),
+            "alpha3" with the constraints on positions, "alpha2" on positions and speeds, ("alpha3", 0.6) with
+            a spectral radius at infinity other than 0.8; steps of one size, without error control, if
+            first_step == max_step. "auto": DOP853 or Radau, whichever gets further. Methods of other
+            libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF",
+            "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed
+            by DOP853, DP5, auto and alpha3.
         rtol : float
         atol : float, array (nq + nu,) or dict by name
-            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
+            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands
+            for both.
         t_eval : array
             Output times; default every step, and every event.
         events : Event, function f(t, state), str, or a list of them
@@ -318,23 +329,25 @@ class Mechanism:
             A bar on stderr, or a function of the fraction done.
         stabilisation : str
             How closed chains are kept closed. "default": every step is projected onto the constraints, near
-            singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or ("baumgarte",
-            gain [1/s]), "partitioning" (dependent coordinates follow the independent ones), "none".
+            singular positions every stage. For comparison: "projection" (of steps alone), "baumgarte" or
+            ("baumgarte", gain [1/s]), "partitioning" (dependent coordinates follow the independent ones),
+            "none".
         on_singular : "pass", "warn" or "stop"
             How to treat positions where the constraints lose rank. Passed positions are in ``run.singular``.
         audit : bool
             Integrate work, dissipation and supply of every element along, with error control: ``run.audit``.
         checkpoint : path
-            Save what is needed to continue a long run in this file: every `checkpoint_every` seconds, and on Ctrl-C.
+            Save what is needed to continue a long run in this file: every `checkpoint_every` seconds, and on
+            Ctrl-C.
         resume : path
-            Continue from such a file, bit by bit the same. Model, start and all other arguments must be those of the
-            saved run.
+            Continue from such a file, bit by bit the same. Model, start and all other arguments must be those
+            of the saved run.
 
         Returns
         -------
         Run
-            With ``success`` False and a report in ``message`` if the end was not reached. An element that raises
-            becomes an `ElementError` with what was computed in its ``partial``.
+            With ``success`` False and a report in ``message`` if the end was not reached. An element that
+            raises becomes an `ElementError` with what was computed in its ``partial``.
         """
         return simulate(
             self,
@@ -363,10 +376,11 @@ class Mechanism:
     ) -> "Derivatives":
         """Return ud, multipliers, x' and their derivatives by q, u, loads on the speeds, states and inputs of elements.
 
-        Inputs have the names that `system.input` and controllers gave them; an input given directly is "element.input".
-        Directions in q follow the speeds, q' = N(q) u: plain partial derivatives where u = q'; for Euler parameters,
-        rotations as the relative angular velocity measures them (base of end a). Rows of prescribed speeds are zero.
-        Derivatives by `parameters` are taken at fixed q, u; prescribed coordinates follow their signals.
+        Inputs have the names that `system.input` and controllers gave them; an input given directly is
+        "element.input". Directions in q follow the speeds, q' = N(q) u: plain partial derivatives where u =
+        q'; for Euler parameters, rotations as the relative angular velocity measures them (base of end a).
+        Rows of prescribed speeds are zero. Derivatives by `parameters` are taken at fixed q, u; prescribed
+        coordinates follow their signals.
         """
         from .analyses.small_motions import derivatives
 
@@ -380,11 +394,13 @@ class Mechanism:
         hold: Sequence[str] = (),
         loads: Any = None,
     ) -> "Linearization":
-        """Return A, B, C, D of small motions about a state, in independent coordinates and element states; eigenvalues, modes.
+        """Return A, B, C, D of small motions about a state, in independent coordinates and element states.
 
-        `inputs` names speeds that carry a load, and inputs of elements; `outputs` names speeds whose displacement is
-        observed; both also of cut hinges; the default is all speeds of the tree. `hold` names coordinates that keep to
-        their motion. `loads` on the speeds act constantly.
+        The result has eigenvalues and modes too.
+
+        `inputs` names speeds that carry a load, and inputs of elements; `outputs` names speeds whose
+        displacement is observed; both also of cut hinges; the default is all speeds of the tree. `hold` names
+        coordinates that keep to their motion. `loads` on the speeds act constantly.
         """
         from .analyses.small_motions import linearize
 
@@ -400,14 +416,14 @@ class Mechanism:
     ) -> "Equilibrium":
         """Find a position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
-        `fix` holds coordinates at given values, by loads that the result names. `rates` drives coordinates at constant
-        rates; they stay where the state has them (relative equilibrium). `free` names rates among these that are
-        unknowns, starting from the given values; there are no loads then, so fixed coordinates must balance as well.
-        States of elements are at rest there, x' = 0.
+        `fix` holds coordinates at given values, by loads that the result names. `rates` drives coordinates at
+        constant rates; they stay where the state has them (relative equilibrium). `free` names rates among
+        these that are unknowns, starting from the given values; there are no loads then, so fixed coordinates
+        must balance as well. States of elements are at rest there, x' = 0.
 
-        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps; "energy" goes downhill
-        to a position of least energy, a stable balance if there is one; "settling" releases the mechanism, simulates it,
-        and stops it at every peak of its kinetic energy until it stays at rest.
+        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps; "energy"
+        goes downhill to a position of least energy, a stable balance if there is one; "settling" releases the
+        mechanism, simulates it, and stops it at every peak of its kinetic energy until it stays at rest.
         """
         from .analyses.equilibrium import equilibrium
 
@@ -423,12 +439,12 @@ class Mechanism:
     ) -> "Sensitivities":
         """Simulate, and find how the motion changes with parameters (default: all).
 
-        `start` is a state that does not depend on the parameters, or a function of the mechanism that makes it,
-        ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function decides what stays constant when
-        a parameter changes. First the motion is integrated, then, along it, the differentiated equations of motion
-        (dynamics.analyses.sensitivity), each to rtol. The motion must be smooth: no contact that switches, no singular
-        position passed, no prescribed rate that jumps, no element with memory. Output is at `t_eval`; the default is
-        the steps of the motion.
+        `start` is a state that does not depend on the parameters, or a function of the mechanism that makes
+        it, ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function decides what stays
+        constant when a parameter changes. First the motion is integrated, then, along it, the differentiated
+        equations of motion (dynamics.analyses.sensitivity), each to rtol. The motion must be smooth: no
+        contact that switches, no singular position passed, no prescribed rate that jumps, no element with
+        memory. Output is at `t_eval`; the default is the steps of the motion.
         """
         from .design.sensitivities import sensitivities
 

@@ -123,11 +123,12 @@ class System(Journal):
     ) -> Any:
         """Connect bodies by a hinge, a constraint, an energetic or active element, or a composite.
 
-        A hinge or constraint measures the second end relative to the first. With reference poses, `at` (a point) and
-        `axis` (a direction) in world coordinates place both ends. An energetic element takes as many ends as it has:
-        bodies, attachments, points of composites, or a hinge, on whose coordinate it acts. `inputs` gives its inputs by
-        name: a number, a signal, a function of t, the name of a `system.input`, or a coordinate, "A.q", "A.u".
-        `reaction_of` names the hinge whose load it depends on; that hinge becomes a chord.
+        A hinge or constraint measures the second end relative to the first. With reference poses, `at` (a
+        point) and `axis` (a direction) in world coordinates place both ends. An energetic element takes as
+        many ends as it has: bodies, attachments, points of composites, or a hinge, on whose coordinate it
+        acts. `inputs` gives its inputs by name: a number, a signal, a function of t, the name of a
+        `system.input`, or a coordinate, "A.q", "A.u". `reaction_of` names the hinge whose load it depends on;
+        that hinge becomes a chord.
         """
         self._refuse_taken(name, _joined(ends))
         self._refuse_class("connection", name, element)
@@ -174,7 +175,10 @@ class System(Journal):
     def _connect_assembly(
         self, name: str, composite: Composite, ends: Sequence[Any], role: Any
     ) -> Connection:
-        """Connect a kinematic assembly (7.2): one hinge; its constraints become couplings "name.part" of its coordinates."""
+        """Connect a kinematic assembly (7.2): one hinge.
+
+        Its constraints become couplings "name.part" of its coordinates.
+        """
         from .description.kinematic_assembly import reduce_assembly  # with the elements it is made of
 
         composite.check(f"composite {name!r}")
@@ -190,8 +194,8 @@ class System(Journal):
     def couple(self, name: str, element: Coupling, *coordinates: str | Connection) -> Coupled:
         """Join coordinates of hinges by equations: gear, rack and pinion, belt, any f(q, t) = 0.
 
-        Coordinates are given by name, "A", or "C[1]" for hinges with several; a hinge with one coordinate may be given
-        itself. Coupled hinges stay branches.
+        Coordinates are given by name, "A", or "C[1]" for hinges with several; a hinge with one coordinate may
+        be given itself. Coupled hinges stay branches.
 
         Examples
         --------
@@ -237,7 +241,8 @@ class System(Journal):
     ) -> Connection:
         """Give any of the attitude coordinates of an end relative to another (default: the ground) as signals (5.4.1).
 
-        x, y, z are components of the offset in the base of `relative_to`; rotation is (a, b, c), Bryant angles, or
+        x, y, z are components of the offset in the base of `relative_to`; rotation is (a, b, c), Bryant
+        angles, or
         (axis, angle). Coordinates that are None stay free.
         """
         from treemech.elements import PrescribedPose
@@ -267,7 +272,10 @@ class System(Journal):
     # ------------------------------------------------------------ inputs and measures
     @recorded
     def input(self, name: str, signal: Signal | float | Any) -> Signal:
-        """Name an external input i(t): a signal, a number or a function of t; elements take it by its name."""
+        """Name an external input i(t): a signal, a number or a function of t.
+
+        Elements take it by its name.
+        """
         if name in self.wiring.inputs or name in self.wiring.held():
             raise TopologyError(f"two inputs are named {name!r}: give every input a name of its own.")
         self.wiring.inputs[name] = as_signal(signal, f"input {name!r}")
@@ -296,8 +304,8 @@ class System(Journal):
     ) -> Controller:
         """Call ``function(t, *measures)`` exactly every `period` [s]; it returns the values of `inputs`.
 
-        The inputs are constant in between; elements take them by name. Measures are names of `system.measure`, or texts
-        such as "A.q".
+        The inputs are constant in between; elements take them by name. Measures are names of
+        `system.measure`, or texts such as "A.q".
         """
         if name in self.wiring.controllers:
             raise TopologyError(
@@ -339,8 +347,9 @@ class System(Journal):
     ) -> Mechanism:
         """Build the mechanism: graph, regular-numbered tree and Plan, on which the analyses run.
 
-        Bodies that are not joined to the ground get a free hinge; if `free_isolated` is False they are an error.
-        inline=False calls built-in hinges through the address table too (for tests); `origin` is for with_parameters.
+        Bodies that are not joined to the ground get a free hinge; if `free_isolated` is False they are an
+        error. inline=False calls built-in hinges through the address table too (for tests); `origin` is for
+        with_parameters.
         """
         described = self.description(free_isolated, probed=origin is None)
         layout = make_layout(described, inline)
@@ -352,7 +361,10 @@ class System(Journal):
         return mech
 
     def description(self, free_isolated: bool = True, probed: bool = False) -> Description:
-        """Return bodies, connections and elements in a tree. With `probed`, elements of users are examined first."""
+        """Return bodies, connections and elements in a tree.
+
+        With `probed`, elements of users are examined first.
+        """
         coupled = [a for c in self.couplings.values() for a in c.arguments]
         kept = {name for name, _ in (*self.prescriptions, *coupled)} | self.wiring.acted()
         cut = self.wiring.reactions()
@@ -397,10 +409,12 @@ class System(Journal):
 
     # ------------------------------------------------------------ files
     def save(self, path: str | Path) -> Path:
-        """Write the system as JSON for people and programs; `treemech.read` brings it back, executing nothing.
+        """Write the system as JSON for people and programs.
 
-        Functions cannot be written: controllers, signals and measures made of them are refused by name, as are elements of
-        classes that no entry point names, before anything is written.
+        `treemech.read` brings it back, executing nothing.
+
+        Functions cannot be written: controllers, signals and measures made of them are refused by name, as
+        are elements of classes that no entry point names, before anything is written.
         """
         from .files.models import save_system
 

@@ -1,8 +1,9 @@
 """Assembly by name (KSP/0, KSP/1 of 8.3): what is fixed, guessed or given as a rate.
 
-Branches are fixed by leaving their coordinates out of the search. Cut hinges and points of bodies have no coordinates
-of the tree: each requirement on them becomes an equation beside those of the chords. With weights, the closed position
-nearest to the guess is found: the least sum of weighted squares over all hinges, cut or not.
+Branches are fixed by leaving their coordinates out of the search. Cut hinges and points of bodies have no
+coordinates of the tree: each requirement on them becomes an equation beside those of the chords. With
+weights, the closed position nearest to the guess is found: the least sum of weighted squares over all hinges,
+cut or not.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def closed_motion(
     core: Core, t: Floats, q: Floats, u: Floats, loads: Floats | None = None, cut: Floats | None = None
 ) -> ClosedMotion:
-    """Return the motion of closed chains, accelerations included; redundant multipliers are the least ones."""
+    """Return the motion of closed chains, accelerations included.
+
+    Redundant multipliers are the least ones.
+    """
     loops = core.loops
     if loops is None:
         raise AssertionError("no chords")

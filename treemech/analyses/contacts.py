@@ -1,4 +1,4 @@
-"""Unilateral constraints in analyses of one state: they hold if they touch and push; otherwise they are released."""
+"""Unilateral constraints in analyses of one state: they hold if they touch and push, or are released."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -111,7 +111,10 @@ def hinting(mech: "Mechanism") -> Iterator[None]:
 
 
 def misjudged(mech: "Mechanism", state: State, multipliers: Floats, off: Collection[str]) -> str | None:
-    """Return the worst unilateral constraint that pulls, or that is released and passed through; None if there is none."""
+    """Return the worst unilateral constraint that pulls, or that is released and passed through.
+
+    Returns None if there is none.
+    """
     own = unilateral(mech)
     if not own:
         return None

@@ -82,7 +82,10 @@ def cut_partials(core: Core, t: float, q: Floats) -> Floats:
 
 
 def fit_chords(mech: "Mechanism", t: float, q: Floats, near: Mapping[str, Any]) -> None:
-    """Find coordinates of cut hinges that fit the pose, next to given ones; if they do not fit, from other starts."""
+    """Find coordinates of cut hinges that fit the pose, next to given ones.
+
+    If they do not fit, other starts are tried.
+    """
     rng, work, best, least = np.random.default_rng(0), mech._core.chord_work, None, np.inf
     last = work.q.copy()
     hinges = [c for c in mech.tree.chords if c.is_hinge and c.name not in near]

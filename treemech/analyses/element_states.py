@@ -20,7 +20,10 @@ _ITERATIONS = 80
 
 
 def element_states(layout: EffortLayout, given: Any) -> Floats:
-    """Return z from states by name ({"muscle": [0.1, 0.2], "muscle[1]": 0.3}) or in full; others keep start values."""
+    """Return z from states by name ({"muscle": [0.1, 0.2], "muscle[1]": 0.3}) or in full.
+
+    Other states have their start values.
+    """
     z = layout.start.copy()
     if given is None:
         return z

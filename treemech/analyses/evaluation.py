@@ -47,7 +47,10 @@ def results_of_states(
     z: Floats | None = None,
     released: Released = ((-np.inf, ()),),
 ) -> Results:
-    """Return everything that follows from many states. `released` says from which time on which unilateral chords let go."""
+    """Return everything that follows from many states.
+
+    `released` says from which time on which unilateral chords let go.
+    """
     if mech._core.loops is None:
         with mech._core.seeing(z):
             ud = mech._core.accelerations(t, q, u)

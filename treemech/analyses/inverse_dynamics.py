@@ -77,7 +77,10 @@ def drive_loads(
 def drives(
     mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
 ) -> Drives:
-    """Find the loads of the drives with closed chains; unilateral constraints that touch hold, whatever their load."""
+    """Find the loads of the drives with closed chains.
+
+    Unilateral constraints that touch hold, whatever their load.
+    """
     times, qs, us = as_rows(mech, state, "inverse_dynamics")
     with without(mech, open_contacts(mech, float(times[0]), qs[0], us[0])):
         unpack(mech, state, "inverse_dynamics")

@@ -68,7 +68,10 @@ def keep_near(mech: "Mechanism", state: State) -> None:
 
 
 def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[float, Floats, Floats]:
-    """Return t, q, u of a state; put the states of elements and the cut hinges where the core looks for them."""
+    """Return t, q, u of a state.
+
+    Put the states of elements and the cut hinges where the core looks for them.
+    """
     start = mech._core.layout.efforts.start
     if isinstance(state, State):
         state.check_sizes(mech.nq, mech.nu, mech._core.nz, {c.name for c in mech._info.chords}, what)

@@ -42,22 +42,23 @@ class Part(NamedTuple):
 class Composite(Journal):
     """Several elements as one connection (7.1): between named ends, through internal points or frames without mass.
 
-    With points it holds energetic elements and loads (7.3). With frames it is a kinematic assembly (7.2): hinges lead
-    from one end to the other, constraints act between ends and frames, and `report()` tells which freedoms are left.
+    With points it holds energetic elements and loads (7.3). With frames it is a kinematic assembly (7.2):
+    hinges lead from one end to the other, constraints act between ends and frames, and `report()` tells which
+    freedoms are left.
 
     Parameters
     ----------
     ends : names
         Names of the bodies or attachments it joins, in the order of `system.connect`.
     points : dict
-        Internal points: 1 (a distance along the line from the first end to the second), 3 (a position) or 6 (a position
-        and a turn) coordinates each. They are in equilibrium at every time (7.3).
+        Internal points: 1 (a distance along the line from the first end to the second), 3 (a position) or 6
+        (a position and a turn) coordinates each. They are in equilibrium at every time (7.3).
     viscous : names
-        Points on which velocity-dependent elements act: their positions are states, their velocities follow from the
-        equilibrium.
+        Points on which velocity-dependent elements act: their positions are states, their velocities follow
+        from the equilibrium.
     start : dict
-        Positions of points at the start (world, or the distance). Default: in equilibrium, searched from the middle of
-        the ends.
+        Positions of points at the start (world, or the distance). Default: in equilibrium, searched from the
+        middle of the ends.
     frames : names
         Internal bodies without mass, of a kinematic assembly.
 
@@ -144,7 +145,10 @@ class Composite(Journal):
 
     @recorded
     def connect(self, name: str, element: Any, *ends: Any, inputs: Mapping[str, Any] | None = None) -> Part:
-        """Add an element between ends and points, by name; a hinge or a constraint between ends, frames and places of them."""
+        """Add an element between ends and points, by name.
+
+        Hinges and constraints are added between ends, frames and places of them.
+        """
         if any(part.name == name for part in self.parts):
             raise TopologyError(f"Composite: two elements are named {name!r}.")
         if isinstance(element, (Hinge, Constraint)):

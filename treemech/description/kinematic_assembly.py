@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class Reduction(NamedTuple):
     """An assembly as one hinge and equations between its coordinates.
 
-    rank: rank of the motion of end b in all coordinates of the hinges (7.2.8); redundant: coordinates that do not move
-    it and stay at their reference; freedoms: of end b relative to end a, by position; admissible: by velocity (7.2.11).
+    rank: rank of the motion of end b in all coordinates of the hinges (7.2.8); redundant: coordinates that do
+    not move it and stay at their reference; freedoms: of end b relative to end a, by position; admissible: by
+    velocity (7.2.11).
     """
 
     hinge: Series

@@ -37,7 +37,10 @@ class Origin(NamedTuple):
         return cls(type(system), system.name, system.declared_gravity, tuple(system.calls), options, values)
 
     def build(self, values: Mapping[str, float], checked: bool = True) -> "Mechanism":
-        """Build the same mechanism with other values; `checked=False` accepts bodies that are physically impossible."""
+        """Build the same mechanism with other values.
+
+        `checked=False` accepts bodies that are physically impossible.
+        """
         origin = self._replace(values={**self.values, **values})
         return origin.system(checked).build(**self.options, origin=origin)
 

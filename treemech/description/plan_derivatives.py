@@ -1,7 +1,8 @@
 """Derivatives of the numbers of a Plan: the mechanism is described once more on dual numbers of one parameter.
 
-Elements that cannot be made of dual numbers (a user's element that calls functions of `math`) are made of plain ones.
-Then the Plan is compared with those of neighbouring models: where they show another derivative, theirs is used.
+Elements that cannot be made of dual numbers (a user's element that calls functions of `math`) are made of
+plain ones. Then the Plan is compared with those of neighbouring models: where they show another derivative,
+theirs is used.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,10 @@ def plan_derivatives(mech: "Mechanism", name: str) -> PlanDerivatives:
     own, layout, refusals, found = origin_of(mech).values, mech._core.layout, list[str](), None
 
     def making(declared: Declaration, values: Mapping[str, float]) -> Any:
-        """Make a thing with the dual parameter; if an element refuses it, with the plain value of the parameter."""
+        """Make a thing with the dual parameter.
+
+        An element that refuses it is made with the plain value of the parameter.
+        """
         try:
             args, options = (remade(part, values, making) for part in (declared.args, declared.options))
             return declared.make(*args, **options)

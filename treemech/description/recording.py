@@ -41,7 +41,10 @@ class Journal:
 
 
 def recorded(method: F) -> F:
-    """Decorate a method: it gets numbers for parameters; its calls are recorded unless another such method makes them."""
+    """Decorate a method: it gets numbers for parameters.
+
+    Its calls are recorded unless another such method makes them.
+    """
 
     @wraps(method)
     def call(self: Journal, *args: Any, **options: Any) -> Any:
@@ -69,7 +72,10 @@ def replay(
     of: Callable[[Any], Any],
     making: Making = made_again,
 ) -> None:
-    """Make the calls again on another object; of(handle) is what stands there for a body, a hinge, ... of the first."""
+    """Repeat the calls on another object.
+
+    of(handle) returns the body, hinge, ... of that object which corresponds to one of the first object.
+    """
 
     def leaf(x: Any) -> Any:
         if isinstance(x, Attachment):
@@ -92,5 +98,8 @@ def _lasting(x: Any) -> Any:
 
 
 def _numbers(thing: Any) -> Any:
-    """Return the arguments with the declared values of parameters; elements and attachments have numbers already."""
+    """Return the arguments with the declared values of parameters.
+
+    Elements and attachments have numbers already.
+    """
     return mapped(thing, lambda x: remade(x, {}) if isinstance(x, (Expression, Property)) else x)

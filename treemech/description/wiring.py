@@ -1,7 +1,7 @@
 """Energetic elements, loads, inputs, measures and controllers of a System, as the user joins them.
 
-An end is a body, an attachment, a hinge (the element acts on its coordinate, or between its two ends) or a point of a
-composite connection.
+An end is a body, an attachment, a hinge (the element acts on its coordinate, or between its two ends) or a
+point of a composite connection.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 class Objective:
     """Quantity of a run as a function of parameters, for ``scipy.optimize.minimize(objective, objective.x0, jac=True)``.
 
-    Called with values of the parameters it returns (value, gradient). `value` and `jacobian` give one of them, for
-    constraints, and for ``scipy.optimize.least_squares(objective.value, objective.x0, objective.jacobian)`` where the
-    function gives several numbers.
+    Called with values of the parameters it returns (value, gradient). `value` and `jacobian` give one of
+    them, for constraints, and for ``scipy.optimize.least_squares(objective.value, objective.x0,
+    objective.jacobian)`` where the function gives several numbers.
 
     Parameters
     ----------
     mech : Mechanism
     experiment : Experiment
     what : str or function of a Run
-        "max A.q", "final rod.position[0]", "mean ...", "min ...", "rms ..." or any smooth function of the run.
+        "max A.q", "final rod.position[0]", "mean ...", "min ...", "rms ..." or any smooth function of the
+        run.
     parameters : names
         Default: all.
     """

@@ -40,8 +40,8 @@ class Sensitivities:
     run : Run
     parameters : list of str
     q, u, x : arrays (n, nu, np), (n, nu, np), (n, nx, np)
-        Derivatives of coordinates, speeds and states of elements; coordinates in the directions of the speeds (plain
-        derivatives; for Euler parameters small rotations in the base of end a).
+        Derivatives of coordinates, speeds and states of elements; coordinates in the directions of the speeds
+        (plain derivatives; for Euler parameters small rotations in the base of end a).
     """
 
     def __init__(

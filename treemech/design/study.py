@@ -47,7 +47,10 @@ class DesignTable:
         return iter(self.trials)
 
     def __getitem__(self, name: str) -> Floats:
-        """Return the column of a parameter, a measure, or a derivative "measure/parameter"; nan for failed trials."""
+        """Return the column of a parameter, a measure, or a derivative "measure/parameter".
+
+        Failed trials have nan.
+        """
         return np.array([self._cell(trial, name) for trial in self.trials])
 
     def _cell(self, trial: Trial, name: str) -> float:
@@ -154,8 +157,9 @@ def design_study(
     Returns
     -------
     DesignTable
-        A design that cannot be built, assembled or run has a row that says why; so has one a measure fails for, beside what the
-        others found, and so have those that Ctrl-C left out; `summary` counts them. Nothing is compiled for a new design.
+        A design that cannot be built, assembled or run has a row with the reason. So has a design for which
+        a measure fails, beside its other results, and so have designs left out after Ctrl-C; `summary` counts
+        them. Nothing is compiled for a new design.
     """
     wanted = _wanted(measures)
     for what in wanted.values():

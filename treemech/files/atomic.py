@@ -12,8 +12,8 @@ from typing import IO
 def atomic(target: Path) -> Iterator[IO[bytes]]:
     """Yield a stream; at the end its content replaces the target at once.
 
-    If anything fails, the target is unchanged and nothing is left beside it. A process that is killed leaves the
-    target unchanged, and a hidden temporary file.
+    If anything fails, the target is unchanged and nothing is left beside it. A process that is killed leaves
+    the target unchanged, and a hidden temporary file.
     """
     if target.is_dir():
         raise IsADirectoryError(f"{str(target)!r} is a directory; wanted the path of a file.")

@@ -1,7 +1,7 @@
 """Checkpoints of long simulations: npz with numbers and one JSON text, to continue bit by bit the same.
 
-Nothing is executed on reading; writing is atomic. A file identifies its model, start and options: another simulation
-is refused by name.
+Nothing is executed on reading; writing is atomic. A file identifies its model, start and options: another
+simulation is refused by name.
 """
 
 import hashlib

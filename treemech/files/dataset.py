@@ -1,7 +1,7 @@
 """Runs for other programs: xarray data sets, and NetCDF files of them.
 
-All names of the user are labels of coordinates: ``data.position.sel(body="rod", axis="x")``. A data set holds the
-results of a run by name; the complete run is saved in an npz file.
+All names of the user are labels of coordinates: ``data.position.sel(body="rod", axis="x")``. A data set holds
+the results of a run by name; the complete run is saved in an npz file.
 """
 
 from collections.abc import Mapping, Sequence

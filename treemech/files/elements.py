@@ -1,7 +1,7 @@
 """Elements, signals and the values of their fields as plain data for files, and back.
 
-An element is an object {"kind": name, field: value, ...}. The kind is looked up among the elements of the library and
-the entry points other packages declare; nothing else is imported, nothing is evaluated.
+An element is an object {"kind": name, field: value, ...}. The kind is looked up among the elements of the
+library and the entry points other packages declare; nothing else is imported, nothing is evaluated.
 """
 
 from collections.abc import Mapping
@@ -101,10 +101,12 @@ def class_of(spot: Spot) -> type:
 
 # ---------------------------------------------------------------- to data
 def element_data(element: Any, what: str) -> dict[str, Any]:
-    """Return an element as data; `what` names it in messages. Refuse an element that would not read back the same.
+    """Return an element as data; `what` names it in messages.
 
-    It is written in the short form of a person, or, if that makes a difference, with arrays and constant signals marked
-    as such and without fields that were left out.
+    Refuse an element that would not read back the same.
+
+    It is written in the short form of a person, or, if that makes a difference, with arrays and constant
+    signals marked as such and without fields that were left out.
     """
     kept, known = _names(element), {p.name: p for p in parameters_in(element)}
     optional = (
@@ -339,7 +341,10 @@ def _series_rows_from(spot: Spot) -> SeriesRows:
 
 # ---------------------------------------------------------------- comparison
 def same(a: Any, b: Any, strict: bool = False) -> bool:
-    """Return whether two things are equal to the last bit; a list equals a tuple, and an array unless `strict`."""
+    """Return whether two things are equal to the last bit.
+
+    A list equals a tuple, and an array unless `strict`.
+    """
     sequences = (list, tuple, range) if strict else (list, tuple, range, np.ndarray)
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.array_equal(a, b) and (a.dtype != b.dtype or a.tobytes() == b.tobytes())

@@ -66,7 +66,7 @@ class Spot:
         return [self[k] for k in range(len(self.value))]
 
     def entries(self, key: str | None = None) -> "dict[str, Spot]":
-        """Return the entries of an object, or of the object in a field, by name; none if there is no such field."""
+        """Return the entries of an object, or of the object in a field, by name; none without such a field."""
         if key is not None:
             return self[key].entries() if key in self else {}
         return {name: self[name] for name in self.object().value}

@@ -1,7 +1,7 @@
 """Systems as files: JSON with the names the user gave; nothing is executed on reading, writing is atomic.
 
-The text is an object with a schema, the name, gravity, and under "model" a list of statements, each the call of a
-method of System: {"body": name, "mass": ...}, {"connect": name, "element": {...}, "ends": [...]}, ...
+The text is an object with a schema, the name, gravity, and under "model" a list of statements, each the call
+of a method of System: {"body": name, "mass": ...}, {"connect": name, "element": {...}, "ends": [...]}, ...
 """
 
 from collections.abc import Callable, Mapping
@@ -116,7 +116,7 @@ def statement_data(s: Statement) -> dict[str, Any]:
 
 
 def _end_data(end: Any) -> Any:
-    """Return an end as data: a body, alone or with a place; a hinge; the name of a coordinate; a point of a composite."""
+    """Return an end as data: a body, a body with a place, a hinge, a coordinate, a point of a composite."""
     if isinstance(end, (Body, Connection)):
         return end.name if isinstance(end, Body) else {"hinge": end.name}
     if isinstance(end, InnerPoint):

@@ -1,4 +1,7 @@
-"""Files: runs as npz with numbers and one JSON text; the reader of all kinds of files. Reading executes nothing."""
+"""Files: runs as npz with numbers and one JSON text; the reader of all kinds of files.
+
+Reading executes nothing.
+"""
 
 import json
 import zipfile

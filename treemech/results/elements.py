@@ -25,8 +25,8 @@ class Audit:
 class ElementMotion:
     """An energetic element or a load over time, world components; rows over time.
 
-    ``position``, ``velocity`` of its ends, ``force``, ``moment`` on their bodies: (n, ends, 3); of a load (n, 3).
-    ``deformation``, ``effort``: (n,) if there is one number. ``power`` is the power given to the bodies.
+    ``position``, ``velocity`` of its ends, ``force``, ``moment`` on their bodies: (n, ends, 3); of a load (n,
+    3). ``deformation``, ``effort``: (n,) if there is one number. ``power`` is the power given to the bodies.
     """
 
     name: str

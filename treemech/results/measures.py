@@ -87,7 +87,10 @@ def all_measures(run: "Run") -> dict[str, Floats]:
 
 
 def _column(name: str, given: Any, count: int) -> Floats:
-    """Return the result of a function of a run as one number for every time; one number holds for all times."""
+    """Return the result of a function of a run as one number for every time.
+
+    One number holds for all times.
+    """
     numbers = np.asarray(given)
     if numbers.dtype.kind not in "biuf" or numbers.shape not in ((), (count,)):
         raise ElementError(

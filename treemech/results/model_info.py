@@ -175,7 +175,10 @@ def rotations(row: Floats) -> Floats:
 
 
 def energies(trace: Floats, info: ModelInfo) -> tuple[Floats, Floats]:
-    """Return kinetic (6.2.13) and potential energy of all bodies over a trace; heights from the world origin."""
+    """Return kinetic (6.2.13) and potential energy of all bodies over a trace.
+
+    Heights count from the world origin.
+    """
     mass = np.array([b.mass for b in info.bodies])
     com = np.array([b.com for b in info.bodies])
     inertia = np.array([b.inertia for b in info.bodies])

@@ -1,4 +1,7 @@
-"""Motion of connections, bodies and points over a run. Every quantity is computed when it is first asked for."""
+"""Motion of connections, bodies and points over a run.
+
+Every quantity is computed when it is first asked for.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -22,8 +25,9 @@ N_SWEPT = columns.VELOCITY.stop  # columns of a trace that need no accelerations
 def sweep(core: Core, t: Floats, q: Floats, u: Floats) -> Floats:
     """Return rotations, positions and velocities of all bodies (n, nb+1, 18): the first columns of a trace.
 
-    No load of an element is evaluated and no equation is solved. The entry "positions" of the core leaves the poses of
-    one state only: called state by state it takes as long as this sweep, which finds the velocities too.
+    No load of an element is evaluated and no equation is solved. The entry "positions" of the core leaves the
+    poses of one state only: called state by state it takes as long as this sweep, which finds the velocities
+    too.
     """
     found = np.empty((len(t), core.rows, N_SWEPT))
     with core.unloaded():
@@ -75,8 +79,9 @@ class PointMotion(Lazy):
 class ConnectionMotion(Lazy):
     """A connection over a run. Force and moment act on the body of end b, at the point of end b, world axes.
 
-    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu). Where `unique` is False the
-    constraints are redundant: of the possible loads the smallest one is given (dynamics.analyses.reactions).
+    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu). Where `unique` is
+    False the constraints are redundant: of the possible loads the smallest one is given
+    (dynamics.analyses.reactions).
     """
 
     name: str

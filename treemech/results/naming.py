@@ -1,7 +1,7 @@
 """Names of numbers, read and written in one place: "A", "A[1]", "A.q[1]", "A.q > 1.2".
 
-A place is a connection or an element, or one of its numbers: "A", "A[1]". A quantity adds what is meant of it: "A.q",
-"rod.position[2]". A comparison has one of them, or a number, on each side.
+A place is a connection or an element, or one of its numbers: "A", "A[1]". A quantity adds what is meant of
+it: "A.q", "rod.position[2]". A comparison has one of them, or a number, on each side.
 """
 
 import re
@@ -26,7 +26,10 @@ class Place:
 
     @property
     def selection(self) -> int | slice:
-        """Index of the meant numbers among those of the owner; a ValueError if the brackets hold no number."""
+        """Index of the meant numbers among those of the owner.
+
+        Raises ValueError if the brackets hold no number.
+        """
         return slice(None) if self.index is None else int(self.index)
 
     @property
@@ -108,7 +111,7 @@ def as_comparison(text: str) -> Comparison | None:
 
 
 def numbered(owner: str, count: int) -> list[str]:
-    """Return the names of all numbers of a connection or an element: "A", or "A[0]", "A[1]", ... if there are several.
+    """Return the names of all numbers of a connection or an element: "A", or, if there are several, "A[0]", "A[1]", ...
 
     >>> numbered("A", 1), numbered("C", 2)
     (['A'], ['C[0]', 'C[1]'])

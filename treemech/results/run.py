@@ -42,8 +42,9 @@ def _named(thing: Any) -> str:
 class Run:
     """Results of a simulation.
 
-    Coordinates and speeds are stored; all else is computed on first use and kept. Positions and velocities of bodies cost
-    a sweep over the tree; accelerations, loads and records of elements come from one evaluation of all states.
+    Coordinates and speeds are stored; all else is computed on first use and kept. Positions and velocities of
+    bodies cost a sweep over the tree; accelerations, loads and records of elements come from one evaluation
+    of all states.
 
     Attributes
     ----------
@@ -52,10 +53,12 @@ class Run:
     success : bool
         True if the end was reached; if not, `message` tells what happened and what to try.
     report : Report
-        The same as numbers and names: time, steps, the coordinate that dominates the error, the worst constraint,
-        conditioning, advice. None for runs that were read from a file or made by another library's method.
+        The same as numbers and names: time, steps, the coordinate that dominates the error, the worst
+        constraint, conditioning, advice. None for runs that were read from a file or made by another
+        library's method.
     statistics : dict
-        Steps, rejected steps, evaluations; Jacobians and factorisations of implicit methods, switches of "auto".
+        Steps, rejected steps, evaluations; Jacobians and factorisations of implicit methods, switches of
+        "auto".
     singular : list of (time, connection)
         Singular positions that were passed, and the connection that is concerned.
     switched : list of (time, connection, holds)
@@ -264,7 +267,10 @@ class Run:
 
     @property
     def audit(self) -> dict[str, Audit]:
-        """Work done on the bodies, energy dissipated and supplied since the start, by element; ``simulate(audit=True)``."""
+        """Work done on the bodies, energy dissipated and supplied since the start, by element.
+
+        Only after ``simulate(audit=True)``.
+        """
         if not self._audit.shape[1] and self._info.elements:
             raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")
         parts = self._audit.reshape(len(self.t), self._audit.shape[1] // 3, 3)
@@ -305,7 +311,10 @@ class Run:
         return animate_run(self, path)
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Plot coordinates, speeds and energies over time (needs matplotlib); return the figure, saved if a path is given."""
+        """Plot coordinates, speeds and energies over time (needs matplotlib).
+
+        Return the figure, saved if a path is given.
+        """
         from ..view.plot import plot_run
 
         return plot_run(self, path)

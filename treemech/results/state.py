@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class State:
     """A state of a mechanism: t, q, u in the public order, element states x, memory, active rows.
 
-    Memory (histories, held inputs) and the mask of active rows change only at accepted steps; both are empty for plain
-    hinges. `cut`: coordinates and speeds of cut hinges, by name; they follow from q and u except for whole turns.
+    Memory (histories, held inputs) and the mask of active rows change only at accepted steps; both are empty
+    for plain hinges. `cut`: coordinates and speeds of cut hinges, by name; they follow from q and u except
+    for whole turns.
     """
 
     t: float

@@ -33,13 +33,13 @@ class Event:
     Parameters
     ----------
     what : callable f(t, state) or str
-        A continuous function, or a comparison: "A.q > 1.2", "slider.u[1] < 0", "height == B.q". The event occurs when
-        it becomes true; with "==" when both sides pass each other. A side is a number, a measure of the system, or
-        "name.quantity[place]" of a connection, body or element.
+        A continuous function, or a comparison: "A.q > 1.2", "slider.u[1] < 0", "height == B.q". The event
+        occurs when it becomes true; with "==" when both sides pass each other. A side is a number, a measure
+        of the system, or "name.quantity[place]" of a connection, body or element.
     action : callable f(t, state)
-        Called at the state of the event; returns None, another State, or changes by name:
-        ``{"A.q": 0.0, "B.u[1]": -2.0}``. Chains are closed again: positions changed by name hold, all others are
-        found next to where they were; speeds satisfy the constraints, and given speeds hold.
+        Called at the state of the event; returns None, another State, or changes by name: ``{"A.q": 0.0,
+        "B.u[1]": -2.0}``. Chains are closed again: positions changed by name hold, all others are found next
+        to where they were; speeds satisfy the constraints, and given speeds hold.
     terminal : bool or int
         End the run there, or at the n-th time; after the action.
     direction : float

@@ -53,11 +53,11 @@ class Impact(Event):
 
         A (u+ - u-) = J^T L + P^T l      v+ = -restitution v-      P u+ + P0 = 0
 
-    Prescribed speeds stay. Constraints that hold continue to hold; unilateral ones only push, and are released if the
-    impact lifts them. Gaps that close at the same instant are struck together, with impulses that can only push
-    (dynamics.simulation.impact_lcp); a gap that closes because of the impact has its own impact next, at the same
-    instant. A rebound slower than `at_rest` [m/s or rad/s] is ignored: the unilateral constraint holds from then on;
-    without one the run ends, since nothing would keep the gap closed.
+    Prescribed speeds stay. Constraints that hold continue to hold; unilateral ones only push, and are
+    released if the impact lifts them. Gaps that close at the same instant are struck together, with impulses
+    that can only push (dynamics.simulation.impact_lcp); a gap that closes because of the impact has its own
+    impact next, at the same instant. A rebound slower than `at_rest` [m/s or rad/s] is ignored: the unilateral constraint holds from
+    then on; without one the run ends, since nothing would keep the gap closed.
     """
 
     restitution: float = 1.0
@@ -111,8 +111,9 @@ class Impact(Event):
     ) -> "Impact":
         """Make the impact of point b at a plane fixed to end a.
 
-        The plane lies at a distance along its normal (in the base of a). Without a normal it is a ball: the impact
-        occurs when the points come as close as the distance."""
+        The plane lies at a distance along its normal (in the base of a). Without a normal it is a ball: the
+        impact occurs when the points come as close as the distance.
+        """
         ends = tuple(e.at() if isinstance(e, Body) else e for e in (a, b))
         for end in ends:
             if not isinstance(end, Attachment):
@@ -198,8 +199,8 @@ class Contact(NamedTuple):
 def struck(first: Contact, others: Mapping[int, Contact], state: State) -> list[int]:
     """Return which other closed gaps take part in an impact: those that close, and not by rounding alone.
 
-    A gap that does not close yet waits: the impact may make it close; then it has an impact of its own at the same
-    instant. In this way an impulse runs through a row of balls that touch.
+    A gap that does not close yet waits: the impact may make it close; then it has an impact of its own at the
+    same instant. In this way an impulse runs through a row of balls that touch.
     """
     least = _SOME * abs(first.gap.rate(state)[1])
     return [k for k, c in others.items() if c.ahead * c.gap.rate(state)[1] < -least]
@@ -217,7 +218,10 @@ class Struck(NamedTuple):
 
 
 def blow(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact]) -> Struck:
-    """Compute the impact of all these contacts at once. Unilateral chords that hold take part: they push or let go."""
+    """Compute the impact of all these contacts at once.
+
+    Unilateral chords that hold take part: they push or let go.
+    """
     rows, rates = zip(*(c.gap.rate(state) for c in contacts), strict=True)
     rests = [c.gap.chord if c.weak(rate) else None for c, rate in zip(contacts, rates, strict=True)]
     first, chords = contacts[0], resting(mech._core)

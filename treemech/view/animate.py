@@ -255,7 +255,10 @@ def _point(point: Mapping[str, Any], n_bodies: int) -> dict[str, Any]:
 
 
 def _shape(shape: Any) -> dict[str, Any]:
-    """Return a shape with all its numbers; a shape that cannot be understood becomes a cross at its offset."""
+    """Return a shape with all its numbers.
+
+    A shape that cannot be understood becomes a cross at its offset.
+    """
     given: Mapping[str, Any] = shape if isinstance(shape, Mapping) else {}
     out: dict[str, Any] = {"kind": "cross", "offset": [0.0] * 3, "rotation": np.eye(3).tolist()}
     try:
