@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treemech.elements import Constraint, Coupling, Energetic, Free, Hinge, Load, Signal, as_signal
-from treemech.elements.hinge import AxialHinge, axis_base
+from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Signal, as_signal
+from treemech.elements.hinge import AxialHinge
 from treemech.kinematics.layout.chords import Coupled
-from treemech.kinematics.layout.lagrange import lagrange
 from treemech.kinematics.layout.layout import Description, Prescription, make_layout
 from treemech.topology import (
     Attachment,
@@ -19,22 +18,29 @@ from treemech.topology import (
     ElementError,
     TopologyError,
     as_vector,
-    build_tree,
     make_body,
-    unknown,
 )
-from treemech.topology.body import as_rotation
 from treemech.topology.declared import mapped, remade
 from treemech.topology.parameter import plain
 
 from .analyses.evaluation import empty_run
+from .description.building import describe
 from .description.composite import Composite
+from .description.ends import (
+    attachment_of,
+    coordinate_of,
+    hinge_of,
+    name_of,
+    no_coordinate,
+    place_in_world,
+    plain_coordinates,
+)
 from .description.parameters import Origin
 from .description.recording import Journal, recorded
 from .description.wiring import Controller, ElementHandle, Wiring
 from .mechanism import Mechanism
 from .results.measures import Measure, as_measure, check_measures
-from .results.naming import as_place, numbered
+from .results.naming import numbered
 
 
 class System(Journal):
@@ -153,11 +159,11 @@ class System(Journal):
                 element.base()
             except ElementError as error:
                 raise ElementError(f"{what}: {error}") from None
-        attachments = tuple(self._attachment(end, f"connection {name!r}") for end in ends)
+        attachments = tuple(attachment_of(self, end, f"connection {name!r}") for end in ends)
         if len(attachments) != 2:
             raise TopologyError(f"{what} has {len(attachments)} ends; wanted 2: the bodies it joins.")
         if at is not None or axis is not None:
-            attachments = tuple(_place(what, element, end, at, axis) for end in attachments)
+            attachments = tuple(place_in_world(what, element, end, at, axis) for end in attachments)
         if role not in (None, "branch", "chord"):
             raise TopologyError(f"{what}: role is {role!r}; wanted 'branch', 'chord' or None.")
         connection = Connection(
@@ -207,14 +213,14 @@ class System(Journal):
         >>> system.couple("mesh", tm.Gear.of_teeth(20, 40), "A", "B").arguments
         (('A', 0), ('B', 0))
         """
-        self._refuse_taken(name, f"the coupling of {', '.join(_name(c) for c in coordinates)}")
+        self._refuse_taken(name, f"the coupling of {', '.join(name_of(c) for c in coordinates)}")
         self._refuse_class("coupling", name, element)
         if not isinstance(element, Coupling):
             raise ElementError(
                 f"coupling {name!r}: {type(element).__name__} is not a coupling; wanted tm.Gear, tm.Relation, ... or a "
                 "tm.Coupling."
             )
-        arguments = tuple(self._coordinate(c, f"coupling {name!r}") for c in coordinates)
+        arguments = tuple(coordinate_of(self, c, f"coupling {name!r}") for c in coordinates)
         for k, (hinge, coordinate) in enumerate(arguments):
             if (hinge, coordinate) in arguments[:k]:
                 raise TopologyError(
@@ -332,9 +338,9 @@ class System(Journal):
     ) -> Prescription:
         """Give a Lagrange coordinate of a hinge as a function of time (5.4)."""
         name = name.name if isinstance(name, Connection) else name
-        hinge = self._hinge(name)
-        if coordinate not in _plain(hinge):
-            raise ElementError(_no_coordinate(name, hinge, coordinate, "prescribed"))
+        hinge = hinge_of(self, name)
+        if coordinate not in plain_coordinates(hinge):
+            raise ElementError(no_coordinate(name, hinge, coordinate, "prescribed"))
         if (name, coordinate) in self.prescriptions:
             raise TopologyError(f"coordinate {coordinate} of hinge {name!r} is prescribed twice.")
         signal = as_signal(motion, f"prescribed motion of {name!r}")
@@ -365,47 +371,7 @@ class System(Journal):
 
         With `probed`, elements of users are examined first.
         """
-        coupled = [a for c in self.couplings.values() for a in c.arguments]
-        kept = {name for name, _ in (*self.prescriptions, *coupled)} | self.wiring.acted()
-        cut = self.wiring.reactions()
-        for name in sorted(kept & cut):
-            raise TopologyError(
-                f"hinge {name!r} is to be cut, as an element depends on its load, but is prescribed, coupled or acted on, "
-                "which keeps it a branch: use another hinge for one of them."
-            )
-        connections = [
-            Connection(
-                c.name,
-                c.element,
-                c.ends,
-                c.n_coordinates,
-                c.is_hinge,
-                c.is_constraint,
-                "chord" if c.name in cut else c.role,
-                c.name in kept,
-            )
-            for c in self.connections.values()
-        ]
-        connections += self._freed(connections, cut)
-        applied, composites = self.wiring.build(self)
-        parts = [a.element for a in (*applied, *(part for c in composites for part in c.parts))]
-        elements = [c.element for c in connections] + [c.element for c in self.couplings.values()] + parts
-        for element in elements:
-            if probed and not type(element).__module__.startswith("treemech."):
-                from treemech.elements.check.checks import probe  # loaded for users' elements only
-
-                probe(element)
-        tree = build_tree(self.bodies, connections, self._free_hinge if free_isolated else None)
-        return Description(
-            tree,
-            lagrange(tree, connections),
-            self.gravity,
-            tuple(self.prescriptions.values()),
-            applied,
-            tuple(self.couplings.values()),
-            composites,
-            self.wiring.held(),
-        )
+        return describe(self, free_isolated, probed)
 
     # ------------------------------------------------------------ files
     def save(self, path: str | Path) -> Path:
@@ -419,25 +385,6 @@ class System(Journal):
         from .files.models import save_system
 
         return save_system(self, path)
-
-    def _freed(self, connections: list[Connection], cut: set[str]) -> list[Connection]:
-        """Return free hinges for parts that are joined to the rest only by hinges that are cut for their loads."""
-        if not cut:
-            return []
-        part = list(range(len(self.bodies)))  # for every body the smallest number of a body joined to it
-        kept = [(c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.name not in cut]
-        for _ in self.bodies:
-            for a, b in kept:
-                part[a] = part[b] = min(part[a], part[b])
-        lost = {part[e.body.number]: e.body for c in connections if c.name in cut for e in c.ends}
-        return [self._free_hinge(body) for number, body in lost.items() if number]
-
-    def _free_hinge(self, body: Body) -> Connection:
-        name = f"free {body.name}"
-        while name in self.connections or name in self.couplings:
-            name += "'"
-        hinge = Free()
-        return Connection(name, hinge, (self.ground.at(), body.at()), hinge.n_speeds, is_hinge=True)
 
     def _refuse_taken(self, name: str, what: str) -> None:
         """Refuse a name that is taken: connections and couplings share their names, and results are found by them."""
@@ -456,87 +403,7 @@ class System(Journal):
                 f"{kind} {name!r}: {element.__name__} is a class; wanted {element.__name__}(...)."
             )
 
-    def _hinge(self, name: str) -> Hinge:
-        """Return the element of a hinge by its name."""
-        hinges = {n: c.element for n, c in self.connections.items() if c.is_hinge}
-        if name not in hinges:
-            raise TopologyError(unknown("hinge", name, hinges))
-        hinge: Hinge = hinges[name]
-        return hinge
-
-    def _coordinate(self, given: str | Connection, what: str) -> tuple[str, int]:
-        """Return (hinge, number) of a coordinate given as "A", "A[1]" or the hinge itself."""
-        name = _name(given)
-        place = as_place(name, self.connections)
-        hinge_name, number = (name, None) if place.number is None else (place.owner, place.number)
-        try:
-            hinge = self._hinge(hinge_name)
-        except TopologyError as error:
-            raise TopologyError(f"{what}: {error}") from None
-        if number is None:
-            if hinge.n_coordinates > 1:
-                raise ElementError(
-                    f"{what}: hinge {name!r} ({hinge.kind}) has {hinge.n_coordinates} coordinates; say which, "
-                    f"{name + '[0]'!r} for the first."
-                )
-            number = 0
-        if number not in _plain(hinge):
-            raise ElementError(f"{what}: {_no_coordinate(hinge_name, hinge, number, 'coupled')}")
-        return hinge_name, number
-
-    def _attachment(self, end: Body | Attachment, what: str) -> Attachment:
-        attachment = end.at() if isinstance(end, Body) else end
-        if not isinstance(attachment, Attachment):
-            names = [body.name for body in self.bodies]
-            if isinstance(end, str):
-                said = f"{end!r} is a name." if end in names else unknown("body", end, names)
-                raise TopologyError(f"{what}: {said} Pass the body itself, not its name.")
-            raise TopologyError(f"{what}: {end!r} is not a body; wanted a body or body.at(offset).")
-        number = attachment.body.number
-        if number >= len(self.bodies) or self.bodies[number] is not attachment.body:
-            raise TopologyError(
-                f"{what}: body {attachment.body.name!r} does not belong to system {self.name!r}; "
-                "make it with system.body()."
-            )
-        return attachment
-
 
 def _joined(ends: Any) -> str:
     bodies = [getattr(end, "body", end) for end in ends]
     return "-".join(str(getattr(body, "name", body)) for body in bodies)
-
-
-def _name(coordinate: Any) -> str:
-    return coordinate.name if isinstance(coordinate, Connection) else str(coordinate)
-
-
-def _plain(hinge: Hinge) -> list[int]:
-    """Return the coordinates whose rates are speeds: those before the Euler parameters."""
-    return list(range(hinge.n_coordinates if hinge.euler_parameters is None else hinge.euler_parameters))
-
-
-def _no_coordinate(name: str, hinge: Hinge, coordinate: Any, what: str) -> str:
-    text = (
-        f"hinge {name!r} ({hinge.kind}) has no coordinate {coordinate!r} that can be {what}; "
-        f"there are {_plain(hinge) or 'none'}."
-    )
-    return text + (
-        " Euler parameters cannot: use tm.BallBryant." if hinge.euler_parameters is not None else ""
-    )
-
-
-def _place(what: str, element: Hinge | Constraint, end: Attachment, at: Any, axis: Any) -> Attachment:
-    """Return an end placed by world coordinates at the reference pose."""
-    body = end.body
-    if body.pose is None:
-        raise TopologyError(
-            f"{what}: at= and axis= need the reference pose of body {body.name!r}: body(pose=)."
-        )
-    position, rotation = body.pose
-    point = position + rotation @ end.offset if at is None else as_vector(at, f"{what}: at")
-    world = np.eye(3)
-    if axis is not None:
-        world = axis_base(axis, what)
-        if isinstance(element, AxialHinge):
-            world = world @ element.base().T
-    return body.at(rotation.T @ (point - position), as_rotation(rotation.T @ world, what))

@@ -99,6 +99,8 @@ COVERED_BY = {
     "treemech/results/measures.py": ["treemech/files/test_dataset.py", "treemech/files/test_read.py"],
     "treemech/description/recording.py": ["treemech/description/test_parameters.py", "treemech/files/test_models.py"],
     "treemech/description/plan_derivatives.py": ["kinematics/layout/test_plan_derivatives.py"],
+    "treemech/description/building.py": ["treemech/test_mechanism.py", "laws/test_bad_input.py"],
+    "treemech/description/ends.py": ["treemech/description/test_wiring.py", "laws/test_bad_input.py"],
     "treemech/description/inertia_check.py": ["laws/test_bad_input.py", "treemech/test_mechanism.py"],
     "treemech/analyses/states.py": ["treemech/test_mechanism.py", "laws/test_bad_input.py"],
     "treemech/analyses/cut_hinges.py": ["treemech/analyses/test_assembly.py", "dynamics/analyses/test_inverse_dynamics.py"],

@@ -16,6 +16,7 @@ from treemech.topology import Attachment, Connection, ElementError, TopologyErro
 
 from ..results.naming import Place, as_coordinate
 from .composite import Composite
+from .ends import attachment_of, coordinate_of, hinge_of
 
 if TYPE_CHECKING:
     from ..system import System
@@ -118,11 +119,11 @@ class Wiring:
             if isinstance(end, Connection) and end in between:
                 points += hinge_ends(end, what)
             elif isinstance(end, Connection) or (isinstance(end, str) and end not in bodies):
-                coordinates.append(system._coordinate(end, what))
+                coordinates.append(coordinate_of(system, end, what))
             elif isinstance(end, InnerPoint):
                 points.append(end)
             else:
-                points.append(system._attachment(end, what))
+                points.append(attachment_of(system, end, what))
         needed = int(getattr(element, "n_reactions", 0))
         if needed and reaction_of is None and len(between) == 1:
             reaction_of = between[0]
@@ -132,7 +133,7 @@ class Wiring:
         if hinge is not None:
             if not needed:
                 raise ElementError(f"{what} does not depend on a reaction: leave out reaction_of.")
-            system._hinge(hinge)
+            hinge_of(system, hinge)
             if any(isinstance(point, InnerPoint) for point in points):
                 raise ElementError(
                     f"{what} depends on the load of {hinge!r} and acts on an internal point: give it ends on bodies, or a "
@@ -183,7 +184,7 @@ class Wiring:
                 f"{what} has {len(ends)} ends; wanted {len(composite.ends)}: {', '.join(composite.ends)}."
             )
         composite.check(what)
-        joined = {n: system._attachment(e, what) for n, e in zip(composite.ends, ends, strict=True)}
+        joined = {n: attachment_of(system, e, what) for n, e in zip(composite.ends, ends, strict=True)}
         self.composites[name] = CompositeHandle(name, composite, joined)
         return self.composites[name]
 
@@ -240,7 +241,7 @@ class Wiring:
         asked = as_coordinate(given)
         if asked is not None and asked.owner in system.connections:
             place = Place(asked.owner, asked.place.index or "0")
-            return FromHinge(*system._coordinate(str(place), what), rate=asked.quantity == "u")
+            return FromHinge(*coordinate_of(system, str(place), what), rate=asked.quantity == "u")
         known = [*self.inputs, *self.held()]
         raise TopologyError(f"{what}: {unknown('input', given, known)}")
 
