@@ -33,7 +33,7 @@ from .description.inertia_check import check_inertia
 from .description.parameters import ByParameter, Origin, origin_of, with_parameters
 from .description.wiring import Wiring
 from .results.computed import Energy
-from .results.model_info import model_info
+from .results.model_info import ModelInfo, model_info
 from .results.run import Run
 from .results.state import State
 from .simulation.simulate import simulate
@@ -90,6 +90,11 @@ class Mechanism:
     def coordinates(self) -> list[str]:
         """Names of the coordinates q in the public order."""
         return self._lagrange.q_names
+
+    @property
+    def info(self) -> ModelInfo:
+        """Names and constants of the model: bodies, hinges, chords, prescribed coordinates."""
+        return self._info
 
     @property
     def speeds(self) -> list[str]:

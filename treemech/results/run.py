@@ -141,6 +141,11 @@ class Run:
             "_measures": measures,
         }  # fmt: skip
 
+    @property
+    def info(self) -> ModelInfo:
+        """Names and constants of the model that was simulated."""
+        return self._info
+
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
         return f"Run({self._info.name!r}: {len(self.t)} states, {span}, success={self.success})"
