@@ -14,7 +14,7 @@ SCRIPT = """
 import json, sys
 import numpy as np
 from tests.support.models import random_state, random_system
-from treemech.dynamics import native
+from treemech.dynamics.native import entry_points as native
 system = random_system(4, n=int(sys.argv[1]))
 mech = system.build()
 state = random_state(mech, 4)

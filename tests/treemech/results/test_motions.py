@@ -12,9 +12,9 @@ from tests.support.mechanisms import random_mechanism
 from tests.support.models import random_state, random_system
 from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Core
-from treemech.mechanism import Mechanism
 from treemech.results.model_info import energies, rotations
 from treemech.results.motions import BodyMotion, ConnectionMotion, PointMotion
+from treemech.simulation import simulate
 
 CONNECTION = ("q", "u", "ud", "force", "moment", "unique")
 BODY = ("position", "rotation", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
@@ -50,17 +50,17 @@ RUNS = {"tree": tree, "driven": driven, "closed": closed}
 def calls(monkeypatch):
     """Count the full evaluations, and the states of the traces."""
     count = {"results": 0, "states": 0}
-    full, trace = Mechanism._results, Core.trace
+    full, trace = simulate.results_of_states, Core.trace
 
-    def counted_results(self, *given, **named):
+    def counted_results(*given, **named):
         count["results"] += 1
-        return full(self, *given, **named)
+        return full(*given, **named)
 
     def counted_trace(self, t, *given):
         count["states"] += len(t)
         return trace(self, t, *given)
 
-    monkeypatch.setattr(Mechanism, "_results", counted_results)
+    monkeypatch.setattr(simulate, "results_of_states", counted_results)
     monkeypatch.setattr(Core, "trace", counted_trace)
     return count
 
