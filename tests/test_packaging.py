@@ -50,7 +50,7 @@ from treemech.elements.element import kinds, record
 from treemech.elements.hinge import motion_views
 from treemech.elements.load import EndLoad, EndMotion
 from treemech.elements.native import sources as sources_of_core
-from treemech.topology.arrays import address
+from treemech.topology.arrays import address, addresses
 
 FUSED = 1e-14  # same arithmetic, except that v3 fuses products and sums
 AMPLIFIED = {"JournalBearing": 1e-12}  # rounding goes through Ritz' equations and thin films
@@ -249,7 +249,7 @@ def test_library_elements_equal_their_python(built, target, element):
         numbers, signals = record(element)
         for at, signal in signals:
             numbers[at : at + 3] = signal.at(t)
-        assert function(*(address(x) for x in (a, b)), t, address(numbers), address(out)) == 1
+        assert function(*addresses((a, b)), t, address(numbers), address(out)) == 1
         allowed = AMPLIFIED.get(element.kind, FUSED)
         np.testing.assert_allclose(out, wanted, rtol=allowed, atol=allowed * (1.0 + np.abs(wanted).max()))
 

@@ -19,7 +19,7 @@ import treemech as tm
 from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
-from treemech.topology.arrays import address
+from treemech.topology.arrays import addresses
 
 from ..families.trees import FAMILIES, random_states
 from ..peers.models import MujocoModel, NoSuchJoint, Peer, PinModel
@@ -60,7 +60,7 @@ class Ours:
             self.workspace.forward(0.0, self.q[0], self.u[0])
             entry, table = native.entry(name), self.workspace.address
             return lambda: entry(0.0, 1, table)
-        t, q, u, ud, tau, out, A = map(address, (self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
+        t, q, u, ud, tau, out, A = addresses((self.t, self.q, self.u, self.ud, self.tau, self.out, self.A))
         arguments = {
             "positions": (t, q, u),
             "inverse_dynamics": (t, q, u, ud, out),

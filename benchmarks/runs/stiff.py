@@ -17,7 +17,7 @@ import treemech as tm
 from treemech.dynamics.integrators import layout as m
 from treemech.dynamics.native import entry_points as native
 from treemech.kinematics.kernel.status import OK, PAUSED
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, address, addresses
 
 from ..problems import load
 from ..timing import cpu_seconds
@@ -105,7 +105,7 @@ class Governor:
         self.mech = governor_tree().build()
         self._kept = [np.zeros(4), np.zeros(1)]
         forward, context = native.entry("forward_dynamics"), self.mech._core.context_address
-        at_tau, at_t = (address(x) for x in self._kept)
+        at_tau, at_t = addresses(self._kept)
         n = types.int64
 
         def rhs(t, at_y, at_dy, unused):

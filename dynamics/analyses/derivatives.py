@@ -16,6 +16,7 @@ from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
 from ..model.core import Core
+from ..model.inertia_check import refuse_weightless
 from ..model.reaction_dependent import ReactionDependent
 from ..model.row_derivatives import RowDerivatives, row_derivatives
 from ..model.tree_derivatives import TreeDerivatives
@@ -71,7 +72,7 @@ def derivatives(
     if loops is None and held is None:
         ud, ud_q, ud_u, ud_load = tree.forward(t, q, u, tau)
         if not np.all(np.isfinite(ud)):
-            core.refuse_weightless(t, q)
+            refuse_weightless(core, t, q)
         x_rates, ud_x, states = core.work.zd[: core.nx].copy(), tree.accelerations_x(), tree.states()
         tau_i, rates_i = tree.inputs(t, tuple(named.values()))
         by_p = equations_by_parameters(core, parameters, t, q, u, ud, np.zeros(0))

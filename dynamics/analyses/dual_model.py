@@ -26,7 +26,7 @@ from treemech.kinematics.plan import arrays as p
 from treemech.kinematics.plan.arrays import Plan, Work
 from treemech.kinematics.plan.chord_arrays import CHORD_ELEMENT, ChordPlan, ChordWork
 from treemech.kinematics.plan.columns import body, chord, effort, row, signal, speed
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, address, addresses
 
 from ..model.core import Core
 from ..native import entry_points as native
@@ -61,8 +61,8 @@ class DualModel:
         plan, plan_chord = self.plan, self.chord_plan.chord
         plan.constants[..., 1], plan.gravity[..., 1] = derivatives.constants, derivatives.gravity
         plan.end_points[..., 1], self.chord_plan.place[..., 1] = derivatives.end_points, derivatives.places
-        addresses = core.work.parameter_duals[:, 1]  # dual addresses in the records of assembled elements
-        self.work.parameters[..., 1] = derivatives.parameters + addresses
+        of_members = core.work.parameter_duals[:, 1]  # dual addresses in the records of assembled elements
+        self.work.parameters[..., 1] = derivatives.parameters + of_members
         plan.body[:, body.ADDRESS], plan_chord[:, chord.ADDRESS] = (
             plan.body[:, body.DUAL],
             plan_chord[:, chord.DUAL],
@@ -88,7 +88,7 @@ class DualModel:
                 own[place] = native.address(name)
         self._s, self._ud, self._tau = np.zeros(2 * n + core.nx + core.nq), np.zeros(n), np.zeros((n, 2))
         arrays = (self._s, self._ud, self._tau, core.chord_context, self.chord_context)
-        self._at = tuple(address(x) for x in arrays)
+        self._at = tuple(addresses(arrays))
         self._entry, self._unloaded = native.entry("dual_equations"), np.zeros((len(plan_chord), 6))
 
     def _derivatives(self, source: Element) -> int:

@@ -27,10 +27,10 @@ from treemech.kinematics.plan.arrays import (
 from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, CHORD_ELEMENT
 from treemech.kinematics.plan.columns import body, chord, effort, point, row, speed
 from treemech.topology import Tree
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, address, addresses
 
 from ..native import entry_points as native
-from . import failures, inertia_check, state_vector
+from . import failures, state_vector
 from .loops import Loops
 from .trace import N_TRACE
 
@@ -79,7 +79,7 @@ class Core:
         # One state at fixed addresses: a single call then need not ask for addresses
         self._t, self._q, self._u = np.zeros(1), np.zeros(self.nq), np.zeros(self.nu)
         self._tau, self._ud, self._zero = np.zeros(self.nu), np.zeros(self.nu), np.zeros(self.nu)
-        self._at = tuple(address(x) for x in (self._t, self._q, self._u, self._tau, self._ud))
+        self._at = tuple(addresses((self._t, self._q, self._u, self._tau, self._ud)))
         self._forward: Any = None
         order = np.argsort(layout.plan.dof[:, speed.PUBLIC])  # public -> regular; None if they are the same
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
@@ -189,7 +189,7 @@ class Core:
             if array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise AssertionError("the core takes C-contiguous float64 arrays")
         with self.guard() as failure:
-            status = function(len(times), address(times), *(address(x) for x in arrays), self.context_address)
+            status = function(len(times), *addresses((times, *arrays)), self.context_address)
         if status != OK:
             self.fail(status, float(times[0]), failure)
 
@@ -338,14 +338,6 @@ class Core:
         return state_vector.states(self, t, y)
 
     # ------------------------------------------------------------ errors
-    def refuse_weightless(self, t: float, q: Floats) -> None:
-        """Raise SingularError if a speed meets no inertia at this position."""
-        inertia_check.refuse_weightless(self, t, q)
-
-    def speed_without_inertia(self, q: Floats) -> tuple[int, int] | None:
-        """Return (body, column) of a free speed that meets no inertia at q, or None."""
-        return inertia_check.speed_without_inertia(self, q)
-
     def fail(self, status: int, t: float, failure: Any, partial: Any = None) -> None:
         """Raise ElementError for the element that a status names."""
         failures.fail(self, status, t, failure, partial)

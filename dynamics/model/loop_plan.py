@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import Plan
 from treemech.kinematics.plan.columns import chord, speed
-from treemech.topology.arrays import Ints, address
+from treemech.topology.arrays import Ints, addresses
 
 from ..equations import watch
 from ..equations.loop_arrays import LoopPlan, LoopWork
@@ -85,4 +85,4 @@ def extend_context(chord_context: Ints, plan: LoopPlan, work: LoopWork) -> Ints:
     """Return the loop context: that of the chords, then sizes and addresses of these arrays."""
     arrays = (*plan, *work)
     sizes = [len(a) for a in arrays]
-    return np.array([*chord_context, *sizes, *map(address, arrays)], dtype=np.int64)
+    return np.array([*chord_context, *sizes, *addresses(arrays)], dtype=np.int64)

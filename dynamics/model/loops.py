@@ -16,6 +16,7 @@ from treemech.topology.arrays import Floats, address
 
 from ..equations import watch
 from ..native import entry_points as native
+from .inertia_check import refuse_weightless
 from .loop_plan import extend_context, make_loop_plan, make_loop_work
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Loops:
         found = self.solve(np.array([t]), q[None], np.zeros((1, core.nu)) if u is None else u[None])
         self._refuse_open(row.POSITION, float(found.residual[0, 0]), "open by")
         if not np.isfinite(found.ud).all():
-            core.refuse_weightless(t, q)
+            refuse_weightless(core, t, q)
         if u is not None:
             self._refuse_open(row.VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
         self.rank = self.n_kept - int(np.sum(off))
@@ -137,7 +138,7 @@ class Loops:
         try:
             L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
         except np.linalg.LinAlgError:
-            self.core.refuse_weightless(t, q)
+            refuse_weightless(self.core, t, q)
             raise
         return np.asarray(np.linalg.solve(L, P[self.kept][:, free].T).T)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treemech.kinematics.kernel.status import OK
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, address, addresses
 
 from ..derivatives import layout
 from ..native import entry_points as native
@@ -38,7 +38,7 @@ class RowWorkspace:
         arrays = (self.multipliers, self.loads_q, self.velocity_q, self.bias_q, self.bias_u)
         self.table = np.array(
             [
-                *map(address, arrays),
+                *addresses(arrays),
                 address(self.chord_loads_q) if chord_loads else 0,
                 address(self.workspace),
             ],

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.arrays import DERIVATIVES
 from treemech.kinematics.plan.columns import effort, speed
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, address, addresses
 
 from ..derivatives import layout
 from ..native import entry_points as native
@@ -47,7 +47,7 @@ class TreeDerivatives:
         )  # fmt: skip
         self.table = np.array(
             [
-                core.context_address, *(address(array) for array in arrays), int(rough),
+                core.context_address, *addresses(arrays), int(rough),
                 0 if self.rows is None else address(self.rows.table), 0, 0,
             ],
             dtype=np.int64,

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.plan.columns import body, effort, speed
 from treemech.topology import TreemechError
-from treemech.topology.arrays import address
+from treemech.topology.arrays import address, addresses
 
 from ..integrators.alpha import layout as m
 from ..model.core import Core
@@ -42,7 +42,7 @@ class AlphaWorkspace:
             np.array([*kept, 0], dtype=np.int64),
             np.zeros(0, dtype=np.int64) if core.has_jacobian else residual_groups(core),
         )
-        at_moves, at_turns, at_rows, at_groups = (address(x) for x in self._arrays)
+        at_moves, at_turns, at_rows, at_groups = addresses(self._arrays)
         self.table = np.array(
             [
                 address(self.numbers), core.nq, core.nu, core.nx, count,

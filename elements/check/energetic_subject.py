@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, addresses
 from treemech.topology.errors import ElementError
 
 from ..compilation.callback import C_ELEMENT, Entry, catching
@@ -103,7 +103,7 @@ class Subject:
             out[:] = start
         seen = record.copy()
         with catching() as failure:
-            pointers = [address(x) for x in (seen, seen, numbers, out)]
+            pointers = addresses((seen, seen, numbers, out))
             status = C_ELEMENT(self.entries[part].address)(
                 pointers[0], pointers[1], float(t), pointers[2], pointers[3]
             )

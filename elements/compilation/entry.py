@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, addresses
 from treemech.topology.errors import ElementError, TreemechError
 
 from ..element import Element, kinds, record
@@ -175,7 +175,7 @@ def call(element: Element, role: str, a: Floats, b: Floats, t: float, out: Float
         np.ascontiguousarray(x, dtype=np.float64) if x is not out else out for x in (a, b, numbers, out)
     ]
     with catching() as failure:
-        at_a, at_b, at_numbers, at_out = map(address, pointers)
+        at_a, at_b, at_numbers, at_out = addresses(pointers)
         status = C_ELEMENT(entry.address)(at_a, at_b, float(t), at_numbers, at_out)
     if status != 1:
         raise ElementError(f"{element.kind} failed at t = {t:.6g}.") from failure.exception

@@ -3,7 +3,7 @@
 import numpy as np
 
 from treemech.elements.constraint import rows_size
-from treemech.topology.arrays import Floats, Ints, address
+from treemech.topology.arrays import Floats, Ints, address, addresses
 
 from ..plan.arrays import N_CONTEXT, N_SIZES, SIZES, Plan, Work
 from ..plan.chord_arrays import ChordWork
@@ -90,4 +90,4 @@ def make_chord_context(tree_context: int, layout: ChordLayout, work: ChordWork) 
         tree_context, len(layout.plan.chord), len(layout.plan.path), len(layout.rows), len(work.partials),
         len(work.record), len(work.q), len(work.u), 0, 0,
     )  # fmt: skip
-    return np.array([*head, *(address(array) for array in arrays)], dtype=np.int64)
+    return np.array([*head, *addresses(arrays)], dtype=np.int64)

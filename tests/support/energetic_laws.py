@@ -7,7 +7,7 @@ from treemech.elements.compilation.callback import C_ELEMENT
 from treemech.elements.compilation.entry import make_entry
 from treemech.elements.element import record
 from treemech.elements.energetic import EndsMotion, load_views, motion_views
-from treemech.topology.arrays import address
+from treemech.topology.arrays import addresses
 
 
 def moved(motion: EndsMotion, h: float) -> EndsMotion:
@@ -83,7 +83,7 @@ def at_rest_often(element):
     function, numbers, _ = C_ELEMENT(entry.address), *record(element)
     seen, out = np.zeros(n.motion_size), np.zeros(n.load_size)
     motion, load = motion_views(seen, n), load_views(out, n)
-    a, par, to = (address(x) for x in (seen, numbers, out))
+    a, par, to = addresses((seen, numbers, out))
 
     def loads(positions, rotations):
         motion.position[:], motion.rotation[:] = positions, rotations

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from treemech.dynamics.model.inertia_check import refuse_weightless
 from treemech.topology.arrays import Floats
 
 from ..results.state import State
@@ -33,7 +34,7 @@ def forward_dynamics(mech: "Mechanism", state: State | tuple[Any, ...], loads: A
         return ForwardDynamics(found.ud[0], found.multipliers[0])
     ud = mech._core.forward_dynamics(t, q, u, loads_on_speeds(mech, loads))
     if not np.isfinite(ud).all():
-        mech._core.refuse_weightless(float(t), np.asarray(q, dtype=np.float64))
+        refuse_weightless(mech._core, float(t), np.asarray(q, dtype=np.float64))
     return ForwardDynamics(ud, np.zeros(0))
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treemech.dynamics.model.inertia_check import speed_without_inertia
 from treemech.elements import Hinge
 from treemech.topology import ElementError, SingularError
 from treemech.topology.arrays import Floats
@@ -19,7 +20,7 @@ def check_inertia(mech: "Mechanism") -> None:
     for place in (_generic_place, _random_place):
         q = np.concatenate([np.zeros(0), *place([c.hinge for c in mech._lagrange.hinges])])
         try:
-            weak = mech._core.speed_without_inertia(q)
+            weak = speed_without_inertia(mech._core, q)
         except ElementError:
             return  # an element refuses a random position; the analysis will name it
         if weak is None:
