@@ -85,10 +85,7 @@ def relative_derivatives(plan, loops, W, Y, Z, c, out):
         xw, xv = motion_cross(yw, yv, wb, vb)
         tw, tv = motion_cross(sw, sv, eb, ab)
         cw, cv = motion_cross(wa, va, dw, dv)
-        aw, av = (
-            sub(scale(side, add(zw, add(xw, tw))), cw),
-            sub(scale(side, add(zv, add(xv, tv))), cv),
-        )
+        aw, av = sub(scale(side, add(zw, add(xw, tw))), cw), sub(scale(side, add(zv, add(xv, tv))), cv)
         xw, xv = motion_cross(wa, va, sw, sv)
         uw, uv = scale(side, sub(add(uw, sbw), xw)), scale(side, sub(add(uv, sbv), xv))
         turn, shift = scale(side, sw), scale(side, sv)

@@ -136,10 +136,7 @@ def _own_derivatives(plan, W, S, Z, i, ud, origin, D, wp, vp, w, v):
         wj, vj = load3(S, d, speed.PARTIAL_W), load3(S, d, speed.PARTIAL_V)
         sw, sv = column(Z, layout.SPEED_S, d), column(Z, layout.SPEED_S + 3, d)
         own = floats(D + 8 * layout.N_OWN * dof[d, speed.COLUMN], layout.N_OWN)
-        dw, dv = (
-            _NIL,
-            _NIL,
-        )  # by coordinate d: hinge velocity, then acceleration, at the origin
+        dw, dv = _NIL, _NIL  # by coordinate d: hinge velocity, then acceleration, at the origin
         daw, dav = _NIL, _NIL
         bw, bv = _NIL, _NIL  # derivatives of the bias by speed d
         if table:

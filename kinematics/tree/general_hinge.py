@@ -8,17 +8,7 @@ need not compile it.
 from ..kernel.language import call_element, kernel, load3, load9, store
 from ..kernel.vector import add, cross, multiply, rotate, scale, sub, unrotate
 from ..plan.columns import body, speed
-from ..plan.views import (
-    bodies,
-    body_work,
-    constants,
-    dofs,
-    own_q,
-    own_u,
-    parameters,
-    records,
-    speed_work,
-)
+from ..plan.views import bodies, body_work, constants, dofs, own_q, own_u, parameters, records, speed_work
 
 
 @kernel
