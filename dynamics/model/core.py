@@ -300,9 +300,7 @@ class Core:
         given = np.zeros(self.nu) if ud is None else np.array(ud, dtype=np.float64)
         tau = np.zeros(self.nu)
         with self.guard() as failure:
-            status = native.entry("constraints")(
-                float(t), address(q), address(u), address(given), address(tau), address(self.chord_context)
-            )
+            status = native.entry("constraints")(float(t), *addresses((q, u, given, tau, self.chord_context)))
         if status != OK:
             self.fail(status, t, failure)
         P, places = np.zeros((len(self.layout.chords.rows), self.nu)), self.entry_places

@@ -12,7 +12,7 @@ from treemech.kinematics.plan.columns import chord, effort, row
 from treemech.kinematics.rank import pivoted
 from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, addresses
 
 from ..equations import watch
 from ..native import entry_points as native
@@ -193,9 +193,11 @@ class Loops:
         load = np.zeros((n, core.nu)) if tau is None else np.ascontiguousarray(tau)
         with core.guard() as failure:
             status = native.entry("loop_dynamics")(
-                n, address(times), address(q), address(u), address(found.cut_q), address(load), self.selected,
-                address(found.ud), address(found.multipliers), address(found.residual), address(found.cut_u), address(found.cut_ud),
-                address(found.loads), address(found.tau), address(found.elements), address(self.context),
+                n, *addresses((times, q, u, found.cut_q, load)), self.selected,
+                *addresses((
+                    found.ud, found.multipliers, found.residual, found.cut_u, found.cut_ud, found.loads, found.tau,
+                    found.elements, self.context,
+                )),
             )  # fmt: skip
         self.work.monitor[watch.LARGEST_PIVOT] = largest
         if status != OK:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from treemech.elements.constraint import rows_size
-from treemech.topology.arrays import Floats, Ints, address, addresses
+from treemech.topology.arrays import Floats, Ints, addresses
 
 from ..plan.arrays import N_CONTEXT, N_SIZES, SIZES, Plan, Work
 from ..plan.chord_arrays import ChordWork
@@ -49,10 +49,10 @@ def make_context(plan: Plan, work: Work, nq: int, nz: int = 0, nx: int = 0) -> I
         len(plan.links), len(work.record), len(work.parameters), len(plan.efforts), len(plan.ends), len(plan.acted),
         len(plan.sources), len(plan.composites), len(plan.points), len(work.effort_records), nz, nx,
     )  # fmt: skip
-    for k, array in enumerate((*plan, *work)):
-        if not array.flags.c_contiguous:
-            raise AssertionError("the core takes C-contiguous arrays only")
-        context[N_SIZES + k] = address(array)
+    arrays = (*plan, *work)
+    if not all(array.flags.c_contiguous for array in arrays):
+        raise AssertionError("the core takes C-contiguous arrays only")
+    context[N_SIZES : N_SIZES + len(arrays)] = addresses(arrays)
     return context
 
 
