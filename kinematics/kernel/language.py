@@ -416,7 +416,7 @@ def _call_rhs(typing_context, address, t, y, dy, context_address):
 
 
 def _generate_void_call(context, builder, signature, args):
-    """A call of the routine without result at the address args[0]."""
+    """Generate a call of the routine at the address args[0], which has no result."""
     function = ir.FunctionType(ir.VoidType(), [a.type for a in args[1:]])
     builder.call(builder.inttoptr(args[0], function.as_pointer()), list(args[1:]))
     return context.get_constant(types.int64, 0)

@@ -33,7 +33,7 @@ from treemech.topology.declared import parameters_in
 
 from .. import elements
 from ..authoring.kit import CONTRACTS, GROUP
-from .located import FileFault, Spot, shown
+from .located import FileFault, Located, shown
 
 _PARTS = (Profile, WrapCylinder, WrapSphere)  # no elements, but values of fields of some
 _MARKS: tuple[tuple[type, ...], ...] = ((), (np.ndarray,), (Constant,), (np.ndarray, Constant))
@@ -77,24 +77,26 @@ def kind_of(thing: Any, what: str) -> dict[str, str]:
     )
 
 
-def class_of(spot: Spot) -> type:
+def class_of(located: Located) -> type:
     """Return the class of an object of a file."""
-    spot.object(needed=("kind",))
-    kind, package = spot["kind"].text(), spot["from"].text() if "from" in spot else None
+    located.object(needed=("kind",))
+    kind, package = located["kind"].text(), located["from"].text() if "from" in located else None
     if package is None:
         if kind not in built_in():
-            spot["kind"].fail(unknown("kind of element", kind, built_in()))
+            located["kind"].fail(unknown("kind of element", kind, built_in()))
         return built_in()[kind]
     for point in entry_points(group=GROUP, name=kind):
         if package_of(point) == package:
             try:
                 cls = point.load()
             except Exception as error:  # their module may raise anything
-                spot["kind"].fail(f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}")
+                located["kind"].fail(
+                    f"cannot be loaded from {point.value!r}: {type(error).__name__}: {error}"
+                )
             if isclass(cls) and issubclass(cls, Element):
                 return cls
-            spot["kind"].fail(f"the entry point {kind!r} of {package!r} is no class of elements.")
-    spot["kind"].fail(
+            located["kind"].fail(f"the entry point {kind!r} of {package!r} is no class of elements.")
+    located["kind"].fail(
         f"no installed package {package!r} brings the element {kind!r} (`treemech elements` lists all): install it."
     )
 
@@ -118,7 +120,9 @@ def element_data(element: Any, what: str) -> dict[str, Any]:
             for left_out in combinations([name for name in optional if name in whole], n):
                 data = {name: x for name, x in whole.items() if name not in left_out}
                 try:
-                    if same(element_from(Spot(data, what, parameters=known)), element, strict="from" in data):
+                    if same(
+                        element_from(Located(data, what, parameters=known)), element, strict="from" in data
+                    ):
                         return data
                 except FileFault:
                     continue
@@ -217,24 +221,26 @@ def place_data(offset: Any, rotation: Any) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- from data
-def element_from(spot: Spot, *roles: type) -> Any:
+def element_from(located: Located, *roles: type) -> Any:
     """Make the element that an object of a file describes; it must have one of the roles."""
-    cls = class_of(spot)
+    cls = class_of(located)
     if roles and not issubclass(cls, roles):
         wanted = " or a ".join(r.__name__ for r in roles)
-        spot["kind"].fail(f"{cls.__name__} cannot stand here; wanted a {wanted}.")
-    with spot.blamed():
+        located["kind"].fail(f"{cls.__name__} cannot stand here; wanted a {wanted}.")
+    with located.blamed():
         if cls is Series:
-            return _series_from(spot)
+            return _series_from(located)
         if cls is SeriesRows:
-            return _series_rows_from(spot)
+            return _series_rows_from(located)
         known = {f.name: f for f in fields(cls) if f.init} if is_dataclass(cls) else {}
-        spot.object(_needed(known), ("kind", "from", *known))
-        given = {n: _field_from(spot[n], f) for n, f in known.items() if n in spot}
+        located.object(_needed(known), ("kind", "from", *known))
+        given = {n: _field_from(located[n], f) for n, f in known.items() if n in located}
         if cls is Profile:
             given["pieces"] = np.array(given["pieces"], dtype=np.float64)
             if given["pieces"].ndim != 2 or given["pieces"].shape[1] != COLUMNS:
-                spot["pieces"].fail(f"has shape {given['pieces'].shape}; wanted rows of {COLUMNS} numbers.")
+                located["pieces"].fail(
+                    f"has shape {given['pieces'].shape}; wanted rows of {COLUMNS} numbers."
+                )
         element = cls(**given)
         if isinstance(element, Element):
             parameters(element)  # refuses what is no number
@@ -243,45 +249,45 @@ def element_from(spot: Spot, *roles: type) -> Any:
         return element
 
 
-def value_from(spot: Spot) -> Any:
+def value_from(located: Located) -> Any:
     """Return the value of a field."""
-    value = spot.value
+    value = located.value
     if isinstance(value, list):
-        return tuple(value_from(x) for x in spot.spots())
+        return tuple(value_from(x) for x in located.each())
     if not isinstance(value, dict):
         return value
     if "kind" in value:
-        return element_from(spot)
+        return element_from(located)
     if "parameter" in value or "op" in value:
-        return expression_from(spot)
+        return expression_from(located)
     if set(value) == {"array"}:
-        with spot["array"].blamed():
-            return np.array(value_from(spot["array"]))
+        with located["array"].blamed():
+            return np.array(value_from(located["array"]))
     if set(value) == {"by number"}:
-        with spot.blamed():
-            return {int(k): value_from(x) for k, x in spot.entries("by number").items()}
-    return {k: value_from(spot[k]) for k in value}
+        with located.blamed():
+            return {int(k): value_from(x) for k, x in located.entries("by number").items()}
+    return {k: value_from(located[k]) for k in value}
 
 
-def expression_from(spot: Spot) -> Expression:
+def expression_from(located: Located) -> Expression:
     """Return a parameter of the model, or an operation on parameters and numbers."""
-    if "parameter" in spot:
-        name = spot.object(("parameter",), ())["parameter"].text()
-        if name not in spot.parameters:
-            spot["parameter"].fail(unknown("parameter", name, spot.parameters))
-        known: Expression = spot.parameters[name]
+    if "parameter" in located:
+        name = located.object(("parameter",), ())["parameter"].text()
+        if name not in located.parameters:
+            located["parameter"].fail(unknown("parameter", name, located.parameters))
+        known: Expression = located.parameters[name]
         return known
-    spot.object(("op", "args"), ())
-    with spot.blamed():
-        return Expression(spot["op"].text(), *(value_from(a) for a in spot.spots("args")))
+    located.object(("op", "args"), ())
+    with located.blamed():
+        return Expression(located["op"].text(), *(value_from(a) for a in located.each("args")))
 
 
-def place_from(spot: Spot) -> tuple[Any, Any]:
+def place_from(located: Located) -> tuple[Any, Any]:
     """Return (offset, rotation), checked."""
-    with spot.blamed():
+    with located.blamed():
         return (
-            as_vector(spot.get("offset", (0.0, 0.0, 0.0)), "offset"),
-            as_rotation(spot.get("rotation"), "rotation"),
+            as_vector(located.get("offset", (0.0, 0.0, 0.0)), "offset"),
+            as_rotation(located.get("rotation"), "rotation"),
         )
 
 
@@ -292,10 +298,10 @@ def _needed(known: Mapping[str, Field]) -> tuple[str, ...]:
 _TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "a text"}
 
 
-def _field_from(spot: Spot, field: Field) -> Any:
+def _field_from(located: Located, field: Field) -> Any:
     """Return the value of a field, in the plain type that the class declares, if it declares one."""
     wanted = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
-    value = spot.value
+    value = located.value
     fits = {
         "float": (isinstance(value, (int, float)) and not isinstance(value, bool)) or isinstance(value, dict),
         "int": isinstance(value, int) and not isinstance(value, bool),
@@ -303,40 +309,42 @@ def _field_from(spot: Spot, field: Field) -> Any:
         "str": isinstance(value, str),
     }
     if not fits.get(wanted, True):
-        spot.fail(f"is {shown(value)}; wanted {_TYPES[wanted]}.")
-    return value_from(spot)
+        located.fail(f"is {shown(value)}; wanted {_TYPES[wanted]}.")
+    return value_from(located)
 
 
-def _series_from(spot: Spot) -> Series:
-    if "parts" in spot:
-        spot.object(("parts",), ("kind", "names"))
+def _series_from(located: Located) -> Series:
+    if "parts" in located:
+        located.object(("parts",), ("kind", "names"))
         return Series(
-            *value_from(spot["parts"]), names=value_from(spot["names"]) if "names" in spot else None
+            *value_from(located["parts"]), names=value_from(located["names"]) if "names" in located else None
         )
-    spot.object(("members", "euler"), ("kind",))
+    located.object(("members", "euler"), ("kind",))
     members = []
-    for m in spot.spots("members"):
+    for m in located.each("members"):
         m.object(("name",), ("hinge", "offset", "rotation", "backward"))
         hinge = element_from(m["hinge"], elements.Hinge) if "hinge" in m else None
         members.append(
             Member(m["name"].text(), hinge, *place_from(m), backward=bool(m.get("backward", False)))
         )
     if not members or members[-1].hinge is not None or any(m.hinge is None for m in members[:-1]):
-        spot["members"].fail("wanted hinges, and behind them a member without one, which leads to the end.")
-    return Series.of(members, euler=bool(spot.get("euler")))
+        located["members"].fail(
+            "wanted hinges, and behind them a member without one, which leads to the end."
+        )
+    return Series.of(members, euler=bool(located.get("euler")))
 
 
-def _series_rows_from(spot: Spot) -> SeriesRows:
-    spot.object(("constraint", "series", "a", "b"), ("kind",))
-    series = element_from(spot["series"], Series)
+def _series_rows_from(located: Located) -> SeriesRows:
+    located.object(("constraint", "series", "a", "b"), ("kind",))
+    series = element_from(located["series"], Series)
     ends = []
     for name in "ab":
-        end = spot[name].object(("stage",), ("offset", "rotation"))
+        end = located[name].object(("stage",), ("offset", "rotation"))
         stage = end["stage"].whole()
         if not 0 <= stage <= len(series.members):
             end["stage"].fail(f"is {stage}; wanted 0 to {len(series.members)}, a place in the series.")
         ends.append(SeriesEnd(stage, *place_from(end)))
-    return SeriesRows(element_from(spot["constraint"], elements.Constraint), series, *ends)
+    return SeriesRows(element_from(located["constraint"], elements.Constraint), series, *ends)
 
 
 # ---------------------------------------------------------------- comparison

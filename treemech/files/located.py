@@ -1,4 +1,4 @@
-"""Spots: parts of a JSON text that know their place in the file, so that error messages can name it."""
+"""Located: a value of a JSON text that knows its place in the file, so that error messages can name it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ class FileFault(TreemechError):
 
 
 @dataclass(frozen=True)
-class Spot:
+class Located:
     """A value in a file, and where it is: "connections[2].element.axis"."""
 
     value: Any
@@ -31,7 +31,7 @@ class Spot:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Attribute errors within the context to this spot."""
+        """Attribute errors within the context to this place of the file."""
         try:
             yield
         except FileFault:
@@ -39,15 +39,15 @@ class Spot:
         except (TreemechError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
             self.fail(str(error) if isinstance(error, TreemechError) else f"{type(error).__name__}: {error}")
 
-    def __getitem__(self, key: str | int) -> "Spot":
+    def __getitem__(self, key: str | int) -> "Located":
         place = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else key
-        return Spot(self.value[key], self.file, self.path + place, self.parameters)
+        return Located(self.value[key], self.file, self.path + place, self.parameters)
 
     def __contains__(self, key: str) -> bool:
         return key in self.value
 
-    def object(self, needed: tuple[str, ...] = (), known: tuple[str, ...] | None = None) -> "Spot":
-        """Return this spot as an object with all `needed` keys and no others but `known` ones (None: any)."""
+    def object(self, needed: tuple[str, ...] = (), known: tuple[str, ...] | None = None) -> "Located":
+        """Return this value as an object with all `needed` keys and no others but `known` ones (None: any)."""
         if not isinstance(self.value, dict):
             self.fail(f"is {shown(self.value)}; wanted an object {{...}}.")
         if known is not None:
@@ -57,15 +57,15 @@ class Spot:
             self.fail(f"the field {key!r} is missing.")
         return self
 
-    def spots(self, key: str | None = None) -> "list[Spot]":
+    def each(self, key: str | None = None) -> "list[Located]":
         """Return the entries of a list, or of the list in a field; none if there is no such field."""
         if key is not None:
-            return self[key].spots() if key in self else []
+            return self[key].each() if key in self else []
         if not isinstance(self.value, list):
             self.fail(f"is {shown(self.value)}; wanted a list [...].")
         return [self[k] for k in range(len(self.value))]
 
-    def entries(self, key: str | None = None) -> "dict[str, Spot]":
+    def entries(self, key: str | None = None) -> "dict[str, Located]":
         """Return the entries of an object, or of the object in a field, by name; none without such a field."""
         if key is not None:
             return self[key].entries() if key in self else {}
@@ -92,7 +92,7 @@ def shown(value: Any) -> str:
 
 
 # ---------------------------------------------------------------- text
-def parse(text: str, file: str) -> Spot:
+def parse(text: str, file: str) -> Located:
     """Parse a JSON text; refuse keys given twice, NaN and infinite numbers."""
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def parse(text: str, file: str) -> Spot:
         raise FileFault(f"{file}: line {error.lineno}, column {error.colno}: {error.msg}.") from None
     except RecursionError:
         raise FileFault(f"{file}: is nested too deeply.") from None
-    return Spot(value, file)
+    return Located(value, file)
 
 
 def layout(value: Any, indent: str = "", taken: int = 0) -> str:

@@ -20,7 +20,7 @@ from ..description.composite import Composite, Place
 from ..system import System
 from .atomic import atomic, with_suffix
 from .elements import element_data, element_from, place_data, value_data, value_from
-from .located import Spot, layout, parse, shown
+from .located import Located, layout, parse, shown
 from .solids import common_solid, solid_data, solid_from
 from .statements import Statement, statements
 
@@ -72,8 +72,8 @@ def read_system(text: str, file: str) -> System:
     with root["gravity"].blamed():
         system = System(root["name"].text(), value_from(root["gravity"]))
     reader = _Reader(system)
-    for spot in root.spots("model"):
-        reader.state(spot)
+    for located in root.each("model"):
+        reader.state(located)
     return system
 
 
@@ -162,127 +162,127 @@ class _Reader:
     def __init__(self, system: System) -> None:
         self.system = system
 
-    def state(self, spot: Spot) -> None:
+    def state(self, located: Located) -> None:
         """Carry out one statement."""
-        methods = [m for m in _METHODS if m in spot.object()]
+        methods = [m for m in _METHODS if m in located.object()]
         if len(methods) != 1:
-            spot.fail(
+            located.fail(
                 f"wanted one of {', '.join(_METHODS)} with a name; there are {', '.join(methods)}."
                 if methods
-                else unknown("statement", next(iter(spot.value), ""), _METHODS)
+                else unknown("statement", next(iter(located.value), ""), _METHODS)
             )
         method = methods[0]
         needed, known = _METHODS[method]
-        spot.object((method, *needed), known)
-        name = spot[method].text()
+        located.object((method, *needed), known)
+        name = located[method].text()
         ends: list[Any] = []
         options: dict[str, Any] = {}
-        if "solid" in spot:
-            options = dict(solid_from(spot["solid"]).properties)
-        for key in (k for k in spot.value if k not in (method, "solid")):
-            value = self._argument(method, key, spot[key])
+        if "solid" in located:
+            options = dict(solid_from(located["solid"]).properties)
+        for key in (k for k in located.value if k not in (method, "solid")):
+            value = self._argument(method, key, located[key])
             if key in ("ends", "coordinates"):
                 ends = value
             else:
                 options["element" if key == "composite" else key] = value
         for missing in (k for k in ("mass", "inertia") if method == "body" and k not in options):
-            spot.fail(f"the field {missing!r} is missing.")
-        with spot.blamed():
+            located.fail(f"the field {missing!r} is missing.")
+        with located.blamed():
             if method in ("connect", "load", "couple"):
                 if "element" not in options:
-                    spot.fail("the field 'element' is missing.")
+                    located.fail("the field 'element' is missing.")
                 getattr(self.system, method)(name, options.pop("element"), *ends, **options)
             else:
                 getattr(self.system, method)(name, **options)
 
-    def _argument(self, method: str, key: str, spot: Spot) -> Any:
+    def _argument(self, method: str, key: str, located: Located) -> Any:
         """Return an argument by its name."""
         roles = {"couple": (Coupling,), "load": (Load, Energetic)}.get(method, (Hinge, Constraint, Energetic))
         readers: dict[str, Callable[[], Any]] = {
-            "element": lambda: element_from(spot, *roles),
-            "composite": lambda: self._composite(spot),
-            "ends": lambda: [self._end(end) for end in spot.spots()],
-            "end": lambda: self._end(spot),
-            "relative_to": lambda: self._end(spot),
-            "coordinates": lambda: [c.text() for c in spot.spots()],
-            "inputs": lambda: {n: _input(x) for n, x in spot.entries().items()},
-            "coordinate": spot.whole,
-            "shapes": lambda: [s.object().value for s in spot.spots()],
-            "role": spot.text,
-            "reaction_of": spot.text,
-            "what": spot.text,
+            "element": lambda: element_from(located, *roles),
+            "composite": lambda: self._composite(located),
+            "ends": lambda: [self._end(end) for end in located.each()],
+            "end": lambda: self._end(located),
+            "relative_to": lambda: self._end(located),
+            "coordinates": lambda: [c.text() for c in located.each()],
+            "inputs": lambda: {n: _input(x) for n, x in located.entries().items()},
+            "coordinate": located.whole,
+            "shapes": lambda: [s.object().value for s in located.each()],
+            "role": located.text,
+            "reaction_of": located.text,
+            "what": located.text,
         }
-        return readers[key]() if key in readers else value_from(spot)
+        return readers[key]() if key in readers else value_from(located)
 
-    def _composite(self, spot: Spot) -> Composite:
-        spot.object(("parts",), ("ends", "points", "viscous", "start", "frames"))
-        with spot.blamed():
+    def _composite(self, located: Located) -> Composite:
+        located.object(("parts",), ("ends", "points", "viscous", "start", "frames"))
+        with located.blamed():
             composite = Composite(
-                [e.text() for e in spot.spots("ends")] if "ends" in spot else ("a", "b"),
-                {n: x.whole() for n, x in spot.entries("points").items()},
-                [e.text() for e in spot.spots("viscous")],
-                {n: value_from(x) for n, x in spot.entries("start").items()},
-                [e.text() for e in spot.spots("frames")],
+                [e.text() for e in located.each("ends")] if "ends" in located else ("a", "b"),
+                {n: x.whole() for n, x in located.entries("points").items()},
+                [e.text() for e in located.each("viscous")],
+                {n: value_from(x) for n, x in located.entries("start").items()},
+                [e.text() for e in located.each("frames")],
             )
-        for part in spot.spots("parts"):
+        for part in located.each("parts"):
             part.object(("connect", "element", "ends"), ("inputs",))
             element = element_from(part["element"], Hinge, Constraint, Energetic, Load)
             inputs = {n: _input(x) for n, x in part.entries("inputs").items()}
             with part.blamed():
-                ends = [self._place(composite, end) for end in part.spots("ends")]
+                ends = [self._place(composite, end) for end in part.each("ends")]
                 composite.connect(part["connect"].text(), element, *ends, inputs=inputs)
         return composite
 
-    def _place(self, composite: Composite, spot: Spot) -> str | Place:
-        if isinstance(spot.value, str):
-            return spot.value
-        spot.object(("frame",), ("offset", "rotation"))
-        with spot.blamed():
-            return composite.at(spot["frame"].text(), **_placed(spot))
+    def _place(self, composite: Composite, located: Located) -> str | Place:
+        if isinstance(located.value, str):
+            return located.value
+        located.object(("frame",), ("offset", "rotation"))
+        with located.blamed():
+            return composite.at(located["frame"].text(), **_placed(located))
 
-    def _end(self, spot: Spot) -> Body | Attachment | InnerPoint | Connection | str:
-        if isinstance(spot.value, str):
-            return self._body(spot)
-        spot.object()
-        if "coordinate" in spot:
-            return spot.object(("coordinate",), ())["coordinate"].text()
-        if "hinge" in spot:
-            spot.object(("hinge",), ())
-            if spot["hinge"].text() not in self.system.connections:
-                spot["hinge"].fail(unknown("hinge", spot["hinge"].value, self.system.connections))
-            return self.system.connections[spot["hinge"].value]
-        if "point" in spot:
-            spot.object(("point", "of"), ())
+    def _end(self, located: Located) -> Body | Attachment | InnerPoint | Connection | str:
+        if isinstance(located.value, str):
+            return self._body(located)
+        located.object()
+        if "coordinate" in located:
+            return located.object(("coordinate",), ())["coordinate"].text()
+        if "hinge" in located:
+            located.object(("hinge",), ())
+            if located["hinge"].text() not in self.system.connections:
+                located["hinge"].fail(unknown("hinge", located["hinge"].value, self.system.connections))
+            return self.system.connections[located["hinge"].value]
+        if "point" in located:
+            located.object(("point", "of"), ())
             composites = self.system.wiring.composites
-            if spot["of"].text() not in composites:
-                spot["of"].fail(unknown("composite", spot["of"].value, composites))
-            with spot["point"].blamed():
-                return composites[spot["of"].value].point(spot["point"].text())
-        spot.object(("at",) if "at" in spot else ("body",), ("offset", "rotation"))
-        start: Any = self._end(spot["at"]) if "at" in spot else self._body(spot["body"])
-        with spot.blamed():
-            return start.at(**_placed(spot))  # type: ignore[no-any-return]
+            if located["of"].text() not in composites:
+                located["of"].fail(unknown("composite", located["of"].value, composites))
+            with located["point"].blamed():
+                return composites[located["of"].value].point(located["point"].text())
+        located.object(("at",) if "at" in located else ("body",), ("offset", "rotation"))
+        start: Any = self._end(located["at"]) if "at" in located else self._body(located["body"])
+        with located.blamed():
+            return start.at(**_placed(located))  # type: ignore[no-any-return]
 
-    def _body(self, spot: Spot) -> Body:
+    def _body(self, located: Located) -> Body:
         for body in self.system.bodies:
-            if body.name == spot.text():
+            if body.name == located.text():
                 return body
-        spot.fail(unknown("body", spot.value, [body.name for body in self.system.bodies]))
+        located.fail(unknown("body", located.value, [body.name for body in self.system.bodies]))
 
 
-def _placed(spot: Spot) -> dict[str, Any]:
-    return {key: value_from(spot[key]) for key in ("offset", "rotation") if key in spot}
+def _placed(located: Located) -> dict[str, Any]:
+    return {key: value_from(located[key]) for key in ("offset", "rotation") if key in located}
 
 
-def _parameter(name: str, spot: Spot) -> Parameter:
-    with spot.blamed():
-        return Parameter(name, spot.value)
+def _parameter(name: str, located: Located) -> Parameter:
+    with located.blamed():
+        return Parameter(name, located.value)
 
 
-def _input(spot: Spot) -> Any:
+def _input(located: Located) -> Any:
     """Return an input: a number, a signal, the name of an input or of a coordinate."""
-    if isinstance(spot.value, dict):
-        return element_from(spot, Signal) if "kind" in spot else value_from(spot)
-    if isinstance(spot.value, bool) or not isinstance(spot.value, (int, float, str)):
-        spot.fail(f"is {shown(spot.value)}; wanted a number, a signal or a name.")
-    return spot.value
+    if isinstance(located.value, dict):
+        return element_from(located, Signal) if "kind" in located else value_from(located)
+    if isinstance(located.value, bool) or not isinstance(located.value, (int, float, str)):
+        located.fail(f"is {shown(located.value)}; wanted a number, a signal or a name.")
+    return located.value

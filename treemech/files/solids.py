@@ -10,7 +10,7 @@ from treemech.topology.declared import Property
 from treemech.topology.solids import Solid
 
 from .elements import value_data, value_from
-from .located import Spot
+from .located import Located
 
 
 @cache
@@ -50,39 +50,39 @@ def _argument_data(value: Any, what: str) -> Any:
     return value_data(value, what)
 
 
-def solid_from(spot: Spot) -> Solid:
+def solid_from(located: Located) -> Solid:
     """Make the solid that an object of a file describes."""
-    if "make" not in spot.object():
-        spot.object(("mass", "inertia", "com"), ("shapes",))
-        with spot.blamed():
+    if "make" not in located.object():
+        located.object(("mass", "inertia", "com"), ("shapes",))
+        with located.blamed():
             return Solid(
-                as_number(spot.get("mass"), "mass"),
-                as_inertia(spot.get("inertia"), "inertia"),
-                as_vector(spot.get("com"), "com"),
-                tuple(spot.get("shapes", [])),
+                as_number(located.get("mass"), "mass"),
+                as_inertia(located.get("inertia"), "inertia"),
+                as_vector(located.get("com"), "com"),
+                tuple(located.get("shapes", [])),
             )
-    name = spot["make"].text()
+    name = located["make"].text()
     if name not in _functions():
-        spot["make"].fail(unknown("solid", name, _functions()))
+        located["make"].fail(unknown("solid", name, _functions()))
     function = _functions()[name]
     known = signature(function).parameters
-    spot.object((), ("make", *known))
-    given = {key: _argument_from(spot[key]) for key in spot.value if key != "make"}
-    with spot.blamed():
+    located.object((), ("make", *known))
+    given = {key: _argument_from(located[key]) for key in located.value if key != "make"}
+    with located.blamed():
         bound = signature(function).bind_partial()
         bound.arguments.update({key: given[key] for key in known if key in given})
         made: Solid = function(*bound.args, **bound.kwargs)
         return made
 
 
-def _argument_from(spot: Spot) -> Any:
-    value = spot.value
+def _argument_from(located: Located) -> Any:
+    value = located.value
     if isinstance(value, dict) and ("make" in value or "mass" in value):
-        return solid_from(spot)
+        return solid_from(located)
     if (
         isinstance(value, list)
         and value
         and all(isinstance(x, dict) and ("make" in x or "mass" in x) for x in value)
     ):
-        return [solid_from(x) for x in spot.spots()]
-    return value_from(spot)
+        return [solid_from(x) for x in located.each()]
+    return value_from(located)

@@ -301,7 +301,7 @@ class Watch:
             numbers.flags.writeable = False  # a user who writes into it expects a change
         self.mech._core.chord_work.q[:] = look.rest.cut[0]
         if bound.contact is not None:
-            return self._blow(event, look, state)
+            return self._strike(event, look, state)
         assert bound.action is not None
         try:
             given = bound.action(t, state)
@@ -317,9 +317,9 @@ class Watch:
         except TreemechError as error:
             raise ElementError(f"the action of event {name!r} at t = {t:.6g} s: {error}") from error
 
-    def _blow(self, event: int, look: "Look", state: State) -> Change:
+    def _strike(self, event: int, look: "Look", state: State) -> Change:
         """Apply the impacts of one instant: this one, and all others whose gaps are closed and close further."""
-        from .impact import INSTANT, blow, struck
+        from .impact import INSTANT, apply_impulses, struck
 
         t, y, name = float(look.t[0]), look.y[0], self.names[event]
         known = {k: bound.contact for k, bound in enumerate(self.bound) if bound.contact is not None}
@@ -327,7 +327,9 @@ class Watch:
         try:
             closed = {k: c for k, c in known.items() if abs(self._values(k, look)[0]) <= INSTANT}
             others = struck(first, closed, state)
-            u, (rests, *more), apart = blow(self.mech, t, state, [first, *(closed[k] for k in others)])
+            u, (rests, *more), apart = apply_impulses(
+                self.mech, t, state, [first, *(closed[k] for k in others)]
+            )
             came = tuple(zip(others, more, strict=True))
             if u is None:
                 return Change(y, rests, came)

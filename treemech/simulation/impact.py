@@ -217,7 +217,7 @@ class Struck(NamedTuple):
     apart: tuple[int, ...] = ()
 
 
-def blow(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact]) -> Struck:
+def apply_impulses(mech: "Mechanism", t: float, state: State, contacts: Sequence[Contact]) -> Struck:
     """Compute the impact of all these contacts at once.
 
     Unilateral chords that hold take part: they push or let go.

@@ -494,13 +494,13 @@ def test_only_the_entry_point_that_is_named_is_loaded(theirs, tmp_path):
 def edited(path, *keys, value=None, drop=False):
     """A file with one place in it changed."""
     data = json.loads(path.read_text())
-    spot = data
+    located = data
     for key in keys[:-1]:
-        spot = spot[key]
+        located = located[key]
     if drop:
-        del spot[keys[-1]]
+        del located[keys[-1]]
     else:
-        spot[keys[-1]] = value
+        located[keys[-1]] = value
     path.write_text(json.dumps(data))
     return path
 
