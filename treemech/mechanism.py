@@ -1,4 +1,6 @@
-"""Mechanism: a built system, and the analyses on it."""
+"""Mechanism: a built system, and the analyses on it. An analysis is loaded by the first call that needs it."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from treemech.dynamics.model.core import Constraints, Core
 from treemech.kinematics.layout.lagrange import Lagrange
 from treemech.kinematics.layout.layout import Layout, Prescription
-from treemech.kinematics.mobility import Mobility
 from treemech.topology import (
     Attachment,
     Body,
@@ -23,11 +24,7 @@ from treemech.topology import (
 )
 from treemech.topology.arrays import Floats
 
-from .analyses.assembly import assemble
-from .analyses.body_motion import Attitude, Momentum, attitude, energy, jacobian, momentum
-from .analyses.constraints import constraints, mobility
 from .analyses.equations_of_motion import ForwardDynamics, forward_dynamics, load_column, mass_matrix
-from .analyses.evaluation import Reaction, reactions
 from .analyses.states import make_state
 from .description.inertia_check import check_inertia
 from .description.parameters import ByParameter, Origin, origin_of, with_parameters
@@ -36,18 +33,20 @@ from .results.computed import Energy
 from .results.model_info import ModelInfo, model_info
 from .results.run import Run
 from .results.state import State
-from .simulation.simulate import simulate
 
 if TYPE_CHECKING:
     from treemech.dynamics.analyses.derivatives import Derivatives
     from treemech.dynamics.analyses.equilibrium import Equilibrium
     from treemech.dynamics.analyses.linearization import Linearization
     from treemech.dynamics.model.tree_derivatives import TreeDerivatives
+    from treemech.kinematics.mobility import Mobility
 
+    from .analyses.body_motion import Attitude, Momentum
+    from .analyses.evaluation import Reaction
     from .design.sensitivities import Sensitivities, Start
 
 
-def _rebuilt(origin: Origin) -> "Mechanism":
+def _rebuilt(origin: Origin) -> Mechanism:
     return origin.build({})
 
 
@@ -133,7 +132,7 @@ class Mechanism:
         """Values of the parameters by name."""
         return dict(origin_of(self).values)
 
-    def with_parameters(self, **values: Any) -> "Mechanism":
+    def with_parameters(self, **values: Any) -> Mechanism:
         """Return the same mechanism with other values of some parameters, as if built with them.
 
         Nothing is compiled.
@@ -187,14 +186,20 @@ class Mechanism:
 
         Unilateral constraints touch, except those named in `open`; these must not be passed through.
         """
+        from .analyses.assembly import assemble
+
         return assemble(self, t, fix, guess, poses, rates, states, weights, rate_weights, open)
 
     def mobility(self, state: State) -> Mobility:
         """Return degrees of freedom by rank (8.2), redundant rows, singular directions, suitable coordinates by name."""
+        from .analyses.constraints import mobility
+
         return mobility(self, state)
 
     def constraints(self, state: State) -> Constraints:
         """Return f, P, P u + P0, P00 of all chords (5.3.17), and -Q without reaction-dependent elements."""
+        from .analyses.constraints import constraints
+
         return constraints(self, state)
 
     # ------------------------------------------------------------ dynamics
@@ -248,22 +253,32 @@ class Mechanism:
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
         """Return kinetic, potential and stored energy; heights count from the world origin."""
+        from .analyses.body_motion import energy
+
         return energy(self, state)
 
     def momentum(self, state: State | tuple[Any, ...]) -> Momentum:
         """Return momentum, and angular momentum about the world origin."""
+        from .analyses.body_motion import momentum
+
         return momentum(self, state)
 
     def reactions(self, state: State | tuple[Any, ...]) -> dict[str, Reaction]:
         """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
+        from .analyses.evaluation import reactions
+
         return reactions(self, state)
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """Return z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
+        from .analyses.body_motion import attitude
+
         return attitude(self, state)
 
     def jacobian(self, end: Body | Attachment, state: State | tuple[Any, ...]) -> Floats:
         """Return velocity of a point and angular velocity of its body per unit speed (6, nu), world axes."""
+        from .analyses.body_motion import jacobian
+
         return jacobian(self, end, state)
 
     # ------------------------------------------------------------ simulation
@@ -354,6 +369,8 @@ class Mechanism:
             With ``success`` False and a report in ``message`` if the end was not reached. An element that
             raises becomes an `ElementError` with what was computed in its ``partial``.
         """
+        from .simulation.simulate import simulate
+
         return simulate(
             self,
             t_span,
@@ -378,7 +395,7 @@ class Mechanism:
     # ------------------------------------------------------------ derivatives
     def derivatives(
         self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
-    ) -> "Derivatives":
+    ) -> Derivatives:
         """Return ud, multipliers, x' and their derivatives by q, u, loads on the speeds, states and inputs of elements.
 
         Inputs have the names that `system.input` and controllers gave them; an input given directly is
@@ -398,7 +415,7 @@ class Mechanism:
         outputs: Sequence[str] | None = None,
         hold: Sequence[str] = (),
         loads: Any = None,
-    ) -> "Linearization":
+    ) -> Linearization:
         """Return A, B, C, D of small motions about a state, in independent coordinates and element states.
 
         The result has eigenvalues and modes too.
@@ -418,7 +435,7 @@ class Mechanism:
         rates: Mapping[str, Any] | None = None,
         free: Sequence[str] = (),
         method: str = "Newton",
-    ) -> "Equilibrium":
+    ) -> Equilibrium:
         """Find a position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
         `fix` holds coordinates at given values, by loads that the result names. `rates` drives coordinates at
@@ -437,11 +454,11 @@ class Mechanism:
     def sensitivities(
         self,
         t_span: tuple[float, float],
-        start: "Start" = None,
+        start: Start = None,
         parameters: Sequence[str] | None = None,
         t_eval: ArrayLike | None = None,
         rtol: float = 1e-8,
-    ) -> "Sensitivities":
+    ) -> Sensitivities:
         """Simulate, and find how the motion changes with parameters (default: all).
 
         `start` is a state that does not depend on the parameters, or a function of the mechanism that makes
@@ -456,8 +473,8 @@ class Mechanism:
         return sensitivities(self, t_span, start, parameters, t_eval, rtol)
 
     def kinematic_sensitivities(
-        self, t_eval: ArrayLike, start: "Start" = None, parameters: Sequence[str] | None = None
-    ) -> "Sensitivities":
+        self, t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None
+    ) -> Sensitivities:
         """Run `kinematics` over given times, and find how the motion changes with parameters (default: all).
 
         Positions and their derivatives follow from the constraints: they are exact except for rounding.

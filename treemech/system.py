@@ -23,7 +23,6 @@ from treemech.topology import (
 from treemech.topology.declared import mapped, remade
 from treemech.topology.parameter import plain
 
-from .analyses.evaluation import empty_run
 from .description.building import describe
 from .description.composite import Composite
 from .description.ends import (
@@ -363,7 +362,10 @@ class System(Journal):
             self.name, described.tree, described.coordinates, layout, described.prescriptions, self.wiring
         )
         mech._origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
-        check_measures(self.wiring.measures.values(), empty_run(mech))
+        if self.wiring.measures:
+            from .analyses.evaluation import empty_run
+
+            check_measures(self.wiring.measures.values(), empty_run(mech))
         return mech
 
     def description(self, free_isolated: bool = True, probed: bool = False) -> Description:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,10 @@ from treemech.topology.arrays import Floats, address, addresses
 
 from ..native import entry_points as native
 from . import failures, state_vector
-from .loops import Loops
 from .trace import N_TRACE
+
+if TYPE_CHECKING:
+    from .loops import Loops
 
 _NONE = np.zeros(0)
 
@@ -86,7 +88,11 @@ class Core:
         # Whether an element remembers something of every step
         self.remembers = bool(np.any(layout.plan.efforts[:, effort.REMEMBER]))
         self.left_out: NDArray[np.bool_] | None = None  # rows that `constraints` sets to zero
-        self.loops: Loops | None = Loops(self) if len(layout.chords.plan.chord) else None
+        self.loops: "Loops | None" = None
+        if len(layout.chords.plan.chord):
+            from .loops import Loops
+
+            self.loops = Loops(self)
         self.jacobian_workspace: Any = None  # a TreeDerivatives, once an integrator asks for one
         self.components: Any = None  # independent parts (jacobian_groups), once an integrator asks for them
         self._dual_entries: list[Entry] | None = None

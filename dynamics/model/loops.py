@@ -18,15 +18,14 @@ from ..equations import watch
 from ..native import entry_points as native
 from .inertia_check import refuse_weightless
 from .loop_plan import extend_context, make_loop_plan, make_loop_work
+from .stabilisation import stabilisation
 
 if TYPE_CHECKING:
     from .core import Core
 
 _REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
 _RANK = 1e-6  # singular values below this part of the largest count as zero
-STABILISATIONS = ("default", "projection", "baumgarte", "partitioning", "none")
 _NEAR = 1e-2  # part of the largest pivot below which a singular position is near
-_BAUMGARTE = 20.0  # gain [1/s] unless given
 
 
 class ClosedMotion(NamedTuple):
@@ -232,16 +231,3 @@ class Loops:
         count = min(int(self.work.monitor[watch.N_PASSED]), watch.MOST_PASSED)
         pairs = self.work.monitor[watch.PASSED : watch.PASSED + 2 * count].reshape(-1, 2)
         return [(float(t), self.row_name(int(entry))) for t, entry in pairs]
-
-
-def stabilisation(how: str | tuple[str, float]) -> tuple[str, float]:
-    """Check a way to keep chains closed and return (name, gain)."""
-    pair = (how, _BAUMGARTE) if isinstance(how, str) else how
-    name, gain = pair if isinstance(pair, tuple) and len(pair) == 2 else (None, _BAUMGARTE)
-    if name not in STABILISATIONS:
-        raise TreemechError(f"stabilisation is {how!r}; wanted one of {', '.join(STABILISATIONS)}.")
-    if not (isinstance(gain, (int, float, np.number)) and np.isfinite(gain) and gain > 0.0):
-        raise TreemechError(
-            f"the gain of Baumgarte's stabilisation is {gain}; wanted a positive number [1/s]."
-        )
-    return name, gain

@@ -11,7 +11,7 @@ from treemech.topology.arrays import Floats, address
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_layout
 from ..model.core import Core
-from ..model.loops import stabilisation
+from ..model.stabilisation import stabilisation
 from ..native import entry_points as native
 from .alpha_workspace import AlphaWorkspace, radius
 

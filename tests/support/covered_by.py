@@ -70,6 +70,7 @@ COVERED_BY = {
     "dynamics/model/prescribed_jump.py": ["laws/test_prescribed.py"],
     "dynamics/model/state_vector.py": ["laws/test_tree_dynamics.py", "dynamics/simulation/test_integrator.py"],
     "dynamics/model/trace.py": ["laws/test_tree_dynamics.py"],
+    "dynamics/model/stabilisation.py": ["laws/test_singular.py", "dynamics/simulation/test_integrator.py"],
     "dynamics/model/loops.py": ["dynamics/equations/test_loops.py"],
     "dynamics/model/loop_plan.py": ["dynamics/equations/test_loops.py"],
     "dynamics/model/ordering.py": ["dynamics/equations/test_kkt.py"],

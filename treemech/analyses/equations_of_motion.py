@@ -8,8 +8,6 @@ from treemech.dynamics.model.inertia_check import refuse_weightless
 from treemech.topology.arrays import Floats
 
 from ..results.state import State
-from .closed_chains import closed_motion
-from .contacts import contacts
 from .states import as_rows, loads_on_speeds, unpack
 
 if TYPE_CHECKING:
@@ -27,6 +25,9 @@ def forward_dynamics(mech: "Mechanism", state: State | tuple[Any, ...], loads: A
     """Return accelerations and multipliers, see `Mechanism.forward_dynamics`."""
     t, q, u = unpack(mech, state, "forward_dynamics")
     if mech._core.loops is not None:
+        from .closed_chains import closed_motion
+        from .contacts import contacts
+
         tau = loads_on_speeds(mech, loads)
         with contacts(mech, float(t), q, u, tau):
             mech._core.loops.choose(float(t), np.asarray(q, dtype=np.float64))

@@ -9,9 +9,10 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_PLACE = re.compile(r"(.+)\[([^\[\]]*)\]", re.DOTALL)
-_QUANTITY = re.compile(r"(.+)\.(\w+)((?:\[\d+\])*)", re.DOTALL)
-_COMPARISON = re.compile(r"\s*(.+?)\s*(>=|<=|==|>|<)\s*(.+?)\s*")
+# Texts, so that a pattern is compiled when it is first needed
+_PLACE = r"(?s)(.+)\[([^\[\]]*)\]"
+_QUANTITY = r"(?s)(.+)\.(\w+)((?:\[\d+\])*)"
+_COMPARISON = r"\s*(.+?)\s*(>=|<=|==|>|<)\s*(.+?)\s*"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def as_place(text: str, known: Container[str] = ()) -> Place:
     >>> as_place("leg[0]", known=["leg[0]"])
     Place(owner='leg[0]', index=None)
     """
-    match = None if text in known else _PLACE.fullmatch(text)
+    match = None if text in known else re.fullmatch(_PLACE, text)
     return Place(text) if match is None else Place(match[1], match[2])
 
 
@@ -88,7 +89,7 @@ def as_quantity(text: str) -> Quantity | None:
     >>> as_quantity("rod.position[2]")
     Quantity(owner='rod', quantity='position', indices=(2,))
     """
-    match = _QUANTITY.fullmatch(text)
+    match = re.fullmatch(_QUANTITY, text)
     if match is None:
         return None
     return Quantity(match[1], match[2], tuple(int(k) for k in re.findall(r"\d+", match[3])))
@@ -106,7 +107,7 @@ def as_comparison(text: str) -> Comparison | None:
     >>> as_comparison("A.q > 1.2")
     Comparison(left='A.q', sign='>', right='1.2')
     """
-    match = _COMPARISON.fullmatch(text)
+    match = re.fullmatch(_COMPARISON, text)
     return None if match is None or re.search("[<>=]", match[3]) else Comparison(*match.groups())
 
 

@@ -20,10 +20,10 @@ from .computed import Energy, Residual, Results, Tracer, Unpack
 from .elements import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, all_measures, find_measure, known_measure
 from .model_info import ChordInfo, HingeInfo, ModelInfo, energies
-from .motions import N_SWEPT, BodyMotion, ConnectionMotion, PointMotion, sweep
 
 if TYPE_CHECKING:
     from ..simulation.events import EventPoints
+    from .motions import BodyMotion, ConnectionMotion, PointMotion
     from .state import State
 
 
@@ -181,7 +181,7 @@ class Run:
         )  # fmt: skip
 
     # ------------------------------------------------------------ by name, or by the body or connection itself
-    def connection(self, name: Any) -> ConnectionMotion:
+    def connection(self, name: Any) -> "ConnectionMotion":
         """Return coordinates, speeds, accelerations and the load of a connection."""
         name, info = _named(name), self._info
         for k, hinge in enumerate(info.hinges):
@@ -193,7 +193,7 @@ class Run:
         known = [h.name for h in info.hinges] + [c.name for c in info.chords]
         raise TopologyError(unknown("connection", name, known))
 
-    def _hinge_motion(self, k: int, hinge: HingeInfo) -> ConnectionMotion:
+    def _hinge_motion(self, k: int, hinge: HingeInfo) -> "ConnectionMotion":
         """Return the motion of hinge k: views of q and u, the rest from the results of all states."""
         if self._at_once:
             self._results()
@@ -202,6 +202,8 @@ class Run:
             "q": _columns(self.q, hinge, hinge.q, hinge.nq),
             "u": _columns(self.u, hinge, hinge.u, hinge.nu),
         }
+        from .motions import ConnectionMotion
+
         return ConnectionMotion.lazily(
             known,
             {
@@ -212,9 +214,11 @@ class Run:
             },
         )
 
-    def _chord_motion(self, k: int, chord: ChordInfo) -> ConnectionMotion:
+    def _chord_motion(self, k: int, chord: ChordInfo) -> "ConnectionMotion":
         """Return the motion of chord k. Its exact coordinates are found together with all other results."""
         number = len(self._info.hinges) + k
+        from .motions import ConnectionMotion
+
         return ConnectionMotion.lazily(
             {"name": chord.name},
             {
@@ -230,12 +234,14 @@ class Run:
     hinge = connection
     chord = connection
 
-    def body(self, name: Any) -> BodyMotion:
+    def body(self, name: Any) -> "BodyMotion":
         """Return the motion of a body."""
         number = self._number(_named(name))
+        from .motions import BodyMotion
+
         return BodyMotion(lambda part: self._trace(part)[:, number, part], self._info.bodies[number])
 
-    def point(self, body: Any, offset: ArrayLike = (0.0, 0.0, 0.0)) -> PointMotion:
+    def point(self, body: Any, offset: ArrayLike = (0.0, 0.0, 0.0)) -> "PointMotion":
         """Return the motion of a point fixed in a body."""
         return self.body(body).point(offset)
 
@@ -342,6 +348,8 @@ class Run:
     # ------------------------------------------------------------ inside
     def _trace(self, part: slice) -> Floats:
         """Return a trace that has at least these columns: the cheapest one."""
+        from .motions import N_SWEPT, sweep
+
         if self._computed is not None or self._core is None or part.stop > N_SWEPT:
             return self._results().trace
         if self._swept is None:

@@ -12,13 +12,10 @@ from treemech.dynamics.simulation.alpha_workspace import radius
 from treemech.dynamics.simulation.integrate import integrate
 from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Switch
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
-from treemech.kinematics.rows import quoted
 from treemech.topology import ElementError, SingularError, TreemechError
 from treemech.topology.arrays import Floats
 
-from ..analyses.contacts import open_contacts
 from ..analyses.cut_hinges import not_cut
-from ..analyses.evaluation import results_of_states
 from ..analyses.states import as_rows
 from ..results.computed import Results
 from ..results.naming import Quantity, as_quantity
@@ -63,6 +60,8 @@ def simulate(
         raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
     open_: tuple[str, ...] = ()
     if mech._core.loops is not None:
+        from ..analyses.contacts import open_contacts
+
         mech._core.loops.release(())
         if not (isinstance(state, State) and state.cut):  # otherwise they are where the state has them
             mech._core.reset_chords()
@@ -119,6 +118,8 @@ def simulate(
         mech._core.loops.release(())
 
     def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
+        from ..analyses.evaluation import results_of_states
+
         return results_of_states(mech, t, q, u, cut, z, released)
 
     run = Run._of_integration(mech._info, result, name, mech._core, results, mech._wiring.measures)
@@ -170,6 +171,8 @@ def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
         found = mech.mobility(State(t, q, u))  # it evaluates other positions too
         core.chord_work.q[:], core.work.z[:] = cut, z
         if found.singular:
+            from treemech.kinematics.rows import quoted
+
             raise SingularError(
                 f"the start at t = {t:.6g} s is a singular position: it can be left on more than one branch, by "
                 f"{quoted(found.singular)} too. Start a little before or after it."
