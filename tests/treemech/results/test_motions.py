@@ -10,11 +10,11 @@ import pytest
 import treemech as tm
 from tests.support.mechanisms import random_mechanism
 from tests.support.models import random_state, random_system
+from treemech.analyses import evaluation
 from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Core
 from treemech.results.model_info import energies, rotations
 from treemech.results.motions import BodyMotion, ConnectionMotion, PointMotion
-from treemech.simulation import simulate
 
 CONNECTION = ("q", "u", "ud", "force", "moment", "unique")
 BODY = ("position", "rotation", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
@@ -50,7 +50,7 @@ RUNS = {"tree": tree, "driven": driven, "closed": closed}
 def calls(monkeypatch):
     """Count the full evaluations, and the states of the traces."""
     count = {"results": 0, "states": 0}
-    full, trace = simulate.results_of_states, Core.trace
+    full, trace = evaluation.results_of_states, Core.trace
 
     def counted_results(*given, **named):
         count["results"] += 1
@@ -60,7 +60,7 @@ def calls(monkeypatch):
         count["states"] += len(t)
         return trace(self, t, *given)
 
-    monkeypatch.setattr(simulate, "results_of_states", counted_results)
+    monkeypatch.setattr(evaluation, "results_of_states", counted_results)
     monkeypatch.setattr(Core, "trace", counted_trace)
     return count
 
