@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .declared import Declaration, depends, remade
-from .errors import ElementError
-from .parameter import as_float, as_floats, plain
+from .errors import ElementError, unknown
+from .parameter import Expression, as_float, as_floats, plain
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -20,6 +21,11 @@ Pose = tuple[Vector, Matrix]
 INERTIA_TOLERANCE = 1e-9  # relative to the largest moment: six printed digits would be refused, nine pass
 UNIT_TOLERANCE = 1e-15  # of n.n - 1: a normalised vector passes unchanged
 ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: a matrix from a file in single precision does not pass
+# kinds of shapes for pictures -> the measures they must have
+_MEASURES: dict[str, tuple[str, ...]] = {
+    "line": ("points",), "box": ("size",), "sphere": ("radius",), "ellipsoid": ("semi_axes",), "hemisphere": ("radius",),
+    "cylinder": ("radius", "length"), "cone": ("radius", "length"), "torus": ("radius", "tube_radius"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +114,7 @@ def make_body(
     mass: object,
     inertia: object,
     com: object = (0.0, 0.0, 0.0),
-    shapes: Iterable[object] = (),
+    shapes: object = (),
     pose: object = None,
     number: int = 0,
     checked: bool = True,
@@ -121,7 +127,8 @@ def make_body(
         Zero is legal here (a massless carrier); whether the motion stays determined is known only later.
     inertia : 3, 6 or 3x3 numbers
         About the centre of mass, in body axes: the diagonal; or (xx, yy, zz, xy, xz, yz), the entries of the
-        matrix, so J_xy = - integral of x y dm; or the whole matrix.
+        matrix, so J_xy = - integral of x y dm; or the whole matrix. :func:`planar_inertia` makes it from the
+        one moment that a plane motion needs.
     pose : (position, rotation) or position, optional
         Reference pose in the world.
     checked : bool
@@ -145,7 +152,7 @@ def make_body(
         mass=m,
         inertia=as_inertia(inertia, f"inertia {of}", checked),
         com=as_vector(com, f"com {of}"),
-        shapes=tuple(shapes),
+        shapes=as_shapes(shapes, f"shapes {of}"),
         pose=None if pose is None else as_pose(pose, f"pose {of}"),
         number=number,
     )
@@ -157,7 +164,7 @@ def as_number(value: object, what: str) -> float:
     Accepts anything with ``__float__``. ``what`` starts the message: "mass of body 'arm'".
     """
     try:
-        if isinstance(value, (str, bytes)):  # float() would read them
+        if isinstance(value, (bool, np.bool_)):  # an answer, no number
             raise TypeError
         number = as_float(value)
     except (TypeError, ValueError):
@@ -283,16 +290,68 @@ def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
     if low + middle < high - slack:
         raise ElementError(
             f"{shown}: no body has {low:.6g} + {middle:.6g} < {high:.6g} (triangle inequality). "
-            "Give it about the centre of mass, with xy = - integral of x y dm."
+            "Give it about the centre of mass, with xy = - integral of x y dm. A body that moves in a plane needs one moment "
+            f"only: inertia=tm.planar_inertia({high:.6g}), with axis= for a plane other than x,y."
         )
     return _frozen(matrix)
+
+
+def planar_inertia(moment: Any, axis: object = "z") -> Any:
+    """Return an inertia with this moment about an axis, for a body that moves in the plane normal to it.
+
+    A plane motion depends on no other moment. The others are those of a lamina in the plane, half of the
+    moment in every direction, so that the body is possible in space as well.
+
+    Parameters
+    ----------
+    moment : number or Parameter
+        J about the centre of mass [kg m2].
+    axis : "x", "y", "z" or vector
+        Normal of the plane, in body axes.
+
+    Examples
+    --------
+    >>> planar_inertia(0.016)
+    (0.008, 0.008, 0.016)
+    """
+    n = as_axis(axis, "axis of planar_inertia")
+    if not isinstance(moment, Expression) and as_number(moment, "moment of planar_inertia") < 0.0:
+        raise ElementError(f"moment of planar_inertia is {moment:g}; wanted zero or more.")
+    share = 0.5 * (np.eye(3) + np.outer(plain(n), plain(n)))
+    if isinstance(axis, str):
+        return tuple(float(part) * moment for part in share.diagonal())
+    return tuple(tuple(float(part) * moment for part in row) for row in share)
+
+
+def as_shapes(given: Any, what: str) -> tuple[Mapping[str, Any], ...]:
+    """Return shapes as a tuple, or raise an ElementError that explains the fault; one shape may stand alone.
+
+    >>> as_shapes({"kind": "sphere", "radius": 0.1}, "shapes of body 'bob'")[0]["radius"]
+    0.1
+    """
+    wanted = "a list of shapes, [{'kind': 'sphere', 'radius': 0.1}]; tm.solids makes them"
+    if isinstance(given, Mapping):
+        given = (given,)
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ElementError(f"{what} is {given!r}; wanted {wanted}.")
+    shapes = tuple(given)
+    for shape in shapes:
+        if not isinstance(shape, Mapping) or not isinstance(shape.get("kind"), str):
+            raise ElementError(f"{what} holds {shape!r}; wanted {wanted}.")
+        kind = shape["kind"]
+        if kind not in _MEASURES:
+            raise ElementError(f"{what}: {unknown('kind of shape', kind, _MEASURES)}")
+        missing = [name for name in _MEASURES[kind] if name not in shape]
+        if missing:
+            raise ElementError(f"{what}: a {kind} needs {', '.join(missing)}; there is {shape!r}.")
+    return shapes
 
 
 def _as_floats(value: object, what: str, wanted: str) -> NDArray[np.float64]:
     """Return a finite float array of any shape, which shares no memory with the caller's."""
     try:
         raw = np.asarray(value)
-        if raw.dtype.kind not in "fiubO":  # text and complex numbers would be converted somehow
+        if raw.dtype.kind not in "fiuO":  # texts, answers and complex numbers would be converted somehow
             raise TypeError
         array = as_floats(raw)
     except (TypeError, ValueError):

@@ -30,6 +30,8 @@ class Connection:
         Role that the user gives to a hinge; None: :func:`~treemech.topology.choose_chords` decides.
     stays_branch : bool
         The hinge is prescribed or coupled, so its coordinates must be among the Lagrange coordinates.
+    closes : str
+        Name of the hinge whose frame, at end a, this rigid chord joins to its body, at end b.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Connection:
     is_constraint: bool = False
     role: Role | None = None
     stays_branch: bool = False
+    closes: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ends", tuple(self.ends))

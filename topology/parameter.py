@@ -198,7 +198,9 @@ class Parameter(Expression):
 def as_value(name: str, value: Any) -> float:
     """Return the value of a parameter as a finite number."""
     try:
-        number = float(value)
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        number = as_float(value)
     except (TypeError, ValueError):
         raise ElementError(f"parameter {name!r} is {value!r}; wanted a number.") from None
     if not isfinite(number):
@@ -207,7 +209,9 @@ def as_value(name: str, value: Any) -> float:
 
 
 def as_float(value: Any) -> float:
-    """Return float(value); a dual number (`dual.Dual`) is returned unchanged."""
+    """Return float(value); a dual number (`dual.Dual`) is returned unchanged. Texts are no numbers: "3" is refused."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{value!r} is a text")
     try:
         return float(value)
     except TypeError:
@@ -218,9 +222,17 @@ def as_float(value: Any) -> float:
 
 
 def as_floats(numbers: Any) -> NDArray[np.float64]:
-    """Return a new array of floats, or of dual numbers (dtype object) if one of them is dual."""
+    """Return a new array of floats, or of dual numbers (dtype object) if one of them is dual.
+
+    Texts are no numbers: "3" is refused.
+    """
+    given = np.asarray(numbers)
+    if given.dtype.kind in "US" or (
+        given.dtype.kind == "O" and any(isinstance(x, (str, bytes)) for x in given.flat)
+    ):
+        raise TypeError(f"{numbers!r} holds a text")
     try:
-        return np.array(numbers, dtype=np.float64)
+        return np.array(given, dtype=np.float64)
     except TypeError:
         from .dual import dual_array
 

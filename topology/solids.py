@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot, pi
-from typing import TypedDict, cast
+from typing import NamedTuple, TypedDict, cast
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
 from .declared import Declaration, Property, declarable
 from .errors import ElementError
 from .parameter import plain
+from .polygon import as_outline, integrals, refuse_misplaced_holes
 
 __all__ = [
-    "Properties", "Solid", "box", "composite", "cone", "conical_shell", "cylinder", "cylindrical_shell", "disk",
-    "ellipsoid", "hemisphere", "plate", "point", "ring", "rod", "sphere", "spherical_shell", "torus",
+    "PrincipalAxes", "Properties", "Solid", "box", "composite", "cone", "conical_shell", "cylinder", "cylindrical_shell", "disk",
+    "ellipsoid", "hemisphere", "plate", "point", "polygon", "principal_axes", "ring", "rod", "sphere",
+    "spherical_shell", "torus",
 ]  # fmt: skip
 
 Shape = Mapping[str, object]
@@ -330,6 +332,85 @@ def plate(size: object, *, axis: object = "z", mass: object = None, density: obj
     m = _mass("plate", a * b, mass, density)
     flat = _centred(m, (b * b / 12, a * a / 12, (a * a + b * b) / 12), _shape("box", size=[a, b, 0.0]))
     return flat.moved(rotation=_turn(axis, "plate"))
+
+
+@declarable
+def polygon(
+    points: object,
+    *,
+    thickness: object = 0.0,
+    holes: Sequence[object] = (),
+    axis: object = "z",
+    mass: object = None,
+    density: object = None,
+) -> Solid:
+    """Return a flat plate with a polygonal outline, and polygonal holes, where its corners say.
+
+    Its normal is along the axis and it reaches half its thickness to either side. The density is per volume;
+    without thickness the plate is thin and the density is per area.
+
+    Parameters
+    ----------
+    points : array (n, 2)
+        Corners in order around the outline, either way round; (x, y) for "z", (y, z) for "x", (z, x) for "y".
+    holes : sequence of arrays (n, 2)
+        Outlines of the holes, inside the outline.
+
+    Examples
+    --------
+    >>> frame = polygon([(0, 0), (4, 0), (4, 2), (0, 2)], holes=[[(1, 0.5), (3, 0.5), (3, 1.5), (1, 1.5)]], density=1.0)
+    >>> frame.mass, frame.com.tolist(), frame.inertia[2, 2].round(3).item()
+    (6.0, [2.0, 1.0, 0.0], 12.5)
+    """
+    h = as_number(thickness, "thickness of a polygon")
+    if h < 0.0:
+        raise ElementError(f"thickness of a polygon is {h:g}; wanted zero (thin) or more.")
+    outer = as_outline(points, "outline of a polygon")
+    inner = [as_outline(hole, f"hole {k} of a polygon") for k, hole in enumerate(holes)]
+    refuse_misplaced_holes(outer, inner)
+    whole, voids = integrals(outer), [integrals(hole) for hole in inner]
+    area = whole.area - sum(void.area for void in voids)
+    x, y = (whole.first - sum(void.first for void in voids)) / area
+    xx, yy, xy = (whole.second - sum(void.second for void in voids)) / area
+    xx, yy, xy, zz = xx - x * x, yy - y * y, xy - x * y, h * h / 12.0
+    m = _mass("polygon", as_number(area, "area of a polygon") * (h if plain(h) > 0.0 else 1.0), mass, density)
+    inertia = m * np.array([[yy + zz, -xy, 0.0], [-xy, xx + zz, 0.0], [0.0, 0.0, xx + yy]])
+    rings = [plain(ring) for ring in (outer, *inner)]
+    faces = (-0.5 * plain(h), 0.5 * plain(h)) if plain(h) > 0.0 else (0.0,)
+    shapes = [
+        _shape("line", points=[[float(p), float(q), z] for p, q in (*ring, ring[0])])
+        for ring in rings
+        for z in faces
+    ]
+    flat = Solid(m, inertia, np.array((x, y, 0.0 * x)), tuple(shapes))
+    return flat.moved(rotation=_turn(axis, "polygon"))
+
+
+class PrincipalAxes(NamedTuple):
+    """Principal moments of inertia in rising order, and the rotation whose columns are their axes."""
+
+    moments: Floats
+    rotation: Floats
+
+
+def principal_axes(thing: object) -> PrincipalAxes:
+    """Return the principal moments [kg m2] and axes of a solid, a body, or an inertia of 3, 6 or 3x3 numbers.
+
+    The columns of the right-handed rotation are the axes, in the axes of the body; with moments J the inertia
+    is rotation J rotation^T. ``solid.moved(rotation=rotation.T)`` turns a solid so that its inertia is
+    diagonal, and ``body.at(body.com, rotation)`` is the attachment with the principal axes. Axes of equal
+    moments are not unique.
+
+    >>> moments, rotation = principal_axes(box((3, 1, 2), mass=12.0))
+    >>> moments.tolist(), rotation[:, 0].tolist()
+    ([5.0, 10.0, 13.0], [1.0, 0.0, 0.0])
+    """
+    matrix = plain(as_inertia(getattr(thing, "inertia", thing), "inertia of principal_axes"))
+    moments, axes = np.linalg.eigh(matrix)
+    for k in range(2):  # the largest component of an axis is positive
+        axes[:, k] *= np.sign(axes[np.abs(axes[:, k]).argmax(), k])
+    axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+    return PrincipalAxes(moments, axes + 0.0)
 
 
 def _mass(kind: str, measure: float, mass: object, density: object) -> float:

@@ -1,0 +1,32 @@
+"""Depth of functions of the user in this thread: elements in Python, events, controllers, progress.
+
+The core calls such a function while its arrays hold a computation that is not finished. A mechanism that is
+used inside it therefore works on other arrays: one set for every thread and depth
+(dynamics.model.workspaces).
+"""
+
+import threading
+
+
+class UserCode(threading.local):
+    """Context around a call of a function of the user; `depth` counts the calls that are under way.
+
+    Examples
+    --------
+    >>> with user_code:
+    ...     user_code.depth
+    1
+    >>> user_code.depth
+    0
+    """
+
+    depth = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
+
+user_code = UserCode()
