@@ -39,6 +39,8 @@ from .constraints.prescribed_pose import PrescribedPose as PrescribedPose
 from .constraints.profile import Profile as Profile
 from .constraints.rolling import RollingBall as RollingBall
 from .constraints.rolling import RollingDisk as RollingDisk
+from .constraints.rolling_wheel import GearPair as GearPair
+from .constraints.rolling_wheel import RackPair as RackPair
 from .constraints.rolling_wheel import RollingWheel as RollingWheel
 from .contact.ehd_traction import EhdTraction as EhdTraction
 from .contact.friction import BristleFriction as BristleFriction

@@ -95,6 +95,7 @@ class Constraint(Element):
     n_auxiliary: int = 0
     unilateral: bool = False
     is_constraint: ClassVar[bool] = True
+    author_methods = ("residual", "slip")
 
     @property
     def n_rows(self) -> int:

@@ -72,6 +72,7 @@ class Coupling(Element):
     n_nonholonomic: int = 0
     n_arguments: int | None = None
     is_coupling: ClassVar[bool] = True
+    author_methods = ("residual", "slip")
 
     @property
     def n_rows(self) -> int:

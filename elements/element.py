@@ -6,7 +6,7 @@ serves every instance of a class, whatever the length of its arrays.
 """
 
 from dataclasses import MISSING, field, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from treemech.topology.arrays import Floats
 from treemech.topology.declared import Declarable
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_floats, plain
+
+from .field_names import refuse_taken_names
 
 
 class SignalValue(NamedTuple):
@@ -40,6 +42,12 @@ class Element(metaclass=Declarable):
     default write one; the library is built from the examples and the tests check them.
     """
 
+    author_methods: ClassVar[tuple[str, ...]] = ()  # methods of the role that an author may write
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        refuse_taken_names(cls, Element)
+
     @property
     def kind(self) -> str:
         return type(self).__name__
@@ -63,11 +71,10 @@ def required(cls: type) -> list[str]:
 def example_of(cls: type[Element]) -> Any:
     """Return the example of an element class: its own ``example()``, else an instance without arguments.
 
-    `Element` has no method `example`, because a field of that name in a user's element would take it as its
-    default value.
+    `Element` has no method `example`, so that an author may give this name to a field.
     """
     own = getattr(cls, "example", None)
-    if callable(own):
+    if callable(own) and "example" not in getattr(cls, "__dataclass_fields__", ()):
         return own()
     if required(cls):
         raise ElementError(
@@ -103,6 +110,11 @@ def parameters(element: Element) -> list[Parameter]:
             ) from None
         if not np.all(np.isfinite(plain(numbers))):
             raise ElementError(f"{element.kind}.{f.name} is {value!r}: wanted finite numbers.")
+        if f.name.startswith("_"):  # compiled code reads the record by these names
+            raise ElementError(
+                f"{element.kind} has a field named {f.name!r}: a field that holds numbers cannot start with an underscore; call "
+                f"it {f.name.lstrip('_')!r}, or declare it with tm.structure() if only Python uses it."
+            )
         if numbers.ndim == 0:
             scalars.append(Parameter(f.name, "scalar", numbers.item()))
         else:

@@ -175,9 +175,9 @@ class Energetic(Element):
        with a history stores it in ``remember(self, motion, t, memory)``, which is called after every accepted
        step; ``memory()`` returns the start values.
     8. Optional: ``initial()`` (start values of x); ``settled`` (indices of the states that start in
-       equilibrium, x' = 0); ``n_reactions = 1``: it depends on the load of a hinge (`reaction_of=`), in
-       ``motion.reaction[0]``; ``sample(rng, t)`` (a configuration for the check); ``obstacle(motion)`` (the
-       reason why there is no finite load, for the message).
+       equilibrium, x' = 0); ``n_reactions = 1``: it depends on the load of a hinge or constraint
+       (`reaction_of=`), in ``motion.reaction[0]``; ``sample(rng, t)`` (a configuration for the check);
+       ``obstacle(motion)`` (the reason why there is no finite load, for the message).
     9. Derivatives (`mech.derivatives`, `linearize`, implicit integrators) come from the same source compiled
        for dual numbers and are exact to rounding; methods that cannot be compiled for dual numbers are
        differenced. If a better derivative is known, or the effort has corners,
@@ -197,6 +197,9 @@ class Energetic(Element):
     settled: tuple[int, ...] = ()
     world: bool = False
     is_energetic: ClassVar[bool] = True
+    author_methods = (
+        "deformation", "effort", "law", "balance", "remember", "stiffness_matrix", "damping_matrix",
+    )  # fmt: skip
 
     @property
     def n(self) -> Sizes:

@@ -1,5 +1,6 @@
 """Checks of the fields of an element when it is made: signals, positive numbers, directions."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ def make_numbers(element: Any, *names: str) -> None:
     for name in names:
         value = getattr(element, name)
         try:
+            if isinstance(value, (bool, np.bool_)):
+                raise TypeError
             number = as_float(value)
         except (TypeError, ValueError):
             raise ElementError(f"{element.kind}.{name} is {value!r}: wanted a number.") from None
@@ -71,6 +74,17 @@ def refuse_negative(element: Any, *names: str) -> None:
         if getattr(element, name) < 0.0:
             raise ElementError(
                 f"{element.kind}.{name} is {getattr(element, name):g}: wanted a number of at least 0."
+            )
+
+
+def warn_negative(element: Any, *names: str) -> None:
+    """Warn of a stiffness or damping below zero: it supplies energy, which is seldom meant."""
+    for name in names:
+        if plain(getattr(element, name)) < 0.0:
+            warnings.warn(
+                f"{element.kind}.{name} is {plain(getattr(element, name)):g}: a negative {name} drives its ends apart instead of "
+                "holding them. If it is meant, silence this warning (warnings.filterwarnings).",
+                stacklevel=6,
             )
 
 

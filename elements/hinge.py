@@ -14,6 +14,8 @@ from treemech.topology.rotation import rotation_vector
 
 from .element import Element, structure
 
+_FITS = 1e-10  # a pose that is met to this part of its distance is taken
+
 
 class Motion(NamedTuple):
     """Motion of end b of a hinge, in the base of end a. Arrives zeroed, with rotation = 1."""
@@ -77,6 +79,7 @@ class Hinge(Element):
     n_coordinates: ClassVar[int] = 0
     euler_parameters: ClassVar[int | None] = None
     is_hinge: ClassVar[bool] = True
+    author_methods = ("pose",)
 
     @property
     def n_speeds(self) -> int:
@@ -150,11 +153,28 @@ class Hinge(Element):
         self, offset: ArrayLike, rotation: ArrayLike, guess: ArrayLike | None = None, t: float = 0.0
     ) -> Floats:
         """Return the q nearest to the guess that brings end b to this pose: Gauss-Newton, several starts."""
+        best, gap = self.nearest_coordinates(offset, rotation, guess, t)
+        if gap < _FITS * (1.0 + float(np.linalg.norm(offset))):
+            return best
+        raise ConvergenceError(
+            f"{self.kind} cannot take the pose asked for: the nearest found is {gap:.2g} away "
+            f"(at q = {np.array2string(best, precision=4)}). The offset or rotation is outside its motion."
+        )
+
+    def nearest_coordinates(
+        self,
+        offset: ArrayLike,
+        rotation: ArrayLike,
+        guess: ArrayLike | None = None,
+        t: float = 0.0,
+        attempts: int = 12,
+    ) -> tuple[Floats, float]:
+        """Return (q, gap): the coordinates that bring end b nearest to this pose, and what is left [m, rad]."""
         c, C = as_vector(offset, f"{self.kind}: offset"), np.asarray(rotation, dtype=np.float64)
         rng = np.random.default_rng(0)
         first = self.reference() if guess is None else np.asarray(guess, dtype=np.float64)
         best, best_gap = first, np.inf
-        for attempt in range(12):
+        for attempt in range(attempts):
             q = first.copy() if attempt == 0 else self.sample(rng)
             for _ in range(60):
                 m = self.motion(q, t=t)
@@ -171,12 +191,9 @@ class Hinge(Element):
             size = float(np.linalg.norm(c - m.offset) + np.linalg.norm(rotation_vector(C @ m.rotation.T)))
             if size < best_gap:
                 best, best_gap = q, size
-            if best_gap < 1e-10 * (1.0 + float(np.linalg.norm(c))):
-                return best
-        raise ConvergenceError(
-            f"{self.kind} cannot take the pose asked for: the nearest found is {best_gap:.2g} away "
-            f"(at q = {np.array2string(best, precision=4)}). The offset or rotation is outside its motion."
-        )
+            if best_gap < _FITS * (1.0 + float(np.linalg.norm(c))):
+                break
+        return best, best_gap
 
 
 class AxialHinge(Hinge):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError
-from treemech.topology.parameter import as_float, as_floats, plain
+from treemech.topology.parameter import as_float, plain
 
 from .element import Element, SignalValue, structure
 
@@ -27,6 +27,7 @@ class Signal(Element):
     """
 
     is_signal: ClassVar[bool] = True
+    author_methods = ("value",)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -70,6 +71,9 @@ class Constant(Signal):
     def example(cls) -> "Constant":
         return cls(1.0)
 
+    def __post_init__(self) -> None:
+        _check_numbers(self, "level")
+
     def evaluate(self, t: float, out: Floats) -> None:
         out[0] = self.level
         out[1] = 0.0
@@ -89,6 +93,13 @@ class Polynomial(Signal):
     @classmethod
     def example(cls) -> "Polynomial":
         return cls([0.0, 1.0])
+
+    def __post_init__(self) -> None:
+        from .fields import as_numbers  # which imports this file
+
+        c = as_numbers(self.coefficients, "Polynomial.coefficients", "numbers, [c0, c1, ...]", (None,))
+        if not len(c):
+            raise ElementError("Polynomial.coefficients is empty: wanted at least one number, [c0, c1, ...].")
 
     def evaluate(self, t: float, out: Floats) -> None:
         value, rate, half = 0.0, 0.0, 0.0
@@ -117,6 +128,9 @@ class Harmonic(Signal):
     @classmethod
     def example(cls) -> "Harmonic":
         return cls(amplitude=0.5, frequency=2.0)
+
+    def __post_init__(self) -> None:
+        _check_numbers(self, "amplitude", "frequency", "phase", "offset")
 
     def evaluate(self, t: float, out: Floats) -> None:
         angle = self.frequency * t + self.phase
@@ -155,11 +169,12 @@ class Spline(Signal):
         return cls(times=[0.0, 1.0], values=[0.0, 1.0])
 
     def __post_init__(self) -> None:
-        t, y = as_floats(self.times), as_floats(self.values)
-        if t.ndim != 1 or t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0.0):
+        from .fields import as_numbers  # which imports this file
+
+        t = as_numbers(self.times, "Spline.times", "a column of numbers", (None,))
+        y = as_numbers(self.values, "Spline.values", "a column of numbers", (None,))
+        if t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0.0):
             raise ElementError("Spline: times and values must be equally long, at least 2, times increasing.")
-        if not (np.all(np.isfinite(plain(t))) and np.all(np.isfinite(plain(y)))):
-            raise ElementError("Spline: times and values must be finite numbers.")
         if self.ends not in ("clamped", "natural", "not-a-knot", "periodic"):
             raise ElementError(
                 f"Spline: ends is {self.ends!r}; wanted clamped, natural, not-a-knot or periodic."
@@ -231,6 +246,13 @@ class Function(Signal):
 
     def value(self, t: float) -> float:
         return float(self.function(t))
+
+
+def _check_numbers(signal: Signal, *names: str) -> None:
+    """Refuse fields that are no finite numbers."""
+    from .fields import make_numbers  # which imports this file
+
+    make_numbers(signal, *names)
 
 
 def _why(error: BaseException) -> str:

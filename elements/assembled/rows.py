@@ -1,7 +1,8 @@
 """Constraints inside a series of hinges: explicit equations between its coordinates (7.2.1-3), (7.2.9)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from .series import (
     turned,
     turned_back,
 )
+
+if TYPE_CHECKING:
+    from ..compilation.callback import Entry
 
 # Indices in `numbers`: address, record and rows of the constraint, its ends (frame, offset, rotation), the series
 ADDRESS, RECORD, N_ROWS, END_A, END_B, SERIES = 0, 1, 2, 3, 16, 29
@@ -96,16 +100,19 @@ class SeriesRows(Coupling):
     def __repr__(self) -> str:
         return f"SeriesRows({self.constraint!r} in {self.series!r})"
 
-    def complete(self, numbers: Floats, signals: list[tuple[int, Any]]) -> None:
+    @cached_property
+    def _entry(self) -> "Entry":
+        """The constraint as the core calls it; records that hold its address need it to stay."""
         from ..compilation.entry import make_entry
 
+        return make_entry(self.constraint)
+
+    def complete(self, numbers: Floats, signals: list[tuple[int, Any]]) -> None:
         self.series.complete_at(numbers, 1 + SERIES, signals)
         if numbers.dtype == object:
             numbers[1 + ADDRESS] = np.nan
         else:
-            entry = make_entry(self.constraint)
-            object.__setattr__(self, "_entry", entry)
-            numbers[1 + ADDRESS] = entry.address
+            numbers[1 + ADDRESS] = self._entry.address
         start = 1 + int(self.numbers[RECORD])
         signals += [(start + at, signal) for at, signal in record(self.constraint)[1]]
 

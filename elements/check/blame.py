@@ -19,6 +19,19 @@ from ..coupling import Coupling
 from ..element import Element, parameters
 from ..energetic import Energetic
 
+# In which count of the contract the author says how long an array is
+COUNT = {
+    "hinge": {"q": "n_coordinates", "u": "n_coordinates", "translation_partials": "n_coordinates",
+              "rotation_partials": "n_coordinates"},
+    "constraint": {"s": "n_auxiliary", "s_rate": "n_auxiliary", "auxiliary": "n_auxiliary"},
+    "coupling": {"q": "n_arguments", "u": "n_arguments", "partials": "n_arguments"},
+    "energetic": {"q": "n_coordinates", "u": "n_coordinates", "load": "n_coordinates", "position": "n_ends",
+                  "rotation": "n_ends", "velocity": "n_ends", "angular_velocity": "n_ends", "force": "n_ends",
+                  "moment": "n_ends", "x": "n_states", "rates": "n_states", "inputs": "input_names",
+                  "memory": "n_memory", "reaction": "n_reactions", "deformation": "n_deformations",
+                  "rate": "n_deformations", "eps": "n_deformations", "effort": "n_deformations",
+                  "f": "n_deformations"},
+}  # fmt: skip
 MEANING = {
     "offset": "the connection vector (c, 3.3.23)",
     "rotation": "the connection tensor (C, 3.3.23)",
@@ -53,15 +66,15 @@ MEANING_AT_ENDS = {
     "force": "one row per end, on its body, components in the world",
     "moment": "one row per end, on its body, components in the world",
     "load": "one number per hinge coordinate",
-    "deformation": "one number per deformation (n_deformations)",
-    "rate": "one number per deformation (n_deformations)",
-    "eps": "one number per deformation (n_deformations)",
-    "effort": "one number per deformation (n_deformations)",
-    "f": "one number per deformation (n_deformations)",
-    "x": "one number per state (n_states)",
-    "rates": "one number per state (n_states)",
-    "inputs": "one number per input (input_names)",
-    "memory": "n_memory numbers",
+    "deformation": "one number per deformation",
+    "rate": "one number per deformation",
+    "eps": "one number per deformation",
+    "effort": "one number per deformation",
+    "f": "one number per deformation",
+    "x": "one number per state",
+    "rates": "one number per state",
+    "inputs": "one number per input",
+    "memory": "the numbers that it remembers",
     "energy": "one number, energy[0]",
     "dissipated": "one number, dissipated[0]",
     "supplied": "one number, supplied[0]",
@@ -150,7 +163,7 @@ def _special(
             axis = int(bounds[1]) if bounds else -1
             if not bounds or (axis < array.ndim and array.shape[axis] == int(bounds[2])):
                 index = re.search(re.escape(word) + r"\s*(\[[^\]]*\])", place.text)
-                verb = "wrote" if word in left else "read"
+                verb = "wrote" if re.search(rf"(?<!\w){re.escape(word)}\s*\[", left) else "read"
                 which = quantity + (index[1] if index else "")
                 return f"{label} {verb} {which}, outside it; wanted {_wanted(element, quantity, array)} ({place})."
     if isinstance(error, ValueError) and (
@@ -233,4 +246,6 @@ def _wanted(element: Element, quantity: str, array: Any) -> str:
         meaning = MEANING_IN_ROWS.get(quantity, meaning)
     elif role_of(element) == "energetic":
         meaning = MEANING_AT_ENDS.get(quantity, meaning)
-    return f"{array.shape}" + (f": {meaning.format(row=row)}" if meaning else "")
+    count = COUNT.get(role_of(element), {}).get(quantity)
+    told = f" ({count} is {getattr(element, count)!r})" if count else ""
+    return f"{array.shape}" + (f": {meaning.format(row=row)}" if meaning else "") + told

@@ -2,6 +2,7 @@
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -11,6 +12,7 @@ import numpy as np
 
 from treemech.topology.arrays import Floats
 from treemech.topology.errors import ElementError, TreemechError
+from treemech.topology.user_code import user_code
 
 from ..constraint import Constraint, RelativeMotion, rows_size, rows_views
 from ..coupling import Coupling, coupling_size, coupling_views
@@ -37,13 +39,14 @@ class Entry(NamedTuple):
     dual: bool = True  # in an entry for dual numbers: whether its parameters are dual numbers too
 
 
-class Failure:
-    """Exception of the element that failed last, caught on its way out of the core."""
+class Failure(threading.local):
+    """Exception of the element that failed last in this thread, caught on its way out of the core."""
 
     exception: BaseException | None = None
 
 
 _failure = Failure()
+_MOST_VIEWS = 256  # arrays of a callback that are kept: threads come and go, each with arrays of its own
 
 
 def python_self(element: Element, t: float) -> Any:
@@ -135,24 +138,28 @@ def python_entry(element: Element, part: str = "") -> Entry:
     def callback(a: int, b: int, t: float, par: int, out: int) -> int:
         try:
             key = (a, b, out)
-            if key not in views:
-                views[key] = look(a, b, out)
-            if role in ("hinge", "coupling"):
-                q, u, filled = views[key]
-                function(python_self(element, t), q, u, t, filled)
-            elif name == "value":
-                value = function if isinstance(element, Function) else partial(function, element)
-                views[key][0][:] = value_and_rates(value, t)
-            elif role == "signal":
-                function(element, t, views[key][0])
-            elif name == "effort":
-                motion, load, now, effort = views[key]
-                load.deformation[:] = motion.q
-                load.effort[:] = 0.0
-                function(python_self(element, t), now, t, effort)
-                load.load[:] = -load.effort
-            else:
-                function(python_self(element, t), views[key][0], t, views[key][1])
+            seen = views.get(key)
+            if seen is None:
+                if len(views) >= _MOST_VIEWS:
+                    views.clear()
+                seen = views[key] = look(a, b, out)
+            with user_code:
+                if role in ("hinge", "coupling"):
+                    q, u, filled = seen
+                    function(python_self(element, t), q, u, t, filled)
+                elif name == "value":
+                    value = function if isinstance(element, Function) else partial(function, element)
+                    seen[0][:] = value_and_rates(value, t)
+                elif role == "signal":
+                    function(element, t, seen[0])
+                elif name == "effort":
+                    motion, load, now, effort = seen
+                    load.deformation[:] = motion.q
+                    load.effort[:] = 0.0
+                    function(python_self(element, t), now, t, effort)
+                    load.load[:] = -load.effort
+                else:
+                    function(python_self(element, t), seen[0], t, seen[1])
             return 1
         except BaseException as error:
             _failure.exception = error
@@ -182,20 +189,41 @@ def in_python(function: Callable[..., Any]) -> Callable[..., int]:
 def catching() -> Iterator[Failure]:
     """Store the exception of a failing element while the core runs.
 
-    A compiled method that raises returns 0 to the core; the exception itself arrives at sys.unraisablehook.
+    A compiled method that raises returns 0 to the core; the exception itself arrives at sys.unraisablehook,
+    in the thread that runs the core. All threads share one hook, which is there while one of them needs it.
     """
     _failure.exception = None
-    before = sys.unraisablehook
+    _hook.enter()
+    try:
+        yield _failure
+    finally:
+        _hook.leave()
 
-    def hook(event: Any) -> None:
+
+class _Hook:
+    """Hook for exceptions of compiled methods, in place of the one that was there before."""
+
+    def __init__(self) -> None:
+        self.lock, self.users, self.before = threading.Lock(), 0, sys.unraisablehook
+
+    def enter(self) -> None:
+        with self.lock:
+            if not self.users:
+                self.before, sys.unraisablehook = sys.unraisablehook, self
+            self.users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if not self.users and sys.unraisablehook is self:
+                sys.unraisablehook = self.before
+
+    def __call__(self, event: Any) -> None:
         if "CPUContext" in str(event.object) or "numba" in str(event.object):
             # in an assembled element the exception of the member comes first
             _failure.exception = _failure.exception or event.exc_value
         else:
-            before(event)
+            self.before(event)
 
-    sys.unraisablehook = hook
-    try:
-        yield _failure
-    finally:
-        sys.unraisablehook = before
+
+_hook = _Hook()

@@ -19,7 +19,7 @@ from ..dual.numbers import dual_seed, lane, rate, stack_array, value, with_parti
 from ..energetic import Deformed, Effort, EndsLoad, EndsMotion
 from .motion import FLOATS, JIT_OPTIONS, compiled, jet_width
 
-_ITERATIONS = 50
+_ITERATIONS = 200
 
 
 def effort_width(n_ends):
@@ -88,7 +88,7 @@ def plain_answer(methods, sizes, jit_options):
 
 
 def solve_law(law, balance, nd, jit_options):
-    """Compile an implicit law to ``effort(self, now, t, out)``: Newton's method from the last effort."""
+    """Compile an implicit law to ``effort(self, now, t, out)``: Newton's method from no effort."""
 
     def nothing(self, now, t, out):
         pass

@@ -38,7 +38,7 @@ from treemech.topology.errors import ElementError, TreemechError
 
 from ..element import Element, kinds, record
 from ..native import library
-from ..native.cache import cache_folder, log, numba_cache
+from ..native.cache import cache_folder, compiling, log, numba_cache
 from .cache_key import cache_key, keepable
 from .callback import C_ELEMENT, Entry, catching, python_entry
 from .explain import cannot_compile
@@ -119,6 +119,13 @@ def compile_entry(element: Element, part: str = "") -> Any:
     form = (type(element), part, *methods_of(element, part).values(), kinds(element), sizes(element))
     if form in _compiled:
         return _compiled[form]
+    with compiling:
+        if form not in _compiled:  # another thread may have compiled it meanwhile
+            _compiled[form] = _compile(element, part)
+    return _compiled[form]
+
+
+def _compile(element: Element, part: str) -> Any:
     with numba_cache():
         from . import numba_side
 
@@ -133,7 +140,6 @@ def compile_entry(element: Element, part: str = "") -> Any:
             compiled = numba_side.as_cfunc(scope["entry"])
         if not getattr(compiled, "cache_hits", 0):
             log.info("compiled %s in %.1f s", element.kind, time.process_time() - started)
-    _compiled[form] = compiled
     return compiled
 
 

@@ -71,6 +71,8 @@ def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]
         return {"value": cls.value}
     if getattr(cls, "evaluate", None) in (Constraint.evaluate, Coupling.evaluate):
         equations = {name: getattr(cls, name) for name in ("residual", "slip") if hasattr(cls, name)}
+        if vars(element).get("n_nonholonomic") == 0:  # this one is made without its equations on velocity
+            equations.pop("slip", None)
         return equations or {"evaluate": cls.evaluate}
     return {"evaluate": cls.evaluate}
 
@@ -121,6 +123,9 @@ def check_methods(element: Element) -> None:
         )
     if isinstance(element, Function):
         return
+    for flag in ("unilateral", "world"):
+        if hasattr(base, flag) and not isinstance(getattr(element, flag), bool):
+            raise ElementError(f"{element.kind}.{flag} is {getattr(element, flag)!r}; wanted True or False.")
     if isinstance(element, Energetic):
         check_counts(element, methods)
     for name, function in (
@@ -132,6 +137,11 @@ def check_methods(element: Element) -> None:
             count = len(inspect.signature(function).parameters)
         except (TypeError, ValueError):
             continue
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+            raise ElementError(
+                f"{element.kind}.{name} ({place_of(element, function)}) has a yield or is async: it would never run. Write a plain "
+                f"{name}({', '.join(wanted)})."
+            )
         if count != len(wanted):
             raise ElementError(
                 f"{element.kind}.{name} ({place_of(element, function)}) takes {count} arguments; "
@@ -142,6 +152,13 @@ def check_methods(element: Element) -> None:
     if isinstance(element, Hinge):
         name = next(iter(methods))
         n, k = element.n_coordinates, element.euler_parameters
+        if not any(
+            "n_coordinates" in vars(x) for x in (element, *type(element).__mro__) if x not in (Hinge, object)
+        ):
+            raise ElementError(
+                f"{element.kind} does not say how many coordinates q it has: write n_coordinates = 1 (or 2, ..., 0 for a hinge "
+                "that does not move) in the class."
+            )
         if not isinstance(n, int) or not 0 <= n <= 7 or element.n_speeds > 6:
             raise ElementError(f"{element.kind}.n_coordinates is {n!r}; wanted an integer from 0 to 7.")
         if k is not None and name == "pose":
@@ -176,6 +193,8 @@ def check_counts(element: Energetic, methods: Mapping[str, Callable[..., Any]]) 
     ):
         if np.shape(given) != (wanted,) or not np.all(np.isfinite(np.asarray(given, dtype=np.float64))):
             raise ElementError(f"{kind}.{name}() is {given!r}; wanted {wanted} finite numbers.")
+    if not isinstance(element.settled, tuple):
+        raise ElementError(f"{kind}.settled is {element.settled!r}; wanted a tuple of indices of states.")
     if any(k not in range(element.n_states) for k in element.settled):
         raise ElementError(
             f"{kind}.settled is {element.settled!r}; it has {element.n_states} states, from 0."

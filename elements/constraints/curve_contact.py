@@ -28,7 +28,12 @@ class CamFollower(Constraint):
         roller    n . (c - r(s)) - radius = 0,  r' . (c - r(s)) = 0     the point of end b is its centre
         flat      e_y . (c - r(s)) = 0,         e_y . r'(s) = 0         the face is the x axis of end b
 
-    where e_y is the y axis of end b.
+    where e_y is the y axis of end b. With `rolling` end b does not slip on the cam, and there is one
+    nonholonomic row more, the slip of body b at the point of contact (for a roller r' . v - radius w_z, the
+    row of Sol's pump, 9.2)::
+
+        r' . (v + w x (r(s) - c)) = 0
+
     Other connections must keep the z axes of both ends parallel. A roller must be smaller than any hollow of
     the cam. A flat face needs a cam without hollows and straight parts, where the contact point is not
     unique.
@@ -46,6 +51,8 @@ class CamFollower(Constraint):
     unilateral : bool
         Whether the cam can only push: the follower then lifts off when it would have to pull, and returns.
         The y axis of a flat follower must then point away from the cam.
+    rolling : bool
+        Whether end b rolls on the cam; a roller is then the body of end b and turns. Not with `unilateral`.
 
     Examples
     --------
@@ -59,6 +66,7 @@ class CamFollower(Constraint):
     radius: Any = 0.0
     start: float = structure(default=0.0)
     unilateral: bool = structure(default=False)
+    rolling: bool = structure(default=False)
     pieces: Any = field(default=None, init=False, repr=False)
     flat: float = field(default=0.0, init=False, repr=False)
     n_holonomic = 1
@@ -80,6 +88,12 @@ class CamFollower(Constraint):
             refuse_unless_positive(self, "radius", instead="a roller of radius 0 is a knife")
         elif getattr(self.radius, "level", None) != 0.0:
             raise ElementError(f"CamFollower: a {self.follower} follower has no radius; leave it out.")
+        if self.rolling and (self.follower == "knife" or self.unilateral):
+            raise ElementError(
+                "CamFollower: rolling needs a roller or a flat face that keeps touching; leave out "
+                f"{'unilateral' if self.unilateral else 'rolling'}."
+            )
+        object.__setattr__(self, "n_nonholonomic", int(self.rolling))
         object.__setattr__(self, "pieces", self.profile.pieces)
         object.__setattr__(self, "flat", float(self.follower == "flat"))
 
@@ -99,6 +113,21 @@ class CamFollower(Constraint):
             speed = sqrt(dx * dx + dy * dy)
             f[0] = (dy * (offset[0] - x) - dx * (offset[1] - y)) / speed - self.radius
             f[1] = (dx * (offset[0] - x) + dy * (offset[1] - y)) / speed
+
+    def slip(
+        self,
+        offset: Floats,
+        rotation: Floats,
+        velocity: Floats,
+        angular_velocity: Floats,
+        s: Floats,
+        t: float,
+        f: Floats,
+    ) -> None:
+        x, y, dx, dy = profile_point(self.pieces, s[0])
+        turn = angular_velocity[2]
+        vx, vy = velocity[0] - turn * (y - offset[1]), velocity[1] + turn * (x - offset[0])
+        f[0] = (dx * vx + dy * vy) / sqrt(dx * dx + dy * dy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,16 @@
 """Constraints on the point of end b only: in a plane or on a line of end a."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from treemech.topology.arrays import Floats
 
 from ..constraint import Constraint
 from ..element import structure
 from ..fields import make_signals
+from ..hinge import axis_base
 
 
 @dataclass(frozen=True)
@@ -42,20 +45,34 @@ class InPlane(Constraint):
         f[0] = offset[2] - self.distance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InLine(Constraint):
-    """The point of end b stays on the z axis of end a; it slides freely, and end b turns freely.
+    """The point of end b stays on an axis through the point of end a; it slides freely, and end b turns freely.
 
-    Two holonomic rows (Haug's parallel-2), which are also regular where the points coincide::
+    Two holonomic rows (Haug's parallel-2), which are also regular where the points coincide; e_1 and e_2 are
+    perpendicular to the axis::
 
-        f = (c_x, c_y)
+        f = (e_1 . c, e_2 . c)          (c_x, c_y) for the z axis
 
-    >>> InLine().n_holonomic
-    2
+    Parameters
+    ----------
+    axis : "x", "y", "z" or vector
+        Direction of the line, in the base of end a.
+
+    Examples
+    --------
+    >>> InLine().n_holonomic, InLine("x").across.tolist()
+    (2, [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     """
 
+    axis: Any = structure(default="z")
+    across: Any = field(default=None, init=False, repr=False)
     n_holonomic = 2
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "across", np.ascontiguousarray(axis_base(self.axis, "InLine").T[:2]))
+
     def residual(self, offset: Floats, rotation: Floats, s: Floats, t: float, f: Floats) -> None:
-        f[0] = offset[0]
-        f[1] = offset[1]
+        for i in range(2):
+            for j in range(3):
+                f[i] += self.across[i, j] * offset[j]

@@ -1,7 +1,7 @@
 """Profile: a plane curve r(s) of lines, arcs and splines, such as the outline of a cam or a slot."""
 
 from dataclasses import dataclass
-from math import cos, floor, hypot, sin
+from math import atan2, cos, floor, hypot, pi, sin, sqrt
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,14 @@ class Profile:
         """
         x, y, dx, dy = profile_point(self.pieces, float(s))
         return float(x), float(y), float(dx), float(dy)
+
+    def curvature(self, x: float, y: float) -> float:
+        """Return the curvature [1/m] at the point of the profile nearest to (x, y), positive where it bulges out.
+
+        >>> Profile.circle(0.5).curvature(0.6, 0.1)
+        2.0
+        """
+        return float(curvature_near(self.pieces, float(x), float(y)))
 
     @staticmethod
     def line(start: ArrayLike, stop: ArrayLike) -> "Profile":
@@ -176,3 +184,59 @@ def profile_point(pieces, s):  # type: ignore[no-untyped-def]
         px = px * x + pieces[low, X + power]
         py = py * x + pieces[low, Y + power]
     return px, py, dx, dy
+
+
+def curvature_near(pieces, px, py):  # type: ignore[no-untyped-def]
+    """Return the curvature of a profile at its point nearest to (px, py); where two pieces meet, of the first."""
+    nearest, found = 1e300, 0.0 * px
+    for k in range(len(pieces) - 1):
+        span = pieces[k + 1, START] - pieces[k, START]
+        if pieces[k, KIND] > 0.5:
+            rate = pieces[k, RATE]
+            h = (atan2(py - pieces[k, CENTRE_Y], px - pieces[k, CENTRE_X]) - pieces[k, ANGLE]) / rate
+            period = 2.0 * pi / abs(rate)
+            h = h - period * floor((h + 0.5 * (period - span)) / period)  # the turn nearest to the arc
+            h = min(max(h, 0.0 * h), span + 0.0 * h)
+            angle = pieces[k, ANGLE] + rate * h
+            x = pieces[k, CENTRE_X] + pieces[k, RADIUS] * cos(angle)
+            y = pieces[k, CENTRE_Y] + pieces[k, RADIUS] * sin(angle)
+            bend = rate + 0.0 * h
+        else:
+            h = nearest_in_piece(pieces, k, px, py, span)
+            x, y, dx, dy, ddx, ddy = in_piece(pieces, k, h)
+            speed = sqrt(dx * dx + dy * dy)
+            bend = (dx * ddy - dy * ddx) / (speed * speed * speed)
+        gap = (x - px) * (x - px) + (y - py) * (y - py)
+        if gap < nearest:
+            nearest, found = 1.0 * gap, bend
+    return found
+
+
+def nearest_in_piece(pieces, k, px, py, span):  # type: ignore[no-untyped-def]
+    """Return s - START of the point of a polynomial piece nearest to (px, py), by Newton's method."""
+    h, least = 0.0 * px, 1e300
+    for i in range(5):
+        x, y, _, _, _, _ = in_piece(pieces, k, 0.25 * i * span + 0.0 * px)
+        gap = (x - px) * (x - px) + (y - py) * (y - py)
+        if gap < least:
+            least, h = 1.0 * gap, 0.25 * i * span + 0.0 * px
+    for _ in range(5):
+        x, y, dx, dy, ddx, ddy = in_piece(pieces, k, h)
+        slope = dx * dx + dy * dy + (x - px) * ddx + (y - py) * ddy
+        if slope > 0.0:
+            h = h - ((x - px) * dx + (y - py) * dy) / slope
+        h = min(max(h, 0.0 * h), span + 0.0 * h)
+    return h
+
+
+def in_piece(pieces, k, h):  # type: ignore[no-untyped-def]
+    """Return x, y of a polynomial piece at s = START + h, with their first and second derivatives."""
+    x, y, dx, dy, ddx, ddy = 0.0 * h, 0.0 * h, 0.0 * h, 0.0 * h, 0.0 * h, 0.0 * h
+    for power in range(5, -1, -1):
+        ddx = ddx * h + 2.0 * dx
+        ddy = ddy * h + 2.0 * dy
+        dx = dx * h + x
+        dy = dy * h + y
+        x = x * h + pieces[k, X + power]
+        y = y * h + pieces[k, Y + power]
+    return x, y, dx, dy, ddx, ddy

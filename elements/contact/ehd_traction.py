@@ -4,8 +4,12 @@ from dataclasses import dataclass, field
 from math import asinh, exp, pi, sqrt
 from typing import Any
 
+import numpy as np
+
 from treemech.topology.errors import ElementError
 
+from ..constraints.profile import Profile, curvature_near
+from ..element import structure
 from ..energetic import EndsLoad, EndsMotion, Energetic
 from ..fields import make_numbers, make_signals, refuse_unless_positive
 from ..shared.two_ends import push, velocity_between
@@ -40,6 +44,9 @@ class EhdTraction(Energetic):
     width : float [m]
     curvature : number, signal or function of t [1/m]
         Curvature of the other surface at the contact: 1/radius for a disk, 0 for a plane, negative if hollow.
+    profile : Profile, optional
+        Outline of the other surface, in the x,y plane of end a, in place of a given curvature: that of the
+        cam with which the roller is in contact, ``cam.profile``. The curvature is taken where they touch.
     load : number, signal or function of t [N]
         Normal load; default the reaction.
     modulus : float [Pa]
@@ -67,6 +74,8 @@ class EhdTraction(Energetic):
     tau_0: float = 5.0e6
     roughness: float = 1e-8
     soft: float = 1e-3
+    profile: Any = structure(default=None)
+    pieces: Any = field(default=None, init=False, repr=False)
     given: float = field(default=0.0, init=False, repr=False)
 
     @classmethod
@@ -77,6 +86,7 @@ class EhdTraction(Energetic):
         object.__setattr__(self, "given", float(self.load is not None))
         if self.load is None:
             object.__setattr__(self, "load", 0.0)
+        self._take_profile()
         make_numbers(self, "radius", "width", "modulus", "viscosity", "alpha", "tau_0", "roughness", "soft")
         make_signals(self, "curvature", "load")
         refuse_unless_positive(
@@ -89,6 +99,28 @@ class EhdTraction(Energetic):
             )
         if isinstance(self.load, Constant) and self.load.level < 0.0:
             raise ElementError(f"EhdTraction.load is {self.load.level:g}: wanted 0 or more, it presses.")
+
+    def _take_profile(self) -> None:
+        """Store the pieces of the profile, none without a profile; refuse a hollow narrower than the roller."""
+        profile = self.profile
+        object.__setattr__(
+            self, "pieces", np.zeros((1, 1)) if profile is None else getattr(profile, "pieces", None)
+        )
+        if profile is None:
+            return
+        if not isinstance(profile, Profile):
+            raise ElementError(f"EhdTraction.profile is {profile!r}: wanted a Profile, cam.profile.")
+        if self.given or not (isinstance(self.curvature, (int, float)) and self.curvature == 0.0):
+            raise ElementError(
+                "EhdTraction: with a profile the curvature follows from it, and load and normal from the contact; leave out "
+                "curvature and load, and say reaction_of= the contact."
+            )
+        points = [profile.point(s) for s in np.linspace(0.0, profile.length, 400)]
+        least = min(profile.curvature(x, y) for x, y, _, _ in points)
+        if 1.0 / float(self.radius) + least <= 0.0:
+            raise ElementError(
+                f"EhdTraction.profile has a hollow of radius {-1.0 / least:g}: wanted wider than the roller, {self.radius:g}."
+            )
 
     @property
     def n_reactions(self) -> int:  # type: ignore[override]
@@ -104,6 +136,13 @@ class EhdTraction(Energetic):
         slip = vx * tx + vy * ty + vz * tz
         turn = kx * (w[1, 0] - w[0, 0]) + ky * (w[1, 1] - w[0, 1]) + kz * (w[1, 2] - w[0, 2])
         curvature = 1.0 / self.radius + self.curvature.value
+        if len(self.pieces) > 1:
+            dx, dy, dz = x - p[0, 0], y - p[0, 1], z - p[0, 2]
+            curvature += curvature_near(
+                self.pieces,
+                R[0, 0] * dx + R[1, 0] * dy + R[2, 0] * dz,
+                R[0, 1] * dx + R[1, 1] * dy + R[2, 1] * dz,
+            )
         # the contact point moves along a at (turn + slip / radius) / curvature, along b at that minus slip
         mean = (turn + slip / self.radius) / curvature - 0.5 * slip
         mean = sqrt(mean * mean + TINY * TINY)

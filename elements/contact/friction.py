@@ -22,8 +22,8 @@ class Friction(Energetic):
         F = -N mu(|v|) v / sqrt(|v|^2 + threshold^2) - viscous v      mu = coulomb + (static - coulomb) exp(-(|v| / stribeck)^2)
 
     acts on end b and its opposite on end a; in rotation, the moment radius F does. N is given, or it is the
-    load of a hinge (`reaction_of`; by default the hinge between the same ends): N = sqrt(|force|^2 + soft^2)
-    - soft + 2 |moment| / span. Below the threshold it creeps: see `BristleFriction`.
+    load of a hinge or constraint (`reaction_of`; by default the one between the same ends): N =
+    sqrt(|force|^2 + soft^2) - soft + 2 |moment| / span. Below the threshold it creeps: see `BristleFriction`.
 
     Parameters
     ----------

@@ -1,9 +1,15 @@
-"""Hydrodynamic journal bearing (9.1.5): forces of the oil film from eccentricity, its rate and rotation."""
+"""Hydrodynamic journal bearing (9.1.5): forces of the oil film and of the wall behind it."""
 
 from dataclasses import dataclass
-from math import cos, cosh, pi, sin, sqrt, tanh
+from math import cos, cosh, log, nan, pi, sin, sqrt, tanh
+from typing import Any
 
-from ..energetic import EndsLoad, EndsMotion, Energetic
+import numpy as np
+
+from treemech.topology.arrays import Floats
+from treemech.topology.errors import ElementError
+
+from ..energetic import EndsLoad, EndsMotion, Energetic, motion_views
 from ..fields import make_numbers, refuse_unless_positive
 from ..shared.two_ends import push, twist, velocity_between
 
@@ -29,6 +35,14 @@ class JournalBearing(Energetic):
     forces would be about 10 to 20 % higher in bearings as long as their diameter. Dissipation is never
     negative.
 
+    The film force grows up to eps = 0.99 and carries nothing at rest. Where the film is thinner than the
+    roughness r, the asperities of both surfaces meet: an elastic wall without friction pushes back. With the
+    depth d = e - (c - r) its force is that of a line contact at first and grows beyond all bounds at d = r::
+
+        N = k d / (1 - d / r)          k = pi/4 modulus length          energy = -k r^2 (ln(1 - d / r) + d / r)
+
+    so the journal never leaves its bush. A start outside the bush is refused.
+
     Parameters
     ----------
     radius, length : float [m]
@@ -36,6 +50,10 @@ class JournalBearing(Energetic):
     clearance : float [m]
         c, radius of the bush minus radius of the journal.
     viscosity : float [Pa s]
+    roughness : float [m]
+        r, film thickness at which the asperities meet, less than the clearance; default c / 100.
+    modulus : float [Pa]
+        E of the contact, 1/E = (1 - nu_a^2)/E_a + (1 - nu_b^2)/E_b; default two bodies of steel.
 
     Examples
     --------
@@ -47,15 +65,41 @@ class JournalBearing(Energetic):
     length: float
     clearance: float
     viscosity: float
+    roughness: Any = None
+    modulus: float = 1.154e11
     n_deformations = 2
 
     @classmethod
     def example(cls) -> "JournalBearing":
-        return cls(radius=1.0, length=1.0, clearance=1.0, viscosity=1.0)
+        return cls(radius=1.0, length=1.0, clearance=1.0, viscosity=1.0, roughness=0.3, modulus=1.0)
 
     def __post_init__(self) -> None:
-        make_numbers(self, "radius", "length", "clearance", "viscosity")
-        refuse_unless_positive(self, "radius", "length", "clearance", "viscosity")
+        names = ("radius", "length", "clearance", "viscosity", "roughness", "modulus")
+        if self.roughness is None:
+            make_numbers(self, "clearance")
+            object.__setattr__(self, "roughness", 0.01 * self.clearance)
+        make_numbers(self, *names)
+        refuse_unless_positive(self, *names)
+        if not self.roughness < self.clearance:
+            raise ElementError(
+                f"JournalBearing.roughness is {self.roughness:g}: wanted less than the clearance, {self.clearance:g}."
+            )
+
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
+        record = super().sample(rng, t)
+        motion = motion_views(record, self.n)
+        motion.position[0] *= self.clearance  # both ends near the origin: eccentricities are small numbers
+        e = rng.uniform(-1.0, 1.0, 3)
+        e[:2] *= sqrt(rng.uniform(0.0, 0.95)) / np.hypot(e[0], e[1])  # inside the bush
+        motion.position[1] = motion.position[0] + motion.rotation[0] @ (self.clearance * e)
+        return record
+
+    def obstacle(self, motion: EndsMotion) -> str:
+        e = motion.rotation[0].T @ (motion.position[1] - motion.position[0])
+        ratio = float(np.hypot(e[0], e[1]) / self.clearance)
+        if ratio < 1.0:
+            return super().obstacle(motion)
+        return f"the journal is outside its bush, at {ratio:.4g} of the clearance {self.clearance:g} m; start inside, below 1"
 
     def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
         p, R, w = motion.position, motion.rotation[0], motion.angular_velocity
@@ -76,6 +120,11 @@ class JournalBearing(Energetic):
             along, across = half_film(ea, eb, eps, 0.5 * self.length / self.radius)
             size = self.viscosity * speed * self.length * (self.radius / self.clearance) ** 3
             fx, fy = -size * (along * cx - across * cy), -size * (along * cy + across * cx)
+        gx, gy, depth = fx, fy, e - (self.clearance - self.roughness)
+        if depth > 0.0:
+            push_back, stored = asperities(depth, self.roughness, 0.25 * pi * self.modulus * self.length)
+            gx, gy = fx - push_back * ex / e, fy - push_back * ey / e
+            out.energy[0] = stored
         drag = (
             2.0
             * pi
@@ -86,15 +135,23 @@ class JournalBearing(Energetic):
         )
         push(
             motion, out, p[1, 0], p[1, 1], p[1, 2],
-            R[0, 0] * fx + R[0, 1] * fy, R[1, 0] * fx + R[1, 1] * fy, R[2, 0] * fx + R[2, 1] * fy,
+            R[0, 0] * gx + R[0, 1] * gy, R[1, 0] * gx + R[1, 1] * gy, R[2, 0] * gx + R[2, 1] * gy,
         )  # fmt: skip
         moment = -drag * turn - 0.5 * (ex * fy - ey * fx)
         twist(out, moment * R[0, 2], moment * R[1, 2], moment * R[2, 2])
         out.dissipated[0] = drag * turn * turn - fx * vx - fy * vy
         out.deformation[0] = ex
         out.deformation[1] = ey
-        out.effort[0] = -fx
-        out.effort[1] = -fy
+        out.effort[0] = -gx
+        out.effort[1] = -gy
+
+
+def asperities(depth: Any, roughness: float, stiffness: float) -> Any:
+    """Return the force and the energy of the wall at a depth; there is none at the depth of the roughness."""
+    if depth >= roughness:
+        return nan, nan
+    x = depth / roughness
+    return stiffness * depth / (1.0 - x), -stiffness * roughness * roughness * (log(1.0 - x) + x)
 
 
 def half_film(ea: float, eb: float, eps: float, slenderness: float) -> tuple[float, float]:

@@ -1,9 +1,12 @@
 """Hill-type muscle with activation and elastic tendon (7.4); its inner point is eliminated analytically."""
 
 from dataclasses import dataclass, field
+from math import pi, sin, sqrt
 from typing import Any, Self
 
 import numpy as np
+
+from treemech.topology.errors import ElementError
 
 from ..cords.path import (
     points_outside,
@@ -26,18 +29,20 @@ from .tendon import Tendon
 def tension(self: Any, length: float, motion: EndsMotion, out: EndsLoad) -> float:
     """Return the tension of a muscle of this length; write its rates, energy and powers into `out`."""
     a, fibre, F = motion.x[0], motion.x[1], self.max_force
-    stretch, over = length - fibre - self.tendon_length, fibre - self.optimal_length
+    thickness = self.optimal_length * sin(self.pennation)  # stays: fibre sin(angle) = thickness
+    slope = sqrt(1.0 - thickness * thickness / (fibre * fibre))  # cos(angle)
+    stretch, over = length - fibre * slope - self.tendon_length, fibre - self.optimal_length
     tendon = toe(stretch, F, self.tendon_strain * self.tendon_length)
     parallel = toe(over, F, self.passive_strain * self.optimal_length)
     active = a * force_length(fibre / self.optimal_length, self.width)
-    speed = fibre_speed((tendon - parallel) / F, active, self.damping, self.curvature, self.eccentric)
+    speed = fibre_speed((tendon / slope - parallel) / F, active, self.damping, self.curvature, self.eccentric)
     rate = speed * self.max_velocity * self.optimal_length
     viscous = F * self.damping * speed
     out.rates[0] = activation_rate(a, motion.inputs[0], self.rise_time, self.fall_time)
     out.rates[1] = rate
     out.energy[0] = (tendon * stretch + parallel * over) / 3.0
     out.dissipated[0] = viscous * rate
-    out.supplied[0] = (parallel + viscous - tendon) * rate
+    out.supplied[0] = (parallel + viscous - tendon / slope) * rate
     out.deformation[0] = length
     out.effort[0] = tendon
     return tendon
@@ -54,6 +59,12 @@ class Muscle(Fibres):
         tendon(L - l) = max_force (a force_length(l) force_velocity(l') + damping l') + parallel(l)
         a' = (e - a) (e / rise_time + (1 - e) / fall_time)
 
+    Pennate fibres pull at an angle to the tendon. The thickness of the muscle is constant, so the angle grows
+    as they shorten (Zajac)::
+
+        l sin(angle) = optimal_length sin(pennation)
+        tendon(L - l cos(angle)) = cos(angle) (max_force (...) + parallel(l))
+
     The fields up to `fall_time` are those of ContractileElement.
 
     Parameters
@@ -62,6 +73,8 @@ class Muscle(Fibres):
         Slack length of the tendon.
     tendon_strain, passive_strain : float
         Strains at max_force: of the tendon, and of the parallel tissue beyond the optimal length (`Tendon`).
+    pennation : float [rad]
+        Angle of the fibres at the optimal length, from 0 to less than a right angle.
 
     Examples
     --------
@@ -72,20 +85,35 @@ class Muscle(Fibres):
     tendon_length: float = 1.0
     tendon_strain: float = 0.04
     passive_strain: float = 0.6
+    pennation: float = 0.0
     n_states = 2
     settled = (0, 1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         names = ("tendon_length", "tendon_strain", "passive_strain")
-        make_numbers(self, *names)
+        make_numbers(self, *names, "pennation")
         refuse_unless_positive(self, *names)
+        if not 0.0 <= self.pennation < 0.5 * pi:
+            raise ElementError(
+                f"{self.kind}.pennation is {self.pennation:g}: wanted an angle from 0 to less than pi/2 [rad]."
+            )
+
+    def obstacle(self, motion: EndsMotion) -> str:
+        thickness = self.optimal_length * sin(self.pennation)
+        if motion.x[1] <= thickness:
+            return f"its fibres are {motion.x[1]:.4g} m long, no longer than the muscle is thick, {thickness:.4g} m (pennation)"
+        return super().obstacle(motion)
 
     def initial(self) -> Any:
         return np.array([0.0, self.optimal_length])
 
     def parts(self) -> tuple[ContractileElement, Tendon, Tendon]:
         """Return (contractile, parallel, tendon): the same muscle as elements of a `Composite`."""
+        if self.pennation:
+            raise ElementError(
+                f"{self.kind}.parts: pennate fibres are not in line with their tendon; no composite has them."
+            )
         numbers = {name: getattr(self, name) for name in Fibres.__dataclass_fields__}
         return (
             ContractileElement(**numbers),

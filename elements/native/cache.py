@@ -8,6 +8,7 @@ loaded.
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -28,6 +29,7 @@ class _Log:
 
 
 log = _Log()
+compiling = threading.RLock()  # one thread compiles at a time: numba's settings are those of the process
 
 
 @cache
@@ -59,7 +61,10 @@ def clear_cache() -> int:
 
 @contextmanager
 def numba_cache() -> Iterator[None]:
-    """Set numba's cache to our folder for the imports and compilations inside the context."""
+    """Set numba's cache to our folder for the imports and compilations inside the context.
+
+    The caller holds the lock `compiling`.
+    """
     folder = str(cache_folder())
     if "numba" not in sys.modules:
         before = os.environ.get("NUMBA_CACHE_DIR")

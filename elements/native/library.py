@@ -17,7 +17,16 @@ SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 def wanted() -> bool:
     """Tell whether a built library may be used; TREEMECH_JIT=1 forces the jit."""
-    return all(os.environ.get(name, "0") in ("", "0") for name in ("TREEMECH_JIT", "NUMBA_DISABLE_JIT"))
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and "1" not in jitted()
+
+
+@cache
+def jitted() -> frozenset[str]:
+    """Return the entry points that the jit compiles although the library has them.
+
+    TREEMECH_JIT=loop_rhs,radau_integrate names them: for work on a kernel that only they reach.
+    """
+    return frozenset(os.environ.get("TREEMECH_JIT", "").split(",")) - {"", "0"}
 
 
 @cache
@@ -46,7 +55,7 @@ def open_library() -> ctypes.CDLL | None:
 def symbol(name: str) -> int | None:
     """Return the address of a function of the built library, or None."""
     library = open_library()
-    if library is None:
+    if library is None or name in jitted():
         return None
     try:
         return ctypes.cast(getattr(library, "treemech_" + name), ctypes.c_void_p).value

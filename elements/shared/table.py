@@ -108,6 +108,14 @@ def table_value(table, x):  # type: ignore[no-untyped-def]
     return table[k, VALUE] + h * (table[k, SLOPE] + h * (table[k, SQUARE] + h * table[k, CUBE]))
 
 
+def table_slopes(table, x):  # type: ignore[no-untyped-def]
+    """Return the value of the table at x, its slope and its second derivative."""
+    k = piece_at(table, x)
+    h = x - table[k, START]
+    a, b, c, d = table[k, VALUE], table[k, SLOPE], table[k, SQUARE], table[k, CUBE]
+    return a + h * (b + h * (c + h * d)), b + h * (2.0 * c + h * 3.0 * d), 2.0 * c + h * 6.0 * d
+
+
 def table_area(table, x):  # type: ignore[no-untyped-def]
     """Return the integral of the table up to x."""
     k = piece_at(table, x)

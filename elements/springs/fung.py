@@ -13,7 +13,7 @@ from treemech.topology.parameter import as_floats, plain
 
 from ..element import structure
 from ..energetic import Deformed, Effort, EndsMotion, Energetic
-from ..fields import make_numbers, refuse_unless_positive
+from ..fields import make_numbers, refuse_negative, refuse_unless_positive
 from ..shared.splines import cubic_coefficients, monotone_coefficients
 from ..shared.two_ends import distance
 from .viscoelastic import Relaxing, make_branches
@@ -70,6 +70,7 @@ class Fung(Relaxing):
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "length", "stiffening")
         refuse_unless_positive(self, "stiffness")
+        refuse_negative(self, "length")
         make_branches(self, "weights", "times")
         if np.sum(self.weights) > 1.0 + 1e-12:
             raise ElementError(
@@ -150,6 +151,7 @@ class FungHistory(Energetic):
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "span", "length", "stiffening")
         refuse_unless_positive(self, "stiffness", "span")
+        refuse_negative(self, "length")
         if not isinstance(self.samples, int) or self.samples < 2:
             raise ElementError(f"FungHistory.samples is {self.samples!r}: wanted an integer of at least 2.")
         s, G = as_floats(self.times), as_floats(self.relaxation)

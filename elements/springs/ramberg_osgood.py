@@ -6,7 +6,7 @@ from typing import Any
 from treemech.topology.errors import ElementError
 
 from ..energetic import Deformed, Effort, Energetic
-from ..fields import make_numbers, refuse_unless_positive
+from ..fields import make_numbers, refuse_negative, refuse_unless_positive
 from ..shared.two_ends import distance
 
 
@@ -51,6 +51,7 @@ class RambergOsgood(Energetic):
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "yield_force", "softening", "exponent", "length")
         refuse_unless_positive(self, "stiffness", "yield_force")
+        refuse_negative(self, "length")
         if self.softening < 0.0 or self.exponent < 1.0:
             raise ElementError(
                 f"RambergOsgood: softening {self.softening:g}, exponent {self.exponent:g}; wanted 0 or more and 1 or more: "

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..element import structure
 from ..energetic import Deformed, Effort, Energetic
-from ..fields import make_numbers, make_signals
+from ..fields import make_numbers, make_signals, warn_negative
 from ..shared.table import make_table, shifted, table_area, table_value
 
 
@@ -52,6 +52,7 @@ class RotationalSpring(Energetic):
 
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "damping", "angle")
+        warn_negative(self, "stiffness", "damping")
         make_signals(self, "torque")
         curve = make_table(self.table, self.interpolation, f"{self.kind}.table")
         object.__setattr__(self, "curve", shifted(curve, self.angle))

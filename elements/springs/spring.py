@@ -5,7 +5,7 @@ from typing import Any
 
 from ..element import structure
 from ..energetic import EndsLoad, EndsMotion, Energetic
-from ..fields import make_numbers, make_signals
+from ..fields import make_numbers, make_signals, refuse_negative, warn_negative
 from ..shared.line import line_between, one_sided, pull, side_of
 
 
@@ -51,6 +51,8 @@ class Spring(Energetic):
 
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "damping", "length")
+        refuse_negative(self, "length")
+        warn_negative(self, "stiffness", "damping")
         make_signals(self, "force")
         object.__setattr__(self, "side", side_of(self))
 

@@ -10,7 +10,7 @@ from treemech.topology.parameter import as_float
 
 from ..element import structure
 from ..energetic import EndsLoad, EndsMotion, Energetic
-from ..fields import make_numbers, make_signals
+from ..fields import make_numbers, make_signals, warn_negative
 from ..shared.line import line_between, one_sided, pull, side_of
 from ..shared.table import START, VALUE, make_table, shifted, table_area, table_value, zero_of
 
@@ -56,6 +56,7 @@ class TableSpring(Energetic):
 
     def __post_init__(self) -> None:
         make_numbers(self, "damping")
+        warn_negative(self, "damping")
         make_signals(self, "force")
         spring = make_table(self.table, self.interpolation, f"{self.kind}.table")
         damper = make_table(self.damping_table, self.interpolation, f"{self.kind}.damping_table")

@@ -11,7 +11,7 @@ from treemech.topology.parameter import as_floats, plain
 
 from ..element import structure
 from ..energetic import Deformed, Effort, Energetic
-from ..fields import make_numbers
+from ..fields import make_numbers, refuse_negative, warn_negative
 from ..shared.two_ends import distance
 
 
@@ -81,6 +81,8 @@ class Viscoelastic(Relaxing):
 
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "length", "damping")
+        refuse_negative(self, "length")
+        warn_negative(self, "stiffness", "damping")
         make_branches(self, "branches", "times")
 
     @classmethod
