@@ -11,17 +11,8 @@ class CoordinateRates:
     """Places of plain coordinates, and of Euler parameters with their angular speeds, in q and u."""
 
     def __init__(self, lagrange: Lagrange) -> None:
-        q: list[int] = []
-        u: list[int] = []
-        self.nq, self.nu, self.euler = lagrange.nq, lagrange.nu, list[tuple[int, int]]()
-        for c in lagrange.hinges:
-            own, k = np.arange(c.hinge.n_speeds), c.hinge.euler_parameters
-            if k is not None:
-                self.euler.append((c.q + k, c.u + k))
-                own = np.concatenate((own[:k], own[k + 3 :]))
-            u += (c.u + own).tolist()
-            q += (c.q + own + (0 if k is None else 1 * (own > k))).tolist()
-        self.q, self.u = q, u
+        self.nq, self.nu = lagrange.nq, lagrange.nu
+        self.q, self.u, self.euler = lagrange.places
 
     def derivatives(self, q: Floats, u: Floats, ud: Floats) -> tuple[Floats, Floats]:
         """Return q', q''. For Euler parameters e' = (0, w) e / 2."""

@@ -15,9 +15,10 @@ from treemech.elements import Signal
 from treemech.topology import SingularError, TreemechError
 from treemech.topology.arrays import Floats
 
-from .closure import move, nearest
+from .closure import nearest
 from .coordinate_rates import CoordinateRates
 from .layout.lagrange import Lagrange
+from .manifold import move
 from .rank import complete, null_space, pivoted, rank
 from .rows import Constraints, Rows, freedoms, quoted, worst_row
 
@@ -26,6 +27,10 @@ _BEND = 0.02  # largest error of a prediction, relative to the motion
 _CLOSED = 1e-11  # residual of a closed chain [m, rad], relative to the size of the mechanism
 # Smallest singular value of P_f relative to its maximum: near a singular position, and at one
 _NEAR, _AT = 1e-2, 1e-3
+_COARSE, _FINE = (
+    1e-6,
+    1e-11,
+)  # rtol of an integrated motion: closed again at every output, or not decided by position
 _SHORTEST = 1e-11  # step at which a mechanism counts as locked, relative to the time to go
 
 
@@ -56,12 +61,27 @@ class Trajectory(NamedTuple):
     u: Floats
     ud: Floats
     message: str
-    singular: list[float]  # times at which a singular position was passed
+    singular: list[tuple[float, str]]  # time at which a singular position was passed, connection concerned
     n_points: int
 
 
+class Motion(NamedTuple):
+    """Positions, velocities and accelerations at given times of a motion that passes no singular position."""
+
+    q: Floats
+    u: Floats
+    ud: Floats
+
+
+# (start, times, rtol) -> the motion, or None where it must be followed point by point
+Integrate = Callable[[Point, Floats, float], Motion | None]
+
+
 class Kinematics:
-    """KSP of one mechanism: constraints(t, q, u, ud), names of rows, drives, times at which rates jump."""
+    """KSP of one mechanism: constraints(t, q, u, ud), names of rows, drives, times at which rates jump.
+
+    `integrate` finds smooth motions in compiled code; `drivers` names connections that move with time.
+    """
 
     def __init__(
         self,
@@ -72,20 +92,30 @@ class Kinematics:
         drives: Sequence[Drive],
         breaks: Sequence[float],
         scale: float,
+        integrate: Integrate | None = None,
+        drivers: Sequence[str] = (),
     ) -> None:
         self.lagrange, self.constraints, self.rows, self.scale = lagrange, constraints, rows, scale
+        self.integrate, self.drivers = integrate, tuple(drivers)
         self.drives, self.breaks, self.holonomic = tuple(drives), sorted(set(breaks)), ~nonholonomic
         self.free = np.ones(lagrange.nu, dtype=bool)
         self.free[[d.u for d in drives]] = False
         self.coordinate_rates = CoordinateRates(lagrange)
         self.largest, self.n_points = 0.0, 0  # largest of the smallest singular values of P_f; points solved
-        self.singular: list[float] = []
+        self.singular: list[tuple[float, str]] = []
 
     def trajectory(self, times: Floats, q: Floats) -> Trajectory:
         """Find the motion at all times, starting from closed positions q at the first one."""
         a = self.point(float(times[0]), q)
         self._check(a)
+        if not np.any(self.free):  # nothing to follow
+            return self._trajectory([self.point(float(t), a.q) for t in times], "")
         integrated = rank(a.partials[self.holonomic]) < int(np.sum(self.free))
+        smooth = self.integrate(a, times, _FINE if integrated else _COARSE) if self.integrate else None
+        if smooth is not None:
+            for i in np.flatnonzero(np.isin(times, self.breaks)):
+                _, smooth.q[i], smooth.u[i], smooth.ud[i] = self.point(float(times[i]), smooth.q[i])[:4]
+            return Trajectory(times, *smooth, "", [], len(times))
         span, message, found, k = float(times[-1] - times[0]), "", [a], 1
         h = span
         while k < len(times):
@@ -101,10 +131,20 @@ class Kinematics:
                 )
                 k += 1
             if not integrated and _crossed(a, b.partials):
-                self.singular.append(self._crossing(a, b))
+                self.singular.append(self._passed(a, b))
             a = self._after_break(b, span) if b.t in self.breaks else b
+        return self._trajectory(found, message)
+
+    def _trajectory(self, found: list[Point], message: str) -> Trajectory:
         t, q, u, ud = (np.array([p[i] for p in found]) for i in range(4))
         return Trajectory(t, q, u, ud, message, self.singular, self.n_points)
+
+    def _passed(self, a: Point, b: Point) -> tuple[float, str]:
+        """Return time and connection of the singular position between two points: the row that depends most on others."""
+        t, rest = self._crossing(a, b), np.zeros(self.lagrange.nu)
+        q = self.place(t, self._interpolate(a, b, t)[0])
+        U = np.linalg.svd(self.constraints(t, q, rest, rest).partials[:, self.free], full_matrices=False)[0]
+        return t, self.rows[int(np.argmax(np.abs(U[:, -1])))][0]
 
     # ------------------------------------------------------------ one time
     def place(self, t: float, q: Floats) -> Floats:
@@ -334,7 +374,7 @@ class Kinematics:
             self.scale,
         )
         name, gap = worst_row(self.rows, found.residual)
-        moving = quoted(np.array(self.lagrange.u_names)[[d.u for d in self.drives]])
+        moving = quoted([*np.array(self.lagrange.u_names)[[d.u for d in self.drives]], *self.drivers])
         return (
             f"the mechanism locks at t = {a.t:.9g} s: beyond it {name!r} will not close (gap {gap:.3g} at "
             f"t = {t:.6g} s). Prescribe a motion of {moving} that stays within reach, or change the lengths."

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from treemech.topology.arrays import Floats
 
-from .closure import move
 from .layout.lagrange import Lagrange
+from .manifold import move
 from .rank import complete, null_space, pivoted, rank
 from .rows import Evaluate, Rows
 

@@ -11,12 +11,15 @@ _EQUAL = (
 )
 
 
-def rank(P: Floats, largest: float = 0.0) -> int:
-    """Count independent rows (8.2) by singular values relative to the largest, or to a given one."""
+def rank(P: Floats, largest: float = 0.0, noise: float = 0.0) -> int:
+    """Count independent rows (8.2) by singular values relative to the largest, or to a given one.
+
+    Singular values up to `noise` count as zero.
+    """
     if not P.size:
         return 0
     s = np.linalg.svd(P, compute_uv=False)
-    return int(np.sum(s > _RANK * max(float(s[0]), largest, 1e-300)))
+    return int(np.sum(s > max(_RANK * max(float(s[0]), largest, 1e-300), noise)))
 
 
 def null_space(P: Floats) -> Floats:

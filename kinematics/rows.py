@@ -27,12 +27,16 @@ Evaluate = Callable[[Floats, Floats], Constraints]  # q, u -> constraints
 
 
 def worst_row(rows: Rows, residual: Floats) -> tuple[str, float]:
-    """Return (connection, gap) of the chord that is farthest from closing."""
+    """Return (connection, gap) of the chord that is farthest from closing; ("", 0) without rows.
+
+    >>> worst_row([("A", 0), ("B", 0), ("A", 1)], np.array([3.0, 4.5, 4.0]))
+    ('A', 5.0)
+    """
     gaps: dict[str, float] = {}
     for (name, _), value in zip(rows, residual, strict=True):
         gaps[name] = float(np.hypot(gaps.get(name, 0.0), value))
-    name = max(gaps, key=lambda n: gaps[n])
-    return name, gaps[name]
+    name = max(gaps, key=lambda n: gaps[n], default="")
+    return name, gaps.get(name, 0.0)
 
 
 def quoted(names: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 """Status codes of entry points of the core: an int32, 1 = ok, else code + 16 (index of the element)."""
 
-OK = 1
+ONLY_POINTS, OK = 0, 1  # of the entry point `remember`: nothing changes the rates
 HINGE_FAILED, LOAD_FAILED, SIGNAL_FAILED = 2, 3, 4
 STEP_TOO_SMALL, NOT_FINITE, PAUSED = 5, 6, 7
 CHORD_FAILED, SINGULAR_POSITION, CHAIN_OPEN, CHORD_SWITCHED = 8, 9, 10, 11

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treemech.elements import Energetic, Load, Signal
-from treemech.elements.compilation.methods import methods_of, remembers
+from treemech.elements.compilation.methods import remembers
 from treemech.elements.energetic import Sizes
 from treemech.topology import Attachment
 from treemech.topology.arrays import Floats, Ints
@@ -93,7 +93,7 @@ class EffortLayout:
 
     @property
     def z_names(self) -> list[str]:
-        """Name every number of z: states, memories, positions of viscous points, held inputs."""
+        """Name every number of z: states, memories, positions of points, held inputs."""
         names = [""] * self.nz
         for a, row in zip(self.applied, self.rows, strict=True):
             for first, n, what in (
@@ -106,6 +106,9 @@ class EffortLayout:
             composite = next(c for c in self.composites if c.name == number.composite)
             for k in range(composite.points[number.name] if at >= 0 else 0):
                 names[at + k] = f"{number.composite}.{number.name}[{k}]"
+        for number, row in zip(self.point_names, self.point_rows, strict=True):
+            for k in range(1 + point.N_SOUGHT[int(row[point.COORDINATES])]):
+                names[row[point.SOUGHT] + k] = f"{number.composite}.{number.name} sought from[{k}]"
         for name, at in self.held.items():
             names[at] = name
         return names
@@ -124,13 +127,14 @@ def make_effort_layout(
     numbers: Mapping[str, int],
     points: Mapping[int, tuple[Floats, Floats]],
     coordinates: Mapping[tuple[str, int], tuple[int, int]],
-    chords: Sequence[str],
+    chords: Mapping[str, tuple[int, int]],
 ) -> EffortLayout:
     """Make the tables of all efforts.
 
     `add(element, part)` returns address and record, `signal` the number of a signal. `numbers` maps a body to
     its number, `points` a number to the base of the body in the core's base, `coordinates` a coordinate to
-    its places in q and u.
+    its places in q and u, `chords` a connection to the chord with its load and to the frame that this chord
+    closes, or 0.
     """
     every = [*applied, *(part for c in composites for part in c.parts)]
     inner = [InnerPoint(c.name, n) for c in composites for n in c.points]
@@ -175,18 +179,17 @@ def make_effort_layout(
             x += as_floats(a.element.initial()).tolist()
         row[effort.MOTION_RECORD], row[effort.LOAD_RECORD] = workspace, workspace + n.motion_size
         row[effort.N_LOAD] = n.load_size
-        row[effort.N_KEPT] = n.deformations if "law" in methods_of(a.element) else 0
-        row[effort.REACTION] = -1 if a.reaction_of is None else chords.index(a.reaction_of)
+        row[effort.REACTION], row[effort.FRAME] = (-1, 0) if a.reaction_of is None else chords[a.reaction_of]
         row[effort.EXTERNAL] = isinstance(a.element, Load)
         workspace += n.motion_size + n.load_size + n.reactions * 6 * (6 * n.ends + n.coordinates)
-    point_rows: list[tuple[int, int]] = []
+    point_rows: list[list[int]] = []
     composite_rows: list[tuple[int, ...]] = []
     first = len(applied)
     for c in composites:
         begin = len(point_rows)
         for name, n_coordinates in c.points.items():
             viscous = name in c.viscous
-            point_rows.append((n_coordinates, len(x) if viscous else -1))
+            point_rows.append([n_coordinates, len(x) if viscous else -1, 0])
             if viscous:
                 x += np.broadcast_to(c.start.get(name, np.nan), (n_coordinates,)).tolist()
         unknowns = sum(c.points.values())
@@ -205,6 +208,10 @@ def make_effort_layout(
             memory += as_floats(a.element.memory()).tolist()
             if remembers(a.element):
                 row[effort.REMEMBER] = add(a.element, "remember")[0]
+    for own, (composite, name) in zip(point_rows, inner, strict=True):
+        own[point.SOUGHT] = len(x) + len(memory)
+        start = next(c.start.get(name) for c in composites if c.name == composite)
+        memory += _sought(own[point.COORDINATES], None if own[point.STATE] >= 0 else start)
     places_held = {name: len(x) + len(memory) + k for k, name in enumerate(held)}
     for at, name in pending:
         sources[at] = (effort.FROM_MEMORY, places_held[name])
@@ -217,10 +224,21 @@ def make_effort_layout(
         np.array(acted, dtype=np.int64).reshape(-1, 2),
         np.array(sources, dtype=np.int64).reshape(-1, 2),
         np.array(composite_rows, dtype=np.int64).reshape(-1, point.N_COMPOSITE),
-        np.array(point_rows, dtype=np.int64).reshape(-1, 2),
+        np.array(point_rows, dtype=np.int64).reshape(-1, point.N_TABLE),
         tuple(inner),
         workspace,
         len(x),
         plain(as_floats([*x, *memory, *held.values()])),
         places_held,
     )
+
+
+def _sought(n_coordinates: int, start: Any) -> list[float]:
+    """Return what a point is sought from at the start: its given position, or not known."""
+    found = np.zeros(1 + point.N_SOUGHT[n_coordinates])
+    if start is not None:
+        position = np.broadcast_to(as_floats(start), (min(n_coordinates, 3),))
+        found[0], found[1 : 1 + len(position)] = 1.0, plain(position)
+        if n_coordinates == 6:
+            found[4:] = np.eye(3).ravel()
+    return found.tolist()

@@ -1,6 +1,11 @@
 """Lagrange coordinates of a system (5.1): the numbers of q and u that belong to each hinge."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treemech.elements import Hinge
 from treemech.topology import Connection, Tree
@@ -33,6 +38,14 @@ class Coordinates:
         return slice(self.u, self.u + self.hinge.n_speeds)
 
 
+class Places(NamedTuple):
+    """Places of plain coordinates in q and in u, and of Euler parameters in q with their angular speeds in u."""
+
+    q: NDArray[np.int64]
+    u: NDArray[np.int64]
+    attitudes: list[tuple[int, int]]
+
+
 @dataclass(frozen=True, eq=False)
 class Lagrange:
     """All Lagrange coordinates, in the order in which the hinges were declared; the tree does not matter."""
@@ -50,6 +63,19 @@ class Lagrange:
     def u_names(self) -> list[str]:
         """Name every speed, like `q_names`."""
         return [name for c in self.hinges for name in _names(c.name, c.hinge.n_speeds)]
+
+    @cached_property
+    def places(self) -> Places:
+        """Return where plain coordinates stand, and where attitudes do."""
+        q, u, attitudes = list[int](), list[int](), list[tuple[int, int]]()
+        for c in self.hinges:
+            own, k = np.arange(c.hinge.n_speeds), c.hinge.euler_parameters
+            if k is not None:
+                attitudes.append((c.q + k, c.u + k))
+                own = np.concatenate((own[:k], own[k + 3 :]))
+            u += (c.u + own).tolist()
+            q += (c.q + own + (0 if k is None else 1 * (own > k))).tolist()
+        return Places(np.array(q, dtype=np.int64), np.array(u, dtype=np.int64), attitudes)
 
     @property
     def euler_parameters(self) -> list[int]:

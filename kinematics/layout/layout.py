@@ -1,7 +1,7 @@
 """Lay out the Plan of a tree and its elements: geometry, inertia, coordinates, addresses, parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from treemech.topology import Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
 
 from ..plan.arrays import Plan
+from ..plan.chord_arrays import ChordPlan
 from ..plan.columns import body, speed
 from .chords import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
 from .efforts import Applied, Assembled, EffortLayout, make_effort_layout
@@ -58,6 +59,17 @@ class Layout:
     def foreign(self) -> bool:
         """Tell whether an element may raise: one that does not come from the built library."""
         return any(entry.way != "library" for entry in self.entries)
+
+    def copy(self) -> "Layout":
+        """Return the layout with arrays of its own: analyses write into some columns of a Plan for a while."""
+        plan = Plan._make(a.copy() for a in self.plan)
+        chords = ChordPlan._make(a.copy() for a in self.chords.plan)
+        return replace(
+            self,
+            plan=plan,
+            chords=self.chords._replace(plan=chords),
+            efforts=replace(self.efforts, rows=plan.efforts),
+        )
 
 
 class _Records:
@@ -234,7 +246,10 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
         tree.numbers,
         points,
         acted,
-        [c.name for c in tree.chords],
+        {
+            c.closes or c.name: (k, tree.numbers[c.body_a.name] if c.closes else 0)
+            for k, c in enumerate(tree.chords)
+        },
     )
     closing: list[Connection | Coupled] = [*tree.chords, *couplings]
     cut = {c.name: records.add(c.element, kinematic=True) for c in closing if by_address(c.element)}
