@@ -106,12 +106,16 @@ def derivatives(
         if loops is not None:
             rows = row_derivatives(core, tree, t, q, u, ud, multipliers)
         by_p = equations_by_parameters(core, parameters, t, q, u, ud, multipliers)
+        seen_p = by_p.chord_loads
+        if any(reaction_dependent.frames):
+            seen_multipliers = reaction_dependent.seen_multipliers(multipliers)
+            seen_p = equations_by_parameters(core, parameters, t, q, u, ud, seen_multipliers).chord_loads
+        seen_q = reaction_dependent.loads_by_q(tree, t, q, u, ud, multipliers)
     n, nf = core.nu, int(np.sum(free))
     P = rows.partials[np.ix_(chosen, free)]
     # reaction-dependent elements see s = F^T lambda: this gives loads B ds on the speeds
     B, F = reaction_dependent.derivatives(), reaction_dependent.wrenches()[chosen]
-    seen_q = rows.chord_loads_q[reaction_dependent.chords].reshape(-1, n)
-    seen_p = by_p.chord_loads[reaction_dependent.chords].reshape(len(B.T), len(parameters))
+    seen_p = seen_p[reaction_dependent.chords].reshape(len(B.T), len(parameters))
     ends = np.cumsum([n, n, n, core.nx, len(named), len(parameters)])
     right = np.zeros((nf + len(P), ends[-1]))
     of_loads = (rows.loads_q - tau_q + B @ seen_q, -tau_u, np.eye(n), -tau_x, -tau_i, B @ seen_p - by_p.loads)
@@ -167,7 +171,7 @@ def _held(
 
     def loads() -> Floats:
         if core.loops is not None:
-            return core.constraints(t, q, u, given).loads
+            return core.constraints(t, q, u, given, loaded=True).loads
         return np.asarray(core.inverse_dynamics(np.array([t]), q[None], u[None], given[None])[0])
 
     def respond(required: Floats) -> Floats:

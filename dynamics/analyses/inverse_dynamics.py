@@ -1,6 +1,11 @@
-"""Inverse dynamics of closed chains (6.3.8): loads of the drives and multipliers for given accelerations."""
+"""Inverse dynamics (6.3.8): loads of the drives and multipliers for given accelerations.
 
-from typing import NamedTuple
+Where the drives do no work the motion is passive: Z^T (A ud - Q) = 0 for the rates Z that the constraints
+allow and no drive moves. If fewer accelerations are given than there are freedoms, these equations decide the
+others (hybrid dynamics: a driven cart, a pole that follows).
+"""
+
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +53,7 @@ def inverse_dynamics(
     core: Core, t: float, q: Floats, u: Floats, ud: Floats, S: Floats, weights: Floats
 ) -> DriveLoads:
     """Return the drive loads of one state with known accelerations, also with reaction-dependent elements."""
-    now, reaction_dependent = core.constraints(t, q, u, ud), ReactionDependent(core)
+    now, reaction_dependent = core.constraints(t, q, u, ud, loaded=True), ReactionDependent(core)
     required = now.loads
     if reaction_dependent:
 
@@ -56,23 +61,28 @@ def inverse_dynamics(
             return drive_loads(x, now.partials, S, weights).multipliers
 
         required = reaction_dependent.solve_reactions(
-            lambda: core.constraints(t, q, u, ud).loads, respond
+            lambda: core.constraints(t, q, u, ud, loaded=True).loads, respond
         ).required
     return drive_loads(required, now.partials, S, weights)
 
 
-def check_actuated(P: Floats, S: Floats, chosen: list[str], names: list[str]) -> None:
-    """Check that the drives can move all freedoms; raise an error that names suitable speeds if not."""
+def undriven(P: Floats, S: Floats) -> Floats:
+    """Return orthonormal columns Z that span the rates which P allows and on which no drive does work."""
+    return null_space(np.vstack((P, S.T)))
+
+
+def refuse_under_actuation(P: Floats, S: Floats, chosen: list[str], names: list[str]) -> NoReturn:
+    """Raise an error that names speeds which, actuated as well, move all freedoms."""
     N = null_space(P)
     missing = N.shape[1] - rank(S.T @ N, 1.0)
-    if missing:
-        k, all_names = S.shape[1], np.array(names)
-        more = [j - k for j in complete(np.vstack((S.T @ N, N)), list(range(k)))]
-        have = f"{quoted(np.array(chosen))} as actuated" if chosen else "nothing actuated"
-        raise SingularError(
-            f"inverse_dynamics: under-actuated, with {have}, {freedoms(missing)} of {N.shape[1]} cannot be driven. "
-            f"Actuate {quoted(all_names[more])} as well (actuated=[...], or system.prescribe)."
-        )
+    k, all_names = S.shape[1], np.array(names)
+    more = [j - k for j in complete(np.vstack((S.T @ N, N)), list(range(k)))]
+    have = f"{quoted(np.array(chosen))} as actuated" if chosen else "nothing actuated"
+    raise SingularError(
+        f"inverse_dynamics: under-actuated, with {have}, {freedoms(missing)} of {N.shape[1]} cannot be driven as asked. "
+        f"Actuate {quoted(all_names[more])} as well (actuated=[...], or system.prescribe), or give fewer accelerations by "
+        "name: the others follow."
+    )
 
 
 def complete_accelerations(
@@ -84,23 +94,37 @@ def complete_accelerations(
     free: NDArray[np.bool_],
     more: Floats,
     wanted: Floats,
+    Z: Floats,
 ) -> Floats:
-    """Return ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`. The free entries follow."""
-    now, ud = core.constraints(t, q, u, ud), ud.copy()
+    """Return ud with P ud + P00 = 0 (6.3.5) and `more` ud = `wanted`. The free entries follow.
+
+    If these leave freedoms open, Z^T A ud = Z^T Q decides them.
+    """
+    now, ud = core.constraints(t, q, u, ud, loaded=Z.shape[1] > 0), ud.copy()
     rows, all_rows = core.layout.chords.rows, np.vstack((now.partials, more))
-    F = all_rows[:, free]
     if _largest(now.velocity) > 1e-6 * (1.0 + _largest(u)):
         name, gap = worst_row(rows, now.velocity)
         raise SingularError(
             f"the state is inconsistent: its rates open {name!r} with {gap:.3g} (m/s, rad/s). Make it with mech.assemble(...)."
         )
-    dof = F.shape[1] - rank(F, float(np.linalg.norm(now.partials, 2)))
+    largest = float(np.linalg.norm(now.partials, 2)) if now.partials.size else 0.0
+    dof = int(np.sum(free)) - rank(all_rows[:, free], largest)
+    gap_of = np.concatenate((now.bias, more @ ud - wanted))
+    if dof and Z.shape[1]:
+        passive, left = Z.T @ core.mass_matrix(t, q), Z.T @ now.loads
+        size = np.linalg.norm(passive, axis=1)
+        all_rows, gap_of = (
+            np.vstack((all_rows, passive / size[:, None])),
+            np.concatenate((gap_of, left / size)),
+        )
+        dof = int(np.sum(free)) - rank(all_rows[:, free], largest)
+    F = all_rows[:, free]
     if dof:
         N, names = null_space(all_rows), np.array(core.coordinates.u_names)
         open_ = quoted(names[complete(N, np.flatnonzero(~free).tolist())])
         raise SingularError(f"the accelerations leave {freedoms(dof)} open: give those of {open_} as well.")
     if F.size:
-        ud[free] -= np.linalg.lstsq(F, np.concatenate((now.bias, more @ ud - wanted)), rcond=1e-10)[0]
+        ud[free] -= np.linalg.lstsq(F, gap_of, rcond=1e-10)[0]
     left = np.concatenate((core.constraints(t, q, u, ud).bias, more @ ud - wanted))
     scale = 1.0 + _largest(ud) + _largest(now.bias)
     if _largest(left) > 1e-8 * scale:
@@ -110,6 +134,13 @@ def complete_accelerations(
             "name, and the others follow."
         )
     return ud
+
+
+def is_passive(core: Core, t: float, q: Floats, u: Floats, ud: Floats, Z: Floats) -> bool:
+    """Tell whether the accelerations need no load on the rates Z, where no drive does work."""
+    loads = core.constraints(t, q, u, ud, loaded=True).loads
+    size = _largest(core.constraints(t, q, u, loaded=True).loads) + _largest(core.mass_matrix(t, q) @ ud)
+    return _largest(Z.T @ loads) <= 1e-8 * size
 
 
 def driven_results(

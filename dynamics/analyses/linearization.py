@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.kinematics.rank import complete, null_space
+from treemech.kinematics.rank import complete, null_space, rank
+from treemech.kinematics.rows import quoted
+from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
@@ -45,7 +47,7 @@ class CutSpeeds(NamedTuple):
 class Reduction(NamedTuple):
     """How all displacements and rates follow from the independent ones."""
 
-    positions: list[int]  # independent displacements x: numbers of the speeds
+    positions: list[int]  # independent displacements x: numbers of the speeds, those of cut hinges behind
     speeds: list[int]  # independent rates y
     N: Floats  # dq = N x
     M: Floats  # du = M x + K y
@@ -77,6 +79,7 @@ class Linearization:
     ud: Floats
     names: list[str]
     displacements: Floats  # N and zeros: displacements of all coordinates, of the tree and of cut hinges
+    accelerations: Floats  # (nu, n) ud of all speeds of the tree by the state
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
@@ -126,22 +129,71 @@ def turning(core: Core, u: Floats) -> Floats:
     return H
 
 
+def independent(
+    N: Floats, of_speeds: Floats, names: Sequence[str], wanted: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return the wanted coordinates as independent displacements, and those whose rates are independent.
+
+    N and `of_speeds` have a row for every coordinate: its displacement, or rate, in a basis of those that the
+    constraints allow. Wanted coordinates that depend on the others are refused by name.
+    """
+    for k, j in enumerate(wanted):
+        before = list(wanted[:k])
+        if j in before:
+            raise ElementError(f"linearize: {names[j]!r} is named twice in coordinates=.")
+        if np.max(np.abs(N[j]), initial=0.0) < 1e-9:
+            raise ElementError(
+                f"linearize: {names[j]!r} cannot be an independent coordinate: it is held or prescribed, or nothing moves it."
+            )
+        if rank(N[[*before, j]], 1.0) <= k:
+            raise ElementError(
+                f"linearize: {names[j]!r} is not independent of {quoted(names[i] for i in before)} in this position. "
+                f"Independent would be {quoted(names[i] for i in [*before, *complete(N, before)])}."
+            )
+    speeds: list[int] = []
+    for j in wanted:
+        if rank(of_speeds[[*speeds, j]], 1.0) > len(speeds):
+            speeds.append(j)
+    missing = of_speeds.shape[1] - len(speeds)
+    if missing:
+        raise ElementError(
+            f"linearize: coordinates= names {len(speeds)} of {of_speeds.shape[1]} independent coordinates. Name "
+            f"{quoted(names[i] for i in complete(of_speeds, speeds))} as well."
+        )
+    return [*wanted, *complete(N, list(wanted))], speeds
+
+
 def reduce(
-    P: Floats, nonholonomic: NDArray[np.bool_], velocity_q: Floats, free: NDArray[np.bool_]
+    P: Floats,
+    nonholonomic: NDArray[np.bool_],
+    velocity_q: Floats,
+    free: NDArray[np.bool_],
+    all_speeds: Floats,
+    names: Sequence[str],
+    wanted: Sequence[int] | None = None,
 ) -> Reduction:
-    """Choose independent coordinates among the free ones. Return how the others follow."""
+    """Choose independent coordinates, the `wanted` ones or the best of the free ones. Return how the others follow.
+
+    `all_speeds` (n_all, nu) with their `names` are all that may be wanted: the speeds, then those of cut
+    hinges.
+    """
     n, own = P.shape[1], np.flatnonzero(free)
     F = P[:, free]
     of_speeds, of_positions = null_space(F), null_space(F[~nonholonomic])
-    speeds = complete(of_speeds, [])
-    positions = [*speeds, *complete(of_positions, speeds)]
+    if wanted is None:
+        speeds = complete(of_speeds, [])
+        positions = own[[*speeds, *complete(of_positions, speeds)]].tolist()
+        speeds = own[speeds].tolist()
+    else:
+        seen = all_speeds[:, free]
+        positions, speeds = independent(seen @ of_positions, seen @ of_speeds, names, wanted)
     N, K, M = np.zeros((n, len(positions))), np.zeros((n, len(speeds))), np.zeros((n, len(positions)))
-    N[own] = of_positions @ np.linalg.inv(of_positions[positions])
-    K[own] = of_speeds @ np.linalg.inv(of_speeds[speeds])
+    N[own] = of_positions @ np.linalg.inv(all_speeds[positions][:, own] @ of_positions)
+    K[own] = of_speeds @ np.linalg.inv(all_speeds[speeds][:, own] @ of_speeds)
     if len(P):
         M[own] = -np.linalg.lstsq(F, velocity_q @ N, rcond=1e-10)[0]
-        M -= K @ M[own[speeds]]
-    return Reduction(own[positions].tolist(), own[speeds].tolist(), N, M, K)
+        M -= K @ (all_speeds[speeds] @ M)
+    return Reduction(positions, speeds, N, M, K)
 
 
 def linearize(
@@ -156,10 +208,11 @@ def linearize(
     tau: Floats | None = None,
     named: Mapping[str, Input] | None = None,
     cut: CutSpeeds | None = None,
+    coordinates: Sequence[int] | None = None,
 ) -> Linearization:
     """Linearize about a state under the loads tau.
 
-    `held` coordinates keep their motion, like prescribed ones.
+    `held` coordinates keep their motion, like prescribed ones. `coordinates` are to be the independent ones.
 
     `inputs`: numbers of speeds that carry loads, or names of `named` inputs of elements. The numbers of `cut`
     hinges follow those of the tree.
@@ -177,14 +230,16 @@ def linearize(
         tree.inverse_dynamics(t, q, u, found.ud)
         rows = row_derivatives(core, tree, t, q, u, found.ud, found.multipliers)
         P, velocity_q = rows.partials, rows.velocity_q
-    r = reduce(P, core.layout.chords.nonholonomic, velocity_q, free)
+    _refuse_moving_cut(coordinates, all_names, n, u, found.ud)
+    r = reduce(P, core.layout.chords.nonholonomic, velocity_q, free, all_speeds, all_names, coordinates)
     x, y = len(r.positions), len(r.speeds)
     by_x = found.ud_q @ r.N + found.ud_u @ r.M
     x_rates = found.x_rates_q @ r.N + found.x_rates_u @ r.M
+    of_x, of_y = all_speeds[r.positions], all_speeds[r.speeds]
     A = np.block(
         [
-            [(r.M + turning(core, u) @ r.N)[r.positions], r.K[r.positions], np.zeros((x, core.nx))],
-            [by_x[r.speeds], (found.ud_u @ r.K)[r.speeds], found.ud_x[r.speeds]],
+            [of_x @ (r.M + turning(core, u) @ r.N), of_x @ r.K, np.zeros((x, core.nx))],
+            [of_y @ by_x, of_y @ found.ud_u @ r.K, of_y @ found.ud_x],
             [x_rates, found.x_rates_u @ r.K, found.x_rates_x],
         ]
     )
@@ -195,19 +250,32 @@ def linearize(
         np.hstack((found.ud_load @ all_speeds.T, found.ud_input)),
         np.hstack((found.x_rates_load @ all_speeds.T, found.x_rates_input)),
     )
-    B = np.vstack((np.zeros((x, len(chosen))), of_ud[np.ix_(r.speeds, acting)], of_rates[:, acting]))
+    B = np.vstack((np.zeros((x, len(chosen))), of_y @ of_ud[:, acting], of_rates[:, acting]))
     displacements = np.hstack((all_speeds @ r.N, np.zeros((len(all_names), y + core.nx))))
     return Linearization(
         A,
         B,
         displacements[seen],
         np.zeros((len(seen), len(chosen))),
-        [names[k] for k in r.positions]
-        + [names[k] + "'" for k in r.speeds]
+        [all_names[k] for k in r.positions]
+        + [all_names[k] + "'" for k in r.speeds]
         + core.layout.efforts.z_names[: core.nx],
         [all_names[k] if isinstance(k, int) else k for k in chosen],
         [all_names[k] for k in seen],
         found.ud,
         all_names,
         displacements,
+        np.hstack((by_x, found.ud_u @ r.K, found.ud_x)),
     )
+
+
+def _refuse_moving_cut(
+    wanted: Sequence[int] | None, names: Sequence[str], n: int, u: Floats, ud: Floats
+) -> None:
+    """Refuse cut hinges as independent coordinates away from rest, where their partials change along the motion."""
+    moving = np.max(np.abs(u), initial=0.0) > 0.0 or np.max(np.abs(ud), initial=0.0) > 1e-6
+    for j in (j for j in wanted or () if j >= n and moving):
+        raise ElementError(
+            f"linearize: {names[j]!r} is cut, and the state is not at rest: it cannot be an independent coordinate there. "
+            "Name one of the tree, or connect it with role='branch'."
+        )

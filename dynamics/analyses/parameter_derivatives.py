@@ -101,7 +101,7 @@ def residual(core: Core, y: Motion, ud: Floats, multipliers: Floats, leader: Cor
         return Equations(loads, none, x_rates, none, none, prescribed, np.zeros((0, 6)))
     core.chord_work.q[:], core.chord_work.pivot[:] = y.cut[0], leader.chord_work.pivot
     with ReactionDependent(core).held():
-        now = core.constraints(t, q, u, given)
+        now = core.constraints(t, q, u, given, loaded=True)
     return Equations(
         now.loads - now.partials.T @ multipliers,
         now.bias,

@@ -4,11 +4,14 @@ Redundant constraints can share their load in more than one way. The result then
 smallest sum over all chords of |force|^2 + |moment|^2 / (1 m)^2.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.layout.efforts import InnerPoint
-from treemech.kinematics.plan.columns import chord, effort, row
+from treemech.kinematics.layout.layout import Layout
+from treemech.kinematics.plan.columns import chord, effort, row, speed
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
@@ -82,34 +85,72 @@ def add_element_loads(core: Core, trace: Floats, records: Floats) -> None:
                 trace[:, i, MOMENT] -= moment + np.cross(point - origins[:, i], force)
 
 
-def unique_loads(core: Core, t: float, q: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return for every chord, and for the hinge before every body, whether the model determines its load."""
+class Undecided(NamedTuple):
+    """Loads that the model leaves open: each combination of multipliers without effect makes one."""
+
+    chords: Floats  # (nc, k, 6) of every chord, at its end b; zero for couplings
+    couplings: NDArray[np.bool_]  # (nc,) whether the load of a coupling is open
+    bodies: Floats  # (nb+1, k, 6) of the hinge before every body, about the world origin
+
+
+def undecided_loads(core: Core, t: float, q: Floats, on: NDArray[np.bool_], trace: Floats) -> Undecided:
+    """Return the loads that do not follow from the motion, from the null space of P^T (8.5).
+
+    Only the rows `on` carry loads. Loads on prescribed speeds are unknown themselves: these have no say.
+    `trace` is that of the one state.
+    """
     P = core.constraints(t, q, np.zeros(core.nu)).partials
-    chords, sets = np.ones(len(core.layout.chords.plan.chord), dtype=bool), core.tree.chords
-    bodies = np.ones(len(core.tree.bodies), dtype=bool)
-    if not P.size:
-        return chords, bodies
-    _, values, V = np.linalg.svd(P.T, full_matrices=True)
+    chords, sets = core.layout.chords.plan.chord, core.tree.chords
+    rows_on = np.flatnonzero(on)
+    effect = P[np.ix_(rows_on, core.free_speeds())].T
+    _, values, V = np.linalg.svd(effect, full_matrices=True)
     rank = int(np.sum(values > _ZERO * max(float(values.max(initial=0.0)), 1e-300)))
-    open_ = V[rank:]  # multipliers without effect
-    inner = [np.zeros((len(open_), 6)) for _ in core.tree.bodies]
-    wrench = core.chord_work.row[:, row.F : row.F + 6]
-    trace, _ = core.trace(np.array([t]), np.array([q]), np.zeros((1, core.nu)), np.zeros((1, core.nu)))
-    for c, index in enumerate(core.layout.chords.plan.chord):
+    open_ = np.zeros((len(rows_on) - rank, len(P)))
+    open_[:, rows_on] = V[rank:]  # multipliers without effect
+    wrench, k = core.chord_work.row[:, row.F : row.F + 6], len(open_)
+    found = Undecided(
+        np.zeros((len(chords), k, 6)), np.zeros(len(chords), dtype=bool), np.zeros((core.rows, k, 6))
+    )
+    for c, index in enumerate(chords):
         rows = slice(index[chord.FIRST_ROW], index[chord.FIRST_ROW] + index[chord.N_ROWS])
-        load = open_[:, rows] @ wrench[rows]
-        chords[c] = not np.any(np.abs(open_[:, rows]) > 1e-7)
         if c >= len(sets):
+            found.couplings[c] = np.any(np.abs(open_[:, rows]) > 1e-7)
             continue
+        found.chords[c] = load = open_[:, rows] @ wrench[rows]
         numbers = [core.tree.numbers[end.body.name] for end in sets[c].ends]
         point = (
             trace[0, numbers[1], POSITION]
             + trace[0, numbers[1], ROTATION].reshape(3, 3) @ sets[c].ends[1].offset
         )
-        about = np.hstack((load[:, :3], load[:, 3:] + np.cross(point, load[:, :3])))  # about the world origin
+        about = moved(load, -point)
         for number, sign in zip(numbers, (1.0, -1.0), strict=True):
             for i in core.tree.path(number):
-                inner[i] += sign * about
-    for i, carried in enumerate(inner):
-        bodies[i] = not np.any(np.abs(carried) > 1e-7)
-    return chords, bodies
+                found.bodies[i] += sign * about
+    return found
+
+
+def moved(load: Floats, point: Floats) -> Floats:
+    """Return loads (., 6) about a point in place of the origin."""
+    return np.hstack((load[:, :3], load[:, 3:] - np.cross(point, load[:, :3])))
+
+
+def coupling_loads(core: Core, t: Floats, q: Floats, u: Floats, multipliers: Floats) -> Floats:
+    """Return the loads of all couplings on the coordinates they join (n, .), coupling by coupling: P^T lambda."""
+    first = len(core.tree.chords)
+    rows, speeds = coupled_places(core.layout, first)
+    found = np.zeros((len(t), len(speeds)))
+    with core.unloaded():
+        for k in range(len(t) if len(speeds) else 0):
+            P = core.constraints(float(t[k]), q[k], u[k]).partials
+            found[k] = [P[own, j] @ multipliers[k, own] for own, j in zip(rows, speeds, strict=True)]
+    return found
+
+
+def coupled_places(layout: Layout, first: int) -> tuple[list[slice], list[int]]:
+    """Return the rows of the coupling and the speed, in the public order, of every coupled coordinate."""
+    rows, speeds, public = list[slice](), list[int](), layout.plan.dof[:, speed.PUBLIC]
+    for index in layout.chords.plan.chord[first:]:
+        own = public[layout.chords.plan.path[index[chord.PATH_START] : index[chord.PATH_END], chord.SPEED]]
+        speeds += own.tolist()
+        rows += [slice(index[chord.FIRST_ROW], index[chord.FIRST_ROW] + index[chord.N_ROWS])] * len(own)
+    return rows, speeds

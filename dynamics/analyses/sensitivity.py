@@ -5,8 +5,8 @@ They obey the equations of motion differentiated along the motion::
     s_q' = s_u + H s_q      s_u' = d ud / d(q, u, x) s + d ud / dp      s_x' = d x' / d(q, u, x) s + d x' / dp
 
 with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise). These
-are linear equations with exact coefficients (derivatives). They are solved by Gauss collocation of order 10
-on the steps of the motion: first on pairs of steps, then on steps that are halved until two solutions agree.
+are linear equations with exact coefficients (derivatives). They are solved by Radau collocation of order 9 (L-stable,
+as stiff motions need it) on the steps of the motion: first on pairs of steps, then on steps that are halved until two solutions agree.
 With closed chains s also satisfies the constraints, P s_q + df/dp = 0 and its rate.
 """
 
@@ -40,8 +40,10 @@ class Variation:
         self.core, self.workspace, self.parameters = core, workspace, tuple(parameters)
         self.free: NDArray[np.bool_] = core.free_speeds()
 
-    def solve(self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float) -> Floats:
-        """Return s (edges, 2 nu + nx, np) at the edges, to rtol.
+    def solve(
+        self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float
+    ) -> tuple[Floats, Floats]:
+        """Return s (edges, 2 nu + nx, np) at the edges, to rtol, and its estimated error (np,) by parameter.
 
         Edges are the steps of the motion and its breaks.
         """
@@ -51,8 +53,9 @@ class Variation:
             fine = self._collocated(motion, edges, start, 2**halving)
             sizes = np.max(np.abs(fine), axis=0, initial=0.0)
             sizes = np.maximum(sizes, np.max(sizes, axis=0))
-            if np.all(np.abs(fine[some] - coarse) <= rtol * sizes):
-                return fine
+            gap = np.max(np.abs(fine[some] - coarse), axis=0) / np.maximum(sizes, 1e-300)
+            if np.all(gap <= rtol):
+                return fine, np.max(gap, axis=0, initial=0.0)
             coarse, some = fine, np.arange(len(edges))
         raise ConvergenceError(
             f"sensitivities do not settle to rtol = {rtol:g} on steps of the motion cut by {2**halving}: the motion is not "
@@ -67,7 +70,7 @@ class Variation:
             np.concatenate([edges, *((edges[:-1] + k / parts * np.diff(edges)) for k in range(parts))])
         )
         h = np.diff(fine)
-        nodes, a, b = _gauss(_STAGES)
+        nodes, a, b = _radau(_STAGES)
         J, f = self.linear(motion((fine[:-1, None] + h[:, None] * nodes).ravel()))
         J, f = J.reshape(len(h), _STAGES, n, n), f.reshape(len(h), _STAGES, n, -1)
         # K_i = J_i (s + h sum a_ij K_j) + f_i, for s = each unit vector and for f
@@ -130,11 +133,18 @@ class Variation:
         return change
 
 
-def _gauss(stages: int) -> tuple[Floats, Floats, Floats]:
-    """Return nodes in (0, 1), coefficients a and weights b of Gauss collocation, of order 2 * stages."""
-    x, w = np.polynomial.legendre.leggauss(stages)
+def _radau(stages: int) -> tuple[Floats, Floats, Floats]:
+    """Return nodes in (0, 1], coefficients a and weights b of Radau IIA collocation, of order 2 stages - 1.
+
+    >>> _radau(2)[0].round(12).tolist()  # 1/3 and 1
+    [0.333333333333, 1.0]
+    """
+    legendre = np.polynomial.legendre.Legendre
+    # zeros of P_s - P_(s-1), the last of which is 1
+    x = np.sort((legendre.basis(stages) - legendre.basis(stages - 1)).roots().real)
     c = 0.5 * (x + 1.0)
+    c[-1] = 1.0
     powers = np.arange(1, stages + 1)
     # sum_j a_ij c_j^(k-1) = c_i^k / k
     a = np.linalg.solve(np.vander(c, increasing=True).T, (c[:, None] ** powers / powers).T).T
-    return c, np.asarray(a, dtype=np.float64), 0.5 * w
+    return c, np.asarray(a, dtype=np.float64), np.asarray(a[-1], dtype=np.float64)

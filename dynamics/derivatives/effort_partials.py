@@ -54,7 +54,7 @@ def _on_duals(plan, e, t, direction, D, best):
         D[2 * k] = m[at + k]
         D[2 * k + 1] = 0.0
     for k in range(size):
-        D[2 * (seen + k)] = m[load + k] if k >= size - table[e, effort.N_KEPT] else 0.0
+        D[2 * (seen + k)] = 0.0
         D[2 * (seen + k) + 1] = 0.0
     end, c = direction // 12, direction % 12
     if end >= n:

@@ -45,6 +45,7 @@ from ..equations.loops import (
     chord_loads,
     evaluate_rows,
     largest,
+    measure,
     note_spin,
     project,
     relieve,
@@ -170,7 +171,8 @@ def loop_project(t, y, rank, loops):
     """Project the integrator state y onto the constraints.
 
     If rank > 0, that many independent rows are chosen anew. If it is 0, all rows count. If it is negative
-    (for an output), nothing is chosen.
+    (for an output), nothing is chosen. With MEASURE the state stays as it is, and only the pivots there are
+    found.
     """
     chords = ints(loops, N_LOOP_CONTEXT)
     plan = ints(chords[0], N_CONTEXT)
@@ -182,6 +184,8 @@ def loop_project(t, y, rank, loops):
             return np.int32(status)
     q, u, cut = own_q(plan), own_u(plan), chord_q(chords)
     W, S = body_work(plan), speed_work(plan)
+    if rank == watch.MEASURE:
+        return np.int32(measure(plan, chords, W, S, t, q, u))
     status = project(plan, chords, W, S, t, fresh)
     if status != OK:
         return np.int32(status)

@@ -4,11 +4,13 @@
 import numpy as np
 
 from treemech.kinematics.kernel.language import floats, ints
-from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.kernel.status import OK, ONLY_POINTS
 from treemech.kinematics.plan.arrays import N_CONTEXT
+from treemech.kinematics.plan.columns import effort
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
+    effort_table,
     n_audit,
     n_efforts,
     n_states,
@@ -23,6 +25,7 @@ from ..equations.articulated import forward_dynamics as solve_tree
 from ..equations.virtual_work import evaluate_motion
 from ..equations.virtual_work import inverse_dynamics as load_tree
 from ..equations.virtual_work import mass_matrix as assemble_mass_matrix
+from ..loads.composites import remember_points
 from ..loads.efforts import remember as write_down
 from .begin import begin_states, evaluate_row, hold_prescribed, loads_on_speeds, place_row, state_rates
 
@@ -54,15 +57,26 @@ def rhs(t, y, dy, context):
 
 
 def remember(t, y, dy, context):
-    """Let elements write their memory into the z of the state y, after an accepted step. dy is not used."""
+    """Write what elements and internal points remember into the z of the state y, after an accepted step.
+
+    dy is not used. If no element remembers anything, the points of the last evaluation are written, and
+    ONLY_POINTS is returned: the rates of y are the same.
+    """
     plan = ints(context, N_CONTEXT)
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    status = begin_states(plan, t, y)
+    z, table = floats(y + 8 * (nq + nu + n_audit(plan)), nz), effort_table(plan)
+    status = ONLY_POINTS
+    for e in range(table.shape[0]):
+        if table[e, effort.REMEMBER] != 0:
+            status = OK
     if status == OK:
-        status = evaluate_motion(plan, body_work(plan), speed_work(plan), t, own_q(plan), own_u(plan))
-    if status == OK:
-        status = write_down(plan, t, floats(y + 8 * (nq + nu + n_audit(plan)), nz))
+        status = begin_states(plan, t, y)
+        if status == OK:
+            status = evaluate_motion(plan, body_work(plan), speed_work(plan), t, own_q(plan), own_u(plan))
+        if status == OK:
+            status = write_down(plan, t, z)
+    remember_points(plan, z)
     return np.int32(status)
 
 

@@ -17,6 +17,10 @@ class LoopPlan(NamedTuple):
     speed_row: Ints  # of each packed entry of A
     speed_column: Ints
     slot: Ints  # place in the matrix to which each entry of A, then of P, is added
+    added_row: Ints  # of each product of two entries of P that is added to A: its kept row,
+    added_a: Ints  # the two entries
+    added_b: Ints
+    added_slot: Ints  # and its place in the matrix
     diagonal: Ints
     perm: Ints
     Ap: Ints
@@ -45,7 +49,9 @@ class LoopWork(NamedTuple):
     workspace_q: Floats  # (nq,)
     workspace_u: Floats  # (nu,)
     workspace_rows: Floats  # (kept, nu), for the selection of rows
-    reaction: Floats  # (n, n + 1) Newton's matrix for the n components of load that elements depend on
+    reaction: (
+        Floats  # (n, n + 1) Newton's matrix for the n components of load that elements depend on; workspace
+    )
     base: Floats  # right side without these elements
     masked: Ints  # (kept,) 1 for rows taken out as redundant
     held: (

@@ -12,7 +12,7 @@ _NAMES = (*LoopPlan._fields, *LoopWork._fields)
 # Places in the sparse matrices are never negative. As unsigned numbers they need no test for negative
 # indices, which takes a quarter of the time of a factorisation.
 _PLACES = (
-    "slot", "diagonal", "Ap", "Ai", "Lp", "Li", "Rp", "Ri", "Rs", "entry_row", "entry_speed", "speed_row", "speed_column",
+    "slot", "added_row", "added_a", "added_b", "added_slot", "diagonal", "Ap", "Ai", "Lp", "Li", "Rp", "Ri", "Rs", "entry_row", "entry_speed", "speed_row", "speed_column",
 )  # fmt: skip
 N_LOOP_CONTEXT = N_CHORD_CONTEXT + 2 * len(_NAMES)
 
@@ -29,6 +29,8 @@ held_speeds, independents = _view("held"), _view("independent")
 unilaterals, off_rows = _view("unilateral"), _view("off")
 entry_rows, entry_speeds = _view("entry_row"), _view("entry_speed")
 speed_rows, speed_columns = _view("speed_row"), _view("speed_column")
+added_rows, added_slots = _view("added_row"), _view("added_slot")
+added_entries_a, added_entries_b = _view("added_a"), _view("added_b")
 slots, diagonals, perms = _view("slot"), _view("diagonal"), _view("perm")
 matrix_starts, matrix_rows = _view("Ap"), _view("Ai")
 factor_starts, factor_rows = _view("Lp"), _view("Li")

@@ -11,7 +11,7 @@ from treemech.kinematics.kernel.language import address_of, call_part, floats2, 
 from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_FAILED, HINGE_FAILED, OK
 from treemech.kinematics.kernel.vector import dot, sub
 from treemech.kinematics.plan.arrays import REACTIONS
-from treemech.kinematics.plan.chord_views import chord_pivots, chords, partials, rows
+from treemech.kinematics.plan.chord_views import chord_paths, chord_pivots, chords, partials, rows
 from treemech.kinematics.plan.columns import body, chord, row, speed
 from treemech.kinematics.plan.views import (
     bodies,
@@ -34,6 +34,10 @@ from treemech.kinematics.tree.sweep import (
 
 from . import kkt, watch
 from .loop_views import (
+    added_entries_a,
+    added_entries_b,
+    added_rows,
+    added_slots,
     diagonals,
     entry_rows,
     entry_speeds,
@@ -152,6 +156,12 @@ def factorise(loops):
             d = entry_speed[k]
             if masked[r] == 0 and fixed[d] == 0:
                 Ax[slot[first + k]] += P[k]
+    added_a, added_b, added_slot = added_entries_a(loops), added_entries_b(loops), added_slots(loops)
+    added_row = added_rows(loops)
+    for k in range(added_row.shape[0]):
+        r, a, b = added_row[k], added_a[k], added_b[k]
+        if masked[r] == 0 and fixed[entry_speed[a]] == 0 and fixed[entry_speed[b]] == 0:
+            Ax[added_slot[k]] += P[a] * P[b] / scale[r]
     for r in range(m):
         Ax[diagonal[n + r]] = -1.0 if masked[r] == 1 else -_EPSILON * scale[r]
     kkt.factorise(
@@ -173,8 +183,38 @@ def factorise(loops):
 
 
 @kernel
+def _add_to_right_side(loops, x, n):
+    """Add P^T D times the rows of a right side to its speeds, for the products in the matrix."""
+    added_row, a, b, P = added_rows(loops), added_entries_a(loops), added_entries_b(loops), partials(loops)
+    masked, fixed, scale, entry_speed = (
+        masks(loops),
+        held_speeds(loops),
+        row_scales(loops),
+        entry_speeds(loops),
+    )
+    for k in range(added_row.shape[0]):
+        r, d = added_row[k], entry_speed[a[k]]
+        if a[k] == b[k] and masked[r] == 0 and fixed[d] == 0:
+            x[d] += P[a[k]] * x[n + r] / scale[r]
+
+
+@kernel
+def measure(plan, loops, W, S, t, q, u):
+    """Find the pivots at a position, without loads. Returns a status code (kernel.status)."""
+    status = evaluate_rows(plan, loops, W, S, t, q, u)
+    if status == OK:
+        mass_matrix(plan, W, S, address_of(packed_mass(loops)), True)
+        factorise(loops)
+    return status
+
+
+@kernel
 def solve(loops):
-    """Solve K x = right, and refine x once without the regularisation of K where that has an effect."""
+    """Solve K x = right, and refine x once without the regularisation of K where that has an effect.
+
+    A + P^T D P stands in K where chords hold frames without mass, which A alone does not accelerate. With
+    P^T D times the rows on the right, the solution and the multipliers are those of A.
+    """
     right, x, b, perm = right_sides(loops), solutions(loops), permuted(loops), perms(loops)
     Lp, Li, Lx, D, y = (
         factor_starts(loops),
@@ -185,12 +225,15 @@ def solve(loops):
     )
     size, n = perm.shape[0], fixed_speeds(loops).shape[0]
     for k in range(size):
-        b[k] = right[perm[k]]
+        x[k] = right[k]
+    _add_to_right_side(loops, x, n)
+    for k in range(size):
+        b[k] = x[perm[k]]
     kkt.solve(size, Lp, Li, Lx, D, b)
     monitor = monitors(loops)
     if monitor[watch.LAST_PIVOT] < _SOUND * monitor[watch.LARGEST_PIVOT]:
         for k in range(size):
-            y[k] = right[perm[k]]
+            y[k] = x[perm[k]]
         kkt.residual(
             size, n, matrix_starts(loops), matrix_rows(loops), matrix(loops), perm, masks(loops), y, b, y
         )
@@ -306,11 +349,18 @@ def correct(plan, loops, level, step):
 
 @kernel
 def note_spin(plan, loops, W):
-    """Note the largest angular speed in a hinge."""
-    plan_body, fastest = bodies(plan), 0.0
-    for i in range(1, plan_body.shape[0]):
-        w = sub(load3(W, i, body.OMEGA), load3(W, plan_body[i, body.PARENT], body.OMEGA))
-        fastest = max(fastest, dot(w, w))
+    """Note the largest angular speed in a hinge between the ends of a chord.
+
+    Other hinges do not change the relation of the ends, and couplings relate coordinates, not poses.
+    """
+    plan_body, dof, plan_chord, path = bodies(plan), dofs(plan), chords(loops), chord_paths(loops)
+    fastest = 0.0
+    for c in range(plan_chord.shape[0]):
+        if plan_chord[c, chord.KIND] != chord.COUPLING:
+            for k in range(plan_chord[c, chord.PATH_START], plan_chord[c, chord.PATH_END]):
+                i = dof[path[k, chord.SPEED], speed.OWNER]
+                w = sub(load3(W, i, body.OMEGA), load3(W, plan_body[i, body.PARENT], body.OMEGA))
+                fastest = max(fastest, dot(w, w))
     monitors(loops)[watch.SPIN] = fastest**0.5
 
 
@@ -448,7 +498,18 @@ def select_rows(loops, rank):
     weight = scratch(loops)
     for k in range(A.shape[0]):
         if row[k] == column[k]:
-            weight[row[k]] = A[k] ** -0.5
+            weight[row[k]] = A[k]
+    added_row, added_a, added_b, scale = (
+        added_rows(loops),
+        added_entries_a(loops),
+        added_entries_b(loops),
+        row_scales(loops),
+    )
+    for k in range(added_row.shape[0]):
+        if added_a[k] == added_b[k]:
+            weight[entry_speed[added_a[k]]] += P[added_a[k]] ** 2 / scale[added_row[k]]
+    for d in range(n):
+        weight[d] = weight[d] ** -0.5
     for r in range(m):
         masked[r] = 1
         for d in range(n):

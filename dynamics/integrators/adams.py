@@ -18,6 +18,7 @@ from ..equations import watch
 from . import layout
 from .loop_step import GIVEN_UP
 from .output import wanted, write_interpolant, write_within
+from .passage import full, note_step
 from .runge_kutta_step import hermite, lost, retract, square_norm
 from .step_control import (
     commit_step,
@@ -25,6 +26,7 @@ from .step_control import (
     evaluate_end,
     largest_step,
     limit_step,
+    look_within,
     note_usual_step,
     open_leg,
 )
@@ -198,11 +200,14 @@ def adams_integrate(
     count[layout.PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
+        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity) or full(monitor):
             return np.int32(PAUSED)
         tried += 1
         failures, status = 0, np.int32(OK)
         h = control[layout.STEP]
+        if closed:
+            monitor[watch.STAGE_PIVOTS] = monitor[watch.START_PIVOT]
+        usual = monitor[watch.LARGEST_PIVOT] if closed else 0.0  # others may be those of states far away
         while True:
             h, vanishes = limit_step(
                 t, h, direction, 0.0, largest_step(control, monitor), failures > 0, control
@@ -228,8 +233,10 @@ def adams_integrate(
             control[layout.LAST_ERROR] = error
             opens = status == CHAIN_OPEN
             if error < 1.0:
+                if closed:
+                    monitor[watch.LARGEST_PIVOT] = usual
                 status, opens = evaluate_end(
-                    n, t_new, h, layout.NEW_RATE, work, control, count, hooks, monitor, rhs, context
+                    n, t_new, h, layout.NEW_RATE, atol, work, control, count, hooks, monitor, rhs, context
                 )
             if error < 1.0 and not opens:
                 if status != OK:
@@ -247,6 +254,11 @@ def adams_integrate(
                 control[layout.STEP] = h
                 return np.int32(CHAIN_OPEN)
         count[layout.STEPS] += 1
+        status = look_within(
+            n, t, h, y, layout.NEW_RATE, work, n_euler, euler, control, count, hooks, monitor, context
+        )
+        if status != OK:
+            return status
         inside = dense_ != 0 or wanted(t_new, n_out, t_out, control, count)
         retract(new, last, euler, n_euler)
         if inside:
@@ -254,6 +266,8 @@ def adams_integrate(
         _shift(n, min(k, count[layout.N_PAST]), control, work)
         if inside:
             _within(n, t, h, k, y, control, work)
+        if closed:
+            note_step(h, monitor[watch.STAGE_PIVOTS], monitor[watch.START_PIVOT], usual, monitor)
         status = write_within(
             n,
             t_new,

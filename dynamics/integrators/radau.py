@@ -15,6 +15,7 @@ from ..equations import watch
 from . import layout
 from .loop_step import GIVEN_UP
 from .output import write_within
+from .passage import full, note_step
 from .radau_step import MOST_ITERATIONS, estimate, factorise, guess, linearise, newton, polynomial
 from .runge_kutta_step import lost
 from .step_control import (
@@ -23,6 +24,7 @@ from .step_control import (
     evaluate_end,
     largest_step,
     limit_step,
+    look_within,
     note_usual_step,
     open_leg,
     take_step,
@@ -49,7 +51,7 @@ def radau_integrate(
     """Integrate y' = rhs(t, y) from control[TIME] to control[END]. Returns a status.
 
     The hooks are always given; without chords they name no projection. With chords every accepted step and
-    output is projected onto the constraints, and near a singular position the integration ends.
+    output is projected onto the constraints, and before a singular position the integration ends.
     """
     control, count = floats(control_, layout.N_CONTROL), ints(count_, layout.N_COUNT)
     y, atol, hooks = floats(y_, n), floats(atol_, n), ints(hooks_, layout.N_HOOKS)
@@ -81,11 +83,14 @@ def radau_integrate(
     count[layout.PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
+        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity) or full(monitor):
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
         h, factor = control[layout.STEP], 1.0
+        if closed:
+            monitor[watch.STAGE_PIVOTS] = monitor[watch.START_PIVOT]
+        usual = monitor[watch.LARGEST_PIVOT] if closed else 0.0  # others may be those of states far away
         while True:
             h, vanishes = limit_step(t, h, direction, 0.0, largest_step(control, monitor), rejected, control)
             if vanishes:
@@ -149,8 +154,10 @@ def radau_integrate(
                 shrink = safety * _predicted(h, error, control)
                 h *= shrink if shrink > 0.2 else 0.2  # also if the error is not a number
                 continue
+            if closed:
+                monitor[watch.LARGEST_PIVOT] = usual
             status, retry = evaluate_end(
-                n, t_new, h, layout.LAST, work, control, count, hooks, monitor, rhs, context
+                n, t_new, h, layout.LAST, atol, work, control, count, hooks, monitor, rhs, context
             )
             if retry:
                 rejected = True
@@ -164,6 +171,13 @@ def radau_integrate(
                 control[layout.STAGE_TIME] = t_new
                 return status
             break
+        status = look_within(
+            n, t, h, y, layout.LAST, work, n_euler, euler, control, count, hooks, monitor, context
+        )
+        if status != OK:
+            return status
+        if closed:
+            note_step(h, monitor[watch.STAGE_PIVOTS], monitor[watch.START_PIVOT], usual, monitor)
         count[layout.STEPS] += 1
         error = max(error, 1e-10)
         factor = min(10.0, safety * _predicted(h, error, control))

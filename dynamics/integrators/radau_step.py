@@ -29,7 +29,7 @@ def differences(n, m, t, h, y, atol, count, work, rhs, groups, context):
 
     A number moves by the square root of the rounding unit times its size. The size is the largest of its
     value, its change in the step, its tolerance and a thousandth of a unit, so that a coordinate at rest at
-    zero moves as well. Numbers of a Jacobian group move at the same time
+    zero moves as well; prescribed numbers, whose tolerance is infinite, have no effect. Numbers of a Jacobian group move at the same time
     (dynamics/simulation/jacobian_groups.py); without a table of groups each number moves by itself.
     """
     J, rate, out = (
@@ -52,7 +52,9 @@ def differences(n, m, t, h, y, atol, count, work, rhs, groups, context):
         for c in range(parts):
             j = g if groups == 0 else members[parts * g + c]
             if j >= 0:
-                size = max(max(abs(y[j]), abs(h * rate[j])), max(atol[j], _SMALLEST))
+                size = max(
+                    max(abs(y[j]), abs(h * rate[j])), max(atol[j] if atol[j] < np.inf else 0.0, _SMALLEST)
+                )
                 out[j] = y[j] + (size if rate[j] >= 0.0 else -size) * sqrt(_EPSILON)
         status = call_rhs(rhs, t, work + 8 * n * layout.OUT, work + 8 * n * layout.STAGE_RATES, context)
         count[layout.EVALUATIONS] += 1

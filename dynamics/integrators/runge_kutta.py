@@ -20,14 +20,15 @@ from .loop_step import (
     BESIDE,
     GIVEN_UP,
     REGARD,
+    SAFETY,
     fits,
     onto_constraints,
-    passes,
     step_to,
     switches,
     usual_reach,
 )
 from .output import wanted
+from .passage import follow_turns, full, note_step, passes, suspects, turns_too_far
 from .runge_kutta_step import (
     DOP853,
     DP5,
@@ -97,7 +98,7 @@ def make_integrate(closed):
         count[layout.PENDING] = 0
         tried = 0
         while (end - t) * direction > 0.0:
-            if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
+            if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity) or full(monitor):
                 return np.int32(PAUSED)
             tried += 1
             rejected, status = False, np.int32(OK)
@@ -108,6 +109,7 @@ def make_integrate(closed):
             )
             if closed:
                 monitor[watch.STAGE_PIVOTS] = monitor[watch.START_PIVOT]
+            usual, spin = (monitor[watch.LARGEST_PIVOT], monitor[watch.SPIN]) if closed else (0.0, 0.0)
             h = control[layout.STEP]
             while True:
                 if closed:
@@ -125,6 +127,8 @@ def make_integrate(closed):
                     control[layout.STEP] = h
                     return status
                 count[layout.EVALUATIONS] += stages
+                if closed:
+                    monitor[watch.LARGEST_PIVOT] = usual  # pivots far off the motion may have any size
                 errors(method, n, work)
                 singular = (
                     closed and monitor[watch.STEP_PIVOT] < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT]
@@ -172,7 +176,19 @@ def make_integrate(closed):
                                 continue
                             reach = 1e300
                     status = onto_constraints(
-                        n, t_new, work, stages, reach, not staged, rank, monitor, rhs, project, context
+                        n,
+                        m,
+                        t_new,
+                        work,
+                        stages,
+                        atol,
+                        reach,
+                        not staged,
+                        rank,
+                        monitor,
+                        rhs,
+                        project,
+                        context,
                     )
                     count[layout.EVALUATIONS] += 2
                     if status == CHAIN_OPEN:
@@ -187,6 +203,12 @@ def make_integrate(closed):
                         count[layout.REJECTED] += 1
                         h *= 0.5
                         continue
+                    elif method != RK4 and turns_too_far(spin, h, monitor):
+                        monitor[watch.SPIN] = spin
+                        rejected = True
+                        count[layout.REJECTED] += 1
+                        h *= 0.6
+                        continue
                     elif dense_ != 0 and not staged:
                         status = dense(method, n, t, h, y, work, rhs, context)
                         interpolate(method, n, 0.5, y, work + 8 * n * layout.DENSE, out)
@@ -198,12 +220,12 @@ def make_integrate(closed):
                     if closed:
                         # regard the previous error: chains with one degree of freedom meet zeros of the
                         # estimate more often
-                        error = max(error, 1e-4)
                         before = (
-                            control[layout.ACCEPTED_ERROR] if control[layout.ACCEPTED_ERROR] > 0.0 else error
+                            control[layout.ACCEPTED_ERROR] if control[layout.ACCEPTED_ERROR] > 0.0 else 1.0
                         )
-                        factor = min(10.0, 0.9 * error ** (0.75 * REGARD - 1.0 / order) * before**REGARD)
-                        control[layout.ACCEPTED_ERROR] = error
+                        error = max(error, 1e-12)
+                        factor = min(10.0, SAFETY * error ** (0.75 * REGARD - 1.0 / order) * before**REGARD)
+                        control[layout.ACCEPTED_ERROR] = max(error, 1e-4)
                     if rejected:
                         factor = min(1.0, factor)
                     break
@@ -221,8 +243,21 @@ def make_integrate(closed):
                         SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW]) if singular else CHAIN_OPEN
                     )
             count[layout.STEPS] += 1
-            if closed and singular and passes(method, t, h, monitor) and hooks[layout.STOP] != 0:
-                return np.int32(SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW]))
+            if closed and monitor[watch.WATCHED] > 0.0:
+                monitor[watch.LARGEST_PIVOT] = max(usual, monitor[watch.START_PIVOT])
+                if method == DOP853:
+                    follow_turns(h, monitor)
+                samples, steepest = suspects(
+                    method, h, monitor[watch.STAGE_PIVOTS], monitor[watch.START_PIVOT], monitor
+                )
+                if samples > 0:
+                    time, row = passes(
+                        samples, steepest, n, t, h, y, stages, work, n_euler, euler, rtol, count, monitor, project, context
+                    )  # fmt: skip
+                    if row >= 0 and hooks[layout.STOP] != 0:
+                        control[layout.STAGE_TIME] = time
+                        return np.int32(SINGULAR_POSITION + 16 * row)
+                note_step(h, monitor[watch.STAGE_PIVOTS], monitor[watch.START_PIVOT], usual, monitor)
             note_usual_step(h, rejected, control)
             inside = wanted(t_new, n_out, t_out, control, count)
             if inside or dense_ != 0:

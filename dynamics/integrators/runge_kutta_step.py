@@ -11,21 +11,21 @@ from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, OK, POINT_LOST,
 from ..equations import watch
 from . import layout, tableau
 
-DOP853, DP5, RK4, SAMPLES, MANY_SAMPLES = range(5)
+DOP853, DP5, RK4 = range(3)
 
 # All coefficients are in one flat array, so that every kernel below exists once; _START holds the first index
 # of each row
 _TABLES = (
     *tableau.DOP853_A, *tableau.DP5_A, tableau.DOP853_E5, tableau.DOP853_E3, *tableau.DOP853_D,
     tableau.DP5_E, *zip(*tableau.DP5_P, strict=True), tableau.DOP853_C, tableau.DP5_C,
-    *tableau.RK4_A, tableau.RK4_C, tableau.SAMPLES_C, tableau.MANY_SAMPLES_C,
+    *tableau.RK4_A, tableau.RK4_C,
 )  # fmt: skip
 COEFFICIENTS = np.array([x for row in _TABLES for x in row])
 _START = np.cumsum([0] + [len(row) for row in _TABLES])
 _A8, _A5 = 0, 16  # first row of each table
 E5C, E3C, _D8, _EC, _P5 = 23, 24, 25, 29, 30
 _A4 = 36
-C8, C5, C4, CS, CM = (int(_START[k]) for k in (34, 35, 41, 42, 43))
+C8, C5, C4 = (int(_START[k]) for k in (34, 35, 41))
 
 
 @kernel

@@ -6,12 +6,20 @@ from math import isfinite, sqrt
 import numpy as np
 
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
-from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, NOT_FINITE, OK, SINGULAR_POSITION
+from treemech.kinematics.kernel.status import (
+    CHAIN_OPEN,
+    CHORD_SWITCHED,
+    NOT_FINITE,
+    OK,
+    ONLY_POINTS,
+    SINGULAR_POSITION,
+)
 
 from ..equations import watch
 from . import layout
-from .loop_step import TURN, onto_constraints, switches, usual_reach
+from .loop_step import BESIDE, onto_constraints, switches, usual_reach
 from .output import write_interpolant, write_reached, write_step
+from .passage import OTHER, TURN, passes, suspects
 from .runge_kutta_step import lost, retract, square_norm
 
 _EPSILON, _TINY = 2.0**-52, 2.0**-1022
@@ -69,14 +77,18 @@ def open_leg(
     if status != OK:
         return status
     count[layout.EVALUATIONS] += 1
+    largest = 0.0
     if monitor.shape[0] > 0:
-        monitor[watch.START_PIVOT] = monitor[watch.LAST_PIVOT]
+        largest = monitor[watch.LARGEST_PIVOT]
+        monitor[watch.START_PIVOT], monitor[watch.BEFORE_STEP] = monitor[watch.LAST_PIVOT], 0.0
     for i in range(n):
         if not isfinite(K[i]):
             control[layout.LAST_ERROR] = K[i]
             return np.int32(NOT_FINITE + 16 * i)
     if control[layout.STEP] == 0.0 and control[layout.END] != t:
         status = _first_step(n, y, atol, order, control, count, work, rhs, context)
+        if monitor.shape[0] > 0:
+            monitor[watch.LARGEST_PIVOT] = largest
         if status != OK:
             return status
     if control[layout.USUAL_STEP] == 0.0:
@@ -92,7 +104,7 @@ def largest_step(control, monitor):
     """Return the largest step: max_step, or less if a hinge would turn by more than `TURN`."""
     most = control[layout.MAX_STEP]
     if monitor.shape[0] > 0 and monitor[watch.SPIN] > 0.0:
-        most = min(most, TURN / monitor[watch.SPIN])
+        most = min(most, TURN * max(1.0, monitor[watch.TURNS]) / monitor[watch.SPIN])
     return most
 
 
@@ -136,26 +148,51 @@ def note_usual_step(h, rejected, control):
 
 # ---------------------------------------------------------------- acceptance
 @kernel
-def evaluate_end(n, t, h, rates, work, control, count, hooks, monitor, rhs, context):
+def evaluate_end(n, t, h, rates, atol, work, control, count, hooks, monitor, rhs, context):
     """Evaluate the new state, with chords after its projection; its rates go to the row `rates`.
 
     Returns a status, and whether a shorter step must be tried, because the chains do not close (CHAIN_OPEN)
-    or a chord switches within the step. The status is SINGULAR_POSITION if the step came next to such a
+    or a chord switches within the step. The status is SINGULAR_POSITION if the step ends next to such a
     position.
     """
     if hooks[layout.PROJECT] == 0:
         count[layout.EVALUATIONS] += 1
         return call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * rates, context), False
-    if monitor[watch.STEP_PIVOT] < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT]:
-        return np.int32(SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW])), False
     status = onto_constraints(
-        n, t, work, rates, usual_reach(control[layout.RTOL]), False, hooks[layout.RANK], monitor, rhs,
-        hooks[layout.PROJECT], context,
+        n, count[layout.CONTROLLED], t, work, rates, atol, usual_reach(control[layout.RTOL]), False,
+        hooks[layout.RANK], monitor, rhs, hooks[layout.PROJECT], context,
     )  # fmt: skip
     count[layout.EVALUATIONS] += 2
+    if status == OK and monitor[watch.START_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]:
+        control[layout.STAGE_TIME] = t
+        return np.int32(SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW])), False
     if status == OK and hooks[layout.SWITCH] != 0:
         return status, switches(n, t, h, work, control, hooks[layout.SWITCH], context) >= 0
     return status, status == CHAIN_OPEN
+
+
+@kernel
+def look_within(n, t, h, y, rates, work, n_euler, euler, control, count, hooks, monitor, context):
+    """Look for a singular position in a step of a method that does not pass them.
+
+    The rates at its end are in the row `rates`. Returns a status: OK, or SINGULAR_POSITION; its time is then in
+    control[STAGE_TIME].
+    """
+    if monitor.shape[0] == 0 or monitor[watch.WATCHED] == 0.0:
+        return np.int32(OK)
+    samples, steepest = suspects(OTHER, h, monitor[watch.STAGE_PIVOTS], monitor[watch.START_PIVOT], monitor)
+    if samples == 0:
+        return np.int32(OK)
+    passed, last = monitor[watch.N_PASSED], monitor[watch.LAST_PASSED]
+    time, row = passes(
+        samples, steepest, n, t, h, y, rates, work, n_euler, euler, control[layout.RTOL], count, monitor,
+        hooks[layout.PROJECT], context,
+    )  # fmt: skip
+    if row < 0:
+        return np.int32(OK)
+    monitor[watch.N_PASSED], monitor[watch.LAST_PASSED] = passed, last  # it was not passed
+    control[layout.STAGE_TIME] = time
+    return np.int32(SINGULAR_POSITION + 16 * row)
 
 
 @kernel
@@ -188,7 +225,7 @@ def commit_step(
         status = call_rhs(hooks[layout.REMEMBER], t, y_, y_, hooks[layout.REMEMBERING])
         if status == OK and rates != 0:
             status = call_rhs(rhs, t, y_, rates, context)
-        if status != OK:
+        if status != OK and status != ONLY_POINTS:
             return status
     write_step(n, t, floats(y_, n), n_out, t_out, y_out, t_step, y_step, count)
     if hooks[layout.SWITCH] != 0 and control[layout.SWITCHED] >= 0.0:

@@ -6,7 +6,7 @@ velocity as unknown. The loads on all points vanish; Newton's method with differ
 rounding.
 """
 
-from math import nan, sqrt
+from math import sqrt
 
 from treemech.kinematics.kernel.language import accumulate, kernel, load3, load9, store
 from treemech.kinematics.kernel.status import OK, POINT_LOST
@@ -110,12 +110,56 @@ def move_point(plan, c, p, k, step):
 
 
 @kernel
-def place_points(plan, c):
-    """Place the points of composite c.
+def begin_points(plan, c):
+    """Set the unknowns of the points of composite c to those that are remembered in z.
 
-    Points that are states are placed from z. Other points stay where they were; before their first use they
-    are placed in the middle of the ends.
+    Before anything is remembered, the points are in the middle of the ends and move with the first one. So
+    what is found depends on the state alone.
     """
+    composites, inner, points, z = composite_table(plan), point_work(plan), point_table(plan), own_z(plan)
+    origin, direction, size, velocity = _line(plan, c)
+    first = composites[c, point.FIRST_POINT]
+    for p in range(first, first + composites[c, point.N_POINTS]):
+        at, viscous = points[p, point.SOUGHT], points[p, point.STATE] >= 0
+        known = z[at] > 0.5
+        n = points[p, point.COORDINATES]
+        inner[p, point.S], inner[p, point.RATE] = 0.5 * size, 0.0
+        store(inner, p, point.P, add(origin, scale(0.5 * size, direction)))
+        for k in range(3):
+            inner[p, point.V + k] = velocity[k] if viscous else 0.0
+            inner[p, point.W + k] = 0.0
+        for k in range(9):
+            inner[p, point.R + k] = 1.0 if k % 4 == 0 else 0.0
+        if known and n == 1:
+            inner[p, point.RATE if viscous else point.S] = z[at + 1]
+        elif known:
+            for k in range(3):
+                inner[p, (point.V if viscous else point.P) + k] = z[at + 1 + k]
+        if known and n == 6:
+            for k in range(9):
+                inner[p, point.R + k] = z[at + 4 + k]
+
+
+@kernel
+def remember_points(plan, z):
+    """Write the unknowns of all points into z: the next step starts from them."""
+    inner, points = point_work(plan), point_table(plan)
+    for p in range(points.shape[0]):
+        at, viscous, n = points[p, point.SOUGHT], points[p, point.STATE] >= 0, points[p, point.COORDINATES]
+        z[at] = 1.0
+        if n == 1:
+            z[at + 1] = inner[p, point.RATE if viscous else point.S]
+        else:
+            for k in range(3):
+                z[at + 1 + k] = inner[p, (point.V if viscous else point.P) + k]
+        if n == 6:
+            for k in range(9):
+                z[at + 4 + k] = inner[p, point.R + k]
+
+
+@kernel
+def place_points(plan, c):
+    """Place the points of composite c by their unknowns and states."""
     composites, inner, points, z = composite_table(plan), point_work(plan), point_table(plan), own_z(plan)
     origin, direction, size, velocity = _line(plan, c)
     first = composites[c, point.FIRST_POINT]
@@ -124,19 +168,10 @@ def place_points(plan, c):
         if points[p, point.COORDINATES] == 1:
             if at >= 0:
                 inner[p, point.S] = z[at]
-            elif inner[p, point.S] != inner[p, point.S]:
-                inner[p, point.S] = 0.5 * size
-            if inner[p, point.RATE] != inner[p, point.RATE]:
-                inner[p, point.RATE] = 0.0
             store(inner, p, point.P, add(origin, scale(inner[p, point.S], direction)))
             store(inner, p, point.V, add(velocity, scale(inner[p, point.RATE], direction)))
         elif at >= 0:
             store(inner, p, point.P, (z[at], z[at + 1], z[at + 2]))
-            if inner[p, point.V] != inner[p, point.V]:
-                store(inner, p, point.V, velocity)
-        elif inner[p, point.P] != inner[p, point.P]:
-            store(inner, p, point.P, add(origin, scale(0.5 * size, direction)))
-            store(inner, p, point.V, (0.0, 0.0, 0.0))
 
 
 @kernel
@@ -153,18 +188,6 @@ def point_residual(plan, c, out, at):
             total += out[row] * out[row]
             row += 1
     return total
-
-
-@kernel
-def _lose(plan, c):
-    """Forget the points of composite c: the next call starts anew."""
-    composites, inner = composite_table(plan), point_work(plan)
-    first = composites[c, point.FIRST_POINT]
-    for p in range(first, first + composites[c, point.N_POINTS]):
-        inner[p, point.P], inner[p, point.V] = nan, nan
-        inner[p, point.S], inner[p, point.RATE] = nan, nan
-        for k in range(9):
-            inner[p, point.R + k] = 1.0 if k % 4 == 0 else 0.0
 
 
 @kernel
@@ -232,6 +255,7 @@ def _solve_points(plan, c, t):
     composites, m = composite_table(plan), effort_records(plan)
     n, at = composites[c, point.N_UNKNOWNS], composites[c, point.WORKSPACE]
     base = at + n * (n + 1)  # behind the matrix: the loads at the point of expansion, then those beside it
+    begin_points(plan, c)
     place_points(plan, c)
     status = load_points(plan, c, t)
     if status != OK:
@@ -273,11 +297,9 @@ def solve_points(plan, c, t):
     Returns a status code (kernel.status).
     """
     status = _solve_points(plan, c, t)
-    if status != OK:
-        _lose(plan, c)
-        return status
-    act(plan, c)
-    return OK
+    if status == OK:
+        act(plan, c)
+    return status
 
 
 @kernel

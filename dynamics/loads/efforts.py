@@ -86,7 +86,7 @@ def call(plan, e, t):
     """Call element e with its record. Returns a status code (kernel.status)."""
     m, table, record = effort_records(plan), effort_table(plan), parameters(plan)
     at, out, n = table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD], table[e, effort.N_LOAD]
-    for k in range(out, out + n - table[e, effort.N_KEPT]):
+    for k in range(out, out + n):
         m[k] = 0.0
     status = call_element(
         table[e, effort.ADDRESS], m, at, m, at + 12, t, record, table[e, effort.PARAMETER], m, out

@@ -36,7 +36,7 @@ from ..equations.loops import solve
 from .composites import eliminate
 from .efforts import call, scatter
 
-_ITERATIONS = 50
+_ITERATIONS, _SMALLEST = 50, 1e-3
 
 
 @kernel
@@ -82,8 +82,12 @@ def _add_load(plan, loops, e, at, stride):
 
 
 @kernel
-def _chord_load(loops, c, k):
-    """Return component k of the load of chord c, from the solution."""
+def _look(plan, loops, e, M, at):
+    """Write the load of the chord that element e depends on, from the solution, into M at `at`.
+
+    If the chord closes a frame that carries the coordinates of a hinge, the loads along the motions of this
+    hinge, of its drives and springs, are left out: M has workspace for them behind `at`.
+    """
     plan_chord, Y, kept, masked, x = (
         chords(loops),
         rows(loops),
@@ -91,13 +95,35 @@ def _chord_load(loops, c, k):
         masks(loops),
         solutions(loops),
     )
-    n, total = fixed_speeds(loops).shape[0], 0.0
+    table, plan_body, S = effort_table(plan), bodies(plan), speed_work(plan)
+    n, c, i = fixed_speeds(loops).shape[0], table[e, effort.REACTION], table[e, effort.FRAME]
+    for k in range(6):
+        M[at + k] = 0.0
     for r in range(
         plan_chord[c, chord.FIRST_ROW], plan_chord[c, chord.FIRST_ROW] + plan_chord[c, chord.N_ROWS]
     ):
         if kept[r] >= 0 and masked[kept[r]] == 0:
-            total -= x[n + kept[r]] * Y[r, row.F + k]
-    return total
+            for k in range(6):
+                M[at + k] -= x[n + kept[r]] * Y[r, row.F + k]
+    for j in range(plan_body[i, body.NU] if i > 0 else 0):  # Gram and Schmidt
+        own, d = at + 6 + 6 * j, plan_body[i, body.DOF] + j
+        for k in range(3):
+            M[own + k] = S[d, speed.PARTIAL_V + k]
+            M[own + 3 + k] = S[d, speed.PARTIAL_W + k]
+        for before in range(at + 6, own, 6):
+            _remove(M, own, before)
+        _remove(M, at, own)
+
+
+@kernel
+def _remove(M, a, b):
+    """Subtract from the six numbers at a their part along the six numbers at b."""
+    along, size = 0.0, 1e-300
+    for k in range(6):
+        along += M[a + k] * M[b + k]
+        size += M[b + k] * M[b + k]
+    for k in range(6):
+        M[a + k] -= along / size * M[b + k]
 
 
 @kernel
@@ -106,11 +132,12 @@ def apply_reactions(plan, loops, t):
 
     Returns a status code (kernel.status).
     """
-    m, table = effort_records(plan), effort_table(plan)
+    m, table, M = effort_records(plan), effort_table(plan), reaction_workspace(loops)
     for e in range(table.shape[0]):
         if table[e, effort.REACTION] >= 0:
+            _look(plan, loops, e, M, 0)
             for k in range(6):
-                m[_seen(table, e) + k] = _chord_load(loops, table[e, effort.REACTION], k)
+                m[_seen(table, e) + k] = M[k]
             status = call(plan, e, t)
             if status != OK:
                 return status
@@ -119,41 +146,77 @@ def apply_reactions(plan, loops, t):
 
 
 @kernel
+def _solve_with(plan, loops, t, M, w, count):
+    """Solve for the multipliers with the loads that the elements see now.
+
+    The last column of M gets what these differ from the loads that follow. Returns a status code
+    (kernel.status), the largest difference and the largest load.
+    """
+    m, table, right, base = (
+        effort_records(plan),
+        effort_table(plan),
+        right_sides(loops),
+        reaction_bases(loops),
+    )
+    for k in range(right.shape[0]):
+        right[k] = base[k]
+    for e in range(table.shape[0]):
+        if table[e, effort.REACTION] >= 0:
+            status = call(plan, e, t)
+            if status != OK:
+                return status, 1e300, 1.0
+            _add_load(plan, loops, e, table[e, effort.LOAD_RECORD], 1)
+    solve(loops)
+    own, gap, scale = 0, 0.0, 1.0
+    for e in range(table.shape[0]):
+        if table[e, effort.REACTION] >= 0:
+            _look(plan, loops, e, M, count * w)
+            for k in range(6):
+                load = M[count * w + k]
+                M[own * w + count] = load - m[_seen(table, e) + k]
+                gap, scale = max(gap, abs(M[own * w + count])), max(scale, abs(load))
+                own += 1
+    return OK, gap, scale
+
+
+@kernel
+def _step(plan, M, w, count, factor):
+    """Change the loads that the elements see by a part of Newton's step, which is kept behind the workspace."""
+    m, table, own = effort_records(plan), effort_table(plan), count * w + 48
+    for e in range(table.shape[0]):
+        if table[e, effort.REACTION] >= 0:
+            for k in range(6):
+                m[_seen(table, e) + k] += factor * M[own]
+                own += 1
+
+
+@kernel
 def solve_reactions(plan, loops, t):
     """Apply the reaction-dependent elements, and solve for the multipliers together with them.
 
-    Call it after the solution without them, whose right side is kept. Returns a status code (kernel.status).
+    Call it after the solution without them, whose right side is kept and whose loads are the start: the result
+    is a function of the state alone. A step of Newton's method that leads away is halved. Returns a status
+    code (kernel.status).
     """
     m, table, M = effort_records(plan), effort_table(plan), reaction_workspace(loops)
     right, base = right_sides(loops), reaction_bases(loops)
-    size, count = right.shape[0], 0
+    size, count, failed = right.shape[0], 0, 0
     for k in range(size):
         base[k] = right[k]
     for e in range(table.shape[0]):
         if table[e, effort.REACTION] >= 0:
-            count += 6
-    w, last = count + 1, 1e300
+            count, failed = count + 6, e
+    w = count + 1
+    for e in range(table.shape[0]):
+        if table[e, effort.REACTION] >= 0:
+            _look(plan, loops, e, M, count * w)
+            for k in range(6):
+                m[_seen(table, e) + k] = M[count * w + k]
+    status, gap, scale = _solve_with(plan, loops, t, M, w, count)
+    last = 1e300
     for _ in range(_ITERATIONS):
-        for k in range(size):
-            right[k] = base[k]
-        for e in range(table.shape[0]):
-            if table[e, effort.REACTION] >= 0:
-                status = call(plan, e, t)
-                if status != OK:
-                    return status
-                _add_load(plan, loops, e, table[e, effort.LOAD_RECORD], 1)
-        solve(loops)
-        row, scale = 0, 1.0
-        for e in range(table.shape[0]):
-            if table[e, effort.REACTION] >= 0:
-                for k in range(6):
-                    load = _chord_load(loops, table[e, effort.REACTION], k)
-                    M[row * w + count] = load - m[_seen(table, e) + k]
-                    scale = max(scale, abs(load))
-                    row += 1
-        gap = 0.0
-        for r in range(count):
-            gap = max(gap, abs(M[r * w + count]))
+        if status != OK:
+            return status
         if gap <= 1e-14 * scale or (gap <= 1e-10 * scale and gap >= 0.25 * last):
             for e in range(table.shape[0]):
                 if table[e, effort.REACTION] >= 0:
@@ -167,24 +230,23 @@ def solve_reactions(plan, loops, t):
                         right[j] = 0.0
                     _add_load(plan, loops, e, table[e, effort.LOAD_RECORD] + table[e, effort.N_LOAD] + k, 6)
                     solve(loops)
-                    row = 0
+                    own = 0
                     for other in range(table.shape[0]):
                         if table[other, effort.REACTION] >= 0:
+                            _look(plan, loops, other, M, count * w)
                             for j in range(6):
-                                M[row * w + column] = -_chord_load(loops, table[other, effort.REACTION], j)
-                                row += 1
+                                M[own * w + column] = -M[count * w + j]
+                                own += 1
                     M[column * w + column] += 1.0
                     column += 1
         eliminate(M, 0, count)
-        row = 0
-        for e in range(table.shape[0]):
-            if table[e, effort.REACTION] >= 0:
-                for k in range(6):
-                    m[_seen(table, e) + k] += M[row * w + count]
-                    row += 1
-    for e in range(table.shape[0]):
-        if table[e, effort.REACTION] >= 0:
-            for k in range(6):
-                m[_seen(table, e) + k] = 0.0
-            failed = e
+        for k in range(count):
+            M[count * w + 48 + k] = M[k * w + count]
+        factor = 1.0
+        _step(plan, M, w, count, factor)
+        status, gap, scale = _solve_with(plan, loops, t, M, w, count)
+        while (status != OK or not gap <= last) and gap > 1e-10 * scale and factor > _SMALLEST:
+            _step(plan, M, w, count, -0.5 * factor)
+            factor *= 0.5
+            status, gap, scale = _solve_with(plan, loops, t, M, w, count)
     return REACTION_LOST + 16 * failed

@@ -25,7 +25,7 @@ from treemech.kinematics.plan.arrays import (
     Z_ROWS,
 )
 from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, CHORD_ELEMENT
-from treemech.kinematics.plan.columns import body, chord, effort, point, row, speed
+from treemech.kinematics.plan.columns import body, chord, effort, row, speed
 from treemech.topology import Tree
 from treemech.topology.arrays import Floats, address, addresses
 
@@ -46,24 +46,24 @@ class Constraints(NamedTuple):
     partials: Floats  # P (m, nu)
     velocity: Floats  # P u + P0
     bias: Floats  # P ud + P00
-    loads: Floats  # A ud - Q (nu,)
+    loads: Floats  # A ud - Q (nu,), nan unless asked for
 
 
 class Core:
     """Plan, Work and context of one model, with the entry points that work on them.
 
-    Not for two threads at once.
+    Not for two threads at once: every thread has a core of its own (`workspaces`). What is common to the
+    cores of a model, its layout, is copied and stays unchanged.
     """
 
     def __init__(self, tree: Tree, coordinates: Lagrange, layout: Layout) -> None:
-        self.tree, self.coordinates, self.layout = tree, coordinates, layout
+        self.tree, self.coordinates, self.layout = tree, coordinates, (layout := layout.copy())
         self.nq, self.nu, self.rows = coordinates.nq, coordinates.nu, len(tree.bodies)
         self.foreign = self._may_raise()
         efforts = layout.efforts
         self.nz, self.nx, self.n_cut, self.n_audit = efforts.nz, efforts.nx, len(layout.chords.start), 0
         self.work = make_work(layout.plan, self.nq, layout.parameters, efforts.workspace, self.nz)
         self.work.z[: self.nz] = efforts.start
-        self.forget_points()
         self.context = make_context(layout.plan, self.work, self.nq, self.nz, self.nx)
         self.context_address = address(self.context)
         if np.any(layout.plan.body[:, body.KIND] == body.BY_ADDRESS):
@@ -126,15 +126,10 @@ class Core:
         self.n_audit = effort.N_AUDIT * len(self.layout.plan.efforts) if wanted else 0
         self.context[AUDIT] = self.n_audit
 
-    def forget_points(self) -> None:
-        """Put the internal points of composites back to their start: given, or midway between ends."""
-        for entry, name in zip(self.work.point, self.layout.efforts.point_names, strict=True):
-            composite = next(c for c in self.layout.efforts.composites if c.name == name.composite)
-            start = composite.start.get(name.name, np.array([np.nan]))
-            entry[:] = 0.0
-            entry[point.P : point.P + 3] = start
-            entry[point.S] = start[0]
-            entry[[point.R, point.R + 4, point.R + 8]] = 1.0
+    def forget(self) -> None:
+        """Forget what an evaluation leaves behind for the next one: where cut hinges were."""
+        if self.loops is not None:
+            self.reset_chords()
 
     @contextmanager
     def seeing(self, z: Floats | None) -> Iterator[None]:
@@ -219,6 +214,12 @@ class Core:
         A.reshape(-1)[:: self.nu + 1] *= 0.5
         return A if self._regular is None else A[self._regular]
 
+    def inertia(self, t: float, q: Floats) -> Floats:
+        """Return A, with a part added for the frames without mass that chords hold (`Loops.inertia`)."""
+        if self.loops is None or not len(self.loops.plan.added_row):
+            return self.mass_matrix(t, q)
+        return self.loops.inertia(t, q, self.constraints(t, q, self._zero).partials)
+
     def elements(self, t: Floats, q: Floats, u: Floats, z: Floats | None) -> Floats:
         """Return the records of all elements at every state (rows)."""
         out = np.zeros((len(t), len(self.work.effort_records)))
@@ -250,6 +251,19 @@ class Core:
     def unloaded(self) -> Iterator[None]:
         """Leave out elements and loads within the block."""
         at = SIZES.index("efforts")
+        count, self.context[at] = int(self.context[at]), 0
+        try:
+            yield
+        finally:
+            self.context[at] = count
+
+    @contextmanager
+    def undriven(self) -> Iterator[None]:
+        """Let prescribed coordinates and speeds take the values given to a call within the block.
+
+        Their signals overwrite them otherwise, so that a unit speed would move nothing.
+        """
+        at = SIZES.index("prescribed")
         count, self.context[at] = int(self.context[at]), 0
         try:
             yield
@@ -299,13 +313,18 @@ class Core:
             speeds.append(np.repeat(public[path], entry[chord.N_ROWS]))
         return np.concatenate(rows), np.concatenate(speeds)
 
-    def constraints(self, t: float, q: Floats, u: Floats, ud: Floats | None = None) -> Constraints:
-        """Return f, P, P u + P0 and P ud + P00 of all chords, in the public order of the speeds."""
+    def constraints(
+        self, t: float, q: Floats, u: Floats, ud: Floats | None = None, loaded: bool = False
+    ) -> Constraints:
+        """Return f, P, P u + P0 and P ud + P00 of all chords, in the public order of the speeds.
+
+        Elements and loads are evaluated only if `loaded`; else A ud - Q is nan.
+        """
         work = self.chord_work
         q, u = np.array(q, dtype=np.float64), np.array(u, dtype=np.float64)
         given = np.zeros(self.nu) if ud is None else np.array(ud, dtype=np.float64)
         tau = np.zeros(self.nu)
-        with self.guard() as failure:
+        with self.guard() as failure, nullcontext() if loaded else self.unloaded():
             status = native.entry("constraints")(float(t), *addresses((q, u, given, tau, self.chord_context)))
         if status != OK:
             self.fail(status, t, failure)
@@ -316,7 +335,7 @@ class Core:
             P,
             work.row[:, row.VELOCITY].copy(),
             work.row[:, row.BIAS].copy(),
-            tau,
+            tau if loaded else tau + np.nan,
         )
         if self.left_out is not None:
             for rows in found[:4]:

@@ -17,8 +17,36 @@ if TYPE_CHECKING:
     from treemech.kinematics.layout.chords import ChordLayout
 
 
-def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool_]) -> LoopPlan:
-    """Make the pattern and its ordering. `vanishing` marks constraint rows that are zero in all positions."""
+def _added_products(
+    chords: "ChordLayout", kept: Ints, weightless: NDArray[np.bool_]
+) -> list[tuple[int, int, int, int, int]]:
+    """Return (kept row, entry, entry, speed, speed) of the products of entries of P that are added to A.
+
+    They belong to the chords that hold frames without mass.
+    """
+    found = []
+    for row in chords.plan.chord:
+        path = chords.plan.path[row[chord.PATH_START] : row[chord.PATH_END], chord.SPEED].tolist()
+        if not weightless[path].any():
+            continue
+        first, n = int(row[chord.FIRST_ENTRY]), int(row[chord.N_ROWS])
+        for j in range(n):
+            r = int(kept[row[chord.FIRST_ROW] + j])
+            for k, a in enumerate(path if r >= 0 else ()):
+                for l, b in enumerate(path):
+                    if l <= k or a == b:  # the lower half of a symmetric matrix
+                        found.append((r, first + k * n + j, first + l * n + j, a, b))
+    return found
+
+
+def make_loop_plan(
+    plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool_], weightless: NDArray[np.bool_]
+) -> LoopPlan:
+    """Make the pattern and its ordering.
+
+    `vanishing` marks constraint rows that are zero in all positions, `weightless` the speeds, in regular
+    order, that take part in a motion without inertia.
+    """
     nu = len(plan.dof)
     packed = [0]
     a_row: list[int] = []
@@ -40,11 +68,12 @@ def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool
         ):
             raise AssertionError("entries of P out of step")
     used = [(nu + kept[r], d) for r, d in zip(p_row, p_speed, strict=True) if kept[r] >= 0]
+    added = _added_products(chords, kept, weightless)
     pattern = analyse(
         nu,
         int(np.sum(~vanishing)),
-        np.array(a_row + [r for r, _ in used], dtype=np.int64),
-        np.array(a_column + [d for _, d in used], dtype=np.int64),
+        np.array(a_row + [r for r, _ in used] + [h[3] for h in added], dtype=np.int64),
+        np.array(a_column + [d for _, d in used] + [h[4] for h in added], dtype=np.int64),
     )
     fixed = np.zeros(nu, dtype=np.int64)
     fixed[plan.prescribed[:, speed.PRESCRIBED_DOF]] = 1
@@ -57,9 +86,10 @@ def make_loop_plan(plan: Plan, chords: "ChordLayout", vanishing: NDArray[np.bool
     slot = np.full(len(a_row) + len(p_row), -1, dtype=np.int64)
     slot[: len(a_row)] = pattern.slot[: len(a_row)]
     alive = np.array([bool(kept[r] >= 0) for r in p_row], dtype=np.bool_)
-    slot[len(a_row) :][alive] = pattern.slot[len(a_row) :]
+    slot[len(a_row) :][alive] = pattern.slot[len(a_row) : len(a_row) + len(used)]
     arrays = (
-        packed, kept, fixed, switches, p_row, p_speed, a_row, a_column, slot, pattern.diagonal, pattern.perm, pattern.Ap,
+        packed, kept, fixed, switches, p_row, p_speed, a_row, a_column, slot,
+        [h[0] for h in added], [h[1] for h in added], [h[2] for h in added], pattern.slot[len(a_row) + len(used) :], pattern.diagonal, pattern.perm, pattern.Ap,
         pattern.Ai, pattern.Lp, pattern.Li, pattern.Rp, pattern.Ri, pattern.Rs,
     )  # fmt: skip
     return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
@@ -75,7 +105,7 @@ def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:
         Y=zeros(size),
         right=zeros(size), x=zeros(size), b=zeros(size), scale=np.ones(max(m, 1)), monitor=zeros(watch.N_MONITOR),
         workspace_q=zeros(max(nq, 1)), workspace_u=zeros(max(len(plan.fixed), 1)), workspace_rows=zeros(max(m, 1) * len(plan.fixed) + 1),
-        reaction=zeros(6 * n_reactions * (6 * n_reactions + 1) + 1), base=zeros(size),
+        reaction=zeros(6 * n_reactions * (6 * n_reactions + 2) + 48), base=zeros(size),
         masked=ints(m),
         off=ints(len(plan.kept)), held=plan.fixed.copy(), independent=ints(len(plan.fixed)),
     )  # fmt: skip

@@ -6,9 +6,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.columns import chord, effort, row
+from treemech.kinematics.plan.columns import chord, effort, row, speed
 from treemech.kinematics.rank import pivoted
 from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
@@ -16,7 +17,7 @@ from treemech.topology.arrays import Floats, addresses
 
 from ..equations import watch
 from ..native import entry_points as native
-from .inertia_check import refuse_weightless
+from .inertia_check import refuse_weightless, weightless_speeds
 from .loop_plan import extend_context, make_loop_plan, make_loop_work
 from .stabilisation import stabilisation
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
 _RANK = 1e-6  # singular values below this part of the largest count as zero
+_ROUNDING = 1e-10  # a row below this part of its usual size is zero but for rounding, of the data too
+_SMALL = 1e-3  # a row below this part of its usual size is small, and not the measure of its own pivot
 _NEAR = 1e-2  # part of the largest pivot below which a singular position is near
 
 
@@ -47,29 +50,31 @@ class Loops:
 
     def __init__(self, core: Core) -> None:
         rng, layout = np.random.default_rng(2), core.layout.chords
-        scale, size = np.full(len(layout.rows), np.nan), 0.0
+        scale, usual = np.full(len(layout.rows), np.nan), np.zeros(len(layout.rows))
+        plan, weightless, free = core.layout.plan, np.ones(core.nu, dtype=bool), core.free_speeds()
         for _ in range(3):  # a row that is zero at three random positions is zero everywhere
             q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
             core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
-            with core.unloaded():  # elements need not work at a random position
-                P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
-            scale = np.fmax(scale, np.sum(P**2 / np.maximum(np.diag(A), 1e-300), axis=1))
-            size = max(
-                size, float(np.max(1.0 / np.maximum(np.diag(A), 1e-300), initial=0.0))
-            )  # of a lever of 1 m
+            P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
+            inertia, largest = np.diag(A), float(np.max(A, initial=1e-300))
+            mobility = 1.0 / np.where(inertia > 1e-13 * largest, inertia, largest)
+            weightless[free] &= weightless_speeds(A[np.ix_(free, free)])
+            scale = np.fmax(scale, P**2 @ mobility)
+            usual = np.fmax(usual, _usual_scale(P, mobility, layout.plan.chord))
         scale = np.where(np.isfinite(scale), scale, 1.0)  # rows that cannot be evaluated there
-        self.vanishing = scale <= 1e-26 * max(float(scale.max(initial=0.0)), 1e-3 * size)
+        self.vanishing = scale <= _ROUNDING**2 * usual
         for entry in layout.plan.chord:
             own = self.vanishing[entry[chord.FIRST_ROW] : entry[chord.FIRST_ROW] + entry[chord.N_ROWS]]
             entry[chord.SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
         core.chord_work.partials[:] = 0.0
-        self.plan = make_loop_plan(core.layout.plan, layout, self.vanishing)
-        self.work = make_loop_work(
-            self.plan, core.nq, int(np.sum(core.layout.plan.efforts[:, effort.REACTION] >= 0))
+        self.plan = make_loop_plan(
+            plan, layout, self.vanishing, (weightless & free)[plan.dof[:, speed.PUBLIC]]
         )
+        self.work = make_loop_work(self.plan, core.nq, int(np.sum(plan.efforts[:, effort.REACTION] >= 0)))
         self.kept = np.flatnonzero(~self.vanishing)
         self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)
-        self.work.scale[: self.n_kept] = scale[self.kept]
+        self.usual = np.maximum(usual[self.kept], 1e-300)
+        self.work.scale[: self.n_kept] = np.maximum(scale[self.kept], _SMALL**2 * self.usual)
         self.context = extend_context(core.chord_context, self.plan, self.work)
         self.rank = self.n_kept
         self.leader: Loops | None = None
@@ -87,12 +92,11 @@ class Loops:
         """Rank if rows have to be selected, 0 if all are independent."""
         return self.rank if self.rank < self.n_kept - int(np.sum(self.work.off[self.kept])) else 0
 
-    def choose(self, t: float, q: Floats, u: Floats | None = None) -> int:
+    def choose(self, t: float, q: Floats, u: Floats, closed: bool = False) -> int:
         """Choose independent rows at a closed position and mask the others.
 
-        Return the rank of the constraints.
-
-        Open positions are refused, and with u also speeds that open the chain.
+        Return the rank of the constraints. Elements and loads are not evaluated: the rows do not depend on
+        them. Open positions are refused; if `closed`, so are speeds that open the chain.
         """
         core = self.core
         if self.leader is not None:
@@ -103,16 +107,17 @@ class Loops:
         self.work.monitor[:] = 0.0
         masked[:] = off
         self.rank = self.n_kept
-        found = self.solve(np.array([t]), q[None], np.zeros((1, core.nu)) if u is None else u[None])
+        with core.unloaded():
+            found = self.solve(np.array([t]), q[None], u[None])
         self._refuse_open(row.POSITION, float(found.residual[0, 0]), "open by")
         if not np.isfinite(found.ud).all():
             refuse_weightless(core, t, q)
-        if u is not None:
+        if closed:
             self._refuse_open(row.VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
         self.rank = self.n_kept - int(np.sum(off))
         if self.rank and not self.work.monitor[watch.LAST_PIVOT] > _REGULAR:
-            P = core.constraints(t, q, np.zeros(core.nu)).partials
-            weighted = self._weighted(t, q, P) * (1 - off)[:, None]
+            P = core.constraints(t, q, u).partials
+            weighted = self._weighted(t, q, P) * ((1 - off) / np.sqrt(self.usual))[:, None]
             values = np.linalg.svd(weighted, compute_uv=False)
             self.rank = int(np.sum(values > _RANK * max(float(values.max(initial=0.0)), 1e-300)))
             masked[:] = 1
@@ -135,11 +140,22 @@ class Loops:
         """
         free = self.core.free_speeds()
         try:
-            L = np.linalg.cholesky(self.core.mass_matrix(t, q)[np.ix_(free, free)])
+            L = np.linalg.cholesky(self.inertia(t, q, P)[np.ix_(free, free)])
         except np.linalg.LinAlgError:
             refuse_weightless(self.core, t, q)
             raise
         return np.asarray(np.linalg.solve(L, P[self.kept][:, free].T).T)
+
+    def inertia(self, t: float, q: Floats, P: Floats) -> Floats:
+        """Return A, with P^T D P added for frames without mass, which chords hold: it has an inverse.
+
+        Solutions of A x = Q + P^T lambda with P x given are the same with both.
+        """
+        A = self.core.mass_matrix(t, q)
+        rows = self.kept[np.unique(self.plan.added_row)]
+        rows = rows[self.work.off[rows] == 0]
+        D = 1.0 / self.work.scale[self.plan.kept[rows]]
+        return np.asarray(A + (P[rows].T * D) @ P[rows])
 
     def stabilise(self, how: str | tuple[str, float]) -> bool:
         """Set how the constraints are kept. Return whether states are projected."""
@@ -148,6 +164,7 @@ class Loops:
         monitor[watch.NEAR] = _NEAR if name == "default" else 0.0
         monitor[watch.GAIN] = gain if name == "baumgarte" else 0.0
         monitor[watch.PARTITIONED] = float(name == "partitioning")
+        monitor[watch.WATCHED], monitor[watch.LAST_PASSED] = 1.0, np.inf
         self.work.independent[:] = (
             0  # chosen after the first step: the choice of another run may be a bad one here
         )
@@ -226,8 +243,23 @@ class Loops:
         """Return the connection of a row of the matrix."""
         return self.core.layout.chords.rows[int(self.kept[kept])][0]
 
-    def passed(self) -> list[tuple[float, str]]:
-        """Return (time, connection) of the singular positions that the last integration passed."""
-        count = min(int(self.work.monitor[watch.N_PASSED]), watch.MOST_PASSED)
+    def take_passed(self) -> list[tuple[float, str]]:
+        """Take over (time, connection) of the singular positions passed since the last call."""
+        count = int(self.work.monitor[watch.N_PASSED])
         pairs = self.work.monitor[watch.PASSED : watch.PASSED + 2 * count].reshape(-1, 2)
+        self.work.monitor[watch.N_PASSED] = 0.0
         return [(float(t), self.row_name(int(entry))) for t, entry in pairs]
+
+
+def _usual_scale(P: Floats, mobility: Floats, chords: NDArray[np.int64]) -> Floats:
+    """Return for every row the sum of P^2 / A that is usual for its chord: of its largest row, at least of 1 m or 1 rad.
+
+    Only speeds that move the chord count: masses of other parts of a model do not decide which rows are small.
+    """
+    usual = np.zeros(len(P))
+    for entry in chords:
+        own = slice(entry[chord.FIRST_ROW], entry[chord.FIRST_ROW] + entry[chord.N_ROWS])
+        rows = np.where(np.isfinite(P[own]), P[own], 0.0)
+        moved = mobility[np.any(rows != 0.0, axis=0)]
+        usual[own] = max(float(np.max(rows**2 @ mobility, initial=0.0)), float(np.max(moved, initial=0.0)))
+    return usual

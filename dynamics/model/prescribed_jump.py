@@ -30,7 +30,7 @@ def speed_jump(core: Core, before: float, after: float, y: Floats) -> Floats:
     _, v = (x[0] for x in core.states(np.array([after]), y[None]))
     free = core.free_speeds()
     if free.any():
-        A = core.mass_matrix(after, q)[np.ix_(free, free)]
+        A = core.inertia(after, q)[np.ix_(free, free)]
         change = _driven_momenta(core, after, q) - _driven_momenta(core, before, q)
         v[free] = u[free] - np.linalg.solve(A, change[free])
         if core.loops is not None:
@@ -45,7 +45,8 @@ def _driven_momenta(core: Core, t: float, q: Floats) -> Floats:
     """Return the momenta that prescribed and moving hinges cause, by free speeds that are all zero."""
     n = core.nu
     u, rows = np.vstack((np.zeros((1, n)), np.eye(n))), np.repeat(np.asarray(q)[None], n + 1, axis=0)
-    trace, _ = core.trace(np.full(n + 1, float(t)), rows, u, np.zeros((n + 1, n)))
+    with core.unloaded():
+        trace, _ = core.trace(np.full(n + 1, float(t)), rows, u, np.zeros((n + 1, n)))
     bodies = core.tree.bodies
     com, mass = np.array([b.com for b in bodies]), np.array([b.mass for b in bodies])
     R = trace[:, :, ROTATION].reshape(n + 1, core.rows, 3, 3)

@@ -6,20 +6,24 @@ like all others. The solution is found when the loads they see equal those that 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.columns import body, chord, effort, row, speed
-from treemech.topology import ConvergenceError
+from treemech.topology import ConvergenceError, ElementError
 from treemech.topology.arrays import Floats
 from treemech.topology.differences import Central, adaptive_difference
 
 from .composite_derivatives import speeds_before
 from .core import Core
+from .row_derivatives import row_derivatives
 
-_STEPS = 50
+if TYPE_CHECKING:
+    from .tree_derivatives import TreeDerivatives
+
+_STEPS, _SMALLEST = 50, 1e-3
 _FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
 
 
@@ -46,11 +50,10 @@ class ReactionDependent:
 
     def __init__(self, core: Core) -> None:
         self.core, plan = core, core.layout.plan
-        applied, names = core.layout.efforts.applied, core.layout.chords.names
+        applied = core.layout.efforts.applied
         self.numbers = [k for k, a in enumerate(applied) if a.reaction_of is not None]
-        self.chords = [names.index(str(applied[k].reaction_of)) for k in self.numbers]
-        self.names = [applied[k].name for k in self.numbers]
         rows = plan.efforts[self.numbers]
+        self.chords, self.frames = rows[:, effort.REACTION].tolist(), rows[:, effort.FRAME].tolist()
         before = [at for k in self.numbers for name, _, at in applied[k].sizes.motion if name == "reaction"]
         first = rows[:, effort.MOTION_RECORD] + np.array(before, dtype=np.int64)
         self.places = first[:, None] + np.arange(6)  # of the loads they see, in the records
@@ -68,14 +71,75 @@ class ReactionDependent:
         finally:
             rows[self.numbers, effort.REACTION] = self.chords
 
+    def _rows(self, k: int) -> slice:
+        """Return the rows of the chord that element k depends on."""
+        entry = self.core.layout.chords.plan.chord[self.chords[k]]
+        return slice(entry[chord.FIRST_ROW], entry[chord.FIRST_ROW] + entry[chord.N_ROWS])
+
+    def _seen_part(self, frame: int) -> Floats:
+        """Return the matrix (6, 6) that leaves out loads along the motions of the hinge of a frame."""
+        entry, S = self.core.layout.plan.body[frame], self.core.work.speed
+        own = slice(entry[body.DOF], entry[body.DOF] + entry[body.NU] if frame else entry[body.DOF])
+        return _across(
+            np.hstack(
+                (S[own, speed.PARTIAL_V : speed.PARTIAL_V + 3], S[own, speed.PARTIAL_W : speed.PARTIAL_W + 3])
+            )
+        )
+
     def wrenches(self) -> Floats:
         """Return (rows, 6 k): the loads that the elements see per multiplier, at the rows computed last."""
-        work, chords = self.core.chord_work, self.core.layout.chords.plan.chord
+        work = self.core.chord_work
         found = np.zeros((len(work.row), 6 * len(self.numbers)))
-        for k, c in enumerate(self.chords):
-            rows = slice(chords[c, chord.FIRST_ROW], chords[c, chord.FIRST_ROW] + chords[c, chord.N_ROWS])
-            found[rows, 6 * k : 6 * k + 6] = work.row[rows, row.F : row.F + 6]
+        for k, frame in enumerate(self.frames):
+            rows = self._rows(k)
+            found[rows, 6 * k : 6 * k + 6] = work.row[rows, row.F : row.F + 6] @ self._seen_part(frame)
         return found
+
+    def seen_multipliers(self, multipliers: Floats) -> Floats:
+        """Return the multipliers of the loads that the elements see, at the rows computed last.
+
+        They differ from those given in chords that close frames.
+        """
+        found = multipliers.copy()
+        for k, frame in enumerate(self.frames):
+            rows = self._rows(k)
+            F = self.core.chord_work.row[rows, row.F : row.F + 6]  # orthonormal rows
+            found[rows] = F @ self._seen_part(frame) @ F.T @ multipliers[rows] if frame else multipliers[rows]
+        return found
+
+    def loads_by_q(
+        self, tree: "TreeDerivatives", t: float, q: Floats, u: Floats, ud: Floats, multipliers: Floats
+    ) -> Floats:
+        """Return the derivatives (6 k, nu) of the loads seen by q, multipliers fixed, after tree.inverse_dynamics."""
+        if not self:
+            return np.zeros((0, self.core.nu))
+        seen = self.seen_multipliers(multipliers)
+        found = row_derivatives(self.core, tree, t, q, u, ud, seen).chord_loads_q[self.chords]
+        for k, frame in enumerate(self.frames):
+            if frame:
+                rows = self._rows(k)
+                load = multipliers[rows] @ self.core.chord_work.row[rows, row.F : row.F + 6]
+                self._add_turning(found[k], frame, q, load)
+        return np.asarray(found.reshape(-1, self.core.nu))
+
+    def _add_turning(self, found: Floats, frame: int, q: Floats, load: Floats) -> None:
+        """Add the derivatives of the part of a load that is seen while the motions of the hinge turn in its end b."""
+        own = next(c for c in self.core.coordinates.hinges if c.number == frame)
+        if own.hinge.euler_parameters is not None:  # all directions of rotation: the part is constant
+            return
+        R = self.core.work.body[frame, body.R : body.R + 9].reshape(3, 3)
+        here, at = q[own.q_slice], np.concatenate((R.T @ load[:3], R.T @ load[3:]))
+
+        def part(h: float, j: int) -> Floats:
+            there = here.copy()
+            there[j] += h
+            motion = own.hinge.motion(q=there)
+            C = motion.rotation
+            return _across(np.hstack((motion.translation_partials @ C, motion.rotation_partials @ C))) @ at
+
+        for j in range(own.hinge.n_speeds):
+            by = _derivative(lambda h, j=j: part(h, j))  # type: ignore[misc]
+            found[:, own.u + j] += np.concatenate((R @ by[:3], R @ by[3:]))
 
     def derivatives(self) -> Floats:
         """Return (nu, 6 k): loads on the speeds (public order) by the loads seen, at the last state."""
@@ -123,13 +187,14 @@ class ReactionDependent:
             core.state_rates(t, q, u, z)
         return found
 
-    def follow(self, by: Floats, chord_loads_q: Floats, P: Floats, balanced: NDArray[np.bool_]) -> Floats:
+    def follow(self, by: Floats, seen_q: Floats, P: Floats, balanced: NDArray[np.bool_]) -> Floats:
         """Return the derivatives of the loads seen (6 k, .), from those of A ud - Q, `by`.
 
-        The first columns are by q. Loads on the balanced speeds are carried by the multipliers alone.
+        The first columns are by q; `seen_q` has those at fixed multipliers. Loads on the balanced speeds are
+        carried by the multipliers alone.
         """
         seen = np.zeros((self.places.size, by.shape[1]))
-        seen[:, : self.core.nu] = chord_loads_q[self.chords].reshape(-1, self.core.nu)
+        seen[:, : self.core.nu] = seen_q
         answer = self.wrenches().T @ np.linalg.pinv(P[:, balanced].T, rcond=1e-10)
         matrix = np.eye(len(seen)) + answer @ self.derivatives()[balanced]
         return np.asarray(np.linalg.solve(matrix, seen + answer @ by[balanced]))
@@ -140,28 +205,56 @@ class ReactionDependent:
         """Solve for the loads that the elements see, by Newton's method with the derivatives of the elements.
 
         `evaluate()` returns A ud - Q with the loads seen now, `respond` the multipliers for it, a linear
-        function.
+        function. The start is the solution without the elements, so that the result is a function of the
+        motion alone; a step that leads away is halved.
         """
-        workspace, last, zero = self.core.work.effort_records, np.inf, np.zeros(self.core.nu)
-        for _ in range(_STEPS):
+        workspace, zero = self.core.work.effort_records, np.zeros(self.core.nu)
+
+        def gap_at(seen: Floats) -> tuple[ReactionSolution, Floats, float]:
+            workspace[self.places] = seen.reshape(self.places.shape)
             with self.held():
                 required = evaluate()
-            multipliers, wrenches = respond(required), self.wrenches()
-            seen = multipliers @ wrenches
-            gap = seen - workspace[self.places].ravel()
-            size, scale = float(np.max(np.abs(gap))), max(1.0, float(np.max(np.abs(seen))))
+            multipliers = respond(required)
+            found = multipliers @ self.wrenches()
+            return ReactionSolution(required, multipliers), found - seen, max(1.0, _largest(found))
+
+        required = evaluate()  # without the elements
+        seen, last = respond(required) @ self.wrenches(), np.inf
+        solution, gap, scale = gap_at(seen)
+        for _ in range(_STEPS):
+            size = _largest(gap)
             if size <= 1e-14 * scale or (size <= 1e-10 * scale and size >= 0.25 * last):
-                return ReactionSolution(required, multipliers)
-            base = respond(zero)
+                return solution
+            base, wrenches, last = respond(zero), self.wrenches(), size
             answers = np.array([respond(-column) - base for column in self.derivatives().T])
             try:
                 step = np.linalg.solve(np.eye(len(gap)) - (answers @ wrenches).T, gap)
             except np.linalg.LinAlgError:
                 break
-            workspace[self.places] += step.reshape(self.places.shape)
-            last = size
-        workspace[self.places] = 0.0
+            factor = 1.0
+            while True:
+                try:
+                    solution, gap, scale = gap_at(seen + factor * step)
+                    good = _largest(gap) <= max(last, 1e-10 * scale)
+                except ElementError:
+                    good = False
+                    if factor < _SMALLEST:
+                        raise
+                if good or factor < _SMALLEST:
+                    break
+                factor *= 0.5
+            seen = seen + factor * step
         first = self.core.layout.efforts.applied[self.numbers[0]]
         raise ConvergenceError(
             f"element {first.name!r} and the load of {first.reaction_of!r} it depends on have no common solution for this motion."
         )
+
+
+def _largest(x: Floats) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def _across(motions: Floats) -> Floats:
+    """Return the matrix (6, 6) that projects loads onto those across the motions (n, 6)."""
+    Q = np.linalg.qr(motions.T)[0]
+    return np.asarray(np.eye(6) - Q @ Q.T)

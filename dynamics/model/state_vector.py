@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from treemech.kinematics.plan.columns import speed
 from treemech.topology.arrays import Floats
 
 if TYPE_CHECKING:
@@ -55,6 +56,16 @@ def unpack(core: Core, y: Floats) -> Rest:
     b = a + core.nx
     c, d = b + core.n_audit, b + core.n_audit + core.nz - core.nx
     return Rest(np.concatenate((y[..., a:b], y[..., c:d]), axis=-1), y[..., d:], y[..., b:c])
+
+
+def without_prescribed(core: Core, atol: Floats) -> Floats:
+    """Return the tolerances with infinity for prescribed coordinates and speeds.
+
+    Their signals give them: they have no error, and no size that a step could be measured by.
+    """
+    atol, prescribed = atol.copy(), core.layout.plan.prescribed
+    atol[prescribed[:, speed.PRESCRIBED_Q]] = atol[core.nq + prescribed[:, speed.PRESCRIBED_U]] = np.inf
+    return atol
 
 
 def states(core: Core, t: Floats, y: Floats) -> tuple[Floats, Floats]:

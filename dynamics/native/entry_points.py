@@ -9,7 +9,7 @@ from typing import Any
 
 from treemech.elements.compilation.callback import in_python
 from treemech.elements.native import library
-from treemech.elements.native.cache import log, numba_cache
+from treemech.elements.native.cache import compiling, log, numba_cache
 
 _N, _F = ctypes.c_int64, ctypes.c_double
 # C prototypes, the same as in dynamics.entries.table.ENTRIES, which cannot be read without importing numba
@@ -65,7 +65,8 @@ def way() -> str:
 @cache
 def address(name: str) -> int:
     """Return the address of an entry point. Compile it if the library does not have it."""
-    return _make(name)[0]
+    with compiling:
+        return _make(name)[0]
 
 
 @cache

@@ -5,16 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.columns import effort
 from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats
 
 from ..equations import watch
 from ..integrators import layout as m
 from ..model.core import Core
-from ..native import entry_points as native
 from .integrator import Integrator
 
 _LARGEST_MODEL, _MOST_SPEEDS = (
@@ -79,8 +77,7 @@ def _constraints(core: Core, found: Diagnosis, t: float, q: Floats, u: Floats) -
         weakest = names[int(np.argmax(np.abs(vectors[:, 0])))] if names else ""
         return found._replace(conditioning=_ratio(values[::-1]), weakest=weakest)
     loops, rows = core.loops, core.layout.chords.rows
-    with core.unloaded():
-        now = core.constraints(t, q, u)
+    now = core.constraints(t, q, u)
     holds = 1 - loops.work.off[: loops.n_rows]
     name, gap = worst_row(rows, now.residual * holds)
     chosen = loops.work.masked[: loops.n_kept] == 0
@@ -120,23 +117,16 @@ def _ratio(values: Floats) -> float:
     return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
 
-def _rhs(core: Core, run: Integrator, t: float, y: Floats) -> Floats:
-    entry, dy = native.entry("rhs" if core.loops is None else "loop_rhs"), np.zeros(len(y))
-    if entry(t, address(y), address(dy), run.context) != OK:
-        raise TreemechError("the state has no rates")
-    return dy
-
-
 def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosis:
     """Find the element with the largest relative change of load within a thousand of the last steps."""
     table = core.layout.plan.efforts
     if not len(table):
         return found
     h = 1e3 * float(run.control[m.STEP]) or 1e-12
-    dy = _rhs(core, run, run.t, y)
+    dy = run.rates(run.t, y)
     before = core.work.effort_records.copy()
     ahead = y + h * dy
-    _rhs(core, run, run.t + h, ahead)
+    run.rates(run.t + h, ahead)
     after, best, change = core.work.effort_records, "", 0.0
     for applied, row in zip(core.layout.efforts.applied, table, strict=True):
         own = slice(
@@ -151,10 +141,10 @@ def _loads(core: Core, run: Integrator, found: Diagnosis, y: Floats) -> Diagnosi
 
 def _fastest(core: Core, run: Integrator, y: Floats) -> float:
     """Return the largest absolute eigenvalue of d(y')/dy, by forward differences."""
-    base, J = _rhs(core, run, run.t, y), np.zeros((len(y), len(y)))
+    base, J = run.rates(run.t, y), np.zeros((len(y), len(y)))
     for k in range(len(y)):
         h = 1e-7 * max(1.0, abs(y[k]))
         there = y.copy()
         there[k] += h
-        J[:, k] = (_rhs(core, run, run.t, there) - base) / h
+        J[:, k] = (run.rates(run.t, there) - base) / h
     return float(np.max(np.abs(np.linalg.eigvals(J)), initial=0.0))

@@ -14,15 +14,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treemech.kinematics.kernel.status import CHAIN_OPEN, CHORD_SWITCHED, OK, PAUSED, split
+from treemech.kinematics.kernel.status import (
+    CHAIN_OPEN,
+    CHORD_SWITCHED,
+    OK,
+    PAUSED,
+    SINGULAR_POSITION,
+    split,
+)
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
+from treemech.topology.user_code import user_code
 
 from ..integrators import layout as m
 from ..model.core import Core
 from ..model.prescribed_jump import speed_jump
 from ..native import entry_points as native
 from .automatic import Automatic
+from .crawl import LOOKED_AT, Crawl, Pace, examine
 from .dense_output import interpolate, standstill
 from .event_driver import Cause, EventDriver
 from .event_search import Change, Crossing, Path, Search, Watched
@@ -32,7 +41,12 @@ from .snapshot import Snapshot, Snapshots
 _BUFFER = 64  # accepted steps per call of the loop at the start, and the most with events
 _FEW = 4  # the same after an event
 _NONE = np.zeros(0)
-_SCALARS = ("leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at")
+_STORED = 2**25  # numbers of accepted steps that are kept (256 MB); beyond that every second step is dropped
+_PASSAGE = 4  # steps of DOP853 at once, where another method cannot pass a singular position
+_MOST_PASSAGE = 64  # the most of them
+_SCALARS = (
+    "leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at", "every", "left", "instead",
+)  # fmt: skip
 
 
 class Mark(NamedTuple):
@@ -71,6 +85,7 @@ class Driver(EventDriver):
         closure: Closure,
         sample: Callable[[float, Floats], None] | None,
         watched: Watched | None,
+        max_steps: int | None = None,
     ) -> None:
         super().__init__(core, t_span, t_eval, dense, watched)
         self.sample, self.first_step = sample, first_step
@@ -78,10 +93,14 @@ class Driver(EventDriver):
         self.run = Integrator(core, method, t_span[0], np.array(y0), rtol, atol, max_step, closure)
         if first_step == max_step:
             self.run.keep_step()
+        self.max_steps, self.every, self.stored = max_steps, 1, 1
+        # a method without error control does not crawl
+        self.pace = None if self.run.fixed_step else Pace(*t_span, self.run.n)
         self.automatic = Automatic(self.run) if method == "auto" else None
         self.y_out = np.zeros((max(len(self.t_out), 1), self.run.n))
         self.t, self.y, self.tables = [np.array([t_span[0]])], [self.run.y.copy()[None]], list[Floats]()
-        self.switched = list[Switch]()
+        self.switched, self.singular = list[Switch](), list[tuple[float, str]]()
+        self.left, self.instead = 0, ""  # steps left of DOP853, and the method that it passes a position for
         self.leg, self.entered = 0, False
         self.capacity, self.budget = _BUFFER, _FEW if self.search else _BUFFER
         self.mark: Mark | None = None
@@ -109,6 +128,10 @@ class Driver(EventDriver):
                 while not self.done:
                     entered = self.entered
                     self._visit() if entered else self._enter()
+                    if entered and not self.done:
+                        self.crawl = self._crawl()
+                        self.done = self.crawl is not None
+                    self._thin()
                     if back:
                         self.mark = self._mark()
                     if not entered:
@@ -116,7 +139,8 @@ class Driver(EventDriver):
                     if keep is not None:
                         keep(self, False)
                     if progress is not None:
-                        progress((self.run.t - t0) / (t1 - t0) if t1 != t0 else 1.0)
+                        with user_code:
+                            progress((self.run.t - t0) / (t1 - t0) if t1 != t0 else 1.0)
             except KeyboardInterrupt:
                 self._back()
                 self.interrupted = True
@@ -142,7 +166,7 @@ class Driver(EventDriver):
 
     @property
     def _written(self) -> tuple[list[Any], ...]:
-        return self.t, self.y, self.tables, self.switched, self.happened
+        return self.t, self.y, self.tables, self.switched, self.happened, self.singular
 
     def _mark(self) -> Mark:
         return Mark(
@@ -154,17 +178,24 @@ class Driver(EventDriver):
         if self.mark is not None:
             for found, count in zip(self._written, self.mark.counts, strict=True):
                 del found[count:]
+            self.stored = sum(len(t) for t in self.t)
             self.resume(self.mark.memory, self.mark.place)
 
     def _visit(self) -> None:
         """Call the compiled loop once and handle its status."""
         _, end, mark = self.legs[self.leg]
         run, started = self.run, time.perf_counter()
-        status, piece = self._advance(self.budget)
+        passed = len(self.singular)
+        allowed = self.budget if self.max_steps is None else self.max_steps - int(run.count[m.STEPS])
+        status, piece = self._advance(min(min(self.left, _PASSAGE) or self.budget, max(allowed, 1)))
         elapsed = time.perf_counter() - started
         if self.search is not None and self.mark is not None and self._look(self.search, self.mark):
             return
         self._keep(piece)
+        if self.left and status in (OK, PAUSED):
+            self.left -= _PASSAGE
+            if len(self.singular) > passed or not self.left:
+                self._take_back()
         if status == CHAIN_OPEN and run.raise_rank():
             return
         if split(status)[0] == CHORD_SWITCHED:
@@ -177,12 +208,36 @@ class Driver(EventDriver):
                 if self.stepwise and self.capacity * run.n < 2_000_000:
                     self.capacity *= 2
         elif status != OK:
-            self.status, self.done = int(status), True
+            if not self._hand_over(int(status)):
+                self.status, self.done = int(status), True
         else:
             if end != mark and self.stepwise:
                 self.t[-1][-1] = mark
             self.leg, self.entered = self.leg + 1, False
             self.done = self.leg == len(self.legs)
+
+    def _hand_over(self, status: int) -> bool:
+        """Let DOP853 pass a singular position that Radau or Adams end at.
+
+        Return whether it does. With on_singular="stop" the position is noted.
+        """
+        run, (code, index) = self.run, split(status)
+        if code != SINGULAR_POSITION or run.loop not in ("radau_integrate", "adams_integrate"):
+            return False
+        if run.hooks[m.STOP]:
+            assert self.core.loops is not None
+            self.singular.append((float(run.control[m.STAGE_TIME]), self.core.loops.row_name(index)))
+            return False
+        self.left, self.instead = _MOST_PASSAGE, run.name
+        run.use("DOP853")
+        run.count[m.STARTED] = 0
+        return True
+
+    def _take_back(self) -> None:
+        """Go on with the method that DOP853 was used instead of."""
+        self.run.use(self.instead)
+        self.run.count[m.STARTED], self.run.control[m.STEP] = 0, 0.0
+        self.left, self.instead = 0, ""
 
     def _enter(self) -> None:
         """Start a leg: prescribed rates may jump, controllers are called."""
@@ -196,11 +251,41 @@ class Driver(EventDriver):
                     run.y[:] = speed_jump(self.core, run.t, start, run.y)
                 if self.sample is not None:
                     self.sample(before, run.y)
+        if self.leg == 0:  # nothing was before the first call of the controllers
+            self.y[0][0] = run.y
         run.aim(start, end)
         if self.leg == 0 and self.first_step is not None:
             run.control[m.STEP] = self.first_step if t1 >= t0 else -self.first_step
         self.entered = True
         self._jumped(before)
+
+    def _crawl(self) -> Crawl | None:
+        """Return why the run should be given up: too many steps, or steps that do not get on."""
+        run, steps = self.run, int(self.run.count[m.STEPS])
+        full = self.max_steps is not None and steps >= self.max_steps
+        if not (full or (self.pace is not None and self.pace.slow(run.t, steps))):
+            return None
+        noisy = any(run.below_rounding(k) for k in range(len(run.atol)))  # short steps need no other reason
+        found = self._look_closer() if self.pace is not None and not noisy else None
+        if not full:
+            return found
+        text = (
+            f"max_steps = {self.max_steps} steps were taken at t = {run.t:.9g} s of {self.t_span[1]:.6g} s."
+        )
+        return Crawl(text) if found is None else found._replace(message=f"{text} Then {found.message}")
+
+    def _look_closer(self) -> Crawl | None:
+        """Examine some steps ahead, which are taken back."""
+        run, here = self.run, self.memory.copy()
+        t, y = np.zeros(LOOKED_AT), np.zeros((LOOKED_AT, run.n))
+        start = run.t, run.y.copy()
+        run.advance(_NONE, self.y_out, t, y, None, LOOKED_AT)
+        taken = int(run.count[m.PENDING])
+        times, states = np.append(start[0], t[:taken]), np.vstack((start[1], y[:taken]))
+        try:
+            return examine(self.core, times, states, run.rates) if taken else None
+        finally:
+            self.memory.restore(here)
 
     def _advance(self, budget: int) -> tuple[int, Piece]:
         run = self.run
@@ -213,11 +298,33 @@ class Driver(EventDriver):
         return status, Piece(t[:pending], y[:pending], np.zeros((0, 0)) if table is None else table[:pending])
 
     def _keep(self, piece: Piece) -> None:
+        if self.every > 1 and len(piece.t):
+            kept = np.arange((len(piece.t) - 1) % self.every, len(piece.t), self.every)  # the last among them
+            piece = piece._replace(t=piece.t[kept], y=piece.y[kept])
         if len(piece.t):
+            self.stored += len(piece.t)
             self.t.append(piece.t)
             self.y.append(piece.y)
             if self.dense:
                 self.tables.append(piece.table)
+        if self.core.loops is not None:
+            self.singular += self.core.loops.take_passed()
+
+    def _thin(self) -> None:
+        """Drop every second step from memory when more are kept than `_STORED`; keep fewer from then on.
+
+        Interpolants cannot be dropped: their run ends.
+        """
+        if self.stored * (self.run.n * (9 if self.dense else 1) + 1) <= _STORED:
+            return
+        if self.dense:
+            self.crawl, self.done = self.crawl or _too_dense(self.run.t, self.stored), True
+            return
+        t, y = np.concatenate(self.t), np.concatenate(self.y)
+        kept = np.arange(len(t) % 2 == 0, len(t), 2)  # the last step among them
+        if len(kept) and kept[0]:
+            kept = np.append(0, kept)
+        self.t, self.y, self.stored, self.every = [t[kept]], [y[kept]], len(kept), 2 * self.every
 
     def _switch(self, chord: int) -> None:
         """Let a unilateral chord go, or let it hold again."""
@@ -342,6 +449,13 @@ class Driver(EventDriver):
             last = int(run.count[m.WRITTEN]) - 1
             if last >= 0 and self.t_out[last] == run.t:
                 self.y_out[last] = run.y
+
+
+def _too_dense(t: float, steps: int) -> Crawl:
+    advice = ("Give t_eval= in place of dense_output=True, or max_steps=.",)
+    return Crawl(
+        f"the interpolants of {steps} steps until t = {t:.9g} s fill the memory. {advice[0]}", advice=advice
+    )
 
 
 def legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, float, float]]:

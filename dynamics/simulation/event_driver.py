@@ -11,6 +11,7 @@ from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
+from .crawl import Crawl
 from .event_search import Change, Crossing, Occurrence, Path, Search, Watched
 
 
@@ -43,6 +44,7 @@ class EventDriver(ABC):
         self.done, self.status = False, OK
         self.ended_by, self.stuck_at = -1, -1  # the event that ended the run, or that would come without end
         self.interrupted = False
+        self.crawl: Crawl | None = None  # why the run was given up
         self.error: TreemechError | None = None
         self.failure: Any = None  # of an element
 

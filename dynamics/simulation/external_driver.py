@@ -4,6 +4,7 @@ The loop is in Python, so it is slow. Closed chains and Euler parameters are pro
 events. Where an event acts or ends the run, a new solver goes exactly there from the start of the step.
 """
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
@@ -13,9 +14,11 @@ import numpy as np
 from treemech.kinematics.kernel.status import NOT_FINITE
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
+from treemech.topology.user_code import user_code
 
 from ..model.core import Core
 from ..model.prescribed_jump import speed_jump
+from .crawl import LOOKED_AT, Crawl, Pace, examine
 from .dense_output import standstill
 from .event_driver import Cause, EventDriver
 from .event_search import Change, Crossing, Path, Search, Watched
@@ -55,6 +58,7 @@ class ExternalDriver(EventDriver):
         dense: bool,
         sample: Callable[[float, Floats], None] | None,
         watched: Watched | None,
+        max_steps: int | None = None,
     ) -> None:
         if core.remembers:
             raise TreemechError(
@@ -72,7 +76,8 @@ class ExternalDriver(EventDriver):
         self.y_out, self.written = np.zeros((len(self.t_out), n)), 0
         if len(self.t_out) and self.t_out[0] == self.t:
             self.y_out[0], self.written = self.y, 1
-        self.steps, self.message = 0, ""
+        self.steps, self.message, self.max_steps = 0, "", max_steps
+        self.pace, self.last = Pace(*t_span, n), deque[Step](maxlen=LOOKED_AT + 1)
         self.arrays = list(model_arrays(core).values())
 
     def go(self, progress: Callable[[float], None] | None) -> None:
@@ -90,7 +95,12 @@ class ExternalDriver(EventDriver):
                     before = mark
                     if end != mark and self.stepwise:
                         self.points[-1] = self.points[-1]._replace(t=mark)
-                self.message = f"reached t = {t1:.6g} s in {self.steps} steps, {self.rhs.calls} evaluations."
+                if self.crawl is not None:
+                    self.message = self.crawl.message
+                else:
+                    self.message = (
+                        f"reached t = {t1:.6g} s in {self.steps} steps, {self.rhs.calls} evaluations."
+                    )
             except Failed as failed:
                 self.status, t = failed.status, self.rhs.t
                 reason = str(failed) or (
@@ -115,6 +125,9 @@ class ExternalDriver(EventDriver):
         if self.sample is not None:
             with self._aside():
                 self.sample(before, self.y)
+            if leg == 0:  # nothing was before the first call of the controllers
+                self.points[0] = Point(self.t, self.y.copy(), np.zeros(0))
+                self.y_out[: self.written] = self.y
         self.t = start
         for k in np.flatnonzero(~np.isfinite(self.rhs(start, self.y)))[:1]:
             raise Failed(NOT_FINITE + 16 * int(k))
@@ -129,9 +142,25 @@ class ExternalDriver(EventDriver):
             if not fired:
                 self._accept(step)
             if progress is not None:
-                progress((self.t - t0) / (t1 - t0))
-            if fired:
+                with user_code:
+                    progress((self.t - t0) / (t1 - t0))
+            self.crawl = self._crawl(step)
+            self.done = self.done or self.crawl is not None
+            if fired or self.done:
                 return
+
+    def _crawl(self, step: Step) -> Crawl | None:
+        """Return why the run should be given up: too many steps, or steps that do not get on."""
+        self.last.append(step)
+        if self.max_steps is not None and self.steps >= self.max_steps and self.t != self.t_span[1]:
+            return Crawl(
+                f"max_steps = {self.max_steps} steps were taken at t = {self.t:.9g} s of {self.t_span[1]:.6g} s."
+            )
+        if not self.pace.slow(self.t, self.steps):
+            return None
+        with self._aside():
+            times, states = np.array([s.t for s in self.last]), np.array([s.y for s in self.last])
+            return examine(self.core, times, states, self.rhs)
 
     def _accept(self, step: Step) -> None:
         """Write a step, and the outputs within it."""
@@ -256,10 +285,10 @@ class ExternalDriver(EventDriver):
         """Choose independent rows at the state reached."""
         loops, core = self.core.loops, self.core
         assert loops is not None
-        q, _ = core.states(np.array([self.t]), self.y[None])
+        q, u = core.states(np.array([self.t]), self.y[None])
         kept = loops.work.monitor.copy()
         core.chord_work.q[:] = core.unpack(self.y).cut
-        loops.choose(self.t, q[0])
+        loops.choose(self.t, q[0], u[0])
         loops.work.monitor[:] = kept
 
     def _write_jump(self) -> None:

@@ -66,6 +66,7 @@ def integrate(
     sample: Callable[[float, Floats], None] | None = None,
     watched: Watched | None = None,
     keeper: "Keeper | None" = None,
+    max_steps: int | None = None,
 ) -> Integration:
     """Integrate y (`Core.pack`) over t_span. Errors of elements are not raised: see `status` and `message`.
 
@@ -79,7 +80,17 @@ def integrate(
             raise TreemechError(f"method {method!r} of another library has no checkpoints: take 'DOP853'.")
         options = {"rtol": rtol, "atol": atol, "max_step": max_step, "first_step": first_step}
         way = ExternalDriver(
-            core, str(method), t_span, legs(*t_span, breaks), y0, options, t_eval, dense, sample, watched
+            core,
+            str(method),
+            t_span,
+            legs(*t_span, breaks),
+            y0,
+            options,
+            t_eval,
+            dense,
+            sample,
+            watched,
+            max_steps,
         )
         way.go(progress)
         return _external_result(way)
@@ -87,7 +98,7 @@ def integrate(
         max_step = first_step = _fixed_step(max_step, first_step)
     driver = Driver(
         core, t_span, y0, method, rtol, atol, t_eval, max_step, first_step, breaks, dense, closure or Closure(), sample,
-        watched,
+        watched, max_steps,
     )  # fmt: skip
     if keeper is not None:
         keeper.resume(driver)
@@ -115,17 +126,19 @@ def _result(driver: Driver) -> Integration:
         n_factorisations=int(run.count[m.FACTORISATIONS]),
         methods=[] if driver.automatic is None else driver.automatic.switched,
         events=driver.happened, error=driver.error,
-        success=driver.status == OK and not driver.interrupted and driver.stuck_at < 0,
+        success=driver.status == OK and not driver.interrupted and driver.stuck_at < 0 and driver.crawl is None,
     )  # fmt: skip
     if driver.dense:
         result.dense, result.nodes = np.concatenate([np.zeros((0, 8 * run.n)), *driver.tables]), t
     result.failed_at = float(run.control[m.STAGE_TIME]) if run.count[m.STARTED] else run.t
     if core.loops is not None:
-        result.singular, result.switched = core.loops.passed(), driver.switched
+        result.singular, result.switched = driver.singular, driver.switched
     if driver.stepwise:
         result.t, result.y = _with_events(driver, t, y)
     result.report = _report(driver)
     result.message = result.report.message
+    if driver.every > 1:
+        result.message += f" Every {driver.every}th step was kept, to save memory: give t_eval= for outputs of your own choice."
     if result.methods:
         result.message += "".join(f" From t = {t:.6g} s on with {name}." for t, name in result.methods)
     lowered = int(run.count[alpha_layout.N_LOWERED]) if run.name == "alpha3" else 0
@@ -144,7 +157,8 @@ def _external_result(driver: "ExternalDriver") -> Integration:
         t, y, driver.status, _ended(driver, driver.t) or driver.message, failure=driver.failure,
         failed_at=driver.rhs.t, interrupted=driver.interrupted, n_evaluations=driver.rhs.calls, n_steps=driver.steps,
         events=driver.happened, error=driver.error,
-        success=driver.status == OK and not driver.interrupted and driver.stuck_at < 0 and driver.error is None,
+        success=driver.status == OK and not driver.interrupted and driver.stuck_at < 0 and driver.error is None
+        and driver.crawl is None,
     )  # fmt: skip
     if driver.dense:
         result.dense = np.concatenate(
@@ -156,13 +170,17 @@ def _external_result(driver: "ExternalDriver") -> Integration:
     failed = driver.status != OK and split(driver.status)[0] not in ELEMENT_FAILURES
     rates = driver.rhs.rate if failed and not driver.interrupted else None
     result.report = external_report(driver.core, result.message, driver.t, driver.y, driver.steps, rates)
+    if driver.crawl is not None:
+        result.report = result.report._replace(
+            load=driver.crawl.load, coordinate=driver.crawl.coordinate, advice=driver.crawl.advice
+        )
     result.message = result.report.message
     return result
 
 
 def _report(driver: Driver) -> Report:
     run = driver.run
-    found = report(driver.core, run, driver.status, driver.interrupted, driver.t_span[1])
+    found = report(driver.core, run, driver.status, driver.interrupted, driver.t_span[1], driver.crawl)
     return found._replace(message=_ended(driver, run.t) or found.message)
 
 

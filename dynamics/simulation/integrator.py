@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.kinematics.kernel.status import OK
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
@@ -12,6 +13,7 @@ from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_layout
 from ..model.core import Core
 from ..model.stabilisation import stabilisation
+from ..model.state_vector import without_prescribed
 from ..native import entry_points as native
 from .alpha_workspace import AlphaWorkspace, radius
 
@@ -25,6 +27,9 @@ SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("CVODE", "IDA")
 EXTERNAL_METHODS = (*(f"scipy:{name}" for name in SCIPY), *SUNDIALS)
 NAMES = (*METHODS, "auto", *EXTERNAL_METHODS)
+
+
+_EPS = float(np.finfo(float).eps)
 
 
 class Switch(NamedTuple):
@@ -56,7 +61,7 @@ class Integrator:
         method, rho = radius(method)
         self.core, self.n = core, n
         self.control, self.count = np.zeros(m.N_CONTROL), np.zeros(m.N_COUNT, dtype=np.int64)
-        self.y, self.atol = y, atol
+        self.y, self.atol = y, without_prescribed(core, atol)
         self.work = np.zeros(m.work_rows(n, core.loops is not None, method in ("Radau", "auto")) * n)
         self.euler = np.array([*core.coordinates.euler_parameters, 0], dtype=np.int64)
         self.control[m.TIME], self.control[m.RTOL], self.control[m.MAX_STEP] = t0, rtol, max_step
@@ -73,7 +78,7 @@ class Integrator:
                 loops.selected, closure.on_singular == "stop",
                 native.address("loop_switch") if len(loops.plan.unilateral) else 0,
             )  # fmt: skip
-        if core.remembers:
+        if core.remembers or len(core.layout.plan.points):
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
         self.groups: NDArray[np.int64] | None = None  # moved together for a Jacobian by differences
         self.alpha: AlphaWorkspace | None = None
@@ -116,6 +121,23 @@ class Integrator:
             self.control[alpha_layout.FIXED] = 1.0
 
     @property
+    def fixed_step(self) -> bool:
+        """Whether all steps have one size, without error control."""
+        return self.name == "RK4" or bool(self.alpha is not None and self.control[alpha_layout.FIXED])
+
+    def below_rounding(self, k: int) -> bool:
+        """Return whether the tolerance of number k of y is below the rounding of its values."""
+        size = abs(float(self.y[k]))
+        return float(self.atol[k] + self.control[m.RTOL] * size) < 20.0 * _EPS * max(size, 1e-3)
+
+    def rates(self, t: float, y: Floats) -> Floats:
+        """Evaluate the rates of a state; the arrays of the model change."""
+        entry, dy = native.entry("rhs" if self.core.loops is None else "loop_rhs"), np.zeros(self.n)
+        if entry(t, address(np.ascontiguousarray(y)), address(dy), self.context) != OK:
+            raise TreemechError("the state has no rates")
+        return dy
+
+    @property
     def t(self) -> float:
         return float(self.control[m.TIME])
 
@@ -127,10 +149,10 @@ class Integrator:
         loops = self.core.loops
         if loops is None or not self.projects:
             return 0
-        q, _ = self.core.states(np.array([self.t]), self.y[None])
+        q, u = self.core.states(np.array([self.t]), self.y[None])
         kept = loops.work.monitor.copy()
         self.core.chord_work.q[:] = self.core.unpack(self.y).cut
-        rank = loops.choose(self.t, q[0])
+        rank = loops.choose(self.t, q[0], u[0])
         loops.work.monitor[:] = kept
         self.hooks[m.RANK] = loops.selected
         return rank

@@ -90,7 +90,7 @@ class Components:
         for row, part in zip(plan.efforts, self.efforts, strict=True):
             found[row[effort.FIRST_STATE] : row[effort.FIRST_STATE] + row[effort.N_STATES]] = part
         for row, part in zip(plan.composites, self.composites, strict=True):
-            for count, at in plan.points[
+            for count, at, _ in plan.points[
                 row[point.FIRST_POINT] : row[point.FIRST_POINT] + row[point.N_POINTS]
             ]:
                 if at >= 0:

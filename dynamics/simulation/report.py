@@ -21,13 +21,13 @@ from treemech.topology.arrays import Floats
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_layout
 from ..model.core import Core
+from .crawl import Crawl
 from .integrator import Integrator
 
 if TYPE_CHECKING:
     from .diagnosis import Diagnosis
 
 _JUMP = 1e-3  # largest relative change of a load within a step that is too short
-_EPS = float(np.finfo(float).eps)
 
 
 class Report(NamedTuple):
@@ -54,10 +54,14 @@ class Report(NamedTuple):
         return self.message
 
 
-def report(core: Core, run: Integrator, status: int, interrupted: bool, end: float) -> Report:
+def report(
+    core: Core, run: Integrator, status: int, interrupted: bool, end: float, crawl: Crawl | None
+) -> Report:
     """Report how the integration ended, with the coordinate to look at if it failed."""
     count = run.t, int(run.count[m.STEPS]), int(run.count[m.REJECTED])
     code, index = split(status)
+    if crawl is not None:
+        return _given_up(core, run, crawl, end)
     if status == OK and not interrupted:
         text = (
             f"reached t = {end:.6g} s in {run.count[m.STEPS]} steps, {run.count[m.EVALUATIONS]} evaluations."
@@ -90,6 +94,19 @@ def report(core: Core, run: Integrator, status: int, interrupted: bool, end: flo
         core.state_names[worst] if worst >= 0 else "", float(run.y[worst]) if worst >= 0 else np.nan,
         found.connection, found.residual, found.conditioning, found.weakest,
         found.load if found.load_change > _JUMP else "", advice,
+    )  # fmt: skip
+
+
+def _given_up(core: Core, run: Integrator, crawl: Crawl, end: float) -> Report:
+    """Report on a run that was given up: what keeps its steps short, or whether it is stiff."""
+    from .diagnosis import diagnose
+
+    found = diagnose(core, run, not crawl.advice and run.loop != "radau_integrate")
+    advice = crawl.advice or _advice(core, run, OK, 0, True, end, found, -1)
+    text = crawl.message if crawl.advice else " ".join((crawl.message, *advice))
+    return Report(
+        text, run.t, int(run.count[m.STEPS]), int(run.count[m.REJECTED]), abs(float(run.control[m.STEP])),
+        crawl.coordinate, np.nan, found.connection, found.residual, found.conditioning, found.weakest, crawl.load, advice,
     )  # fmt: skip
 
 
@@ -149,9 +166,10 @@ def _what(
     if code == CHAIN_OPEN and core.loops is not None:
         return f"the chain opens at {found.connection!r} at t = {run.t:.6g} s, after {done}: no position near it is closed."
     if code == SINGULAR_POSITION and core.loops is not None:
-        passed, name = core.loops.passed(), core.loops.row_name(index)
-        time_ = passed[-1][0] if passed and passed[-1][0] > run.t else run.t
-        return f"the constraints lose rank at t = {time_:.6g} s: the position is singular, look at {name!r}."
+        return (
+            f"the constraints lose rank at t = {run.control[m.STAGE_TIME]:.6g} s: the position is singular, look at "
+            f"{core.loops.row_name(index)!r}."
+        )
     return f"it stopped at t = {run.t:.6g} s (status {status})."
 
 
@@ -198,15 +216,16 @@ def _advice(
     if code not in (STEP_TOO_SMALL, NOT_CONVERGED):
         return ()
     advice, name = [], core.state_names[worst]
-    tolerance = float(run.atol[worst] + run.control[m.RTOL] * abs(run.y[worst]))
-    if tolerance < 20.0 * _EPS * max(abs(float(run.y[worst])), 1e-3):
+    if run.below_rounding(worst):
+        tolerance = float(run.atol[worst] + run.control[m.RTOL] * abs(run.y[worst]))
         advice.append(
             f"The tolerance of {name}, {tolerance:.2g}, is below the rounding of its values: give it a larger atol, by name."
         )
     if found.load_change > _JUMP:
         advice.append(
             f"The load of {found.load!r} changes by {100.0 * min(found.load_change, 1e3):.3g} % within "
-            f"{1e3 * abs(run.control[m.STEP]):.2g} s: it jumps or is unbounded there. Bound or smooth it, or start elsewhere."
+            f"{1e3 * abs(run.control[m.STEP]):.2g} s: it jumps or is unbounded there. Bound or smooth it, use "
+            "tm.Friction for dry friction, switch it by an event (tm.Event with an action), or start elsewhere."
         )
     if found.singular:
         what = "position" if core.loops is not None else "choice of coordinates"

@@ -31,11 +31,11 @@ from ...equations.loops import largest, note_spin
 from .. import layout
 from ..loop_step import BESIDE, GIVEN_UP, switches
 from ..output import wanted
+from ..passage import OTHER, full, note_step, passes, suspects
 from ..runge_kutta_step import DOP853, copy, hermite, interpolate, lost, retract, square_norm
 from ..step_control import commit_step, largest_step, limit_step, note_usual_step, open_leg, take_step
 from . import layout as alpha
 from .error import estimate, freedoms, unevenness
-from .passage import look_at_end, passes_singular
 from .reactions import derive
 from .residual import INDEX_2, INDEX_3
 from .state import begin_step
@@ -45,6 +45,7 @@ from .step import (
     factorise,
     finish,
     leave_multipliers,
+    look_at_end,
     newton,
     note_multipliers,
     note_rates,
@@ -136,7 +137,7 @@ def alpha_integrate(
     count[layout.PENDING] = 0
     tried = 0
     while (end - t) * direction > 0.0:
-        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity):
+        if tried >= budget or (n_out == 0 and count[layout.PENDING] >= capacity) or full(monitor):
             return np.int32(PAUSED)
         tried += 1
         rejected, failure = False, np.int32(STEP_TOO_SMALL)
@@ -309,9 +310,15 @@ def alpha_integrate(
         note_usual_step(h, rejected, control)
         hermite(n, h, y, layout.LAST, work)
         if closed:
-            passed = passes_singular(n, t, h, y, pivot, count, work, euler, n_euler, monitor, rhs, context)
-            if passed and hooks[layout.STOP] != 0:
-                return np.int32(SINGULAR_POSITION + 16 * int(monitor[watch.STEP_ROW]))
+            samples, steepest = suspects(OTHER, h, monitor[watch.START_PIVOT], pivot, monitor)
+            if samples > 0:
+                time, passed = passes(
+                    samples, steepest, n, t, h, y, layout.LAST, work, n_euler, euler, rtol, count, monitor, hooks[layout.PROJECT], context
+                )  # fmt: skip
+                if passed >= 0 and hooks[layout.STOP] != 0:
+                    control[layout.STAGE_TIME] = time
+                    return np.int32(SINGULAR_POSITION + 16 * passed)
+            note_step(h, monitor[watch.START_PIVOT], pivot, usual_pivot, monitor)
             monitor[watch.START_PIVOT] = pivot
             leave_multipliers(table, n, context)
         while wanted(t_new, n_out, t_out, control, count):

@@ -10,11 +10,12 @@ from math import isfinite, sqrt
 
 import numpy as np
 
-from treemech.kinematics.kernel.language import floats, floats2, ints, kernel
+from treemech.kinematics.kernel.language import call_rhs, floats, floats2, ints, kernel
 from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 from treemech.kinematics.plan.chord_views import chord_q, rows
 from treemech.kinematics.plan.columns import row
 
+from ...equations import watch
 from ...equations.loop_views import N_LOOP_CONTEXT, kept_rows, masks, solutions
 from ...equations.lu import factor, solve
 from .. import layout
@@ -439,6 +440,18 @@ def finish(table, n, h, y, work, context):
             k = kept[r]
             if k >= 0:
                 opening[k] = Y[r, row.VELOCITY] if masked[k] == 0 and rates_only[k] == 0 else 0.0
+
+
+@kernel
+def look_at_end(n, t, usual, count, work, monitor, rhs, context):
+    """Evaluate the pivot at the new state, and leave it in the monitor. Returns a status.
+
+    `usual` is the largest pivot of the steps before. Pivots of iterates do not count: far away they may have
+    any size.
+    """
+    monitor[watch.STEP_PIVOT], monitor[watch.LARGEST_PIVOT] = 1e300, usual
+    count[layout.EVALUATIONS] += 1
+    return call_rhs(rhs, t, work + 8 * n * layout.NEW, work + 8 * n * layout.OLD, context)
 
 
 @kernel

@@ -1,0 +1,192 @@
+"""Crawls: runs whose steps stay far below their usual size, and what keeps them short.
+
+A load that jumps where the motion drives it back at once (dry friction written as a sign) makes a motion chatter:
+every step that crosses the jump has an error of the size of its length, so steps fall to the tolerance divided by
+the jump, and the run never ends. The same happens where rates are rounding noise, because a speed meets hardly any
+inertia. Stiff motions need short steps too, but do get on: they are not stopped.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from treemech.kinematics.plan.columns import effort
+from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats
+
+from ..model.core import Core
+from .diagnosis import diagnose_state
+
+_WINDOW = 512  # steps over which the pace is measured
+_AHEAD = 2e6  # numbers that the rest of the run must compute (steps times states) for a closer look
+LOOKED_AT = 64  # steps that are examined
+_OFTEN = 0.25  # part of these steps in which the rates must jump
+_CHANGE = 1e-2  # part of its largest value by which a rate must change within a step
+_ROUNDED = 1e-6  # part of the largest rate below which the noise of a load may be all there is
+_REACH = 10.0  # steps ahead of each that are looked at
+_HALVINGS, _SAMPLES = 24, 8  # bisections of a step, and steps that are bisected
+_NOISE = 1e-4  # relative change of rates that rounding of the state may cause
+
+Rates = Callable[[float, Floats], Floats]
+
+
+class Crawl(NamedTuple):
+    """Why a run was given up before its end."""
+
+    message: str
+    load: str = ""  # element whose load jumps
+    coordinate: str = ""  # whose rate is rounding noise
+    advice: tuple[str, ...] = ()
+
+
+class Pace:
+    """Mean size of the last steps, compared with the rest of the way."""
+
+    def __init__(self, t: float, end: float, n: int) -> None:
+        self.t, self.end, self.n = t, end, n
+        self.steps, self.next = 0, _WINDOW
+
+    def slow(self, t: float, steps: int) -> bool:
+        """Note the time reached after so many steps. Return whether the last ones should be examined."""
+        done = steps - self.steps
+        if done < _WINDOW:
+            return False
+        mean = abs(t - self.t) / done
+        self.t, self.steps = t, steps
+        if steps < self.next or self.n * abs(self.end - t) < _AHEAD * mean:
+            return False
+        self.next = 2 * steps  # examinations stay a small part of the whole
+        return True
+
+
+def examine(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
+    """Return what keeps the steps between these states short, or None if they do get on.
+
+    `rates(t, y)` evaluates the model, so it must be possible to restore its arrays.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return _noise(core, times, states, rates) or _chatter(core, times, states, rates)
+    except TreemechError:  # a state between two steps has no rates
+        return None
+
+
+def _noise(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
+    """Tell whether rounding of the last state changes its rates noticeably."""
+    t, y = float(times[-1]), states[-1]
+    rng, base = np.random.default_rng(0), rates(t, y)
+    change = np.zeros(len(y))
+    for _ in range(3):
+        change = np.fmax(change, np.abs(rates(t, y * (1.0 + 4e-16 * rng.choice((-1.0, 1.0), len(y)))) - base))
+    speeds = slice(core.nq, core.nq + core.nu)
+    size = float(np.max(np.abs(base[speeds]), initial=0.0))
+    if not np.max(change[speeds], initial=0.0) > _NOISE * size:
+        return None
+    found = diagnose_state(core, t, y)
+    if not found.singular:
+        return None
+    name = found.weakest or core.state_names[core.nq + int(np.argmax(change[speeds]))]
+    what = "position" if core.loops is not None else "choice of coordinates"
+    advice = (
+        f"The {what} is singular there, or {name!r} moves hardly any inertia: give the bodies it moves some inertia in that "
+        "direction, or use another hinge.",
+    )
+    text = (
+        f"the motion cannot be followed beyond t = {t:.9g} s: the conditioning is {found.conditioning:.2g}, rounding of the "
+        f"state changes the rates by {100.0 * float(np.max(change[speeds])) / max(size, 1e-300):.2g} %, and the steps fell to "
+        f"{_mean(times):.2g} s. {advice[0]}"
+    )
+    return Crawl(text, "", name, advice)
+
+
+def _chatter(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
+    """Tell whether rates jump in or next to many of the steps, and find the load that does.
+
+    Steps may end on one side of a jump, their stages on the other. So some steps ahead are looked at as well.
+    """
+    h, begin = np.diff(times), slice(0, -1)
+    at_ends = np.array([rates(t, y) for t, y in zip(times.tolist(), states, strict=True)])
+    later, beyond = times[begin] + _REACH * h, states[begin] + _REACH * h[:, None] * at_ends[begin]
+    at_later = np.array([rates(t, y) for t, y in zip(later.tolist(), beyond, strict=True)])
+    size = np.max(np.abs(at_ends), axis=0, initial=0.0)
+    size = np.maximum(size, max(_ROUNDED * float(np.max(size, initial=0.0)), 1e-300))
+    within = _largest(np.diff(at_ends, axis=0) / size, core.nq)
+    ahead = _largest((at_later - at_ends[begin]) / size, core.nq)
+    often = np.flatnonzero(np.fmax(within, ahead) > _CHANGE)
+    if len(often) < _OFTEN * len(h):
+        return None
+    looked = often[np.linspace(0, len(often) - 1, min(_SAMPLES, len(often))).astype(int)]
+    jumps = [
+        _jump(
+            core, times[k], states[k],
+            *((times[k + 1], states[k + 1]) if within[k] > _CHANGE else (later[k], beyond[k])),
+            rates, size[core.nq :],
+        )
+        for k in looked.tolist()
+    ]  # fmt: skip
+    real = [jump for jump in jumps if jump is not None]
+    if 2 * len(real) < len(looked):
+        return None
+    names = [jump[0] for jump in real]
+    name, before, after = real[names.index(max(set(names), key=names.count))]
+    t = float(times[-1])
+    if not name:
+        text = f"the rates jump next to {len(often)} of {len(times) - 1} steps at t = {t:.9g} s, which fell to {_mean(times):.2g} s"
+        advice: tuple[str, ...] = (
+            "Smooth what jumps there, or switch it by an event (tm.Event with an action).",
+        )
+    else:
+        text = (
+            f"the motion chatters at t = {t:.9g} s: the load of {name!r} jumps between {before:.4g} and {after:.4g} at "
+            f"{len(often)} of {len(times) - 1} steps, which fell to {_mean(times):.2g} s"
+        )
+        advice = (
+            f"Smooth the load of {name!r} over a small range of its speed or position, such as tanh(v / 0.001), with "
+            "method='Radau'; use tm.Friction for dry friction; or switch it by an event (tm.Event with an action).",
+        )
+    return Crawl(f"{text}. {advice[0]}", name, "", advice)
+
+
+def _jump(
+    core: Core, ta: float, ya: Floats, tb: float, yb: Floats, rates: Rates, size: Floats
+) -> tuple[str, float, float] | None:
+    """Bisect the way between two states. Return name and both values of the load that jumps there, or None.
+
+    A continuous change is halved with every bisection, a jump stays as it is.
+    """
+
+    def look(t: float, y: Floats) -> tuple[Floats, Floats]:
+        return rates(t, y)[core.nq :] / size, core.work.effort_records.copy()
+
+    a, b = look(ta, ya), look(tb, yb)
+    whole = float(np.max(np.abs(b[0] - a[0])))
+    for _ in range(_HALVINGS):
+        t, y = 0.5 * (ta + tb), 0.5 * (ya + yb)
+        c = look(t, y)
+        if np.max(np.abs(c[0] - a[0])) > np.max(np.abs(b[0] - c[0])):
+            tb, yb, b = t, y, c
+        else:
+            ta, ya, a = t, y, c
+    if np.max(np.abs(b[0] - a[0])) < 0.1 * whole:
+        return None
+    best, change, values = "", 1e-3, (0.0, 0.0)
+    for applied, row in zip(core.layout.efforts.applied, core.layout.plan.efforts, strict=True):
+        first = int(row[effort.LOAD_RECORD])
+        own = slice(first, first + 6 * int(row[effort.N_ENDS]) + int(row[effort.N_ACTED]))
+        before, after = a[1][own], b[1][own]
+        scale = max(float(np.linalg.norm(before)), float(np.linalg.norm(after)), 1e-300)
+        k = int(np.argmax(np.abs(after - before))) if len(before) else -1
+        if k >= 0 and abs(after[k] - before[k]) > change * scale:
+            best, change, values = applied.name, abs(after[k] - before[k]) / scale, (before[k], after[k])
+    return best, float(values[0]), float(values[1])
+
+
+def _largest(changes: Floats, nq: int) -> Floats:
+    """Return the largest change of a rate of speeds or states in every row; 0 if it is unknown."""
+    found: Floats = np.nan_to_num(np.max(np.abs(changes[:, nq:]), axis=1, initial=0.0), nan=0.0, posinf=0.0)
+    return found
+
+
+def _mean(times: Floats) -> float:
+    return abs(float(times[-1] - times[0])) / max(len(times) - 1, 1)
