@@ -26,6 +26,7 @@ _NAMES = {
     "Objective": "design.objective",
     "design_study": "design.study",
     "check": "elements.check.checks",
+    "planar_inertia": "topology.body",
     "solids": "topology.solids",
     "TreemechError": "topology",
     "TopologyError": "topology",
@@ -44,6 +45,7 @@ if _typing.TYPE_CHECKING:
     from treemech.topology import TopologyError as TopologyError
     from treemech.topology import TreemechError as TreemechError
     from treemech.topology import solids as solids
+    from treemech.topology.body import planar_inertia as planar_inertia
     from treemech.topology.parameter import Parameter as Parameter
 
     from .description.composite import Composite as Composite

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treemech.dynamics.model.core import Constraints, Core
+from treemech.dynamics.model.workspaces import Workspaces
 from treemech.kinematics.layout.lagrange import Lagrange
 from treemech.kinematics.layout.layout import Layout, Prescription
 from treemech.topology import (
@@ -25,12 +30,14 @@ from treemech.topology import (
 from treemech.topology.arrays import Floats
 
 from .analyses.equations_of_motion import ForwardDynamics, forward_dynamics, load_column, mass_matrix
+from .analyses.recorded_starts import recorded
 from .analyses.states import make_state
 from .description.inertia_check import check_inertia
-from .description.parameters import ByParameter, Origin, origin_of, with_parameters
+from .description.parameters import Origin, origin_of, with_parameters
 from .description.wiring import Wiring
 from .results.computed import Energy
 from .results.model_info import ModelInfo, model_info
+from .results.naming import named_coordinates
 from .results.run import Run
 from .results.state import State
 
@@ -38,20 +45,26 @@ if TYPE_CHECKING:
     from treemech.dynamics.analyses.derivatives import Derivatives
     from treemech.dynamics.analyses.equilibrium import Equilibrium
     from treemech.dynamics.analyses.linearization import Linearization
-    from treemech.dynamics.model.tree_derivatives import TreeDerivatives
     from treemech.kinematics.mobility import Mobility
 
     from .analyses.body_motion import Attitude, Momentum
     from .analyses.evaluation import Reaction
-    from .design.sensitivities import Sensitivities, Start
+    from .design.sensitivities import Sensitivities
+    from .design.starts import Start
+    from .system import System
 
 
-def _rebuilt(origin: Origin) -> Mechanism:
+def _rebuilt(content: bytes) -> Mechanism:
+    origin: Origin = pickle.loads(content)
     return origin.build({})
 
 
 class Mechanism:
-    """A built system: the tree, its coordinates, and every analysis."""
+    """A built system: the tree, its coordinates, and every analysis.
+
+    Several threads may use one mechanism at the same time: each computes with arrays of its own, and gets
+    what it would get alone, to the bit.
+    """
 
     def __init__(
         self,
@@ -64,12 +77,12 @@ class Mechanism:
     ) -> None:
         self._wiring = wiring or Wiring()
         self.name, self.tree, self._lagrange, self._prescriptions = name, tree, coordinates, prescriptions
-        self._core = Core(tree, coordinates, layout)
+        self._workspaces = Workspaces(partial(Core, tree, coordinates, layout))
         self._info = model_info(name, tree, coordinates, layout, prescriptions, self._wiring.seen())
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
-        self._by_parameter = ByParameter.empty()
-        self._tree_derivatives: TreeDerivatives | None = None
+        self._system: ref[System] | None = None  # and the number of its calls when this was built
+        self._calls = 0
         check_inertia(self)
 
     def __repr__(self) -> str:
@@ -78,11 +91,53 @@ class Mechanism:
             f"nq = {self.nq}, nu = {self.nu})"
         )
 
-    def __reduce__(self) -> Any:
-        """Build copies, also those for another process, anew: the core holds addresses of its own arrays."""
+    def __copy__(self) -> Mechanism:
+        """Build a copy anew: the core holds addresses of its own arrays."""
         if self._origin is None:
             raise TypeError(f"{self!r} was not made by System.build() and cannot be copied.")
-        return _rebuilt, (self._origin,)
+        return self._origin.build({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Mechanism:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        """Send the description to another process, which builds the mechanism anew."""
+        if self._origin is None:
+            raise TypeError(f"{self!r} was not made by System.build() and cannot be copied.")
+        from .description.sending import packed
+
+        return _rebuilt, (packed(self._origin),)
+
+    @property
+    def _core(self) -> Core:
+        """The arrays of the model that belong to this thread."""
+        return self._workspaces.own.core
+
+    @cached_property
+    def _named(self) -> dict[str, str]:
+        """Names of coordinates, "pose.roll", and what they stand for, "pose[4]"."""
+        hinges = [(c.name, c.hinge) for c in self._lagrange.hinges]
+        hinges += [(c.name, c.element) for c in self.tree.chords if c.is_hinge]
+        return {alias: place for hinge in hinges for alias, place in named_coordinates(*hinge).items()}
+
+    def _numbered(self, given: Any) -> Any:
+        """Return what is given by name, with the numbers of coordinates in place of their names."""
+        if not self._named or not isinstance(given, Mapping):
+            return given
+        return {self._named.get(key, key) if isinstance(key, str) else key: x for key, x in given.items()}
+
+    def _warn_of_changes(self) -> None:
+        """Warn once if the system was changed after this mechanism was built."""
+        system = None if self._system is None else self._system()
+        later = [] if system is None else [c for c in system.calls[self._calls :] if c.method != "measure"]
+        if later:
+            self._system = None
+            what = f"{later[0].method}({', '.join(repr(a) for a in later[0].args[:1])}, ...)"
+            warnings.warn(
+                f"system {self.name!r} was changed after this mechanism was built, by {what}, which the mechanism does not "
+                "have: build it again, system.build().",
+                stacklevel=3,
+            )
 
     # ------------------------------------------------------------ topology
     @property
@@ -154,41 +209,134 @@ class Mechanism:
         """Make a state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
         Coordinates that are not given are at the reference position, speeds at rest; prescribed coordinates
-        follow their signals.
+        follow their signals; a number given for one of them must agree with its signal. Cut hinges follow
+        from the others: numbers given for them must fit, and choose whole turns. `assemble` finds states that
+        fit.
         """
-        return make_state(self, t, q, u, x)
+        self._warn_of_changes()
+        q, u = self._numbered(q), self._numbered(u)
+        state = make_state(self, t, q, u, x)
+        if self._prescriptions or isinstance(q, Mapping):
+            from .analyses.given import refuse_contradictions, warn_of_degrees
 
+            refuse_contradictions(self, state, q, u)
+            warn_of_degrees(self, q)
+        return state
+
+    @recorded
     def assemble(
         self,
         t: float = 0.0,
-        fix: Mapping[str, Any] | None = None,
-        guess: Mapping[str, Any] | None = None,
+        fix: Mapping[Any, Any] | None = None,
+        guess: Mapping[Any, Any] | None = None,
         poses: Mapping[Any, Any] | None = None,
-        rates: Mapping[str, Any] | None = None,
+        rates: Mapping[Any, Any] | None = None,
         states: Mapping[str, Any] | None = None,
-        weights: Mapping[str, Any] | None = None,
+        weights: Mapping[Any, Any] | None = None,
         rate_weights: Mapping[str, Any] | None = None,
         open: Collection[str] = (),
+        momentum: Any = None,
     ) -> State:
         """Find a consistent state: positions (KSP/0), then velocities (KSP/1).
 
-        In a tree every position is consistent, so `fix` and `guess` are used unchanged. `poses` of bodies
-        (the body or its name) become hinge coordinates if the poses of both bodies of a hinge are known; the
-        ground's always is. With closed chains `fix` and `rates` hold, also for cut hinges, and the rest is
-        found next to `guess`. A rate may also be the velocity of a point: ``{rod.at((1, 0, 0)): (0.2, None,
-        0)}``, with None for free components. `states` gives states of elements by name; other states that an
-        element calls ``settled`` start in equilibrium.
+        A start is described by coordinates of hinges, cut or not, ``{"A": 0.3, "B[1]": 2.0}``, and by places of
+        bodies: the position of a point, ``{rod.at((1, 0, 0)): (0.2, None, 0)}`` with None for free components, or
+        a pose, ``{plate: (position, rotation)}``. What is in `fix` holds. What is in `guess`, and the `poses` of
+        bodies (by name too), are estimates: the closed position nearest to all of them is found. It minimises
+        the sum of the squares of the distances: differences of coordinates, of positions [m], and 2 sin(angle /
+        2) between attitudes. So estimates that fit together are kept exactly, and those of other branches are
+        left alone; an estimate that is left by more than 1 rad, or a quarter of a link, is named in a warning. Without estimates
+        the search starts at the poses that bodies were described with, and at the reference position of other
+        hinges.
 
-        ``weights={"A": 10.0, "B[1]": 0.1}`` asks for the closed position nearest to the guess: the least sum
-        of weighted squares over the coordinates of all hinges, cut or not. The default weight is 1; 0 leaves
-        a coordinate free. `rate_weights` does the same for rates: rates of hinges named there are aimed at,
-        not held.
+        ``weights={"A": 10.0, "B[1]": 0.1, rod.at((1, 0, 0)): 5.0}`` multiply the squares; with them the
+        coordinates of all hinges count, cut or not, also those that are not guessed. The default weight is 1; 0
+        leaves a coordinate free.
+
+        `rates` hold, also of cut hinges and of ends: the velocity of a point, or (velocity, angular velocity).
+        Rates of hinges named in `rate_weights` are aimed at, not held. ``momentum=0`` chooses rates without
+        momentum and angular momentum, for bodies that float freely; ``momentum=(linear, angular)`` gives them,
+        about the world origin, None for what is free. Other rates are the least ones. `states` gives states of
+        elements by name; other states that an element calls ``settled`` start in equilibrium.
 
         Unilateral constraints touch, except those named in `open`; these must not be passed through.
         """
-        from .analyses.assembly import assemble
+        from .analyses.given import warn_of_degrees
+        from .assembly.assembly import assemble
 
-        return assemble(self, t, fix, guess, poses, rates, states, weights, rate_weights, open)
+        self._warn_of_changes()
+        fix, guess, rates = self._numbered(fix), self._numbered(guess), self._numbered(rates)
+        weights, rate_weights = self._numbered(weights), self._numbered(rate_weights)
+        warn_of_degrees(self, fix)
+        warn_of_degrees(self, guess)
+        return assemble(
+            self,
+            open,
+            t=t,
+            fix=fix,
+            guess=guess,
+            poses=poses,
+            rates=rates,
+            states=states,
+            weights=weights,
+            rate_weights=rate_weights,
+            momentum=momentum,
+        )
+
+    def assemblies(
+        self,
+        t: float = 0.0,
+        fix: Mapping[Any, Any] | None = None,
+        guess: Mapping[Any, Any] | None = None,
+        poses: Mapping[Any, Any] | None = None,
+        rates: Mapping[Any, Any] | None = None,
+        states: Mapping[str, Any] | None = None,
+        weights: Mapping[Any, Any] | None = None,
+        rate_weights: Mapping[str, Any] | None = None,
+        open: Collection[str] = (),
+        momentum: Any = None,
+        attempts: int = 64,
+    ) -> list[State]:
+        """Return the distinct closed positions that are found, the nearest to the estimates first.
+
+        Arguments as in `assemble`. The search starts from `attempts` positions, always the same ones; more may
+        find more. Positions are distinct if a body stands elsewhere; whole turns do not count. If freedoms are
+        left, each position is the one nearest to the start on its branch.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("slider-crank")
+        >>> crank, rod, slider = (system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("crank", "rod", "slider"))
+        >>> _ = system.connect("A", tm.Revolute("z"), system.ground, crank)
+        >>> _ = system.connect("B", tm.Revolute("z"), crank.at((1, 0, 0)), rod)
+        >>> _ = system.connect("C", tm.Revolute("z"), rod.at((2, 0, 0)), slider)
+        >>> _ = system.connect("D", tm.Prismatic("x"), system.ground, slider)
+        >>> [round(float(state["D"][0][0]), 6) for state in system.build().assemblies(fix={"A": 0.5})]
+        [2.81927, -1.064105]
+        """
+        from .analyses.given import warn_of_degrees
+        from .assembly.assemblies import assemblies
+
+        self._warn_of_changes()
+        fix, guess, rates = self._numbered(fix), self._numbered(guess), self._numbered(rates)
+        weights, rate_weights = self._numbered(weights), self._numbered(rate_weights)
+        warn_of_degrees(self, fix)
+        warn_of_degrees(self, guess)
+        return assemblies(
+            self,
+            attempts,
+            open,
+            t=t,
+            fix=fix,
+            guess=guess,
+            poses=poses,
+            rates=rates,
+            states=states,
+            weights=weights,
+            rate_weights=rate_weights,
+            momentum=momentum,
+        )
 
     def mobility(self, state: State) -> Mobility:
         """Return degrees of freedom by rank (8.2), redundant rows, singular directions, suitable coordinates by name."""
@@ -220,12 +368,13 @@ class Mechanism:
     ) -> Floats:
         """Return the loads on the speeds that make the accelerations ud (nu,).
 
-        They are A ud - Q, with closed chains A ud - Q - P^T lambda. In a tree every speed carries its load.
-        With closed chains only `actuated` speeds do, by name; the default is the prescribed ones. A cut hinge
-        may be actuated too: its load is returned as loads on the speeds of the tree, and `drive_loads` gives
-        it by name. If more speeds are actuated than there are freedoms, they get the least sum of squared
-        loads times `weights` (by name or (nu,), default 1): a larger weight means a smaller load.
-        Accelerations given by name are completed from the chains; prescribed ones follow their signals.
+        They are A ud - Q, with closed chains A ud - Q - P^T lambda. Only `actuated` speeds carry loads, by
+        name; the default is every speed in a tree, the prescribed ones with closed chains. A cut hinge may be
+        actuated too: its load is returned as loads on the speeds of the tree, and `drive_loads` gives it by
+        name. If more speeds are actuated than there are freedoms, they get the least sum of squared loads
+        times `weights` (by name or (nu,), default 1): a larger weight means a smaller load. If fewer are,
+        give as many accelerations by name: the passive coordinates follow (hybrid dynamics). Accelerations
+        given by name are completed from the chains; prescribed ones follow their signals.
         """
         from .analyses.inverse_dynamics import inverse_dynamics
 
@@ -276,7 +425,10 @@ class Mechanism:
         return attitude(self, state)
 
     def jacobian(self, end: Body | Attachment, state: State | tuple[Any, ...]) -> Floats:
-        """Return velocity of a point and angular velocity of its body per unit speed (6, nu), world axes."""
+        """Return velocity of a point and angular velocity of its body per unit speed (6, nu), world axes.
+
+        Prescribed speeds have their columns too.
+        """
         from .analyses.body_motion import jacobian
 
         return jacobian(self, end, state)
@@ -317,6 +469,7 @@ class Mechanism:
         checkpoint: str | Path | None = None,
         checkpoint_every: float = 60.0,
         resume: str | Path | None = None,
+        max_steps: int | None = None,
     ) -> Run:
         """Simulate the motion over t_span (DSP, 8.4). Arguments as in `scipy.integrate.solve_ivp`.
 
@@ -336,8 +489,7 @@ class Mechanism:
             by DOP853, DP5, auto and alpha3.
         rtol : float
         atol : float, array (nq + nu,) or dict by name
-            Default rtol / 1000, with closed chains rtol. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands
-            for both.
+            Default rtol / 1000, at least 1e-14. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
         t_eval : array
             Output times; default every step, and every event.
         events : Event, function f(t, state), str, or a list of them
@@ -362,6 +514,11 @@ class Mechanism:
         resume : path
             Continue from such a file, bit by bit the same. Model, start and all other arguments must be those
             of the saved run.
+        max_steps : int
+            Give up after so many accepted steps; default no limit. A run whose steps do not get on, because a
+            load jumps to and fro (chatter) or rates are rounding noise, is given up in any case, with a
+            message that names the load or coordinate. Without t_eval at most 256 MB of steps are kept: of
+            longer runs every second, fourth, ... step.
 
         Returns
         -------
@@ -371,6 +528,7 @@ class Mechanism:
         """
         from .simulation.simulate import simulate
 
+        self._warn_of_changes()
         return simulate(
             self,
             t_span,
@@ -390,6 +548,7 @@ class Mechanism:
             checkpoint,
             checkpoint_every,
             resume,
+            max_steps,
         )
 
     # ------------------------------------------------------------ derivatives
@@ -415,6 +574,7 @@ class Mechanism:
         outputs: Sequence[str] | None = None,
         hold: Sequence[str] = (),
         loads: Any = None,
+        coordinates: Sequence[str] | None = None,
     ) -> Linearization:
         """Return A, B, C, D of small motions about a state, in independent coordinates and element states.
 
@@ -422,11 +582,13 @@ class Mechanism:
 
         `inputs` names speeds that carry a load, and inputs of elements; `outputs` names speeds whose
         displacement is observed; both also of cut hinges; the default is all speeds of the tree. `hold` names
-        coordinates that keep to their motion. `loads` on the speeds act constantly.
+        coordinates that keep to their motion. `loads` on the speeds act constantly. `coordinates` names the
+        independent coordinates, in this order (default: those that determine the others best); names that
+        depend on each other in this position are refused.
         """
         from .analyses.small_motions import linearize
 
-        return linearize(self, state, inputs, outputs, hold, loads)
+        return linearize(self, state, inputs, outputs, hold, loads, coordinates)
 
     def equilibrium(
         self,
@@ -439,12 +601,13 @@ class Mechanism:
         """Find a position in which nothing accelerates, next to `state` (default: the reference position, closed).
 
         `fix` holds coordinates at given values, by loads that the result names. `rates` drives coordinates at
-        constant rates; they stay where the state has them (relative equilibrium). `free` names rates among
-        these that are unknowns, starting from the given values; there are no loads then, so fixed coordinates
-        must balance as well. States of elements are at rest there, x' = 0.
+        constant rates; they stay where the state has them (relative equilibrium), and all coordinates that do
+        not follow them stand still. `free` names rates among these that are unknowns, starting from the given
+        values; there are no loads then, so fixed coordinates must balance as well. States of elements are at
+        rest there, x' = 0. The result says whether it is stable: True, False, or None if it is neutral.
 
-        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps; "energy"
-        goes downhill to a position of least energy, a stable balance if there is one; "settling" releases the
+        `method`: "Newton" finds the balance near the state, stable or not, with shortened steps, and takes
+        the loads in parts where one go fails; "energy" goes downhill to a position of least energy, a stable balance if there is one; "settling" releases the
         mechanism, simulates it, and stops it at every peak of its kinetic energy until it stays at rest.
         """
         from .analyses.equilibrium import equilibrium
@@ -458,19 +621,23 @@ class Mechanism:
         parameters: Sequence[str] | None = None,
         t_eval: ArrayLike | None = None,
         rtol: float = 1e-8,
+        method: str = "DOP853",
+        atol: Any = None,
     ) -> Sensitivities:
         """Simulate, and find how the motion changes with parameters (default: all).
 
         `start` is a state that does not depend on the parameters, or a function of the mechanism that makes
         it, ``lambda mech: mech.assemble(fix={"A": 0.3})``: with closed chains the function decides what stays
-        constant when a parameter changes. First the motion is integrated, then, along it, the differentiated
-        equations of motion (dynamics.analyses.sensitivity), each to rtol. The motion must be smooth: no
+        constant when a parameter changes. If it fixes all freedoms of the position, the change of the start
+        follows exactly from the constraints, otherwise it is differenced. First the motion is integrated by
+        `method`, then, along it, the differentiated equations of motion (dynamics.analyses.sensitivity), each
+        to rtol; `error` of the result estimates what the second step leaves. The motion must be smooth: no
         contact that switches, no singular position passed, no prescribed rate that jumps, no element with
         memory. Output is at `t_eval`; the default is the steps of the motion.
         """
         from .design.sensitivities import sensitivities
 
-        return sensitivities(self, t_span, start, parameters, t_eval, rtol)
+        return sensitivities(self, t_span, start, parameters, t_eval, rtol, method, atol)
 
     def kinematic_sensitivities(
         self, t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None

@@ -1,8 +1,10 @@
 """System: bodies and connections as the user writes them, and how a Mechanism is built from them."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +38,7 @@ from .description.ends import (
 )
 from .description.parameters import Origin
 from .description.recording import Journal, recorded
-from .description.wiring import Controller, ElementHandle, Wiring
+from .description.wiring import AssemblyHandle, Controller, ElementHandle, Wiring
 from .mechanism import Mechanism
 from .results.measures import Measure, as_measure, check_measures
 from .results.naming import numbered
@@ -105,7 +107,9 @@ class System(Journal):
     ) -> Body:
         """Add a rigid body.
 
-        inertia about the centre of mass in body axes: 3 numbers, 6 (xx, yy, zz, xy, xz, yz) or 3x3. `pose` is
+        inertia about the centre of mass in body axes: 3 numbers, 6 (xx, yy, zz, xy, xz, yz) or 3x3; a body that
+        moves in a plane needs one moment only, `tm.planar_inertia(J)`. `tm.solids` makes mass, inertia, com and
+        shapes together, ``**tm.solids.polygon(corners, mass=2.0).properties``. `pose` is
         a reference pose, a position or (position, rotation), needed only for `connect(..., at=, axis=)`.
         """
         if any(body.name == name for body in self.bodies):
@@ -132,8 +136,8 @@ class System(Journal):
         point) and `axis` (a direction) in world coordinates place both ends. An energetic element takes as
         many ends as it has: bodies, attachments, points of composites, or a hinge, on whose coordinate it
         acts. `inputs` gives its inputs by name: a number, a signal, a function of t, the name of a
-        `system.input`, or a coordinate, "A.q", "A.u". `reaction_of` names the hinge whose load it depends on;
-        that hinge becomes a chord.
+        `system.input`, or a coordinate, "A.q", "A.u". `reaction_of` names the hinge or constraint whose load it
+        depends on; a hinge becomes a chord.
         """
         self._refuse_taken(name, _joined(ends))
         self._refuse_class("connection", name, element)
@@ -179,21 +183,46 @@ class System(Journal):
 
     def _connect_assembly(
         self, name: str, composite: Composite, ends: Sequence[Any], role: Any
-    ) -> Connection:
-        """Connect a kinematic assembly (7.2): one hinge.
+    ) -> "Connection | AssemblyHandle":
+        """Connect a kinematic assembly (7.2): one hinge, or several where it is no plain row of hinges.
 
         Its constraints become couplings "name.part" of its coordinates.
         """
-        from .description.kinematic_assembly import reduce_assembly  # with the elements it is made of
+        from .description.kinematic_assembly import Expansion, reduce_assembly  # with the elements of it
 
         composite.check(f"composite {name!r}")
         reduction = reduce_assembly(composite, f"composite {name!r}")
+        if isinstance(reduction, Expansion):
+            return self._expand_assembly(name, composite, ends, role)
         connection: Connection = self.connect(name, reduction.hinge, *ends, role=role)
         self.assemblies[name] = composite.copied()
         n = reduction.hinge.n_coordinates
         for part, rows in reduction.rows:
             self.couple(f"{name}.{part}", rows, *numbered(name, n))
         return connection
+
+    def _expand_assembly(
+        self, name: str, composite: Composite, ends: Sequence[Any], role: Any
+    ) -> AssemblyHandle:
+        """Connect an assembly by its parts: frames become bodies "name.frame" without mass, elements "name.part"."""
+        what = f"composite {name!r}"
+        if role is not None:
+            raise TopologyError(f"{what}: role is {role!r}, but it is several connections; leave it out.")
+        if len(ends) != len(composite.ends):
+            raise TopologyError(f"{what} has {len(ends)} ends; wanted {', '.join(composite.ends)}.")
+        where = {
+            end: attachment_of(self, given, what) for end, given in zip(composite.ends, ends, strict=True)
+        }
+        where |= {
+            frame: self.body(f"{name}.{frame}", 0.0, (0.0, 0.0, 0.0)).at() for frame in composite.frames
+        }
+        connections = {}
+        for part in composite.parts:
+            a, b = (where[place.name].at(place.offset, place.rotation) for place in part.places)
+            connections[part.name] = self.connect(f"{name}.{part.name}", part.element, a, b)
+        self.assemblies[name] = composite.copied()
+        frames = {frame: where[frame].body for frame in composite.frames}
+        return AssemblyHandle(name, frames, connections)
 
     @recorded
     def couple(self, name: str, element: Coupling, *coordinates: str | Connection) -> Coupled:
@@ -362,6 +391,9 @@ class System(Journal):
             self.name, described.tree, described.coordinates, layout, described.prescriptions, self.wiring
         )
         mech._origin = origin or Origin.of(self, {"free_isolated": free_isolated, "inline": inline})
+        mech._system, mech._calls = ref(self), len(self.calls)
+        for name in self.wiring.unused() if origin is None else ():
+            warnings.warn(f"system {self.name!r}: no element takes the input {name!r}.", stacklevel=2)
         if self.wiring.measures:
             from .analyses.evaluation import empty_run
 

@@ -22,6 +22,7 @@ class Attitude(NamedTuple):
     """Attitude coordinates of all bodies and how they follow from the speeds (5.2.30).
 
     z' = Z^T u + z0, z'' = Z^T ud + z00, with z' = (velocity, angular velocity) of body 1, 2, ...; world axes.
+    Prescribed speeds are among u, so that Z has their rows like all others.
     """
 
     position: Floats  # (nb, 3)
@@ -65,11 +66,14 @@ def momentum(mech: "Mechanism", state: State | tuple[Any, ...]) -> Momentum:
 def attitude(mech: "Mechanism", state: State | tuple[Any, ...]) -> Attitude:
     """Return z, Z, z0, z00 of all bodies (5.2.30), see `Mechanism.attitude`."""
     t, q, u = as_rows(mech, state, "attitude")
-    n = mech.nu
-    many_u = np.vstack((u, np.zeros((1, n)), np.eye(n)))
-    trace, _ = mech._core.trace(
-        np.repeat(t, n + 2), np.repeat(q, n + 2, axis=0), many_u, np.zeros((n + 2, n))
-    )
+    n, core = mech.nu, mech._core
+    with core.unloaded():
+        core.trace(t, q, u, np.zeros((1, n)))  # prescribed entries of q, u are those of their signals now
+        many_u = np.vstack((u, np.zeros((1, n)), np.eye(n)))
+        with core.undriven():
+            trace, _ = core.trace(
+                np.repeat(t, n + 2), np.repeat(q, n + 2, axis=0), many_u, np.zeros((n + 2, n))
+            )
     rates = np.concatenate((trace[:, 1:, columns.VELOCITY], trace[:, 1:, columns.OMEGA]), axis=2)
     rates = rates.reshape(n + 2, -1)
     bias = np.concatenate((trace[0, 1:, columns.ACCELERATION], trace[0, 1:, columns.ALPHA]), axis=1)

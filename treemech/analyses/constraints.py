@@ -1,7 +1,7 @@
 """Constraints of the chords at a state: which rows restrict positions, and the mobility they leave (8.2)."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ def constraints(mech: "Mechanism", state: State) -> Constraints:
         return Constraints(
             np.zeros(0), np.zeros((0, mech.nu)), np.zeros(0), np.zeros(0), -mech.load_column(state)
         )
-    return mech._core.constraints(t, q, u)
+    return mech._core.constraints(t, q, u, loaded=True)
 
 
 def nonholonomic(mech: "Mechanism") -> NDArray[np.bool_]:
@@ -40,8 +40,7 @@ def holonomic(mech: "Mechanism", t: float) -> Callable[[Floats, Floats], Constra
     holonomic = ~nonholonomic(mech)
 
     def evaluate(q: Floats, u: Floats) -> Constraints:
-        with mech._core.unloaded():
-            now = mech._core.constraints(t, q, u)
+        now = mech._core.constraints(t, q, u)
         return now._replace(residual=now.residual * holonomic, partials=now.partials * holonomic[:, None])
 
     return evaluate
@@ -52,11 +51,14 @@ def size(mech: "Mechanism") -> float:
     return 1.0 + float(np.max(np.abs(mech._core.layout.plan.constants[:, 9:12]), initial=0.0))
 
 
-def mobility(mech: "Mechanism", state: State) -> Mobility:
+def mobility(mech: "Mechanism", state: State | tuple[Any, ...]) -> Mobility:
     """Return the degrees of freedom by rank (8.2), see `Mechanism.mobility`."""
     t, q, u = unpack(mech, state, "mobility")
-    with without(mech, open_contacts(mech, t, q, u)):
-        return _mobility(mech, state)
+    with (
+        without(mech, open_contacts(mech, t, q, u)),
+        mech._core.unloaded(),
+    ):  # states of elements do not matter
+        return _mobility(mech, State(float(t), q, u) if isinstance(state, tuple) else state)
 
 
 def _mobility(mech: "Mechanism", state: State) -> Mobility:

@@ -88,7 +88,7 @@ def pulling(mech: "Mechanism", t: float, q: Floats, u: Floats, loads: Floats | N
     loops = mech._core.loops
     if loops is None:
         return None
-    loops.choose(t, q)
+    loops.choose(t, q, u)
     multipliers = closed_motion(mech._core, np.array([t]), q[None], u[None], loads).multipliers[0]
     held = {name: multipliers[k] for name, k in unilateral(mech).items() if not loops.work.off[k]}
     worst = min(held, key=lambda name: held[name], default=None)

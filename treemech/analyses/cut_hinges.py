@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treemech.dynamics.model.core import Core
-from treemech.topology import Attachment, Body, ElementError
+from treemech.kinematics.manifold import distance
+from treemech.kinematics.rows import worst_row
+from treemech.topology import Attachment, Body, ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
 from ..results.naming import as_place, numbered
+from ..results.state import State, hinge_numbers
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
+
+_FITS = 1e-6  # [m, rad, 1/s] numbers of a cut hinge that differ by less fit the others
 
 
 def connection_names(mech: "Mechanism") -> set[str]:
@@ -21,12 +26,21 @@ def connection_names(mech: "Mechanism") -> set[str]:
 
 
 def split(mechanism: "Mechanism", given: Mapping[Any, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return (of branches, of cut hinges): values given by name; points of bodies belong to neither."""
+    """Return (of branches, of cut hinges): values given by name; ends of bodies belong to neither."""
     cut = {c.name for c in mechanism._info.chords if c.nq}
+    hinges = [*(c.name for c in mechanism._info.hinges), *cut]
     plain = {c.name for c in mechanism._info.chords if not c.nq}  # their entries in State.cut are empty
-    named = {str(n): v for n, v in (given or {}).items() if not isinstance(n, (Body, Attachment))}
+    for key in given or {}:
+        if not isinstance(key, str | Body | Attachment):
+            raise ElementError(
+                f"{key!r} is neither the name of a hinge nor a body or attachment, body.at(...)."
+            )
+    named = {n: v for n, v in (given or {}).items() if isinstance(n, str)}
     named = {n: v for n, v in named.items() if n not in plain or np.size(v)}
     known = connection_names(mechanism)
+    for owner in (as_place(n, known).owner for n in named):
+        if owner not in hinges:
+            raise TopologyError(unknown("hinge", owner, hinges))
     mine = {n: v for n, v in named.items() if as_place(n, known).owner in cut}
     return {n: v for n, v in named.items() if n not in mine}, mine
 
@@ -45,7 +59,7 @@ def not_cut(mech: "Mechanism", names: Iterable[str]) -> None:
 def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> dict[str, Floats]:
     """Return all numbers of the named cut hinges, nan where nothing is given. `what` is "q" or "u"."""
     found: dict[str, Floats] = {}
-    known = connection_names(mechanism)
+    known, hinges = connection_names(mechanism), {c.name: c.element for c in mechanism.tree.chords}
     for key, value in given.items():
         place = as_place(key, known)
         name = place.owner
@@ -53,13 +67,53 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
         n = c.nq if what == "q" else c.nu
         row = found.setdefault(name, np.full(n, np.nan))
         try:
-            numbers = np.asarray(value, dtype=np.float64)
-            row[place.selection] = numbers
+            row[place.selection] = (
+                value if place.index is not None else hinge_numbers(value, hinges[name], name, what)
+            )
         except (TypeError, ValueError, IndexError):
             raise ElementError(
                 f"{what} of {key!r} is {value!r}; {name!r} has {n} numbers in {what}."
             ) from None
+    for name, row in found.items():
+        k = hinges[name].euler_parameters
+        if what == "q" and k is not None and 0 < np.sum(np.isnan(row[k : k + 4])) < 4:
+            raise ElementError(
+                f"q of {name!r}: some of its Euler parameters are given; give all four, or a rotation."
+            )
     return found
+
+
+def check_cut(mech: "Mechanism", state: State, q: Mapping[str, Floats], u: Mapping[str, Floats]) -> None:
+    """Refuse numbers given for cut hinges that differ from those that follow from the tree."""
+    if not (q or u):
+        return
+    with mech._core.unloaded():
+        keep = mech._core.chord_work.q.copy()
+        now = mech._core.constraints(state.t, state.q, state.u)
+        mech._core.chord_work.q[:] = keep
+    rows = mech._core.layout.chords.rows
+    for level, what in ((now.residual, "open by"), (now.velocity, "opening at a rate of")):
+        if level is now.residual or u:
+            name, gap = worst_row(rows, np.where(np.array([r[0] in {*q, *u} for r in rows]), level, 0.0))
+            if gap > _FITS:
+                raise ElementError(
+                    f"numbers of {name!r} are given, which is cut, but the others leave it {what} {gap:.3g}: find a state "
+                    "that fits with mech.assemble(fix=..., guess=..., rates=...)."
+                )
+    hinges = {c.name: c.element for c in mech.tree.chords}
+    for what, given in (("q", q), ("u", u)):
+        for name, wanted in given.items():
+            own = state.cut[name][what == "u"]
+            off = distance(hinges[name], own, wanted)[0] if what == "q" else own - wanted
+            if np.any(np.abs(off) > _FITS):
+                raise ElementError(
+                    f"{what} of {name!r} is given as {_shown(wanted)}, but it is cut, and the others make it {_shown(own)}. "
+                    "Leave it out, or let mech.assemble(fix=..., guess=..., rates=...) find a state that fits."
+                )
+
+
+def _shown(numbers: Floats) -> str:
+    return f"{numbers[0]:.6g}" if len(numbers) == 1 else np.array2string(numbers, precision=6)
 
 
 def cut_speed_names(mech: "Mechanism") -> list[str]:
@@ -68,7 +122,7 @@ def cut_speed_names(mech: "Mechanism") -> list[str]:
 
 
 def cut_partials(core: Core, t: float, q: Floats) -> Floats:
-    """Return the speeds of the cut hinges per unit of each speed."""
+    """Return the speeds of the cut hinges per unit of each speed, prescribed ones included."""
     near, work = core.chord_work.q.copy(), core.chord_work
 
     def speeds(u: Floats) -> Floats:
@@ -76,8 +130,9 @@ def cut_partials(core: Core, t: float, q: Floats) -> Floats:
         core.constraints(t, q, u)
         return work.u.copy()
 
-    rest = speeds(np.zeros(core.nu))
-    by_speed = [speeds(e) - rest for e in np.eye(core.nu)]
+    with core.unloaded(), core.undriven():
+        rest = speeds(np.zeros(core.nu))
+        by_speed = [speeds(e) - rest for e in np.eye(core.nu)]
     return np.asarray(np.array(by_speed).T.reshape(len(rest), core.nu))
 
 

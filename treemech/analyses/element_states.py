@@ -49,7 +49,7 @@ def _listed(layout: EffortLayout) -> str:
 
 def _place(layout: EffortLayout, key: str) -> tuple[int, int]:
     """Return (first, count) in z of an element's states, of one of them, or of a viscous point "composite.point"."""
-    for point, (coordinates, at) in zip(layout.point_names, layout.point_rows, strict=True):
+    for point, (coordinates, at, _) in zip(layout.point_names, layout.point_rows, strict=True):
         if key == f"{point.composite}.{point.name}" and at >= 0:
             return int(at), int(coordinates)
     place = as_place(key, {a.name for a in layout.applied})
@@ -77,7 +77,7 @@ def equilibrium_states(core: Core, state: State, given: Mapping[str, Any]) -> St
     for a, row in zip(layout.applied, layout.rows, strict=True):
         if isinstance(a.element, Energetic):
             wanted[[int(row[effort.FIRST_STATE]) + k for k in a.element.settled]] = True
-    for coordinates, at in layout.point_rows:
+    for coordinates, at, _ in layout.point_rows:
         if at >= 0 and np.isnan(state.x[at]):
             wanted[at : at + coordinates] = True
     unknowns = np.flatnonzero(wanted & ~fixed)
@@ -98,7 +98,7 @@ def _guess_points(core: Core, state: State, z: Floats) -> None:
         return
     with core.unloaded():
         trace, _ = core.trace(np.array([state.t]), state.q[None], state.u[None], np.zeros((1, core.nu)))
-    for point, (coordinates, at) in zip(layout.point_names, layout.point_rows, strict=True):
+    for point, (coordinates, at, _) in zip(layout.point_names, layout.point_rows, strict=True):
         if at >= 0 and np.isnan(z[at]):
             composite = next(c for c in layout.composites if c.name == point.composite)
             rows = [trace[0, core.tree.numbers[e.body.name]] for e in composite.ends]

@@ -24,18 +24,20 @@ class ForwardDynamics(NamedTuple):
 def forward_dynamics(mech: "Mechanism", state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
     """Return accelerations and multipliers, see `Mechanism.forward_dynamics`."""
     t, q, u = unpack(mech, state, "forward_dynamics")
-    if mech._core.loops is not None:
+    core = mech._core
+    if core.loops is not None:
         from .closed_chains import closed_motion
         from .contacts import contacts
 
         tau = loads_on_speeds(mech, loads)
         with contacts(mech, float(t), q, u, tau):
-            mech._core.loops.choose(float(t), np.asarray(q, dtype=np.float64))
-            found = closed_motion(mech._core, *as_rows(mech, state, "forward_dynamics"), tau)
+            rows = as_rows(mech, state, "forward_dynamics")
+            core.loops.choose(float(t), rows[1][0], rows[2][0])
+            found = closed_motion(core, *rows, tau)
         return ForwardDynamics(found.ud[0], found.multipliers[0])
-    ud = mech._core.forward_dynamics(t, q, u, loads_on_speeds(mech, loads))
+    ud = core.forward_dynamics(t, q, u, loads_on_speeds(mech, loads))
     if not np.isfinite(ud).all():
-        refuse_weightless(mech._core, float(t), np.asarray(q, dtype=np.float64))
+        refuse_weightless(core, float(t), np.asarray(q, dtype=np.float64))
     return ForwardDynamics(ud, np.zeros(0))
 
 

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treemech.dynamics.analyses.equilibrium import Equilibrium, Motion, balance
+from treemech.dynamics.analyses.balance_equations import Motion
+from treemech.dynamics.analyses.equilibrium import Equilibrium, balance
 from treemech.dynamics.analyses.linearization import linearize
+from treemech.dynamics.analyses.stability import stability
 from treemech.kinematics.closure import close_positions
 from treemech.topology import ConvergenceError, ElementError
 from treemech.topology.arrays import Floats
@@ -87,13 +89,14 @@ def _balanced(
     _, q, _ = chosen(mech, start, "equilibrium")
     if z is not None:
         mech._core.work.z[:] = z
-    found = balance(mech._core, workspace, t, q, motion, close, downhill and not motion.sought)
+    found = balance(mech._core, workspace, t, q, motion, close, downhill and not motion.sought, size(mech))
     there = state_at(mech, t, found.q, found.u, found.z)
     chosen(mech, there, "equilibrium")
     held = ~motion.balanced & left_free(mech, {}) if not np.all(motion.balanced) else None
     small = linearize(mech._core, workspace, t, found.q, found.u, held, cut=cut_speeds(mech, t, found.q))
     loads = {mech.speeds[k]: float(found.loads[k]) for k in np.flatnonzero(~motion.balanced)}
-    return Equilibrium(there, loads, found.multipliers, small, found.iterations)
+    stable = stability(mech._core, workspace, t, found.q, found.u, small)
+    return Equilibrium(there, loads, found.multipliers, small, found.iterations, stable)
 
 
 def _motion(

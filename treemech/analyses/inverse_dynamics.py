@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treemech.dynamics.analyses.inverse_dynamics import (
-    check_actuated,
     complete_accelerations,
+    is_passive,
+    refuse_under_actuation,
+    undriven,
 )
 from treemech.dynamics.analyses.inverse_dynamics import inverse_dynamics as drives_of_accelerations
+from treemech.dynamics.model.reaction_dependent import ReactionDependent
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
@@ -47,12 +50,8 @@ def inverse_dynamics(
     weights: Any = None,
 ) -> Floats:
     """Return the loads on the speeds that make accelerations, see `Mechanism.inverse_dynamics`."""
-    if mech._core.layout.chords.rows:
+    if mech._core.layout.chords.rows or actuated is not None or weights is not None:
         return drives(mech, state, ud, actuated, weights).loads
-    if actuated is not None or weights is not None:
-        raise ElementError(
-            "inverse_dynamics: actuated= and weights= are for closed chains; in a tree every speed carries a load."
-        )
     t, q, u = as_rows(mech, state, "inverse_dynamics")
     full = fill(mech._lagrange, np.zeros(mech.nu), ud, "u")
     loads: Floats = mech._core.inverse_dynamics(t, q, u, full[None])[0]
@@ -67,20 +66,15 @@ def drive_loads(
     weights: Any = None,
 ) -> dict[str, float]:
     """Return the load of every drive by name, see `Mechanism.drive_loads`."""
-    if mech._core.layout.chords.rows:
-        return drives(mech, state, ud, actuated, weights).by_name
-    loads = inverse_dynamics(mech, state, ud)
-    chosen = mech.speeds if actuated is None else actuated
-    return {name: float(loads[mech.speeds.index(name)]) for name in chosen}
+    return drives(mech, state, ud, actuated, weights).by_name
 
 
 def drives(
     mech: "Mechanism", state: State | tuple[Any, ...], ud: Any, actuated: Sequence[str] | None, weights: Any
 ) -> Drives:
-    """Find the loads of the drives with closed chains.
-
-    Unilateral constraints that touch hold, whatever their load.
-    """
+    """Find the loads of the drives. Unilateral constraints that touch hold, whatever their load."""
+    if actuated is None and not mech._core.layout.chords.rows:
+        actuated, ud = mech.speeds, fill(mech._lagrange, np.zeros(mech.nu), ud, "u")
     times, qs, us = as_rows(mech, state, "inverse_dynamics")
     with without(mech, open_contacts(mech, float(times[0]), qs[0], us[0])):
         unpack(mech, state, "inverse_dynamics")
@@ -94,8 +88,9 @@ def _drives(
     t, q, u, core = float(times[0]), qs[0], us[0], mech._core
     of_tree, of_cut = split(mech, ud) if isinstance(ud, Mapping) else (ud, {})
     full = fill(mech._lagrange, np.zeros(mech.nu), of_tree, "u")
-    for d in prescribed_drives(mech):
-        full[d.u] = d.signal.at(t).acceleration
+    if isinstance(ud, Mapping) or core.layout.chords.rows:
+        for d in prescribed_drives(mech):
+            full[d.u] = d.signal.at(t).acceleration
     known = of_tree if isinstance(ud, Mapping) else dict.fromkeys(c.name for c in mech._lagrange.hinges)
     in_tree, in_cut = split(mech, dict.fromkeys(actuated or ()))
     chosen = ~left_free(mech, {}) if actuated is None else ~left_free(mech, in_tree, driven=False)
@@ -109,8 +104,20 @@ def _drives(
         columns = np.hstack((columns, cut.partials[driven].T))
         names += [cut.names[k] for k in np.flatnonzero(driven)]
         unpack(mech, state, "inverse_dynamics")
-    check_actuated(core.constraints(t, q, u).partials, columns, names, mech.speeds)
-    full = complete_accelerations(core, t, q, u, full, left_free(mech, dict(known)), rows, wanted)
+    P = core.constraints(t, q, u).partials
+    Z = undriven(P, columns)
+    also = np.flatnonzero(~left_free(mech, {}) & ~chosen)
+    if Z.shape[1] and len(also):  # prescribed coordinates have a drive, named or not
+        columns, names = (
+            np.hstack((columns, np.eye(mech.nu)[:, also])),
+            names + [mech.speeds[k] for k in also],
+        )
+        Z = undriven(P, columns)
+    if Z.shape[1] and ReactionDependent(core):
+        refuse_under_actuation(P, columns, names, mech.speeds)
+    full = complete_accelerations(core, t, q, u, full, left_free(mech, dict(known)), rows, wanted, Z)
+    if not is_passive(core, t, q, u, full, Z):
+        refuse_under_actuation(P, columns, names, mech.speeds)
     found = drives_of_accelerations(core, t, q, u, full, columns, _weights(mech, weights, names))
     return Drives(dict(zip(names, found.actuated.tolist(), strict=True)), found.loads)
 
@@ -119,7 +126,7 @@ def _cut(mech: "Mechanism", state: State | tuple[Any, ...], t: float, q: Floats,
     V = cut_partials(mech._core, t, q)
     unpack(mech, state, "inverse_dynamics")
     if mech._core.loops is not None:
-        mech._core.loops.choose(t, q)
+        mech._core.loops.choose(t, q, u)
     found = closed_motion(mech._core, np.array([t]), q[None], u[None])
     return _Cut(cut_speed_names(mech), V, found.cut_ud[0] - V @ found.ud[0])
 

@@ -42,6 +42,7 @@ def linearize(
     outputs: Sequence[str] | None = None,
     hold: Sequence[str] = (),
     loads: Any = None,
+    coordinates: Sequence[str] | None = None,
 ) -> "Linearization":
     """Linearize the motion about a state, see `Mechanism.linearize`."""
     from treemech.dynamics.analyses.linearization import linearize as linearized
@@ -53,6 +54,7 @@ def linearize(
         for name in inputs:
             acting.extend([name] if name in known else _all_numbers(mech, [name]))
     seen = None if outputs is None else _all_numbers(mech, outputs)
+    wanted = None if coordinates is None else _all_numbers(mech, coordinates)
     held = None
     if hold:
         held = np.zeros(mech.nu, dtype=bool)
@@ -61,16 +63,12 @@ def linearize(
     tau = loads_on_speeds(mech, loads)
     with _ready(mech, state, "linearize", tau) as (t, q, u):
         cut = cut_speeds(mech, t, q)
-        return linearized(mech._core, workspace, t, q, u, held, acting, seen, tau, known, cut)
+        return linearized(mech._core, workspace, t, q, u, held, acting, seen, tau, known, cut, wanted)
 
 
 def derivative_workspace(mech: "Mechanism") -> "TreeDerivatives":
-    """Return the workspace for exact derivatives, made once."""
-    from treemech.dynamics.model.tree_derivatives import TreeDerivatives
-
-    if mech._tree_derivatives is None:
-        mech._tree_derivatives = TreeDerivatives(mech._core)
-    return mech._tree_derivatives
+    """Return the workspace for exact derivatives, made once in every thread."""
+    return mech._workspaces.own.derivatives
 
 
 def element_inputs(mech: "Mechanism") -> dict[str, list[tuple[int, int]]]:
@@ -99,7 +97,7 @@ def chosen(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
         t, q, u = unpack(mech, state, what)
         return float(t), q, u
     times, qs, us = as_rows(mech, state, what)
-    mech._core.loops.choose(float(times[0]), qs[0])
+    mech._core.loops.choose(float(times[0]), qs[0], us[0])
     unpack(mech, state, what)
     return float(times[0]), qs[0], us[0]
 

@@ -1,6 +1,7 @@
 """States of a mechanism: made of numbers by name, and taken apart for the core."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,31 +9,37 @@ from numpy.typing import NDArray
 
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
+from treemech.topology.body import as_number
+from treemech.topology.parameter import as_floats
 
 from ..results.naming import as_place
 from ..results.state import State, fill, find, reference_state
-from .cut_hinges import cut_numbers, fit_chords, not_cut, split
+from .cut_hinges import check_cut, cut_numbers, fit_chords, not_cut, split
 from .element_states import element_states
 
 if TYPE_CHECKING:
     from treemech.kinematics.kinematic_simulation import Drive
+    from treemech.kinematics.layout.lagrange import Lagrange
 
     from ..mechanism import Mechanism
+    from ..results.model_info import ModelInfo
 
 
 def make_state(mech: "Mechanism", t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:
     """Make a state from numbers in the public order or by name, see `Mechanism.state`."""
-    start = reference_state(mech._lagrange, t)
-    near: dict[str, Any] = {}
+    mech._core.forget()
+    time = as_number(t, "t")
+    start = reference_state(mech._lagrange, time)
+    cut: dict[str, dict[str, Floats]] = {"q": {}, "u": {}}
     if isinstance(q, Mapping):
-        q, cut = split(mech, q)
-        near = cut_numbers(mech, cut, "q")
+        q, given = _by_hinge(mech, q, "q")
+        cut["q"] = cut_numbers(mech, given, "q")
+    if isinstance(u, Mapping):
+        u, given = _by_hinge(mech, u, "u")
+        cut["u"] = cut_numbers(mech, given, "u")
     full_q = fill(mech._lagrange, start.q, q, "q")
     full_u = fill(mech._lagrange, start.u, u, "u")
     z = element_states(mech._core.layout.efforts, x)
-    time = float(t)
-    if not np.isfinite(time):
-        raise ElementError(f"t is {t}; wanted a finite time.")
     for p in mech._prescriptions:
         c = find(mech._lagrange, p.hinge)
         try:
@@ -40,7 +47,21 @@ def make_state(mech: "Mechanism", t: float = 0.0, q: Any = None, u: Any = None, 
         except ElementError as error:
             raise ElementError(f"prescribed motion of {p.hinge!r}: {error}") from error
         full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
-    return state_at(mech, time, full_q, full_u, z, near)
+    made = state_at(mech, time, full_q, full_u, z, cut["q"])
+    check_cut(mech, made, cut["q"], cut["u"])
+    return made
+
+
+def _by_hinge(
+    mech: "Mechanism", given: Mapping[Any, Any], what: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return numbers by name, of branches and of cut hinges; refuse keys that are no names."""
+    for key in given:
+        if not isinstance(key, str):
+            raise ElementError(
+                f"{what} of {key!r}: a state is made of numbers of hinges, by name. mech.assemble takes points of bodies."
+            )
+    return split(mech, given)
 
 
 def state_at(
@@ -72,13 +93,19 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
 
     Put the states of elements and the cut hinges where the core looks for them.
     """
-    start = mech._core.layout.efforts.start
+    core = mech._core
+    start = core.layout.efforts.start
+    core.forget()
     if isinstance(state, State):
-        state.check_sizes(mech.nq, mech.nu, mech._core.nz, {c.name for c in mech._info.chords}, what)
-    mech._core.work.z[: mech._core.nz] = (
-        state.z if isinstance(state, State) and len(state.x) + len(state.memory) else start
-    )
+        state.check_sizes(mech.nq, mech.nu, core.nz, {c.name for c in mech._info.chords}, what)
+    if core.nz:
+        core.work.z[: core.nz] = (
+            state.z if isinstance(state, State) and len(state.x) + len(state.memory) else start
+        )
     if isinstance(state, State):
+        if state.coordinates is not None:
+            _refuse_stranger(mech, state.coordinates, what)
+        _refuse_nan(mech, state.q, state.u, what)
         keep_near(mech, state)
         return state.t, state.q, state.u
     if isinstance(state, tuple) and len(state) in (2, 3):
@@ -87,10 +114,46 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
             raise ElementError(
                 f"{what}: q, u have shapes {np.shape(q)}, {np.shape(u)}; wanted ({mech.nq},), ({mech.nu},)."
             )
+        q, u = as_numbers(q, f"{what}: q"), as_numbers(u, f"{what}: u")
+        _refuse_nan(mech, q, u, what)
+        t = as_number(t, f"{what}: t")
+        if mech._info.chords:
+            with mech._core.unloaded():
+                fit_chords(mech, t, q, {})
         return t, q, u
     raise ElementError(
         f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u)."
     )
+
+
+def as_numbers(given: Any, what: str) -> Floats:
+    """Return an array of numbers; texts are refused."""
+    try:
+        return as_floats(given)
+    except (TypeError, ValueError):
+        raise ElementError(f"{what} is {given!r}; wanted numbers.") from None
+
+
+def _refuse_nan(mech: "Mechanism", q: Floats, u: Floats, what: str) -> None:
+    """Refuse numbers that are not finite, by name. The sums are finite nearly always, and tell it at once."""
+    if isfinite(q.sum() + u.sum()):
+        return
+    for letter, numbers, names in (("q", q, mech.coordinates), ("u", u, mech.speeds)):
+        for k in np.flatnonzero(~np.isfinite(numbers))[:1]:
+            raise ElementError(f"{what}: {letter} of {names[k]!r} is {numbers[k]}; wanted a finite number.")
+
+
+def _refuse_stranger(mech: "Mechanism", coordinates: "Lagrange | ModelInfo", what: str) -> None:
+    """Refuse a state whose hinges have other names or another order than those of this mechanism."""
+    if coordinates is mech._lagrange or coordinates is mech._info:
+        return
+    own, other = ([(h.name, h.q, h.u) for h in c.hinges] for c in (mech._info, coordinates))
+    if own != other:
+        shown = ", ".join(repr(name) for name, _, _ in other[:6])
+        raise ElementError(
+            f"{what}: this is a state of another mechanism, of the hinges {shown}{', ...' if len(other) > 6 else ''}. "
+            f"Make it with {mech.name!r}: mech.state(...) or mech.assemble(...)."
+        )
 
 
 def as_rows(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[Floats, Floats, Floats]:

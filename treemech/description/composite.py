@@ -14,7 +14,7 @@ from treemech.topology.declared import Declaration, depends, remade
 from .recording import Call, Journal, recorded
 
 if TYPE_CHECKING:
-    from .kinematic_assembly import Reduction
+    from .kinematic_assembly import Expansion, Reduction
 
 
 class Place(NamedTuple):
@@ -136,7 +136,7 @@ class Composite(Journal):
         """True if it is made of hinges and constraints (7.2)."""
         return bool(self.frames) or any(part.places for part in self.parts)
 
-    def report(self) -> "Reduction":
+    def report(self) -> "Reduction | Expansion":
         """Return a text on the assembly: rank, redundant coordinates, freedoms."""
         from .kinematic_assembly import reduce_assembly  # it loads the elements
 

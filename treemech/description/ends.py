@@ -9,7 +9,7 @@ from treemech.elements.hinge import AxialHinge, axis_base
 from treemech.topology import Attachment, Body, Connection, ElementError, TopologyError, as_vector, unknown
 from treemech.topology.body import as_rotation
 
-from ..results.naming import as_place
+from ..results.naming import as_place, named_coordinates
 
 if TYPE_CHECKING:
     from ..system import System
@@ -27,6 +27,9 @@ def hinge_of(system: "System", name: str) -> Hinge:
 def coordinate_of(system: "System", given: str | Connection, what: str) -> tuple[str, int]:
     """Return (hinge, number) of a coordinate given as "A", "A[1]" or the hinge itself."""
     name = name_of(given)
+    owner = name.rpartition(".")[0]
+    if name not in system.connections and owner in system.connections:  # "pose.roll"
+        name = named_coordinates(owner, system.connections[owner].element).get(name, name)
     place = as_place(name, system.connections)
     hinge_name, number = (name, None) if place.number is None else (place.owner, place.number)
     try:

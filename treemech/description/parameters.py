@@ -91,8 +91,13 @@ class ByParameter(NamedTuple):
     plan_derivatives: "dict[str, PlanDerivatives]"
 
     @classmethod
-    def empty(cls) -> "ByParameter":
-        return cls({}, {}, {})
+    def of(cls, mech: "Mechanism") -> "ByParameter":
+        """Return that of the thread that asks: its entries hold arrays in which it computes."""
+        own = mech._workspaces.own
+        if own.by_parameter is None:
+            own.by_parameter = cls({}, {}, {})
+        found: ByParameter = own.by_parameter
+        return found
 
 
 def directions(mech: "Mechanism", names: Iterable[str]) -> "list[Direction]":
@@ -102,7 +107,7 @@ def directions(mech: "Mechanism", names: Iterable[str]) -> "list[Direction]":
     """
     from treemech.dynamics.analyses.dual_model import DualModel, obstacle
 
-    kept = mech._by_parameter.directions
+    kept = ByParameter.of(mech).directions
     for name in names:
         if name in kept:
             continue
@@ -125,7 +130,7 @@ def neighbours(mech: "Mechanism", names: Iterable[str]) -> list[Neighbours]:
 
     Next to a limit of a parameter they all lie on the permitted side of it.
     """
-    origin, kept = origin_of(mech, names), mech._by_parameter.neighbours
+    origin, kept = origin_of(mech, names), ByParameter.of(mech).neighbours
     for name in names:
         if name not in kept:
             kept[name] = _neighbours(origin, name, mech)
@@ -136,7 +141,7 @@ def plan_derivatives(mech: "Mechanism", names: Iterable[str]) -> "list[PlanDeriv
     """Return the derivatives of the numbers of the Plan by these parameters."""
     from .plan_derivatives import plan_derivatives as made
 
-    names, kept = list(names), mech._by_parameter.plan_derivatives
+    names, kept = list(names), ByParameter.of(mech).plan_derivatives
     origin_of(mech, names)
     for name in names:
         if name not in kept:

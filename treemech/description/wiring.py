@@ -1,9 +1,10 @@
 """Energetic elements, loads, inputs, measures and controllers of a System, as the user joins them.
 
-An end is a body, an attachment, a hinge (the element acts on its coordinate, or between its two ends) or a
-point of a composite connection.
+An end is a body, an attachment, a hinge (the element acts on its coordinate, or between its two ends), a
+constraint (between its two ends) or a point of a composite connection.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +13,11 @@ import numpy as np
 
 from treemech.elements import Energetic, Load, Signal, as_signal
 from treemech.kinematics.layout.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
-from treemech.topology import Attachment, Connection, ElementError, TopologyError, unknown
+from treemech.topology import Attachment, Body, Connection, ElementError, TopologyError, unknown
 
 from ..results.naming import Place, as_coordinate
 from .composite import Composite
-from .ends import attachment_of, coordinate_of, hinge_of
+from .ends import attachment_of, coordinate_of
 
 if TYPE_CHECKING:
     from ..system import System
@@ -50,6 +51,15 @@ class CompositeHandle:
                 "carries nothing across it: give it 3 coordinates to load it."
             )
         return InnerPoint(self.name, name)
+
+
+@dataclass(frozen=True)
+class AssemblyHandle:
+    """A kinematic assembly whose frames are bodies without mass: its frames and connections by name."""
+
+    name: str
+    frames: Mapping[str, Body]
+    connections: Mapping[str, Connection]
 
 
 class Controller(NamedTuple):
@@ -87,12 +97,18 @@ class Wiring:
         ]
 
     def reactions(self) -> set[str]:
-        """Return the hinges whose loads elements depend on."""
+        """Return the hinges and constraints whose loads elements depend on."""
         return {e.reaction_of for e in self.elements.values() if e.reaction_of is not None}
 
     def acted(self) -> set[str]:
-        """Return the hinges on whose coordinates elements act."""
-        return {hinge for e in self.elements.values() for hinge, _ in e.coordinates}
+        """Return the hinges on whose coordinates elements act, and those whose coordinates they read."""
+        acted = {hinge for e in self.elements.values() for hinge, _ in e.coordinates}
+        parts = [part.inputs for handle in self.composites.values() for part in handle.composite.parts]
+        given = [*(e.inputs for e in self.elements.values()), *parts]
+        inputs = [x for own in given for x in own.values()]
+        known = {*self.inputs, *self.held()}
+        read = [as_coordinate(x) for x in inputs if isinstance(x, str) and x not in known]
+        return acted | {x.owner for x in read if x is not None}
 
     def connect(
         self,
@@ -117,7 +133,7 @@ class Wiring:
         between = [e for e in ends if isinstance(e, Connection) and getattr(element, "n_coordinates", 0) == 0]
         for end in ends:
             if isinstance(end, Connection) and end in between:
-                points += hinge_ends(end, what)
+                points += both_ends(end)
             elif isinstance(end, Connection) or (isinstance(end, str) and end not in bodies):
                 coordinates.append(coordinate_of(system, end, what))
             elif isinstance(end, InnerPoint):
@@ -127,16 +143,20 @@ class Wiring:
         needed = int(getattr(element, "n_reactions", 0))
         if needed and reaction_of is None and len(between) == 1:
             reaction_of = between[0]
-        hinge = reaction_of.name if isinstance(reaction_of, Connection) else reaction_of
-        if needed and hinge is None:
-            raise ElementError(f"{what} depends on the load of a hinge: say which, reaction_of=.")
-        if hinge is not None:
+        loaded = reaction_of.name if isinstance(reaction_of, Connection) else reaction_of
+        if needed and loaded is None:
+            raise ElementError(
+                f"{what} depends on the load of a hinge or a constraint: say which, reaction_of=."
+            )
+        if loaded is not None:
             if not needed:
                 raise ElementError(f"{what} does not depend on a reaction: leave out reaction_of.")
-            hinge_of(system, hinge)
+            if loaded not in system.connections:
+                known = unknown("hinge or constraint", loaded, system.connections)
+                raise TopologyError(f"{what}: reaction_of: {known}")
             if any(isinstance(point, InnerPoint) for point in points):
                 raise ElementError(
-                    f"{what} depends on the load of {hinge!r} and acts on an internal point: give it ends on bodies, or a "
+                    f"{what} depends on the load of {loaded!r} and acts on an internal point: give it ends on bodies, or a "
                     "body with a little mass for the point."
                 )
         element = self._counted(what, element, points, coordinates)
@@ -148,7 +168,7 @@ class Wiring:
             )
         for extra in (n for n in given if n not in wanted):
             raise ElementError(f"{what}: {unknown('input', extra, wanted)}")
-        handle = ElementHandle(name, element, tuple(points), tuple(coordinates), given, hinge)
+        handle = ElementHandle(name, element, tuple(points), tuple(coordinates), given, loaded)
         self.elements[name] = handle
         return handle
 
@@ -172,6 +192,13 @@ class Wiring:
                 f"{what} acts on {len(coordinates)} hinge coordinates; wanted {element.n_coordinates}: the hinge, "
                 "or 'name[1]' for one of several."
             )
+        bodies = {end.body.name if isinstance(end, Attachment) else end for end in points}
+        if n > 1 and len(bodies) == 1 and isinstance(points[0], Attachment):
+            warnings.warn(
+                f"{what}: all its {n} ends are on body {points[0].body.name!r}, where it moves nothing; it has an effect between "
+                "two bodies.",
+                stacklevel=6,
+            )
         return element
 
     def connect_composite(
@@ -189,6 +216,16 @@ class Wiring:
         return self.composites[name]
 
     # ------------------------------------------------------------ build
+    def unused(self) -> list[str]:
+        """Return the inputs, of the system or of controllers, that no element takes."""
+        parts = [part.inputs for c in self.composites.values() for part in c.composite.parts]
+        taken = {
+            x
+            for inputs in (*(e.inputs for e in self.elements.values()), *parts)
+            for x in map(str, inputs.values())
+        }
+        return [name for name in (*self.inputs, *self.held()) if name not in taken]
+
     def build(self, system: "System") -> tuple[list[Applied], list[Assembled]]:
         """Return elements and composites with all names resolved."""
         applied: list[Applied] = []
@@ -246,9 +283,9 @@ class Wiring:
         raise TopologyError(f"{what}: {unknown('input', given, known)}")
 
 
-def hinge_ends(hinge: Connection, what: str) -> list[Attachment]:
-    """Return the two ends of a hinge, their z axes along its axis if it has one."""
-    if not hinge.is_hinge:
-        raise TopologyError(f"{what}: connection {hinge.name!r} is not a hinge; name a hinge, or two bodies.")
-    base = hinge.element.base()
-    return [end.body.at(end.offset, np.asarray(end.rotation @ base)) for end in hinge.ends]
+def both_ends(connection: Connection) -> list[Attachment]:
+    """Return the two ends of a hinge, their z axes along its axis if it has one, or of a constraint."""
+    if connection.is_constraint:
+        return list(connection.ends)
+    base = connection.element.base()
+    return [end.body.at(end.offset, np.asarray(end.rotation @ base)) for end in connection.ends]

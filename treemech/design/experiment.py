@@ -12,7 +12,8 @@ from treemech.topology.arrays import Floats
 
 from ..results.measures import check_owner, find_measure
 from ..results.run import Run, not_interrupted
-from .sensitivities import Sensitivities, Start
+from .sensitivities import Sensitivities
+from .starts import Start
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -34,7 +35,8 @@ class Experiment:
         ``lambda mech: mech.assemble(fix={"A": 0.3})``; default: assembled next to the reference position.
     t_eval : times
         Output times; default every step. More times make integrals and means more accurate.
-    rtol : float
+    rtol, method, atol
+        As in `Mechanism.simulate`; ``method="Radau"`` for a stiff mechanism.
 
     Examples
     --------
@@ -47,6 +49,8 @@ class Experiment:
     start: Start = None
     t_eval: ArrayLike | None = None
     rtol: float = 1e-8
+    method: str = "DOP853"
+    atol: Any = None
 
     def __post_init__(self) -> None:
         if (self.t_span is None) == (self.cycle is None):
@@ -58,7 +62,7 @@ class Experiment:
         if self.t_span is None:
             run = mech.kinematics(np.asarray(self.cycle), state)
         else:
-            run = mech.simulate(self.t_span, state, rtol=self.rtol, t_eval=self.t_eval)
+            run = mech.simulate(self.t_span, state, self.method, self.rtol, self.atol, self.t_eval)
         if not not_interrupted(run).success:
             raise TreemechError(run.message)
         return run
@@ -67,7 +71,9 @@ class Experiment:
         """Return the run, and how it changes with parameters."""
         if self.t_span is None:
             return mech.kinematic_sensitivities(np.asarray(self.cycle), self.start, parameters)
-        return mech.sensitivities(self.t_span, self.start, parameters, self.t_eval, self.rtol)
+        return mech.sensitivities(
+            self.t_span, self.start, parameters, self.t_eval, self.rtol, self.method, self.atol
+        )
 
 
 def value(what: Quantity, run: Run) -> Any:

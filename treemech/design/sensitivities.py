@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.dynamics.analyses.displacement import Motion, difference, magnitude, moved
+from treemech.dynamics.analyses.displacement import Motion, magnitude, moved
 from treemech.dynamics.analyses.parameter_derivatives import CENTRAL, STEP, sum_of, weights
 from treemech.dynamics.analyses.sensitivity import Variation
 from treemech.dynamics.model.core import Core
@@ -21,15 +21,13 @@ from ..analyses.small_motions import derivative_workspace
 from ..analyses.states import left_free, prescribed_drives
 from ..description.parameters import Neighbours, directions, follow, neighbours
 from ..results.run import Run, not_interrupted
-from ..results.state import State
 from ..simulation.kinematics import results_of_motion
+from .starts import Start, start_derivative
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Start = State | Callable[["Mechanism"], State] | None
 Results = Callable[["Mechanism", Motion], Any]  # what follows from the states of a motion
-_JUMP = 0.5  # a start that moves more with a step of a parameter is on another branch
 
 
 class Sensitivities:
@@ -42,13 +40,24 @@ class Sensitivities:
     q, u, x : arrays (n, nu, np), (n, nu, np), (n, nx, np)
         Derivatives of coordinates, speeds and states of elements; coordinates in the directions of the speeds
         (plain derivatives; for Euler parameters small rotations in the base of end a).
+    error : array (np,)
+        Estimated error by parameter, relative to the largest derivative by it: of the start where it was
+        differenced, and of the differentiated equations of motion on the steps of the motion. The error of
+        the motion itself (rtol, atol) is not in it.
     """
 
     def __init__(
-        self, mech: "Mechanism", run: Run, names: Sequence[str], motion: Motion, s: Floats, results: Results
+        self,
+        mech: "Mechanism",
+        run: Run,
+        names: Sequence[str],
+        motion: Motion,
+        s: Floats,
+        results: Results,
+        error: Floats,
     ) -> None:
         n = mech.nu
-        self.run, self.parameters = run, list(names)
+        self.run, self.parameters, self.error = run, list(names), error
         self.q, self.u, self.x = s[:, :n], s[:, n : 2 * n], s[:, 2 * n :]
         self._mech, self._motion, self._s, self._results = mech, motion, s, results
 
@@ -93,6 +102,8 @@ def sensitivities(
     parameters: Sequence[str] | None = None,
     t_eval: ArrayLike | None = None,
     rtol: float = 1e-8,
+    method: str = "DOP853",
+    atol: Any = None,
 ) -> Sensitivities:
     """Simulate and differentiate by parameters, see `Mechanism.sensitivities`."""
     names = list(mech.parameters) if parameters is None else list(parameters)
@@ -102,26 +113,28 @@ def sensitivities(
         raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
     breaks = [b for signal in mech._core.layout.signals for b in signal.breaks if t0 < b < t1]
     _refuse(mech, beside, names, breaks)
-    state, s = _start(mech, start, t0, beside, names)
-    run = not_interrupted(mech.simulate((t0, t1), state, rtol=rtol, dense_output=True))
+    along_parameters = directions(mech, names)
+    begun = start_derivative(mech, start, t0, beside, along_parameters, names)
+    run = not_interrupted(mech.simulate((t0, t1), begun.state, method, rtol, atol, dense_output=True))
     if not run.success or run.singular or run.switched or run._dense is None:
         reason = run.message if not run.success else "it passes singular positions or switches"
         raise TreemechError(f"no sensitivities of this motion: {reason}")
     along = _Along(mech._core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
     edges = np.unique(np.concatenate((run.t, breaks, times)))
-    variation = Variation(mech._core, derivative_workspace(mech), directions(mech, names))
+    variation = Variation(mech._core, derivative_workspace(mech), along_parameters)
     motion = along(times)
-    found = variation.solve(along, edges, s, rtol)[np.searchsorted(edges, times)]
-    found = variation.closed(motion, found)
+    found, error = variation.solve(along, edges, begun.s, rtol)
+    found = variation.closed(motion, found[np.searchsorted(edges, times)])
 
     whole = Run(
         mech._info, times, motion.q, motion.u, True, run.message, run.method, run.statistics,
         partial(results_of_states, mech), None, motion.cut, motion.z, measures=mech._wiring.measures,
     )  # fmt: skip
     return Sensitivities(
-        mech, whole, names, motion, found, lambda other, y: results_of_states(other, y.t, y.q, y.u, None, y.z)
-    )
+        mech, whole, names, motion, found, lambda other, y: results_of_states(other, y.t, y.q, y.u, None, y.z),
+        begun.error + error,
+    )  # fmt: skip
 
 
 def kinematic_sensitivities(
@@ -143,7 +156,7 @@ def kinematic_sensitivities(
     def results(other: "Mechanism", y: Motion) -> Any:
         return results_of_motion(other, *_driven(other, y), _named(other, y.cut[0]))
 
-    return Sensitivities(mech, run, names, motion, found, results)
+    return Sensitivities(mech, run, names, motion, found, results, np.zeros(len(names)))
 
 
 class _Along:
@@ -158,35 +171,6 @@ class _Along:
         y = interpolate(method, times, table, t, self.euler)
         (q, u), rest = self.core.states(t, y), self.core.unpack(y)
         return Motion(t, q, u, rest.z, rest.cut)
-
-
-def _start(
-    mech: "Mechanism", start: Start, t: float, beside: list[Neighbours], names: list[str]
-) -> tuple[State, Floats]:
-    """Return the state at the start of a run, and how it changes with the parameters."""
-    n, nx = mech.nu, mech._core.nx
-    s = np.zeros((2 * n + nx, len(names)))
-    if isinstance(start, State):
-        if mech._core.loops is not None:
-            raise TreemechError(
-                "sensitivities: with closed chains a start cannot stay as it is when a parameter changes. Give it as a "
-                "function, start=lambda mech: mech.assemble(fix={...})."
-            )
-        return start, s
-    make = start or (lambda mech: mech.assemble(t))
-    state = make(mech)
-    for j, (name, b) in enumerate(zip(names, beside, strict=True)):
-        states = [make(m) for m in b.mechanisms]
-        steps = [
-            np.concatenate((difference(mech._core, state.q, x.q), x.u - state.u, x.x - state.x))
-            for x in states
-        ]
-        if max(float(np.max(np.abs(step[:n]), initial=0.0)) for step in steps) > _JUMP:
-            raise TreemechError(
-                f"sensitivities: the start jumps when {name!r} changes a little: fix what it depends on, or give a guess."
-            )
-        s[:, j] = sum_of(b.stencil.weights, tuple(steps))
-    return state, s
 
 
 def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], breaks: list[float]) -> None:

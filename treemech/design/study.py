@@ -16,7 +16,7 @@ from treemech.topology import ElementError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
 from ..description.parameters import origin_of
-from ..files.atomic import atomic
+from ..files.atomic import atomic, with_suffix
 from ..simulation.progress import ProgressBar
 from .experiment import Experiment, Quantity, check_quantity, gradient, scalar
 
@@ -100,7 +100,7 @@ class DesignTable:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write all columns with all digits; the last one says why a trial failed."""
-        target, text = Path(path), StringIO(newline="")
+        target, text = with_suffix(path, ".csv", "to_csv"), StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow([*self.columns, "message"])
         for trial in self.trials:

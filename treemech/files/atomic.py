@@ -1,11 +1,14 @@
 """Files that appear whole or not at all."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from treemech.topology import TreemechError
 
 
 @contextmanager
@@ -36,11 +39,26 @@ def atomic(target: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def with_suffix(path: str | Path, suffix: str) -> Path:
-    """Return the path, with this suffix added if it has another one.
+def as_path(path: object, what: str) -> Path:
+    """Return a path, or raise a TreemechError that says what was wanted. `what` starts the message: "run.save"."""
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise TreemechError(f"{what}: {path!r} is no path of a file; wanted a text or a pathlib.Path.")
+    return Path(path)
 
-    >>> with_suffix("crane.v2", ".json").name
+
+def with_suffix(path: object, suffix: str, what: str, *others: str) -> Path:
+    """Return the path, with this suffix added if it has none. `others` are suffixes that are kept too.
+
+    A suffix that names another kind of file is refused: the content would not be what the name says.
+
+    >>> with_suffix("crane.v2", ".json", "system.save").name
     'crane.v2.json'
     """
-    target = Path(path)
-    return target if target.suffix == suffix else target.with_name(target.name + suffix)
+    target = as_path(path, what)
+    if target.suffix in (suffix, *others):
+        return target
+    if re.fullmatch(r"\.(?!v\d)[A-Za-z][A-Za-z0-9]{1,4}", target.suffix):
+        raise TreemechError(
+            f"{what} writes {' or '.join((suffix, *others))} files, not {target.suffix}: {target.with_suffix(suffix).name!r} would be one."
+        )
+    return target.with_name(target.name + suffix)

@@ -57,6 +57,7 @@ class Checkpoint:
             "place": driver.mark.place,
             "memory": driver.mark.memory.place,
             "switched": driver.switched,
+            "singular": driver.singular,
         }
         try:
             with atomic(Path(self.path)) as stream:
@@ -88,6 +89,7 @@ class Checkpoint:
         driver.tables = [numbers["tables"]] if len(numbers["tables"]) else []
         driver.y_out[: len(numbers["y_out"])] = numbers["y_out"]
         driver.switched = [Switch(float(t), str(name), bool(holds)) for t, name, holds in header["switched"]]
+        driver.singular = [(float(t), str(name)) for t, name in header["singular"]]
         driver.happened = [
             Occurrence(int(e), float(t), y, after, bool(inside))
             for e, t, y, after, inside in zip(

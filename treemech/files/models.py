@@ -40,7 +40,7 @@ _METHODS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 def save_system(system: System, path: str | Path) -> Path:
     """Write a system; the file appears whole or not at all."""
-    target = with_suffix(path, ".json")
+    target = with_suffix(path, ".json", "system.save")
     data = {
         "schema": f"{_SCHEMA}{_VERSION}",
         "name": system.name,

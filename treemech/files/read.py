@@ -21,19 +21,20 @@ from ..results.measures import all_measures, known_measure
 from ..results.model_info import ModelInfo
 from ..results.run import Run
 from ..simulation.events import EventPoints
-from .atomic import atomic, with_suffix
+from .atomic import as_path, atomic, with_suffix
 
 _SCHEMA = "treemech-run-2"
 _ARRAYS = ("t", "q", "u", "z", "audit", "measures", *Results._fields)
+_NEW = ("couplings",)  # which files of older versions do not have
 
 
 def save_run(run: Run, path: str | Path) -> Path:
     """Write a run, whole, as npz, or what it says by name as NetCDF; the file appears whole or not at all."""
-    if Path(path).suffix == ".nc":
+    target = with_suffix(path, ".npz", "run.save", ".nc")
+    if target.suffix == ".nc":
         from .dataset import save_netcdf
 
-        return save_netcdf(run, Path(path))
-    target = with_suffix(path, ".npz")
+        return save_netcdf(run, target)
     results = run._results()
     measures = all_measures(run)
     header = json.dumps(
@@ -49,6 +50,7 @@ def save_run(run: Run, path: str | Path) -> Path:
             "measures": list(measures),
             "events": [points.as_dict() for points in run.events],
             "states": run._nx,
+            "work": {name: work.tolist() for name, work in run._work.items()},
             "report": None if run.report is None else run.report._asdict(),
         }
     )
@@ -70,6 +72,7 @@ def read(path: str | Path) -> Any:
 
     The content decides, not the name. Executes nothing: numbers, texts and names of elements only.
     """
+    path = as_path(path, "read")
     with open(path, "rb") as stream:
         start = stream.read(4096)
     if start.startswith(b"PK"):
@@ -98,7 +101,13 @@ def read_run(path: str | Path) -> Run:
                 raise TreemechError(
                     f"{name} has schema {header.get('schema')!r}; this version reads {_SCHEMA!r}."
                 )
-            arrays = [np.asarray(content[array], dtype=np.float64) for array in _ARRAYS]
+            none = np.zeros((len(content["t"]), 0))
+            arrays = [
+                none
+                if array in _NEW and array not in content
+                else np.asarray(content[array], dtype=np.float64)
+                for array in _ARRAYS
+            ]
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise TreemechError(f"{name} is not a treemech run: {error}") from None
     t, q, u, z, audit, measures, *results = arrays
@@ -120,6 +129,7 @@ def read_run(path: str | Path) -> Run:
     )
     run.events = [EventPoints.from_dict(points, run._info) for points in header.get("events", ())]
     run._nx = header.get("states")  # older files have neither
+    run._work = {str(n): np.array(x, dtype=np.float64) for n, x in header.get("work", {}).items()}
     if header.get("report"):
         run.report = Report(**header["report"] | {"advice": tuple(header["report"]["advice"])})
     return run

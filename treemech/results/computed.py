@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from treemech.topology.arrays import Floats
 
 
@@ -19,8 +21,29 @@ class Results(NamedTuple):
     cut_q: Floats  # coordinates, speeds and accelerations of cut hinges
     cut_u: Floats
     cut_ud: Floats
-    unique: Floats  # 1 for every hinge, then every chord, whose load is unique
+    unique: Floats  # (connections, 12) 1 where a component of a load is unique, hinges first (Unique)
     elements: Floats  # (n, .) records of all energetic elements and loads
+    couplings: Floats  # (n, .) loads of couplings on the coordinates they join
+
+
+class Unique(NamedTuple):
+    """Which components of the load of a connection the model decides; true if all of them.
+
+    >>> bool(Unique()), bool(Unique(force=(True, False, True)))
+    (True, False)
+    """
+
+    force: tuple[bool, bool, bool] = (True, True, True)
+    moment: tuple[bool, bool, bool] = (True, True, True)
+
+    def __bool__(self) -> bool:
+        return all(self.force) and all(self.moment)
+
+    @classmethod
+    def of(cls, numbers: Floats) -> "Unique":
+        """Return what six numbers say, 1 or 0; files of older versions have one for all."""
+        a, b, c, d, e, f = np.broadcast_to(numbers, 6).astype(bool).tolist()
+        return cls((a, b, c), (d, e, f))
 
 
 # t, q, u, coordinates of cut hinges, states of elements -> results

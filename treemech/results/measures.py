@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from treemech.topology import ElementError, TopologyError, unknown
+from treemech.topology import ElementError, TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
 from .naming import as_quantity
@@ -27,7 +27,7 @@ class Measure(NamedTuple):
 def as_measure(name: str, what: Any) -> Measure:
     """Make a measure from a text, "A.q[1]" (connection, body or element; quantity; index), or a function of a Run."""
     if callable(what):
-        return Measure(name, lambda run: _column(name, what(run), len(run.t)))
+        return Measure(name, lambda run: _column(name, _called(name, what, run), len(run.t)))
     asked = as_quantity(what) if isinstance(what, str) else None
     if asked is None:
         raise ElementError(f"measure {name!r} is {what!r}; wanted 'name.quantity[0]' or a function of a Run.")
@@ -60,6 +60,14 @@ def as_measure(name: str, what: Any) -> Measure:
     return Measure(name, of, what)
 
 
+def _called(name: str, function: Callable[["Run"], Any], run: "Run") -> Any:
+    """Call the function of a measure; an error of it names the measure."""
+    try:
+        return function(run)
+    except Exception as error:  # a user's function may raise anything
+        raise ElementError(f"measure {name!r} fails: {type(error).__name__}: {error}") from error
+
+
 class _Values:
     """A function of a run that knows its values."""
 
@@ -81,8 +89,8 @@ def all_measures(run: "Run") -> dict[str, Floats]:
     for name in run._measures:
         try:
             found[name] = run.measure(name)
-        except Exception as error:  # a user's function may raise anything
-            warnings.warn(f"measure {name!r} is left out: {type(error).__name__}: {error}", stacklevel=4)
+        except TreemechError as error:
+            warnings.warn(f"left out: {error}", stacklevel=4)
     return found
 
 
@@ -103,7 +111,7 @@ def _column(name: str, given: Any, count: int) -> Floats:
 def _owner(run: "Run", name: str, measure: str) -> Any:
     info = run._info
     _known(info, name, measure)
-    if name in [h.name for h in info.hinges] + [c.name for c in info.chords]:
+    if name in _connections(info):
         return run.connection(name)
     if name in [b.name for b in info.bodies]:
         return run.body(name)
@@ -124,8 +132,14 @@ def check_measures(measures: Iterable[Measure], run: "Run") -> None:
             measure.of(run)
 
 
+def _connections(info: "ModelInfo") -> list[str]:
+    """Return the names of all connections, and of coordinates with names of their own."""
+    named = [f"{c.name}.{own}" for c in info.connections for own in c.coordinates]
+    return [c.name for c in info.connections] + named
+
+
 def _known(info: "ModelInfo", name: str, measure: str) -> None:
-    known = [x.name for kind in (info.hinges, info.chords, info.bodies, info.elements) for x in kind]  # type: ignore[attr-defined]
+    known = [*_connections(info), *(b.name for b in info.bodies), *(e.name for e in info.elements)]
     if name not in known:
         raise TopologyError(f"measure {measure!r}: {unknown('connection, body or element', name, known)}")
 

@@ -1,6 +1,7 @@
 """Names and constants of a model that results need; plain data, so that they can be saved with a run."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from treemech.dynamics.model import trace as columns
 from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
 from treemech.kinematics.layout.layout import Layout, Prescription
-from treemech.kinematics.plan.columns import chord, effort
+from treemech.kinematics.plan.columns import chord, effort, speed
 from treemech.topology import Tree
 from treemech.topology.arrays import Floats
 
@@ -40,6 +41,8 @@ class HingeInfo:
     body_b: int
     offset_b: list[float]
     euler_parameters: int | None
+    rotation_b: list[list[float]] | None = None  # of end b in its body; None: that of the body
+    coordinates: tuple[str, ...] | list[str] = ()  # names an element gives its coordinates: Series
 
     @property
     def q_slice(self) -> slice:
@@ -65,6 +68,10 @@ class HingeInfo:
         arm = point(trace, self.body_a, self.offset_a) - point(trace, self.body_b, self.offset_b)
         return -force, -(moment + np.cross(arm, force))
 
+    def local(self, trace: Floats, *vectors: Floats) -> list[Floats]:
+        """Return vectors in the axes of end b, over a trace."""
+        return in_axes(trace, self.body_b, self.rotation_b, vectors)
+
 
 @dataclass(frozen=True)
 class ChordInfo:
@@ -75,6 +82,15 @@ class ChordInfo:
     nq: int
     u: int
     nu: int
+    body_b: int = 0
+    rotation_b: list[list[float]] | None = None
+    joins: list[str] = field(default_factory=list)  # the coordinates of a coupling
+    first: int = 0  # place of its first load among those of all couplings
+    coordinates: tuple[str, ...] | list[str] = ()
+
+    def local(self, trace: Floats, *vectors: Floats) -> list[Floats]:
+        """Return vectors in the axes of end b, over a trace."""
+        return in_axes(trace, self.body_b, self.rotation_b, vectors)
 
 
 @dataclass(frozen=True)
@@ -102,6 +118,11 @@ class ModelInfo:
     elements: list[ElementInfo]
     inputs: list[tuple[str, str, int]]  # name, element, number among its inputs
 
+    @property
+    def connections(self) -> "list[HingeInfo | ChordInfo]":
+        """Branches, then chords."""
+        return [*self.hinges, *self.chords]
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -124,8 +145,37 @@ def hinge_info(tree: Tree, c: Coordinates) -> HingeInfo:
     return HingeInfo(
         c.name, c.hinge.kind, c.q, c.hinge.n_coordinates, c.u, c.hinge.n_speeds, c.forward,
         tree.numbers[a.body.name], a.offset.tolist(), tree.numbers[b.body.name], b.offset.tolist(),
-        c.hinge.euler_parameters,
+        c.hinge.euler_parameters, turned(b.rotation), _coordinate_names(c.hinge),
     )  # fmt: skip
+
+
+def chord_infos(tree: Tree, lagrange: Lagrange, layout: Layout) -> list[ChordInfo]:
+    """Return the chords: connections of the tree first, then couplings."""
+    found, rows, first = list[ChordInfo](), layout.chords.plan.chord, 0
+    for k, (name, row) in enumerate(zip(layout.chords.names, rows, strict=True)):
+        q, nq, u, nu = (int(row[column]) for column in (chord.FIRST_Q, chord.NQ, chord.FIRST_U, chord.NU))
+        if k < len(tree.chords):
+            end = tree.chords[k].ends[1]
+            names = _coordinate_names(tree.chords[k].element) if tree.chords[k].is_hinge else ()
+            at_b = tree.numbers[end.body.name], turned(end.rotation)
+            found.append(ChordInfo(name, q, nq, u, nu, *at_b, coordinates=names))
+            continue
+        own = layout.chords.plan.path[row[chord.PATH_START] : row[chord.PATH_END], chord.SPEED]
+        joins = [lagrange.u_names[i] for i in layout.plan.dof[own, speed.PUBLIC]]
+        found.append(ChordInfo(name, q, nq, u, nu, joins=joins, first=first))
+        first += len(joins)
+    return found
+
+
+def turned(rotation: Floats) -> list[list[float]] | None:
+    """Return a rotation as data; None if there is none."""
+    given: list[list[float]] = rotation.tolist()
+    return None if np.array_equal(rotation, np.eye(3)) else given
+
+
+def _coordinate_names(element: Any) -> tuple[str, ...]:
+    """Return the names an element gives its coordinates, if there is one for every speed."""
+    return tuple(getattr(element, "coordinate_names", ())) if element.euler_parameters is None else ()
 
 
 def model_info(
@@ -147,10 +197,7 @@ def model_info(
         ],
         [hinge_info(tree, c) for c in lagrange.hinges],
         [(p.hinge, p.coordinate, places[p.hinge] + p.coordinate) for p in prescriptions],
-        [
-            ChordInfo(name, *(int(row[k]) for k in (chord.FIRST_Q, chord.NQ, chord.FIRST_U, chord.NU)))
-            for name, row in zip(layout.chords.names, layout.chords.plan.chord, strict=True)
-        ],
+        chord_infos(tree, lagrange, layout),
         [
             ElementInfo(
                 a.name,
@@ -168,6 +215,14 @@ def point(trace: Floats, number: int, offset: Any) -> Floats:
     """Return the world position of a point of a body over a trace."""
     row = trace[:, number]
     return np.asarray(row[:, columns.POSITION] + rotations(row) @ np.asarray(offset, dtype=np.float64))
+
+
+def in_axes(trace: Floats, number: int, rotation: Any, vectors: Sequence[Floats]) -> list[Floats]:
+    """Return vectors (n, 3) in axes that a rotation places in a body, over a trace of n states or of one."""
+    axes = rotations(trace[:, number])
+    if rotation is not None:
+        axes = axes @ np.asarray(rotation, dtype=np.float64)
+    return [np.einsum("nij,ni->nj", np.broadcast_to(axes, (len(v), 3, 3)), v) for v in vectors]
 
 
 def rotations(row: Floats) -> Floats:

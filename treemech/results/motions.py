@@ -5,7 +5,7 @@ Every quantity is computed when it is first asked for.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +15,9 @@ from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Core
 from treemech.topology import as_vector
 from treemech.topology.arrays import Floats
+from treemech.topology.rotation import euler_parameters
 
+from .computed import Unique
 from .model_info import BodyInfo
 
 _BLOCK = 256  # states whose trace is held at once; larger blocks are not faster
@@ -79,9 +81,11 @@ class PointMotion(Lazy):
 class ConnectionMotion(Lazy):
     """A connection over a run. Force and moment act on the body of end b, at the point of end b, world axes.
 
-    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu). Where `unique` is
-    False the constraints are redundant: of the possible loads the smallest one is given
-    (dynamics.analyses.reactions).
+    A hinge with one coordinate has q and u as columns (n,), others as (n, nq), (n, nu). `local_force` and
+    `local_moment` are in the axes of end b. Where `unique` is False, as a whole or for a component
+    (`unique.force[0]`, world axes; `local_unique` for the axes of end b), the constraints are redundant: of
+    the possible loads the smallest one is given (dynamics.analyses.reactions). A coupling has no force:
+    `loads` has its load on every coordinate that it joins, by name (n,).
     """
 
     name: str
@@ -90,7 +94,21 @@ class ConnectionMotion(Lazy):
     ud: Floats
     force: Floats
     moment: Floats
-    unique: bool
+    unique: Unique
+    local_force: Floats
+    local_moment: Floats
+    local_unique: Unique
+    loads: Mapping[str, Floats]
+
+    def _coordinate(self, k: int, name: str) -> "ConnectionMotion":
+        """Return the motion with one coordinate, number k, as if it were the only one."""
+
+        def found(field: str) -> Any:
+            whole = getattr(self, field)
+            return whole[:, k] if field in ("q", "u", "ud") and whole.ndim == 2 else whole
+
+        others = [f.name for f in fields(self) if f.name != "name"]
+        return ConnectionMotion.lazily({"name": name}, {field: partial(found, field) for field in others})
 
 
 class BodyMotion:
@@ -128,6 +146,16 @@ class BodyMotion:
     @cached_property
     def angular_acceleration(self) -> Floats:
         return self._row(columns.ALPHA)
+
+    @cached_property
+    def euler_parameters(self) -> Floats:
+        """Euler parameters of the rotation (n, 4), scalar first; their signs change continuously along the run."""
+        found = euler_parameters(self.rotation)
+        same = (
+            np.einsum("ni,ni->n", found[1:], found[:-1]) >= 0.0
+        )  # or the opposite, which is the same rotation
+        found[1:] *= np.cumprod(np.where(same, 1.0, -1.0))[:, None]
+        return found
 
     @property
     def com(self) -> Floats:

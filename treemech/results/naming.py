@@ -7,7 +7,7 @@ it: "A.q", "rod.position[2]". A comparison has one of them, or a number, on each
 import re
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Texts, so that a pattern is compiled when it is first needed
 _PLACE = r"(?s)(.+)\[([^\[\]]*)\]"
@@ -81,6 +81,14 @@ def as_place(text: str, known: Container[str] = ()) -> Place:
     """
     match = None if text in known else re.fullmatch(_PLACE, text)
     return Place(text) if match is None else Place(match[1], match[2])
+
+
+def named_coordinates(owner: str, element: Any) -> dict[str, str]:
+    """Return the names of coordinates an element gives: "pose.roll" for "pose[4]" of a Series with named members."""
+    names = getattr(element, "coordinate_names", ())
+    if getattr(element, "euler_parameters", None) is not None:  # speeds have other numbers than coordinates
+        return {}
+    return {f"{owner}.{name}": f"{owner}[{k}]" for k, name in enumerate(names)}
 
 
 def as_quantity(text: str) -> Quantity | None:

@@ -1,6 +1,7 @@
 """Run: the results of a simulation by the user's names, computed on first use."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from treemech.dynamics.simulation.report import Report
 from treemech.topology import TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
-from .computed import Energy, Residual, Results, Tracer, Unpack
+from .computed import Energy, Residual, Results, Tracer, Unique, Unpack
 from .elements import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, all_measures, find_measure, known_measure
 from .model_info import ChordInfo, HingeInfo, ModelInfo, energies
@@ -85,19 +86,20 @@ class Run:
         singular: list[tuple[float, str]] | None = None,
         switched: list[Switch] | None = None,
         measures: Mapping[str, Measure] | None = None,
-        core: Core | None = None,
+        core: Callable[[], Core] | None = None,
     ) -> None:
         self._info, self.t, self.q, self.u = info, t, q, u
         self.success, self.message, self.method = success, message, method
         self.statistics = statistics or {}
         self.singular, self.switched = singular or [], switched or []
         self._tracer, self._computed = tracer, computed
-        self._core = core
+        self._core = core  # that of the thread that reads a result
         self._swept: Floats | None = None  # motions.sweep, until all results are there
         self._at_once = False  # whether even q and u of a connection evaluate all results (simulation.events)
         self._cut = np.zeros((len(t), 0)) if cut is None else cut
         self.z = np.zeros((len(t), 0)) if z is None else z
         self._audit = np.zeros((len(t), 0)) if audit is None else audit
+        self._work: dict[str, Floats] = {}  # of drives, by name
         self._measures = dict(measures or {})
         self.events: list[EventPoints] = []
         self.report: Report | None = None
@@ -110,11 +112,11 @@ class Run:
         info: ModelInfo,
         result: Integration,
         method: str,
-        core: Core,
+        core: Callable[[], Core],
         tracer: Tracer,
         measures: Mapping[str, Measure],
     ) -> "Run":
-        """Make a run of the result of an integration."""
+        """Make a run of the result of an integration; `core` returns the core of the thread that asks."""
         statistics = {
             "steps": result.n_steps,
             "rejected": result.n_rejected,
@@ -123,14 +125,14 @@ class Run:
             "factorisations": result.n_factorisations,
             "switches": len(result.methods),
         }
-        (q, u), rest = core.states(result.t, result.y), core.unpack(result.y)
+        (q, u), rest = core().states(result.t, result.y), core().unpack(result.y)
         run = cls(
             info, result.t, q, u, result.success, result.message, method, statistics, tracer, None, rest.cut, rest.z, rest.audit,
             result.singular, result.switched, measures, core,
         )  # fmt: skip
         if result.dense is not None and result.nodes is not None:
-            run._dense = (result.nodes, result.dense, method, core.states)
-        run.report, run._nx = result.report, core.nx
+            run._dense = (result.nodes, result.dense, method, lambda t, y: core().states(t, y))
+        run.report, run._nx = result.report, core().nx
         return run
 
     def __getstate__(self) -> dict[str, Any]:
@@ -165,6 +167,12 @@ class Run:
         """
         from .state import State
 
+        try:
+            k = index(k)
+        except TypeError:
+            raise TreemechError(
+                f"run.state({k!r}): wanted the number of an output, from 0 to {len(self.t) - 1}; run.t has their times."
+            ) from None
         if not -len(self.t) <= k < len(self.t):
             raise TreemechError(f"the run has {len(self.t)} states; asked for number {k}.")
         z, cut = self.z[k], {}
@@ -182,7 +190,10 @@ class Run:
 
     # ------------------------------------------------------------ by name, or by the body or connection itself
     def connection(self, name: Any) -> "ConnectionMotion":
-        """Return coordinates, speeds, accelerations and the load of a connection."""
+        """Return coordinates, speeds, accelerations and the load of a connection.
+
+        A coordinate with a name of its own, "pose.roll", is found too.
+        """
         name, info = _named(name), self._info
         for k, hinge in enumerate(info.hinges):
             if hinge.name == name:
@@ -190,6 +201,10 @@ class Run:
         for k, chord in enumerate(info.chords):
             if chord.name == name:
                 return self._chord_motion(k, chord)
+        for connection in info.connections:
+            for k, own in enumerate(connection.coordinates):
+                if name == f"{connection.name}.{own}":
+                    return self.connection(connection.name)._coordinate(k, name)
         known = [h.name for h in info.hinges] + [c.name for c in info.chords]
         raise TopologyError(unknown("connection", name, known))
 
@@ -210,13 +225,39 @@ class Run:
                 "ud": lambda: _columns(self.ud, hinge, hinge.u, hinge.nu),
                 "force": lambda: hinge.load(self._results().trace)[0],
                 "moment": lambda: hinge.load(self._results().trace)[1],
-                "unique": lambda: not self._info.chords or bool(self._results().unique[k]),
-            },
+            }
+            | self._load_finders(k, hinge, lambda: hinge.load(self._results().trace)),
         )
+
+    def _load_finders(
+        self, number: int, end: HingeInfo | ChordInfo, load: Callable[[], tuple[Floats, Floats]]
+    ) -> dict[str, Callable[[], Any]]:
+        """Return what a connection tells about its load besides force and moment, by its number among all."""
+
+        def unique(part: slice) -> Unique:
+            known = self._results().unique[number] if self._info.chords else np.ones(12)
+            return Unique.of(known[part] if known.ndim else known)
+
+        def loads() -> dict[str, Floats]:
+            joins = enumerate(getattr(end, "joins", ()))
+            return {name: self._results().couplings[:, getattr(end, "first", 0) + k] for k, name in joins}
+
+        return {
+            "unique": lambda: unique(slice(0, 6)),
+            "local_force": lambda: end.local(self._results().trace, load()[0])[0],
+            "local_moment": lambda: end.local(self._results().trace, load()[1])[0],
+            "local_unique": lambda: unique(slice(6, 12)),
+            "loads": loads,
+        }
 
     def _chord_motion(self, k: int, chord: ChordInfo) -> "ConnectionMotion":
         """Return the motion of chord k. Its exact coordinates are found together with all other results."""
         number = len(self._info.hinges) + k
+
+        def load() -> tuple[Floats, Floats]:
+            found = self._results().chord_loads[:, k]
+            return found[:, :3], found[:, 3:]
+
         from .motions import ConnectionMotion
 
         return ConnectionMotion.lazily(
@@ -225,10 +266,10 @@ class Run:
                 "q": lambda: _columns(self._results().cut_q, chord, chord.q, chord.nq),
                 "u": lambda: _columns(self._results().cut_u, chord, chord.u, chord.nu),
                 "ud": lambda: _columns(self._results().cut_ud, chord, chord.u, chord.nu),
-                "force": lambda: self._results().chord_loads[:, k, :3],
-                "moment": lambda: self._results().chord_loads[:, k, 3:],
-                "unique": lambda: bool(self._results().unique[number]),
-            },
+                "force": lambda: load()[0],
+                "moment": lambda: load()[1],
+            }
+            | self._load_finders(number, chord, load),
         )
 
     hinge = connection
@@ -278,14 +319,17 @@ class Run:
 
     @property
     def audit(self) -> dict[str, Audit]:
-        """Work done on the bodies, energy dissipated and supplied since the start, by element.
+        """Work done on the bodies, energy dissipated and supplied since the start, by element and by drive.
 
-        Only after ``simulate(audit=True)``.
+        Only after ``simulate(audit=True)``. Drives are the prescribed coordinates and the constraints that
+        move; what they are supplied with they give to the bodies.
         """
-        if not self._audit.shape[1] and self._info.elements:
+        kept = self._audit.shape[1] or self._work
+        if not kept and (self._info.elements or self._info.prescribed):
             raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")
         parts = self._audit.reshape(len(self.t), self._audit.shape[1] // 3, 3)
-        return {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self._info.elements)}
+        found = {e.name: Audit(*parts[:, k].T) for k, e in enumerate(self._info.elements)}
+        return found | {n: Audit(w, np.zeros_like(w), w) for n, w in self._work.items()}
 
     def input(self, name: str) -> Floats:
         """Return an input over time, from `system.input` or a controller, as its element sees it."""
@@ -352,18 +396,20 @@ class Run:
 
         if self._computed is not None or self._core is None or part.stop > N_SWEPT:
             return self._results().trace
-        if self._swept is None:
-            self._swept = sweep(self._core, self.t, self.q, self.u)
-        return self._swept
+        swept = self._swept
+        if swept is None:
+            swept = self._swept = sweep(self._core(), self.t, self.q, self.u)
+        return swept
 
     def _results(self) -> Results:
         """Return everything that follows from the states, computed on first use."""
-        if self._computed is None:
+        found = self._computed
+        if found is None:
             if self._tracer is None:
                 raise TreemechError("this run holds no results beyond t, q, u.")
-            self._computed = self._tracer(self.t, self.q, self.u, self._cut, self.z)
+            found = self._computed = self._tracer(self.t, self.q, self.u, self._cut, self.z)
             self._swept = None  # the trace holds it
-        return self._computed
+        return found
 
     def _number(self, name: str) -> int:
         for number, body in enumerate(self._info.bodies):

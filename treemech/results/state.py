@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.elements import Hinge
 from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
 from treemech.topology import ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.parameter import as_float, as_floats
 from treemech.topology.rotation import euler_parameters
 
 from .naming import as_place
 
 if TYPE_CHECKING:
     from .model_info import ModelInfo
+
+
+ROUNDED = 0.1  # Euler parameters that are guessed or typed with few digits may miss length 1 by this
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ def fill(coordinates: Lagrange, start: Floats, given: Any, what: str) -> Floats:
             _fill_one(coordinates, values, str(key), value, what)
     else:
         try:
-            array = np.asarray(given, dtype=np.float64)
+            array = as_floats(given)
         except (TypeError, ValueError):
             raise ElementError(f"{what} is {given!r}; wanted numbers, in full or by name.") from None
         if array.shape != values.shape:
@@ -119,9 +124,10 @@ def normalise(coordinates: Lagrange, q: Floats) -> None:
         if c.hinge.euler_parameters is not None:
             a = c.q + c.hinge.euler_parameters
             length = float(np.linalg.norm(q[a : a + 4]))
-            if not length > 1e-6:
+            if not abs(length - 1.0) < ROUNDED:
                 raise ElementError(
-                    f"the Euler parameters of hinge {c.name!r} are all zero; wanted a unit vector."
+                    f"the Euler parameters of hinge {c.name!r} are {q[a : a + 4].tolist()}, of length {length:.6g}; wanted length 1, "
+                    "the scalar first: (cos(angle / 2), sin(angle / 2) axis)."
                 )
             q[a : a + 4] /= length
 
@@ -137,11 +143,11 @@ def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what:
         if k is None:
             raise ElementError(f"{key!r}: hinge {name!r} ({c.hinge.kind}) has {n} numbers in {what}, from 0.")
         try:
-            values[start + k] = float(value)
+            values[start + k] = as_float(value)
         except (TypeError, ValueError):
             raise ElementError(f"{what} of {key!r} is {value!r}; wanted a number.") from None
         return
-    numbers = _numbers(value, c, what)
+    numbers = hinge_numbers(value, c.hinge, c.name, what)
     if numbers.shape != (n,):
         raise ElementError(
             f"{what} of hinge {name!r} ({c.hinge.kind}) is given {numbers.size} numbers; wanted {n}."
@@ -149,15 +155,14 @@ def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what:
     values[start : start + n] = numbers
 
 
-def _numbers(value: Any, c: Coordinates, what: str) -> Floats:
+def hinge_numbers(value: Any, hinge: Hinge, name: str, what: str) -> Floats:
     """Return the numbers of one hinge; the attitude of a ball may be given as a rotation."""
-    k = c.hinge.euler_parameters
-    if what == "q" and k == 0 and c.hinge.n_coordinates == 4:
+    if what == "q" and hinge.euler_parameters == 0 and hinge.n_coordinates == 4:
         matrix = value.as_matrix() if hasattr(value, "as_matrix") else np.asarray(value, dtype=np.float64)
         if np.shape(matrix) == (3, 3):
             e = euler_parameters(matrix)
             return np.asarray(-e if e[0] < 0 else e)
     try:
-        return np.atleast_1d(np.asarray(value, dtype=np.float64))
+        return np.atleast_1d(as_floats(value))
     except (TypeError, ValueError):
-        raise ElementError(f"{what} of hinge {c.name!r} is {value!r}; wanted numbers.") from None
+        raise ElementError(f"{what} of hinge {name!r} is {value!r}; wanted numbers.") from None

@@ -8,6 +8,7 @@ import numpy as np
 
 from treemech.topology import ElementError, TopologyError
 from treemech.topology.arrays import Floats
+from treemech.topology.user_code import user_code
 
 from ..results.measures import Measure, find_measure
 
@@ -70,7 +71,8 @@ class Sampling:
                 run = self.look(t, y)
             seen = [float(m.of(run)[0]) for m in measures] if run is not None else []
             try:
-                given = c.function(t, *seen)
+                with user_code:
+                    given = c.function(t, *seen)
             except Exception as error:
                 raise ElementError(
                     f"controller {c.name!r} failed at t = {t:.6g} s: {type(error).__name__}: {error}"

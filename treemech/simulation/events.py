@@ -9,6 +9,7 @@ import numpy as np
 from treemech.dynamics.simulation.event_search import Change, Occurrence
 from treemech.topology import ElementError, TreemechError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.user_code import user_code
 
 from ..analyses.evaluation import results_of_states
 from ..results.computed import Results
@@ -84,8 +85,12 @@ class Event:
             sides = _side(mech, left, self.what), _side(mech, right, self.what)
             return Bound(lambda look: sides[0](look) - sides[1](look), _DIRECTIONS[sign], self.action)
 
+        def value(state: State) -> float:
+            with user_code:
+                return _number(state.t, self.what(state.t, state))
+
         def values(look: Look) -> Floats:
-            return np.array([_number(s.t, self.what(s.t, s)) for s in look.states()])
+            return np.array([value(state) for state in look.states()])
 
         return Bound(values, 0, self.action)
 
@@ -164,9 +169,11 @@ class _CutMotion(Mapping[str, tuple[Floats, Floats]]):
         if name not in self._chords:
             raise KeyError(name)
         if not self._found:
-            work = self._mech._core.chord_work
-            work.q[:] = self._near
-            self._mech._core.constraints(*self._state)
+            core = self._mech._core
+            work = core.chord_work
+            work.q[:], work.pivot[:] = self._near, -1
+            with core.unloaded():
+                core.constraints(*self._state)
             self._found = {
                 c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
                 for c in self._chords.values()
@@ -304,7 +311,8 @@ class Watch:
             return self._strike(event, look, state)
         assert bound.action is not None
         try:
-            given = bound.action(t, state)
+            with user_code:
+                given = bound.action(t, state)
         except TreemechError:
             raise
         except Exception as error:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treemech.dynamics.model import trace as columns
-from treemech.dynamics.simulation.impact_lcp import solve_impact
 from treemech.dynamics.simulation.impulse import (
     AT_REST,
     answers,
     holding,
     impulse,
     resting,
+    solve_impact,
     thrown_apart,
 )
 from treemech.kinematics.plan.columns import row
@@ -55,7 +55,7 @@ class Impact(Event):
 
     Prescribed speeds stay. Constraints that hold continue to hold; unilateral ones only push, and are
     released if the impact lifts them. Gaps that close at the same instant are struck together, with impulses
-    that can only push (dynamics.simulation.impact_lcp); a gap that closes because of the impact has its own
+    that can only push (dynamics.simulation.impulse); a gap that closes because of the impact has its own
     impact next, at the same instant. A rebound slower than `at_rest` [m/s or rad/s] is ignored: the unilateral constraint holds from
     then on; without one the run ends, since nothing would keep the gap closed.
     """

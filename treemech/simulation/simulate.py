@@ -14,6 +14,7 @@ from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Sw
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
 from treemech.topology import ElementError, SingularError, TreemechError
 from treemech.topology.arrays import Floats
+from treemech.topology.parameter import as_float, as_floats
 
 from ..analyses.cut_hinges import not_cut
 from ..analyses.states import as_rows
@@ -27,6 +28,9 @@ from .progress import ProgressBar
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from .events import Watch
+    from .singular_start import Departure
+
+_STEPS = 100  # of a run in which only the memory of elements changes
 
 
 def simulate(
@@ -48,30 +52,36 @@ def simulate(
     checkpoint: str | Path | None = None,
     checkpoint_every: float = 60.0,
     resume: str | Path | None = None,
+    max_steps: int | None = None,
 ) -> Run:
     """Simulate the motion over t_span (DSP, 8.4), see `Mechanism.simulate`."""
     name, _ = radius(method)
     if name not in NAMES:
         raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
-    t0, t1 = _span(t_span)
+    core, (t0, t1) = mech._core, _span(t_span)
     state = mech.assemble(t0) if state is None else state
     _, q, u = as_rows(mech, state, "simulate")
     if on_singular not in ("pass", "warn", "stop"):
         raise TreemechError(f"on_singular is {on_singular!r}; wanted 'pass', 'warn' or 'stop'.")
     open_: tuple[str, ...] = ()
-    if mech._core.loops is not None:
+    departure: Departure | None = None
+    if core.loops is not None:
         from ..analyses.contacts import open_contacts
 
-        mech._core.loops.release(())
+        core.loops.release(())
         if not (isinstance(state, State) and state.cut):  # otherwise they are where the state has them
-            mech._core.reset_chords()
+            core.reset_chords()
         open_ = open_contacts(mech, t0, q[0], u[0])
-        mech._core.loops.release(open_)
-        check_start(mech, t0, q[0], u[0])
+        core.loops.release(open_)
+        departure = _departure(mech, t0, t1, q[0], u[0])
     if not _positive(rtol) or rtol >= 1.0:
         raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
     if not _positive(max_step) or (first_step is not None and not _positive(first_step)):
         raise TreemechError(f"max_step is {max_step!r}, first_step {first_step!r}; wanted positive numbers.")
+    if max_steps is not None and not (isinstance(max_steps, (int, np.integer)) and max_steps > 0):
+        raise TreemechError(
+            f"max_steps is {max_steps!r}; wanted a positive whole number, or None for no limit."
+        )
     rtol = max(rtol, 100 * np.finfo(float).eps)
     times = None if t_eval is None else output_times(t_eval, t0, t1)
     if dense_output and times is not None:
@@ -80,17 +90,36 @@ def simulate(
         raise TreemechError(
             f"progress is {progress!r}; wanted True, False or a function of the fraction done."
         )
+    if mech._core.layout.kinematic:
+        from .motion_check import check_motions
+
+        check_motions(mech, t0, t1)
     bar = ProgressBar(mech.name) if progress is True else None
-    breaks = tuple(b for signal in mech._core.layout.signals for b in signal.breaks)
-    mech._core.audit(audit)
+    breaks = tuple(b for signal in core.layout.signals for b in signal.breaks)
+    core.audit(audit)
+    working = False  # whether the work of drives is asked for, which needs the motion within the steps
+    if audit:
+        from .drive_work import has_drives
+
+        working = has_drives(mech)
     sampling = _sampling(mech)
-    mech._core.forget_points()
-    y = mech._core.pack(q[0], u[0], mech._core.work.z[: mech._core.nz], mech._core.chord_work.q)
-    mech._core.remember_start(t0, y)
-    if not len(y):  # nothing moves: there is no error to choose a step by
-        method, max_step = "RK4", min(max_step, abs(t1 - t0) or 1.0)
+    begin = t0 if departure is None else departure.end
+    asked = times if departure is None else times_after(times, begin, t1)
+    y = core.pack(q[0], u[0], core.work.z[: core.nz], core.chord_work.q)
+    core.remember_start(t0, y)
+    if departure is not None:
+        from .singular_start import state_on
+
+        memory, (first_q, first_u, cut) = core.unpack(y).z, state_on(mech, departure, begin)
+        y = core.pack(first_q, first_u, memory, cut)
+    if not (core.nq or core.nu or core.nx):  # nothing moves by itself: there is no error to choose a step by
+        if core.n_audit:
+            method = "DOP853"
+        else:
+            method, step = "RK4", (abs(t1 - t0) or 1.0) / (_STEPS if core.nz else 1)
+            max_step = min(max_step, step)
     watch = None if events is None else _watch(mech, events, t0, t1, y)
-    tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(mech._core.n_audit, rtol)))
+    tolerance = np.concatenate((tolerances(mech, atol, rtol), np.full(core.n_audit, rtol)))
     keeper = None
     if checkpoint is not None or resume is not None:
         from ..files.checkpoint import Checkpoint, digest, fingerprint
@@ -104,25 +133,38 @@ def simulate(
         keeper = Checkpoint(checkpoint, checkpoint_every, resume, identity)
     try:
         result = integrate(
-            mech._core, (t0, t1), y, method, rtol,
-            tolerance, times, max_step, first_step,
-            (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output,
+            core, (begin, t1), y, method, rtol,
+            tolerance, None if working else asked, max_step, first_step,
+            (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output or working,
             bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
-            keeper,
+            keeper, max_steps,
         )  # fmt: skip
     finally:
         if bar is not None:
             bar.close()
+        if core.loops is not None:
+            core.loops.release(())
     released = _released(open_, result.switched)
-    if mech._core.loops is not None:
-        mech._core.loops.release(())
+    work: dict[str, Floats] = {}
+    if working and result.dense is not None:
+        from .drive_work import drive_work, keep_outputs
+
+        if asked is not None:
+            keep_outputs(core, result, name, asked, 1.0 if t1 >= t0 else -1.0, released)
+        if len(result.dense) and result.error is None:
+            work = drive_work(mech, result, name, rtol, released)
+        result.dense = result.dense if dense_output else None
+    if departure is not None:
+        _prepend(mech, departure, result, times)
+        work = {n: np.concatenate((np.zeros(len(result.t) - len(w)), w)) for n, w in work.items()}
 
     def results(t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats) -> Results:
         from ..analyses.evaluation import results_of_states
 
         return results_of_states(mech, t, q, u, cut, z, released)
 
-    run = Run._of_integration(mech._info, result, name, mech._core, results, mech._wiring.measures)
+    run = Run._of_integration(mech._info, result, name, lambda: mech._core, results, mech._wiring.measures)
+    run._work = work
     if on_singular == "warn" and run.singular:
         where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
         warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=3)
@@ -133,7 +175,7 @@ def simulate(
             result.error.partial = run
         raise result.error
     if result.status % 16 in ELEMENT_FAILURES:
-        mech._core.fail(result.status, result.failed_at, result.failure, partial=run)
+        core.fail(result.status, result.failed_at, result.failure, partial=run)
     return run
 
 
@@ -163,10 +205,42 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
     return Sampling(mech._wiring.controllers, mech._wiring.measures, look, places)
 
 
+def _departure(mech: "Mechanism", t0: float, t1: float, q: Floats, u: Floats) -> "Departure | None":
+    """Check the start. Return the motion around it if it is a singular position that the rates lead out of."""
+    try:
+        check_start(mech, t0, q, u)
+    except SingularError as refusal:
+        if t1 == t0 or mech.mobility(State(t0, q, u)).singular == []:
+            raise
+        from .singular_start import depart
+
+        return depart(mech, t0, t1, q, u, refusal)
+    return None
+
+
+def times_after(times: Floats | None, begin: float, end: float) -> Floats | None:
+    """Return the output times that are not before the begin of an integration."""
+    return None if times is None else times[(times - begin) * (end - begin) >= 0.0]
+
+
+def _prepend(mech: "Mechanism", departure: "Departure", result: Any, times: Floats | None) -> None:
+    """Add the outputs from the singular start to where the integrator took over, and note the start as singular."""
+    from .singular_start import state_on
+
+    at = [departure.t] if times is None else [t for t in times if (t - departure.end) * departure.step < 0.0]
+    core, rows = mech._core, []
+    for t in at:
+        q, u, cut = state_on(mech, departure, t)
+        rows.append(core.pack(q, u, departure.z, cut))
+    result.t = np.concatenate((at, result.t))
+    result.y = np.vstack((*rows, result.y)) if rows else result.y
+    result.singular = [(departure.t, departure.name), *result.singular]
+
+
 def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
     """Refuse a start that is not closed or does not stay closed; choose its independent rows."""
     loops, core = mech._core.loops, mech._core
-    if loops is not None and loops.choose(t, q, u) < loops.n_kept:
+    if loops is not None and loops.choose(t, q, u, closed=True) < loops.n_kept:
         cut, z = core.chord_work.q.copy(), core.work.z.copy()
         found = mech.mobility(State(t, q, u))  # it evaluates other positions too
         core.chord_work.q[:], core.work.z[:] = cut, z
@@ -177,12 +251,15 @@ def check_start(mech: "Mechanism", t: float, q: Floats, u: Floats) -> None:
                 f"the start at t = {t:.6g} s is a singular position: it can be left on more than one branch, by "
                 f"{quoted(found.singular)} too. Start a little before or after it."
             )
-        loops.choose(t, q)
+        loops.choose(t, q, u)
 
 
 def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
-    # stages of closed chains carry the noise of the constraint solve: a tighter atol would chase it
-    values = np.full(mech.nq + mech.nu + mech._core.nx, rtol if mech._core.loops is not None else rtol * 1e-3)
+    """Return the absolute tolerance of every number of q, u and x: as given, else a thousandth of rtol.
+
+    The default is not below 1e-14: closed chains leave gaps of 1e-15, which finer tolerances would chase.
+    """
+    values = np.full(mech.nq + mech.nu + mech._core.nx, max(1e-3 * rtol, 1e-14))
     if atol is None:
         return values
     if isinstance(atol, Mapping):
@@ -243,7 +320,7 @@ def _positive(number: Any) -> bool:
 
 def _span(t_span: Any) -> tuple[float, float]:
     try:
-        t0, t1 = (float(x) for x in t_span)
+        t0, t1 = (as_float(x) for x in t_span)
     except (TypeError, ValueError):
         raise TreemechError(f"t_span is {t_span!r}; wanted two times (start, end).") from None
     if not (np.isfinite(t0) and np.isfinite(t1)):
@@ -251,11 +328,20 @@ def _span(t_span: Any) -> tuple[float, float]:
     return t0, t1
 
 
-def output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
+def as_times(t_eval: ArrayLike) -> Floats:
+    """Return output times as one column."""
     try:
-        times = np.array(t_eval, dtype=np.float64).ravel()
+        times = np.atleast_1d(as_floats(t_eval))
     except (TypeError, ValueError):
         raise TreemechError(f"t_eval is {t_eval!r}; wanted times.") from None
+    if times.ndim != 1:
+        raise TreemechError(f"t_eval has shape {times.shape}; wanted one column of times, (n,).")
+    return times
+
+
+def output_times(t_eval: ArrayLike, t0: float, t1: float) -> Floats:
+    """Return output times that lie within t_span, in its direction."""
+    times = as_times(t_eval)
     if len(times) and not (
         times.min() >= min(t0, t1) and times.max() <= max(t0, t1)
     ):  # nan is not inside either

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from treemech.dynamics.model import trace as columns
 from treemech.topology.rotation import euler_parameters
 
-from ..files.atomic import atomic
+from ..files.atomic import atomic, with_suffix
 from ..results.model_info import rotations
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def write_page(path: str | os.PathLike[str], scene: Mapping[str, Any], max_frame
 
 def animate_run(run: "Run", path: str | os.PathLike[str]) -> Path:
     """Write the page that animates a run; bodies without shapes get default ones."""
+    target = with_suffix(path, ".html", "run.animate", ".htm")
     trace = run._trace(columns.VELOCITY)
     ends: dict[int, list[Any]] = {}
     for h in run._info.hinges:
@@ -93,7 +94,7 @@ def animate_run(run: "Run", path: str | os.PathLike[str]) -> Path:
         "bodies": bodies,
         "points": points,
     }
-    return write_page(path, scene)
+    return write_page(target, scene)
 
 
 def default_shapes(points: ArrayLike, com: ArrayLike, mass: float) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from treemech.topology import Tree, TreemechError
 
+from ..files.atomic import as_path
 from ..results.naming import numbered
 
 
@@ -21,9 +22,26 @@ def _pyplot() -> Any:
     return plt
 
 
+def picture_path(path: object, what: str) -> Path:
+    """Return the path of a picture, with .png added if it has no suffix; refuse suffixes matplotlib does not write."""
+    target = as_path(path, what)
+    if not target.suffix:
+        return target.with_name(target.name + ".png")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
+    if target.suffix[1:].lower() not in kinds:
+        raise TreemechError(
+            f"{what}: {target.name!r} is no picture that matplotlib writes; the first argument is a path that ends in "
+            f"{', '.join('.' + kind for kind in kinds)}."
+        )
+    return target
+
+
 def draw_tree(tree: Tree, path: str | Path) -> Path:
     """Draw the tree: bodies by depth, branches solid, chords dotted (figure 4.4)."""
     plt = _pyplot()
+    target = picture_path(path, "mech.draw")
     n = len(tree.bodies)
     width = np.zeros(n)
     leaf = 0.0
@@ -52,14 +70,15 @@ def draw_tree(tree: Tree, path: str | Path) -> Path:
         )  # fmt: skip
     axes.set_axis_off()
     axes.margins(0.2)
-    figure.savefig(path, dpi=150, bbox_inches="tight")
+    figure.savefig(target, dpi=150, bbox_inches="tight")
     plt.close(figure)
-    return Path(path)
+    return target
 
 
 def plot_run(run: Any, path: str | Path | None = None) -> Any:
     """Plot coordinates, speeds and energies over time."""
     plt = _pyplot()
+    target = None if path is None else picture_path(path, "run.plot")
     figure, (top, middle, bottom) = plt.subplots(3, 1, sharex=True, figsize=(8, 8))
     for hinge in run._info.hinges[:12]:
         for k, label in enumerate(numbered(hinge.name, hinge.nq)):
@@ -76,7 +95,7 @@ def plot_run(run: Any, path: str | Path | None = None) -> Any:
     top.legend(fontsize=8, ncols=4)
     bottom.legend(fontsize=8)
     top.set_title(run._info.name)
-    if path is not None:
-        figure.savefig(path, dpi=120, bbox_inches="tight")
+    if target is not None:
+        figure.savefig(target, dpi=120, bbox_inches="tight")
         plt.close(figure)
     return figure
