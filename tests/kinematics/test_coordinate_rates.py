@@ -5,8 +5,8 @@ import pytest
 
 from tests.support.models import random_state, random_system
 from tests.support.tolerances import DIFF, ROUND
-from treemech.kinematics.closure import move
 from treemech.kinematics.coordinate_rates import CoordinateRates
+from treemech.kinematics.manifold import move
 
 
 @pytest.fixture
@@ -47,3 +47,11 @@ def test_euler_parameters_come_back_with_length_one(motion):
     q, _, _ = rates.speeds(1.01 * q, *rates.derivatives(q, u, ud))
     lengths = [np.linalg.norm(q[i : i + 4]) for i in lagrange.euler_parameters]
     assert lengths and max(abs(n - 1.0) for n in lengths) < ROUND
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 0.3, 4.0])
+def test_a_motion_of_all_coordinates_is_that_of_every_hinge(motion, size):
+    lagrange, q, u, _ = motion
+    want = np.concatenate([c.hinge.move(q[c.q_slice], size * u[c.u_slice]) for c in lagrange.hinges])
+    assert any(c.hinge.euler_parameters is not None for c in lagrange.hinges)
+    np.testing.assert_allclose(move(lagrange, q, size * u), want, rtol=0, atol=1e-14)

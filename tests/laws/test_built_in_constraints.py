@@ -208,6 +208,10 @@ JOINTS = {
         InPlane(WAVE), lambda p, t: (at(p[0], p[1], WAVE.at(t).value), any_turn(p[2:5]), none())
     ),
     "InLine": Joint(InLine(), lambda p, t: (at(0, 0, p[0]), any_turn(p[1:4]), none())),
+    "InLine along an axis": Joint(
+        InLine((2.0, -1.0, 2.0)),
+        lambda p, t: (at(2 / 3 * p[0], -1 / 3 * p[0], 2 / 3 * p[0]), any_turn(p[1:4]), none()),
+    ),
     "RelativeOffset": Joint(
         RelativeOffset("y", WAVE), lambda p, t: (at(p[0], WAVE.at(t).value, p[1]), any_turn(p[2:5]), none())
     ),

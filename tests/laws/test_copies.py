@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import treemech as tm
+from tests.support.driven import chains_system, rubbing_system
+from tests.support.mechanisms import random_mechanism
+from tests.support.models import random_system, rotation
 
 
 def slider_crank():
@@ -72,3 +75,59 @@ def test_another_process_can_use_a_mechanism(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
     want = mech.simulate((0, 0.5), mech.assemble(fix={"A": 0.4}, guess={"B": -0.5})).q[-1]
     assert done.stdout.strip() == repr(want.tolist())
+
+
+def sent(system, mech, folder):
+    return pickle.loads(pickle.dumps(mech))
+
+
+def written(system, mech, folder):
+    """Return a mechanism that was read from the file of its system."""
+    return tm.read(system.save(folder / "model.json")).build()
+
+
+def plan_numbers(mech):
+    """Return all numbers of the description; addresses are others in every process."""
+    layout = mech._core.layout
+    plan, chords = layout.plan, layout.chords
+    return [
+        x.tobytes()
+        for x in (
+            plan.constants, plan.frames, plan.gravity, plan.dof, plan.end_points, chords.plan.place, chords.start,
+            layout.efforts.start,
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [sent, written])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_model_that_was_sent_or_read_has_the_same_numbers(how, seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    system = random_system(seed, n=5) if seed % 2 else random_mechanism(seed, False, 2).system
+    other = system.body("other", 1.3, (0.1, 0.1, 0.12), com=rng.normal(size=3))
+    place = system.bodies[0].at(rng.normal(size=3), rotation(rng)).at(rng.normal(size=3), rotation(rng))
+    system.connect("more", tm.Revolute(rng.normal(size=3)), place.at((0.1, 0.2, 0.3)), other)
+    mech = system.build()
+    assert plan_numbers(how(system, mech, tmp_path)) == plan_numbers(mech)
+
+
+@pytest.mark.parametrize("how", [sent, written])
+@pytest.mark.parametrize(
+    ("make", "seed"),
+    [
+        (rubbing_system, 0),
+        (rubbing_system, 48),
+        (rubbing_system, 60),
+        (chains_system, 15),
+        (chains_system, 107),
+    ],
+)
+def test_a_model_that_was_sent_or_read_runs_the_same_to_the_bit(how, make, seed, tmp_path):
+    system, start_of = make(seed)
+    mech = system.build()
+    start = start_of(mech)
+    _ = mech.simulate((0, 0.3), start, rtol=1e-5).ud  # the first one is in use already
+    other = how(system, mech, tmp_path)
+    runs = [m.simulate((0, 0.3), start, rtol=1e-5) for m in (mech, other)]
+    for part in ("t", "q", "u", "ud", "multipliers"):
+        assert np.array_equal(*(getattr(run, part) for run in runs)), part

@@ -354,3 +354,62 @@ def test_a_law_is_solved_to_rounding():
     for q in (0.3, -2.0, 5.0):
         F = -2.0 * mech.forward_dynamics(mech.state(q=[q])).ud[0]
         assert F + 0.1 * F**3 + 0.01 * np.exp(F) == pytest.approx(5.0 * q, abs=1e-13 * max(1, abs(5 * q)))
+
+
+# ---------------------------------------------------------------- elements see states of the motion only, never speeds nobody has
+@dataclass(frozen=True)
+class Relative(tm.Energetic):
+    """A damper that is finite while both ends move alike, and overflows where one of them stands still."""
+
+    n_deformations = 1
+
+    def deformation(self, position, rotation, t, eps):
+        eps[0] = position[1, 0] - position[0, 0]
+
+    def effort(self, now, t, out):
+        out.effort[0] = now.rate[0]
+        if abs(now.rate[0]) > 0.5:
+            out.effort[0] = exp(1e4 * abs(now.rate[0]))
+        out.dissipated[0] = out.effort[0] * now.rate[0]
+
+
+def convoy(link):
+    """Return three slides, the first driven at 1 m/s, the others moving with it; with `link` a chord joins them."""
+    system = tm.System("convoy", gravity=(0, 0, 0))
+    bodies = [system.body(name, 1.0, (1, 1, 1)) for name in "abc"]
+    for name, body in zip("ABC", bodies, strict=True):
+        system.connect(name, tm.Prismatic("x"), system.ground, body)
+    if link:
+        system.connect("link", tm.Distance(1.0), *bodies[1:])
+        system.connect("link too", tm.Distance(1.0), *bodies[1:])  # rows have to be chosen
+    system.prescribe("A", tm.Polynomial([0.0, 1.0]))
+    system.connect("damper", Relative(), *bodies[:2])
+    mech = system.build()
+    return mech, mech.assemble(guess={"C": 1.0}, rates={"B": 1.0, "C": 1.0})
+
+
+ANALYSES = {
+    "forward_dynamics": lambda mech, state: mech.forward_dynamics(state).ud,
+    "inverse_dynamics": lambda mech, state: mech.inverse_dynamics(
+        state, np.zeros(3), ["A", "B"] if mech.info.chords else None
+    ),
+    "constraints": lambda mech, state: mech.constraints(state).velocity,
+    "attitude": lambda mech, state: mech.attitude(state).partials,
+    "momentum": lambda mech, state: mech.momentum(state).linear,
+    "jacobian": lambda mech, state: mech.jacobian(mech.tree.bodies[2], state),
+    "mass_matrix": lambda mech, state: mech.mass_matrix(state),
+    "load_column": lambda mech, state: mech.load_column(state),
+    "derivatives": lambda mech, state: mech.derivatives(state).ud_u,
+    "energy": lambda mech, state: np.array([mech.energy(state).kinetic]),
+    "mobility": lambda mech, state: np.array([mech.mobility(state).dof]),
+    "reactions": lambda mech, state: mech.reactions(state)["B"].force,
+    "run": lambda mech, state: mech.simulate((0, 1), state).ud[-1],
+    "loads": lambda mech, state: mech.simulate((0, 1), state).connection("B").force[-1],
+}
+
+
+@pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize("name", ANALYSES)
+def test_no_evaluation_at_speeds_nobody_has(name, link):
+    mech, state = convoy(link)
+    assert np.all(np.isfinite(ANALYSES[name](mech, state)))

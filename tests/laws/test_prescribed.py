@@ -11,6 +11,7 @@ import treemech as tm
 from tests.dynamics.simulation.test_integrator import gauss
 from tests.support.models import KINDS, any_hinge, inertia, random_state, random_system, rotation
 from tests.support.tolerances import ROUND
+from treemech.dynamics.model.trace import OMEGA, VELOCITY
 from treemech.dynamics.simulation.driver import legs as _legs
 
 
@@ -402,3 +403,51 @@ def test_a_moving_hinge_is_a_prescribed_one_without_coordinates():
     two = moved.simulate((0, 2), moved.state(q={"pin": 0.5}), rtol=1e-11, t_eval=[1.0, 2.0])
     np.testing.assert_allclose(one.connection("pin").q, two.connection("pin").q, atol=1e-9)
     np.testing.assert_allclose(one.drive("rail"), two.connection("rail").force[:, 0], atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_partials_of_bodies_have_the_columns_of_prescribed_speeds(seed):
+    """Z, z0, z00 and Jacobians do not ask who drives a coordinate: they equal those of the tree without drives."""
+    system, bare = (s.build() for s in driven(seed))
+    state = random_state(system, seed)
+    same = bare.state(state.t, state.q, state.u)
+    z, want = system.attitude(state), bare.attitude(same)
+    for own, other in zip(z, want, strict=True):
+        np.testing.assert_allclose(own, other, rtol=0, atol=ROUND * (1.0 + np.abs(other).max()))
+    tip = system.tree.bodies[-1].at((0.3, -0.2, 0.5))
+    np.testing.assert_allclose(system.jacobian(tip, state), bare.jacobian(tip, same), rtol=0, atol=1e-11)
+    run = system._core.trace(
+        np.array([state.t]), state.q[None].copy(), state.u[None].copy(), np.zeros((1, system.nu))
+    )[0][0, 1:]
+    rates = np.hstack((run[:, VELOCITY], run[:, OMEGA])).ravel()
+    np.testing.assert_allclose(z.partials.T @ state.u + z.drift, rates, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("cut", ["B", "D"])
+def test_the_drive_of_a_cut_hinge_loads_prescribed_coordinates_too(cut):
+    """A five-bar with one prescribed hinge: loads do not depend on which hinge is cut."""
+
+    def made(cut):
+        system = tm.System("five-bar", gravity=(0, 0, -9.81))
+        links = [system.body(f"link {k}", 1.0, (0.01, 0.05, 0.05), com=(0.3, 0, 0)) for k in range(4)]
+        ends = {
+            "A": (system.ground, links[0]),
+            "B": (links[0].at((0.6, 0, 0)), links[1]),
+            "C": (links[1].at((0.7, 0, 0)), links[2].at((0.7, 0, 0))),
+            "D": (links[3].at((0.6, 0, 0)), links[2]),
+            "E": (system.ground.at((0.8, 0, 0)), links[3]),
+        }
+        for name, (a, b) in ends.items():
+            system.connect(name, tm.Revolute("y"), a, b, role="chord" if name == cut else "branch")
+        system.prescribe("A", tm.Polynomial([-2.0, 1.0, 0.7]))
+        return system.build()
+
+    reference, mech = made("C"), made(cut)
+    guess = {"B": 1.2, "D": -1.0}
+    state = reference.assemble(fix={"E": -1.1}, guess=guess, rates={"E": -0.6})
+    same = mech.assemble(fix={"E": -1.1}, guess={n: state[n][0] for n in "BCD"}, rates={"E": -0.6})
+    np.testing.assert_allclose(same["D"][0], state["D"][0], atol=1e-9)
+    ud, actuated = {"E": -1.0}, ["A", "E", cut]
+    want, have = (m.drive_loads(s, ud, actuated) for m, s in ((reference, state), (mech, same)))
+    for name in actuated:
+        np.testing.assert_allclose(have[name], want[name], rtol=1e-9)

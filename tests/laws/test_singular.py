@@ -112,7 +112,9 @@ def test_a_start_in_a_singular_position_is_reported():
     mech, _, guess, _ = slider_crank()
     state = mech.assemble(fix={"A": np.pi / 2}, guess={"B": -np.pi, "S": 0.0, "C": np.pi / 2})
     assert mech.mobility(state).singular
-    with pytest.raises(tm.SingularError, match="singular position: it can be left on more than one branch"):
+    with pytest.raises(
+        tm.SingularError, match="it can be left on more than one branch.*Or give rates that decide"
+    ):
         mech.simulate((0.0, 1.0), state)
 
 
@@ -157,3 +159,77 @@ def test_a_kink_of_the_constraints_is_not_passed_by_a_jump_of_the_speeds(method,
     run = mech.simulate((0, 0.72), start, method=method, rtol=rtol)
     assert not run.success and "'roll'" in run.message
     assert np.ptp(run.energy.total) < 1e3 * rtol
+
+
+def passages(name, mech, fix, guess, rates, rng, method="DOP853", **options):
+    """Return (positions listed, positions passed) of a random run, the latter from the angle of the first hinge."""
+    factor, rtol, end = rng.uniform(0.6, 2.0), 10.0 ** rng.uniform(-12.0, -4.0), rng.uniform(2.0, 6.0)
+    if method != "DOP853":
+        rtol = max(rtol, 1e-8)
+    state = mech.assemble(fix=fix, guess=guess, rates={k: factor * v for k, v in rates.items()})
+    times = np.linspace(0.0, end, 1001)
+    run = mech.simulate((0.0, end), state, rtol=rtol, method=method, t_eval=times, **options)
+    angle = run.connection("A0" if name.startswith("A02") else "A").q
+    sign = np.sign(np.cos(angle) if name == "slider-crank" else np.sin(angle))
+    passed = times[1:][sign[1:] != sign[:-1]]
+    return run, np.array([t for t, _ in run.singular]), passed, end / 500
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("runs", [20, pytest.param(1000, marks=pytest.mark.slow)])
+def test_every_singular_position_passed_is_listed(name, runs):
+    model, rng, wrong = MODELS[name](), np.random.default_rng(23), []
+    for k in range(runs):
+        run, listed, passed, apart = passages(name, *model, rng)
+        assert run.success, run.message
+        if len(listed) != len(passed) or np.abs(listed - passed).max(initial=0.0) > apart:
+            wrong.append((k, listed, passed))
+    assert not wrong
+
+
+@pytest.mark.parametrize("method", ["RK4", "Adams", "Radau", "alpha3", "alpha2"])
+@pytest.mark.parametrize("name", ["A02, N = 2", "slider-crank", "parallelogram"])
+def test_every_method_lists_the_positions_it_passes(name, method):
+    model, rng = MODELS[name](), np.random.default_rng(4)
+    for _ in range(3):
+        run, listed, passed, apart = passages(
+            name, *model, rng, method, **({"max_step": 0.01} if method == "RK4" else {})
+        )
+        assert run.success, run.message
+        assert len(listed) == len(passed) and np.abs(listed - passed).max() < apart
+
+
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3"])
+def test_stop_stops_at_the_first_singular_position(method):
+    mech, fix, guess, _ = parallelogram()
+    rng = np.random.default_rng(1)
+    for _ in range(20 if method == "DOP853" else 4):
+        rate = -rng.uniform(2.0, 20.0)
+        state = mech.assemble(fix=fix, guess=guess, rates={"A": rate})
+        run = mech.simulate((0.0, 4.0), state, method=method, on_singular="stop")
+        assert not run.success and "lose rank" in run.message
+        assert run.connection("A").q[-1] > 0.0 and len(run.singular) == 1
+
+
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "alpha3"])
+@pytest.mark.parametrize("length", [1.05, 1.01, 1.002])
+def test_a_regular_position_is_no_singular_one(method, length):
+    """Crank 1 and rod a little longer: P has a condition of 25 where the slider is nearest."""
+    system = tm.System("nearly equal", gravity=(0, 0, 0))
+    crank, slider = (system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("crank", "slider"))
+    system.connect("A", tm.Revolute("z"), system.ground, crank)
+    system.connect("D", tm.Prismatic("x"), system.ground, slider)
+    system.connect("rod", tm.Distance(length), crank.at((1, 0, 0)), slider)
+    mech = system.build()
+    start = mech.assemble(fix={"A": 0.2}, guess={"D": 2.0}, rates={"A": 1.0})
+    run = mech.simulate((0.0, 8.0), start, method=method, rtol=1e-6, on_singular="stop")
+    assert run.success, run.message
+    assert not run.singular
+
+
+def test_more_positions_than_the_core_notes_at_once():
+    mech, fix, guess, _ = parallelogram()
+    state = mech.assemble(fix=fix, guess=guess, rates={"A": -100.0})
+    run = mech.simulate((0.0, 12.0), state, rtol=1e-6, t_eval=[12.0])
+    turned = run.connection("A").q[-1] / np.pi
+    assert len(run.singular) == -np.ceil(turned) + 1 > 300

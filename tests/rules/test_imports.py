@@ -28,7 +28,7 @@ EDGES = {
     "elements/constraints": ("elements", "elements/hinges", "elements/couplings", "elements/shared"),
     "elements/assembled": ("elements", "elements/hinges", "elements/compilation"),
     "elements/springs": ("elements", "elements/shared"),
-    "elements/contact": ("elements", "elements/shared"),
+    "elements/contact": ("elements", "elements/constraints", "elements/shared"),
     "elements/actuators": ("elements", "elements/shared"),
     "elements/cords": ("elements", "elements/shared"),
     "elements/muscles": ("elements", "elements/cords", "elements/shared"),
@@ -62,13 +62,16 @@ EDGES = {
     ),
     "dynamics/analyses": ("dynamics/native", "dynamics/model", "dynamics/simulation"),
     "dynamics": (),
-    # treemech: results, description <- analyses <- simulation <- mechanism, system <- files, view, design
+    # treemech: results, description <- analyses <- assembly, simulation <- mechanism, system <- files, view, design
     "treemech/results": (),
     "treemech/description": ("treemech/results",),
     "treemech/authoring": (),
     "treemech/analyses": ("treemech/results", "treemech/description"),
+    "treemech/assembly": ("treemech/results", "treemech/analyses"),
     "treemech/simulation": ("treemech/results", "treemech/description", "treemech/analyses"),
-    "treemech": ("treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation"),
+    "treemech": (
+        "treemech/results", "treemech/description", "treemech/analyses", "treemech/assembly", "treemech/simulation",
+    ),
     "treemech/files": (
         "treemech", "treemech/results", "treemech/description", "treemech/simulation", "treemech/authoring",
     ),

@@ -1,5 +1,9 @@
 """Mechanisms to drive through simulations: with a closed form, and with everything that is carried from step to step."""
 
+import contextlib
+
+import numpy as np
+
 import treemech as tm
 from tests.support.mechanisms import random_mechanism
 from tests.support.models import random_state, random_system
@@ -87,6 +91,49 @@ def elements():
     system.connect("tissue", tissue, system.ground.at((2, 0, 0.5)), arm.at((0.1, 0, 0)))
     mech = system.build()
     return mech, mech.state(q={"rail": 0.2})
+
+
+def rubbing_system(seed):
+    """Return a double pendulum with friction by the load of a pin and a spring with an implicit law.
+
+    Return a function that makes its start too.
+    """
+    rng, system = np.random.default_rng(seed), tm.System("two links")
+    a = system.body("a", 1.0, (0.1, 0.1, 0.1), com=(0.5, 0, 0))
+    b = system.body("b", 0.7, (0.1, 0.1, 0.1), com=(0.3, 0, 0))
+    system.connect("A", tm.Revolute("y"), system.ground, a)
+    system.connect("B", tm.Revolute("y"), a.at((1, 0, 0)), b)
+    stiffness, force, length = rng.uniform((20, 1, 0.3), (200, 20, 1))
+    law = tm.RambergOsgood(stiffness, yield_force=force, length=length)
+    system.connect("k", law, system.ground.at((0, 0, 1)), b.at((1, 0, 0)))
+    system.connect("rub", tm.Friction(rng.uniform(0.05, 0.4), radius=0.05, threshold=0.01), "A")
+    q = rng.uniform(-1, 1, 2)[1]
+    return system, lambda mech: mech.state(q={"B": q})  # A carries friction by its load: it is cut
+
+
+def rubbing(seed):
+    system, start = rubbing_system(seed)
+    mech = system.build()
+    return mech, start(mech)
+
+
+def chains_system(seed):
+    """Return random closed chains, with friction by the loads of some hinges where these carry one.
+
+    Return a function that makes its start too.
+    """
+    rng = np.random.default_rng(seed)
+    made = random_mechanism(seed, planar=bool(rng.random() < 0.5), n_loops=int(rng.integers(1, 3)))
+    for name in list(made.q)[:3]:
+        with contextlib.suppress(tm.TreemechError):
+            made.system.connect(f"rub {name}", tm.Friction(0.1, radius=0.05, threshold=0.05), name)
+    return made.system, lambda mech: mech.assemble(guess=made.q)
+
+
+def chains(seed):
+    system, start = chains_system(seed)
+    mech = system.build()
+    return mech, start(mech)
 
 
 MODELS = {f.__name__: f for f in (tree, four_bar, loops, elements, platform)}

@@ -16,6 +16,9 @@ from treemech.topology import (
     as_vector,
     make_body,
 )
+from treemech.topology.body import (
+    planar_inertia,
+)
 
 ROUND = 1e-15  # entries of a product of two rotations
 
@@ -63,6 +66,7 @@ def test_numbers_may_be_anything_with_float():
         ({"inertia": (1, NAN, 1)}, ["inertia", "nan"]),
         ({"inertia": [[1, 2], [3]]}, ["inertia", "3x3"]),
         ({"inertia": (1, 1, 3)}, ["inertia", "1 + 1 < 3", "triangle", "centre of mass"]),
+        ({"inertia": (0, 0, 0.016)}, ["moves in a plane", "inertia=tm.planar_inertia(0.016)"]),
         ({"inertia": (1, 1, 2 + 1e-8)}, ["inertia", "triangle"]),
         ({"inertia": (-1, 2, 2)}, ["inertia", "-1", "negative"]),
         ({"inertia": (1, 1, 1, 2, 0, 0)}, ["inertia", "negative"]),
@@ -189,3 +193,14 @@ def test_an_energetic_connection_has_any_number_of_ends(new_model):
     assert model.spring("tendon", "a", "b", "a").body_b.name == "b"
     with pytest.raises(ElementError, match="'weight' has 1 ends, so none called b"):
         assert model.spring("weight", "a").body_b
+
+
+@pytest.mark.parametrize("axis", ["x", "y", "z", (1.0, 2.0, -2.0)])
+def test_a_planar_inertia_has_its_moment_about_the_normal_and_is_a_possible_body(axis):
+    n = as_axis(axis, "axis")
+    J = make_body("link", 1.0, planar_inertia(0.016, axis)).inertia
+    assert_allclose(J @ n, 0.016 * n, atol=1e-16)
+    assert_allclose(np.linalg.eigvalsh(J), (0.008, 0.008, 0.016), rtol=1e-12)  # a lamina
+    for wrong in (-1.0, "heavy", np.nan):
+        with pytest.raises(ElementError, match="moment of planar_inertia"):
+            planar_inertia(wrong, axis)

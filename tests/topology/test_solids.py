@@ -1,6 +1,7 @@
 """Mass properties against quadrature of their definition and against each other."""
 
 import json
+from itertools import pairwise
 from types import FunctionType
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from treemech.topology import ElementError, as_inertia, make_body, solids
+from treemech.topology.declared import made_again
+from treemech.topology.parameter import Parameter
 
 ROUND = 1e-12  # two routes to one number
 THIN = 1e-4  # relative thickness that stands for a shell; the error is of its order
@@ -59,6 +62,7 @@ def every_solid():
         "torus": solids.torus(0.5, 0.1, axis="x", mass=2.0),
         "disk": solids.disk(0.5, inner_radius=0.1, mass=2.0),
         "plate": solids.plate((1, 2), axis="y", mass=2.0),
+        "polygon": solids.polygon([(0, 0), (2, 0.5), (1, 2)], thickness=0.1, axis=(1, 2, 3), mass=2.0),
     }
 
 
@@ -274,7 +278,115 @@ def test_bad_solids_are_refused_by_name(make, words):
         make()
 
 
-def test_the_names_on_offer_are_solids_only():
-    made = {name for name in dir(solids) if isinstance(getattr(solids, name), FunctionType)}
+def test_the_names_on_offer_are_solids_and_their_principal_axes():
+    made = {name for name in dir(solids) if isinstance(getattr(solids, name), FunctionType)} - {
+        "principal_axes"
+    }
     assert made == {name for name, made in vars(solids).items() if hasattr(made, "__wrapped__")}
-    assert set(dir(solids)) - made == {"Properties", "Solid"}
+    assert set(dir(solids)) - made == {"PrincipalAxes", "Properties", "Solid", "principal_axes"}
+
+
+SHAPED = np.array([(0, 0), (3, 0), (3, 1), (1, 1), (1, 2.5), (0, 2)], dtype=float)
+
+
+def triangles(corners):
+    """Sum of the triangles from the first corner, each by quadrature that is exact for its moments."""
+    parts, voids = [], []
+    for b, c in pairwise(corners[1:]):
+        a = corners[0]
+        area = 0.5 * float((b - a)[0] * (c - a)[1] - (b - a)[1] * (c - a)[0])
+        for m in (0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)):  # mid points: exact for squares
+            (parts if area > 0 else voids).append(solids.point(abs(area) / 3.0, (*m, 0.0)))
+    return solids.composite(*parts, voids=voids)
+
+
+@pytest.mark.parametrize(
+    "corners", [SHAPED, SHAPED[::-1], SHAPED + (1000.0, -2000.0)], ids=["", "clockwise", "far"]
+)
+def test_a_polygon_is_the_sum_of_its_triangles(corners):
+    found, wanted = solids.polygon(corners, density=1.0), triangles(SHAPED)
+    shift = np.array((*(corners.min(axis=0) - SHAPED.min(axis=0)), 0.0))
+    assert_allclose(found.mass, wanted.mass, rtol=ROUND)
+    assert_allclose(found.com - shift, wanted.com, atol=1e-12 * (1 + np.abs(shift).max()))
+    # the moments of a plate far from the origin keep their digits but for the square of the distance
+    assert_allclose(found.inertia, wanted.inertia, atol=1e-13 * (1 + np.abs(shift).max() ** 2))
+
+
+def test_a_polygon_of_four_corners_is_a_plate_and_with_thickness_a_box():
+    corners = [(-1, -0.5), (1, -0.5), (1, 0.5), (-1, 0.5)]
+    assert_same(solids.polygon(corners, mass=3.0), solids.plate((2, 1), mass=3.0))
+    assert_same(solids.polygon(corners, thickness=0.25, density=2.0), solids.box((2, 1, 0.25), density=2.0))
+    for axis in ("x", "y"):
+        assert_same(solids.polygon(corners, axis=axis, mass=3.0), solids.plate((2, 1), axis=axis, mass=3.0))
+
+
+def test_holes_of_a_polygon_are_voids_and_many_corners_make_a_disk():
+    hole = 0.2 * SHAPED[::-1] + 0.2
+    outer, inner = (
+        solids.polygon(SHAPED, thickness=0.1, density=7.0),
+        solids.polygon(hole, thickness=0.1, density=7.0),
+    )
+    assert_same(solids.polygon(SHAPED, holes=[hole], thickness=0.1, density=7.0), outer - inner)
+    angle = np.linspace(0.0, 2 * np.pi, 2000)  # the last corner is the first again
+    ring = np.column_stack((np.cos(angle), np.sin(angle)))
+    assert_same(
+        solids.polygon(ring, holes=[0.5 * ring], density=2.0),
+        solids.disk(1.0, inner_radius=0.5, density=2.0),
+        1e-5,
+    )
+
+
+@pytest.mark.parametrize(
+    "points, holes, said",
+    [
+        ([(0, 0), (1, 1), (1, 0), (0, 1)], (), "crosses or touches itself"),
+        ([(0, 0), (2, 0), (2, 1), (1, 0), (0, 1)], (), "crosses or touches itself"),
+        ([(0, 0), (2, 0), (1, 0), (1, 1)], (), "crosses or touches itself"),
+        ([(0, 0), (1, 0), (2, 0)], (), "crosses or touches itself|encloses no area"),
+        ([(0, 0), (1, 0)], (), "2 different corners"),
+        ([(0, 0, 0), (1, 0, 0), (1, 1, 0)], (), "shape"),
+        ([(0, 0), (1, 0), (1, 1)], [[(2, 2), (3, 2), (3, 3)]], "hole 0 of a polygon is not inside"),
+        ([(0, 0), (1, 0), (1, 1)], [[(0.5, 0.1), (2, 0.1), (0.6, 0.2)]], "hole 0 of a polygon is not inside"),
+        (
+            [(0, 0), (9, 0), (9, 9), (0, 9)],
+            [[(1, 1), (4, 1), (4, 4), (1, 4)], [(2, 2), (3, 2), (3, 3)]],
+            "hole 1 of a polygon overlaps",
+        ),
+        ("square", (), "wanted corners"),
+    ],
+)
+def test_outlines_without_a_meaning_are_refused(points, holes, said):
+    with pytest.raises(ElementError, match=said):
+        solids.polygon(points, holes=holes, mass=1.0)
+
+
+def test_a_polygon_follows_its_parameters():
+    width = Parameter("width", 2.0)
+    corners = [(0.0, 0.0), (width, 0.0), (width, 1.0), (0.0, 1.0)]
+    solid = solids.polygon(corners, density=3.0)
+    assert solid.mass == 6.0
+    other = made_again(solid.declared, {"width": 4.0})
+    assert_same(other, solids.polygon([(0, 0), (4, 0), (4, 1), (0, 1)], density=3.0))
+
+
+@pytest.mark.parametrize("name", every_solid())
+def test_principal_axes_make_the_inertia_diagonal(name):
+    solid = every_solid()[name].moved(rotation=TURN)
+    moments, rotation = solids.principal_axes(solid)
+    size = 1e-300 + moments.max()
+    assert_allclose(rotation @ np.diag(moments) @ rotation.T, solid.inertia, atol=ROUND * size)
+    assert_allclose(np.linalg.det(rotation), 1.0, rtol=ROUND)
+    assert np.all(np.diff(moments) >= 0.0)
+    assert_allclose(solid.moved(rotation=rotation.T).inertia, np.diag(moments), atol=ROUND * size)
+    body = make_body(name, **solid.properties)
+    assert_allclose(solids.principal_axes(body).moments, moments, atol=0)
+    assert_allclose(solids.principal_axes(solid.inertia).moments, moments, atol=0)
+
+
+def test_the_angle_of_the_principal_axes_of_an_angle_section():
+    """Mohr's circle: tan 2a = 2 Jxy / (Jyy - Jxx) with Jxy = - integral x y dm."""
+    solid = solids.polygon([(0, 0), (3, 0), (3, 0.5), (0.5, 0.5), (0.5, 2), (0, 2)], mass=1.0)
+    J = solid.inertia
+    angle = 0.5 * np.arctan2(2 * J[0, 1], J[0, 0] - J[1, 1])  # of the largest moment in the plane
+    axis = solids.principal_axes(solid).rotation[:, 1]
+    assert_allclose(abs(axis @ (np.cos(angle), np.sin(angle), 0.0)), 1.0, rtol=ROUND)

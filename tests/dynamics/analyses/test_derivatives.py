@@ -18,7 +18,7 @@ from treemech.benchmarks.peers.models import pin_model
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
 from treemech.elements.check.differences import differences
-from treemech.kinematics.closure import move
+from treemech.kinematics.manifold import move
 from treemech.topology.arrays import address
 
 EXACT = 1e-9  # relative to the largest entry; the differences are accurate to about 1e-12
@@ -220,7 +220,7 @@ def test_derivatives_of_closed_chains_agree_with_differences(seed):
     def solution(dq, du, load):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
         q = move(mech._lagrange, state.q, dq)
-        now, A = core.constraints(state.t, q, state.u + du), core.mass_matrix(state.t, q)
+        now, A = core.constraints(state.t, q, state.u + du, loaded=True), core.mass_matrix(state.t, q)
         P = now.partials[chosen]
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])
         return np.linalg.solve(K, np.concatenate((load - now.loads, -now.bias[chosen])))
@@ -256,7 +256,7 @@ def test_nonholonomic_rows_and_couplings():
 
     def accelerations(dq, du):
         q = move(mech._lagrange, state.q, dq)
-        now, A = core.constraints(state.t, q, state.u + du), core.mass_matrix(state.t, q)
+        now, A = core.constraints(state.t, q, state.u + du, loaded=True), core.mass_matrix(state.t, q)
         K = np.block([[A, -now.partials.T], [now.partials, np.zeros((len(now.bias), len(now.bias)))]])
         return np.linalg.solve(K, np.concatenate((-now.loads, -now.bias)))
 

@@ -148,7 +148,7 @@ def test_the_acceleration_of_a_cut_hinge_may_be_given():
     cut = mech.tree.chords[0].name
     state = mech.assemble(fix={"A": 0.4}, guess={"B": 0.6, "D": 1.6}, rates={"A": 2.0})
     loads = mech.inverse_dynamics(state, {cut: 1.7}, actuated=["A"])
-    mech._core.loops.choose(state.t, state.q)
+    mech._core.loops.choose(state.t, state.q, state.u)
     found = closed_motion(mech._core, np.array([state.t]), state.q[None], state.u[None], loads)
     assert found.cut_ud[0, 0] == pytest.approx(1.7, rel=1e-9)
 
@@ -189,8 +189,77 @@ def test_a_tree_gives_the_load_on_every_speed():
     ud = np.random.default_rng(3).normal(size=mech.nu)
     want = mech.mass_matrix(state) @ ud - mech.load_column(state)
     assert np.max(np.abs(mech.inverse_dynamics(state, ud) - want)) < 1e-12 * np.max(np.abs(want))
-    with pytest.raises(tm.ElementError, match="for closed chains"):
-        mech.inverse_dynamics(state, ud, actuated=["h1"])
+    assert np.max(np.abs(mech.inverse_dynamics(state, ud, actuated=mech.speeds) - want)) < 1e-12 * np.max(
+        np.abs(want)
+    )
+    assert mech.drive_loads(state, ud) == mech.drive_loads(state, ud, actuated=mech.speeds)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_passive_coordinates_of_a_tree_follow_the_driven_ones(seed):
+    """Hybrid dynamics: A_pp ud_p = Q_p - A_pa ud_a, and the loads on the driven speeds make both."""
+    mech = random_system(seed, n=8).build()
+    state, rng = random_state(mech, seed), np.random.default_rng(seed)
+    driven = np.sort(rng.choice(mech.nu, mech.nu // 2, replace=False))
+    names = [mech.speeds[k] for k in driven]
+    wanted = {name: float(rng.normal()) for name in names}
+    loads = mech.inverse_dynamics(state, wanted, actuated=names)
+    A, Q = mech.mass_matrix(state), mech.load_column(state)
+    passive = np.setdiff1d(np.arange(mech.nu), driven)
+    ud = np.zeros(mech.nu)
+    ud[driven] = list(wanted.values())
+    ud[passive] = np.linalg.solve(
+        A[np.ix_(passive, passive)], Q[passive] - A[np.ix_(passive, driven)] @ ud[driven]
+    )
+    want = (A @ ud - Q)[driven]
+    assert np.max(np.abs(loads[driven] - want)) < 1e-9 * (1.0 + np.max(np.abs(want)))
+    assert not np.any(loads[passive])
+    assert np.max(np.abs(mech.forward_dynamics(state, loads).ud - ud)) < 1e-8 * (1.0 + np.max(np.abs(ud)))
+    full = mech.inverse_dynamics(state, ud, actuated=names)  # all accelerations, and they fit
+    assert np.max(np.abs(full - loads)) < 1e-8 * (1.0 + np.max(np.abs(loads)))
+    with pytest.raises(tm.SingularError, match="under-actuated.*cannot be driven as asked"):
+        mech.inverse_dynamics(state, ud + 1.0, actuated=names)
+
+
+def test_a_pole_is_balanced_by_its_cart_alone():
+    """The acceleration of a passive coordinate may be the one that is given (non-collocated)."""
+    system = tm.System("cart-pole", gravity=(0, 0, -9.81))
+    cart, pole = system.body("cart", 2.0, (1, 1, 1)), system.body("pole", 0.5, (0, 0, 0), com=(0, 0, 0.8))
+    system.connect("x", tm.Prismatic("x"), system.ground, cart)
+    system.connect("A", tm.Revolute("y"), cart, pole)
+    mech = system.build()
+    state = mech.state(q={"A": 0.3})
+    loads = mech.drive_loads(state, {"A": 0.0}, actuated=["x"])
+    assert loads == {"x": pytest.approx(2.5 * 9.81 * np.tan(0.3), rel=1e-12)}
+    with pytest.raises(tm.SingularError, match="'x' as actuated.*Actuate 'A'"):
+        mech.drive_loads(state, {"x": 0.0, "A": 0.0}, actuated=["x"])
+    with pytest.raises(tm.SingularError, match="leave 1 degree of freedom open"):
+        mech.drive_loads(state, {}, actuated=["x"])
+
+
+def test_prescribed_coordinates_of_a_tree_keep_their_drive():
+    system = tm.System("arm", gravity=(0, 0, -9.81))
+    a, b, c = (system.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.4, 0, 0.1)) for n in "abc")
+    system.connect("A", tm.Revolute("y"), system.ground, a)
+    system.connect("B", tm.Revolute("y"), a.at((1, 0, 0)), b)
+    system.connect("C", tm.Revolute("y"), b.at((1, 0, 0)), c)
+    system.prescribe("A", tm.Harmonic(0.5, 3.0, 0.2, 0.5))
+    mech = system.build()
+    state = mech.state(0.2, q={"B": 0.4, "C": -0.3}, u={"B": 1.0})
+    found = mech.drive_loads(state, {"B": 0.7}, actuated=["B"])
+    ud = mech.forward_dynamics(state, {"B": found["B"]}).ud
+    assert set(found) == {"A", "B"} and ud[1] == pytest.approx(0.7, rel=1e-10)
+    assert found["A"] == pytest.approx(mech.inverse_dynamics(state, ud)[0], rel=1e-10)
+
+
+def test_under_actuated_chains_follow_too():
+    mech = five_bar()
+    state = mech.assemble(
+        fix={"A": -2.0, "E": -1.1}, guess={"B": 1.2, "D": -1.0}, rates={"A": 1.0, "E": -0.6}
+    )
+    loads = mech.inverse_dynamics(state, {"A": 2.0}, actuated=["A"])
+    assert np.flatnonzero(loads).tolist() == [mech.speeds.index("A")]
+    assert mech.forward_dynamics(state, loads).ud[mech.speeds.index("A")] == pytest.approx(2.0, rel=1e-9)
 
 
 # ---------------------------------------------------------------- refused input

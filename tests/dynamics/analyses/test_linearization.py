@@ -261,3 +261,98 @@ def test_an_output_nobody_knows_is_refused_by_name():
     mech, rest = balanced("D")
     with pytest.raises(tm.TreemechError, match="there is no hinge 'E'"):
         mech.linearize(rest.state, outputs=["E"])
+
+
+# ---------------------------------------------------------------- independent coordinates by name
+def two_four_bars():
+    """Two four-bars, one on the coupler's pin of the other: two freedoms, springs hold both."""
+    system = tm.System("pair", gravity=(0, 0, -9.81))
+    for side, x in (("L", 0.0), ("R", 5.0)):
+        crank = system.body(f"crank {side}", 1.0, (0, 1 / 12, 1 / 12), com=(0.5, 0, 0))
+        coupler = system.body(f"coupler {side}", 3.0, (0, 9 / 4, 9 / 4), com=(1.5, 0, 0))
+        rocker = system.body(f"rocker {side}", 2.5, (0, 1.3, 1.3), com=(1.25, 0, 0))
+        system.connect(f"A{side}", tm.Revolute("y"), system.ground.at((x, 0, 0)), crank)
+        system.connect(f"B{side}", tm.Revolute("y"), crank.at((1, 0, 0)), coupler)
+        system.connect(
+            f"C{side}", tm.Revolute("y"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)), role="chord"
+        )
+        system.connect(f"D{side}", tm.Revolute("y"), system.ground.at((x + 3.5, 0, 0)), rocker)
+        system.connect(
+            f"spring {side}", tm.Spring(stiffness=140.0, length=0.5), coupler, system.ground.at((x, 0, 3))
+        )
+    system.connect(
+        "tie", tm.Spring(stiffness=60.0, damping=1.0, length=1.0), system.bodies[2], system.bodies[5]
+    )
+    mech = system.build()
+    guess = {"BL": 0.9, "DL": -1.2, "BR": 0.9, "DR": -1.2}
+    return mech, mech.assemble(fix={"AL": -1.4, "AR": -1.1}, guess=guess, rates={"AL": 0.7, "AR": -0.4})
+
+
+@pytest.mark.parametrize("names", [["AL", "AR"], ["DR", "AL"], ["BL", "DR"], ["DL", "BR"]])
+def test_independent_coordinates_are_those_that_are_named(names):
+    mech, state = two_four_bars()
+    small = mech.linearize(state, coordinates=names)
+    assert small.states == [*names, *(n + "'" for n in names)]
+    numbers = [mech.speeds.index(n) for n in names]
+    guess = {c.name: state.q[c.q_slice] for c in mech._lagrange.hinges}
+
+    def rates(x):
+        fix = dict(zip(names, state.q[numbers] + x[:2], strict=True))
+        speeds = dict(zip(names, state.u[numbers] + x[2:], strict=True))
+        there = mech.assemble(state.t, fix=fix, guess=guess, rates=speeds)
+        return np.concatenate((there.u[numbers], mech.forward_dynamics(there).ud[numbers]))
+
+    want = np.array([differences(lambda h, e=e: rates(h * e), (4,), orders=1).first for e in np.eye(4)]).T
+    assert np.max(np.abs(small.A - want)) < 1e-7 * np.max(np.abs(want))
+
+
+@pytest.mark.parametrize("names", [["AL", "AR"], ["CL", "AR"], ["CR", "DL"]])
+def test_small_motions_at_rest_do_not_depend_on_the_coordinates_that_are_named(names):
+    """Cut hinges may be named in an equilibrium: eigenvalues and the answer of outputs to inputs are the same."""
+    mech, state = two_four_bars()
+    rest = mech.equilibrium(state).state
+    where = {"inputs": ["AL", "CR"], "outputs": ["DR", "CL"]}
+    want, small = mech.linearize(rest, **where), mech.linearize(rest, coordinates=names, **where)
+    assert small.states[:2] == names
+    np.testing.assert_allclose(
+        small.eigenvalues, want.eigenvalues, rtol=0, atol=1e-8 * np.abs(want.eigenvalues).max()
+    )
+    for s in (0.3j, 2.0 + 5.0j):
+        answer, other = (x.C @ np.linalg.solve(s * np.eye(4) - x.A, x.B) for x in (small, want))
+        np.testing.assert_allclose(answer, other, rtol=0, atol=1e-9 * np.abs(other).max())
+    chosen = small.displacements[[small.names.index(n) for n in names], :2]
+    np.testing.assert_allclose(chosen, np.eye(2), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (
+            ["AL", "BL"],
+            r"'BL' is not independent of 'AL' in this position. Independent would be 'AL', '[ABCD]R'",
+        ),
+        (["AL"], r"names 1 of 2 independent coordinates. Name '[ABCD]R' as well"),
+        (["AL", "AL"], "'AL' is named twice"),
+        (["AL", "CR"], "'CR' is cut, and the state is not at rest"),
+        (["X"], "there is no hinge 'X'"),
+    ],
+)
+def test_coordinates_that_are_not_independent_are_refused_by_name(names, words):
+    mech, state = two_four_bars()
+    with pytest.raises(tm.TreemechError, match=words):
+        mech.linearize(state, coordinates=names)
+    if names == ["AL"]:
+        with pytest.raises(tm.ElementError, match="'AL' cannot be an independent coordinate: it is held"):
+            mech.linearize(state, coordinates=["AL"], hold=["AL"])
+
+
+def test_rolling_takes_named_coordinates_for_displacements_and_rates():
+    mech = rolling_disk(0.5, 0.25)
+    state = mech.assemble(guess={"free": [0, 0, 0.4, 1, 0, 0, 0]})
+    plain = mech.linearize(state)
+    x = [n for n in plain.states if not n.endswith("'")]
+    other = mech.linearize(state, coordinates=x[::-1])
+    assert other.states[: len(x)] == x[::-1]
+    np.testing.assert_allclose(
+        np.sort_complex(other.eigenvalues), np.sort_complex(plain.eigenvalues), rtol=0, atol=1e-6
+    )

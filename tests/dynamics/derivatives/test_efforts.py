@@ -16,7 +16,7 @@ from tests.support.mechanisms import random_mechanism
 from tests.support.models import KINDS, random_state, random_system
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 from treemech.dynamics.native import entry_points as native
-from treemech.kinematics.closure import move
+from treemech.kinematics.manifold import move
 from treemech.topology.arrays import address
 
 
@@ -182,7 +182,10 @@ def test_springs_in_closed_chains(seed):
         core.work.z[:] = state.z
         core.work.z[: core.nx] += d[2 * n :]
         q = move(mech._lagrange, state.q, d[:n])
-        now, A = core.constraints(state.t, q, state.u + d[n : 2 * n]), core.mass_matrix(state.t, q)
+        now, A = (
+            core.constraints(state.t, q, state.u + d[n : 2 * n], loaded=True),
+            core.mass_matrix(state.t, q),
+        )
         P, rates = now.partials[chosen], core.work.zd[: core.nx].copy()
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])
         return np.concatenate((np.linalg.solve(K, np.concatenate((-now.loads, -now.bias[chosen]))), rates))

@@ -11,7 +11,7 @@ from tests.kinematics.chords.test_element import CONSTRAINTS, COUPLINGS, WAVE, c
 from tests.support.models import KINDS, any_hinge, rotation
 from treemech.dynamics.model.row_derivatives import row_derivatives
 from treemech.dynamics.model.tree_derivatives import TreeDerivatives
-from treemech.kinematics.closure import move
+from treemech.kinematics.manifold import move
 from treemech.kinematics.plan.columns import row
 
 ROUGH = 1e-6  # one forward difference of an element, 1.5e-8 long, relative to the largest entry

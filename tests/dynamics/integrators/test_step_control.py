@@ -6,7 +6,7 @@ import pytest
 from treemech.benchmarks.families.trees import double_pendulum
 from treemech.dynamics.equations.watch import N_MONITOR, SPIN
 from treemech.dynamics.integrators import layout, step_control
-from treemech.dynamics.integrators.loop_step import TURN
+from treemech.dynamics.integrators.passage import TURN
 
 METHODS = ("DOP853", "DP5", "RK4", "Radau", "Adams", "alpha3", "alpha2")
 NONE = np.zeros(0)  # the monitor of a tree

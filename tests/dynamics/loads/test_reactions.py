@@ -1,7 +1,7 @@
 """Elements that depend on the load of a hinge: solved together with the multipliers."""
 
 from dataclasses import dataclass
-from math import sqrt, tanh
+from math import exp, sqrt, tanh
 
 import numpy as np
 import pytest
@@ -149,14 +149,101 @@ def test_two_elements_on_two_hinges_of_a_loop():
         )
 
 
-def test_a_prescribed_hinge_cannot_be_cut():
-    system = tm.System("driven")
+def test_friction_under_the_load_of_a_constraint():
+    """A block that slides on a floor, which is a constraint: mu m g slows it down."""
+    system = tm.System("floor", gravity=(0, 0, -9.81))
+    block = system.body("block", mass=3.0, inertia=(1, 1, 1))
+    system.connect("way", tm.Translation(), system.ground, block)
+    floor = system.connect("floor", tm.InPlane(), system.ground, block)
+    system.connect("friction", tm.Friction(0.3, threshold=1e-9, soft=1e-9), floor)
+    mech = system.build()
+    state = mech.assemble(rates={"way[0]": 3.0, "way[1]": 4.0})
+    np.testing.assert_allclose(
+        mech.forward_dynamics(state).ud, -0.3 * 9.81 * np.array([0.6, 0.8, 0.0]), atol=1e-7
+    )
+
+
+def test_the_traction_of_a_cam_follower_takes_its_load():
+    """EhdTraction under the load of the cam equals the same traction under that load, given (9.3.8-12)."""
+    loads = []
+    for given in (None, "load"):
+        system = tm.System("cam", gravity=(0, -9.81, 0))
+        cam, roller = system.body("cam", 1.0, (1e-4,) * 3), system.body("roller", 0.06, (5e-6,) * 3)
+        system.connect("shaft", tm.Revolute("z"), system.ground, cam)
+        system.connect("guide", tm.Planar("z"), system.ground, roller)
+        profile = tm.Profile.circle(0.016, (0.002, 0))
+        system.connect("touch", tm.CamFollower(profile, "roller", radius=0.012), cam, roller)
+        system.connect("press", tm.Spring(2e3, length=0.1), system.ground.at((0, 0.06, 0)), roller)
+        if given is None:
+            film, keywords = tm.EhdTraction(0.012, 0.014, 1 / 0.016), {"reaction_of": "touch"}
+        else:
+            film, keywords = tm.EhdTraction(0.012, 0.014, 1 / 0.016, load=loads[0]), {}
+        end = cam.at((0.002, 0, 0))  # the centre of the circle: the normal runs through it
+        system.connect("film", film, end, roller, **keywords)
+        mech = system.build()
+        state = mech.assemble(
+            guess={"guide[0]": 0.0, "guide[1]": 0.028}, rates={"shaft": 50.0, "guide[2]": 3.0}
+        )
+        run = mech.simulate((0, 1e-4), state, t_eval=[0.0, 1e-4])
+        force = run.connection("touch").force[0]
+        loads.append(float(np.linalg.norm(force)) if given is None else run.element("film").force[0, 1])
+        traction = run.element("film").force[0, 1]
+    np.testing.assert_allclose(traction, loads[1])
+    assert np.linalg.norm(traction) > 0.0
+
+
+def test_reaction_of_an_unknown_connection_is_refused_by_name():
+    system = tm.System("free")
     rod = system.body("rod", mass=2.0, inertia=(0.1, 0.2, 0.1), com=(0.5, 0, 0))
+    system.connect("pin", tm.Revolute("y"), system.ground, rod)
+    with pytest.raises(tm.TopologyError, match="'friction'.*'pim'.*'pin'"):
+        system.connect("friction", Pin(0.1, 0.05, 1e-2), system.ground, rod, reaction_of="pim")
+
+
+@dataclass(frozen=True)
+class Wild(tm.Energetic):
+    """A moment that grows so fast with the load of the pin that it overflows."""
+
+    n_reactions = 1
+
+    def evaluate(self, motion, t, out):
+        rate = motion.angular_velocity[1, 1] - motion.angular_velocity[0, 1]
+        square = 1e-12
+        for k in range(3):
+            square += motion.reaction[0, k] * motion.reaction[0, k]
+        moment = -1e-3 * exp(sqrt(square) / 100.0) * tanh(rate)
+        out.moment[1, 1], out.moment[0, 1] = moment, -moment
+        out.dissipated[0] = -moment * rate
+
+
+def test_a_failed_evaluation_leaves_no_trace():
+    system = tm.System("wild", gravity=(0, 0, -9.81))
+    rod = system.body("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0))
     pin = system.connect("pin", tm.Revolute("y"), system.ground, rod)
-    system.connect("friction", Pin(0.1, 0.05, 1e-2), pin)
-    system.prescribe(pin, lambda t: t)
-    with pytest.raises(tm.TopologyError, match="'pin' is to be cut"):
-        system.build()
+    system.connect("rub", Wild(), pin)
+    mech = system.build()
+    good, wild = (mech.assemble(rates={"pin": rate}) for rate in (1.0, 500.0))
+    want, drive = mech.forward_dynamics(good).ud, mech.inverse_dynamics(good, {"pin": 0.0}, ["pin"])
+    for _ in range(2):
+        with pytest.raises(tm.TreemechError, match="'rub'"):
+            mech.forward_dynamics(wild)
+        np.testing.assert_array_equal(mech.forward_dynamics(good).ud, want)
+        with pytest.raises(tm.TreemechError, match="'rub'"):
+            mech.inverse_dynamics(wild, {"pin": 0.0}, ["pin"])
+        np.testing.assert_array_equal(mech.inverse_dynamics(good, {"pin": 0.0}, ["pin"]), drive)
+
+
+def test_the_same_state_gives_the_same_digits():
+    """The loads found last are no start: the answer is a function of the state."""
+    mech = pendulum(0.4)
+    rng = np.random.default_rng(3)
+    states = [
+        mech.assemble(fix={"pin": a, "elbow": b}, rates={"pin": c, "elbow": d})
+        for a, b, c, d in rng.uniform(-2.0, 2.0, (6, 4))
+    ]
+    first = [mech.forward_dynamics(state).ud for state in states]
+    for k in rng.permutation(6):
+        np.testing.assert_array_equal(mech.forward_dynamics(states[k]).ud, first[k])
 
 
 def test_the_hinge_must_be_named():

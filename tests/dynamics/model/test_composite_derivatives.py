@@ -9,7 +9,7 @@ from tests.dynamics.derivatives.test_efforts import Muscle, hung, seen, sprung_t
 from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
 from tests.support.models import random_state
-from treemech.kinematics.closure import move
+from treemech.kinematics.manifold import move
 
 
 def net():
@@ -92,7 +92,10 @@ def test_composites_in_closed_chains(seed):
         core.work.z[:] = state.z
         core.work.z[: core.nx] += d[2 * n :]
         q = move(mech._lagrange, state.q, d[:n])
-        now, A = core.constraints(state.t, q, state.u + d[n : 2 * n]), core.mass_matrix(state.t, q)
+        now, A = (
+            core.constraints(state.t, q, state.u + d[n : 2 * n], loaded=True),
+            core.mass_matrix(state.t, q),
+        )
         P, rates = now.partials[chosen], core.work.zd[: core.nx].copy()
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])
         return np.concatenate((np.linalg.solve(K, np.concatenate((-now.loads, -now.bias[chosen]))), rates))

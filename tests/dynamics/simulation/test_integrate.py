@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -103,7 +102,8 @@ def test_errors_follow_the_tolerance(models, model, method):
     errors = [
         distance(mech.simulate((0, end), start, method, rtol=r, atol=r), fine) for r in (1e-4, 1e-6, 1e-8)
     ]
-    assert all(b < 0.1 * a for a, b in pairwise(errors)), errors
+    # one error may be smaller than it should by luck, then the next is less than ten times smaller
+    assert errors[1] < 0.1 * errors[0] and errors[2] < min(errors[1], 1e-2 * errors[0]), errors
 
 
 def test_adams_raises_its_order_with_the_tolerance(models):
@@ -520,12 +520,12 @@ def test_an_element_that_raises_is_named(method):
 
 
 @pytest.mark.parametrize("method", ["Radau", "Adams"])
-def test_singular_positions_end_the_run_with_a_hint(method):
+def test_dop853_passes_singular_positions_for_methods_that_cannot(method):
     mech, fix, guess, rates = slider_crank()
     state = mech.assemble(fix=fix, guess=guess, rates=rates)
-    run = mech.simulate((0, 3), state, method, rtol=1e-8)
-    assert not run.success and "DOP853" in run.message
-    assert mech.simulate((0, 3), state, rtol=1e-8).singular
+    run, fine = (mech.simulate((0, 3), state, name, rtol=1e-9) for name in (method, "DOP853"))
+    assert run.success and len(run.singular) == len(fine.singular) > 0
+    assert distance(run, fine) < 1e-5
 
 
 def test_auto_passes_singular_positions():

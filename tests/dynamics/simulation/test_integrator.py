@@ -264,12 +264,12 @@ def test_a_rate_that_is_no_number_at_the_start_is_reported():
     assert len(caught.value.partial.t) == 1
 
 
-def test_a_state_that_is_no_number_is_reported_or_refused():
+def test_a_state_that_is_no_number_is_refused():
     mech = cart()
     with pytest.raises(tm.ElementError, match="rail"):
         mech.state(q={"rail": np.nan})
-    run = mech.simulate((0, 1), ([0.0, 0.0], [np.inf, 0.0]))
-    assert not run.success and "rail" in run.message
+    with pytest.raises(tm.ElementError, match="u of 'rail' is inf"):
+        mech.simulate((0, 1), ([0.0, 0.0], [np.inf, 0.0]))
 
 
 def test_an_unknown_method_suggests_one():

@@ -413,11 +413,11 @@ def changes_q(self, q, u, t, motion):
 
 MISTAKES = [
     (writes_outside, "Broken.evaluate wrote rotation_partials[1, 0], outside it; wanted (1, 3): one row per "
-     "coordinate (w, 3.3.28) (test_checks.py, line {line}: `motion.rotation_partials[1, 0] = 1.0`)"),
+     "coordinate (w, 3.3.28) (n_coordinates is 1) (test_checks.py, line {line}: `motion.rotation_partials[1, 0] = 1.0`)"),
     (writes_outside_by_alias, "wrote rotation_partials[0, 3], outside it; wanted (1, 3): one row per coordinate"),
     (helper_writes_outside, "wrote rotation_partials[1, 1], outside it; wanted (1, 3)"),
     (writes_wrong_shape, "Broken.evaluate wrote rotation_partials of shape (3, 1); wanted (1, 3): one row per "
-     "coordinate (w, 3.3.28) (test_checks.py, line {line}"),
+     "coordinate (w, 3.3.28) (n_coordinates is 1) (test_checks.py, line {line}"),
     (reads_outside, "Broken.evaluate read q[1], outside it; wanted (1,): one number per coordinate"),
     (replaces, "replaces motion.offset (test_checks.py, line {line}: `motion.offset = q`); write into it"),
     (misspells_quantity, "line {line}: `motion.rotaton[0, 0] = 1.0`): there is no quantity 'rotaton': did you mean "

@@ -470,7 +470,7 @@ def good(self, now, t, out):
         ({"effort": list_of_two}, "Broken.effort wrote effort of shape (2,); wanted (1,): one number per deformation"),
         ({"effort": replaces}, "Broken.effort replaces out.effort"),
         ({"effort": misspells}, "The numeric fields are: k"),
-        ({"effort": no_such_input}, "read inputs[0], outside it; wanted (0,): one number per input (input_names)"),
+        ({"effort": no_such_input}, "read inputs[0], outside it; wanted (0,): one number per input (input_names is ())"),
         ({"evaluate": changes_motion}, "Broken.evaluate changes q ("),
         ({}, "Broken has neither evaluate() nor effort("),
         ({"effort": good, "n_ends": 2}, "has no deformation(self, position, rotation, t, eps)"),

@@ -1,5 +1,6 @@
 """An author learns which line cannot be compiled, and why."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -79,3 +80,58 @@ def test_the_warning_is_given_once_per_class():
 def test_an_error_that_is_not_the_authors_is_raised_again():
     with pytest.raises(Error):
         cannot_compile(Force(), error_at(1, file="elsewhere.py"))
+
+
+def held(x):
+    with nullcontext(2.0) as factor:
+        return factor * x
+
+
+@dataclass(frozen=True)
+class Held(tm.Energetic):
+    """Numba refuses `with ... as` without saying where it stands."""
+
+    stiffness: float = 3.0
+    n_ends, n_coordinates, n_deformations = 0, 1, 1
+
+    def effort(self, now, t, out):
+        out.effort[0] = self.stiffness * held(now.deformation[0])
+        out.energy[0] = self.stiffness * now.deformation[0] ** 2
+
+
+def test_a_with_statement_is_found_in_a_helper_and_the_element_runs_as_python():
+    line = held.__code__.co_firstlineno + 1
+    with pytest.warns(
+        ElementCompileWarning,
+        match=rf"Held.effort cannot be compiled: test_explain.py, line {line}: `with nullcontext",
+    ):
+        assert tm.check(Held()).way == "python"
+
+
+def test_a_with_statement_in_a_pose_is_refused_with_its_line():
+    @dataclass(frozen=True)
+    class Slide(tm.Hinge):
+        n_coordinates = 1
+
+        def pose(self, q, t, offset, rotation):
+            with nullcontext(1.0) as one:
+                offset[0] = one * q[0]
+
+    line = Slide.pose.__code__.co_firstlineno + 1
+    with pytest.raises(
+        tm.ElementError, match=rf"Slide.pose cannot be compiled: test_explain.py, line {line}: `with"
+    ):
+        tm.check(Slide())
+
+
+def test_a_generator_is_refused():
+    @dataclass(frozen=True)
+    class Slide(tm.Hinge):
+        n_coordinates = 1
+
+        def pose(self, q, t, offset, rotation):
+            offset[0] = q[0]
+            yield
+
+    with pytest.raises(tm.ElementError, match="has a yield or is async: it would never run"):
+        tm.check(Slide())

@@ -126,3 +126,69 @@ def test_slopes_with_respect_to_the_reaction():
 def test_bad_numbers_are_named(make, message):
     with pytest.raises(tm.ElementError, match=message):
         make()
+
+
+def rolling_on(element, centre, normal, spin_a=50.0, spin_b=-70.0):
+    """Load of the element on a roller with this centre that a contact presses along this normal."""
+    motion = tm.EndsMotion(
+        np.array([[0, 0, 0], [*centre, 0]]), np.array([np.eye(3)] * 2), np.zeros((2, 3)),
+        np.array([[0, 0, spin_a], [0, 0, spin_b]], dtype=float), *[np.zeros(0)] * 5,
+        np.array([[*(LOAD * np.asarray(normal)), 0, 0, 0, 0]], dtype=float),
+    )  # fmt: skip
+    return element.at(motion)
+
+
+def ellipse(angle, a=0.03, b=0.02):
+    """Point, outward normal and curvature of an ellipse."""
+    c, s = np.cos(angle), np.sin(angle)
+    size = np.hypot(b * c, a * s)
+    return np.array((a * c, b * s)), np.array((b * c, a * s)) / size, a * b / size**3
+
+
+def test_curvature_is_taken_from_the_profile_at_the_contact():
+    """An ellipse: at every place the film is that of a disk with its radius of curvature there."""
+    corners = np.array([ellipse(a)[0] for a in np.linspace(0, 2 * np.pi, 120, endpoint=False)])
+    element = tm.EhdTraction(RADIUS, WIDTH, profile=tm.Profile.spline(corners, closed=True))
+    for angle in (0.0, 0.4, 1.2, 3.0, 5.5):
+        point, normal, bend = ellipse(angle)
+        centre = point + RADIUS * normal
+        given = tm.EhdTraction(RADIUS, WIDTH, curvature=bend)
+        assert_allclose(element.profile.curvature(*point), bend, rtol=1e-4)
+        assert_allclose(
+            rolling_on(element, centre, normal).force,
+            rolling_on(given, centre, normal).force,
+            rtol=1e-4,
+            atol=1e-6,
+        )
+
+
+def test_the_curvature_of_a_cam_of_lines_and_arcs_jumps_where_they_join():
+    arc, line = tm.Profile.arc((0.0, 0.0), 0.016, -2.0, 0.0), tm.Profile.line((0.016, 0.0), (0.016, 0.03))
+    profile = arc + line
+    for angle in (-1.9, -1.0, -0.01):
+        assert profile.curvature(0.02 * np.cos(angle), 0.02 * np.sin(angle)) == pytest.approx(1 / 0.016)
+    for y in (0.001, 0.02):
+        assert profile.curvature(0.02, y) == 0.0
+    clockwise = tm.Profile.arc((0.0, 0.0), 0.05, 4.0, 1.0)  # works on its inner side: hollow
+    assert clockwise.curvature(-0.04, 0.01) == pytest.approx(-1 / 0.05)
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"curvature": 3.0}, "leave out curvature and load"),
+        ({"load": 10.0}, "leave out curvature and load"),
+        ({"profile": [(0, 0), (1, 1)]}, "wanted a Profile"),
+        (
+            {"profile": tm.Profile.arc((0, 0), 0.01, 3.0, 1.0)},
+            "hollow of radius 0.01: wanted wider than the roller",
+        ),
+    ],
+)
+def test_a_profile_goes_without_curvature_and_load_and_without_narrow_hollows(options, said):
+    with pytest.raises(tm.ElementError, match=said):
+        tm.EhdTraction(RADIUS, WIDTH, **{"profile": tm.Profile.circle(0.016), **options})
+
+
+def test_a_traction_with_a_profile_keeps_its_contract():
+    tm.check(tm.EhdTraction(0.5, 0.3, profile=tm.Profile.circle(0.7)))

@@ -98,7 +98,7 @@ def test_friction_at_the_centre_is_petroffs():
 
 def test_power_balance():
     def within(motion, rng):
-        motion.position[1] = motion.position[0] + rng.uniform(-1, 1, 3) * 4e-6
+        motion.position[1] = motion.position[0] + rng.uniform(-1, 1, 3) * 2e-6
         return motion
 
     assert_balance(bearing(1.2), within)
@@ -107,3 +107,75 @@ def test_power_balance():
 def test_bad_numbers_are_named():
     with pytest.raises(tm.ElementError, match="JournalBearing.clearance"):
         tm.JournalBearing(RADIUS, RADIUS, 0.0, VISCOSITY)
+
+
+def loaded(load, mass=0.5, viscosity=VISCOSITY, **options):
+    system = tm.System("loaded", gravity=(0, 0, 0))
+    shaft = system.body("shaft", mass, (1e-3, 1e-3, 1e-3))
+    system.connect("plane", tm.Planar("z"), system.ground, shaft)
+    system.connect(
+        "film", tm.JournalBearing(RADIUS, 2 * RADIUS, CLEARANCE, viscosity, **options), system.ground, shaft
+    )
+    system.load("weight", tm.Force(0.0, -load, 0.0), shaft)
+    return system.build()
+
+
+@pytest.mark.parametrize("load, roughness", [(5.0, 6e-8), (500.0, 6e-8), (5e4, 6e-7)])
+def test_a_journal_at_rest_is_carried_by_the_wall(load, roughness):
+    """A film carries nothing at rest: the journal sinks until N = k d / (1 - d/r), d = N / (k + N/r)."""
+    mech = loaded(load, roughness=roughness)
+    run = mech.simulate((0, 100.0), mech.state(), "Radau", 1e-8)
+    assert run.success, run.message
+    e = np.linalg.norm(run.element("film").deformation, axis=1)
+    k = np.pi / 4 * 1.154e11 * 2 * RADIUS
+    assert_allclose(e[-1], CLEARANCE - roughness + load / (k + load / roughness), rtol=1e-6)
+    assert np.all(e < CLEARANCE)
+    assert_allclose(run.element("film").effort[-1], (0.0, -load), atol=1e-3 * load)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "Adams"])
+def test_a_journal_thrown_at_the_wall_returns_with_its_energy(method):
+    """Thin oil: the wall is elastic and no step of any method passes through it."""
+    mech = loaded(0.0, viscosity=1e-7, roughness=0.3 * CLEARANCE)
+    speed = 0.1
+    run = mech.simulate((0, 3e-4), mech.state(u=[speed, 0.5 * speed, 0.0]), method, 1e-9, 1e-16, audit=True)
+    assert run.success, run.message
+    e = np.linalg.norm(run.element("film").deformation, axis=1)
+    assert 0.8 * CLEARANCE < e.max() < CLEARANCE
+    assert np.ptp(np.sign(run.u[:, 0])) == 2.0  # it bounced
+    lost = run.audit["film"].dissipated
+    assert_allclose(run.energy.total + lost, run.energy.total[0], rtol=1e-5)
+
+
+def test_a_start_outside_the_bush_is_refused_by_name():
+    mech = loaded(1.0)
+    outside = mech.state(q=[1.26 * CLEARANCE, 0.0, 0.0])
+    with pytest.raises(
+        tm.ElementError, match=r"'film' \(JournalBearing\).*outside its bush, at 1.26 of the clearance"
+    ):
+        mech.forward_dynamics(outside)
+    with pytest.raises(tm.ElementError, match="outside its bush"):
+        mech.simulate((0, 1.0), outside)
+
+
+def test_power_balance_in_the_wall():
+    element = tm.JournalBearing.example()  # clearance 1, wall from 0.7
+
+    def near(motion, rng):
+        angle, ratio = rng.uniform(0, 2 * np.pi), rng.uniform(0.72, 0.98)
+        motion.position[1] = motion.position[0] + motion.rotation[0] @ (
+            ratio * np.cos(angle),
+            ratio * np.sin(angle),
+            0.3,
+        )
+        assert element.at(motion).energy[0] > 0.0
+        return motion
+
+    assert_balance(element, near)
+
+
+def test_a_roughness_beyond_the_clearance_is_refused():
+    with pytest.raises(
+        tm.ElementError, match="JournalBearing.roughness is 6e-06: wanted less than the clearance"
+    ):
+        tm.JournalBearing(RADIUS, RADIUS, CLEARANCE, VISCOSITY, roughness=CLEARANCE)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.spatial.transform import Rotation
 
 import treemech as tm
 from tests.support.balance import assert_balance
@@ -103,3 +105,86 @@ def test_power_balance():
 def test_bad_numbers_are_named(name):
     with pytest.raises(tm.ElementError, match=f"Tire.{name}"):
         tm.Tire(**{"radius": 0.3, "stiffness": 1e5, name: -1.0})
+
+
+def random_ends(rng, height):
+    motion = tm.EndsMotion(
+        np.array([[0, 0, 0], [rng.uniform(-1, 1), rng.uniform(-1, 1), height]]),
+        np.array([np.eye(3), Rotation.from_euler("zx", rng.uniform(-0.4, 0.4, 2)).as_matrix() @ UPRIGHT]),
+        rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), *[np.zeros(0)] * 5, np.zeros((0, 6)),
+    )  # fmt: skip
+    return motion._replace(
+        velocity=motion.velocity * [[0], [1]], angular_velocity=motion.angular_velocity * [[0], [1]]
+    )
+
+
+@pytest.mark.parametrize("interpolation", ["spline", "linear"])
+def test_a_straight_inclined_road_is_an_inclined_plane(interpolation):
+    slope, rng = 0.3, np.random.default_rng(4)
+    road = tire(
+        road=[(-5.0, -5.0 * slope), (1.0, slope), (5.0, 5.0 * slope)],
+        interpolation=interpolation,
+        damping=50.0,
+    )
+    turn = Rotation.from_euler("y", -np.arctan(slope)).as_matrix()
+    for _ in range(10):
+        motion = random_ends(rng, 0.25)
+        motion.position[1, 2] += slope * motion.position[1, 0]
+        inclined = motion._replace(rotation=np.array([turn, motion.rotation[1]]))
+        one, two = road.at(motion), tire(damping=50.0).at(inclined)
+        assert two.energy[0] > 0.0
+        for a, b in zip(one, two, strict=True):
+            assert_allclose(a, b, rtol=1e-9, atol=1e-6)
+
+
+def waves(x):
+    return 0.05 * np.sin(3.0 * x)
+
+
+WAVES = np.column_stack((np.linspace(-4, 4, 801), waves(np.linspace(-4, 4, 801))))
+
+
+def test_the_depth_in_a_wavy_road_is_that_of_the_deepest_point_of_the_disk():
+    """Brute force: over points of the rim, the distance to the nearest point of the road."""
+    rng, element = np.random.default_rng(5), tire(road=WAVES)
+    for _ in range(6):
+        motion = random_ends(rng, 0.27)
+        c, R = motion.position[1], motion.rotation[1]
+
+        def depth(angle, c=c, R=R):
+            x, _, z = c + RADIUS * R @ (np.cos(angle), np.sin(angle), 0.0)
+            near = minimize_scalar(
+                lambda s: (s - x) ** 2 + (waves(s) - z) ** 2,
+                bounds=(x - 0.3, x + 0.3),
+                options={"xatol": 1e-10},
+            )
+            return np.sign(waves(x) - z) * np.sqrt(near.fun)
+
+        lowest = np.arctan2(-R[2, 1], -R[2, 0])
+        best = minimize_scalar(
+            lambda a: -depth(a), bounds=(lowest - 0.5, lowest + 0.5), options={"xatol": 1e-9}
+        )
+        assert_allclose(element.at(motion).deformation[0], best.fun, atol=1e-6)
+
+
+def test_power_balance_on_a_wavy_road():
+    element = tire(road=WAVES, damping=100.0)
+    assert_balance(element, lambda motion, rng: random_ends(rng, 0.27))
+
+
+def test_a_wheel_that_rolls_over_waves_keeps_its_energy():
+    system = tm.System("wheel", gravity=(0, 0, -9.81))
+    wheel = system.body("wheel", 20.0, (0.5, 0.5, 1.0))
+    system.connect("hub", tm.Planar("y"), system.ground, wheel.at(rotation=UPRIGHT.T))
+    system.connect("tire", tm.Tire(RADIUS, STIFFNESS, road=WAVES), system.ground, wheel)
+    mech = system.build()
+    run = mech.simulate((0, 2.0), mech.state(q=[RADIUS, -1.0, 0.0], u=[0.0, 1.0, 0.0]), rtol=1e-9)
+    assert run.success, run.message
+    x = run.body("wheel").position[:, 0]
+    assert np.ptp(x) > 1.0
+    assert_allclose(run.energy.total, run.energy.total[0], atol=1e-5 * 20.0 * 9.81)
+
+
+def test_a_road_that_runs_back_is_refused():
+    with pytest.raises(tm.ElementError, match="Tire.road is not increasing"):
+        tire(road=[(0, 0), (1, 0.1), (0.5, 0)])

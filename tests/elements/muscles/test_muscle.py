@@ -83,3 +83,58 @@ def test_activation_rises_and_falls_with_its_times_between_0_and_1():
 def test_wrong_fields_are_refused_by_kind_and_name(wrong, message):
     with pytest.raises(tm.ElementError, match=message):
         wrong()
+
+
+PENNATE = tm.Muscle(
+    max_force=1000.0, optimal_length=0.1, tendon_length=0.2, max_velocity=8.0, damping=0.05, pennation=0.5
+)
+
+
+def test_pennate_fibres_balance_the_tendon_along_its_line_at_constant_thickness():
+    """The geometry is done by angles here, and the speed of the fibres found by a root finder."""
+    fibres, rng = FIBRES.__class__(1000.0, 0.1, 8.0, 0.05), np.random.default_rng(3)
+    for _ in range(20):
+        fibre, activation, pull = rng.uniform(0.07, 0.14), rng.uniform(0.1, 1.0), rng.uniform(0.05, 1.5)
+        angle = np.arcsin(0.1 * np.sin(0.5) / fibre)
+        length = fibre * np.cos(angle) + 0.2 * (1.0 + 0.04 * np.sqrt(pull))
+        passive = max(fibre / 0.1 - 1.0, 0.0) ** 2 / 0.6**2
+
+        def left(speed, fibre=fibre, activation=activation, angle=angle, pull=pull, passive=passive):
+            velocity = np.array([[0, 0, 0], [0, 0.8 * speed, 0]])
+            motion = motion_of(
+                fibres, [[0, 0, 0], [0, fibre, 0]], velocity=velocity, x=[activation], inputs=[1.0]
+            )
+            return (fibres.at(motion).effort[0] / 1000.0 + passive) * np.cos(angle) - pull
+
+        speed = brentq(left, -3.0, 300.0, xtol=1e-13)
+        out = PENNATE.at(motion_of(PENNATE, [[0, 0, 0], [0, length, 0]], x=[activation, fibre], inputs=[1.0]))
+        assert_allclose(out.effort[0], 1000.0 * pull, rtol=1e-9)
+        assert_allclose(out.rates[1], 0.8 * speed, atol=1e-7)
+
+
+def test_without_pennation_nothing_changes_and_more_of_it_pulls_less():
+    def held(pennation):
+        muscle = tm.Muscle(max_force=1000.0, optimal_length=0.1, tendon_length=0.2, pennation=pennation)
+        system = tm.System("held", gravity=(0, 0, 0))
+        ring = system.body("ring", 1.0, (1, 1, 1))
+        system.connect("slide", tm.Prismatic("x"), system.ground, ring)
+        # at the optimal length the fibres pull with max_force, and the tendon takes the part along its line
+        part = np.cos(pennation)
+        length = 0.1 * part + 0.2 * (1.0 + 0.04 * np.sqrt(part))
+        system.prescribe("slide", length)
+        system.connect("muscle", muscle, system.ground, ring, inputs={"excitation": 1.0})
+        mech = system.build()
+        return mech.simulate((0, 1.0), mech.assemble(), rtol=1e-9).element("muscle").effort[-1]
+
+    for pennation in (0.0, 0.3, 0.6):
+        assert_allclose(held(pennation), 1000.0 * np.cos(pennation), rtol=1e-5)
+
+
+def test_a_pennation_that_is_no_angle_is_refused_and_has_no_parts():
+    for wrong in (-0.1, np.pi / 2, 30.0):
+        with pytest.raises(
+            tm.ElementError, match=r"Muscle.pennation is .*wanted an angle from 0 to less than pi/2"
+        ):
+            tm.Muscle(pennation=wrong)
+    with pytest.raises(tm.ElementError, match="pennate fibres"):
+        PENNATE.parts()

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.places import ROOT
 from treemech.command import main
+from treemech.dynamics.native.entry_points import way
 from treemech.elements.native.cache import cache_folder, clear_cache
 from treemech.elements.native.place import cache_root
 from treemech.elements.native.sources import core_hash
@@ -92,6 +93,19 @@ def test_something_compiled_says_so_in_one_line(tmp_path):
     assert list((folder / "treemech" / core_hash()).rglob("*.nbi"))
     _, errors = process(tmp_path, source, TREEMECH_JIT="1", TREEMECH_CACHE_DIR=str(folder))
     assert "compiled" not in errors
+
+
+@pytest.mark.skipif(way() != "library", reason="the library is not built")
+def test_chosen_entry_points_are_jitted_beside_the_library(tmp_path):
+    source = BUILT_IN.split("run =")[0] + "mech = system.build(); print(mech.mass_matrix(mech.state())[0, 0])"
+    want, errors = process(tmp_path, source)
+    assert "compiled" not in errors
+    got, errors = process(
+        tmp_path, source, TREEMECH_JIT="mass_matrix", TREEMECH_CACHE_DIR=str(tmp_path / "c")
+    )
+    lines = [line for line in errors.splitlines() if "compiled the core" in line]
+    assert len(lines) == 1 and "mass_matrix" in lines[0]
+    assert abs(got - want) < 1e-12
 
 
 def test_where_nothing_can_be_written_it_works_all_the_same(tmp_path):

@@ -92,6 +92,7 @@ SOLIDS = {
     "torus": s.torus(r, p, axis=AXIS, density=1.2),
     "disk": s.disk(r, inner_radius=p, axis="y", density=1.2),
     "plate": s.plate((p, r), axis=AXIS, density=1.2),
+    "polygon": s.polygon([(0, 0), (p, 0), (p, r), (0, r + p)], thickness=0.1 * p, axis=AXIS, density=1.2),
     "moved": s.box((1, 2, r), mass=3.0).moved((p, 0, r)).moved(rotation=TURNED),
     "turned": s.box((1, 2, r), mass=p).moved((p, 0, 1), TURN),
     "sum": s.box((1, 2, r), density=p) + s.sphere(p, mass=1.1).moved((r, p, 0)),
@@ -121,7 +122,7 @@ def test_every_function_of_solids_is_looked_at():
         for name, f in vars(s).items()
         if getattr(f, "__module__", "") == s.__name__ and name[0].islower()
     }
-    assert {name for name in functions if name[0] != "_"} <= set(SOLIDS)
+    assert {name for name in functions if name[0] != "_"} - {"principal_axes"} <= set(SOLIDS)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 import treemech as tm
 from tests.dynamics.analyses.test_derivatives import agrees, along
-from treemech.kinematics.closure import move
+from treemech.kinematics.manifold import move
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,10 @@ def test_foreign_elements_in_a_closed_chain(cam):
     def solution(d):
         core.chord_work.q[:], core.chord_work.pivot[:] = near, pivot
         q = move(mech._lagrange, state.q, d[:n])
-        now, A = core.constraints(state.t, q, state.u + d[n : 2 * n]), core.mass_matrix(state.t, q)
+        now, A = (
+            core.constraints(state.t, q, state.u + d[n : 2 * n], loaded=True),
+            core.mass_matrix(state.t, q),
+        )
         P = now.partials[chosen]
         K = np.block([[A, -P.T], [P, np.zeros((len(P), len(P)))]])
         return np.linalg.solve(K, np.concatenate((d[2 * n :] - now.loads, -now.bias[chosen])))

@@ -56,6 +56,7 @@ cases = [
     (tm.RackAndPinion, {"radius": 0.3, "offset": 0.1}), (tm.Belt, {"radius_a": 0.3, "radius_b": 0.4, "offset": 0.1}),
     (tm.Differential, {"ratio": 0.9, "phase": 0.1}), (tm.Mimic, {"factor": 0.7, "offset": 0.1}),
     (tm.Spring, {"stiffness": 1.2, "damping": 0.3, "length": 0.4, "force": 0.1, "only": "tension"}),
+    (tm.GearPair, {"radius_a": 0.3, "radius_b": 0.4, "phase": 0.2}), (tm.RackPair, {"radius": 0.3, "offset": 0.1}),
     (tm.TableSpring, {"table": TABLE, "damping_table": DAMPING, "damping": 0.1, "force": 0.2}),
     (tm.TableSpring, {"table": TABLE, "interpolation": "linear", "only": "tension"}),
     (tm.RotationalSpring, {"stiffness": 1.2, "damping": 0.3, "angle": 0.41, "torque": 0.2, "table": TABLE}),
@@ -75,7 +76,7 @@ cases = [
     (tm.Pid, {"proportional": 2.0, "integral": 0.4, "derivative": 0.3, "filter": 0.02, "limit": 20.0}),
     (tm.Pid, {"proportional": 2.0, "integral": 0.4, "tracking": 0.7}),
     (tm.Tendon, {"force": 1.2, "length": 0.8, "strain": 0.05}), (tm.ContractileElement, MUSCLE),
-    (tm.Muscle, {**MUSCLE, "tendon_length": 0.8, "tendon_strain": 0.05, "passive_strain": 0.55}),
+    (tm.Muscle, {**MUSCLE, "tendon_length": 0.8, "tendon_strain": 0.05, "passive_strain": 0.55, "pennation": 0.3}),
     (e.MusclePath, {**MUSCLE, "tendon_length": 0.8}), (tm.Path, {"stiffness": 2.0, "damping": 0.3, "length": 0.9}),
     (tm.Viscoelastic, {"stiffness": 1.2, "branches": [0.5, 0.3], "times": [0.2, 1.1], "length": 0.3, "damping": 0.1}),
     (tm.Fung, {"stiffness": 1.2, "weights": [0.5, 0.3], "times": [0.2, 1.1], "length": 0.3, "stiffening": 0.2}),
@@ -93,7 +94,7 @@ cases = [
     (tm.EhdTraction, {"radius": 0.02, "width": 0.01}),
     (tm.JournalBearing, {"radius": 0.03, "length": 0.04, "clearance": 5e-5, "viscosity": 0.02}),
     (tm.Tire, {"radius": 0.3, "stiffness": 2.0, "damping": 0.2, "longitudinal": 3.0, "lateral": 2.0, "friction": 0.9, "creep": 0.11}),
-    (tm.Tire, {"radius": 0.3, "stiffness": 2.0, "friction_lateral": 0.7}),
+    (tm.Tire, {"radius": 0.3, "stiffness": 2.0, "friction_lateral": 0.7, "road": [(-1.0, 0.1), (0.2, 0.3), (1.1, 0.2)]}),
     (tm.RambergOsgood, {"stiffness": 2.0, "yield_force": 1.2, "softening": 0.4, "exponent": 4.5, "length": 0.3}),
 ]  # fmt: skip
 # numbers that may take one value only

@@ -150,9 +150,9 @@ def test_new_values_cost_no_more_than_a_few_builds():
     def least(f):
         times = []
         for _ in range(8):
-            start = time.perf_counter()
+            start = time.process_time()
             f()
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         return min(times)
 
     assert least(lambda: mech.with_parameters(k=31.0)) < 4 * least(system.build)

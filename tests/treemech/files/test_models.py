@@ -374,7 +374,7 @@ REFUSED = {
     "connect 'own' is a Foreign of the module.*entry point": lambda s, b: s.connect(
         "own", Foreign(), b, s.body("b2", 1.0, (1, 1, 1))
     ),
-    "shapes.*: a file holds numbers, texts": lambda s, b: s.body("b3", 1.0, (1, 1, 1), shapes=[{"kind": object()}]),
+    "shapes.*: a file holds numbers, texts": lambda s, b: s.body("b3", 1.0, (1, 1, 1), shapes=[{"kind": "box", "size": object()}]),
     "shapes.* finite numbers": lambda s, b: s.body("b3", 1.0, (1, 1, 1), shapes=[{"kind": "box", "size": np.inf}]),
 }  # fmt: skip
 

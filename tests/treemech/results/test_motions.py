@@ -13,10 +13,13 @@ from tests.support.models import random_state, random_system
 from treemech.analyses import evaluation
 from treemech.dynamics.model import trace as columns
 from treemech.dynamics.model.core import Core
+from treemech.results.computed import Unique
 from treemech.results.model_info import energies, rotations
 from treemech.results.motions import BodyMotion, ConnectionMotion, PointMotion
 
-CONNECTION = ("q", "u", "ud", "force", "moment", "unique")
+CONNECTION = (
+    "q", "u", "ud", "force", "moment", "unique", "local_force", "local_moment", "local_unique", "loads",
+)  # fmt: skip
 BODY = ("position", "rotation", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
 SWEPT = BODY[:4]
 
@@ -80,7 +83,9 @@ def full_connection(run, name):
     parts = [x[:, a : a + n] for x, (a, n) in zip(motion, places, strict=True)]
     if at.nq == at.nu == 1:
         parts = [x[:, 0] for x in parts]
-    return dict(zip(CONNECTION, (*parts, *load, bool(found.unique[k])), strict=True))
+    unique = [Unique.of(x) for x in np.split(found.unique[k], 2)]
+    told = (*parts, *load, unique[0], *at.local(found.trace, *load), unique[1], {})
+    return dict(zip(CONNECTION, told, strict=True))
 
 
 def full_body(run, number):

@@ -370,3 +370,68 @@ def test_suitable_coordinates_are_suitable():
         P = mech.constraints(state).partials
         rest = [k for k, name in enumerate(mech.speeds) if name not in found.suitable]
         assert np.linalg.matrix_rank(P[:, rest]) == len(rest) == found.rank
+
+
+def test_the_compiled_way_and_point_by_point_give_the_same_motion(monkeypatch):
+    from treemech.simulation import kinematics as module
+
+    times = np.linspace(0, 3, 200)
+    for make, guess in ((four_bar, {"D": 1.6}), (bennett, {"J1": 3.0, "J2": 5.8})):
+        mech = make(tm.Harmonic(amplitude=0.9, frequency=4.0, offset=0.5))
+        start = mech.assemble(guess=guess)
+        fast = mech.kinematics(times, start)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "_integrated", lambda *_: None)
+            slow = mech.kinematics(times, start)
+        for x, y in ((fast.q, slow.q), (fast.u, slow.u), (fast.ud, slow.ud)):
+            np.testing.assert_allclose(x, y, atol=1e-10 * (1 + np.max(np.abs(y))))
+        assert fast.success and slow.statistics["points"] > 200 == fast.statistics["points"]
+
+
+def test_a_smooth_motion_costs_no_more_than_three_simulations():
+    from time import process_time
+
+    mech = four_bar(tm.Polynomial([0.3, 6.0]))
+    start, times = mech.assemble(guess={"D": 1.6}), np.linspace(0, 3, 2161)
+    spent = {}
+    for _ in range(5):
+        for name, call in (
+            ("kinematics", lambda: mech.kinematics(times, start)),
+            ("simulate", lambda: mech.simulate((0, 3), start, t_eval=times)),
+        ):
+            before = process_time()
+            call()
+            spent[name] = min(spent.get(name, np.inf), process_time() - before)
+    assert spent["kinematics"] < 3 * spent["simulate"]
+
+
+def test_singular_positions_passed_are_listed_with_their_connection():
+    mech = four_bar(tm.Polynomial([0.3, 5.0]), lengths=(1.0, 2.0, 1.0, 2.0))
+    run = mech.kinematics(np.linspace(0, 4, 50), mech.assemble(guess={"B": -0.3, "D": 0.3}))
+    passed = [(k * np.pi - 0.3) / 5.0 for k in range(1, 7)]  # stretched or folded at every half turn
+    np.testing.assert_allclose([t for t, _ in run.singular], [t for t in passed if t < 4], atol=1e-6)
+    assert {name for _, name in run.singular} == {"C"}
+
+
+def test_a_lock_up_names_the_constraint_that_drives():
+    system = tm.System("stretched")
+    one, two = (system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("one", "two"))
+    system.connect("A", tm.Revolute("z"), system.ground, one)
+    system.connect("B", tm.Revolute("z"), one.at((1, 0, 0)), two)
+    system.connect("x", tm.RelativeOffset("x", tm.Polynomial([1.0, 0.5])), system.ground, two.at((1, 0, 0)))
+    system.connect("y", tm.RelativeOffset("y", 0.3), system.ground, two.at((1, 0, 0)))
+    mech = system.build()
+    run = mech.kinematics(np.linspace(0, 4, 20), mech.assemble(guess={"A": -0.8, "B": 1.8}))
+    assert not run.success
+    assert "locks at t = 1.95" in run.message and "Prescribe a motion of 'x' that" in run.message
+
+
+def test_a_tree_follows_any_motion_there_is_nothing_to_close():
+    """Where a step is refused for its bend there was no chord to name (R9)."""
+    system = tm.System("arm")
+    one = system.body("one", 1.0, (0.1, 0.1, 0.1))
+    system.connect("A", tm.Revolute("z"), system.ground, one)
+    system.prescribe("A", lambda t: abs(t - 1.0) ** 1.5)
+    run = system.build().kinematics(np.linspace(0, 2, 21))
+    assert run.success
+    np.testing.assert_allclose(run.q[:, 0], np.abs(run.t - 1.0) ** 1.5, atol=1e-12)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import treemech as tm
 from tests.dynamics.simulation.test_external_driver import NEEDED
-from treemech.dynamics.simulation.impact_lcp import solve_impact
+from treemech.dynamics.simulation.impulse import solve_impact
 
 G = 9.81
 

@@ -99,6 +99,9 @@ def test_no_closed_position_around_is_nearer_in_spatial_chains(seed):
     made, rng = random_mechanism(seed, planar=False), np.random.default_rng(seed)
     mech = made.system.build()
     guess = {n: q + 0.05 * rng.normal(size=len(q)) for n, q in made.q.items()}
+    for name, q in guess.items():
+        if made.system.connections[name].element.euler_parameters == 0:
+            q /= np.linalg.norm(q)
     weights = {n: rng.uniform(0.1, 5.0) for n in made.q}
     state = mech.assemble(guess=guess, weights=weights)
 

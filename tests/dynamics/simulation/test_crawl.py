@@ -1,0 +1,133 @@
+"""Runs that do not get on are given up by name; stiff ones are not."""
+
+import numpy as np
+import pytest
+
+import treemech as tm
+from treemech.dynamics.simulation import crawl, driver
+
+
+def dry(t, q, u):
+    return (-5.0 if u[0] > 0.0 else 5.0, 0.0, 0.0)
+
+
+def sliding(t, q, u):
+    return (-5.0 if u[0] + 2.0 * q[0] > 0.0 else 5.0, 0.0, 0.0)
+
+
+def steep(t, q, u):
+    return (-5.0 * np.tanh(u[0] / 1e-4), 0.0, 0.0)
+
+
+def brake(t, q, u):
+    return (0.0, 0.0, -30.0 if u[0] > 0.0 else 30.0)
+
+
+def slider(force, gravity=0.0):
+    system = tm.System("slider", gravity=(gravity, 0, 0))
+    block = system.body("block", 1.0, (1, 1, 1))
+    system.connect("x", tm.Prismatic("x"), system.ground, block)
+    system.load("rubbing", tm.ForceFunction(force), block, "x")
+    return system.build()
+
+
+def four_bar():
+    system = tm.System("four-bar", gravity=(0, -9.81, 0))
+    bars = [
+        system.body(name, 1.0, (0.1, 0.1, 0.1), com=(length / 2, 0, 0))
+        for name, length in (("a", 1.0), ("b", 3.0), ("c", 2.5))
+    ]
+    system.connect("A", tm.Revolute("z"), system.ground, bars[0])
+    system.connect("B", tm.Revolute("z"), bars[0].at((1, 0, 0)), bars[1])
+    system.connect("C", tm.Revolute("z"), bars[1].at((3, 0, 0)), bars[2].at((2.5, 0, 0)))
+    system.connect("D", tm.Revolute("z"), system.ground.at((3.5, 0, 0)), bars[2])
+    system.load("brake", tm.MomentFunction(brake), bars[0], "A")
+    mech = system.build()
+    return mech, mech.assemble(fix={"A": 0.8}, rates={"A": 3.0})
+
+
+@pytest.mark.parametrize(
+    "method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3", "alpha2", "scipy:RK45"]
+)
+@pytest.mark.parametrize("options", [{}, {"t_eval": [0.0, 0.5, 1.0]}], ids=["steps", "times"])
+def test_chatter_of_a_slider_ends_the_run_with_the_name_of_the_load(method, options):
+    mech = slider(dry)
+    run = mech.simulate((0, 1), mech.state(u={"x": 1.0}), method, rtol=1e-8, **options)
+    assert not run.success and run.report.load == "rubbing"
+    assert run.report.t == pytest.approx(0.2, abs=1e-5)
+    assert run.statistics["steps"] < 5000
+    assert "'rubbing'" in run.message and "tm.Friction" in run.message and "tm.Event" in run.message
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "Adams", "alpha2"])
+def test_chatter_in_a_closed_chain_is_named(method):
+    mech, start = four_bar()
+    run = mech.simulate((0, 5), start, method)
+    assert not run.success and run.report.load == "brake"
+
+
+def test_steps_that_all_end_on_one_side_of_the_jump_are_recognised():
+    mech = slider(sliding)
+    run = mech.simulate((0, 5), mech.state(q={"x": 1.0}), rtol=1e-9)
+    assert not run.success and run.report.load == "rubbing"
+    run = slider(dry, gravity=3.0).simulate((0, 2))
+    assert not run.success and run.report.load == "rubbing" and "jumps between" in run.message
+
+
+def test_a_stiff_motion_is_not_given_up_but_told_at_max_steps(monkeypatch):
+    monkeypatch.setattr(crawl, "_AHEAD", 0.0)  # every run is looked at
+    seen = []
+    real = driver.examine
+    monkeypatch.setattr(driver, "examine", lambda *given: seen.append(real(*given)) or seen[-1])
+    mech = slider(steep, gravity=3.0)
+    run = mech.simulate((0, 2), mech.state(u={"x": 0.1}))
+    assert run.success and len(seen) > 0 and not any(seen)
+    few = mech.simulate((0, 10), mech.state(u={"x": 0.1}), max_steps=2000)
+    assert not few.success and few.statistics["steps"] == 2000 and few.report.steps == 2000
+    assert "max_steps = 2000" in few.message and "stiff" in few.message and "Radau" in few.message
+
+
+def test_smooth_motions_with_euler_parameters_are_not_given_up(monkeypatch):
+    monkeypatch.setattr(crawl, "_AHEAD", 0.0)
+    system = tm.System("top", gravity=(0, 0, -9.81))
+    top = system.body("top", 15.0, (0.234375, 0.234375, 0.46875), com=(0, 0, 1.0))
+    system.connect("tip", tm.Ball(), system.ground, top)
+    mech = system.build()
+    run = mech.simulate(
+        (0, 2), mech.state(q={"tip": (0.92, 0.38, 0, 0)}, u={"tip": (0, 4, 150)}), "DP5", rtol=1e-9
+    )
+    assert run.success, run.message
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Adams", "Radau", "alpha3", "RK4", "scipy:DOP853"])
+def test_max_steps_counts_accepted_steps_in_every_method(method):
+    mech = slider(steep)
+    options = {"max_step": 1e-3} if method == "RK4" else {"rtol": 1e-7}
+    run = mech.simulate((0, 10), mech.state(u={"x": 1.0}), method, max_steps=10, **options)
+    assert not run.success and run.statistics["steps"] == 10 and "max_steps = 10" in run.message
+    assert run.t[-1] == run.report.t > 0.0
+    for wrong in (0, -3, 2.5, "many"):
+        with pytest.raises(tm.TreemechError, match="max_steps"):
+            mech.simulate((0, 10), max_steps=wrong)
+
+
+def test_a_run_that_just_fits_max_steps_succeeds():
+    mech = slider(steep)
+    run = mech.simulate((0, 1), mech.state(u={"x": 1.0}))
+    again = mech.simulate((0, 1), mech.state(u={"x": 1.0}), max_steps=run.statistics["steps"])
+    assert again.success and np.array_equal(again.q, run.q)
+
+
+def test_memory_of_steps_is_bounded_and_the_rest_evenly_spread(monkeypatch):
+    mech = slider(steep)
+    start = mech.state(u={"x": 1.0})
+    whole = mech.simulate((0, 1), start, rtol=1e-9, max_step=1e-4)
+    monkeypatch.setattr(driver, "_STORED", 6000)
+    run = mech.simulate((0, 1), start, rtol=1e-9, max_step=1e-4)
+    assert run.success and 3 * len(run.t) <= 2 * 6000 < 3 * len(whole.t)
+    assert "step was kept" in run.message
+    assert np.array_equal(run.q[-1], whole.q[-1]) and run.t[0] == 0.0 and run.t[-1] == 1.0
+    assert set(run.t) <= set(whole.t) and np.all(np.diff(run.t) > 0.0)
+    assert np.max(np.diff(run.t)) < 0.1
+    dense = mech.simulate((0, 1), start, rtol=1e-9, max_step=1e-4, dense_output=True)
+    assert not dense.success and "t_eval" in dense.message and "dense_output" in dense.message

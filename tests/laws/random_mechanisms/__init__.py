@@ -1,0 +1,1 @@
+"""Laws on random mechanisms of every kind."""

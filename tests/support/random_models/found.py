@@ -1,0 +1,35 @@
+"""Every failure that random mechanisms have shown, made small: a regression case for ever."""
+
+from typing import NamedTuple
+
+from .recipe import Recipe
+
+
+class Found(NamedTuple):
+    """A recipe that broke a law once; `open` says why it still does, "" if it is mended."""
+
+    law: str
+    recipe: Recipe
+    open: str = ""
+
+
+BRANCH = "results of a composite stand on another internal equilibrium than the run"
+FOUND = (
+    # mobility evaluated elements whose states were not known yet
+    Found("other_cut", Recipe(0, chains=(("Revolute", "Revolute", "Cylindrical", "Planar"),
+                                         ("Revolute", "Revolute", "Cylindrical", "Cylindrical")),
+                              constraints=("InLine",), elements=("ViscousComposite",))),
+    # composites and implicit laws started from where the last evaluation had left them
+    Found("twice", Recipe(1480561764, branches=("Translation",), elements=("Composite",))),
+    Found("twice", Recipe(2076257697, branches=("Revolute", "Revolute"), elements=("Force", "ViscousComposite"), planar=True)),
+    Found("twice", Recipe(1698171929, branches=("Prismatic", "Revolute", "Prismatic", "Revolute", "Revolute"),
+                          elements=("Friction", "RambergOsgood"), planar=True)),
+    # without coordinates there is no error to choose a step by
+    Found("other_method", Recipe(1221571297, branches=("Rigid",), elements=("FungHistory",))),
+    # a composite with two internal equilibria
+    Found("energy", Recipe(277278181, chains=(("Planar", "Curve", "Cylindrical", "Universal"),),
+                           elements=("RotationalSpring", "Composite", "Muscle")), BRANCH),
+    Found("newton_euler", Recipe(1572023775, branches=("Prismatic", "Free", "BallBryant", "Translation"),
+                                 chains=(("Universal", "Cylindrical", "Polar", "Curve"), ("Polar", "Planar", "Ball")),
+                                 elements=("PositionServo", "Composite")), BRANCH),
+)  # fmt: skip

@@ -1,0 +1,418 @@
+"""Laws of mechanics that every mechanism keeps, and of programming that every call keeps.
+
+A law takes a Blueprint and raises Wrong if it is broken, Stopped if a run ends before its time. Refusals by
+name are TreemechErrors and pass through.
+"""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import treemech as tm
+from tests.support.random_models.blueprint import end_motion
+from tests.support.random_models.recipe import CORNERED, REMEMBERING
+
+END = 0.4
+RTOL = 1e-10
+TIMES = np.linspace(0.0, END, 9)
+
+
+class Wrong(AssertionError):
+    """A law is broken, without a word from the library."""
+
+
+class Stopped(Exception):
+    """A run told that it could not go on."""
+
+
+def _run(mech, state, **options):
+    run = mech.simulate((0.0, END), state, **{"rtol": RTOL, "t_eval": TIMES, **options})
+    if not run.success:
+        raise Stopped(run.message)
+    return run
+
+
+def main_run(blueprint):
+    """Return the run of the blueprint with its energy audit, simulated once."""
+    if not hasattr(blueprint, "_run"):
+        blueprint._run = _run(blueprint.mech, blueprint.state, audit=True)
+    return blueprint._run
+
+
+def _cornered(blueprint):
+    return bool(set(blueprint.recipe.elements) & set(CORNERED + REMEMBERING))
+
+
+def _check(what, gap, bound):
+    if not gap <= bound:
+        raise Wrong(f"{what}: {gap:.3g}, allowed {bound:.3g}")
+
+
+# ---------------------------------------------------------------- energy, momentum
+def energy(blueprint):
+    """What bodies and elements hold changes by what drives and elements bring in, element by element."""
+    run = main_run(blueprint)
+    if "Moving" in blueprint.recipe.branches:
+        return  # its work is not reported
+    bound = 1e-5 if _cornered(blueprint) else 1e-7
+    size, composites = 1.0, 0.0
+    for name, audit in run.audit.items():
+        if name in blueprint.drives:
+            continue
+        stored = run.element(name).energy - run.element(name).energy[0]
+        terms = np.array([audit.work[-1], stored[-1], audit.dissipated[-1], -audit.supplied[-1]])
+        size = max(size, float(np.abs(terms).max()))
+        if "omposite" in name:  # the parts of a composite balance together
+            composites += terms.sum()
+        elif "FungHistory" not in name:  # its sum is of second order in the steps
+            _check(f"balance of {name}", abs(terms.sum()), bound * max(1.0, float(np.abs(terms).max())))
+    _check("balance of composites", abs(composites), bound * size)
+    held = run.energy.kinetic + run.energy.potential
+    works = [audit.work[-1] for audit in run.audit.values()]  # of drives too
+    size = max(
+        size, float(np.abs(run.energy.kinetic).max()), float(np.ptp(run.energy.potential)), *np.abs(works)
+    )
+    _check("balance of all energy", abs(held[-1] - held[0] - sum(works)), bound * size)
+    _check("constraints", float(run.residual.position.max(initial=0.0)), 1e-9)
+
+
+def momentum(blueprint):
+    """A system that floats without gravity keeps its momentum and angular momentum."""
+    if not blueprint.recipe.floating:
+        return
+    run, mech = main_run(blueprint), blueprint.mech
+    first, last = (mech.momentum(run.state(k)) for k in (0, -1))
+    bound = (1e-6 if _cornered(blueprint) else 1e-8) * (1.0 + np.abs(run.u).max()) * 10.0
+    _check("momentum", float(np.abs(first.linear - last.linear).max()), bound)
+    _check("angular momentum", float(np.abs(first.angular - last.angular).max()), bound)
+
+
+# ---------------------------------------------------------------- every body alone
+def newton_euler(blueprint):
+    """Newton and Euler for each body alone (8.5): connections, elements and gravity are all that acts on it."""
+    if blueprint.couplings:
+        return  # their loads are not reported
+    run, mech = main_run(blueprint), blueprint.mech
+    for k in (0, -1):
+        _newton_euler(blueprint, run, mech, k)
+
+
+def _newton_euler(blueprint, run, mech, k):
+    reactions = {c.name: run.connection(c.name) for c in (*mech._info.hinges, *mech._info.chords)}
+    twists = _twists(blueprint, run, k)
+    left, scale = {}, 1.0
+    for name, (mass, J, com) in blueprint.masses.items():
+        motion = run.body(name)
+        R, w = motion.rotation[k], motion.angular_velocity[k]
+        J = R @ J @ R.T
+        force = mass * (motion.point(com).acceleration[k] - np.array(mech._info.gravity))
+        moment = J @ motion.angular_acceleration[k] + np.cross(w, J @ w)
+        left[name] = [motion.com[k], force, moment]
+        scale = max(scale, float(np.abs(force).max()), float(np.abs(moment).max()))
+
+    def act(body, point, force, moment):
+        nonlocal scale
+        if body in left:
+            centre, F, M = left[body]
+            left[body] = [centre, F - force, M - moment - np.cross(point - centre, force)]
+            scale = max(scale, float(np.abs(force).max()), float(np.abs(moment).max()))
+
+    for name, load in reactions.items():
+        ends = _ends(blueprint, mech, name)
+        point = end_motion(ends[1], twists)[0]
+        act(ends[1].body, point, load.force[k], load.moment[k])
+        act(ends[0].body, point, -load.force[k], -load.moment[k])
+    for name, part in blueprint.elements.items():
+        if "omposite" in name:
+            pieces = [(f"{name}.damper", {0: part.ends[0]}), (f"{name}.spring", {1: part.ends[1]})]
+        elif not isinstance(part.ends[0], str):
+            pieces = [(name, dict(enumerate(part.ends)))]
+        elif "Friction" in name:  # between the ends of a hinge
+            pieces = [(name, dict(enumerate(blueprint.joints[part.ends[0]].ends)))]
+        else:
+            continue  # on the coordinate of a hinge: part of its load
+        for piece, ends in pieces:
+            seen = run.element(piece)
+            n = seen.force.ndim == 2  # a load has one end
+            for j, end in ends.items():
+                place, force, moment = (
+                    x[k] if n else x[k, j] for x in (seen.position, seen.force, seen.moment)
+                )
+                act(end.body, place, force, moment)
+    for name, (_, force, moment) in left.items():
+        _check(f"Newton for {name}", float(np.abs(force).max()), 1e-8 * scale)
+        _check(f"Euler for {name}", float(np.abs(moment).max()), 1e-8 * scale)
+
+
+def _ends(blueprint, mech, name):
+    if name in blueprint.joints:
+        return blueprint.joints[name].ends
+    if name in blueprint.constraints:
+        return blueprint.constraints[name].ends
+    c = next(c for c in mech._lagrange.hinges if c.name == name)
+    from tests.support.random_models.blueprint import _free
+
+    return _free(c, blueprint.poses).ends
+
+
+def _twists(blueprint, run, k):
+    twists = {}
+    for name in blueprint.masses:
+        motion = run.body(name)
+        twists[name] = tuple(
+            x[k] for x in (motion.position, motion.rotation, motion.velocity, motion.angular_velocity)
+        )
+    return twists
+
+
+# ---------------------------------------------------------------- the same mechanism, described in another way
+def other_cut(blueprint):
+    """Nothing depends on which hinges are cut."""
+    cut = {c.name for c in blueprint.mech.tree.chords}
+    others = [
+        name
+        for loop in blueprint.loops
+        for name in loop
+        if name not in cut and name not in blueprint.used and any(n in cut for n in loop)
+    ]
+    for k in blueprint.recipe.stream("cut").permutation(len(others)):
+        try:
+            mech = blueprint.system(chords={others[k]}).build()
+        except tm.TopologyError:  # an element wants another hinge of this loop cut
+            continue
+        return _compare(blueprint, mech, f"{others[k]} cut")
+
+
+def other_order(blueprint):
+    """Nothing depends on the order of declaration."""
+    _compare(blueprint, blueprint.system(order=blueprint.recipe.seed).build(), "another order")
+
+
+def other_direction(blueprint):
+    """Nothing depends on which end is named first."""
+    _compare(blueprint, blueprint.system(flip=True).build(), "ends exchanged", flip=True)
+
+
+def _compare(blueprint, mech, what, flip=False):
+    run = main_run(blueprint)
+    state = blueprint.state_of(mech, _twists(blueprint, run, 0), flip)
+    again = _run(mech, state, audit=True)
+    _same_start(blueprint, run, again, what)
+    _same_motion(blueprint, run, again, what)
+
+
+def _same_start(blueprint, run, again, what):
+    """Accelerations and loads at the start are the same: no integration is between them."""
+    scale = 1.0
+    for name in blueprint.masses:
+        a = run.body(name)
+        scale = max(scale, np.abs(a.acceleration[0]).max(), np.abs(a.angular_acceleration[0]).max())
+    for name in blueprint.masses:
+        a, b = run.body(name), again.body(name)
+        _check(
+            f"{what}: acceleration of {name}",
+            np.abs(a.acceleration[0] - b.acceleration[0]).max(),
+            1e-7 * scale,
+        )
+        gap = np.abs(a.angular_acceleration[0] - b.angular_acceleration[0]).max()
+        _check(f"{what}: angular acceleration of {name}", gap, 1e-7 * scale)
+    for name in blueprint.joints:
+        a, b = run.connection(name), again.connection(name)
+        if a.unique and b.unique:
+            load = np.abs(a.force[0]).max() + np.abs(a.moment[0]).max() + scale
+            flipped = blueprint.joint(name, True).ends != blueprint.joints[name].ends
+            if not (flipped and "exchanged" in what):
+                gap = np.abs(a.force[0] - b.force[0]).max() + np.abs(a.moment[0] - b.moment[0]).max()
+                _check(f"{what}: load of {name}", gap, 1e-7 * load)
+
+
+def _same_motion(blueprint, run, again, what, bound=1e-7):
+    if "FungHistory" in blueprint.recipe.elements:
+        return  # its history is of second order in the steps
+    gap = _distance(blueprint, run, again)
+    if gap > bound and gap > (allowed := bound * _growth(blueprint)):
+        raise Wrong(f"{what}: bodies are {gap:.3g} apart after {END} s, allowed {allowed:.3g}")
+
+
+def _distance(blueprint, run, again):
+    gap = 0.0
+    for name in blueprint.masses:
+        a, b = run.body(name), again.body(name)
+        gap = max(gap, np.abs(a.position - b.position).max(), np.abs(a.rotation - b.rotation).max())
+        fast = 1.0 + np.abs(a.velocity).max() + np.abs(a.angular_velocity).max()
+        gap = max(gap, np.abs(a.velocity - b.velocity).max() / fast)
+        gap = max(gap, np.abs(a.angular_velocity - b.angular_velocity).max() / fast)
+    return float(gap)
+
+
+def _growth(blueprint):
+    """Return how much a small disturbance of the start grows: no method can do better with rounding and rtol."""
+    run, mech = main_run(blueprint), blueprint.mech
+    growth, size = 1.0, 1e-7
+    for k in range(3):
+        moved = closed_nearby(blueprint, mech, blueprint.state, size, k)
+        growth = max(growth, _distance(blueprint, run, _run(mech, moved)) / size)
+    return growth
+
+
+def closed_nearby(blueprint, mech, state, size, k=0, direction=None):
+    """Return a closed state next to a state, with its speeds disturbed too."""
+    rng, free = np.random.default_rng(k), blueprint.free_speeds(mech)
+    v, w = (free * rng.normal(size=mech.nu) for _ in range(2))
+    if direction is not None:
+        v, w = direction
+    q = _moved(mech, state.q, size * v)
+    for _ in range(6):
+        rows = mech.constraints(replace(state, q=q))
+        if np.abs(rows.residual).max(initial=0.0) < 1e-13:
+            break
+        step = np.zeros(mech.nu)
+        step[free] = -np.linalg.lstsq(rows.partials[:, free], rows.residual, rcond=1e-9)[0]
+        q = _moved(mech, q, step)
+    u = state.u + size * w
+    for _ in range(2):
+        rows = mech.constraints(replace(state, q=q, u=u))
+        u[free] -= np.linalg.lstsq(rows.partials[:, free], rows.velocity, rcond=1e-9)[0]
+    return replace(state, q=q, u=u)
+
+
+def _moved(mech, q, step):
+    q = q.copy()
+    for c in mech._lagrange.hinges:
+        q[c.q_slice] = c.hinge.move(q[c.q_slice], step[c.u_slice])
+    return q
+
+
+# ---------------------------------------------------------------- other methods
+METHODS = {  # rtol, and how far the motion may be off
+    "Radau": (1e-10, 1e-6), "Adams": (1e-10, 1e-6), "DP5": (1e-10, 1e-6), "alpha3": (1e-7, 1e-3),
+    "scipy:DOP853": (1e-10, 1e-6),
+}  # fmt: skip
+
+
+def other_method(blueprint):
+    """Another integrator finds the same motion."""
+    rng = blueprint.recipe.stream("method")
+    remembers = set(blueprint.recipe.elements) & set(REMEMBERING)
+    methods = [method for method in METHODS if not (remembers and "scipy" in method)]
+    method = methods[int(rng.integers(len(methods)))]
+    rtol, bound = METHODS[method]
+    again = _run(blueprint.mech, blueprint.state, method=method, rtol=rtol)
+    bound *= 10.0 if _cornered(blueprint) else 1.0
+    _same_motion(blueprint, main_run(blueprint), again, method, bound)
+
+
+def other_tolerance(blueprint):
+    """A tighter tolerance changes the motion by no more than the looser one allows."""
+    again = _run(blueprint.mech, blueprint.state, rtol=1e-12, atol=1e-14)
+    _same_motion(blueprint, main_run(blueprint), again, "rtol 1e-12", 1e-6 if _cornered(blueprint) else 1e-7)
+
+
+# ---------------------------------------------------------------- analyses at one state
+def inverse_of_forward(blueprint):
+    """Loads that inverse dynamics finds are those that forward dynamics was given."""
+    mech, state = blueprint.mech, blueprint.state
+    free = blueprint.free_speeds(mech)
+    if not free.any():
+        return
+    actuated = None
+    if mech.tree.chords:
+        actuated = [name for name in mech.mobility(state).suitable if free[mech.speeds.index(name)]]
+        free = np.array([name in actuated for name in mech.speeds])
+        actuated += list(blueprint.drives)
+        if not free.any():
+            return
+    tau = free * blueprint.recipe.stream("loads").normal(size=mech.nu)
+    ud = mech.forward_dynamics(state, tau).ud
+    found = mech.inverse_dynamics(state, ud, **({"actuated": actuated} if actuated else {}))
+    scale = 1.0 + np.abs(mech.load_column(state)).max() + np.abs(mech.mass_matrix(state) @ ud).max()
+    _check("inverse of forward dynamics", float(np.abs((found - tau)[free]).max(initial=0.0)), 1e-8 * scale)
+
+
+_STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # first derivative, order 6
+
+
+def derivatives(blueprint):
+    """Exact derivatives of the accelerations equal differences of order 6 along random closed displacements."""
+    mech, state = blueprint.mech, blueprint.state
+    found = mech.derivatives(state)
+    rng, free = blueprint.recipe.stream("direction"), blueprint.free_speeds(mech)
+    if not free.any():
+        return
+    v, w = (free * rng.normal(size=mech.nu) for _ in range(2))
+    if mech.tree.chords:  # along the constraints
+        P = mech.constraints(state).partials[:, free]
+        v[free] -= np.linalg.lstsq(P, P @ v[free], rcond=1e-9)[0]
+    gaps = []
+    for h in (2e-3, 5e-4, 1e-4, 2e-5):  # the best: elements may have corners nearby
+        ud, u, q = 0.0, 0.0, 0.0
+        for k, weight in _STENCIL.items():
+            for sign in (1, -1):
+                near = closed_nearby(blueprint, mech, state, sign * k * h, direction=(v, w))
+                ud = ud + sign * weight / h * mech.forward_dynamics(near).ud
+                u = u + sign * weight / h * near.u
+                q = q + sign * weight / h * _displacement(mech, state.q, near.q)
+        exact = found.ud_q @ q + found.ud_u @ u
+        scale = 1.0 + np.abs(exact).max() + np.abs(found.ud_q).max() + np.abs(found.ud_u).max()
+        gaps.append(np.abs(exact - ud)[free].max(initial=0.0) / scale)
+    _check("derivatives of accelerations", float(min(gaps)), 1e-6)
+
+
+def _displacement(mech, q0, q):
+    """Return the small motion from q0 to q, measured as the speeds do (an odd function of it, to third order)."""
+    step = np.zeros(mech.nu)
+    for c in mech._lagrange.hinges:
+        a, b, k = q0[c.q_slice], q[c.q_slice], c.hinge.euler_parameters
+        if k is None:
+            step[c.u_slice] = b - a
+            continue
+        n = c.hinge.n_coordinates
+        own = np.zeros(n - 1)
+        own[:k], own[k + 3 :] = (b - a)[:k], (b - a)[k + 4 :]
+        e, f = a[k : k + 4], b[k : k + 4]
+        # vector part of f conj(e), times 2: the rotation in the base of end a
+        vector = -f[0] * e[1:] + e[0] * f[1:] - np.cross(f[1:], e[1:])
+        sine = np.linalg.norm(vector)
+        own[k : k + 3] = 2.0 * vector * (np.arcsin(sine) / sine if sine > 1e-12 else 1.0)
+        step[c.u_slice] = own
+    return step
+
+
+# ---------------------------------------------------------------- calls
+def twice(blueprint):
+    """The same calls give the same digits, also after another run and when results are read late."""
+    mech, state = blueprint.mech, blueprint.state
+    runs = [_run(mech, state) for _ in range(2)]
+    moved = closed_nearby(blueprint, mech, state, 1e-2)
+    try:
+        _run(mech, moved)
+    except (Stopped, tm.TreemechError):
+        pass
+    for what in ("t", "q", "u", "ud", "multipliers"):
+        a, b = (getattr(run, what) for run in runs)
+        _check(f"same call, {what}", float(np.abs(a - b).max(initial=0.0)), 0.0)
+    again = _run(mech, state)
+    _check("same call after another", float(np.abs(again.u - runs[0].u).max(initial=0.0)), 0.0)
+    _check("late results", float(np.abs(again.ud - runs[0].ud).max(initial=0.0)), 0.0)
+
+
+def files(blueprint):
+    """A model that is saved and read is the same, to the bit."""
+    if "Controller" in blueprint.recipe.elements:
+        return  # functions are refused
+    with tempfile.TemporaryDirectory() as folder:
+        path = blueprint.system().save(Path(folder) / "model.json")
+        mech = tm.read(path).build()
+    run, again = (_run(m, blueprint.state) for m in (blueprint.mech, mech))
+    _check("read from a file", float(np.abs(run.u - again.u).max(initial=0.0)), 0.0)
+
+
+LAWS = {
+    law.__name__: law
+    for law in (
+        energy, momentum, newton_euler, other_cut, other_order, other_direction, other_method, other_tolerance,
+        inverse_of_forward, derivatives, twice, files,
+    )
+}  # fmt: skip
