@@ -35,13 +35,13 @@ SECONDS = 6.0  # CPU time a peer may take for one run
 
 
 def treemech(windows: int, allowed: float = math.inf) -> Solve:
-    """Solve by treemech, with defaults."""
+    """Solve by treemech, with the tolerances of the peers: atol = rtol."""
     mech = four_bars(windows).build()
     start = state(mech)
     mech.simulate((0.0, 0.01), start)  # compiles, where nothing was built
 
     def solve(rtol: float) -> Floats:
-        run = mech.simulate((0.0, END), start, rtol=rtol, t_eval=[END])
+        run = mech.simulate((0.0, END), start, rtol=rtol, atol=rtol, t_eval=[END])
         if not run.success:
             raise ArithmeticError(run.message)
         angle = run.q[-1, 0]  # of A0, the hinge declared first

@@ -276,7 +276,7 @@ def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut
     found: dict[str, tuple[Floats, Floats]] = {}
     if loops is not None:
         core.chord_work.q[:] = cut
-        now = core.constraints(t, q, u, ud)
+        now = core.constraints(t, q, u, ud, loaded=True)
         chosen = loops.kept[loops.work.masked[: loops.n_kept] == 0]
         free = left_free(mech, {})
         lam = np.zeros(len(now.residual))
