@@ -28,6 +28,7 @@ _NAMES = {
     "check": "elements.check.checks",
     "planar_inertia": "topology.body",
     "solids": "topology.solids",
+    "examples": "examples",
     "TreemechError": "topology",
     "TopologyError": "topology",
     "ElementError": "topology",
@@ -48,6 +49,7 @@ if _typing.TYPE_CHECKING:
     from treemech.topology.body import planar_inertia as planar_inertia
     from treemech.topology.parameter import Parameter as Parameter
 
+    from . import examples as examples
     from .description.composite import Composite as Composite
     from .design.experiment import Experiment as Experiment
     from .design.objective import Objective as Objective
@@ -74,7 +76,7 @@ def __getattr__(name: str) -> _typing.Any:
         )
     source = _NAMES.get(name, "elements")
     module = _import_module(f".{source}", __name__)
-    value = module if source.endswith("." + name) and not hasattr(module, name) else getattr(module, name)
+    value = module if source.split(".")[-1] == name and not hasattr(module, name) else getattr(module, name)
     globals()[name] = value
     return value
 

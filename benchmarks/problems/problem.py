@@ -1,16 +1,31 @@
-"""What a problem with a known answer is: a model, where it starts, what to look at, and the reference data.
+"""What a model of this folder holds: how it is made, where it starts, and what is known of its motion.
 
-A problem is a module of this folder with
+A model is a file `<group>/<name>.py`. Nothing is registered: files are found by looking (`catalogue`), `tm.examples.<name>()` and
+`treemech example <name>` run them, the tests hold each to its known values, its constraints and its power balance. It has
+
+    a docstring                              what it is; where its numbers come from: printed, recomputed, chosen by us
+    system(...) -> tm.System                 the model; parameters are keywords with defaults
+    state(mech) -> tm.State                  where it starts; with CASES: state(mech, case)
+    CASES = ("slow", "fast")                 optional: several starts, the first by default
+
+An example adds what it wants of
+
+    DURATION = 10.0                          simulated time [s]; with a REFERENCE its t_end
+    SIMULATE = {"rtol": 1e-10}               keywords of `mech.simulate`
+    run(mech, state) -> tm.Run               if the run is more than `mech.simulate((0, DURATION), state, **SIMULATE)`
+    KNOWN = {name: (value, tolerance, source)}   known values, absolute tolerances, where each comes from
+    measured(mech, run) -> {name: value}     ours, by the same names
+    PLOTS = [("crank.q", "slider.u"), ...]   signals worth looking at, one picture each: texts of `run.measure`, or "energy.total"
+    SLOW = True                              the run takes more than a second or two: its tests are marked slow
+
+A problem with a complete known answer has instead of KNOWN
 
     REFERENCE = load("file")                 the JSON file in benchmarks/reference, without its ending
-    system() -> tm.System                    the model, from the parameters of the reference
-    state(mech) -> tm.State                  where it starts; with CASES: state(mech, case)
     observe(run) -> {name: values}           quantities by the names of the reference: rows over run.t, or one value
-    CASES = ("slow", "fast")                 optional: several starts; `name_slow` in the reference is `name` there
     SAMPLES = 1001                           optional: equally spaced outputs besides the times of the reference
 
-Nothing is registered: `problems()` finds the modules. What a reference expects and `observe` does not offer is
-reported as open.
+where `name_slow` in the reference is `name` of the case "slow". `problems()` returns these. What a reference expects and `observe`
+does not offer is reported as open.
 """
 
 import json
@@ -18,14 +33,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import ModuleInfo, walk_packages
 from typing import Any
 
 import numpy as np
 
 from treemech.topology.arrays import Floats
+
+from .catalogue import catalogue
 
 FOLDER = Path(__file__).resolve().parent.parent / "reference"
 _AT = re.compile(r"(?P<name>.*)\(t=(?P<time>[^()]+)\)$")
@@ -149,13 +164,9 @@ def compare(problem: Problem, runs: Mapping[str, Any]) -> tuple[list[Comparison]
     for entry in problem.reference().entries():
         count = len(found)
         for case, values in seen.items():
-            plain = entry.name.removesuffix(f"_{case}") if case else entry.name
-            other = any(entry.name.endswith(f"_{c}") for c in seen if c and c != case)
-            if plain not in values or other:
+            got = offered(entry, values, runs[case], case, tuple(seen))
+            if got is None:
                 continue
-            got = np.asarray(values[plain], dtype=np.float64)
-            if entry.time is not None:
-                got = got[_row(runs[case].t, entry.time)]
             scale = max(1.0, float(np.linalg.norm(entry.value)))
             deviation = np.abs(got - entry.value)
             error = float(np.max(deviation)) / scale if np.all(np.isfinite(deviation)) else np.inf
@@ -165,6 +176,17 @@ def compare(problem: Problem, runs: Mapping[str, Any]) -> tuple[list[Comparison]
     return found, missing
 
 
+def offered(
+    entry: Expected, values: Mapping[str, Any], run: Any, case: str, cases: tuple[str, ...]
+) -> Floats | None:
+    """Return what `observe` gave for an entry of the reference: at its time, or all values; None if nothing."""
+    plain = entry.name.removesuffix(f"_{case}") if case else entry.name
+    if plain not in values or any(entry.name.endswith(f"_{c}") for c in cases if c and c != case):
+        return None
+    got = np.asarray(values[plain], dtype=np.float64)
+    return got if entry.time is None else np.asarray(got[_row(run.t, entry.time)])
+
+
 def _row(t: Floats, time: float) -> int:
     row = int(np.argmin(np.abs(t - time)))
     if t[row] != time:
@@ -172,27 +194,23 @@ def _row(t: Floats, time: float) -> int:
     return row
 
 
-def _file_name(entry: ModuleInfo) -> str:
-    return entry.name.rpartition(".")[2]
+def problem_of(name: str, module: Any) -> Problem:
+    """Return the problem a module with a REFERENCE describes."""
+    return Problem(
+        name,
+        module.REFERENCE.file,
+        module.system,
+        module.state,
+        module.observe,
+        getattr(module, "CASES", ("",)),
+        getattr(module, "SAMPLES", 0),
+    )
 
 
 def problems() -> dict[str, Problem]:
-    """Return all problems of this folder and its groups by name: every module with a `system`."""
-    package = __name__.rpartition(".")[0]
-    found = {}
-    for entry in sorted(walk_packages([str(Path(__file__).parent)], package + "."), key=_file_name):
-        module = import_module(entry.name)
-        if hasattr(module, "system"):
-            found[_file_name(entry)] = Problem(
-                _file_name(entry),
-                module.REFERENCE.file,
-                module.system,
-                module.state,
-                module.observe,
-                getattr(module, "CASES", ("",)),
-                getattr(module, "SAMPLES", 0),
-            )
-    return found
+    """Return all problems with a reference, by name."""
+    modules = {name: entry.module() for name, entry in catalogue().items()}
+    return {name: problem_of(name, m) for name, m in modules.items() if hasattr(m, "REFERENCE")}
 
 
 # ---------------------------------------------------------------- quantities of a run

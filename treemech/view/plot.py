@@ -75,6 +75,21 @@ def draw_tree(tree: Tree, path: str | Path) -> Path:
     return target
 
 
+def plot_signals(t: Any, curves: dict[str, Any], path: str | Path, title: str) -> Path:
+    """Plot named signals over time into one picture."""
+    plt = _pyplot()
+    target = picture_path(path, "plot_signals")
+    figure, axes = plt.subplots(figsize=(8, 4))
+    for name, values in curves.items():
+        axes.plot(t, values, label=name)
+    axes.set_xlabel("t [s]")
+    axes.set_title(title)
+    axes.legend(fontsize=8)
+    figure.savefig(target, dpi=120, bbox_inches="tight")
+    plt.close(figure)
+    return target
+
+
 def plot_run(run: Any, path: str | Path | None = None) -> Any:
     """Plot coordinates, speeds and energies over time."""
     plt = _pyplot()
