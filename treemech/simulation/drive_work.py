@@ -14,6 +14,7 @@ from treemech.dynamics.simulation.dense_output import interpolate
 from treemech.dynamics.simulation.integrate import Integration
 from treemech.dynamics.simulation.integrator import Released
 from treemech.elements.element import record
+from treemech.elements.signal import Constant
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.columns import chord
 from treemech.topology.arrays import Floats, address
@@ -26,15 +27,17 @@ if TYPE_CHECKING:
 
 _X, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 _LEVELS = 12
+_ROUNDING = 1e-13  # of the largest load times the rate: a power below it is rounding
+_MOST = 16  # intervals in place of one, on average: more are needed for rounding only
 
 
 def moving_chords(core: Core) -> dict[str, slice]:
-    """Return the chords whose constraints depend on time through a signal, with their rows."""
+    """Return the chords whose constraints depend on time through a signal that may change, with their rows."""
     layout = core.layout.chords
     return {
         name: slice(int(row[chord.FIRST_ROW]), int(row[chord.FIRST_ROW] + row[chord.N_ROWS]))
         for name, element, row in zip(layout.names, layout.elements, layout.plan.chord, strict=True)
-        if record(element)[1]
+        if any(not isinstance(signal, Constant) for _, signal in record(element)[1])
     }
 
 
@@ -80,7 +83,8 @@ def drive_work(
 ) -> dict[str, Floats]:
     """Return the work of every drive on the mechanism since the start, at the outputs of a run.
 
-    Every interval between steps and outputs is halved until both halves together give what the whole gave.
+    Every interval between steps and outputs is halved until both halves together give what the whole gave, up
+    to rounding: the load of a drive is as accurate as the largest load, so its power may be rounding alone.
     """
     core = mech._core
     assert result.nodes is not None
@@ -90,34 +94,48 @@ def drive_work(
     names = [numbered(hinge, widths[hinge])[k] for hinge, k, _ in mech._info.prescribed]
     moving = moving_chords(core)
 
-    def power(times: Floats) -> Floats:
+    def power(times: Floats) -> tuple[Floats, Floats]:
+        """Return the power of every drive, and at each time the largest load times the rates of all drives."""
         y = states_between(core, result, method, times, released)
         (q, u), rest = core.states(times, y), core.unpack(y)
         found = results_of_states(mech, times, q, u, rest.cut, rest.z, released)
-        own = [found.tau[:, place] * u[:, place] for _, _, place in mech._info.prescribed]
+        places = [place for _, _, place in mech._info.prescribed]
+        own = [found.tau[:, place] * u[:, place] for place in places]
+        rate = np.sum(np.abs(u[:, places]), axis=1)
         if moving:
-            with core.unloaded():
-                rates = [
-                    core.constraints(float(t), *x).partials @ x[1] for t, *x in zip(times, q, u, strict=True)
-                ]
-            each = found.multipliers * np.array(rates)  # of the loads P^T lambda, row by row
-            own += [each[:, rows].sum(axis=1) for rows in moving.values()]
-        return np.array(own)
+            with core.unloaded():  # P u = -P0: exactly zero while the signal of a row rests
+                rates = np.array(
+                    [
+                        -core.constraints(float(t), x, 0.0 * v).velocity
+                        for t, x, v in zip(times, q, u, strict=True)
+                    ]
+                )
+            each = found.multipliers * rates  # of the loads P^T lambda, row by row
+            for rows in moving.values():
+                own.append(each[:, rows].sum(axis=1))
+                rate += np.sum(np.abs(rates[:, rows]), axis=1)
+        loads = np.concatenate((found.multipliers, found.tau), axis=1)
+        return np.array(own), rate * np.max(np.abs(loads), axis=1, initial=0.0)
 
-    def work(a: Floats, b: Floats) -> Floats:
+    def work(a: Floats, b: Floats) -> tuple[Floats, float]:
+        """Return the work of every drive in the intervals from a to b, and the size of its rounding."""
         times = (a[:, None] + 0.5 * (b - a)[:, None] * (1.0 + _X)).ravel()
         order = np.argsort(ahead * times, kind="stable")
-        values = np.empty((len(names) + len(moving), len(times)))
-        values[:, order] = power(times[order])
-        return np.asarray(0.5 * (b - a) * (values.reshape(len(values), -1, len(_X)) @ _WEIGHTS))
+        values, size = np.empty((len(names) + len(moving), len(times))), np.empty(len(times))
+        values[:, order], size[order] = power(times[order])
+        integrals = 0.5 * (b - a) * (values.reshape(len(values), -1, len(_X)) @ _WEIGHTS)
+        return np.asarray(integrals), float(np.abs(0.5 * (b - a)) @ (size.reshape(-1, len(_X)) @ _WEIGHTS))
 
     a, b, interval = grid[:-1], grid[1:], np.arange(len(grid) - 1)
-    whole, total = work(a, b), np.zeros((len(names) + len(moving), len(interval)))
-    enough = 0.01 * rtol * float(np.sum(np.abs(whole)))
+    whole, size = work(a, b)
+    total = np.zeros((len(names) + len(moving), len(interval)))
+    enough, most = 0.01 * rtol * float(np.sum(np.abs(whole))) + _ROUNDING * size, _MOST * len(grid)
     for level in range(_LEVELS):
         middle = 0.5 * (a + b)
-        halves = work(np.concatenate((a, middle)), np.concatenate((middle, b))).reshape(len(total), 2, -1)
+        halves, _ = work(np.concatenate((a, middle)), np.concatenate((middle, b)))
+        halves = halves.reshape(len(total), 2, -1)
         split = np.any(np.abs(halves.sum(axis=1) - whole) > enough, axis=0) & (level < _LEVELS - 1)
+        split &= 2 * np.sum(split) < most
         for k in range(len(total)):
             np.add.at(total[k], interval[~split], halves[k].sum(axis=0)[~split])
         if not np.any(split):

@@ -108,6 +108,56 @@ def test_a_mass_on_a_moving_platform_that_lets_go_of_it():
     np.testing.assert_allclose(run.audit["platform"].work, gained, atol=1e-6)
 
 
+def geared(belt):
+    """Return two wheels on a belt between pendulums: a stiff spring makes the load of the belt large."""
+    system = tm.System("geared", gravity=(0, 0, -9.81))
+    a, b = (system.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.2, 0, 0)) for n in "ab")
+    system.connect("A", tm.Revolute("y"), system.ground, a)
+    system.connect("B", tm.Revolute("y"), system.ground.at((1, 0, 0)), b)
+    system.couple("belt", belt, "A", "B")
+    system.connect("spring", tm.RotationalSpring(stiffness=1e4), "B")
+    return system.build()
+
+
+def evaluations(monkeypatch, mech, **given):
+    """Return an audited run and the number of states that its audit looked at."""
+    from treemech.simulation import drive_work
+
+    looked, own = [], drive_work.results_of_states
+
+    def count(mech, t, *rest):
+        looked.append(len(t))
+        return own(mech, t, *rest)
+
+    monkeypatch.setattr(drive_work, "results_of_states", count)
+    return mech.simulate((0, 0.5), mech.assemble(fix={"A": 0.1}), rtol=1e-10, audit=True, **given), sum(
+        looked
+    )
+
+
+def test_a_belt_that_rests_takes_no_work_and_no_time(monkeypatch):
+    """The power was rounding, which no number of halvings makes smaller: 4,096 states in place of one."""
+    run, looked = evaluations(monkeypatch, geared(tm.Belt(0.1, 0.1, offset=tm.Polynomial([0.0]))))
+    assert np.all(run.audit["belt"].work == 0.0) and run.energy.kinetic.max() > 10.0
+    assert looked <= 15 * len(run.t)
+    run, looked = evaluations(monkeypatch, geared(tm.Belt(0.1, 0.1)))
+    assert list(run.audit) == ["spring"] and looked == 0  # a number is no drive
+
+
+def test_a_drive_without_load_takes_little_time(monkeypatch):
+    """A belt that moves loosely beside large loads: its power is rounding of theirs."""
+    system = tm.System("loose", gravity=(0, 0, -9.81))
+    wheel = system.body("wheel", 1.0, (0.1, 0.1, 0.1))  # about its centre: it turns without any load
+    bob = system.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0.2, 0, 0))
+    system.connect("W", tm.Revolute("y"), system.ground, wheel)
+    system.connect("A", tm.Revolute("y"), system.ground, bob)
+    system.connect("spring", tm.RotationalSpring(stiffness=1e4), "A")
+    system.prescribe("W", tm.Polynomial([0.0, 3.0]))
+    run, looked = evaluations(monkeypatch, system.build())
+    assert np.abs(run.audit["W"].work).max() < 1e-12
+    assert looked <= 40 * len(run.t)
+
+
 def test_a_run_that_fails_keeps_the_outputs_it_reached():
     system = arm()
     system.controller("fail", lambda t: 1.0 if t < 0.45 else 1 / 0, 0.1, (), ("volts",))
