@@ -54,13 +54,15 @@ def close_positions(
     scale: float,
     wishes: Deviation | None = None,
     fixed: Sequence[str] = (),
+    taken: Callable[[Floats], object] = lambda q: None,
 ) -> Floats:
     """Find q with f(q, t) = 0 next to the start by Gauss-Newton on the free coordinates.
 
     With `wishes`, the closed position with the least sum of squared deviations is sought. If the search fails
     from this start (a stretched chain, for example), or comes out far from a wish, it starts again from
     disturbed positions; the nearest closed position counts. `fixed` names what is given besides the
-    coordinates that are not free, for the error of a chain that does not close.
+    coordinates that are not free, for the error of a chain that does not close. `taken` is called with every
+    position that is the best so far, where the search came to it.
     """
     best, least, gap = None, np.inf, None
     for start in islice(starts(lagrange, q, free, scale), _ATTEMPTS):
@@ -69,11 +71,13 @@ def close_positions(
             gap = found if gap is None or _norm(found.residual) < _norm(gap.residual) else gap
             continue
         if wishes is None:
+            taken(found.q)
             return found.q
         closed = unwound(lagrange, evaluate, found.q, q, scale)
         left = wishes(closed)[0]
         if float(left @ left) < least * (1.0 - 1e-6) - 1e-24:  # of equal ones the first
             best, least = closed, float(left @ left)
+            taken(closed)
         if float(np.max(np.abs(left), initial=0.0)) < _AS_WISHED:
             break
     if best is not None:

@@ -63,6 +63,7 @@ class Trajectory(NamedTuple):
     message: str
     singular: list[tuple[float, str]]  # time at which a singular position was passed, connection concerned
     n_points: int
+    reached: float  # the last time, or that of the lock-up
 
 
 class Motion(NamedTuple):
@@ -109,13 +110,13 @@ class Kinematics:
         a = self.point(float(times[0]), q)
         self._check(a)
         if not np.any(self.free):  # nothing to follow
-            return self._trajectory([self.point(float(t), a.q) for t in times], "")
+            return self._trajectory([self.point(float(t), a.q) for t in times], "", float(times[-1]))
         integrated = rank(a.partials[self.holonomic]) < int(np.sum(self.free))
         smooth = self.integrate(a, times, _FINE if integrated else _COARSE) if self.integrate else None
         if smooth is not None:
             for i in np.flatnonzero(np.isin(times, self.breaks)):
                 _, smooth.q[i], smooth.u[i], smooth.ud[i] = self.point(float(times[i]), smooth.q[i])[:4]
-            return Trajectory(times, *smooth, "", [], len(times))
+            return Trajectory(times, *smooth, "", [], len(times), float(times[-1]))
         span, message, found, k = float(times[-1] - times[0]), "", [a], 1
         h = span
         while k < len(times):
@@ -133,11 +134,11 @@ class Kinematics:
             if not integrated and _crossed(a, b.partials):
                 self.singular.append(self._passed(a, b))
             a = self._after_break(b, span) if b.t in self.breaks else b
-        return self._trajectory(found, message)
+        return self._trajectory(found, message, a.t)
 
-    def _trajectory(self, found: list[Point], message: str) -> Trajectory:
+    def _trajectory(self, found: list[Point], message: str, reached: float) -> Trajectory:
         t, q, u, ud = (np.array([p[i] for p in found]) for i in range(4))
-        return Trajectory(t, q, u, ud, message, self.singular, self.n_points)
+        return Trajectory(t, q, u, ud, message, self.singular, self.n_points, reached)
 
     def _passed(self, a: Point, b: Point) -> tuple[float, str]:
         """Return time and connection of the singular position between two points: the row that depends most on others."""

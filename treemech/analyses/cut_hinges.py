@@ -144,7 +144,7 @@ def fit_chords(mech: "Mechanism", t: float, q: Floats, near: Mapping[str, Any]) 
     rng, work, best, least = np.random.default_rng(0), mech._core.chord_work, None, np.inf
     last = work.q.copy()
     hinges = [c for c in mech.tree.chords if c.is_hinge and c.name not in near]
-    for attempt in range(8 if hinges else 1):
+    for attempt in range(8 if hinges else 2):  # the second where auxiliary unknowns, and turns, were last
         mech._core.reset_chords(near)
         if attempt == 1:
             work.q[:] = np.where(np.isfinite(last), last, work.q)

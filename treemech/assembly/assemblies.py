@@ -23,19 +23,25 @@ def assemblies(mech: "Mechanism", attempts: int, open: Collection[str] = (), **g
     """Find distinct closed positions, see `Mechanism.assemblies`."""
     sought = Assembly(mech, **given)
     with sought.searching(open):
-        found = _all_positions(sought, attempts) or [sought.positions()]  # which says why there is none
-        pairs = [(q, sought.speeds.find(q, sought.start.u)) for q in found]
+        found = _all_positions(sought, attempts)
+        if not found:
+            q = sought.positions()  # which says why there is none
+            found = [(q, sought.fitted)]
+        closed = [(q, sought.speeds.find(q, sought.start.u), fitted) for q, fitted in found]
     made = []
-    for q, u in pairs:
+    for q, u, fitted in closed:
         try:
-            made.append(sought.state(q, u, open))
+            made.append(sought.state(q, u, open, fitted))
         except ConvergenceError:  # on the wrong side of a contact
             continue
     return made
 
 
-def _all_positions(sought: Assembly, attempts: int) -> list[Floats]:
-    """Return the distinct closed positions found from so many starts, the nearest to the wishes first."""
+def _all_positions(sought: Assembly, attempts: int) -> list[tuple[Floats, Floats]]:
+    """Return the distinct closed positions found from so many starts, the nearest to the wishes first.
+
+    With each the numbers of the chords that belong to it.
+    """
     mech, lagrange, scale = sought.mech, sought.mech._lagrange, sought.scale
     wished, roots = list(sought.wished), list(sought.roots)
     if not sought.weighted:  # where freedoms are left, stay near the start
@@ -44,7 +50,7 @@ def _all_positions(sought: Assembly, attempts: int) -> list[Floats]:
     wishes = sought.deviation(wished, roots)
     if wishes is None:  # nothing can move
         return []
-    found: list[tuple[float, Floats, Floats]] = []
+    found: list[tuple[float, Floats, Floats, Floats]] = []
     ways = starts(lagrange, sought.start.q, sought.free, scale)
     for attempt, q in zip(range(attempts), ways, strict=False):
         mech._core.reset_chords(sought.near)
@@ -52,8 +58,9 @@ def _all_positions(sought: Assembly, attempts: int) -> list[Floats]:
         if not is_closed(one, scale):
             continue
         q = unwound(lagrange, sought.constraints, one.q, sought.start.q, scale)
+        fitted = sought.fit(q)
         there = np.concatenate([x.ravel() for x in place(mech, sought.t, q)])
-        if all(np.max(np.abs(there - other)) > _SAME * scale for _, _, other in found):
+        if all(np.max(np.abs(there - other)) > _SAME * scale for _, _, _, other in found):
             left = wishes(q)[0]
-            found.append((float(left @ left), q, there))
-    return [q for _, q, _ in sorted(found, key=lambda one: one[0])]
+            found.append((float(left @ left), q, fitted, there))
+    return [(q, fitted) for _, q, fitted, _ in sorted(found, key=lambda one: one[0])]

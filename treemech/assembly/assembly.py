@@ -47,7 +47,7 @@ def assemble(mech: "Mechanism", open: Collection[str] = (), **given: Any) -> Sta
         q = sought.positions()
         u = sought.speeds.find(q, sought.start.u)
         sought.tell_what_is_left(q)
-    return sought.state(q, u, open)
+    return sought.state(q, u, open, sought.fitted)
 
 
 class Assembly:
@@ -85,6 +85,7 @@ class Assembly:
         placed = [pose_target(mech, key, pose) for key, pose in (poses or described).items()]
         self.start = self._start(branches, placed)
         self.near = {**self.cut_guess, **cut}
+        self.fitted = mech._core.layout.chords.start  # of the positions found
         ends = [*ends_of(mech, guess, "guess"), *(placed if poses else [])]
         guessed = _only(mech, fill(mech._lagrange, self.start.q, branches, "q"), branches)
         self.guesses: list[Target] = [*hinge_targets(mech, guessed, self.cut_guess), *ends]
@@ -139,7 +140,15 @@ class Assembly:
         rows = [*mech._core.layout.chords.rows, *((name, 0) for name in named)]
         wishes = self.deviation(self.wished, self.roots)
         return close_positions(
-            mech._lagrange, self.constraints, rows, self.start.q, self.free, self.scale, wishes, named
+            mech._lagrange,
+            self.constraints,
+            rows,
+            self.start.q,
+            self.free,
+            self.scale,
+            wishes,
+            named,
+            self.fit,
         )
 
     def deviation(self, wished: Sequence[Target], roots: Sequence[Floats]) -> Deviation | None:
@@ -183,8 +192,18 @@ class Assembly:
                     stacklevel=4,
                 )
 
-    def state(self, q: Floats, u: Floats, open: Collection[str]) -> State:
+    def fit(self, q: Floats) -> Floats:
+        """Keep and return the numbers of the chords in closed positions q that the search has just come to.
+
+        Auxiliary unknowns that count turns (gears in mesh) are known from the way there alone.
+        """
+        self.constraints(q, np.zeros(self.mech.nu))
+        self.fitted = self.mech._core.chord_work.q.copy()
+        return self.fitted
+
+    def state(self, q: Floats, u: Floats, open: Collection[str], fitted: Floats) -> State:
         """Return the state of closed positions and rates, with whole turns of cut hinges as they are asked for."""
+        self.mech._core.chord_work.q[:] = fitted
         found = state_at(self.mech, self.t, q, u, self.start.z, self.near)
         refuse_passed(self.mech, found, open)
         return equilibrium_states(self.mech._core, found, self.states)

@@ -13,6 +13,7 @@ from treemech.dynamics.native import entry_points as native
 from treemech.dynamics.simulation.dense_output import interpolate
 from treemech.dynamics.simulation.integrate import Integration
 from treemech.dynamics.simulation.integrator import Released
+from treemech.elements import Constant
 from treemech.elements.element import record
 from treemech.elements.signal import Constant
 from treemech.kinematics.kernel.status import OK

@@ -12,6 +12,7 @@ from treemech.dynamics.analyses.inverse_dynamics import driven_results
 from treemech.dynamics.analyses.reactions import coupling_loads
 from treemech.dynamics.model.core import Constraints
 from treemech.dynamics.simulation.integrate import integrate
+from treemech.dynamics.simulation.report import Report
 from treemech.elements import Constant, Signal
 from treemech.kinematics.closure import close_positions
 from treemech.kinematics.kinematic_simulation import Kinematics, Motion, Point
@@ -65,11 +66,13 @@ def kinematics(mech: "Mechanism", t_eval: ArrayLike, state: State | None = None)
     if found.singular:
         passed = ", ".join(f"{x:.6g}" for x, _ in found.singular)
         reached += f" Singular positions were passed at t = {passed} s."
-    return Run(
+    run = Run(
         mech._info, found.t, found.q, found.u, not found.message, found.message or reached, "KSP",
         {"points": found.n_points}, lambda t, q, u, *_: results_of_motion(mech, t, q, u, found.ud, near),
         singular=found.singular, measures=mech._wiring.measures,
     )  # fmt: skip
+    run.report = Report(run.message, found.reached, found.n_points, 0)
+    return run
 
 
 def _integrated(
@@ -79,8 +82,20 @@ def _integrated(
 
     Inertia does not matter: the constraints decide all accelerations. Elements and loads are left out unless
     they have states. Returns None where the motion passes a singular position, locks or has contacts, and
-    where the constraints of all levels do not hold.
+    where the constraints of all levels do not hold; the auxiliary unknowns of the chords are then those of
+    the start again, as the turns that they count would be others at the end.
     """
+    fitted = mech._core.chord_work.q.copy()
+    found = _followed(mech, breaks, start, times, rtol)
+    if found is None:
+        mech._core.chord_work.q[:] = fitted
+    return found
+
+
+def _followed(
+    mech: "Mechanism", breaks: tuple[float, ...], start: Point, times: Floats, rtol: float
+) -> Motion | None:
+    """Return the motion by the compiled integrator, or None."""
     core, loops = mech._core, mech._core.loops
     if loops is None or len(loops.plan.unilateral) or len(times) < 2:
         return None

@@ -157,3 +157,26 @@ def test_rates_with_weights_are_wished_for_and_not_held():
 def test_weights_that_make_no_sense_are_refused(options, message):
     with pytest.raises(tm.TreemechError, match=message):
         five_bar().assemble(guess={}, **options)
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.5, 2.9])
+def test_gears_assembled_more_than_half_a_turn_away_keep_their_turns(angle):
+    """The turns that a gear pair counts belong to the state: it can be simulated, and every state of the run too."""
+    system = tm.System("planet", gravity=(0, 0, 0))
+    sun, wheel = (system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("sun", "wheel"))
+    system.connect("sun", tm.Revolute("z"), system.ground, sun)
+    system.connect("wheel", tm.Planar("z"), system.ground, wheel)
+    system.connect("arm", tm.Distance(0.3), sun, wheel)
+    system.connect("mesh", tm.GearPair(0.2, 0.1), sun, wheel)
+    system.prescribe("sun", tm.Polynomial([0.0, 1.0]))
+    mech = system.build()
+    place = 0.3 * np.array([np.cos(angle), np.sin(angle)])
+    near = {"wheel[0]": place[0], "wheel[1]": place[1]}
+    for start in (mech.assemble(guess=near), mech.assemblies(guess=near)[0]):
+        assert np.max(np.abs(start["wheel"][0][:2] - place)) < 0.01  # the second wishes for an angle too
+        run = mech.simulate((0, 1), start, rtol=1e-9)
+        again = mech.simulate((1, 2), run.state(), rtol=1e-9)
+        assert run.success and again.success
+        q = again.connection("wheel").q[-1]
+        turned = 3.0 * np.arctan2(q[1], q[0]) - 2.0 * again.t[-1]  # of the wheel, as the meshes let it
+        assert abs(np.sin(0.5 * (q[2] - turned))) < 1e-7

@@ -91,6 +91,17 @@ def test_a_driven_run_without_an_audit_says_so():
     np.testing.assert_allclose(run.audit["A"].work, 0.5 * (run.u[:, 0] ** 2 - run.u[0, 0] ** 2), atol=1e-9)
 
 
+def test_constraints_that_stand_still_are_no_drives():
+    """A rod of constant length is given by a signal too, a constant one: it does no work, and none is sought."""
+    system = tm.System("pendulum")
+    bob = system.body("bob", 1.0, (0.1, 0.1, 0.1))
+    system.connect("rod", tm.Distance(1.0), system.ground, bob)
+    mech = system.build()
+    run = mech.simulate((0, 1), mech.assemble(guess={"free bob[0]": 1.0}), audit=True, rtol=1e-9)
+    assert list(run.audit) == []
+    assert abs(run.energy.total - run.energy.total[0]).max() < 1e-7
+
+
 def test_a_mass_on_a_moving_platform_that_lets_go_of_it():
     """The platform works on the mass while it pushes; the energy of the mass is what it was given."""
     system = tm.System("platform", gravity=(0, 0, -9.81))

@@ -424,6 +424,27 @@ def test_a_lock_up_names_the_constraint_that_drives():
     run = mech.kinematics(np.linspace(0, 4, 20), mech.assemble(guess={"A": -0.8, "B": 1.8}))
     assert not run.success
     assert "locks at t = 1.95" in run.message and "Prescribe a motion of 'x' that" in run.message
+    assert (
+        abs(run.report.t - 2.0 * (np.sqrt(4.0 - 0.3**2) - 1.0)) < 1e-6 and run.report.message == run.message
+    )
+
+
+def test_gears_keep_count_of_their_turns_where_the_smooth_way_ends_in_a_lock_up():
+    """The angles of gears are auxiliary unknowns: the point by point search starts with those of the start."""
+    system = tm.System("gears", gravity=(0, 0, 0))
+    one, two, link = (system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("one", "two", "link"))
+    system.connect("one", tm.Revolute("z"), system.ground, one)
+    system.connect("two", tm.Revolute("z"), system.ground.at((3, 0, 0)), two)
+    system.connect("mesh", tm.GearPair(2.0, 1.0), one, two)
+    system.connect("link", tm.Revolute("z"), system.ground.at((3, 3, 0)), link)
+    system.connect("rope", tm.Distance(4.0), one.at((0.0, 2.0, 0)), link.at((2.0, 0, 0)))
+    system.prescribe("two", tm.Polynomial([0.0, -1.0]))
+    mech = system.build()
+    run = mech.kinematics(np.linspace(0, 20, 41), mech.assemble(guess={"link": 2.0}))
+    assert (
+        not run.success and abs(run.report.t - 2.0 * (np.pi / 4 + np.arcsin(7.0 / 6.0 / np.sqrt(2.0)))) < 1e-6
+    )
+    assert np.max(np.abs(run.connection("one").q + 0.5 * run.connection("two").q)) < 1e-9
 
 
 def test_a_tree_follows_any_motion_there_is_nothing_to_close():
