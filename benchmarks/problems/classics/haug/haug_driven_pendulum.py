@@ -4,7 +4,7 @@ import numpy as np
 
 import treemech as tm
 
-from ..problem import body_components, load
+from ...problem import body_components, load
 
 REFERENCE = load("haug_driven_pendulum")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import treemech as tm
 
-from ..problem import load
+from ...problem import load
 
 REFERENCE = load("haug_quick_return")
 

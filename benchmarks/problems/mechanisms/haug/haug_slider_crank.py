@@ -7,8 +7,8 @@ import numpy as np
 
 import treemech as tm
 
-from ..problem import load
-from .slider_crank_driven import slider_crank
+from ...problem import load
+from ..slider_crank_driven import slider_crank
 
 REFERENCE = load("haug_slider_crank")
 
