@@ -167,13 +167,12 @@ class Example:
         """Known values by name; none if parameters or case are not those of the description."""
         if self.parameters:
             return {}
+        given = getattr(self._module, "KNOWN", {}) if self.case == self.cases[0] else {}
+        own = {name: Known(*entry) for name, entry in given.items()}
         if self._problem is None:
-            if self.case != self.cases[0]:
-                return {}
-            given = getattr(self._module, "KNOWN", {})
-            return {name: Known(*entry) for name, entry in given.items()}
+            return own
         reference = self._problem.reference()
-        return {
+        return own | {
             e.key: Known(
                 e.value, reference.tolerance * max(1.0, float(np.linalg.norm(e.value))), reference.source
             )
@@ -184,12 +183,13 @@ class Example:
     def measured(self) -> dict[str, Any]:
         """Return our values by the names of the known ones."""
         run = self.run()
+        measure = getattr(self._module, "measured", None)
+        found = {} if measure is None or self.case != self.cases[0] else dict(measure(self.mechanism, run))
         if self._problem is None:
-            measure = getattr(self._module, "measured", None)
-            return {} if measure is None else dict(measure(self.mechanism, run))
+            return found
         from treemech.benchmarks.problems.problem import offered
 
-        values, found = self._problem.observe(run), {}
+        values = self._problem.observe(run)
         for entry in self._problem.reference().entries():
             got = offered(entry, values, run, self.case, self.cases)
             if got is not None:

@@ -11,28 +11,31 @@ _SYSTEM = re.compile(r"^def system\(", re.MULTILINE)
 
 
 class Entry(NamedTuple):
-    """A model of a group: the file `<group>/<name>.py`."""
+    """A model of a group: the file `<group>/<name>.py`, or `<group>/<subgroup>/<name>.py`."""
 
     name: str
     group: str
+    folder: str
 
     def module(self) -> ModuleType:
         """Import the file."""
-        return import_module(f".{self.group}.{self.name}", __package__)
+        return import_module(f".{self.folder}.{self.name}", __package__)
 
 
 @cache
 def catalogue() -> dict[str, Entry]:
     """Return all models by name: every file of a group that defines `system`.
 
-    >>> catalogue()["four_bar"]
-    Entry(name='four_bar', group='mechanisms')
+    >>> catalogue()["haug_four_bar"]
+    Entry(name='haug_four_bar', group='mechanisms', folder='mechanisms.haug')
     """
     found: dict[str, Entry] = {}
-    for path in sorted(Path(__file__).parent.glob("*/*.py"), key=lambda path: path.stem):
+    here = Path(__file__).parent
+    for path in sorted((*here.glob("*/*.py"), *here.glob("*/*/*.py")), key=lambda path: path.stem):
         if path.stem.startswith("_") or not _SYSTEM.search(path.read_text(encoding="utf-8")):
             continue
-        entry = Entry(path.stem, path.parent.name)
+        folders = path.parent.relative_to(here).parts
+        entry = Entry(path.stem, folders[0], ".".join(folders))
         if path.stem in found:
             raise ValueError(f"{entry} and {found[path.stem]} have the same name: rename one of the files.")
         found[path.stem] = entry

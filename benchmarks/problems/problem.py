@@ -1,6 +1,6 @@
 """What a model of this folder holds: how it is made, where it starts, and what is known of its motion.
 
-A model is a file `<group>/<name>.py`. Nothing is registered: files are found by looking (`catalogue`), `tm.examples.<name>()` and
+A model is a file `<group>/<name>.py`, or one in a subgroup. Nothing is registered: files are found by looking (`catalogue`), `tm.examples.<name>()` and
 `treemech example <name>` run them, the tests hold each to its known values, its constraints and its power balance. It has
 
     a docstring                              what it is; where its numbers come from: printed, recomputed, chosen by us
@@ -18,7 +18,7 @@ An example adds what it wants of
     PLOTS = [("crank.q", "slider.u"), ...]   signals worth looking at, one picture each: texts of `run.measure`, or "energy.total"
     SLOW = True                              the run takes more than a second or two: its tests are marked slow
 
-A problem with a complete known answer has instead of KNOWN
+A problem with a complete known answer has instead of KNOWN, or besides
 
     REFERENCE = load("file")                 the JSON file in benchmarks/reference, without its ending
     observe(run) -> {name: values}           quantities by the names of the reference: rows over run.t, or one value

@@ -19,6 +19,7 @@ PLACES = (
     (0, -0.2),
 )  # x, z of the pistons
 RATE = 62.832
+DURATION = 2 * np.pi / RATE
 PLOTS = [tuple(f"piston {k}.q" for k in range(6)), ("piston 0.ud",)]
 CLOSED = "closed form"
 START = (-0.89928, -0.94982, -0.94982, -1.04982, -1.04982, -1.09928)
@@ -64,23 +65,19 @@ def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble(guess={f"piston {k}": -1.0 for k in range(6)})
 
 
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0.0, 2 * np.pi / RATE, 361), state)
-
-
-def measured(mech: tm.Mechanism, motion: tm.Run) -> dict:
-    piston, disk = motion.connection("piston 0"), motion.body("disk")
+def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
+    piston, disk = run.connection("piston 0"), run.body("disk")
     found = {
-        "pistons at the start": [motion.connection(f"piston {k}").q[0] for k in range(6)],
+        "pistons at the start": [run.connection(f"piston {k}").q[0] for k in range(6)],
         "disk at the start, e0 and e1": disk.euler_parameters[0][:2],
         "range of piston 0": extremes(piston.q),
         "speed of piston 0": extremes(piston.u)[1],
         "acceleration of piston 0": extremes(piston.ud),
-        "driving torque": extremes(motion.drive("rotor")),
+        "driving torque": extremes(run.drive("rotor")),
     }
     for tilt in (20, 40):
         other = system(tilt).build()
-        turned = run(other, state(other))
+        turned = other.kinematics(run.t, state(other))
         piston = turned.connection("piston 0")
         found[f"tilt {tilt} degrees: stroke, speed"] = np.ptp(extremes(piston.q)), extremes(piston.u)[1]
         found[f"tilt {tilt} degrees: acceleration"] = extremes(piston.ud)

@@ -10,6 +10,7 @@ import treemech as tm
 
 from .haug_four_bar import locks_at
 
+DURATION = 1.9
 PLOTS = [("B.q",), ("B.u",), ("B.ud",)]
 CLOSED = "closed form; printed to four digits"
 KNOWN = {
@@ -36,10 +37,6 @@ def system() -> tm.System:
 
 def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble(guess={"B": 0.9})
-
-
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0.0, 1.9, 191), state)
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:

@@ -45,24 +45,25 @@ def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble(guess={"B": -np.pi / 2, "D": np.pi / 2})
 
 
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0.0, DURATION, 721), state)
+def driven(mech: tm.Mechanism) -> tm.Run:
+    """Return the motion of the drives, by kinematics alone."""
+    return mech.kinematics(np.linspace(0.0, DURATION, 601), state(mech))
 
 
-def measured(mech: tm.Mechanism, motion: tm.Run) -> dict:
-    D, short = motion.connection("D"), system(follower=2.1).build()
+def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
+    D, short = run.connection("D"), system(follower=2.1).build()
     locked = system(follower=1.9).build()
     other = system(4.0, 6.0, 6.0, (4.0, 0.0), np.pi / 3, np.pi).build()
     at = other.kinematics([0.0, 0.1], other.assemble(guess={"B": -0.9, "D": 0.9}))
     angles = at.q[0, :2].sum(), at.connection("D").q[0]
     rates = at.u[0, :2].sum(), at.connection("D").u[0]
     return {
-        "coupler at the start": motion.point("coupler", (2, 0, 0)).position[0],
+        "coupler at the start": run.point("coupler", (2, 0, 0)).position[0],
         "angle of the follower": extremes(D.q),
         "rate of the follower": extremes(D.u),
         "acceleration of the follower": extremes(D.ud),
-        "acceleration, follower 2.1 m": extremes(run(short, state(short)).connection("D").ud),
-        "time of lock-up, follower 1.9 m": locks_at(run(locked, state(locked))),
+        "acceleration, follower 2.1 m": extremes(driven(short).connection("D").ud),
+        "time of lock-up, follower 1.9 m": locks_at(driven(locked)),
         "4-6-6: place of the coupler": at.point("coupler", (3, 0, 0)).position[0, :2],
         "4-6-6: coupler and follower": angles,
         "4-6-6: rates of coupler and follower": rates,

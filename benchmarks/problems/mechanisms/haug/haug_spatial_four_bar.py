@@ -6,8 +6,10 @@ Tab. 12.3.2 is the least height of the rocker alone, that of Tab. 12.3.3 agrees.
 """
 
 import numpy as np
+
 import treemech as tm
 
+DURATION = 2.0
 PLOTS = [("D.q",), ("D.u",)]
 KNOWN = {
     "centre of the rod at crank angle 0": ((-3.74556, -4.25, 4.26237), 6e-6, "closed form; printed to 8e-3"),
@@ -49,10 +51,6 @@ def system(rod: bool = True, driven: bool = True) -> tm.System:
 
 def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble(guess={"D": -0.49, "B": (-1.2, 0.66)})
-
-
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0.0, 2.0, 361), state)
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:

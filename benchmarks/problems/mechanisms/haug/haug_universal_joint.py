@@ -45,10 +45,6 @@ def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble(guess={"out": 0.0, "joint": (0.0, ANGLE)})
 
 
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0.0, DURATION, 721), state)
-
-
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
     one, two = run.connection("in"), run.connection("out")
     gap = np.sin(one.q) * np.cos(two.q) - np.sin(two.q) * np.cos(ANGLE) * np.cos(one.q)
