@@ -47,6 +47,12 @@ class Mobility:
     admissible: int
     singular: list[str]
 
+    def _repr_html_(self) -> str:
+        """Return the text, for notebooks."""
+        from html import escape
+
+        return f"<div>{escape(str(self))}</div>"
+
     def __str__(self) -> str:
         text = f"{self.dof} degrees of freedom ({self.gruebler} by counting, rank {self.rank})"
         if self.admissible != self.dof:

@@ -40,6 +40,7 @@ from .results.model_info import ModelInfo, model_info
 from .results.naming import named_coordinates
 from .results.run import Run
 from .results.state import State
+from .results.text import Text
 
 if TYPE_CHECKING:
     from treemech.dynamics.analyses.derivatives import Derivatives
@@ -171,15 +172,23 @@ class Mechanism:
         return connection_graph(bodies, connections)
 
     def draw(self, path: str | None = None) -> str:
-        """Return the tree as text, branches and chords.
+        """Return the tree as text: branches, chords, and the springs, motors and loads on them.
 
-        With a path also draw a picture (needs matplotlib).
+        With a path also draw a picture, as in figures 4.4 to 4.6 (needs matplotlib).
         """
-        if path is not None:
-            from .view.plot import draw_tree
+        from .description.listing import element_lines
 
-            draw_tree(self.tree, path)
-        return draw(self.tree)
+        if path is not None:
+            from .plots.tree import draw_tree
+
+            draw_tree(self, path)
+        return Text("\n".join((draw(self.tree), *element_lines(self._wiring))))
+
+    def _repr_html_(self) -> str:
+        """Return the tree and its coordinates, for notebooks."""
+        from .notebook.html import mechanism_html
+
+        return mechanism_html(self)
 
     # ------------------------------------------------------------ parameters
     @property

@@ -36,6 +36,7 @@ from .description.ends import (
     place_in_world,
     plain_coordinates,
 )
+from .description.listing import counted
 from .description.parameters import Origin
 from .description.recording import Journal, recorded
 from .description.wiring import AssemblyHandle, Controller, ElementHandle, Wiring
@@ -80,7 +81,13 @@ class System(Journal):
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
     def __repr__(self) -> str:
-        return f"System({self.name!r}: {len(self.bodies) - 1} bodies, {len(self.connections)} connections)"
+        return f"System({self.name!r}: {counted(self)})"
+
+    def _repr_html_(self) -> str:
+        """Return bodies, connections and elements as tables, for notebooks."""
+        from .notebook.html import system_html
+
+        return system_html(self)
 
     @property
     def gravity(self) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ whose displacements are rotations: theta' = d omega + omega x theta.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,13 +28,7 @@ from ..model.core import Core
 from ..model.row_derivatives import row_derivatives
 from ..model.tree_derivatives import TreeDerivatives
 from .derivatives import derivatives
-
-
-class Mode(NamedTuple):
-    """An eigenvalue and its shape: the part of every coordinate, the largest being 1."""
-
-    eigenvalue: complex
-    shape: dict[str, complex]  # displacements by the names of the speeds, those of cut hinges too
+from .modes import Mode, Modes, Mover
 
 
 class CutSpeeds(NamedTuple):
@@ -80,14 +74,15 @@ class Linearization:
     names: list[str]
     displacements: Floats  # N and zeros: displacements of all coordinates, of the tree and of cut hinges
     accelerations: Floats  # (nu, n) ud of all speeds of the tree by the state
+    mover: Mover | None = field(default=None, repr=False)  # makes a run of displacements
 
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
         return _sorted(np.linalg.eigvals(self.A))
 
     @property
-    def modes(self) -> list[Mode]:
-        """Modes in the order of `eigenvalues`."""
+    def modes(self) -> Modes:
+        """Modes in the order of `eigenvalues`; ``modes.animate(0, "mode.html")`` shows one."""
         values, vectors = np.linalg.eig(self.A)
         shapes, found = self.displacements @ vectors, []
         for k in np.lexsort((values.imag, values.real)):
@@ -95,7 +90,7 @@ class Linearization:
             largest = shape[int(np.argmax(np.abs(shape)))] if len(shape) else 1.0
             shape = shape / largest if largest != 0.0 else shape
             found.append(Mode(complex(values[k]), dict(zip(self.names, map(complex, shape), strict=True))))
-        return found
+        return Modes(found, self.names[: len(self.accelerations)], self.mover)
 
     @property
     def state_space(self) -> Any:

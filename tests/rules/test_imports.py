@@ -76,6 +76,8 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/simulation", "treemech/authoring",
     ),
     "treemech/view": ("treemech", "treemech/results", "treemech/files"),
+    "treemech/plots": ("treemech/results", "treemech/description", "treemech/files"),
+    "treemech/notebook": ("treemech/results", "treemech/description"),
     "treemech/design": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
@@ -95,12 +97,17 @@ EDGES = {
 WHEN_CALLED = {
     "elements": ("elements/compilation", "elements/shared"),  # a contract compiles its element
     "dynamics/native": ("dynamics/entries",),  # the jit and the build reach for the source
-    "treemech/results": ("treemech/files", "treemech/view"),  # run.save, run.animate
+    # run.save, run.animate, run.plot; what notebooks show
+    "treemech/results": ("treemech/files", "treemech/view", "treemech/plots", "treemech/notebook"),
+    "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
+    "treemech/design": ("treemech/notebook",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/files",
         "treemech/view",
+        "treemech/plots",
+        "treemech/notebook",
         "treemech/design",
         "treemech/authoring",
     ),  # methods that delegate

@@ -127,7 +127,9 @@ COVERED_BY = {
     "treemech/design/": ["benchmarks/families/test_designs.py", "treemech/design/test_sensitivities.py"],
     "treemech/files/": ["treemech/files/test_models.py", "laws/test_parameter_files.py"],
     "treemech/view/demo.py": ["elements/native/test_cache.py"],
-    "treemech/view/plot.py": ["treemech/test_mechanism.py"],
+    "treemech/plots/": ["treemech/plots/test_curves.py", "treemech/plots/test_tree.py"],
+    "treemech/notebook/completion.py": ["treemech/notebook/test_html.py"],
+    "treemech/description/listing.py": ["treemech/plots/test_tree.py", "treemech/notebook/test_html.py"],
     "treemech/authoring/skeletons.py": ["treemech/authoring/test_kit.py"],
     # ------------------------------------------------ benchmarks: they run once, small
     "benchmarks/__main__.py": ["benchmarks/runs/test_core.py", "benchmarks/runs/test_compare.py"],

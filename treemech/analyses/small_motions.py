@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from treemech.topology.arrays import Floats
 
 from ..description.parameters import directions
 from ..results.naming import as_place
+from ..results.run import Run
 from ..results.state import State
 from .contacts import contacts
 from .cut_hinges import connection_names, cut_partials, cut_speed_names, not_cut
@@ -18,6 +21,7 @@ from .states import as_rows, left_free, loads_on_speeds, unpack
 if TYPE_CHECKING:
     from treemech.dynamics.analyses.derivatives import Derivatives
     from treemech.dynamics.analyses.linearization import CutSpeeds, Linearization
+    from treemech.dynamics.analyses.modes import Mover
     from treemech.dynamics.model.tree_derivatives import TreeDerivatives
 
     from ..mechanism import Mechanism
@@ -63,7 +67,44 @@ def linearize(
     tau = loads_on_speeds(mech, loads)
     with _ready(mech, state, "linearize", tau) as (t, q, u):
         cut = cut_speeds(mech, t, q)
-        return linearized(mech._core, workspace, t, q, u, held, acting, seen, tau, known, cut, wanted)
+        found = linearized(mech._core, workspace, t, q, u, held, acting, seen, tau, known, cut, wanted)
+    return replace(
+        found, mover=mover(mech, q.copy(), cut=mech._core.chord_work.q.copy(), z=mech._core.work.z.copy())
+    )
+
+
+def mover(mech: "Mechanism", q: Floats, cut: Floats, z: Floats) -> "Mover":
+    """Return a function that makes a run of small motions about the position q."""
+
+    def moving(t: Floats, steps: Floats, speeds: Floats) -> Run:
+        from treemech.dynamics.analyses.displacement import displaced
+
+        from .evaluation import results_of_states
+
+        core, n = mech._core, len(t)
+        path = displaced(core, np.tile(q, (n, 1)), steps)
+        if core.loops is not None:
+            closed = [closed_again(mech, time, *state) for time, *state in zip(t, path, speeds, strict=True)]
+            path, speeds = (np.array([state[k] for state in closed]) for k in (0, 1))
+        return Run(
+            mech._info, t, path, speeds, True, "a mode of small motions", "mode", {"steps": n - 1},
+            lambda *states: results_of_states(mech, *states), None, np.tile(cut, (n, 1)), np.tile(z[: core.nz], (n, 1)),
+            core=lambda: mech._core,
+        )  # fmt: skip
+
+    return moving
+
+
+def closed_again(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Return the closed position next to q, and the speeds next to u that the chains allow there."""
+    from treemech.kinematics.closure import close_positions, close_velocities
+
+    from .constraints import holonomic, size
+
+    core, free = mech._core, mech._core.free_speeds()
+    rows, evaluate = core.layout.chords.rows, holonomic(mech, float(t))
+    q = close_positions(mech._lagrange, evaluate, rows, q, free, size(mech))
+    return q, close_velocities(partial(core.constraints, float(t)), rows, q, u, free)
 
 
 def derivative_workspace(mech: "Mechanism") -> "TreeDerivatives":

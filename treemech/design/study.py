@@ -98,6 +98,19 @@ class DesignTable:
         low, high = np.maximum(np.arange(len(x)) - 1, 0), np.minimum(np.arange(len(x)) + 1, len(x) - 1)
         return np.asarray((y[high] - y[low]) / (x[high] - x[low]))
 
+    def to_pandas(self) -> Any:
+        """Return a pandas table with all columns; the last one says why a trial failed (needs pandas)."""
+        from ..files.tables import pandas
+
+        table = {name: self[name] for name in self.columns}
+        return pandas().DataFrame(table | {"message": [trial.message for trial in self.trials]})
+
+    def _repr_html_(self) -> str:
+        """Return the table, for notebooks."""
+        from ..notebook.html import table_html
+
+        return table_html(self._texts(""), self.summary if self.failures else "")
+
     def to_csv(self, path: str | Path) -> Path:
         """Write all columns with all digits; the last one says why a trial failed."""
         target, text = with_suffix(path, ".csv", "to_csv"), StringIO(newline="")

@@ -18,6 +18,7 @@ from ..results.measures import all_measures
 from ..results.model_info import HingeInfo
 from ..results.naming import Place, numbered
 from ..results.run import Run
+from ..results.units import UNKNOWN, unit_of
 from .atomic import atomic
 
 _INSTALL = "pip install treemech[xarray]"
@@ -30,20 +31,6 @@ _BODY = {
     "angular_acceleration": "rad/s2",
 }
 _ELEMENT = {"energy": "J", "dissipated": "W", "supplied": "W", "power": "W"}
-# Of the speeds of a hinge, times seconds; with Euler parameters, the coordinates have others
-_UNITS = {
-    "Revolute": ("rad",),
-    "Prismatic": ("m",),
-    "Cylindrical": ("rad", "m"),
-    "Screw": ("rad",),
-    "Universal": ("rad", "rad"),
-    "Planar": ("m", "m", "rad"),
-    "Translation": ("m", "m", "m"),
-    "Ball": ("rad", "rad", "rad"),
-    "BallBryant": ("rad", "rad", "rad"),
-    "Free": ("m", "m", "m", "rad", "rad", "rad"),
-    "Polar": ("rad", "m", "rad"),
-}
 
 
 def to_xarray(run: Run) -> Any:
@@ -155,13 +142,11 @@ def _labels(infos: Sequence[Any], what: str) -> list[str]:
 
 
 def _units(hinges: Sequence[HingeInfo], what: str) -> list[str]:
-    units = []
-    for h in sorted(hinges, key=lambda h: getattr(h, what)):
-        known = list(_UNITS.get(h.kind, ["unknown"] * h.nu))
-        if what == "q" and h.euler_parameters is not None:
-            known[h.euler_parameters :] = ["1"] * (h.nq - h.euler_parameters)
-        units += known if what == "q" else [x if x == "unknown" else f"{x}/s" for x in known]
-    return units
+    return [
+        unit_of(h.units, h.euler_parameters, what, k) or UNKNOWN
+        for h in sorted(hinges, key=lambda h: getattr(h, what))
+        for k in range(getattr(h, f"n{what}"))
+    ]
 
 
 def _stacked(columns: Sequence[Floats]) -> Any:

@@ -1,11 +1,12 @@
 """Results computed from the states of a run: all at once, energies and residuals."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 
@@ -63,6 +64,28 @@ class Energy:
     @property
     def total(self) -> Any:
         return self.kinetic + self.potential + self.stored
+
+
+@dataclass(frozen=True, eq=False)
+class RunEnergy(Energy):
+    """Energies over a run [J], which can be drawn."""
+
+    run: Any = field(default=None, repr=False)
+
+    def plot(self, *, path: Any = None, smooth: bool = True, axes: Any = None) -> Any:
+        """Draw kinetic, potential, stored and total energy over time (needs matplotlib). Return the Axes."""
+        if self.run is None:
+            raise TreemechError(
+                "this copy of energies has no run to draw: use run.energy.plot() of the run itself."
+            )
+        parts = [
+            p for p in ("kinetic", "potential", "stored", "total") if p != "stored" or np.any(self.stored)
+        ]
+        return self.run.plot(*(f"energy.{part}" for part in parts), path=path, smooth=smooth, axes=axes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy gets: the energies, but not the run."""
+        return self.__dict__ | {"run": None}
 
 
 @dataclass(frozen=True, eq=False)

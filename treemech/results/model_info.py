@@ -13,6 +13,8 @@ from treemech.kinematics.plan.columns import chord, effort, speed
 from treemech.topology import Tree
 from treemech.topology.arrays import Floats
 
+from .units import hinge_units
+
 
 @dataclass(frozen=True)
 class BodyInfo:
@@ -43,6 +45,7 @@ class HingeInfo:
     euler_parameters: int | None
     rotation_b: list[list[float]] | None = None  # of end b in its body; None: that of the body
     coordinates: tuple[str, ...] | list[str] = ()  # names an element gives its coordinates: Series
+    units: tuple[str, ...] | list[str] = ()  # of the speeds, times seconds (results.units)
 
     @property
     def q_slice(self) -> slice:
@@ -87,6 +90,8 @@ class ChordInfo:
     joins: list[str] = field(default_factory=list)  # the coordinates of a coupling
     first: int = 0  # place of its first load among those of all couplings
     coordinates: tuple[str, ...] | list[str] = ()
+    euler_parameters: int | None = None
+    units: tuple[str, ...] | list[str] = ()
 
     def local(self, trace: Floats, *vectors: Floats) -> list[Floats]:
         """Return vectors in the axes of end b, over a trace."""
@@ -145,7 +150,7 @@ def hinge_info(tree: Tree, c: Coordinates) -> HingeInfo:
     return HingeInfo(
         c.name, c.hinge.kind, c.q, c.hinge.n_coordinates, c.u, c.hinge.n_speeds, c.forward,
         tree.numbers[a.body.name], a.offset.tolist(), tree.numbers[b.body.name], b.offset.tolist(),
-        c.hinge.euler_parameters, turned(b.rotation), _coordinate_names(c.hinge),
+        c.hinge.euler_parameters, turned(b.rotation), _coordinate_names(c.hinge), hinge_units(c.hinge),
     )  # fmt: skip
 
 
@@ -156,15 +161,24 @@ def chord_infos(tree: Tree, lagrange: Lagrange, layout: Layout) -> list[ChordInf
         q, nq, u, nu = (int(row[column]) for column in (chord.FIRST_Q, chord.NQ, chord.FIRST_U, chord.NU))
         if k < len(tree.chords):
             end = tree.chords[k].ends[1]
-            names = _coordinate_names(tree.chords[k].element) if tree.chords[k].is_hinge else ()
             at_b = tree.numbers[end.body.name], turned(end.rotation)
-            found.append(ChordInfo(name, q, nq, u, nu, *at_b, coordinates=names))
+            known = _coordinates_of(tree.chords[k].element) if tree.chords[k].is_hinge else {}
+            found.append(ChordInfo(name, q, nq, u, nu, *at_b, **known))
             continue
         own = layout.chords.plan.path[row[chord.PATH_START] : row[chord.PATH_END], chord.SPEED]
         joins = [lagrange.u_names[i] for i in layout.plan.dof[own, speed.PUBLIC]]
         found.append(ChordInfo(name, q, nq, u, nu, joins=joins, first=first))
         first += len(joins)
     return found
+
+
+def _coordinates_of(hinge: Any) -> dict[str, Any]:
+    """Return names, Euler parameters and units of the coordinates of a cut hinge."""
+    return {
+        "coordinates": _coordinate_names(hinge),
+        "euler_parameters": hinge.euler_parameters,
+        "units": hinge_units(hinge),
+    }
 
 
 def turned(rotation: Floats) -> list[list[float]] | None:

@@ -17,7 +17,7 @@ from treemech.dynamics.simulation.report import Report
 from treemech.topology import TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
-from .computed import Energy, Residual, Results, Tracer, Unique, Unpack
+from .computed import Energy, Residual, Results, RunEnergy, Tracer, Unique, Unpack
 from .elements import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, all_measures, find_measure, known_measure
 from .model_info import ChordInfo, HingeInfo, ModelInfo, energies
@@ -135,6 +135,15 @@ class Run:
         run.report, run._nx = result.report, core().nx
         return run
 
+    def _sibling(self, t: Floats, q: Floats, u: Floats, cut: Floats, z: Floats, audit: Floats) -> "Run":
+        """Return a run of the same model and simulation with other outputs."""
+        found = Run(
+            self._info, t, q, u, self.success, self.message, self.method, self.statistics, self._tracer, None, cut, z, audit,
+            self.singular, self.switched, self._measures, self._core,
+        )  # fmt: skip
+        found.events, found.report, found._nx, found._dense = self.events, self.report, self._nx, self._dense
+        return found
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or another process gets: all results, but no interpolant."""
         measures = {name: known_measure(name, values) for name, values in all_measures(self).items()}
@@ -151,6 +160,12 @@ class Run:
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:.4g} .. {self.t[-1]:.4g} s" if len(self.t) else "no output"
         return f"Run({self._info.name!r}: {len(self.t)} states, {span}, success={self.success})"
+
+    def _repr_html_(self) -> str:
+        """Return how the run went, the animation and curves, for notebooks."""
+        from ..notebook.html import run_html
+
+        return run_html(self)
 
     def state(self, k: int = -1) -> "State":
         """Return the state at output k (default: the last), for example to continue: ``simulate((t, end), run.state())``.
@@ -306,12 +321,14 @@ class Run:
         return self._results().multipliers
 
     @property
-    def energy(self) -> Energy:
+    def energy(self) -> RunEnergy:
         """Kinetic, potential and total energy over time."""
         if self._info.elements:
             results = self._results()
-            return Energy(*energies(results.trace, self._info), stored_energy(results.elements, self._info))
-        return Energy(*energies(self._trace(columns.VELOCITY), self._info), np.zeros(len(self.t)))
+            found = Energy(*energies(results.trace, self._info), stored_energy(results.elements, self._info))
+        else:
+            found = Energy(*energies(self._trace(columns.VELOCITY), self._info), np.zeros(len(self.t)))
+        return RunEnergy(found.kinetic, found.potential, found.stored, self)
 
     def element(self, name: Any) -> ElementMotion:
         """Return the motion an energetic element or a load sees, and its load and energies."""
@@ -365,14 +382,47 @@ class Run:
 
         return animate_run(self, path)
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Plot coordinates, speeds and energies over time (needs matplotlib).
+    def plot(
+        self,
+        *signals: str | Path,
+        x: str = "t",
+        path: str | Path | None = None,
+        smooth: bool = True,
+        axes: Any = None,
+    ) -> Any:
+        """Draw signals over time, or over another signal, with their units (needs matplotlib).
 
-        Return the figure, saved if a path is given.
+        Parameters
+        ----------
+        signals : str
+            Names of what to draw: a connection ("A": its coordinates), "A.u", "A.force[2]", "rod.position", "spring.power",
+            "energy.total", an input or a measure. Signals of one unit share axes. Without any, coordinates, speeds and
+            energies are drawn. A single name that ends in .png, .pdf or .svg is a path.
+        x : str
+            The signal along the horizontal axis.
+        path : str or Path
+            Save the picture there, too.
+        smooth : bool
+            Fill in the motion between the steps of the run (results.refine); False draws the outputs alone.
+        axes : matplotlib Axes, optional
+            Where to draw; the signals then share it.
+
+        Returns
+        -------
+        Axes
+            Or an array of them, if the signals have several units.
         """
-        from ..view.plot import plot_run
+        from ..plots.curves import plot_run
 
-        return plot_run(self, path)
+        return plot_run(self, signals, x, path, smooth, axes)
+
+    def phase(
+        self, name: str, *, path: str | Path | None = None, smooth: bool = True, axes: Any = None
+    ) -> Any:
+        """Draw the speed of a coordinate, "A" or "A[1]", over the coordinate (needs matplotlib). Return the Axes."""
+        from ..plots.curves import plot_phase
+
+        return plot_phase(self, name, path, smooth, axes)
 
     def save(self, path: str | Path) -> Path:
         """Write the whole run as npz; `treemech.read` reads it without the model.
@@ -382,6 +432,18 @@ class Run:
         from ..files.read import save_run
 
         return save_run(self, path)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas table of coordinates, speeds, loads, inputs, measures and energies over time (needs pandas)."""
+        from ..files.tables import to_pandas
+
+        return to_pandas(self)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table of `to_pandas` with all digits as a text file with commas; pandas is not needed."""
+        from ..files.tables import to_csv
+
+        return to_csv(self, path)
 
     def to_xarray(self) -> Any:
         """Return an xarray data set of all results, labelled with the names of the model (needs xarray)."""

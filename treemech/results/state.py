@@ -63,6 +63,17 @@ class State:
                     f"{what}: no hinge {name!r} is cut here. Is it a state of another mechanism?"
                 )
 
+    def _repr_html_(self) -> str:
+        """Return the numbers by name, for notebooks."""
+        from ..notebook.html import state_html
+
+        return state_html(self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the names that ``state["<Tab>`` completes."""
+        known = [] if self.coordinates is None else [c.name for c in self.coordinates.hinges]
+        return [*known, *self.cut]
+
     def __getitem__(self, name: str) -> tuple[Floats, Floats]:
         """Return (q, u) of a hinge."""
         if name in self.cut:
