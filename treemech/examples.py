@@ -276,21 +276,11 @@ class Example:
         table.write_text(self.table() + "\n", encoding="utf-8")
         written.append((table, "our values beside the known ones"))
         if find_spec("matplotlib") is not None:
-            from .view.plot import plot_signals
-
             for k, signals in enumerate(self.plots):
                 picture = folder / f"{self.name}-{k + 1}.png"
-                curves = {name: signal(run, name) for name in signals}
-                written.append((plot_signals(run.t, curves, picture, run.info.name), ", ".join(signals)))
+                run.plot(*signals, path=picture)
+                written.append((picture, ", ".join(signals)))
         return written
-
-
-def signal(run: "Run", name: str) -> np.ndarray:
-    """Return a signal of a run over time: a measure, "A.q[1]" of a connection, body or element, or "energy.total"."""
-    owner, _, part = name.partition(".")
-    if owner == "energy" and part in ("kinetic", "potential", "stored", "total"):
-        return np.broadcast_to(getattr(run.energy, part), run.t.shape)
-    return run.measure(name)
 
 
 def _distance(ours: Any, known: Any) -> float:

@@ -154,4 +154,3 @@ def test_results_are_written(tmp_path):
     assert {path.name for path, _ in written} >= {"four_bar.html", "four_bar.txt"}
     assert all(path.stat().st_size for path, _ in written)
     assert "Eksergian" in (tmp_path / "new" / "four_bar.txt").read_text()
-    assert len(tm.examples.signal(ex.run(), "energy.total")) == len(ex.run().t)
