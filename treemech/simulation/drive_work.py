@@ -15,7 +15,6 @@ from treemech.dynamics.simulation.integrate import Integration
 from treemech.dynamics.simulation.integrator import Released
 from treemech.elements import Constant
 from treemech.elements.element import record
-from treemech.elements.signal import Constant
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.columns import chord
 from treemech.topology.arrays import Floats, address
