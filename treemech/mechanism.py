@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treemech.dynamics.model.calls import Calls, Kinds
 from treemech.dynamics.model.core import Constraints, Core
 from treemech.dynamics.model.workspaces import Workspaces
 from treemech.kinematics.layout.lagrange import Lagrange
@@ -28,6 +29,7 @@ from treemech.topology import (
     tree_matrix,
 )
 from treemech.topology.arrays import Floats
+from treemech.topology.user_code import user_code
 
 from .analyses.equations_of_motion import ForwardDynamics, forward_dynamics, load_column, mass_matrix
 from .analyses.recorded_starts import recorded
@@ -78,8 +80,10 @@ class Mechanism:
     ) -> None:
         self._wiring = wiring or Wiring()
         self.name, self.tree, self._lagrange, self._prescriptions = name, tree, coordinates, prescriptions
-        self._workspaces = Workspaces(partial(Core, tree, coordinates, layout))
         self._info = model_info(name, tree, coordinates, layout, prescriptions, self._wiring.seen())
+        self._known: list[Any] = [coordinates, self._info]  # what states of this mechanism may refer to
+        calls = partial(Calls, kinds=_KINDS, known=self._known)
+        self._workspaces = Workspaces(partial(Core, tree, coordinates, layout), calls)
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
         self._system: ref[System] | None = None  # and the number of its calls when this was built
@@ -113,6 +117,26 @@ class Mechanism:
     def _core(self) -> Core:
         """The arrays of the model that belong to this thread."""
         return self._workspaces.own.core
+
+    @property
+    def _fast(self) -> Calls:
+        """Calls of the core of this thread with little overhead: they return None where they cannot take a state."""
+        calls: Calls = self._workspaces.by_depth[user_code.depth].calls
+        return calls
+
+    def _general(
+        self,
+        name: str,
+        one: Callable[..., Any],
+        state: State | tuple[Any, ...],
+        inputs: Sequence[Any] = (),
+        out: Floats | None = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Return an analysis in the general way: of a state, or of each of many."""
+        from .calls.rows import answer
+
+        return answer(self, name, one, state, inputs, out, threads)
 
     @cached_property
     def _named(self) -> dict[str, str]:
@@ -353,20 +377,29 @@ class Mechanism:
 
         return mobility(self, state)
 
-    def constraints(self, state: State) -> Constraints:
+    def constraints(self, state: State | tuple[Any, ...], *, threads: int | None = None) -> Constraints:
         """Return f, P, P u + P0, P00 of all chords (5.3.17), and -Q without reaction-dependent elements."""
-        from .analyses.constraints import constraints
+        found: Any = self._fast.constraints(state)
+        if found is None:
+            from .analyses.constraints import constraints
 
-        return constraints(self, state)
+            found = self._general("constraints", constraints, state, threads=threads)
+        return cast(Constraints, found)
 
     # ------------------------------------------------------------ dynamics
-    def forward_dynamics(self, state: State | tuple[Any, ...], loads: Any = None) -> ForwardDynamics:
+    def forward_dynamics(
+        self, state: State | tuple[Any, ...], loads: Any = None, *, out: Floats | None = None, threads: int | None = None
+    ) -> ForwardDynamics:
         """Return ud and multipliers: A ud = Q + P^T lambda, P ud + P00 = 0 (6.3.6).
 
         `loads` act on the speeds, by name or (nu,). Trees take O(n); closed chains use sparse factors of
-        their matrix.
+        their matrix. This and other analyses of a state take many states as well, with leading axes, by as
+        many `threads` as are given (docs/calls.md). `out` is an array for ud.
         """
-        return forward_dynamics(self, state, loads)
+        found: Any = self._fast.forward_dynamics(state, loads, out)
+        if found is None:
+            found = self._general("forward_dynamics", forward_dynamics, state, (loads,), out, threads)
+        return cast(ForwardDynamics, found)
 
     def inverse_dynamics(
         self,
@@ -374,6 +407,9 @@ class Mechanism:
         ud: Any,
         actuated: Sequence[str] | None = None,
         weights: Any = None,
+        *,
+        out: Floats | None = None,
+        threads: int | None = None,
     ) -> Floats:
         """Return the loads on the speeds that make the accelerations ud (nu,).
 
@@ -385,9 +421,15 @@ class Mechanism:
         give as many accelerations by name: the passive coordinates follow (hybrid dynamics). Accelerations
         given by name are completed from the chains; prescribed ones follow their signals.
         """
+        if actuated is None and weights is None:
+            found: Any = self._fast.inverse_dynamics(state, ud, out)
+            if found is not None:
+                return cast(Floats, found)
         from .analyses.inverse_dynamics import inverse_dynamics
 
-        return inverse_dynamics(self, state, ud, actuated, weights)
+        one = partial(inverse_dynamics, actuated=actuated, weights=weights)
+        name = "inverse_dynamics" if actuated is None and weights is None else ""
+        return cast(Floats, self._general(name, one, state, (ud,), out, threads))
 
     def drive_loads(
         self,
@@ -401,13 +443,23 @@ class Mechanism:
 
         return drive_loads(self, state, ud, actuated, weights)
 
-    def mass_matrix(self, state: State | tuple[Any, ...]) -> Floats:
+    def mass_matrix(
+        self, state: State | tuple[Any, ...], *, out: Floats | None = None, threads: int | None = None
+    ) -> Floats:
         """Return A (nu, nu) of (6.2.12)."""
-        return mass_matrix(self, state)
+        found: Any = self._fast.mass_matrix(state, out)
+        if found is None:
+            found = self._general("mass_matrix", mass_matrix, state, (), out, threads)
+        return cast(Floats, found)
 
-    def load_column(self, state: State | tuple[Any, ...]) -> Floats:
+    def load_column(
+        self, state: State | tuple[Any, ...], *, out: Floats | None = None, threads: int | None = None
+    ) -> Floats:
         """Return Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
-        return load_column(self, state)
+        found: Any = self._fast.load_column(state, out)
+        if found is None:
+            found = self._general("load_column", load_column, state, (), out, threads)
+        return cast(Floats, found)
 
     def energy(self, state: State | tuple[Any, ...]) -> Energy:
         """Return kinetic, potential and stored energy; heights count from the world origin."""
@@ -663,3 +715,4 @@ class Mechanism:
 
 
 _NONE = np.zeros(0)
+_KINDS = Kinds(State, ForwardDynamics, Constraints)

@@ -84,6 +84,7 @@ class Core:
         self._at = tuple(addresses((self._t, self._q, self._u, self._tau, self._ud)))
         self._forward: Any = None
         order = np.argsort(layout.plan.dof[:, speed.PUBLIC])  # public -> regular; None if they are the same
+        self.public_order = layout.plan.dof[:, speed.PUBLIC]  # regular -> public
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
         # Whether an element remembers something of every step
         self.remembers = bool(np.any(layout.plan.efforts[:, effort.REMEMBER]))

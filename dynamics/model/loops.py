@@ -24,9 +24,10 @@ from .stabilisation import stabilisation
 if TYPE_CHECKING:
     from .core import Core
 
-_REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
+REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
 _RANK = 1e-6  # singular values below this part of the largest count as zero
 _ROUNDING = 1e-10  # a row below this part of its usual size is zero but for rounding, of the data too
+OPEN = 1e-6  # [m, rad] a larger gap is no closed position
 _SMALL = 1e-3  # a row below this part of its usual size is small, and not the measure of its own pivot
 _NEAR = 1e-2  # part of the largest pivot below which a singular position is near
 
@@ -92,6 +93,15 @@ class Loops:
         """Rank if rows have to be selected, 0 if all are independent."""
         return self.rank if self.rank < self.n_kept - int(np.sum(self.work.off[self.kept])) else 0
 
+    def regular(self, t: float, q: Floats, u: Floats, tau: Floats | None = None) -> ClosedMotion | None:
+        """Solve one state with all rows. Return None if it is not closed, or if its rows have to be chosen."""
+        self.work.masked[: self.n_kept] = self.work.off[self.kept]
+        self.work.monitor[: watch.STAGE_PIVOTS] = 0.0
+        self.rank = self.n_kept
+        found = self.solve(np.array([t]), q[None], u[None], None, None if tau is None else tau[None])
+        closed = found.residual[0, 0] <= OPEN and np.isfinite(found.ud).all()
+        return found if closed and self.work.monitor[watch.LAST_PIVOT] > REGULAR else None
+
     def choose(self, t: float, q: Floats, u: Floats, closed: bool = False) -> int:
         """Choose independent rows at a closed position and mask the others.
 
@@ -115,7 +125,7 @@ class Loops:
         if closed:
             self._refuse_open(row.VELOCITY, float(found.residual[0, 1]), "opening at a rate of")
         self.rank = self.n_kept - int(np.sum(off))
-        if self.rank and not self.work.monitor[watch.LAST_PIVOT] > _REGULAR:
+        if self.rank and not self.work.monitor[watch.LAST_PIVOT] > REGULAR:
             P = core.constraints(t, q, u).partials
             weighted = self._weighted(t, q, P) * ((1 - off) / np.sqrt(self.usual))[:, None]
             values = np.linalg.svd(weighted, compute_uv=False)
@@ -126,7 +136,7 @@ class Loops:
         return self.rank
 
     def _refuse_open(self, level: int, largest: float, what: str) -> None:
-        if largest > 1e-6:
+        if largest > OPEN:
             residual = self.core.chord_work.row[:, level] * (1 - self.work.off[: self.n_rows])
             name, gap = worst_row(self.core.layout.chords.rows, residual)
             raise TreemechError(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Workspace:
     """A core, and what is made once for it when derivatives are asked for."""
 
-    def __init__(self, core: Core) -> None:
-        self.core = core
+    def __init__(self, core: Core, calls: Any) -> None:
+        self.core, self.calls = core, calls
         self.by_parameter: Any = None  # treemech.description.parameters.ByParameter, on first use
 
     @cached_property
@@ -35,19 +35,21 @@ class Workspaces(threading.local):
     computation may use the same mechanism, and finds arrays that nobody is using.
     """
 
-    def __init__(self, make: Callable[[], Core]) -> None:  # called once in every thread that asks
-        self._by_depth = _ByDepth(make)
+    def __init__(
+        self, make: Callable[[], Core], calls: Callable[[Core], Any]
+    ) -> None:  # called once in every thread that asks
+        self.by_depth = _ByDepth(make, calls)
 
     @property
     def own(self) -> Workspace:
         """The workspace of this thread, at this depth."""
-        return self._by_depth[user_code.depth]
+        return self.by_depth[user_code.depth]
 
 
 class _ByDepth(dict[int, Workspace]):
-    def __init__(self, make: Callable[[], Core]) -> None:
-        self.make = make
+    def __init__(self, make: Callable[[], Core], calls: Callable[[Core], Any]) -> None:
+        self.make, self.calls = make, calls
 
     def __missing__(self, depth: int) -> Workspace:
-        found = self[depth] = Workspace(self.make())
+        found = self[depth] = Workspace(core := self.make(), self.calls(core))
         return found

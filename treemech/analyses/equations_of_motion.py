@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treemech.dynamics.model.inertia_check import refuse_weightless
+from treemech.kinematics.plan.arrays import REACTIONS
 from treemech.topology.arrays import Floats
 
 from ..results.state import State
@@ -27,9 +28,14 @@ def forward_dynamics(mech: "Mechanism", state: State | tuple[Any, ...], loads: A
     core = mech._core
     if core.loops is not None:
         from .closed_chains import closed_motion
-        from .contacts import contacts
+        from .contacts import contacts, unilateral
 
         tau = loads_on_speeds(mech, loads)
+        if not unilateral(mech) and not core.context[REACTIONS]:
+            whole = core.loops.regular(float(t), np.array(q, dtype=np.float64), np.array(u, dtype=np.float64), tau)
+            if whole is not None:
+                return ForwardDynamics(whole.ud[0], whole.multipliers[0])
+            unpack(mech, state, "forward_dynamics")
         with contacts(mech, float(t), q, u, tau):
             rows = as_rows(mech, state, "forward_dynamics")
             core.loops.choose(float(t), rows[1][0], rows[2][0])

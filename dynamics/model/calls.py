@@ -1,0 +1,243 @@
+"""Calls of one core by the C extension (native/caller.c): tables of what each analysis sets, calls, checks and returns.
+
+A call reads a plain state, one crossing does the rest. It returns None for everything else; the general way in
+Python is then taken, and gives the same numbers to the bit. Without the extension every call returns None.
+"""
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.layout.chords import by_address
+from treemech.kinematics.plan.columns import chord, effort, row
+from treemech.topology.arrays import address
+
+from ..equations import watch
+from ..native import entry_points as native
+from ..native.caller import caller
+from .core import Core
+
+_SINGLE, _TUPLE, _FLOATS = range(3)  # how caller.c returns results
+_FINITE, _AT_MOST, _ABOVE = range(3)  # what it checks
+
+One = Callable[..., Any]
+Step = tuple[int, bool, tuple[int, ...]]
+
+
+class Kinds(NamedTuple):
+    """Classes of a state and of results with several parts: those of the layer above."""
+
+    state: type
+    forward_dynamics: type
+    constraints: type
+
+
+class Table(NamedTuple):
+    """The call of an analysis: with a kind its results are fields of that, else there is one array."""
+
+    c: Any  # of caller.c: one(state, ...), many(first, last, ...)
+    inputs: tuple[NDArray, ...]
+    results: tuple[NDArray, ...]
+    kind: type | None
+    names: tuple[str, ...]  # of the fields, if the numbers of one array are the fields
+    near: list[tuple[str, int, int]]  # cut hinges that are sought where the state has them: name, address, count
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of the results at one state."""
+        return [x.shape for x in self.results]
+
+
+def never(*_: object) -> None:
+    """Take the place of a call where there is none."""
+
+
+class Calls:
+    """Calls of one core, made when they are first used."""
+
+    forward_dynamics: One
+    inverse_dynamics: One
+    mass_matrix: One
+    load_column: One
+    constraints: One
+
+    def __init__(self, core: Core, kinds: Kinds, known: list[Any]) -> None:
+        self._core, self._kinds, self._known = core, kinds, known
+        self._pack: _Pack | None = None
+        self._tables: dict[str, Table | None] = {}
+
+    def __getattr__(self, name: str) -> One:
+        if name not in _MAKERS:
+            raise AttributeError(name)
+        table = self.table(name)
+        one: One = never if table is None else table.c.one
+        setattr(self, name, one)
+        return one
+
+    def table(self, name: str) -> "Table | None":
+        """Return what computes an analysis of one state or of many; None if there is nothing."""
+        if name not in self._tables:
+            maker, pack = _MAKERS.get(name), self.pack
+            self._tables[name] = None if pack is None or maker is None else maker(pack)
+        return self._tables[name]
+
+    @property
+    def pack(self) -> "_Pack | None":
+        """What all calls have in common; None if the core cannot be called this way."""
+        if self._pack is None and (module := caller()) is not None and _is_plain(self._core):
+            self._pack = _Pack(module, self._core, self._kinds, self._known)
+        return self._pack
+
+
+def _is_plain(core: Core) -> bool:
+    """Tell whether one evaluation is all that an analysis takes: nothing that raises, switches or iterates."""
+    if core.foreign or not core.nu or not core.nq or len(core.layout.plan.composites):
+        return False
+    if np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0):
+        return False
+    return core.loops is None or not len(core.loops.plan.unilateral)
+
+
+class _Pack:
+    """Arrays for the state of one core, and the tables that fill them."""
+
+    def __init__(self, module: ModuleType, core: Core, kinds: Kinds, known: list[Any]) -> None:
+        self.module, self.core, self.kinds = module, core, kinds
+        self.kept: list[Any] = []  # arrays whose addresses are in use
+        self.t, self.q, self.u = self.zeros(1), self.zeros(core.nq), self.zeros(core.nu)
+        near: list[tuple[str, int, int]] = []
+        copies: tuple[tuple[int, int, int], ...] = ()
+        if core.loops is not None:
+            chords, work = core.layout.chords, core.chord_work
+            copies = self.copy(work.q, self.keep(chords.start.copy()))
+            copies += self.copy(work.pivot, self.keep(np.full_like(work.pivot, -1)))
+            for name, element, index in zip(chords.names, chords.elements, chords.plan.chord, strict=True):
+                first, n = int(index[chord.FIRST_Q]), int(index[chord.NQ])
+                if n and by_address(element):
+                    near.append((name, address(work.q[first:]), n))
+        self.near = near
+        self.c = module.Pack(
+            kinds.state, known, (core.nq, core.nu, core.nx, core.nz),
+            (address(self.t), address(self.q), address(self.u), address(core.work.z), address(core.layout.efforts.start)),
+            copies, tuple(near), not near, self.kept,
+        )  # fmt: skip
+
+    def keep(self, array: NDArray) -> NDArray:
+        self.kept.append(array)
+        return array
+
+    def zeros(self, *shape: int) -> NDArray:
+        return self.keep(np.zeros(shape))
+
+    def copy(self, to: NDArray, source: NDArray) -> tuple[tuple[int, int, int], ...]:
+        """Return the table entry that copies an array before a call."""
+        return ((address(to), address(source), to.nbytes),) if to.nbytes else ()
+
+    def step(self, name: str, *arguments: Any, with_time: bool = False) -> Step:
+        """Return the table entry of an entry point, or of a step of the extension itself."""
+        own = getattr(self.module, name, None)
+        values = tuple(address(a) if isinstance(a, np.ndarray) else int(a) for a in arguments)
+        return (native.address(name) if own is None else own, with_time, values)
+
+    def call(
+        self,
+        steps: Sequence[Step],
+        results: Sequence[NDArray],
+        kind: type | None = None,
+        inputs: Sequence[NDArray] = (),
+        copies: Sequence[tuple[int, int, int]] = (),
+        checks: Sequence[tuple[int, int, int, float]] = (),
+        names: tuple[str, ...] = (),
+    ) -> Table:
+        """Return the call of an analysis."""
+        form = _SINGLE if kind is None else _FLOATS if names else _TUPLE
+        self.kept.extend((*results, *inputs))
+        c = self.module.Call(
+            self.c, tuple(copies), tuple(steps), tuple(checks), tuple((address(a), a.shape) for a in inputs),
+            tuple(((address(a), a.shape), a.copy) for a in results), form, kind or object, names,
+        )  # fmt: skip
+        return Table(c, tuple(inputs), tuple(results), kind, names, self.near)
+
+
+def _forward_dynamics(p: _Pack) -> Table:
+    core = p.core
+    tau, ud = p.zeros(core.nu), p.zeros(core.nu)
+    finite = (address(ud), core.nu, _FINITE, 0.0)
+    if core.loops is None:
+        step = p.step("forward_dynamics", 1, p.t, p.q, p.u, tau, ud, core.context_address)
+        return p.call([step], (ud, p.zeros(0)), p.kinds.forward_dynamics, (tau,), checks=[finite])
+    from .loops import OPEN, REGULAR
+
+    loops, cut = core.loops, p.zeros(len(core.chord_work.q))
+    multipliers, residual, n_cut = p.zeros(loops.n_rows), p.zeros(3), len(core.chord_work.u)
+    rest = [p.zeros(n) for n in (n_cut, n_cut, 6 * len(core.layout.chords.plan.chord), core.nu)]
+    records = p.zeros(len(core.work.effort_records))
+    before, after, pivot = p.zeros(watch.STAGE_PIVOTS), p.zeros(1), loops.work.monitor[watch.LAST_PIVOT :]
+    before[watch.LARGEST_PIVOT] = 1e300  # always refine
+    rest_of_it = (ud, multipliers, residual, *rest, records, loops.context)
+    steps = [
+        p.step("loop_dynamics", 1, p.t, p.q, p.u, cut, tau, 0, *rest_of_it),
+        p.step("gather", 1, after, 1, loops.work.monitor[watch.LARGEST_PIVOT :]),
+    ]
+    copies = (
+        *p.copy(loops.work.monitor[: len(before)], before), *p.copy(cut, p.keep(np.full_like(cut, np.nan))),
+        *p.copy(loops.work.masked, p.keep(np.zeros_like(loops.work.masked))),
+    )  # fmt: skip
+    checks = [finite, (address(residual), 1, _AT_MOST, OPEN), (address(pivot), 1, _ABOVE, REGULAR)]
+    return p.call(steps, (ud, multipliers), p.kinds.forward_dynamics, (tau,), copies, checks)
+
+
+def _inverse_dynamics(p: _Pack) -> Table | None:
+    if len(p.core.layout.chords.rows):
+        return None
+    ud, tau = p.zeros(p.core.nu), p.zeros(p.core.nu)
+    step = p.step("inverse_dynamics", 1, p.t, p.q, p.u, ud, tau, p.core.context_address)
+    return p.call([step], (tau,), inputs=(ud,))
+
+
+def _load_column(p: _Pack) -> Table:
+    rest, tau = p.zeros(p.core.nu), p.zeros(p.core.nu)
+    step = p.step("inverse_dynamics", 1, p.t, p.q, p.u, rest, tau, p.core.context_address)
+    return p.call([step, p.step("negate", p.core.nu, tau)], (tau,))
+
+
+def _mass_matrix(p: _Pack) -> Table:
+    nu = p.core.nu
+    lower, full, zero = p.zeros(nu, nu), p.zeros(nu, nu), p.zeros(nu, nu)
+    rest, order = p.zeros(nu), p.keep(p.core.public_order.copy())
+    steps = [
+        p.step("mass_matrix", 1, p.t, p.q, rest, lower, p.core.context_address),
+        p.step("symmetric", nu, lower, order, full),
+    ]
+    return p.call(steps, (full,), copies=p.copy(lower, zero))
+
+
+def _constraints(p: _Pack) -> Table:
+    core = p.core
+    rest, tau = p.zeros(core.nu), p.zeros(core.nu)
+    if core.loops is None:
+        step = p.step("inverse_dynamics", 1, p.t, p.q, p.u, rest, tau, core.context_address)
+        none = p.zeros(0)
+        return p.call([step], (none, p.zeros(0, core.nu), none, none, tau), p.kinds.constraints)
+    m, work, places = core.loops.n_rows, core.chord_work, core.entry_places
+    P, flat = p.zeros(m, core.nu), p.keep(places[0] * core.nu + places[1])
+    residual, velocity, bias = (p.zeros(m) for _ in range(3))
+    levels = ((row.POSITION, residual), (row.VELOCITY, velocity), (row.BIAS, bias))
+    steps = [
+        p.step("constraints", p.q, p.u, rest, tau, core.chord_context, with_time=True),
+        p.step("scatter", len(flat), work.partials, flat, P),
+        *(p.step("gather", m, work.row.reshape(-1)[at:], row.N_COLUMNS, to) for at, to in levels),
+    ]
+    return p.call(steps, (residual, P, velocity, bias, tau), p.kinds.constraints)
+
+
+_MAKERS: dict[str, Callable[[_Pack], Table | None]] = {
+    "forward_dynamics": _forward_dynamics,
+    "inverse_dynamics": _inverse_dynamics,
+    "mass_matrix": _mass_matrix,
+    "load_column": _load_column,
+    "constraints": _constraints,
+}

@@ -1,0 +1,94 @@
+"""Build and open the C extension that calls the core from Python with little overhead (caller.c).
+
+It is optional: without it ctypes calls the same entry points, with the same numbers, some microseconds later.
+The file is named by a hash of its source, so one that was built from other code is never opened.
+"""
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from treemech.elements.native import library
+from treemech.elements.native.sources import FOLDER, package_folder
+
+NAME = "treemech_caller"
+_SOURCE = Path(__file__).with_name("caller.c")
+
+
+def file_name() -> str:
+    """Return the name of the file that belongs to this source."""
+    return f"caller-{hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]}.abi3.so"
+
+
+def obstacle() -> str:
+    """Say why the extension cannot be built here; return an empty text if it can."""
+    import sysconfig
+
+    from .build import compiler
+
+    if sys.platform == "win32":
+        return "not supported on Windows yet"
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "it needs CPython with its interpreter lock"
+    if compiler() is None:
+        return "no C compiler found"
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        return "the headers of Python are not installed"
+    return ""
+
+
+def build_caller(folder: str | Path) -> Path | None:
+    """Compile caller.c into the folder, unless it is there. Return the file; None if it cannot be built here."""
+    import subprocess
+    import sysconfig
+    import tempfile
+
+    from .build import compiler
+
+    folder = Path(folder)
+    out = folder / file_name()
+    if out.exists():
+        return out
+    command = compiler()
+    if obstacle() or command is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    undefined = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+    include = sysconfig.get_path("include")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as temporary:
+        made = Path(temporary, out.name)
+        options = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", *undefined, f"-I{include}"]
+        done = subprocess.run(
+            [*command, *options, str(_SOURCE), "-o", str(made), "-lm"], capture_output=True, text=True
+        )
+        if done.returncode:
+            return None
+        for old in folder.glob("caller-*.abi3.so"):
+            old.unlink(missing_ok=True)
+        os.replace(made, out)
+    return out
+
+
+@cache
+def caller() -> ModuleType | None:
+    """Open the extension. Return None if it was not built, or TREEMECH_JIT or NUMBA_DISABLE_JIT pass over the library."""
+    if not library.wanted():
+        return None
+    path = package_folder() / FOLDER / file_name()
+    if not path.exists():
+        return None
+    loader = importlib.machinery.ExtensionFileLoader(NAME, str(path))
+    spec = importlib.util.spec_from_file_location(NAME, path, loader=loader)
+    if spec is None:
+        return None
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError:
+        return None
+    return module
