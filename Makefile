@@ -6,7 +6,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-CORE := $(shell find elements kinematics dynamics -name "*.py")
+CORE := $(shell find elements kinematics dynamics -name "*.py" -o -name "*.c")
 INSTALL := pyproject.toml setup.py
 
 .PHONY: demo test test-all lint library clean
@@ -27,6 +27,7 @@ lint: .venv/installed-test
 
 library: .venv/installed
 	$(BIN)/python -m treemech.dynamics.native.build
+	$(BIN)/python -m treemech.dynamics.native.caller
 	touch .venv/library
 
 clean:
@@ -52,6 +53,7 @@ EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-iso
 
 # Only when the core has changed (the build looks at the hash of its sources); without a compiler all goes on
 .venv/library: $(CORE) | .venv/installed
-	@if [ "$${TREEMECH_NO_LIBRARY:-0}" = 0 ]; then $(BIN)/python -m treemech.dynamics.native.build --if-changed \
+	@if [ "$${TREEMECH_NO_LIBRARY:-0}" = 0 ]; then $(BIN)/python -m treemech.dynamics.native.caller; \
+	$(BIN)/python -m treemech.dynamics.native.build --if-changed \
 	|| echo "the compiled core was not built; the first use compiles it with numba (about 10 s, once)"; fi
 	@touch $@

@@ -64,6 +64,15 @@ def build_core(folder: Path) -> str:
     return ""
 
 
+def build_caller(folder: Path) -> None:
+    """Build the extension that calls the core with little overhead; without it ctypes does."""
+    if not obstacle():
+        from treemech.dynamics.native import caller
+
+        if caller.build_caller(folder) is None:
+            say(f"calls go by ctypes ({caller.obstacle() or 'the C compiler refused caller.c'}).")
+
+
 class BuildPackage(build_py):
     """Copy the package, then add the libraries; in an editable install they go into the source tree."""
 
@@ -71,6 +80,7 @@ class BuildPackage(build_py):
         super().run()
         folder = Path(ROOT if self.editable_mode else self.build_lib, "treemech", "_library")
         reason = build_core(folder)
+        build_caller(folder)
         if reason:
             if not self.editable_mode:  # what the source tree held is for other sources
                 shutil.rmtree(folder, ignore_errors=True)

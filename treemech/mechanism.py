@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treemech.dynamics.model.calls import Calls, Kinds
+from treemech.dynamics.calls.calls import Calls, Kinds
 from treemech.dynamics.model.core import Constraints, Core
 from treemech.dynamics.model.workspaces import Workspaces
 from treemech.kinematics.layout.lagrange import Lagrange
@@ -82,7 +82,7 @@ class Mechanism:
         self.name, self.tree, self._lagrange, self._prescriptions = name, tree, coordinates, prescriptions
         self._info = model_info(name, tree, coordinates, layout, prescriptions, self._wiring.seen())
         self._known: list[Any] = [coordinates, self._info]  # what states of this mechanism may refer to
-        calls = partial(Calls, kinds=_KINDS, known=self._known)
+        calls = partial(Calls, kinds=_KINDS, known=self._known, states=partial(_state_table, ref(self)))
         self._workspaces = Workspaces(partial(Core, tree, coordinates, layout), calls)
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
@@ -153,6 +153,8 @@ class Mechanism:
 
     def _warn_of_changes(self) -> None:
         """Warn once if the system was changed after this mechanism was built."""
+        if self._system is None:
+            return
         system = None if self._system is None else self._system()
         later = [] if system is None else [c for c in system.calls[self._calls :] if c.method != "measure"]
         if later:
@@ -244,9 +246,19 @@ class Mechanism:
         Coordinates that are not given are at the reference position, speeds at rest; prescribed coordinates
         follow their signals; a number given for one of them must agree with its signal. Cut hinges follow
         from the others: numbers given for them must fit, and choose whole turns. `assemble` finds states that
-        fit.
+        fit. Numbers with leading axes, also by name, make many states: q (..., nq) and u (..., nu), which all
+        analyses of a state take (docs/calls.md).
         """
         self._warn_of_changes()
+        if x is None:
+            made: State | None = self._fast.state(t, q, u)
+            if made is not None:
+                return made
+        from .calls.many_states import leading_axes_of, many_states
+
+        lead = leading_axes_of(self, t, q, u, x)
+        if lead:
+            return many_states(self, lead, t, q, u, x)
         q, u = self._numbered(q), self._numbered(u)
         state = make_state(self, t, q, u, x)
         if self._prescriptions or isinstance(q, Mapping):
@@ -388,7 +400,12 @@ class Mechanism:
 
     # ------------------------------------------------------------ dynamics
     def forward_dynamics(
-        self, state: State | tuple[Any, ...], loads: Any = None, *, out: Floats | None = None, threads: int | None = None
+        self,
+        state: State | tuple[Any, ...],
+        loads: Any = None,
+        *,
+        out: Floats | None = None,
+        threads: int | None = None,
     ) -> ForwardDynamics:
         """Return ud and multipliers: A ud = Q + P^T lambda, P ud + P00 = 0 (6.3.6).
 
@@ -712,6 +729,16 @@ class Mechanism:
         return kinematic_sensitivities(self, t_eval, start, parameters)
 
     # ------------------------------------------------------------ drives
+
+
+def _state_table(mech: ref[Mechanism]) -> Any:
+    """Return what `Mechanism.state` needs to make plain states quickly; None if all go the general way."""
+    own = mech()
+    if own is None or own._prescriptions:
+        return None
+    from .calls.plain_states import state_table
+
+    return state_table(own)
 
 
 _NONE = np.zeros(0)

@@ -7,7 +7,7 @@
  * other than OK, a check that fails) makes it return None: the caller then takes the general way in Python,
  * which gives the same numbers, or names what is wrong.
  *
- * Only Python's limited API of 3.11 is used, so that one file serves all later versions. treemech.dynamics.model.calls
+ * Only Python's limited API of 3.11 is used, so that one file serves all later versions. treemech.dynamics.calls.calls
  * makes the tables; nothing here knows mechanics.
  */
 #define Py_LIMITED_API 0x030B0000
@@ -53,7 +53,7 @@ typedef struct {
     PyObject *type, *names;
 } Call;
 
-static PyObject *name_t, *name_q, *name_u, *name_x, *name_memory, *name_cut, **name_coordinates, *no_arguments;
+static PyObject *name_t, *name_q, *name_u, *name_x, *name_memory, *name_cut, *name_active, *name_coordinates, *name_mechanism, *name_near, *name_found, *no_arguments;
 
 /* Copy numbers out of an object with a buffer. Return 1, or 0 if it is not an array of floats of this shape. */
 static int read_array(PyObject *object, const Array *as, double *to, int checked)
@@ -640,6 +640,188 @@ static PyType_Slot call_slots[] = {
 static PyType_Spec pack_spec = {"treemech_caller.Pack", sizeof(Pack), 0, Py_TPFLAGS_DEFAULT, pack_slots};
 static PyType_Spec call_spec = {"treemech_caller.Call", sizeof(Call), 0, Py_TPFLAGS_DEFAULT, call_slots};
 
+/* ---------------------------------------------------------------- states */
+typedef struct {
+    PyObject_HEAD
+    Pack *pack;
+    Py_ssize_t n_euler, *euler;
+    double rounded, most;  /* how far Euler parameters may miss length 1; numbers that may be degrees */
+    const double *reference;
+    PyObject *places_q, *places_u;                       /* name -> first + 2^32 count */
+    PyObject *copy_q, *copy_u, *copy_z, *copy_memory;    /* methods that copy the arrays of the pack */
+    PyObject *active, *cut_type, *mechanism, *coordinates;  /* cut_type: None without chords; mechanism: a weak reference */
+} Maker;
+
+/* Write the numbers of one hinge. Return 1, or 0 if they are not plain. */
+static int read_value(PyObject *value, Py_ssize_t n, double *to)
+{
+    if (n == 1 && (PyFloat_Check(value) || PyLong_CheckExact(value))) {
+        *to = PyFloat_AsDouble(value);
+        if (*to == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+        return 1;
+    }
+    int list = PyList_CheckExact(value);
+    if (list || PyTuple_CheckExact(value)) {
+        if ((list ? PyList_Size(value) : PyTuple_Size(value)) != n)
+            return 0;
+        for (Py_ssize_t k = 0; k < n; k++) {
+            PyObject *item = list ? PyList_GetItem(value, k) : PyTuple_GetItem(value, k);
+            if ((!PyFloat_Check(item) && !PyLong_CheckExact(item)) || !read_value(item, 1, to + k))
+                return 0;
+        }
+        return 1;
+    }
+    return read_row(value, n, to, 1);
+}
+
+static int read_given(PyObject *given, PyObject *places, Py_ssize_t size, double *to, double most)
+{
+    if (given == Py_None)
+        return 1;
+    if (!PyDict_CheckExact(given))
+        return read_row(given, size, to, 1);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(given, &at, &key, &value)) {
+        PyObject *place = PyUnicode_CheckExact(key) ? PyDict_GetItemWithError(places, key) : NULL;
+        if (!place) {
+            PyErr_Clear();
+            return 0;
+        }
+        long long both = PyLong_AsLongLong(place);
+        Py_ssize_t first = (Py_ssize_t)(both & 0xffffffffLL), n = (Py_ssize_t)(both >> 32);
+        if (!read_value(value, n, to + first))
+            return 0;
+        for (Py_ssize_t k = 0; k < n; k++)
+            if (!(fabs(to[first + k]) < most))
+                return 0;
+    }
+    return 1;
+}
+
+static int set_new(PyObject *object, PyObject *name, PyObject *value)
+{
+    if (!value)
+        return -1;
+    int failed = PyObject_GenericSetAttr(object, name, value);
+    Py_DECREF(value);
+    return failed;
+}
+
+static PyObject *new_cut(Maker *m, PyObject *t, PyObject *q, PyObject *u)
+{
+    if (m->cut_type == Py_None)
+        return PyDict_New();
+    PyObject *mechanism = PyObject_CallObject(m->mechanism, NULL);
+    PyObject *cut = mechanism ? PyType_GenericNew((PyTypeObject *)m->cut_type, no_arguments, NULL) : NULL;
+    if (cut && (PyObject_GenericSetAttr(cut, name_mechanism, mechanism) != 0 || PyObject_GenericSetAttr(cut, name_t, t) != 0
+                || PyObject_GenericSetAttr(cut, name_q, q) != 0 || PyObject_GenericSetAttr(cut, name_u, u) != 0
+                || PyObject_GenericSetAttr(cut, name_near, Py_None) != 0 || PyObject_GenericSetAttr(cut, name_found, Py_None) != 0))
+        Py_CLEAR(cut);
+    Py_XDECREF(mechanism);
+    return cut;
+}
+
+/* state(t, q, u): a state, or None if the numbers are not plain. */
+static PyObject *maker_state(PyObject *self, PyObject *const *given, Py_ssize_t count)
+{
+    Maker *m = (Maker *)self;
+    Pack *p = m->pack;
+    double time;
+    if (count != 3 || !read_number(given[0], &time))
+        Py_RETURN_NONE;
+    memcpy(p->q, m->reference, 8 * (size_t)p->nq);
+    memset(p->u, 0, 8 * (size_t)p->nu);
+    int named = PyDict_CheckExact(given[1]);
+    if (!read_given(given[1], m->places_q, p->nq, p->q, named ? m->most : INFINITY)
+        || !read_given(given[2], m->places_u, p->nu, p->u, INFINITY))
+        Py_RETURN_NONE;
+    for (Py_ssize_t k = 0; given[1] != Py_None && k < m->n_euler; k++) {
+        double *e = p->q + m->euler[k];
+        double length = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+        if (!(fabs(length - 1.0) < m->rounded))
+            Py_RETURN_NONE;
+        for (int j = 0; j < 4; j++)
+            e[j] /= length;
+    }
+    memcpy(p->z, p->z_start, 8 * (size_t)p->nz);
+    PyObject *state = PyType_GenericNew((PyTypeObject *)p->state_type, no_arguments, NULL);
+    PyObject *t = PyFloat_FromDouble(time);
+    PyObject *q = PyObject_CallObject(m->copy_q, NULL), *u = PyObject_CallObject(m->copy_u, NULL);
+    if (!state || !t || !q || !u || PyObject_GenericSetAttr(state, name_t, t) != 0 || PyObject_GenericSetAttr(state, name_q, q) != 0
+        || PyObject_GenericSetAttr(state, name_u, u) != 0 || set_new(state, name_cut, new_cut(m, t, q, u)) != 0
+        || set_new(state, name_x, PyObject_CallObject(m->copy_z, NULL)) != 0
+        || set_new(state, name_memory, PyObject_CallObject(m->copy_memory, NULL)) != 0
+        || PyObject_GenericSetAttr(state, name_active, m->active) != 0
+        || PyObject_GenericSetAttr(state, name_coordinates, m->coordinates) != 0)
+        Py_CLEAR(state);
+    Py_XDECREF(t);
+    Py_XDECREF(q);
+    Py_XDECREF(u);
+    return state;
+}
+
+static PyObject *new_maker(PyTypeObject *type, PyObject *arguments, PyObject *unused)
+{
+    PyObject *pack, *euler, *places_q, *places_u, *copy_q, *copy_u, *copy_z, *copy_memory, *active, *cut_type, *mechanism, *coordinates;
+    double rounded, most;
+    long long reference;
+    (void)unused;
+    if (!PyArg_ParseTuple(arguments, "OO!ddLO!O!(OOOO)OOOO", &pack, &PyTuple_Type, &euler, &rounded, &most, &reference, &PyDict_Type,
+                          &places_q, &PyDict_Type, &places_u, &copy_q, &copy_u, &copy_z, &copy_memory, &active, &cut_type,
+                          &mechanism, &coordinates))
+        return NULL;
+    Maker *m = (Maker *)PyType_GenericAlloc(type, 0);
+    if (!m)
+        return NULL;
+    m->pack = (Pack *)Py_NewRef(pack);
+    m->places_q = Py_NewRef(places_q), m->places_u = Py_NewRef(places_u);
+    m->copy_q = Py_NewRef(copy_q), m->copy_u = Py_NewRef(copy_u);
+    m->copy_z = Py_NewRef(copy_z), m->copy_memory = Py_NewRef(copy_memory);
+    m->active = Py_NewRef(active), m->cut_type = Py_NewRef(cut_type), m->mechanism = Py_NewRef(mechanism);
+    m->coordinates = Py_NewRef(coordinates);
+    m->rounded = rounded, m->most = most, m->reference = (const double *)(intptr_t)reference;
+    m->n_euler = PyTuple_Size(euler);
+    m->euler = PyMem_Calloc((size_t)m->n_euler + 1, sizeof(Py_ssize_t));
+    for (Py_ssize_t k = 0; m->euler && k < m->n_euler; k++)
+        m->euler[k] = PyLong_AsSsize_t(PyTuple_GetItem(euler, k));
+    if (!m->euler || PyErr_Occurred()) {
+        Py_DECREF(m);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    return (PyObject *)m;
+}
+
+static void free_maker(PyObject *self)
+{
+    Maker *m = (Maker *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject *held[] = {(PyObject *)m->pack, m->places_q, m->places_u, m->copy_q, m->copy_u, m->copy_z, m->copy_memory, m->active,
+                        m->cut_type, m->mechanism, m->coordinates};
+    for (size_t k = 0; k < sizeof held / sizeof *held; k++)
+        Py_XDECREF(held[k]);
+    PyMem_Free(m->euler);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef state_method = {"state", (PyCFunction)(void (*)(void))maker_state, METH_FASTCALL,
+                                   "state(t, q, u): a state, or None if the numbers are not plain."};
+
+static PyObject *get_state(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyCFunction_NewEx(&state_method, self, NULL);
+}
+
+static PyGetSetDef maker_members[] = {{"state", get_state, NULL, "the function that makes a state", NULL},
+                                      {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot maker_slots[] = {{Py_tp_new, new_maker}, {Py_tp_dealloc, free_maker}, {Py_tp_getset, maker_members}, {0, NULL}};
+static PyType_Spec maker_spec = {"treemech_caller.Maker", sizeof(Maker), 0, Py_TPFLAGS_DEFAULT, maker_slots};
+
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "treemech_caller", "Calls of the compiled core.", -1, NULL, NULL, NULL, NULL,
                                  NULL};
 
@@ -654,10 +836,14 @@ PyMODINIT_FUNC PyInit_treemech_caller(void)
     name_x = PyUnicode_InternFromString("x");
     name_memory = PyUnicode_InternFromString("memory");
     name_cut = PyUnicode_InternFromString("cut");
+    name_active = PyUnicode_InternFromString("active");
+    name_mechanism = PyUnicode_InternFromString("mechanism");
+    name_near = PyUnicode_InternFromString("near");
+    name_found = PyUnicode_InternFromString("found");
     name_coordinates = PyUnicode_InternFromString("coordinates");
     no_arguments = PyTuple_New(0);
-    struct { const char *name; PyType_Spec *spec; } types[] = {{"Pack", &pack_spec}, {"Call", &call_spec}};
-    for (int k = 0; k < 2; k++) {
+    struct { const char *name; PyType_Spec *spec; } types[] = {{"Pack", &pack_spec}, {"Call", &call_spec}, {"Maker", &maker_spec}};
+    for (int k = 0; k < 3; k++) {
         PyObject *type = PyType_FromSpec(types[k].spec);
         if (!type || PyModule_AddObjectRef(module, types[k].name, type) != 0)
             return NULL;

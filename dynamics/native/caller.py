@@ -92,3 +92,13 @@ def caller() -> ModuleType | None:
     except ImportError:
         return None
     return module
+
+
+def main() -> None:
+    """Build the extension inside the package."""
+    if build_caller(package_folder() / FOLDER) is None:
+        print(f"calls go by ctypes: {obstacle() or 'the C compiler refused caller.c'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -61,6 +61,7 @@ EDGES = {
         "dynamics/integrators/alpha",
     ),
     "dynamics/analyses": ("dynamics/native", "dynamics/model", "dynamics/simulation"),
+    "dynamics/calls": ("dynamics/native", "dynamics/model", "dynamics/equations"),
     "dynamics": (),
     # treemech: results, description <- analyses <- assembly, simulation <- mechanism, system <- files, view, design
     "treemech/results": (),
@@ -69,8 +70,9 @@ EDGES = {
     "treemech/analyses": ("treemech/results", "treemech/description"),
     "treemech/assembly": ("treemech/results", "treemech/analyses"),
     "treemech/simulation": ("treemech/results", "treemech/description", "treemech/analyses"),
+    "treemech/calls": ("treemech/results", "treemech/analyses"),
     "treemech": (
-        "treemech/results", "treemech/description", "treemech/analyses", "treemech/assembly", "treemech/simulation",
+        "treemech/results", "treemech/description", "treemech/analyses", "treemech/calls", "treemech/assembly", "treemech/simulation",
     ),
     "treemech/files": (
         "treemech", "treemech/results", "treemech/description", "treemech/simulation", "treemech/authoring",

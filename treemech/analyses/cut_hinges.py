@@ -1,6 +1,6 @@
 """Cut hinges: their coordinates and speeds follow from those of the tree, and may be given by name nevertheless."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,3 +158,68 @@ def fit_chords(mech: "Mechanism", t: float, q: Floats, near: Mapping[str, Any]) 
             break
     work.q[:] = best
     work.pivot[:] = -1
+
+
+class CutMotion(Mapping[str, tuple[Floats, Floats]]):
+    """Coordinates and speeds of cut hinges at a state, or at many, found when they are asked for first.
+
+    They are sought next to `near` (coordinates of all chords), or, without it, where they fit.
+    """
+
+    __slots__ = ("found", "mechanism", "near", "q", "t", "u")
+
+    def __init__(
+        self, mechanism: "Mechanism", t: float, q: Floats, u: Floats, near: Floats | None = None
+    ) -> None:
+        self.mechanism, self.t, self.q, self.u = mechanism, t, q, u
+        self.near = near
+        self.found: dict[str, tuple[Floats, Floats]] | None = None
+
+    def __getitem__(self, name: str) -> tuple[Floats, Floats]:
+        if self.found is None:
+            self.found = self._find()
+        return self.found[name]
+
+    def _find(self) -> dict[str, tuple[Floats, Floats]]:
+        core = self.mechanism._core
+        work = core.chord_work
+        before = work.q.copy(), work.u.copy(), work.pivot.copy()
+        try:
+            with core.unloaded():  # positions only, also where states of elements are not known yet
+                if self.q.ndim == 1:
+                    cut_q, cut_u = self._at(self.t, self.q, self.u)
+                else:
+                    lead = self.q.shape[:-1]
+                    t = np.broadcast_to(self.t, lead)
+                    rows = [self._at(float(t[k]), self.q[k], self.u[k]) for k in np.ndindex(*lead)]
+                    cut_q, cut_u = (np.array(x).reshape(*lead, -1) for x in zip(*rows, strict=True))
+            return {
+                c.name: (cut_q[..., c.q : c.q + c.nq].copy(), cut_u[..., c.u : c.u + c.nu].copy())
+                for c in self.mechanism._info.chords
+            }
+        finally:
+            work.q[:], work.u[:], work.pivot[:] = before
+
+    def _at(self, t: float, q: Floats, u: Floats) -> tuple[Floats, Floats]:
+        """Return coordinates and speeds of all chords at one state."""
+        core, work = self.mechanism._core, self.mechanism._core.chord_work
+        core.forget()
+        if self.near is None:
+            fit_chords(self.mechanism, t, q, {})
+        else:
+            work.q[:] = self.near
+        core.constraints(t, q, u)
+        return work.q.copy(), work.u.copy()
+
+    def __iter__(self) -> Iterator[str]:
+        return (c.name for c in self.mechanism._info.chords)
+
+    def __len__(self) -> int:
+        return len(self.mechanism._info.chords)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> Any:
+        """Send the numbers alone to another process."""
+        return dict, (dict(self),)

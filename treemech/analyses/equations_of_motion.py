@@ -32,7 +32,9 @@ def forward_dynamics(mech: "Mechanism", state: State | tuple[Any, ...], loads: A
 
         tau = loads_on_speeds(mech, loads)
         if not unilateral(mech) and not core.context[REACTIONS]:
-            whole = core.loops.regular(float(t), np.array(q, dtype=np.float64), np.array(u, dtype=np.float64), tau)
+            whole = core.loops.regular(
+                float(t), np.array(q, dtype=np.float64), np.array(u, dtype=np.float64), tau
+            )
             if whole is not None:
                 return ForwardDynamics(whole.ud[0], whole.multipliers[0])
             unpack(mech, state, "forward_dynamics")

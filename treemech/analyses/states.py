@@ -14,7 +14,7 @@ from treemech.topology.parameter import as_floats
 
 from ..results.naming import as_place
 from ..results.state import State, fill, find, reference_state
-from .cut_hinges import check_cut, cut_numbers, fit_chords, not_cut, split
+from .cut_hinges import CutMotion, check_cut, cut_numbers, fit_chords, not_cut, split
 from .element_states import element_states
 
 if TYPE_CHECKING:
@@ -47,6 +47,12 @@ def make_state(mech: "Mechanism", t: float = 0.0, q: Any = None, u: Any = None, 
         except ElementError as error:
             raise ElementError(f"prescribed motion of {p.hinge!r}: {error}") from error
         full_q[c.q + p.coordinate], full_u[c.u + p.coordinate] = now.value, now.rate
+    if not (cut["q"] or cut["u"]):
+        own: Mapping[str, tuple[Floats, Floats]] = (
+            CutMotion(mech, time, full_q, full_u) if mech._info.chords else {}
+        )
+        x, memory = z[: mech._core.nx], z[mech._core.nx :]
+        return State(time, full_q, full_u, x, memory, coordinates=mech._lagrange, cut=own)
     made = state_at(mech, time, full_q, full_u, z, cut["q"])
     check_cut(mech, made, cut["q"], cut["u"])
     return made
@@ -154,6 +160,8 @@ def _refuse_stranger(mech: "Mechanism", coordinates: "Lagrange | ModelInfo", wha
             f"{what}: this is a state of another mechanism, of the hinges {shown}{', ...' if len(other) > 6 else ''}. "
             f"Make it with {mech.name!r}: mech.state(...) or mech.assemble(...)."
         )
+    if len(mech._known) < 8:  # the next call of such a state need not compare the names
+        mech._known.append(coordinates)
 
 
 def as_rows(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tuple[Floats, Floats, Floats]:

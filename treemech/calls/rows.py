@@ -19,12 +19,13 @@ import numpy as np
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats, address
 
+from ..analyses.cut_hinges import CutMotion
 from ..results.state import State
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from treemech.dynamics.model.calls import Table
+    from treemech.dynamics.calls.calls import Table
 
     from ..mechanism import Mechanism
 
@@ -86,7 +87,9 @@ class Rows(NamedTuple):
                     f"{what}: {letter} has shape {np.shape(numbers)}; wanted {(*lead, size)}: the leading axes of q, then "
                     f"the {size} numbers of this mechanism."
                 )
-        z = np.broadcast_to(state.z if state.z.size else core.layout.efforts.start[: core.nz], (*lead, core.nz))
+        z = np.broadcast_to(
+            state.z if state.z.size else core.layout.efforts.start[: core.nz], (*lead, core.nz)
+        )
         t = np.broadcast_to(np.asarray(state.t, dtype=np.float64), lead)
         return cls(
             lead, _rows(t, n), _rows(state.q, n, mech.nq), _rows(state.u, n, mech.nu), _rows(z, n, core.nz), state,
@@ -111,7 +114,11 @@ def _input(given: Any, lead: tuple[int, ...], n: int) -> Any:
     """Return an input of every row where it has the leading axes, by name or in full; else as it is."""
     if isinstance(given, Mapping):
         return _Each([{key: _at(x, lead, k) for key, x in given.items()} for k in range(n)])
-    if isinstance(given, np.ndarray | list | tuple) and np.shape(given)[: len(lead)] == lead and np.ndim(given) > len(lead):
+    if (
+        isinstance(given, np.ndarray | list | tuple)
+        and np.shape(given)[: len(lead)] == lead
+        and np.ndim(given) > len(lead)
+    ):
         return _Each(_rows(given, n, np.shape(given)[-1]))
     return given
 
@@ -129,8 +136,13 @@ def row_of(state: State, lead: tuple[int, ...], k: int) -> State:
         return array[at] if np.shape(array)[: len(lead)] == lead and np.ndim(array) > len(lead) else array
 
     t = float(state.t if np.ndim(state.t) == 0 else np.asarray(state.t)[at])
-    cut = {name: (own(q), own(u)) for name, (q, u) in state.cut.items()}
-    return replace(state, t=t, q=own(state.q), u=own(state.u), x=own(state.x), memory=own(state.memory), cut=cut)
+    if isinstance(state.cut, CutMotion) and state.cut.found is None:  # this row alone
+        cut: Any = CutMotion(state.cut.mechanism, t, own(state.q), own(state.u))
+    else:
+        cut = {name: (own(q), own(u)) for name, (q, u) in state.cut.items()}
+    return replace(
+        state, t=t, q=own(state.q), u=own(state.u), x=own(state.x), memory=own(state.memory), cut=cut
+    )
 
 
 def _many(
@@ -179,6 +191,7 @@ def _left_over(
 ) -> Iterator[int]:
     """Compute rows first to last in this thread, and yield those that the extension does not take."""
     table = mech._fast.table(name)
+    assert table is not None
     n, zeros, kept = len(rows.t), np.zeros(1), []
     near = np.zeros((n, sum(size for _, _, size in table.near)))
     at = 0
@@ -191,7 +204,10 @@ def _left_over(
         kept.append(numbers := np.ascontiguousarray(numbers))
         inputs.append((address(numbers), array.size if isinstance(given, _Each) else 0))
     finite = np.isfinite(rows.q).all(axis=1) & np.isfinite(rows.u).all(axis=1) & np.isfinite(rows.t)
-    where = [(address(x), x.size // n) if x.size else (address(zeros), 0) for x in (rows.t, rows.q, rows.u, rows.z, near)]
+    where = [
+        (address(x), x.size // n) if x.size else (address(zeros), 0)
+        for x in (rows.t, rows.q, rows.u, rows.z, near)
+    ]
     to = tuple((address(x) if x.size else address(zeros), x[0].size) for x in results)
     while first < last:
         stop = next(iter(np.flatnonzero(~finite[first:last]).tolist()), last - first) + first
@@ -247,7 +263,11 @@ def stacked(results: Sequence[Any], lead: tuple[int, ...]) -> Any:
     if is_dataclass(first) and not isinstance(first, type):
         own = {f.name: stacked([getattr(r, f.name) for r in results], lead) for f in fields(first) if f.init}
         return type(first)(**own)
-    same = all(r == first for r in results[1:]) if not isinstance(first, tuple) else all(r == first for r in results)
+    same = (
+        all(r == first for r in results[1:])
+        if not isinstance(first, tuple)
+        else all(r == first for r in results)
+    )
     return first if same else list(results)
 
 
@@ -265,7 +285,12 @@ def _written(found: Any, out: Any, name: str) -> Any:
 
 
 def _checked(out: Any, shape: tuple[int, ...], name: str) -> Floats:
-    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape or not out.flags.c_contiguous:
+    if (
+        not isinstance(out, np.ndarray)
+        or out.dtype != np.float64
+        or out.shape != shape
+        or not out.flags.c_contiguous
+    ):
         raise ElementError(
             f"{name}: out is {_described(out)}; wanted a C-contiguous array of float64 of shape {shape}."
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class State:
     @property
     def z(self) -> Floats:
         """States and memory of elements, in the order of the core."""
-        return np.concatenate((self.x, self.memory))
+        return np.concatenate((self.x, self.memory), axis=-1)
 
     def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:
         """Refuse a state of another mechanism."""
@@ -134,7 +135,8 @@ def normalise(coordinates: Lagrange, q: Floats) -> None:
     for c in coordinates.hinges:
         if c.hinge.euler_parameters is not None:
             a = c.q + c.hinge.euler_parameters
-            length = float(np.linalg.norm(q[a : a + 4]))
+            e0, e1, e2, e3 = q[a : a + 4].tolist()
+            length = sqrt(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
             if not abs(length - 1.0) < ROUNDED:
                 raise ElementError(
                     f"the Euler parameters of hinge {c.name!r} are {q[a : a + 4].tolist()}, of length {length:.6g}; wanted length 1, "

@@ -1,6 +1,6 @@
 """Events of a simulation: functions of the state that change sign, and what happens then."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ from treemech.topology import ElementError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 from treemech.topology.user_code import user_code
 
+from ..analyses.cut_hinges import CutMotion
 from ..analyses.evaluation import results_of_states
 from ..results.computed import Results
 from ..results.measures import check_owner, find_measure
@@ -153,41 +154,8 @@ class Look:
         for k, t in enumerate(self.t.tolist()):
             self.now = t
             q, u, z = self.q[k].copy(), self.u[k].copy(), self.rest.z[k]
-            cut = _CutMotion(self.mech, t, q, u, self.rest.cut[k].copy()) if self.mech._info.chords else {}
+            cut = CutMotion(self.mech, t, q, u, self.rest.cut[k].copy()) if self.mech._info.chords else {}
             yield State(t, q, u, z[: core.nx].copy(), z[core.nx :].copy(), coordinates=lagrange, cut=cut)
-
-
-class _CutMotion(Mapping[str, tuple[Floats, Floats]]):
-    """Coordinates and speeds of cut hinges, found when they are asked for."""
-
-    def __init__(self, mech: "Mechanism", t: float, q: Floats, u: Floats, near: Floats) -> None:
-        self._chords = {c.name: c for c in mech._info.chords}
-        self._mech, self._state, self._near = mech, (t, q, u), near
-        self._found: dict[str, tuple[Floats, Floats]] = {}
-
-    def __getitem__(self, name: str) -> tuple[Floats, Floats]:
-        if name not in self._chords:
-            raise KeyError(name)
-        if not self._found:
-            core = self._mech._core
-            work = core.chord_work
-            work.q[:], work.pivot[:] = self._near, -1
-            with core.unloaded():
-                core.constraints(*self._state)
-            self._found = {
-                c.name: (work.q[c.q : c.q + c.nq].copy(), work.u[c.u : c.u + c.nu].copy())
-                for c in self._chords.values()
-            }
-        return self._found[name]
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._chords)
-
-    def __len__(self) -> int:
-        return len(self._chords)
 
 
 def _compared(text: str) -> Comparison:

@@ -16,9 +16,9 @@ from treemech.kinematics.plan.columns import chord, effort, row
 from treemech.topology.arrays import address
 
 from ..equations import watch
+from ..model.core import Core
 from ..native import entry_points as native
 from ..native.caller import caller
-from .core import Core
 
 _SINGLE, _TUPLE, _FLOATS = range(3)  # how caller.c returns results
 _FINITE, _AT_MOST, _ABOVE = range(3)  # what it checks
@@ -35,6 +35,20 @@ class Kinds(NamedTuple):
     constraints: type
 
 
+class States(NamedTuple):
+    """What is needed to make states from plain numbers."""
+
+    euler_parameters: tuple[int, ...]  # where they start in q
+    rounded: float  # by how much they may miss length 1
+    most: float  # numbers by name from here on are looked at more closely
+    reference: NDArray[np.float64]  # q if nothing is given
+    places: tuple[dict[str, int], dict[str, int]]  # name -> first + 2^32 count, in q and in u
+    active: NDArray[np.bool_]
+    cut: type | None  # of the motion of cut hinges
+    mechanism: Any  # a weak reference, for the cut hinges
+    coordinates: Any
+
+
 class Table(NamedTuple):
     """The call of an analysis: with a kind its results are fields of that, else there is one array."""
 
@@ -43,7 +57,9 @@ class Table(NamedTuple):
     results: tuple[NDArray, ...]
     kind: type | None
     names: tuple[str, ...]  # of the fields, if the numbers of one array are the fields
-    near: list[tuple[str, int, int]]  # cut hinges that are sought where the state has them: name, address, count
+    near: list[
+        tuple[str, int, int]
+    ]  # cut hinges that are sought where the state has them: name, address, count
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -63,19 +79,39 @@ class Calls:
     mass_matrix: One
     load_column: One
     constraints: One
+    state: One
 
-    def __init__(self, core: Core, kinds: Kinds, known: list[Any]) -> None:
-        self._core, self._kinds, self._known = core, kinds, known
+    def __init__(
+        self, core: Core, kinds: Kinds, known: list[Any], states: Callable[[], States | None]
+    ) -> None:
+        self._core, self._kinds, self._known, self._states = core, kinds, known, states
         self._pack: _Pack | None = None
         self._tables: dict[str, Table | None] = {}
 
     def __getattr__(self, name: str) -> One:
-        if name not in _MAKERS:
+        if name == "state":
+            one = self._state()
+        elif name in _MAKERS:
+            table = self.table(name)
+            one = never if table is None else table.c.one
+        else:
             raise AttributeError(name)
-        table = self.table(name)
-        one: One = never if table is None else table.c.one
         setattr(self, name, one)
         return one
+
+    def _state(self) -> One:
+        """Return the function state(t, q, u)."""
+        pack = self.pack
+        given = None if pack is None else self._states()
+        if pack is None or given is None:
+            return never
+        z, nx = pack.core.layout.efforts.start, pack.core.nx
+        copies = (pack.q.copy, pack.u.copy, z[:nx].copy, z[nx : pack.core.nz].copy)
+        maker: One = pack.module.Maker(
+            pack.c, given.euler_parameters, given.rounded, given.most, address(pack.keep(given.reference)), *given.places,
+            copies, given.active, given.cut, given.mechanism, given.coordinates,
+        ).state  # fmt: skip
+        return maker
 
     def table(self, name: str) -> "Table | None":
         """Return what computes an analysis of one state or of many; None if there is nothing."""
@@ -169,7 +205,7 @@ def _forward_dynamics(p: _Pack) -> Table:
     if core.loops is None:
         step = p.step("forward_dynamics", 1, p.t, p.q, p.u, tau, ud, core.context_address)
         return p.call([step], (ud, p.zeros(0)), p.kinds.forward_dynamics, (tau,), checks=[finite])
-    from .loops import OPEN, REGULAR
+    from ..model.loops import OPEN, REGULAR
 
     loops, cut = core.loops, p.zeros(len(core.chord_work.q))
     multipliers, residual, n_cut = p.zeros(loops.n_rows), p.zeros(3), len(core.chord_work.u)

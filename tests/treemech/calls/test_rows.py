@@ -1,0 +1,112 @@
+"""States with leading axes: every row has what its state has alone, to the bit, by any number of threads."""
+
+import numpy as np
+import pytest
+
+import treemech as tm
+from tests.support.general_way import PLAIN, general_way, same
+from treemech.calls.rows import row_of, stacked
+
+LEAD = (2, 3)
+
+pytestmark = pytest.mark.filterwarnings("ignore:[qu] of 'C' is")  # prescribed: given all at once
+
+
+def states(name):
+    """Return a mechanism, its state, and six states with other speeds; some of them in other positions."""
+    mech, state = PLAIN[name]()
+    scale = np.linspace(0.5, 1.0, 6).reshape(*LEAD, 1)
+    q = np.broadcast_to(state.q, (*LEAD, mech.nq)).copy()
+    if not mech._info.chords and not mech._lagrange.euler_parameters:
+        q *= scale
+    free = mech.state(
+        state.t,
+        q=q,
+        u=scale * state.u,
+        x=np.broadcast_to(state.x, (*LEAD, len(state.x))) if len(state.x) else None,
+    )
+    return mech, free
+
+
+def analyses(mech):
+    loads = np.random.default_rng(0).normal(size=(*LEAD, mech.nu))
+    found = {
+        "forward_dynamics": lambda s, at=..., **k: mech.forward_dynamics(s, **k),
+        "under loads": lambda s, at=..., **k: mech.forward_dynamics(s, loads[at], **k),
+        "mass_matrix": lambda s, at=..., **k: mech.mass_matrix(s, **k),
+        "load_column": lambda s, at=..., **k: mech.load_column(s, **k),
+        "constraints": lambda s, at=..., **k: mech.constraints(s, **k),
+    }
+    if not mech._info.chords:
+        found["inverse_dynamics"] = lambda s, at=..., **k: mech.inverse_dynamics(s, loads[at], **k)
+    return found
+
+
+def rows_of(found, lead=LEAD):
+    """Return the results of every state out of one with leading axes."""
+    if isinstance(found, np.ndarray):
+        return list(found.reshape(int(np.prod(lead)), *found.shape[len(lead) :]))
+    return [type(found)(*parts) for parts in zip(*map(rows_of, found), strict=True)]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_rows_are_equal_to_single_states_to_the_bit(name):
+    mech, many = states(name)
+    for analysis, one in analyses(mech).items():
+        alone = [one(row_of(many, LEAD, k), at) for k, at in enumerate(np.ndindex(*LEAD))]
+        for way in ({}, {"threads": 1}, {"threads": 3}, {"threads": 50}):
+            assert all(map(same, rows_of(one(many, **way)), alone)), (analysis, way)
+        with general_way(mech):
+            assert all(map(same, rows_of(one(many)), alone)), analysis
+
+
+def test_out_takes_all_rows():
+    mech, many = states("tree")
+    out = np.zeros((*LEAD, mech.nu))
+    assert mech.load_column(many, out=out) is out and same(out, mech.load_column(many))
+    found = mech.forward_dynamics(many, out=out, threads=2)
+    assert found.ud is out and same(out, mech.forward_dynamics(many).ud)
+    with pytest.raises(tm.ElementError, match=r"out is an array of float64 of shape \(2, 2, 3.*wanted"):
+        mech.load_column(many, out=np.zeros((2, *LEAD)))
+
+
+def test_what_is_wrong_in_one_row_is_named():
+    mech, many = states("tree")
+    many.u[1, 2, 0] = np.nan
+    with pytest.raises(tm.ElementError, match=f"forward_dynamics: u of '{mech.speeds[0].split('[')[0]}.*nan"):
+        mech.forward_dynamics(many)
+    with pytest.raises(tm.ElementError, match="leading axes of q"):
+        mech.mass_matrix(tm.State(0.0, many.q[..., 1:], many.u))
+    with pytest.raises(tm.ElementError, match="threads is 0"):
+        mech.mass_matrix(many, threads=0)
+
+
+def test_tuples_and_times_of_their_own_have_leading_axes():
+    mech, state = PLAIN["sprung"]()
+    q, u, t = np.tile(state.q, (4, 1)), np.tile(state.u, (4, 1)), np.linspace(0.0, 1.0, 4)
+    many = mech.state(t, q={"A": state.q[0], "B": np.full(4, state.q[1])}, u=u)
+    assert many.t.shape == (4,) and many.q.shape == (4, 3)
+    alone = [
+        mech.forward_dynamics(mech.state(float(s), q={"A": state.q[0], "B": state.q[1]}, u=u[0])).ud
+        for s in t
+    ]
+    assert same(mech.forward_dynamics(many).ud, np.array(alone))
+    tree, one = PLAIN["tree"]()
+    both = tree.forward_dynamics((np.tile(one.q, (2, 1)), np.tile(one.u, (2, 1)))).ud
+    assert same(both[1], tree.forward_dynamics((one.q, one.u)).ud)
+    assert q.shape == (4, 3)
+
+
+def test_rows_that_the_extension_does_not_take_go_the_general_way():
+    mech, state = PLAIN["four-bar"]()
+    closed = np.tile(state.q, (3, 1))
+    closed[1] += 0.1  # open there
+    with pytest.raises(tm.TreemechError, match="open by"):
+        mech.forward_dynamics((closed, np.tile(state.u, (3, 1))))
+
+
+def test_results_of_many_kinds_are_stacked():
+    found = stacked([{"a": (1.0, "x")}, {"a": (1.0, "x")}], (2,))
+    assert found == {"a": (1.0, "x")}
+    both = stacked([tm.Energy(1.0, 2.0), tm.Energy(3.0, 4.0)] if hasattr(tm, "Energy") else [1.0, 2.0], (2,))
+    assert np.shape(getattr(both, "total", both)) == (2,)
