@@ -138,6 +138,7 @@ COVERED_BY = {
     "benchmarks/families/": ["benchmarks/runs/test_compare.py"],
     "benchmarks/formulations/": ["benchmarks/formulations/test_formulation.py"],
     "benchmarks/peers/": ["laws/references/test_peers.py", "benchmarks/runs/test_loops.py"],
+    "benchmarks/problems/machines/pump_results.py": ["benchmarks/problems/machines/test_pump.py"],
     "benchmarks/problems/": ["benchmarks/problems/test_problem.py"],
     "benchmarks/runs/": ["benchmarks/runs/test_core.py", "benchmarks/runs/test_compare.py"],
     "benchmarks/runs/reference.py": ["benchmarks/problems/test_problem.py"],
