@@ -1,4 +1,4 @@
-"""Mechanisms with parameters: Kelem's lens polisher and the synthesis of a four-bar path."""
+"""Synthesis of a four-bar path: the mechanism with its lengths as parameters, and the points it draws."""
 
 from math import pi
 
@@ -7,56 +7,6 @@ import numpy as np
 import treemech as tm
 from treemech.mechanism import Mechanism
 from treemech.topology.arrays import Floats
-
-_ARM = (0.0086, 0.26)  # from the crank's axis to the upper ball, hot points 1 and 6
-_COUPLER = (-0.0386, -0.498, 0.245)  # from there to the lower ball, hot point 7
-
-
-def lens_polisher(driven: bool = False) -> Mechanism:
-    """Return the spatial slider-crank of Kelem (2009), R-S-S-P.
-
-    The density of its crank, two lengths and a torque are parameters.
-
-    Between hot points 6 and 7 of the thesis. Crank about z, its coordinate `crank` zero in the printed position; slider along
-    x, its coordinate x of the lower ball. The coupler may spin about its axis, unless `driven`: then the upper joint is
-    universal and the crank turns once in 1 s.
-    """
-    density = tm.Parameter("density", 7801.0)
-    radius = tm.Parameter("radius", float(np.hypot(*_ARM)))
-    length = tm.Parameter("length", float(np.linalg.norm(_COUPLER)))
-    ratio = density / 7801.0
-    system = tm.System("lens polisher", gravity=(0, -9.80665, 0))
-    inertia = (ratio * 0.0215, ratio * 0.0018, ratio * 0.0229)
-    crank = system.body("crank", ratio * 2.88, inertia, com=(0, 0.0853, 0))
-    coupler = system.body("coupler", 0.33, (0.00961, 0.00961, 1.12e-5), com=(0, 0, length / 2))
-    slider = system.body("slider", 2.59, (0.0325, 0.0318, 0.0141), com=(-0.0022, -0.0983, 0.0208))
-    arm = np.array(_ARM) / np.hypot(*_ARM)
-    upper = crank.at((radius * arm[0], radius * arm[1], 0.054))
-    system.connect("crank", tm.Revolute("z"), system.ground.at((0, 0.22, 0)), crank)
-    system.connect("A", tm.Universal() if driven else tm.Ball(), upper, coupler)
-    system.connect("slider", tm.Prismatic("x"), system.ground.at((0, -0.018, 0.299)), slider)
-    system.connect("B", tm.Ball(), coupler.at((0, 0, length)), slider, role="chord")
-    system.load("torque", tm.Moment(z=tm.Parameter("torque", 0.0)), crank)
-    if driven:
-        system.prescribe("crank", tm.Polynomial([0.0, 2 * pi]))
-    return system.build()
-
-
-def polisher_start(mech: Mechanism, rate: float = 0.0) -> tm.State:
-    """Return the printed position, the crank turning at a rate [rad/s], the coupler not spinning."""
-    z = np.array(_COUPLER) / np.linalg.norm(_COUPLER)
-    x = np.cross((0.0, 1.0, 0.0), z)
-    x /= np.linalg.norm(x)
-    turn = np.column_stack((x, np.cross(z, x), z))
-    return mech.assemble(fix={"crank": 0.0}, guess={"A": turn, "slider": -0.03}, rates={"crank": rate})
-
-
-def coasting(rate: float = -112.4, end: float = 0.12) -> tm.Experiment:
-    """Return the experiment: the polisher let go at a crank speed, two turns.
-
-    The slider is fastest near the dead point, once in each turn.
-    """
-    return tm.Experiment((0.0, end), start=lambda mech: polisher_start(mech, rate), rtol=1e-8)
 
 
 def path_four_bar(**values: float) -> Mechanism:

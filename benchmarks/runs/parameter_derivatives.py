@@ -14,7 +14,7 @@ from treemech.analyses.small_motions import derivative_workspace
 from treemech.description.parameters import directions, neighbours
 from treemech.dynamics.analyses.derivatives import derivatives
 
-from ..families.designs import lens_polisher, polisher_start
+from ..problems.mechanisms.kelem import lens_polisher
 from ..timing import least_times
 
 
@@ -55,9 +55,9 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="treemech.benchmarks parameters")
     parser.add_argument("--blocks", type=int, default=20, help="blocks of calls each time is the least of")
     given = parser.parse_args(argv)
-    polisher = lens_polisher()
+    polisher = lens_polisher.system(torque=0.0).build()
     models = {
-        "lens polisher": (polisher, polisher_start(polisher, 2.0)),
+        "lens polisher": (polisher, lens_polisher.state(polisher, 2.0)),
         "chain of 10": chain(10),
         "chain of 10, closed": chain(10, closed=True),
     }
