@@ -8,7 +8,7 @@ import numpy as np
 
 import treemech as tm
 
-from ..problem import load
+from ...problem import load
 
 REFERENCE = load("peaucellier_linkage")
 P = REFERENCE.parameters

@@ -1,0 +1,1 @@
+"""Linkages that guide a point along a straight line."""
