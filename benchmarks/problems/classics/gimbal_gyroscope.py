@@ -59,5 +59,9 @@ KNOWN = {
     "precession at the end": (0.104422507869, 1e-9, ONE),
     "momentum about the rotor's axis": (0.0, 1e-9, "conserved"),
     "momentum about the vertical": (0.0, 1e-9, "conserved"),
-    "nutation frequency [rad/s]": (191.2, 1.0, "linear theory: H sin(tilt) / sqrt(Jx Jz); outputs 1/600 s apart"),
+    "nutation frequency [rad/s]": (
+        191.2,
+        1.0,
+        "linear theory: H sin(tilt) / sqrt(Jx Jz); outputs 1/600 s apart",
+    ),
 }

@@ -13,7 +13,10 @@ P, INERTIA, SPIN = np.array([0.5, 0.7, -0.5, 0.1]), (2.0, 3.0, 4.0), np.array([1
 ARM, PUSH = (1.0, -1.0, 2.0), (3.0, -2.0, -1.0)
 DURATION = 2.0
 SIMULATE = {"rtol": 1e-10}
-PLOTS = [("flight.q[3]", "flight.q[4]", "flight.q[5]", "flight.q[6]"), ("flight.u[3]", "flight.u[4]", "flight.u[5]")]
+PLOTS = [
+    ("flight.q[3]", "flight.q[4]", "flight.q[5]", "flight.q[6]"),
+    ("flight.u[3]", "flight.u[4]", "flight.u[5]"),
+]
 
 
 def tilde(a) -> np.ndarray:
@@ -52,9 +55,12 @@ def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
     n_star = 2 * L(p).T @ moment
     return {
         "A (11.6)": A,
-        "A = G L^T along the run": max(np.abs(G(x) @ L(x).T - R).max() for x, R in zip(q, body.rotation, strict=True)),
+        "A = G L^T along the run": max(
+            np.abs(G(x) @ L(x).T - R).max() for x, R in zip(q, body.rotation, strict=True)
+        ),
         "omega' = 2 L p' along the run": max(
-            np.abs(R.T @ x - 2 * L(y) @ r).max() for R, x, y, r in zip(body.rotation, w, q, rates, strict=True)
+            np.abs(R.T @ x - 2 * L(y) @ r).max()
+            for R, x, y, r in zip(body.rotation, w, q, rates, strict=True)
         ),
         "n of the moment (11.6)": A @ moment,
         "n* of the moment (11.6)": n_star,

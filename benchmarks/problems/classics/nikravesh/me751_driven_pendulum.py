@@ -11,6 +11,7 @@ import treemech as tm
 
 TIMES = np.array([0.25, 0.5, 0.75, 1.0])
 DURATION = 1.0
+SIMULATE = {"t_eval": np.linspace(0.0, DURATION, 101)}
 PLOTS = [("pin.q[0]", "pin.q[3]"), ("bob.com[0]", "bob.com[1]")]
 
 
@@ -28,10 +29,6 @@ def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble()
 
 
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0, DURATION, 101), state)
-
-
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
     rows, e, bob = np.searchsorted(run.t, TIMES - 1e-9), run.connection("pin").q, run.point("bob", (0, -1, 0))
     other = system(exponent=4).build()
@@ -45,7 +42,11 @@ def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
         "r''": bob.acceleration[rows, :2],
         "degrees of freedom": mech.mobility(run.state(50)).dof,
         "e0, e3 at 1 s for t^4/3": slow.connection("pin").q[-1, [0, 3]],
-        "r, r', r'' at 1 s for t^4/3": [point.position[-1, :2], point.velocity[-1, :2], point.acceleration[-1, :2]],
+        "r, r', r'' at 1 s for t^4/3": [
+            point.position[-1, :2],
+            point.velocity[-1, :2],
+            point.acceleration[-1, :2],
+        ],
     }
 
 

@@ -15,7 +15,14 @@ DURATION = 2.5
 SIMULATE = {"rtol": 1e-11, "t_eval": np.linspace(0.0, DURATION, 25001)}
 PLOTS = [("crank.u",), ("slider.u",), ("lower force",)]
 SAMPLES = slice(None, None, 100)  # the 251 of the thesis
-system, state = polisher.system, polisher.state
+
+
+def system() -> tm.System:
+    return polisher.system()
+
+
+def state(mech: tm.Mechanism) -> tm.State:
+    return polisher.state(mech)
 
 
 def statistics(values: np.ndarray) -> list[float]:

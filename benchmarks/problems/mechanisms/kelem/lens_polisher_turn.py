@@ -14,6 +14,7 @@ from . import lens_polisher as polisher
 RATE = 50.4
 TURN = 2 * np.pi / RATE
 DURATION = TURN
+SIMULATE = {"t_eval": np.linspace(0.0, TURN, 721)}
 PLOTS = [("slider.q",), ("slider.u",), ("torque",)]
 
 
@@ -25,10 +26,6 @@ def system(length=polisher.LENGTH) -> tm.System:
 
 def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble(guess={"A": [1.1, 0], "slider": -0.03})
-
-
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0.0, TURN, 721), state)
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:

@@ -42,7 +42,11 @@ def system() -> tm.System:
 
     for k, (name, f) in enumerate(FOUR_BARS.items()):
         at = np.array([6.0 * k, 0, 0])
-        crank, coupler, rocker = bar(f"{name} crank", f.crank), bar(name, f.coupler), bar(f"{name} rocker", f.crank)
+        crank, coupler, rocker = (
+            bar(f"{name} crank", f.crank),
+            bar(name, f.coupler),
+            bar(f"{name} rocker", f.crank),
+        )
         system.connect(f"{name} A", pin, system.ground.at(at), crank)
         system.connect(f"{name} B", pin, crank.at((f.crank, 0, 0)), coupler)
         system.connect(f"{name} C", pin, coupler.at((f.coupler, 0, 0)), rocker.at((f.crank, 0, 0)))
@@ -65,10 +69,6 @@ def state(mech: tm.Mechanism) -> tm.State:
     for name, f in FOUR_BARS.items():
         guess[f"{name} B"] = path(f, np.mean(f.drive))[1] - np.mean(f.drive)
     return mech.assemble(guess=guess)
-
-
-def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.kinematics(np.linspace(0, DURATION, 201), state)
 
 
 def path(f: FourBar, angle: float) -> tuple[np.ndarray, float]:
@@ -94,15 +94,23 @@ def deviation(run: tm.Run, name: str) -> np.ndarray:
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
-    found = {"Scott Russell: off the line": np.abs(run.point("Scott Russell", (2, 0, 0)).position[:, 0] - 18).max()}
+    found = {
+        "Scott Russell: off the line": np.abs(run.point("Scott Russell", (2, 0, 0)).position[:, 0] - 18).max()
+    }
     for name, f in FOUR_BARS.items():
         closed = np.array([path(f, a)[0] for a in run.connection(f"{name} A").q])
         found[f"{name}: off its path"] = np.abs(pen(run, name) - closed).max()
-        found[f"{name}: off the line, of the stroke"] = np.abs(deviation(run, name)).max() / np.ptp(closed[:, 1 - f.across[0]])
+        found[f"{name}: off the line, of the stroke"] = np.abs(deviation(run, name)).max() / np.ptp(
+            closed[:, 1 - f.across[0]]
+        )
     return found
 
 
 KNOWN = {
-    "Scott Russell: off the line": (0.0, 1e-11, "Thales: the ends of the rod and the pivot make a right angle"),
+    "Scott Russell: off the line": (
+        0.0,
+        1e-11,
+        "Thales: the ends of the rod and the pivot make a right angle",
+    ),
     **{f"{name}: off its path": (0.0, 1e-10, "closed form: two circles") for name in FOUR_BARS},
 }
