@@ -1,145 +1,124 @@
-"""The command line: a demonstration, elements of your own, the compiled core's state, warm-up and cache."""
+"""The command line: finds the command, prints what it found, and returns the exit code.
 
-import argparse
-import logging
+Each command is a file of treemech/commands/, found by looking. Exit codes: 0 done; 1 the answer is no (see the help of the command);
+2 wrong use, or something named is not there; 130 interrupted.
+"""
+
+import json
 import os
 import sys
-import time
+from argparse import SUPPRESS, ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import nullcontext, redirect_stdout
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
+from .commands import DONE, INTERRUPTED, WRONG, Outcome
+
+EXIT_CODES = {DONE: "done", WRONG: "wrong use, or a file or name that is not there"}
+
+
+def commands() -> dict[str, ModuleType]:
+    """Return all commands by name: the files of treemech/commands/."""
+    package = import_module(".commands", __package__)
+    names = sorted(
+        module.name for module in iter_modules(package.__path__) if not module.name.startswith("_")
+    )
+    return {name.replace("_", "-"): import_module(f".commands.{name}", __package__) for name in names}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code."""
-    parser = argparse.ArgumentParser(prog="treemech", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    demo = commands.add_parser("demo", help="simulate a built-in model and leave the results in a folder")
-    demo.add_argument("--out", default="out", help="folder for the results (default: out)")
-    demo.add_argument("--time", type=float, default=10.0, help="simulated time [s]")
-    new = commands.add_parser("new", help="write an element of your own to start from, with its test")
-    new.add_argument("kind", choices=("hinge", "constraint", "coupling", "spring", "active", "load"))
-    new.add_argument("name", help="of the element, like CamHinge")
-    new.add_argument("--out", default=".", help="folder for the two files (default: here)")
-    check = commands.add_parser("check", help="hold the elements of a Python file to their contracts")
-    check.add_argument("file")
-    commands.add_parser("elements", help="list all elements, built in and brought by other packages")
-    commands.add_parser("info", help="versions, and how the compiled core runs here")
-    commands.add_parser("warmup", help="compile every entry point now (needed only without a built library)")
-    commands.add_parser("clear-cache", help="remove all cached compiled code")
-    arguments = parser.parse_args(argv)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    run = {
-        "demo": _demo,
-        "new": _new,
-        "check": _check,
-        "elements": _elements,
-        "info": _info,
-        "warmup": _warmup,
-        "clear-cache": _clear,
-    }
+    """Run one command; return the exit code."""
+    found = commands()
+    given = _parser(found).parse_args(argv)
+    as_json = bool(getattr(given, "json", False))
     try:
-        code = run[arguments.command](arguments)
+        # A program that reads the answer wants nothing else on the stream
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():
+            outcome = _run(found, given)
+        if as_json:
+            print(json.dumps(plain(outcome.data), indent=1))
+        elif outcome.lines:
+            print("\n".join(outcome.lines))
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough: `treemech elements | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    return code
+        return DONE
+    return outcome.code
 
 
-def _demo(arguments: argparse.Namespace) -> int:
-    from .view.demo import run_demo
+def _run(found: dict[str, ModuleType], given: Namespace) -> Outcome:
+    """Run the command, or the greeting; what goes wrong is one line."""
+    import logging
 
-    for path, what in run_demo(Path(arguments.out), arguments.time):
-        print(f"  {path}  {what}")
-    return 0
-
-
-def _new(arguments: argparse.Namespace) -> int:
     from treemech.topology import TreemechError
 
-    from .authoring.kit import write_skeleton
-
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
     try:
-        source, test = write_skeleton(arguments.kind, arguments.name, Path(arguments.out))
-    except TreemechError as error:
-        print(error, file=sys.stderr)
-        return 2
-    print(f"{source}  the element; hold it to its contract with: treemech check {source}")
-    print(f"{test}  its test; run: pytest {test}")
-    return 0
+        if given.command is None:
+            from .commands._greeting import run
+
+            return run(given)
+        outcome: Outcome = found[given.command].run(given)
+    except BrokenPipeError:
+        raise
+    except (TreemechError, OSError) as error:
+        print(f"treemech: {error}", file=sys.stderr)
+        return Outcome([], {"error": str(error)}, WRONG)
+    except KeyboardInterrupt:
+        print("treemech: interrupted", file=sys.stderr)
+        return Outcome([], {"error": "interrupted"}, INTERRUPTED)
+    return outcome
 
 
-def _check(arguments: argparse.Namespace) -> int:
-    from treemech.topology import TreemechError
-
-    from .authoring.kit import check_file
-
-    try:
-        verdicts = check_file(Path(arguments.file))
-    except TreemechError as error:
-        print(error, file=sys.stderr)
-        return 2
-    for verdict in verdicts:
-        print({True: "ok  ", False: "FAIL", None: "skip"}[verdict.kept], verdict.text)
-    kept, broken = (sum(v.kept is x for v in verdicts) for x in (True, False))
-    print(f"{arguments.file}: {kept} of {len(verdicts)} elements keep their contract, {broken} do not.")
-    return 0 if kept and not broken else 1
+def _formatter(prog: str) -> HelpFormatter:
+    """Return a formatter that keeps the lines of descriptions and gives every command one line."""
+    return RawDescriptionHelpFormatter(prog, max_help_position=22, width=120)
 
 
-def _elements(arguments: argparse.Namespace) -> int:
-    from .authoring.kit import GROUP, built_in, installed
-
-    lists = {
-        "energetic and active" if r == "energetic" else r + "s": found for r, found in built_in().items()
-    }
-    lists[f"from other packages (entry points {GROUP!r})"] = list(installed()) or [("none", "")]
-    for title, found in lists.items():
-        print(title)
-        for name, what in found:
-            print(f"  {name:<26} {what}".rstrip())
-    return 0
-
-
-def _info(arguments: argparse.Namespace) -> int:
-    from importlib.metadata import PackageNotFoundError, version
-
-    from treemech.dynamics.native import entry_points as native
-    from treemech.elements.native.place import cache_root
-    from treemech.elements.native.sources import core_hash
-
+def _parser(found: dict[str, ModuleType]) -> ArgumentParser:
     from . import __version__
 
-    print(f"treemech {__version__}, Python {sys.version.split()[0]}")
-    for name in ("numpy", "scipy", "networkx", "numba"):
-        try:
-            print(f"  {name} {version(name)}")
-        except PackageNotFoundError:
-            print(f"  {name} is not installed")
-    ways = {
-        "library": "built shared library; numba is imported only for elements of your own",
-        "jit": "jitted by numba and kept in the cache",
-        "python": "plain Python (NUMBA_DISABLE_JIT is set): slow, for debugging",
-    }
-    print(f"compiled core: {native.way()} ({ways[native.way()]})")
-    print(f"sources {core_hash()}, cache in {cache_root()}")
-    return 0
+    parser = ArgumentParser(
+        prog="treemech",
+        usage="treemech [-h] [--version] [--json] COMMAND ...",
+        description="Kinematics and dynamics of multibody systems with arbitrary connections.",
+        epilog="treemech COMMAND --help tells more, with examples. Without a command: what to try first.",
+        formatter_class=_formatter,
+    )
+    parser.add_argument("--version", action="version", version=f"treemech {__version__}")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    column = "COMMAND".ljust(max(map(len, found)) + 2)  # argparse forgets that the list is indented
+    several = parser.add_subparsers(dest="command", metavar=column, title="commands", prog="treemech")
+    for name, module in found.items():
+        text = (module.__doc__ or "").strip()
+        codes = EXIT_CODES | getattr(module, "CODES", {})
+        epilog = "\n".join([
+            "examples:", *(f"  {line}" for line in module.EXAMPLES), "",
+            "exit codes:", *(f"  {code}  {codes[code]}" for code in sorted(codes)),
+        ])  # fmt: skip
+        sub = several.add_parser(
+            name, help=text.splitlines()[0], description=text, epilog=epilog, formatter_class=_formatter
+        )  # fmt: skip
+        sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print the answer as JSON")
+        module.arguments(sub)
+    return parser
 
 
-def _warmup(arguments: argparse.Namespace) -> int:
-    from treemech.dynamics.native import entry_points as native
+def plain(thing: Any) -> Any:
+    """Return data as JSON has it: arrays as lists, numbers that are none as null, keys as texts.
 
-    started = time.perf_counter()
-    for name in native.PROTOTYPES:
-        print(f"{name} ...", end=" ", flush=True)
-        begun = time.perf_counter()
-        native.address(name)
-        print(f"{time.perf_counter() - begun:.1f} s")
-    print(f"ready ({native.way()}) after {time.perf_counter() - started:.1f} s")
-    return 0
-
-
-def _clear(arguments: argparse.Namespace) -> int:
-    from treemech.elements.native.cache import clear_cache
-
-    print(f"removed {clear_cache()} files of cached code")
-    return 0
+    >>> plain({"a": (1.0, float("nan")), 2: None})
+    {'a': [1.0, None], '2': None}
+    """
+    if isinstance(thing, dict):
+        return {str(key): plain(value) for key, value in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [plain(value) for value in thing]
+    if hasattr(thing, "tolist"):
+        return plain(thing.tolist())
+    if isinstance(thing, float):
+        return thing if abs(thing) < float("inf") else None
+    return thing if thing is None or isinstance(thing, (bool, int, str)) else str(thing)

@@ -4,12 +4,11 @@ Each is a file of benchmarks/problems; `benchmarks/problems/problem.py` says wha
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
 from inspect import cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ OUTPUTS = 601  # equally spaced, where an example does not say
 RTOL = 1e-9
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """A known value: what it is, how far ours may lie from it (absolutely), and where it comes from."""
 
     value: Any
@@ -37,6 +35,19 @@ class Known:
 def names() -> list[str]:
     """Return the names of all examples."""
     return list(_catalogue())
+
+
+class Listed(NamedTuple):
+    """An example in a list: its title is the first sentence of its description."""
+
+    name: str
+    group: str
+    title: str
+
+
+def listed() -> list[Listed]:
+    """Return name, group and title of all examples; none of them is imported."""
+    return [Listed(name, entry.group, entry.title()) for name, entry in _catalogue().items()]
 
 
 def find(name: str, **parameters: Any) -> "Example":

@@ -1,5 +1,6 @@
 """The files of this folder's groups, found by looking: nothing is registered, and nothing is imported to list them."""
 
+import ast
 import re
 from functools import cache
 from importlib import import_module
@@ -20,6 +21,12 @@ class Entry(NamedTuple):
     def module(self) -> ModuleType:
         """Import the file."""
         return import_module(f".{self.folder}.{self.name}", __package__)
+
+    def title(self) -> str:
+        """Return the first line of the file's docstring, without importing it."""
+        path = Path(__file__).parent / self.group / f"{self.name}.py"
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or self.name
+        return text.splitlines()[0]
 
 
 @cache

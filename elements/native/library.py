@@ -10,6 +10,8 @@ import os
 import sys
 from functools import cache
 
+from .cache import log
+from .faults import BUILD_AGAIN, absence, damage
 from .sources import FOLDER, core_hash, package_folder, read_manifest
 
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
@@ -36,19 +38,50 @@ def manifest() -> dict[str, object]:
     return content if content.get("hash") == core_hash() else {}
 
 
-@cache
 def open_library() -> ctypes.CDLL | None:
-    """Open the library for this CPU. Returns None if there is none."""
-    if not wanted() or not manifest():
-        return None
-    folder = package_folder() / FOLDER
+    """Open the library for this CPU. Returns None if there is none, or if it is damaged."""
+    return _opened()[0]
+
+
+def fault() -> str:
+    """Say why the built library is not used, or not the faster one; return an empty text if all is well."""
+    return absence() or _opened()[1]
+
+
+@cache
+def _opened() -> tuple[ctypes.CDLL | None, str]:
+    """Return the library, and what is wrong with it. A fault is told in one line."""
+    library, wrong = None, ""
+    if wanted() and manifest():
+        library, wrong = _open("base")
+        if (
+            library is not None
+            and library.treemech_cpu_v3()
+            and (package_folder() / FOLDER / _name("v3")).exists()
+        ):
+            faster, wrong = _open("v3")
+            library = faster or library
+    if wrong:
+        instead = "numba compiles the core instead" if library is None else "the slower one is used"
+        log.warning("the built library of the core: %s; %s. To mend it, %s", wrong, instead, BUILD_AGAIN)
+    return library, wrong
+
+
+def _name(target: str) -> str:
+    return f"core-{target}{SUFFIX}"
+
+
+def _open(target: str) -> tuple[ctypes.CDLL | None, str]:
+    """Open one file of the library if it is the one that was built; else say why not."""
+    wrong = damage(_name(target))
+    if wrong:
+        return None, wrong
     try:
-        base = ctypes.CDLL(str(folder / f"core-base{SUFFIX}"))
-        if base.treemech_cpu_v3() and (folder / f"core-v3{SUFFIX}").exists():
-            return ctypes.CDLL(str(folder / f"core-v3{SUFFIX}"))
-    except (OSError, AttributeError):
-        return None
-    return base
+        opened = ctypes.CDLL(str(package_folder() / FOLDER / _name(target)))
+        opened.treemech_cpu_v3  # noqa: B018  a library of ours has it
+        return opened, ""
+    except (OSError, AttributeError) as error:
+        return None, f"{_name(target)} cannot be opened here ({error})"
 
 
 @cache

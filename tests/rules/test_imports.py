@@ -73,6 +73,7 @@ EDGES = {
     "treemech/calls": ("treemech/results", "treemech/analyses"),
     "treemech": (
         "treemech/results", "treemech/description", "treemech/analyses", "treemech/calls", "treemech/assembly", "treemech/simulation",
+        "treemech/commands",
     ),
     "treemech/files": (
         "treemech", "treemech/results", "treemech/description", "treemech/simulation", "treemech/authoring",
@@ -84,6 +85,7 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
     ),
+    "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),
     "benchmarks/problems": ("benchmarks",),
@@ -113,6 +115,7 @@ WHEN_CALLED = {
         "treemech/design",
         "treemech/authoring",
     ),  # methods that delegate
+    "treemech/commands": ("treemech", "treemech/view", "treemech/authoring"),
     "benchmarks": ("benchmarks/runs",),  # the command line
 }
 

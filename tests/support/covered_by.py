@@ -94,7 +94,7 @@ COVERED_BY = {
     "dynamics/analyses/sensitivity.py": ["treemech/design/test_sensitivities.py"],
     # ------------------------------------------------ treemech
     "treemech/__main__.py": ["elements/native/test_cache.py"],
-    "treemech/command.py": ["elements/native/test_cache.py", "treemech/authoring/test_kit.py"],
+    "treemech/commands/": ["treemech/test_command.py", "treemech/authoring/test_kit.py"],
     "treemech/system.py": ["treemech/test_mechanism.py", "laws/input/test_bad_input.py"],
     "treemech/results/": ["treemech/test_mechanism.py", "laws/input/test_bad_input.py"],
     "treemech/results/elements.py": ["treemech/files/test_read.py", "laws/test_energetic_models.py"],

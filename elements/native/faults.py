@@ -1,0 +1,55 @@
+"""Say why the built library is not used: not built, built from other sources, damaged, not for this machine.
+
+A library is opened only if every file is the one that was built: a damaged one could crash the process, or give wrong numbers. The
+builder writes the SHA-256 of each file into the manifest; to compare takes a millisecond.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from .sources import FOLDER, MANIFEST, core_hash, package_folder, read_manifest
+
+BUILD_AGAIN = "build it again (make library in a checkout, pip install --force-reinstall treemech otherwise)"
+
+
+def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return what the manifest keeps of each file, for its entry "files"."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+
+
+@cache
+def damage(name: str) -> str:
+    """Say what is wrong with a file of the library; return an empty text if it is the one that was built."""
+    kept = read_manifest().get("files")
+    wanted = kept.get(name) if isinstance(kept, dict) else None
+    try:
+        content = (package_folder() / FOLDER / name).read_bytes()
+    except OSError as error:
+        return f"{name} cannot be read ({error.strerror or error})"
+    if not content:
+        return f"{name} is empty"
+    if wanted is not None and hashlib.sha256(content).hexdigest() != wanted:
+        return f"{name} is not the file that was built ({len(content)} bytes; truncated, replaced or damaged)"
+    return ""
+
+
+def absence() -> str:
+    """Say why there is no library for these sources; return an empty text if there is one, which may be damaged."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return "NUMBA_DISABLE_JIT is set"
+    if "1" in os.environ.get("TREEMECH_JIT", "").split(","):
+        return "TREEMECH_JIT=1 is set"
+    content = read_manifest()
+    if not content:
+        manifest = package_folder() / FOLDER / MANIFEST
+        return (
+            f"its manifest {manifest} cannot be read: {BUILD_AGAIN}"
+            if manifest.exists()
+            else "none was built"
+        )
+    if content.get("hash") != core_hash():
+        return f"it was built from other sources: {BUILD_AGAIN}"
+    return ""
