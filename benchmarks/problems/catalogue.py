@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
     def title(self) -> str:
         """Return the first line of the file's docstring, without importing it."""
-        path = Path(__file__).parent / self.group / f"{self.name}.py"
+        path = Path(__file__).parent.joinpath(*self.folder.split("."), f"{self.name}.py")
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or self.name
         return text.splitlines()[0]
 
