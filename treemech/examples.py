@@ -53,8 +53,8 @@ def listed() -> list[Listed]:
 def find(name: str, **parameters: Any) -> "Example":
     """Return an example by name. `parameters` go to the function that makes its system.
 
-    >>> find("four_bar").system
-    System('four-bar': 3 bodies, 4 connections)
+    >>> find("four_bar").system.name
+    'four-bar'
     """
     if name not in _catalogue():
         raise TreemechError(unknown("example", name, names()))
