@@ -58,7 +58,11 @@ def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
 UP = np.sqrt(((BALL + SLEEVE) * G + FRICTION) / (BALL * ROD * np.cos(ANGLE)))
 KNOWN = {
     "speed at which the sleeve rises": (UP, 0.003 * UP, "closed form; quasi-static"),
-    "speed at which it falls, of the known one": (1.0, 0.003, "closed form at the height where it stuck; quasi-static"),
+    "speed at which it falls, of the known one": (
+        1.0,
+        0.003,
+        "closed form at the height where it stuck; quasi-static",
+    ),
     "creep while it sticks": (0.0, 4e-5, "no more than the presliding displacement, either way"),
     "slope of the arms": (0.0, 1e-7, "symmetry"),
 }

@@ -21,11 +21,12 @@ PLOTS = [("steer.q",), ("lean",), ("rear frame.position[0]", "rear frame.positio
 
 def system() -> tm.System:
     system = tm.System("Whipple bicycle", gravity=(0, 0, -9.81))
-    frame = system.body(
-        "rear frame", 85.0, [[9.2, 0, -2.4], [0, 11, 0], [-2.4, 0, 2.8]], com=(0.3, 0, 0.9)
-    )
+    frame = system.body("rear frame", 85.0, [[9.2, 0, -2.4], [0, 11, 0], [-2.4, 0, 2.8]], com=(0.3, 0, 0.9))
     fork = system.body(
-        "front frame", 4.0, [[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]], com=(0.9 - BASE - TRAIL, 0, 0.7)
+        "front frame",
+        4.0,
+        [[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]],
+        com=(0.9 - BASE - TRAIL, 0, 0.7),
     )
     rear = system.body("rear wheel", 2.0, (0.0603, 0.12, 0.0603))
     front = system.body("front wheel", 3.0, (0.1405, 0.28, 0.1405))
@@ -67,7 +68,11 @@ def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
 PRINTED = "printed: Meijaard et al. (2007), table 2"
 KNOWN = {
     "degrees of freedom": (7, 1e-9, "printed: 7 of position, 3 of velocity"),
-    "eigenvalues at rest": ([-5.530943717654, -3.131643247907, 3.131643247907, 5.530943717654], 1e-8, PRINTED),
+    "eigenvalues at rest": (
+        [-5.530943717654, -3.131643247907, 3.131643247907, 5.530943717654],
+        1e-8,
+        PRINTED,
+    ),
     "caster and capsize at 5 m/s": ([-14.078389692798, -0.322866429004], 1e-8, PRINTED),
     "weave at 5 m/s": ([-0.775341882196, 4.464867713788], 1e-8, PRINTED),
     "energy": (0.0, 1e-9, "nothing dissipates"),
