@@ -4,6 +4,7 @@ Printed are the lengths ("holy numbers"), here in cm; masses are ours. The crank
 from two before it by circles that meet, so the path of the foot is known in closed form. `jansen_walker` has four legs.
 """
 
+from itertools import combinations
 from math import cos, pi, sin
 
 import numpy as np
@@ -57,17 +58,10 @@ def add_leg(system: tm.System, hull, crank, angle: float, name="", mirror=1.0) -
     pin = tm.Revolute("z")
 
     def part(title, *corners):
-        start = at[corners[0]]
-        rods = [
-            tm.solids.rod(at[a] - start, at[b] - start, density=1.0)
-            for a, b in zip(corners, corners[1:], strict=False)
-        ]
-        solid = (
-            rods[0]
-            if len(rods) == 1
-            else rods[0] + rods[1] + tm.solids.rod((0, 0, 0), at[corners[-1]] - start, density=1.0)
-        )
-        body = system.body(name + title, **solid.properties)
+        """Return the ends of a bar between two joints, or of a triangle of three bars."""
+        start, sides = at[corners[0]], list(combinations(corners, 2))
+        rods = [tm.solids.rod(at[a] - start, at[b] - start, density=1.0) for a, b in sides]
+        body = system.body(name + title, **tm.solids.composite(*rods).properties)
         return {corner: body.at(at[corner] - start) for corner in corners}
 
     upper, rod = part("upper", "fixed", "knee", "back"), part("upper rod", "end", "knee")
