@@ -1,6 +1,7 @@
 # make demo      a simulation end to end; results in out/
 # make test      the quick tests            make test-all   the slow ones too
 # make lint      ruff, mypy                 make library    the compiled core, built in place
+# make docs      the documentation as web pages in out/docs
 # make clean     remove everything made here
 # TREEMECH_NO_LIBRARY=1 make ...   leaves the compiled core out: numba compiles it on first use
 
@@ -9,7 +10,7 @@ BIN := .venv/bin
 CORE := $(shell find elements kinematics dynamics -name "*.py" -o -name "*.c")
 INSTALL := pyproject.toml setup.py
 
-.PHONY: demo test test-all lint library clean
+.PHONY: demo test test-all lint library docs clean
 
 demo: .venv/installed .venv/library
 	$(BIN)/python -m treemech demo
@@ -30,8 +31,12 @@ library: .venv/installed
 	$(BIN)/python -m treemech.dynamics.native.caller
 	touch .venv/library
 
+docs: .venv/installed-docs .venv/library
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
+	@echo "the documentation is in out/docs/index.html"
+
 clean:
-	rm -rf .venv out build dist *.egg-info treemech/_library .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv out build dist docs/gallery docs/site/static/gallery *.egg-info treemech/_library .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -50,6 +55,10 @@ EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-iso
 	$(BIN)/python -m pip install -q "setuptools>=77"
 	$(EDITABLE) ".[test]"
 	touch $@ .venv/installed
+
+.venv/installed-docs: $(INSTALL) | .venv/installed
+	$(EDITABLE) ".[docs]"
+	touch $@
 
 # Only when the core has changed (the build looks at the hash of its sources); without a compiler all goes on
 .venv/library: $(CORE) | .venv/installed

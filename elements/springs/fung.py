@@ -173,7 +173,7 @@ class FungHistory(Energetic):
 
         With the exponential integral E1::
 
-        G(t) = (1 + c (E1(t / tau_2) - E1(t / tau_1))) / (1 + c log(tau_2 / tau_1))
+            G(t) = (1 + c (E1(t / tau_2) - E1(t / tau_1))) / (1 + c log(tau_2 / tau_1))
         """
         if not 0.0 < tau_1 < tau_2 or not c > 0.0:
             raise ElementError(

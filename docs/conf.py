@@ -1,0 +1,70 @@
+"""Settings of the documentation: `make docs` builds it into out/docs without network."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "site")]
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import treemech  # noqa: E402
+
+project, author = "treemech", "the treemech authors"
+copyright = "the treemech authors, BSD 3-Clause"
+version = release = treemech.__version__
+
+extensions = [
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "gallery",
+]  # fmt: skip
+source_suffix = {".md": "markdown"}
+root_doc = "index"
+exclude_patterns = ["site/*"]
+
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True, "show-inheritance": False}
+napoleon_numpy_docstring, napoleon_google_docstring = True, False
+napoleon_use_ivar = True
+add_module_names = False
+suppress_warnings = ["ref.python"]  # words in `single quotes` of docstrings that several classes use
+
+html_theme = "pydata_sphinx_theme"
+html_title = "treemech"
+html_show_sourcelink = False
+html_static_path = ["site/static"]
+html_theme_options = {
+    "show_nav_level": 1,
+    "navigation_with_keys": True,
+    "show_toc_level": 2,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": []}
+
+
+def without_substitutions(
+    app: object, what: str, name: str, thing: object, options: object, lines: list[str]
+) -> None:
+    """Escape the bars of |c| in docstrings, which would be substitutions; formulas in literal blocks stay."""
+    literal, depth = False, 0
+    for k, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if literal and line.strip() and indent <= depth:
+            literal = False
+        if not literal:
+            lines[k] = "`".join(
+                part if n % 2 else part.replace("|", "\\|") for n, part in enumerate(line.split("`"))
+            )
+            if line.rstrip().endswith("::"):
+                literal, depth = True, indent
+
+
+def setup(app: Any) -> None:
+    """Add the changes of docstrings."""
+    app.connect("autodoc-process-docstring", without_substitutions, priority=900)
