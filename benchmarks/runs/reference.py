@@ -2,7 +2,7 @@
 
 Every problem of benchmarks/problems is simulated; every entry of its reference that it offers is compared. CPU
 time is that of the simulation alone, the least of a few, without compilation. References without a problem file
-are listed as not expressed yet.
+are listed as not expressed yet. The gallery follows: examples with known values, at their own settings (`gallery`).
 """
 
 import argparse
@@ -23,6 +23,8 @@ from treemech.dynamics.native import entry_points as native
 from treemech.topology import TreemechError, unknown
 
 from ..problems import Comparison, Problem, compare, load, problems, references
+from .gallery import gallery, hold
+from .gallery import table as gallery_table
 
 REPEATS = 3
 NOT_YET = "no problem file"
@@ -124,9 +126,9 @@ def chosen(names: Sequence[str] | None) -> dict[str, Problem]:
     """Return problems by name, or all."""
     known = problems()
     for name in names or ():
-        if name not in known:
-            raise TreemechError(unknown("problem", name, known))
-    return {name: known[name] for name in names or known}
+        if name not in known and name not in gallery():
+            raise TreemechError(unknown("problem", name, [*known, *gallery()]))
+    return {name: known[name] for name in names or known if name in known}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -146,7 +148,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     results = [run_problem(problem, options.rtol, options.method) for problem in todo.values()]
     print(f"{options.method}, rtol {options.rtol:g}, core: {native.way()}\n")
-    print(table(results))
+    if results:
+        print(table(results))
+    held = [hold(name) for name in gallery() if not options.problem or name in options.problem]
+    if held:
+        print(f"\nGallery:\n\n{gallery_table(held)}")
     expressed = {problem.file for problem in problems().values()}
     open_cases = {} if options.problem else {f: NOT_YET for f in references() if f not in expressed}
     if open_cases:
@@ -165,6 +171,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "machine": platform.platform(),
             "results": [{**asdict(r), "passed": r.passed} for r in results],
             "not_expressed": open_cases,
+            "gallery": [{**asdict(h), "passed": h.passed} for h in held],
         }
         options.out.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return 0 if all(r.passed for r in results) else 1
+    return 0 if all(r.passed for r in results) and all(h.passed for h in held) else 1

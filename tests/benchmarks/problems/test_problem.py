@@ -222,6 +222,7 @@ def test_command_fails_when_an_answer_is_missed(capsys):
 def test_command_lists_references_without_a_problem(capsys, monkeypatch):
     monkeypatch.setattr(reference_runs, "REPEATS", 1)
     monkeypatch.setattr(reference_runs, "problems", lambda: {"heavy_top": PROBLEMS["heavy_top"]})
+    monkeypatch.setattr(reference_runs, "gallery", list)
     assert reference_runs.main([]) == 0
     printed = capsys.readouterr().out
     assert all(file in printed for file in references())
@@ -234,6 +235,7 @@ def test_command_reports_a_run_that_fails(capsys, monkeypatch):
     problem = PROBLEMS["double_pendulum"]
     twin = type(problem)(problem.name, problem.file, broken, problem.state, problem.observe)
     monkeypatch.setattr(reference_runs, "problems", lambda: {"double_pendulum": twin})
+    monkeypatch.setattr(reference_runs, "gallery", list)
     assert reference_runs.main([]) == 1
     assert "FAILED: ElementError: no such luck" in capsys.readouterr().out
 
