@@ -47,7 +47,9 @@ def test_files_named_without_a_folder_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_of_a_page_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#\s]+)", text_of(page))
-    lost = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    made = "gallery/"  # pages that docs/site writes when the site is built
+    here = [link for link in links if "://" not in link and not link.startswith(made)]
+    lost = [link for link in here if not (page.parent / link).exists()]
     assert not lost, f"{page.name} links to {lost}"
 
 
