@@ -94,7 +94,7 @@ def depth(run: tm.Run, y: float, bowl: tuple[float, float]) -> float:
         point = np.array([p[0], p[1] + y, 0.5 * (p[0] ** 2 / bowl[0] + p[1] ** 2 / bowl[1])])
         return float(np.linalg.norm((R.T @ (point - centre)) / SEMI_AXES))
 
-    return minimize(size, (centre[0], centre[1] - y), method="Nelder-Mead", tol=1e-13).fun - 1
+    return float(minimize(size, (centre[0], centre[1] - y), method="Nelder-Mead", tol=1e-13).fun) - 1
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:

@@ -45,12 +45,12 @@ def state(mech: tm.Mechanism) -> tm.State:
     return mech.assemble(poses={"tibia": ((*place(0.2), 0), [[c, s, 0], [-s, c, 0], [0, 0, 1]])})
 
 
-def flexion(run: tm.Run) -> np.ndarray:
+def flexion(run: tm.Run):
     R = run.body("tibia").rotation
     return -np.arctan2(R[:, 1, 0], R[:, 0, 0])
 
 
-def pole(run: tm.Run) -> np.ndarray:
+def pole(run: tm.Run):
     """Return where the lines of the ligaments cross."""
     a, p = (run.body(name).rotation[:, :2, 0] for name in FEMUR)
     gap = FEMUR["PCL"] - FEMUR["ACL"]
@@ -58,7 +58,7 @@ def pole(run: tm.Run) -> np.ndarray:
     return FEMUR["ACL"] + along[:, None] * a
 
 
-def place(flexion: float) -> np.ndarray:
+def place(flexion: float):
     """Return the origin of the tibia for an angle of flexion: where two circles meet."""
     c, s = np.cos(flexion), np.sin(flexion)
     centre = {name: FEMUR[name] - np.array([[c, s], [-s, c]]) @ TIBIA[name] for name in FEMUR}

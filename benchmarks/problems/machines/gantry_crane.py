@@ -15,7 +15,7 @@ import treemech as tm
 G, ROPE, TROLLEY, LOAD = 9.81, 8.0, 1200.0, 3000.0
 PULL, CRUISE = 0.6, 3.0  # acceleration [m/s2], time without [s]
 SLOPE = atan(PULL / G)
-SWING = 4 * np.sqrt(ROPE / hypot(PULL, G)) * ellipk(sin(SLOPE / 2) ** 2)  # there and back
+SWING = float(4 * np.sqrt(ROPE / hypot(PULL, G)) * ellipk(sin(SLOPE / 2) ** 2))  # there and back
 TOP = PULL * SWING
 DURATION = 2 * SWING + CRUISE + 4.0
 PLOTS = [("trolley.q",), ("rope.q",), ("drive",)]

@@ -20,7 +20,7 @@ DURATION = PERIOD
 PLOTS = [("foot along", "foot above"), ("torque",)]
 
 
-def meet(p, r, q, s) -> np.ndarray:
+def meet(p, r, q, s):
     """Return the point at the distance r from p and s from q, to the left of the way from p to q."""
     gap = np.subtract(q, p)
     d = np.hypot(*gap)
@@ -46,7 +46,7 @@ def joints(angle: float) -> dict[str, np.ndarray]:
     }
 
 
-def add_leg(system: tm.System, hull, crank, angle: float, name="", mirror=1.0) -> tuple:
+def add_leg(system: tm.System, hull, crank, angle: float, name="", mirror=1.0):
     """Add a leg to a crank whose end is at an angle from that of the crank's x axis; return its foot.
 
     `mirror=-1` makes the leg on the other side of the shaft. All frames are those of the hull at the crank angle 0.

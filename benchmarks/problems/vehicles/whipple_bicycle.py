@@ -21,11 +21,11 @@ PLOTS = [("steer.q",), ("lean",), ("rear frame.position[0]", "rear frame.positio
 
 def system() -> tm.System:
     system = tm.System("Whipple bicycle", gravity=(0, 0, -9.81))
-    frame = system.body("rear frame", 85.0, [[9.2, 0, -2.4], [0, 11, 0], [-2.4, 0, 2.8]], com=(0.3, 0, 0.9))
+    frame = system.body("rear frame", 85.0, (9.2, 11.0, 2.8, 0, -2.4, 0), com=(0.3, 0, 0.9))
     fork = system.body(
         "front frame",
         4.0,
-        [[0.05892, 0, 0.00756], [0, 0.06, 0], [0.00756, 0, 0.00708]],
+        (0.05892, 0.06, 0.00708, 0, 0.00756, 0),
         com=(0.9 - BASE - TRAIL, 0, 0.7),
     )
     rear = system.body("rear wheel", 2.0, (0.0603, 0.12, 0.0603))

@@ -15,7 +15,7 @@ COUPLER = np.array([-0.0386, -0.498, 0.245])  # from there to the lower ball (ho
 RADIUS, LENGTH = float(np.hypot(*UPPER[:2])), float(np.linalg.norm(COUPLER))
 TIMES = [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5]
 DURATION = 0.5
-SIMULATE = {"rtol": 1e-11, "t_eval": np.linspace(0.0, DURATION, 501)}
+SIMULATE: dict = {"rtol": 1e-11, "t_eval": np.linspace(0.0, DURATION, 501)}
 PLOTS = [("crank.q",), ("crank.u",), ("slider.q",), ("upper force", "lower force")]
 
 
@@ -54,7 +54,7 @@ def state(mech: tm.Mechanism, rate: float = 0.0) -> tm.State:
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
-    found = {}
+    found: dict = {}
     for sign, name in (1, "forwards"), (-1, "backwards"):
         if sign < 0:
             other = mech.with_parameters(torque=-10.25)

@@ -51,7 +51,7 @@ def system() -> tm.System:
         system.connect(f"{name} B", pin, crank.at((f.crank, 0, 0)), coupler)
         system.connect(f"{name} C", pin, coupler.at((f.coupler, 0, 0)), rocker.at((f.crank, 0, 0)))
         system.connect(f"{name} D", pin, system.ground.at(at + (*f.pivot, 0)), rocker)
-        middle, swing = np.mean(f.drive), np.ptp(f.drive) / 2
+        middle, swing = sum(f.drive) / 2, (f.drive[1] - f.drive[0]) / 2
         system.prescribe(f"{name} A", tm.Harmonic(swing, np.pi, offset=middle))
         system.measure(f"deviation of {name}", lambda run, name=name: deviation(run, name))
     crank, rod = bar("Scott Russell crank", 1.0), bar("Scott Russell", 2.0)
@@ -65,9 +65,9 @@ def system() -> tm.System:
 
 
 def state(mech: tm.Mechanism) -> tm.State:
-    guess = {"F": np.pi - 0.4, "slide": 1.96}
+    guess: dict[str, float] = {"F": np.pi - 0.4, "slide": 1.96}
     for name, f in FOUR_BARS.items():
-        guess[f"{name} B"] = path(f, np.mean(f.drive))[1] - np.mean(f.drive)
+        guess[f"{name} B"] = path(f, sum(f.drive) / 2)[1] - sum(f.drive) / 2
     return mech.assemble(guess=guess)
 
 
