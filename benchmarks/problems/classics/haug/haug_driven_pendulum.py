@@ -7,6 +7,8 @@ import treemech as tm
 from ...problem import body_components, load
 
 REFERENCE = load("haug_driven_pendulum")
+SAMPLES = 361
+PLOTS = [("pivot.force[0]", "pivot.force[1]"), ("bar.acceleration[0]", "bar.acceleration[1]")]
 
 
 def system() -> tm.System:

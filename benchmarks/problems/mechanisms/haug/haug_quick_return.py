@@ -14,6 +14,7 @@ from ...extremes import extremes
 from ...problem import load
 
 REFERENCE = load("haug_quick_return")
+SAMPLES = 361
 PLOTS = [("guide.q",), ("guide.u",), ("guide.ud",)]
 CLOSED = "closed form"
 KNOWN = {

@@ -16,6 +16,7 @@ from ..slider_crank_driven import slider_crank
 from .haug_four_bar import locks_at
 
 REFERENCE = load("haug_slider_crank")
+SAMPLES = 361
 PLOTS = [("D.q",), ("D.u",), ("D.ud",)]
 CLOSED = "closed form"
 KNOWN = {
