@@ -2,6 +2,7 @@
 # make test      the quick tests            make test-all   the slow ones too
 # make lint      ruff, mypy                 make library    the compiled core, built in place
 # make docs      the documentation as web pages in out/docs
+# make test-wheel  build a wheel, install it, run tests against it
 # make clean     remove everything made here
 # TREEMECH_NO_LIBRARY=1 make ...   leaves the compiled core out: numba compiles it on first use
 
@@ -10,7 +11,7 @@ BIN := .venv/bin
 CORE := $(shell find elements kinematics dynamics -name "*.py" -o -name "*.c")
 INSTALL := pyproject.toml setup.py
 
-.PHONY: demo test test-all lint library docs clean
+.PHONY: demo test test-all test-wheel lint library docs clean
 
 demo: .venv/installed .venv/library
 	$(BIN)/python -m treemech demo
@@ -20,6 +21,14 @@ test: .venv/installed-test .venv/library
 
 test-all: .venv/installed-test .venv/library
 	$(BIN)/python -m pytest -n 2 -m ""
+
+# In an environment and a folder of their own, where nothing of these sources can be imported
+test-wheel: .venv/installed .venv/library
+	rm -rf dist/wheel .venv-wheel
+	$(BIN)/python -m pip wheel -q --no-build-isolation --no-deps -w dist/wheel .
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install -q dist/wheel/*.whl pytest hypothesis sympy matplotlib xarray pandas
+	.venv-wheel/bin/python .ci/installed.py .
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
@@ -36,7 +45,7 @@ docs: .venv/installed-docs .venv/library
 	@echo "the documentation is in out/docs/index.html"
 
 clean:
-	rm -rf .venv out build dist docs/gallery docs/site/static/gallery *.egg-info treemech/_library .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-wheel out build dist docs/gallery docs/site/static/gallery *.egg-info treemech/_library .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:

@@ -10,6 +10,10 @@ if not (_here / "topology").is_dir():  # a checkout without links: the folders s
     __path__.append(str(_here.parent))
 
 __version__ = "0.1.0"
+try:  # what was installed by a wheel knows the tag or commit it was built from (setup.py)
+    from ._version import version as __version__
+except ImportError:
+    pass
 
 # name -> module it comes from, loaded on first use, so that the import itself costs nothing; all others are elements
 _NAMES = {

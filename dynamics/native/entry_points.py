@@ -2,14 +2,15 @@
 
 import ctypes
 import gc
-import os
 import time
 from functools import cache
 from typing import Any
 
 from treemech.elements.compilation.callback import in_python
 from treemech.elements.native import library
-from treemech.elements.native.cache import compiling, log, numba_cache
+from treemech.elements.native.cache import compiling, numba_cache
+from treemech.elements.native.messages import log
+from treemech.elements.native.numba_version import plain_python
 
 _N, _F = ctypes.c_int64, ctypes.c_double
 # C prototypes, the same as in dynamics.entries.table.ENTRIES, which cannot be read without importing numba
@@ -57,9 +58,9 @@ FIRST_SIMULATION = ("rhs", "integrate")
 
 def way() -> str:
     """Return how the core runs in this process: "library", "jit" or "python"."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        return "python"
-    return "library" if library.open_library() is not None else "jit"
+    if library.open_library() is not None:
+        return "library"
+    return "python" if plain_python() else "jit"
 
 
 @cache

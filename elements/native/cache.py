@@ -13,22 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from .place import cache_root
+from treemech.topology.errors import TreemechError
+
+from .messages import log
+from .numba_files import forgiving
+from .numba_version import require_numba
+from .place import cache_root, temporary_folder
 from .sources import core_hash
 
-
-class _Log:
-    """Logger "treemech"; logging is imported only when a message is written, which is rare."""
-
-    def __getattr__(self, name: str) -> Any:
-        import logging
-
-        return getattr(logging.getLogger("treemech"), name)
-
-
-log = _Log()
 compiling = threading.RLock()  # one thread compiles at a time: numba's settings are those of the process
 
 
@@ -40,11 +33,14 @@ def cache_folder() -> Path:
     try:
         folder = cache_root() / core_hash()
         folder.mkdir(parents=True, exist_ok=True)
-        probe = tempfile.NamedTemporaryFile(dir=folder, delete=True)
-        probe.close()
-    except (OSError, RuntimeError):
-        folder = Path(tempfile.mkdtemp(prefix="treemech-cache-"))
-        log.warning("no cache folder can be written: compiled code goes to %s and is not kept", folder)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(1 << 16))  # on a full disk a file can still be made
+    except OSError as error:
+        folder = temporary_folder()
+        log.warning(
+            "the cache folder cannot be written (%s): compiled code goes to %s and is not kept. To mend it, set TREEMECH_CACHE_DIR",
+            error, folder,
+        )  # fmt: skip
     return folder
 
 
@@ -66,11 +62,14 @@ def numba_cache() -> Iterator[None]:
     The caller holds the lock `compiling`.
     """
     folder = str(cache_folder())
-    if "numba" not in sys.modules:
+    require_numba()
+    if sys.modules.get("numba") is None:
         before = os.environ.get("NUMBA_CACHE_DIR")
         os.environ["NUMBA_CACHE_DIR"] = folder
         try:
             import numba  # noqa: F401
+        except ImportError as error:  # such as one that is older than numpy
+            raise TreemechError(f"numba cannot be imported: {error}. See: treemech doctor") from error
         finally:
             if before is None:
                 del os.environ["NUMBA_CACHE_DIR"]
@@ -83,6 +82,7 @@ def numba_cache() -> Iterator[None]:
 
     previous, config.CACHE_DIR = config.CACHE_DIR, folder
     try:
-        yield
+        with forgiving():
+            yield
     finally:
         config.CACHE_DIR = previous

@@ -50,6 +50,8 @@ def absence() -> str:
             if manifest.exists()
             else "none was built"
         )
+    if "obstacle" in content:  # setup.py
+        return f"none was built: {content['obstacle']}"
     if content.get("hash") != core_hash():
         return f"it was built from other sources: {BUILD_AGAIN}"
     return ""

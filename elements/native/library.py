@@ -10,8 +10,9 @@ import os
 import sys
 from functools import cache
 
-from .cache import log
 from .faults import BUILD_AGAIN, absence, damage
+from .messages import log
+from .numba_version import without_jit
 from .sources import FOLDER, core_hash, package_folder, read_manifest
 
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
@@ -35,7 +36,10 @@ def jitted() -> frozenset[str]:
 def manifest() -> dict[str, object]:
     """Return the manifest of the built library, or {} if there is none for these sources."""
     content = read_manifest()
-    return content if content.get("hash") == core_hash() else {}
+    if content.get("hash") == core_hash():
+        return content
+    without_jit()
+    return {}
 
 
 def open_library() -> ctypes.CDLL | None:
@@ -64,6 +68,8 @@ def _opened() -> tuple[ctypes.CDLL | None, str]:
     if wrong:
         instead = "numba compiles the core instead" if library is None else "the slower one is used"
         log.warning("the built library of the core: %s; %s. To mend it, %s", wrong, instead, BUILD_AGAIN)
+    if library is None:
+        without_jit()
     return library, wrong
 
 

@@ -1,7 +1,12 @@
 """Which numba the core is compiled by: parts of it that no release promises to keep are used, so only versions that were tested."""
 
+import os
 import sys
 from functools import cache
+
+from treemech.topology.errors import TreemechError
+
+from .messages import log
 
 FIRST, BEYOND = (0, 68), (0, 69)  # as in pyproject.toml
 
@@ -17,6 +22,35 @@ def numba_fault() -> tuple[str, str] | tuple[()]:
     if not FIRST <= _numbers(found) < BEYOND:
         return f"numba {found} is not one this version was tested with ({wanted})", mend
     return ()
+
+
+def require_numba() -> None:
+    """Raise an error if numba is missing, or if it is to compile and its version is not one that was tested."""
+    found = numba_fault()
+    if found and (_installed() is None or not plain_python()):
+        raise TreemechError(f"{found[0]}. To mend it: {found[1]}")
+
+
+def plain_python() -> bool:
+    """Tell whether everything runs as plain Python."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def without_jit() -> bool:
+    """Switch this process to plain Python if there is a numba that must not compile, and say so; tell whether it was."""
+    found = numba_fault()
+    if not found or _installed() is None:
+        return False
+    if not plain_python():
+        log.warning(
+            "%s, and there is no built library: all runs as plain Python, slowly. To mend it: %s", *found
+        )
+        os.environ["NUMBA_DISABLE_JIT"] = "1"  # read wherever something could be compiled, and by numba
+        if "numba" in sys.modules:
+            from numba import config
+
+            config.DISABLE_JIT = 1
+    return True
 
 
 def _installed() -> str | None:

@@ -2,19 +2,43 @@
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 
 def cache_root() -> Path:
     """Return the folder that holds one folder per version of the sources.
 
-    It is TREEMECH_CACHE_DIR or NUMBA_CACHE_DIR if one of them is set, else the user's cache directory.
+    It is TREEMECH_CACHE_DIR or NUMBA_CACHE_DIR if one of them is set, else the user's cache directory, or, for a user without a home, a
+    temporary folder of this process.
     """
     given = os.environ.get("TREEMECH_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     if given:
         return Path(given) / "treemech"
+    try:
+        return _of_the_user() / "treemech"
+    except RuntimeError:  # HOME is unset, and nobody knows this user
+        return temporary_folder()
+
+
+def _of_the_user() -> Path:
+    """Return the user's cache directory. Raises RuntimeError if there is no home."""
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "treemech"
+        given = os.environ.get("LOCALAPPDATA")
+        return Path(given) if given else Path.home() / "AppData" / "Local"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "treemech"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treemech"
+        return Path.home() / "Library" / "Caches"
+    given = os.environ.get("XDG_CACHE_HOME")
+    return Path(given) if given else Path.home() / ".cache"
+
+
+@cache
+def temporary_folder() -> Path:
+    """Make a folder that lasts as long as this process."""
+    import atexit
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="treemech-cache-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

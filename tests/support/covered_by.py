@@ -37,7 +37,8 @@ COVERED_BY = {
         "elements/check/test_checks.py", "elements/check/test_energetic.py", "elements/test_constraint.py",
     ],
     "elements/native/library.py": ["test_packaging.py", "laws/test_ways.py"],
-    "elements/native/place.py": ["elements/native/test_cache.py"],
+    "elements/native/place.py": ["elements/native/test_cache.py", "elements/native/test_numba_files.py"],
+    "elements/native/messages.py": ["elements/native/test_faults.py"],
     # ------------------------------------------------ kinematics: compiled sweeps against the dense formulas
     "kinematics/kernel/": ["laws/test_tree_dynamics.py", "laws/test_ways.py"],
     "kinematics/plan/": ["laws/test_tree_dynamics.py", "dynamics/equations/test_loops.py"],
