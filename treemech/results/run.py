@@ -104,6 +104,7 @@ class Run:
         self.events: list[EventPoints] = []
         self.report: Report | None = None
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
+        self._drawing: list[dict[str, Any]] | None = None  # marks of the model (view.drawings), of a run without a core
         self._nx: int | None = None  # number of element states in z; the memory of the elements follows them
 
     @classmethod

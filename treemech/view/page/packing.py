@@ -1,0 +1,253 @@
+"""Pack a scene for its page: a header in JSON and arrays of numbers, deflated, as text."""
+
+import base64
+import json
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treemech.topology.arrays import Floats
+
+from ..motion.posing import part_poses
+from ..options import Options
+from ..scene import LAYERS, Scene, horizontal
+
+TYPES = {"f8": "<f8", "f4": "<f4", "i2": "<i2", "u2": "<u2", "u4": "<u4", "i1": "i1", "u1": "u1"}
+LOOKED_AT = 60  # frames by which the camera is placed
+
+
+class Packer:
+    """Collects arrays; the header refers to them by type, first byte and count."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def array(self, values: ArrayLike, kind: str) -> list[Any]:
+        """Store numbers, byte by byte of equal rank (which deflates better); return the reference."""
+        flat = np.ascontiguousarray(values).astype(TYPES[kind]).ravel()
+        content = flat.view(np.uint8).reshape(len(flat), flat.itemsize).T.tobytes()
+        self.parts.append(content)
+        start, self.size = self.size, self.size + len(content)
+        return [kind, start, len(flat)]
+
+
+def packed(scene: Scene) -> tuple[str, int]:
+    """Return the data of a page as text, and their size before deflation."""
+    packer = Packer()
+    header = json.dumps(_header(scene, packer), allow_nan=False, separators=(",", ":"), ensure_ascii=True).encode()
+    content = len(header).to_bytes(4, "little") + header + b"".join(packer.parts)
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
+    text = base64.b64encode(squeeze.compress(content) + squeeze.flush()).decode("ascii")
+    return text.replace("http", "ht\ntp"), len(content)
+
+
+def scaled(values: Floats, top: int = 32767) -> tuple[NDArray[np.int64], float]:
+    """Return numbers as integers of at most `top`, and the unit."""
+    largest = float(np.abs(values).max(initial=0.0))
+    step = largest / top if largest > 0.0 and math.isfinite(largest) else 1.0
+    return np.round(values / step).astype(np.int64), step
+
+
+def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
+    options: Options = scene.options["options"]
+    basis = horizontal(scene.up)
+    room = Room(scene, basis)
+    frames, p = scene.frames, len(scene.parts)
+    n = len(frames.t)
+    names = [part.name for part in scene.parts if part.is_body]
+    speed = [float(np.abs(frames.velocity[:, k]).max(initial=0.0)) / 32767.0 or 1.0 for k in range(p)]
+    rate = [float(np.abs(frames.spin[:, k]).max(initial=0.0)) / 32767.0 or 1.0 for k in range(p)]
+    position = frames.position - room.centre
+    lost = ~np.isfinite(position).all(axis=-1)
+    position[lost] = np.nan
+    header: dict[str, Any] = {
+        "name": str(scene.name or "mechanism"),
+        "basis": basis.tolist(),
+        "centre": room.centre.tolist(),
+        "radius": room.radius,
+        "half": (0.5 * (room.high - room.low)).tolist(),
+        "azimuth": room.azimuth,
+        "azimuth0": room.azimuth,
+        "floor": float(room.floor - basis[2] @ room.centre),
+        "floored": options.floor is not False,
+        "grid": _nice(room.radius / 3.0),
+        "span": min(scene.size, 2.0 * room.radius),
+        "fastest": float(np.percentile(np.linalg.norm(frames.velocity, axis=-1), 99)) or 1.0 if n and p else 1.0,
+        "arrowScale": 1.0,
+        "layers": list(LAYERS),
+        "owners": [list(owner) for owner in scene.owners],
+        "show": list(options.show),
+        "theme": options.theme,
+        "view": options.view,
+        "speed": float(options.speed),
+        "follow": names.index(options.follow) if options.follow in names else -1,
+        "frames": {
+            "t": packer.array(frames.t, "f8"),
+            "position": packer.array(position.transpose(0, 2, 1), "f4"),
+            "attitude": packer.array(np.round(frames.attitude.transpose(0, 2, 1) * 32767.0), "i2"),
+            "velocity": packer.array(np.round((frames.velocity / np.array(speed)[:, None]).transpose(0, 2, 1)), "i2"),
+            "spin": packer.array(np.round((frames.spin / np.array(rate)[:, None]).transpose(0, 2, 1)), "i2"),
+            "speed": speed,
+            "rate": rate,
+        },
+        "parts": [
+            {"name": x.name, "colour": x.colour, "body": x.is_body, "mass": float(x.mass), "com": [float(c) for c in x.com]}
+            for x in scene.parts
+        ],
+        "derived": [
+            {"kind": d.kind, "spots": [_spot(s) for s in d.spots], "side": _short(d.side)} for d in scene.derived
+        ],
+        "meshes": [_mesh(mesh, packer) for mesh in scene.meshes.values()],
+        "items": _items(scene, packer),
+        "curves": [_curve(curve, packer, room.centre) for curve in scene.curves],
+        "tints": [
+            {"part": tint.part, "colour": tint.colour, "values": packer.array(np.round(255.0 * tint.values), "u1")}
+            for tint in scene.tints
+        ],
+        "arrows": [_arrow(arrow, packer) for arrow in scene.arrows],
+        "labels": [
+            {"text": label.text, "part": label.spot.part, "offset": _short(label.spot.offset), "kind": label.kind}
+            for label in scene.labels
+        ],
+        "traces": [
+            {"name": x.name, "part": x.spot.part, "offset": _short(x.spot.offset), "shown": x.shown}
+            for x in scene.traces
+            if x.spot.part
+        ],
+        "signals": _signals(scene, packer, options),
+    }  # fmt: skip
+    return header
+
+
+def _short(values: ArrayLike) -> list[float]:
+    return [float(f"{x:.7g}") for x in np.asarray(values, dtype=np.float64).ravel()]
+
+
+def _spot(spot: Any) -> list[Any]:
+    return [int(spot.part), _short(spot.offset)]
+
+
+def _mesh(mesh: Any, packer: Packer) -> dict[str, Any]:
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    unit = np.where(high > low, (high - low) / 65535.0, 1.0)
+    shade = np.round(127.0 * np.column_stack((mesh.normals, mesh.tones)))
+    return {
+        "vertices": packer.array(np.round((mesh.vertices - low) / unit), "u2"),
+        "normals": packer.array(shade, "i1"),
+        "triangles": packer.array(mesh.triangles, "u4"),
+        "unit": _short(unit),
+        "origin": _short(low),
+    }
+
+
+def _items(scene: Scene, packer: Packer) -> dict[str, Any]:
+    keys = {key: k for k, key in enumerate(scene.meshes)}
+    maps = [np.column_stack((item.matrix, item.offset)) for item in scene.items]
+    ids = [(keys[i.mesh], i.part, LAYERS.index(i.layer), i.owner) for i in scene.items]
+    colours = [(*_rgb(item.colour), round(255 * min(max(item.alpha, 0.0), 1.0))) for item in scene.items]
+    return {
+        "maps": packer.array(np.array(maps).reshape(-1), "f4"),
+        "ids": packer.array(np.array(ids, dtype=np.int64).reshape(-1), "u2"),
+        "colours": packer.array(np.array(colours, dtype=np.int64).reshape(-1), "u1"),
+    }
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _curve(curve: Any, packer: Packer, centre: Floats) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "kind": curve.kind, "spots": [_spot(s) for s in curve.spots], "radius": float(curve.radius), "colour": curve.colour,
+        "owner": curve.owner, "tint": curve.tint, "tangents": [_short(t) for t in curve.tangents], "belly": curve.belly,
+        "layer": LAYERS.index(curve.layer), "points": None,
+    }  # fmt: skip
+    if curve.points is not None:
+        points = np.nan_to_num(curve.points - centre)
+        middle = 0.5 * (points.min(axis=(0, 1)) + points.max(axis=(0, 1)))
+        values, unit = scaled(points - middle)
+        found |= {"points": packer.array(values, "i2"), "unit": unit, "origin": _short(middle), "count": points.shape[1]}
+    return found
+
+
+def _arrow(arrow: Any, packer: Packer) -> dict[str, Any]:
+    values, unit = scaled(arrow.vectors)
+    sizes = np.linalg.norm(arrow.vectors, axis=1)
+    return {
+        "kind": arrow.kind, "part": arrow.spot.part, "offset": _short(arrow.spot.offset), "owner": arrow.owner,
+        "vectors": packer.array(values, "i2"), "unit": unit, "usual": float(np.percentile(sizes, 95)),
+    }  # fmt: skip
+
+
+def _signals(scene: Scene, packer: Packer, options: Options) -> list[dict[str, Any]]:
+    asked = set(options.signals)
+    return [
+        {
+            "name": s.name, "unit": s.unit, "t": packer.array(s.t, "f4"), "y": packer.array(s.values, "f4"),
+            "shown": s.name in asked or s.name.partition("[")[0] in asked,
+        }
+        for s in scene.signals
+    ]  # fmt: skip
+
+
+def _nice(span: float) -> float:
+    """Return a round length that is not longer than a span: 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(span)) if span > 0.0 else 1.0
+    return max(k * power for k in (1.0, 2.0, 5.0) if k == 1.0 or k * power <= span)
+
+
+class Room:
+    """The box around everything that is drawn, over all frames, and where the floor and the camera are."""
+
+    def __init__(self, scene: Scene, basis: Floats) -> None:
+        times = scene.frames.t[np.unique(np.linspace(0, len(scene.frames.t) - 1, LOOKED_AT).astype(int))]
+        poses = part_poses(scene, times)
+        boxes = {key: _corners(mesh.vertices) for key, mesh in scene.meshes.items() if len(mesh.vertices)}
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        origins = []
+        for item in scene.items:
+            if item.mesh not in boxes:
+                continue
+            corners = item.offset + boxes[item.mesh] @ item.matrix.T
+            own = poses[:, item.part]
+            world = corners @ np.swapaxes(own[:, :, :3], 1, 2) + own[:, None, :, 3]
+            flat = world.reshape(-1, 3) @ basis.T
+            flat = flat[np.isfinite(flat).all(axis=1) & (np.abs(flat) < 1e30).all(axis=1)]
+            if len(flat):
+                low, high = np.minimum(low, flat.min(axis=0)), np.maximum(high, flat.max(axis=0))
+            if item.layer in ("bodies", "hinges"):
+                origins.append((item.offset @ np.swapaxes(own[:, :, :3], 1, 2) + own[:, :, 3]) @ basis.T)
+        if not np.isfinite(low).all():
+            low, high = -np.full(3, scene.size), np.full(3, scene.size)
+        if float(np.linalg.norm(high - low)) == 0.0:
+            low, high = low - scene.size, high + scene.size
+        self.low, self.high = low, high
+        self.radius = float(0.5 * np.linalg.norm(high - low))
+        self.centre = 0.5 * (low + high) @ basis
+        self.floor = _floor(float(low[2]), self.radius) if scene.floor is None else float(scene.floor)
+        cloud = np.vstack(origins) if origins else np.zeros((0, 3))
+        self.azimuth = _azimuth(cloud[np.isfinite(cloud).all(axis=1)])
+
+
+def _corners(vertices: Floats) -> Floats:
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    return np.array([[(low, high)[k >> i & 1][i] for i in range(3)] for k in range(8)])
+
+
+def _floor(lowest: float, radius: float) -> float:
+    """Return the height of the floor: the world's own plane if nothing goes below it, or else below everything."""
+    return 0.0 if -0.12 * radius <= lowest <= 0.75 * radius else lowest - 0.04 * radius
+
+
+def _azimuth(cloud: Floats) -> float:
+    """Return the direction of the camera around up: a plane motion is seen from the front, a little from the side."""
+    flat = cloud[:, :2] - cloud[:, :2].mean(axis=0) if len(cloud) else np.zeros((1, 2))
+    spread, axes = np.linalg.eigh(flat.T @ flat)
+    if spread[0] > 0.25 * spread[1] or spread[1] <= 0.0:
+        return float(np.radians(-60.0))
+    right = axes[:, 1] * (1.0 if axes[:, 1] @ (1.0, 0.5) >= 0.0 else -1.0)
+    return float(np.arctan2(right[1], right[0]) - np.radians(90.0 - 18.0))
