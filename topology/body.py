@@ -25,6 +25,7 @@ ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: a matrix from a file in single precis
 _MEASURES: dict[str, tuple[str, ...]] = {
     "line": ("points",), "box": ("size",), "sphere": ("radius",), "ellipsoid": ("semi_axes",), "hemisphere": ("radius",),
     "cylinder": ("radius", "length"), "cone": ("radius", "length"), "torus": ("radius", "tube_radius"),
+    "capsule": ("radius", "length"), "polygon": ("points",), "mesh": (),
 }  # fmt: skip
 
 

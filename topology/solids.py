@@ -375,14 +375,9 @@ def polygon(
     xx, yy, xy, zz = xx - x * x, yy - y * y, xy - x * y, h * h / 12.0
     m = _mass("polygon", as_number(area, "area of a polygon") * (h if plain(h) > 0.0 else 1.0), mass, density)
     inertia = m * np.array([[yy + zz, -xy, 0.0], [-xy, xx + zz, 0.0], [0.0, 0.0, xx + yy]])
-    rings = [plain(ring) for ring in (outer, *inner)]
-    faces = (-0.5 * plain(h), 0.5 * plain(h)) if plain(h) > 0.0 else (0.0,)
-    shapes = [
-        _shape("line", points=[[float(p), float(q), z] for p, q in (*ring, ring[0])])
-        for ring in rings
-        for z in faces
-    ]
-    flat = Solid(m, inertia, np.array((x, y, 0.0 * x)), tuple(shapes))
+    rings = [plain(ring).tolist() for ring in (outer, *inner)]
+    shape = _shape("polygon", points=rings[0], holes=rings[1:], thickness=float(plain(h)))
+    flat = Solid(m, inertia, np.array((x, y, 0.0 * x)), (shape,))
     return flat.moved(rotation=_turn(axis, "polygon"))
 
 

@@ -216,6 +216,16 @@ class Mechanism:
 
         return mechanism_html(self)
 
+    def show(self, state: State | None = None, path: str | Path | None = None, **options: Any) -> Path:
+        """Show a state (default: the reference position) in the browser; return the path of the page.
+
+        With a path the page (.html) or picture (.png) is written there, and nothing is opened. Options as in
+        `Run.animate`.
+        """
+        from .view.animate import show_state
+
+        return show_state(self, state, path, **options)
+
     # ------------------------------------------------------------ parameters
     @property
     def parameters(self) -> dict[str, float]:

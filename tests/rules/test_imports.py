@@ -78,9 +78,21 @@ EDGES = {
     "treemech/files": (
         "treemech", "treemech/results", "treemech/description", "treemech/simulation", "treemech/authoring",
     ),
-    "treemech/view": ("treemech", "treemech/results", "treemech/files"),
     "treemech/plots": ("treemech/results", "treemech/description", "treemech/files"),
     "treemech/notebook": ("treemech/results", "treemech/description"),
+    # view: meshes <- motion <- scene <- drawings; page, film
+    "treemech/view/meshes": (),
+    "treemech/view/motion": (),
+    "treemech/view/scene": ("treemech/view/meshes", "treemech/view/motion"),
+    "treemech/view/drawings": (
+        "treemech/results", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
+    ),
+    "treemech/view/page": ("treemech/files", "treemech/view/scene"),
+    "treemech/view/film": ("treemech/files", "treemech/view/meshes", "treemech/view/scene"),
+    "treemech/view": (
+        "treemech", "treemech/results", "treemech/analyses", "treemech/files", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
+        "treemech/view/drawings", "treemech/view/page", "treemech/view/film",
+    ),
     "treemech/design": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
@@ -102,9 +114,12 @@ WHEN_CALLED = {
     "elements": ("elements/compilation", "elements/shared"),  # a contract compiles its element
     "dynamics/native": ("dynamics/entries",),  # the jit and the build reach for the source
     # run.save, run.animate, run.plot; what notebooks show
-    "treemech/results": ("treemech/files", "treemech/view", "treemech/plots", "treemech/notebook"),
+    "treemech/results": (
+        "treemech/files", "treemech/view", "treemech/view/drawings", "treemech/plots", "treemech/notebook",
+    ),
     "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
     "treemech/design": ("treemech/notebook",),
+    "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (

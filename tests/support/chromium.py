@@ -15,14 +15,21 @@ FLAGS = [
     "--disable-sync", "--disable-extensions", "--disable-default-apps", "--mute-audio", "--hide-scrollbars", "--force-device-scale-factor=1",
     "--remote-debugging-pipe", "--allow-file-access-from-files",
 ]  # fmt: skip
-SOFTWARE = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
+SOFTWARE = [
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+]
 WITHOUT_WEBGL = ["--disable-gpu", "--disable-3d-apis"]
 
 
 def chromium():
     """Return the path of a Chromium, or None."""
     found = os.environ.get("TREEMECH_CHROMIUM")
-    return found or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+    return found or next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
+    )
 
 
 class Browser:
@@ -42,17 +49,30 @@ class Browser:
         command = [chromium(), *FLAGS, *(SOFTWARE if webgl else WITHOUT_WEBGL), f"--user-data-dir={self.folder.name}",
                    f"--window-size={width},{height}", "about:blank"]  # fmt: skip
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=connect
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            close_fds=False,
+            preexec_fn=connect,
         )
         os.close(to_browser)
         os.close(from_browser)
         self._buffer, self._number, self.session = b"", 0, None
         self.messages, self._left = [], []
         (target,) = (t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def __enter__(self):
         return self
@@ -164,8 +184,20 @@ class Browser:
 
     def press(self, x, y, to=None):
         """Press the mouse at a point, and drag it to another one."""
-        for kind, at in (("mousePressed", (x, y)), *((("mouseMoved", to),) if to else ()), ("mouseReleased", to or (x, y))):
-            self.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", buttons=1, clickCount=1)
+        for kind, at in (
+            ("mousePressed", (x, y)),
+            *((("mouseMoved", to),) if to else ()),
+            ("mouseReleased", to or (x, y)),
+        ):
+            self.call(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=at[0],
+                y=at[1],
+                button="left",
+                buttons=1,
+                clickCount=1,
+            )
         self.settle()
 
     def key(self, key):

@@ -51,6 +51,7 @@ def save_run(run: Run, path: str | Path) -> Path:
             "events": [points.as_dict() for points in run.events],
             "states": run._nx,
             "work": {name: work.tolist() for name, work in run._work.items()},
+            "drawing": run._sketch(),
             "report": None if run.report is None else run.report._asdict(),
         }
     )
@@ -129,6 +130,7 @@ def read_run(path: str | Path) -> Run:
     )
     run.events = [EventPoints.from_dict(points, run._info) for points in header.get("events", ())]
     run._nx = header.get("states")  # older files have neither
+    run._drawing = header.get("drawing")
     run._work = {str(n): np.array(x, dtype=np.float64) for n, x in header.get("work", {}).items()}
     if header.get("report"):
         run.report = Report(**header["report"] | {"advice": tuple(header["report"]["advice"])})

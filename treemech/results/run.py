@@ -150,7 +150,7 @@ class Run:
         measures = {name: known_measure(name, values) for name, values in all_measures(self).items()}
         return self.__dict__ | {
             "_computed": self._results(), "_swept": None, "_tracer": None, "_core": None, "_dense": None,
-            "_measures": measures,
+            "_measures": measures, "_drawing": self._sketch(),
         }  # fmt: skip
 
     @property
@@ -377,11 +377,23 @@ class Run:
         return q.reshape(*asked.shape, -1), u.reshape(*asked.shape, -1)
 
     # ------------------------------------------------------------ looking and keeping
-    def animate(self, path: str | Path) -> Path:
-        """Write one self-contained HTML page with the motion: play, slider, orbit."""
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as one self-contained page (.html), a film (.gif, .mp4), or a picture of its start (.png).
+
+        Options are those of `view.options.Options`, among them ``show=("forces", "names")``,
+        ``traces=[body.at((1, 0, 0))]``, ``signals=["A.q"]``, ``colors={"arm": "#cc3333"}``, ``view="front"``,
+        ``follow="arm"``, ``theme="dark"``, ``floor=0.0`` and ``speed=0.5``. Between outputs bodies move by the
+        interpolant of the run if it kept one (``dense_output=True``), and by cubics from their velocities otherwise.
+        """
         from ..view.animate import animate_run
 
-        return animate_run(self, path)
+        return animate_run(self, path, **options)
+
+    def show(self, path: str | Path | None = None, **options: Any) -> Path:
+        """Write a page, by default in a temporary folder, and open it in the browser; options as in `animate`."""
+        from ..view.animate import show_run
+
+        return show_run(self, path, **options)
 
     def plot(
         self,
@@ -473,6 +485,12 @@ class Run:
             found = self._computed = self._tracer(self.t, self.q, self.u, self._cut, self.z)
             self._swept = None  # the trace holds it
         return found
+
+    def _sketch(self) -> list[dict[str, Any]] | None:
+        """Return what is drawn of the model, as data that can be kept with the results."""
+        from ..view.drawings.sketch import kept_sketch
+
+        return kept_sketch(self)
 
     def _number(self, name: str) -> int:
         for number, body in enumerate(self._info.bodies):

@@ -12,12 +12,12 @@ from .drawings.marks import Mark
 from .drawings.model import Model
 from .drawings.sketch import sketch
 from .meshes.pieces import pieces
+from .meshes.symbols import coil_mesh, unit_triangle
 from .motion.interpolation import Frames
 from .motion.sampling import body_frames, candidates, kept, selected
-from .options import Options
 from .overlays import add_arrows, add_labels, add_signals, add_traces
-from .scene import DARK, GROUND, PALETTE, STEEL, Curve, PartInfo, Place, Scene, Spot, Tint
-from .symbols import coil_mesh, unit_triangle
+from .scene.options import Options
+from .scene.scene import DARK, GROUND, PALETTE, STEEL, Curve, PartInfo, Place, Scene, Tint
 
 if TYPE_CHECKING:
     from ..results.run import Run
@@ -70,7 +70,11 @@ def _inner_points(view: "Run", marks: list[Mark]) -> dict[tuple[str, int], Float
 
 def _point_frames(t: Floats, positions: list[Floats]) -> Frames:
     position = np.stack(positions, axis=1)
-    velocity = np.gradient(position, t, axis=0) if len(t) > 1 and np.all(np.diff(t) > 0.0) else np.zeros_like(position)
+    velocity = (
+        np.gradient(position, t, axis=0)
+        if len(t) > 1 and np.all(np.diff(t) > 0.0)
+        else np.zeros_like(position)
+    )
     attitude = np.zeros((*position.shape[:2], 4))
     attitude[..., 0] = 1.0
     return Frames(t, position, attitude, velocity, np.zeros_like(position))
@@ -109,16 +113,29 @@ class _Marks:
 
     # ------------------------------------------------------------ between ends
     def _unit(
-        self, name: str, place: Place, scale: Any, colour: str, alpha: float, layer: str, owner: int, at: Any = (0.0, 0.0, 0.0)
+        self,
+        name: str,
+        place: Place,
+        scale: Any,
+        colour: str,
+        alpha: float,
+        layer: str,
+        owner: int,
+        at: Any = (0.0, 0.0, 0.0),
     ) -> None:
-        shape = {"bar": {"kind": "cylinder", "radius": 1.0, "length": 10.0}, "ball": {"kind": "sphere", "radius": 1.0}}[name]
+        shape = {
+            "bar": {"kind": "cylinder", "radius": 1.0, "length": 10.0},
+            "ball": {"kind": "sphere", "radius": 1.0},
+        }[name]
         (piece,) = pieces(shape, self.wire, self.scene.segments)
-        self.scene.add(piece.key, piece.mesh, place.at(at), np.asarray(scale) * piece.scale, colour, layer, owner, alpha)
+        self.scene.add(
+            piece.key, piece.mesh, place.at(at), np.asarray(scale) * piece.scale, colour, layer, owner, alpha
+        )
 
     def _length(self, ends: list[Place]) -> Floats:
         a, b = (self.scene.position(e.spot) for e in ends[:2])
         found = np.linalg.norm(b - a, axis=1)
-        return found[np.isfinite(found)]
+        return np.asarray(found[np.isfinite(found)])
 
     def _rod(self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int) -> None:
         r = float(mark.get("radius", 0.7 * float(mark.get("size", self.wire))))
@@ -140,11 +157,15 @@ class _Marks:
         key += f" {usual / r:.3g}"
         self.scene.add(key, mesh, stretch, (r, r, 1.0), colour, layer, owner, alpha)
 
-    def _damper(self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int) -> None:
+    def _damper(
+        self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int
+    ) -> None:
         g = float(mark.get("size", self.wire)) * (0.75 if mark.get("slim") else 1.25)
         self._telescope(ends, g, "#5d6978" if colour == GROUND else colour, alpha, layer, owner)
 
-    def _piston(self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int) -> None:
+    def _piston(
+        self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int
+    ) -> None:
         g = float(mark.get("radius", 1.5 * float(mark.get("size", self.wire))))
         self._telescope(ends, g, "#e0b13a" if colour == GROUND else colour, alpha, layer, owner)
 
@@ -155,14 +176,30 @@ class _Marks:
         length = self._length(ends)
         low, high = (float(length.min()), float(length.max())) if len(length) else (1.0, 1.0)
         tube = min(max(0.55 * low, 0.5 * high), 0.92 * low)
-        a, b = self.scene.derive("aim", ends[0].spot, ends[1].spot), self.scene.derive("aim", ends[1].spot, ends[0].spot)
-        self._unit("bar", a, (radius, radius, 0.1 * tube), colour, alpha, layer, owner, (0.0, 0.0, 0.5 * tube))
+        a, b = (
+            self.scene.derive("aim", ends[0].spot, ends[1].spot),
+            self.scene.derive("aim", ends[1].spot, ends[0].spot),
+        )
+        self._unit(
+            "bar", a, (radius, radius, 0.1 * tube), colour, alpha, layer, owner, (0.0, 0.0, 0.5 * tube)
+        )
         rod = max(high - 0.5 * tube, 0.2 * high) if high - 0.5 * tube < low else 0.98 * low
-        self._unit("bar", b, (0.45 * radius, 0.45 * radius, 0.1 * rod), STEEL, alpha, layer, owner, (0.0, 0.0, 0.5 * rod))
+        self._unit(
+            "bar",
+            b,
+            (0.45 * radius, 0.45 * radius, 0.1 * rod),
+            STEEL,
+            alpha,
+            layer,
+            owner,
+            (0.0, 0.0, 0.5 * rod),
+        )
         for end in ends:
             self._unit("ball", end, (0.8 * radius,) * 3, DARK, alpha, layer, owner)
 
-    def _triangle(self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int) -> None:
+    def _triangle(
+        self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int
+    ) -> None:
         part = self.scene.derive("triangle", *(end.spot for end in ends))
         thick = float(mark.get("thickness", 0.3 * float(mark.get("size", self.wire))))
         self.scene.add("triangle", unit_triangle(), part, (1.0, 1.0, thick), colour, layer, owner, alpha)
@@ -171,26 +208,47 @@ class _Marks:
         radius = float(mark.get("radius", 0.7 * float(mark.get("size", self.wire))))
         tangents = tuple(end.rotation[:, 0] for end in ends)
         spots = tuple(end.spot for end in ends)
-        self.scene.curves.append(Curve("bend", spots, radius, colour, owner, tangents, tint=self._tint(mark), layer=layer))
+        self.scene.curves.append(
+            Curve("bend", spots, radius, colour, owner, tangents, tint=self._tint(mark), layer=layer)
+        )
 
     def _cord(self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int) -> None:
         spots = tuple(end.spot for end in ends)
         self.scene.curves.append(
-            Curve("way", spots, self._cord_radius(mark), colour, owner, tint=self._tint(mark), layer=layer, belly=_belly(mark))
+            Curve(
+                "way",
+                spots,
+                self._cord_radius(mark),
+                colour,
+                owner,
+                tint=self._tint(mark),
+                layer=layer,
+                belly=_belly(mark),
+            )
         )
 
     def _path(self, mark: Mark, ends: list[Place], colour: str, alpha: float, layer: str, owner: int) -> None:
         what = f"the path of {mark['owner'][1]} {mark['owner'][0]!r}"
-        rows = []
+        rows: list[Floats] = []
         for motion, t in zip(self._motions(str(mark["owner"][0])), self.view.t, strict=True):
             try:
                 found = np.asarray(
-                    mark["points"](motion.position, motion.rotation, motion.x, motion.inputs, motion.memory, float(t)), dtype=np.float64
+                    mark["points"](
+                        motion.position, motion.rotation, motion.x, motion.inputs, motion.memory, float(t)
+                    ),
+                    dtype=np.float64,
                 )
             except Exception as error:
                 raise ElementError(f"{what} failed at t = {t:.6g}: {error!r}") from error
-            if found.ndim != 2 or found.shape[1] != 3 or len(found) < 2 or (rows and len(found) != len(rows[0])):
-                raise ElementError(f"{what} has points of shape {found.shape} at t = {t:.6g}; wanted (n, 3), n always the same.")
+            if (
+                found.ndim != 2
+                or found.shape[1] != 3
+                or len(found) < 2
+                or (rows and len(found) != len(rows[0]))
+            ):
+                raise ElementError(
+                    f"{what} has points of shape {found.shape} at t = {t:.6g}; wanted (n, 3), n always the same."
+                )
             rows.append(found)
         spots = tuple(end.spot for end in ends) if len(ends) == 2 else ()
         self.scene.curves.append(
@@ -209,7 +267,9 @@ class _Marks:
         records = self.view._results().elements
         info = next((e for e in self.model.info.elements if e.name == name), None)
         if info is None:
-            raise TreemechError(f"only a spring, an actuator or a load can be drawn by a path of points; {name!r} is none.")
+            raise TreemechError(
+                f"only a spring, an actuator or a load can be drawn by a path of points; {name!r} is none."
+            )
         sizes = Sizes(*info.sizes)
         return [motion_views(row[info.motion : info.motion + sizes.motion_size], sizes) for row in records]
 
@@ -242,6 +302,3 @@ def _quantity(motion: Any, name: str, owner: str) -> Floats:
             raise ElementError(f"element {owner!r} is tinted by {name!r}; it has {values.shape[1]} of them.")
         return np.asarray(values[:, k])
     return values
-
-
-__all__ = ["Spot", "compose"]

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treemech.topology import TopologyError, TreemechError, unknown
+from treemech.topology import Attachment, TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
+from ..results.model_info import ChordInfo, HingeInfo
 from .drawings.model import Model
-from .options import Options
-from .scene import Arrow, Label, Scene, Signal, Spot, Trace
+from .scene.options import Options
+from .scene.scene import Arrow, Label, Scene, Signal, Spot, Trace
 
 if TYPE_CHECKING:
     from ..results.run import Run
@@ -28,7 +29,9 @@ def add_labels(scene: Scene, model: Model) -> None:
         scene.labels.append(Label(joined.name, joined.b.spot, "hinge"))
     if model.core is None:
         for h in model.info.hinges:
-            scene.labels.append(Label(h.name, Spot(h.body_b, np.asarray(h.offset_b, dtype=np.float64)), "hinge"))
+            scene.labels.append(
+                Label(h.name, Spot(h.body_b, np.asarray(h.offset_b, dtype=np.float64)), "hinge")
+            )
 
 
 def add_traces(scene: Scene, model: Model, options: Options) -> None:
@@ -81,7 +84,10 @@ def add_arrows(scene: Scene, model: Model, view: "Run", options: Options) -> Non
     wanted = set(options.show)
     if len(model.joined) <= MANY or wanted & {"forces", "moments"}:
         for joined in model.joined:
-            motion, owner = view.connection(joined.name), scene.owner(joined.name, "hinge" if joined.is_hinge else "constraint")
+            motion, owner = (
+                view.connection(joined.name),
+                scene.owner(joined.name, "hinge" if joined.is_hinge else "constraint"),
+            )
             spot = joined.b.spot if joined.b.part else joined.a.spot
             sign = 1.0 if joined.b.part else -1.0  # on the body that moves
             _arrow(scene, "force", spot, sign * motion.force, owner)
@@ -95,7 +101,7 @@ def add_arrows(scene: Scene, model: Model, view: "Run", options: Options) -> Non
             force = view.element(applied.name).force.reshape(len(view.t), -1, 3)
             owner = scene.owner(applied.name, "element")
             for k, end in enumerate(applied.ends):
-                place = model.place(end) if hasattr(end, "body") else None
+                place = model.place(end) if isinstance(end, Attachment) else None
                 if place is not None and place.part:
                     _arrow(scene, "load", place.spot, force[:, k], owner)
 
@@ -112,7 +118,9 @@ def add_signals(scene: Scene, run: "Run", options: Options) -> None:
         scene.signals += signals_of(run, name)
     named = {s.name for s in scene.signals}
     usual: list[str] = []
-    for h in [*run._info.hinges, *(c for c in run._info.chords if c.nu and not c.joins)]:
+    cut = [c for c in run._info.chords if c.nu and not c.joins]
+    own: list[HingeInfo | ChordInfo] = [*run._info.hinges, *cut]
+    for h in own:
         usual += [f"{h.name}.q"] if h.nq == 1 else [f"{h.name}.q[{k}]" for k in range(h.nq)]
     usual += [f"{h.name}.u" for h in run._info.hinges if h.nu == 1]
     rest = ["energy.total", "energy.kinetic", "energy.potential"]
@@ -128,7 +136,9 @@ def add_signals(scene: Scene, run: "Run", options: Options) -> None:
 def signals_of(run: "Run", name: str) -> list[Signal]:
     """Return the curves of a name: "A.q", "A.q[1]", "box.position", "spring.effort", "energy.total", a measure."""
     if not isinstance(name, str):
-        raise TreemechError(f"signals: {name!r} is no name; wanted 'A.q', 'spring.effort', 'energy.total' or a measure.")
+        raise TreemechError(
+            f"signals: {name!r} is no name; wanted 'A.q', 'spring.effort', 'energy.total' or a measure."
+        )
     owner, _, rest = name.rpartition(".")
     field, _, index = rest.partition("[")
     values: Any = None
@@ -164,6 +174,3 @@ def signals_of(run: "Run", name: str) -> list[Signal]:
     rows = rows[order]
     label = name if len(columns) == 1 else name + "[{}]"
     return [Signal(label.format(k), run.t[rows], flat[rows, k]) for k in columns]
-
-
-__all__ = ["add_arrows", "add_labels", "add_signals", "add_traces", "signals_of"]

@@ -291,8 +291,8 @@ def test_paths_that_are_no_paths_and_suffixes_of_other_files(run, tmp_path):
     for name in ("a.txt", "a.csv", "a.json"):
         with refused("run.save", r"\.npz", name[1:]):
             run.save(tmp_path / name)
-    with refused("run.animate", r"\.html", r"\.mp4"):
-        run.animate(tmp_path / "a.mp4")
+    with refused("run.animate", r"\.html", r"\.mov"):
+        run.animate(tmp_path / "a.mov")
     with refused("system.save", r"\.json", r"\.txt"):
         tm.System("s").save(tmp_path / "a.txt")
     assert not list(tmp_path.iterdir())

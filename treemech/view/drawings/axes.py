@@ -12,7 +12,7 @@ import numpy as np
 from treemech.elements import Hinge
 from treemech.topology.arrays import Floats
 
-from ..scene import Place
+from ..scene.scene import Place
 from .model import Joined
 
 SAMPLES = 7
@@ -157,4 +157,6 @@ def curve_points(joined: Joined, t: float) -> Any:
         except Exception:  # outside of what the hinge can do
             continue
     base = hinge.base()
-    return np.array([joined.a.offset + joined.a.rotation @ (base @ p) for p in points if np.isfinite(p).all()])
+    return np.array(
+        [joined.a.offset + joined.a.rotation @ (base @ p) for p in points if np.isfinite(p).all()]
+    )

@@ -5,7 +5,7 @@ import numpy as np
 from treemech.topology.arrays import Floats
 
 from ..meshes.polygons import hull, rounded
-from ..scene import Place
+from ..scene.scene import Place
 from .marks import Mark, solid
 from .model import Model, distinct
 

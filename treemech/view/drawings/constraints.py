@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scene import DARK, STEEL
+from ..scene.scene import DARK, STEEL
 from .contact import PLANE, plane
 from .springs import nothing
 
@@ -24,7 +24,15 @@ def cam_follower(element: Any, seen: Any) -> list[Any]:
         found.append({"kind": "cylinder", "end": 1, "radius": radius, "length": 1.9 * g, "color": STEEL})
     elif element.follower == "flat":
         reach = float(np.abs(seen.relative(0, 1)[:, :2]).max(initial=2.0 * g))
-        found.append({"kind": "box", "end": 1, "size": (2.0 * reach, 0.5 * g, 2.0 * g), "offset": (0.0, 0.25 * g, 0.0), "color": STEEL})
+        found.append(
+            {
+                "kind": "box",
+                "end": 1,
+                "size": (2.0 * reach, 0.5 * g, 2.0 * g),
+                "offset": (0.0, 0.25 * g, 0.0),
+                "color": STEEL,
+            }
+        )
     else:
         found.append({"kind": "sphere", "end": 1, "radius": 0.5 * g, "color": DARK})
     return found
@@ -36,10 +44,22 @@ def outline(profile: Any, end: int, thickness: float, color: str = CAM) -> list[
     xy = np.array([profile.point(x)[:2] for x in s])
     turns = float(np.sum(xy[:-1, 0] * xy[1:, 1] - xy[1:, 0] * xy[:-1, 1]))
     if profile.is_closed and turns > 0.0:
-        return [{"kind": "polygon", "end": end, "points": xy[:-1].tolist(), "thickness": thickness, "smooth": True, "color": color}]
+        return [
+            {
+                "kind": "polygon",
+                "end": end,
+                "points": xy[:-1].tolist(),
+                "thickness": thickness,
+                "smooth": True,
+                "color": color,
+            }
+        ]
     if profile.is_closed:  # it works on its inner side: a ring around it
         away = xy[:-1] - xy[:-1].mean(axis=0)
-        outside = xy[:-1] + 0.25 * float(np.linalg.norm(away, axis=1).mean()) * away / np.linalg.norm(away, axis=1)[:, None]
+        outside = (
+            xy[:-1]
+            + 0.25 * float(np.linalg.norm(away, axis=1).mean()) * away / np.linalg.norm(away, axis=1)[:, None]
+        )
         hole = xy[:-1][::-1]
         return [{"kind": "polygon", "end": end, "points": outside[::-1].tolist(), "holes": [hole.tolist()], "thickness": thickness,
                  "smooth": True, "color": color}]  # fmt: skip
@@ -74,7 +94,10 @@ def point_on_curve(element: Any, seen: Any) -> list[Any]:
     for s in np.linspace(breaks[0], breaks[-1], 161):
         found = curve_point(breaks, element.table, float(bool(element.closed)), float(s))
         points.append([float(x) for x in np.ravel(np.array(found[:3]))[:3]])
-    return [{"kind": "line", "end": 0, "points": points, "radius": 0.4 * seen.girth, "color": ROD}, _ball(seen.girth)]
+    return [
+        {"kind": "line", "end": 0, "points": points, "radius": 0.4 * seen.girth, "color": ROD},
+        _ball(seen.girth),
+    ]
 
 
 def point_on_surface(element: Any, seen: Any) -> list[Any]:
@@ -106,7 +129,14 @@ def height_field(element: Any, seen: Any) -> list[Any]:
     a, b, c, d = k[:-1, :-1].ravel(), k[1:, :-1].ravel(), k[1:, 1:].ravel(), k[:-1, 1:].ravel()
     faces = np.vstack([np.column_stack((a, b, c)), np.column_stack((a, c, d))])
     vertices = np.column_stack((X.ravel(), Y.ravel(), grid.ravel()))
-    mesh = {"kind": "mesh", "end": 0, "vertices": vertices.tolist(), "faces": faces.tolist(), "color": PLANE, "layer": "ground"}
+    mesh = {
+        "kind": "mesh",
+        "end": 0,
+        "vertices": vertices.tolist(),
+        "faces": faces.tolist(),
+        "color": PLANE,
+        "layer": "ground",
+    }
     return [mesh, _ball(seen.girth)]
 
 
@@ -126,8 +156,19 @@ def knife_edge(element: Any, seen: Any) -> list[Any]:
 def rolling_disk(element: Any, seen: Any) -> list[Any]:
     r = seen.number(element.radius)
     tube = min(0.08 * r, 0.8 * seen.girth)
-    disk = {"kind": "cylinder", "end": 1, "radius": r - tube, "length": 0.6 * tube, "color": "#58b3dd", "alpha": 0.6}
-    return [{"kind": "torus", "end": 1, "radius": r - tube, "tube_radius": tube, "color": DARK}, disk, plane(seen, 1.5 * r)]
+    disk = {
+        "kind": "cylinder",
+        "end": 1,
+        "radius": r - tube,
+        "length": 0.6 * tube,
+        "color": "#58b3dd",
+        "alpha": 0.6,
+    }
+    return [
+        {"kind": "torus", "end": 1, "radius": r - tube, "tube_radius": tube, "color": DARK},
+        disk,
+        plane(seen, 1.5 * r),
+    ]
 
 
 def rolling_ball(element: Any, seen: Any) -> list[Any]:
@@ -155,7 +196,13 @@ def rack(element: Any, seen: Any) -> list[Any]:
     x = seen.relative(0, 1)[:, 0]
     low, high = float(x.min()) - abs(r), float(x.max()) + abs(r)
     side = -1.0 if r > 0.0 else 1.0
-    bar = {"kind": "box", "end": 0, "size": (high - low, g, 1.5 * g), "offset": (0.5 * (low + high), 0.5 * side * g, 0.0), "color": CAM}
+    bar = {
+        "kind": "box",
+        "end": 0,
+        "size": (high - low, g, 1.5 * g),
+        "offset": (0.5 * (low + high), 0.5 * side * g, 0.0),
+        "color": CAM,
+    }
     return [bar, *wheel(1, abs(r), g, GEAR)]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scene import RUBBER, STEEL
+from ..scene.scene import RUBBER, STEEL
 from .springs import nothing
 
 PLANE = "#9aa5b3"
@@ -18,7 +18,15 @@ def plane(seen: Any, margin: float, distance: float = 0.0, end: int = 0, other: 
     low, high = x.min(axis=0) - margin, x.max(axis=0) + margin
     size = [float(high[0] - low[0]), float(high[1] - low[1]), 0.0]
     middle = [float(0.5 * (low[0] + high[0])), float(0.5 * (low[1] + high[1])), distance]
-    return {"kind": "box", "end": end, "size": size, "offset": middle, "color": PLANE, "alpha": 0.35, "layer": "surfaces"}
+    return {
+        "kind": "box",
+        "end": end,
+        "size": size,
+        "offset": middle,
+        "color": PLANE,
+        "alpha": 0.35,
+        "layer": "surfaces",
+    }
 
 
 def sphere_plane(element: Any, seen: Any) -> list[Any]:
@@ -48,8 +56,15 @@ def tire(element: Any, seen: Any) -> list[Any]:
     x = seen.relative(0, 1)
     low, high = float(x[:, 0].min()) - 2.5 * r, float(x[:, 0].max()) + 2.5 * r
     road = np.asarray(element.road, dtype=np.float64)
-    at = np.unique(np.concatenate((np.linspace(low, high, 121), road[(road[:, 0] > low) & (road[:, 0] < high), 0])))
-    return [*found, strip(at, heights(road, at, element.interpolation), float(x[:, 1].min()) - r, float(x[:, 1].max()) + r)]
+    at = np.unique(
+        np.concatenate((np.linspace(low, high, 121), road[(road[:, 0] > low) & (road[:, 0] < high), 0]))
+    )
+    return [
+        *found,
+        strip(
+            at, heights(road, at, element.interpolation), float(x[:, 1].min()) - r, float(x[:, 1].max()) + r
+        ),
+    ]
 
 
 def heights(road: Any, x: Any, interpolation: str) -> Any:
@@ -75,12 +90,26 @@ def strip(x: Any, z: Any, left: float, right: float) -> dict[str, Any]:
     n = len(x)
     k = np.arange(n - 1)
     faces = np.vstack([np.column_stack((k, k + 1, k + 1 + n)), np.column_stack((k, k + 1 + n, k + n))])
-    return {"kind": "mesh", "end": 0, "vertices": vertices.tolist(), "faces": faces.tolist(), "color": PLANE, "layer": "ground"}
+    return {
+        "kind": "mesh",
+        "end": 0,
+        "vertices": vertices.tolist(),
+        "faces": faces.tolist(),
+        "color": PLANE,
+        "layer": "ground",
+    }
 
 
 def journal_bearing(element: Any, seen: Any) -> list[Any]:
     r, length, gap = (seen.number(x) for x in (element.radius, element.length, element.clearance))
-    bush = {"kind": "cylinder", "end": 0, "radius": 1.35 * r, "inner_radius": r + gap, "length": length, "color": "#b58a4a"}
+    bush = {
+        "kind": "cylinder",
+        "end": 0,
+        "radius": 1.35 * r,
+        "inner_radius": r + gap,
+        "length": length,
+        "color": "#b58a4a",
+    }
     journal = {"kind": "cylinder", "end": 1, "radius": r, "length": 1.6 * length, "color": STEEL}
     return [bush, journal]
 
@@ -90,7 +119,9 @@ def roller(element: Any, seen: Any) -> list[Any]:
     z = seen.axis(1, 0)  # the axes are parallel to the z axis of end a
     from ..meshes.solids import upright
 
-    return [{"kind": "cylinder", "end": 1, "radius": r, "length": width, "rotation": upright(z), "color": STEEL}]
+    return [
+        {"kind": "cylinder", "end": 1, "radius": r, "length": width, "rotation": upright(z), "color": STEEL}
+    ]
 
 
 DRAWINGS = {

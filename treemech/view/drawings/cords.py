@@ -7,7 +7,7 @@ import numpy as np
 from treemech.elements.cords.wrapping import SPHERE
 from treemech.topology.arrays import Floats
 
-from .springs import TAUT, TISSUE, cord
+from .springs import TAUT, cord
 
 MUSCLE, ACTIVE, SURFACE = "#d9b3a6", "#d0202e", "#9aa5b3"
 POINTS = 40  # of a wrapped path
@@ -41,11 +41,18 @@ def _along(element: Any, seen: Any, look: dict[str, Any]) -> list[Any]:
             near = np.vstack([seen.relative(int(end), int(end) + k)[:, 2] for k in (-1, 1)])
             low, high = min(near.min(), -radius), max(near.max(), radius)
             found.append(
-                {"kind": "cylinder", "radius": radius, "length": high - low, "offset": (0.0, 0.0, 0.5 * (low + high))}
+                {
+                    "kind": "cylinder",
+                    "radius": radius,
+                    "length": high - low,
+                    "offset": (0.0, 0.0, 0.5 * (low + high)),
+                }
             )
         found[-1] |= {"end": int(end), "color": SURFACE, "alpha": 0.4, "layer": "surfaces"}
 
-    def points(position: Floats, rotation: Floats, x: Floats, inputs: Floats, memory: Floats, t: float) -> Floats:
+    def points(
+        position: Floats, rotation: Floats, x: Floats, inputs: Floats, memory: Floats, t: float
+    ) -> Floats:
         return evenly(wrapped(position, rotation, surfaces, memory), POINTS)
 
     return [*found, {"kind": "path", "ends": [0, len(seen.ends) - 1], "points": points, **look}]
@@ -117,4 +124,3 @@ def evenly(points: Floats, n: int) -> Floats:
 DRAWINGS = {
     "Path": path, "MusclePath": muscle_path, "Fibres": muscle, "Tendon": cord,
 }  # fmt: skip
-__all__ = ["DRAWINGS", "TISSUE", "evenly", "wrapped"]

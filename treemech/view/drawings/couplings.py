@@ -21,7 +21,10 @@ def gear(element: Any, seen: Any) -> list[Any]:
     if element.internal:
         a = size / abs(1.0 / ratio - 1.0) / ratio if ratio != 1.0 else 0.0
         ra, rb = (a / ratio * ratio, a / ratio) if ratio < 1.0 else (a, a / ratio)
-        return [*wheel(0, -ra if ra > rb else ra, seen.girth), *wheel(1, -rb if rb > ra else rb, seen.girth, GEAR)]
+        return [
+            *wheel(0, -ra if ra > rb else ra, seen.girth),
+            *wheel(1, -rb if rb > ra else rb, seen.girth, GEAR),
+        ]
     rb = size / (1.0 + ratio)
     return [*wheel(0, ratio * rb, seen.girth), *wheel(1, rb, seen.girth, GEAR)]
 
@@ -51,7 +54,12 @@ def belt(element: Any, seen: Any) -> list[Any]:
     for sign in (1.0, -1.0):
         along_a = angle + sign * lean
         along_b = along_a + (np.pi if element.crossed else 0.0)
-        points.append((ra * np.array((np.cos(along_a), np.sin(along_a))), d[:2] + rb * np.array((np.cos(along_b), np.sin(along_b)))))
+        points.append(
+            (
+                ra * np.array((np.cos(along_a), np.sin(along_a))),
+                d[:2] + rb * np.array((np.cos(along_b), np.sin(along_b))),
+            )
+        )
     for a, b in points:
         line = [[*a.tolist(), 0.0], [*b.tolist(), 0.0]]
         found.append({"kind": "line", "end": 0, "points": line, "radius": 0.35 * g, "color": BELT})

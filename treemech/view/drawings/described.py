@@ -7,7 +7,7 @@ import numpy as np
 
 from treemech.topology import ElementError
 
-from ..scene import Place
+from ..scene.scene import Place
 from .marks import BETWEEN, Mark, placed
 from .model import Model
 
@@ -24,7 +24,12 @@ def own_drawing(element: Any) -> Drawing | None:
 
 
 def described_marks(
-    model: Model, element: Any, drawing: Drawing, ends: list[Any], owner: tuple[str, str], layer: str = "elements"
+    model: Model,
+    element: Any,
+    drawing: Drawing,
+    ends: list[Any],
+    owner: tuple[str, str],
+    layer: str = "elements",
 ) -> Iterator[Mark]:
     """Return the marks that a drawing describes. `ends` are places, or internal points as data.
 
@@ -38,7 +43,9 @@ def described_marks(
     if isinstance(given, Mapping):
         given = [given]
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ElementError(f"{what} returned {given!r}; wanted a list of dicts, [{{'kind': 'coil', 'ends': (0, 1)}}].")
+        raise ElementError(
+            f"{what} returned {given!r}; wanted a list of dicts, [{{'kind': 'coil', 'ends': (0, 1)}}]."
+        )
     for one in given:
         yield _mark(model, one, what, ends, owner, layer)
 
@@ -54,8 +61,10 @@ def _mark(model: Model, one: Any, what: str, ends: list[Any], owner: tuple[str, 
     if kind in BETWEEN:
         count = BETWEEN[kind]
         chosen = tuple(one.get("ends", range(len(ends))))
-        if count is not None and len(chosen) != count or len(chosen) < 2 and kind != "path":
-            raise ElementError(f"{what}: a {kind} is drawn between {count or 'two or more'} ends; there is ends={chosen}.")
+        if (count is not None and len(chosen) != count) or (len(chosen) < 2 and kind != "path"):
+            raise ElementError(
+                f"{what}: a {kind} is drawn between {count or 'two or more'} ends; there is ends={chosen}."
+            )
         rest.setdefault("size", model.girth_of_ends([_end(ends, k, what) for k in chosen]))
         return {"kind": kind, "ends": [_data(_end(ends, k, what)) for k in chosen], **common, **rest}
     if kind not in _KINDS:
@@ -75,4 +84,8 @@ def _end(ends: list[Any], k: Any, what: str) -> Any:
 
 
 def _data(end: Any) -> list[Any]:
-    return placed(end) if isinstance(end, Place) else [np.asarray(x).tolist() if isinstance(x, np.ndarray) else x for x in end]
+    return (
+        placed(end)
+        if isinstance(end, Place)
+        else [np.asarray(x).tolist() if isinstance(x, np.ndarray) else x for x in end]
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.kinematics.layout.efforts import Applied, InnerPoint
 from treemech.topology.arrays import Floats
 
-from ..scene import Place
+from ..scene.scene import Place
 from .actuators import DRAWINGS as ACTUATORS
 from .constraints import DRAWINGS as CONSTRAINTS
 from .contact import DRAWINGS as CONTACT
@@ -44,7 +44,7 @@ class Seen:
             return np.zeros((1, 3))
         (x, R), (y, _) = self._model.pose(self.ends[a]), self._model.pose(self.ends[b])
         found = np.einsum("nji,nj->ni", R, y - x)
-        return found[np.isfinite(found).all(axis=1)]
+        return np.asarray(found[np.isfinite(found).all(axis=1)])
 
     def axis(self, a: int, b: int) -> Floats:
         """Return the z axis of end b in the base of end a, at the start."""
@@ -54,7 +54,11 @@ class Seen:
     def level(self, end: int) -> bool:
         """Return whether the x,y plane of an end is a horizontal plane of the ground."""
         place = self.ends[end]
-        return isinstance(place, Place) and place.part == 0 and bool(place.rotation[:, 2] @ self._model.up > 1.0 - 1e-9)
+        return (
+            isinstance(place, Place)
+            and place.part == 0
+            and bool(place.rotation[:, 2] @ self._model.up > 1.0 - 1e-9)
+        )
 
     def height(self, end: int, distance: float = 0.0) -> float:
         """Return the height along up of a plane of the ground."""
@@ -110,11 +114,19 @@ def _applied(model: Model, applied: Applied) -> Iterator[Mark]:
 
 
 def _supports(element: Any) -> bool:
-    return any(cls.__name__ in (*SPRINGS, "HydraulicActuator", "Muscle", "ContractileElement", "Tendon") for cls in type(element).__mro__)
+    return any(
+        cls.__name__ in (*SPRINGS, "HydraulicActuator", "Muscle", "ContractileElement", "Tendon")
+        for cls in type(element).__mro__
+    )
 
 
 def _drawn(
-    model: Model, element: Any, ends: list[Any], owner: tuple[str, str], girths: list[float] | None, turns: Any
+    model: Model,
+    element: Any,
+    ends: list[Any],
+    owner: tuple[str, str],
+    girths: list[float] | None,
+    turns: Any,
 ) -> Iterator[Mark]:
     own = own_drawing(element)
     if own is None:

@@ -8,7 +8,7 @@ import numpy as np
 from treemech.topology.arrays import Floats
 
 from ..meshes.solids import upright
-from ..scene import DARK, GROUND, STEEL, Place
+from ..scene.scene import DARK, GROUND, STEEL, Place
 from .axes import Axis, axes, centre, curve_points
 from .described import described_marks, own_drawing
 from .marks import Mark, placed, solid
@@ -28,7 +28,14 @@ def hinge_marks(model: Model) -> list[Mark]:
             if h.nu < 6:
                 place = Place(h.body_b, np.asarray(h.offset_b, dtype=np.float64), np.eye(3))
                 found.append(
-                    solid("sphere", place, "hinges", (h.name, "hinge"), radius=1.3 * model.girth(h.body_b), color=STEEL)
+                    solid(
+                        "sphere",
+                        place,
+                        "hinges",
+                        (h.name, "hinge"),
+                        radius=1.3 * model.girth(h.body_b),
+                        color=STEEL,
+                    )
                 )
     return found
 
@@ -67,13 +74,13 @@ def _marks(model: Model, joined: Joined) -> Iterator[Mark]:
 
 def _girth(model: Model, joined: Joined) -> float:
     own = [model.girth(end.part) for end in (joined.a, joined.b) if end.part]
-    return min(own, default=0.03 * model.span)
+    return min(max(own), 2.0 * min(own)) if own else 0.03 * model.span
 
 
 def _state(joined: Joined) -> Floats:
     assert joined.q is not None
     good = joined.q[np.isfinite(joined.q).all(axis=1)]
-    return good[0] if len(good) else joined.element.reference()
+    return np.asarray(good[0] if len(good) else joined.element.reference())
 
 
 def _centre(joined: Joined, t: float) -> tuple[int, Place | None]:
@@ -106,7 +113,9 @@ def _pin(
         place = axis.place
         yield solid("cylinder", place, "hinges", owner, radius=0.5 * g, length=5.0 * g, color=PIN)
         return
-    reach = max(model.thickness(axis.place, z), *(_other(model, end, axis.place, z) for end in (joined.a, joined.b)))
+    reach = max(
+        model.thickness(axis.place, z), *(_other(model, end, axis.place, z) for end in (joined.a, joined.b))
+    )
     half = min(max(reach, g) + 0.25 * g, 0.6 * model.span)
     place = axis.place
     yield solid("cylinder", place, "hinges", owner, radius=1.35 * g, length=2.0 * half, color=STEEL)
@@ -115,7 +124,13 @@ def _pin(
         travel = abs(axis.pitch) * float(np.ptp(joined.q[:, 0])) + 6.0 * g
         turns = float(np.clip(travel / (2.0 * np.pi * abs(axis.pitch)), 1.0, 40.0))
         angle = np.linspace(0.0, 2.0 * np.pi * turns, int(16 * turns) + 1)
-        line = np.column_stack((0.8 * g * np.cos(angle), np.sign(axis.pitch) * 0.8 * g * np.sin(angle), travel * (angle / angle[-1] - 0.5)))
+        line = np.column_stack(
+            (
+                0.8 * g * np.cos(angle),
+                np.sign(axis.pitch) * 0.8 * g * np.sin(angle),
+                travel * (angle / angle[-1] - 0.5),
+            )
+        )
         yield solid("line", place, "hinges", owner, points=line.tolist(), radius=0.2 * g, color=RAIL)
         yield solid("cylinder", place, "hinges", owner, radius=0.7 * g, length=travel, color=PIN)
     yield from _ground(model, joined, place, z, g)
@@ -159,7 +174,9 @@ def _rail(model: Model, joined: Joined, axis: Axis, owner: tuple[str, str], g: f
     _, R = model.pose(place)
     _, own = model.pose(other)
     turned = own[n].T @ R[n]
-    yield solid("box", other.at(rotation=turned), "hinges", owner, size=[2.7 * g, 2.7 * g, 3.4 * g], color=STEEL)
+    yield solid(
+        "box", other.at(rotation=turned), "hinges", owner, size=[2.7 * g, 2.7 * g, 3.4 * g], color=STEEL
+    )
     if place.part == 0 or other.part == 0:
         for z in (low, high):
             yield from _post(model, place.at((0.0, 0.0, z)) if place.part == 0 else other, g)
@@ -225,7 +242,9 @@ def bracket(model: Model, place: Place, axis: Floats | None, g: float) -> Iterat
     z = None if axis is None else place.rotation @ axis
     if z is None or abs(z @ up) > 0.8:
         down = Place(0, place.offset - 4.2 * g * up, upright(up))
-        yield solid("cone", down, "ground", owner, radius=2.4 * g, top_radius=0.9 * g, length=3.4 * g, color=GROUND)
+        yield solid(
+            "cone", down, "ground", owner, radius=2.4 * g, top_radius=0.9 * g, length=3.4 * g, color=GROUND
+        )
         yield solid("cylinder", down, "ground", owner, radius=3.4 * g, length=0.5 * g, color=DARK)
         return
     side = np.cross(up, z)
@@ -249,7 +268,16 @@ def _post(model: Model, place: Place, g: float) -> Iterator[Mark]:
 def foot(place: Place, up: Floats, g: float) -> Mark:
     """Return the mark of a point of the ground where an element ends."""
     below = Place(0, place.offset - 1.1 * g * up, upright(up))
-    return solid("cone", below, "ground", ("ground", "ground"), radius=1.5 * g, top_radius=0.5 * g, length=1.1 * g, color=GROUND)
+    return solid(
+        "cone",
+        below,
+        "ground",
+        ("ground", "ground"),
+        radius=1.5 * g,
+        top_radius=0.5 * g,
+        length=1.1 * g,
+        color=GROUND,
+    )
 
 
 def axis_places(model: Model, name: str, number: int) -> dict[str, Any] | None:
@@ -260,5 +288,11 @@ def axis_places(model: Model, name: str, number: int) -> dict[str, Any] | None:
             g = _girth(model, joined)
             place = found[number].place if number < len(found) else None
             turns = found[number].turns if number < len(found) else True
-            return {"at": placed(place or joined.b), "place": place or joined.b, "turns": turns, "girth": g, "joined": joined}
+            return {
+                "at": placed(place or joined.b),
+                "place": place or joined.b,
+                "turns": turns,
+                "girth": g,
+                "joined": joined,
+            }
     return None

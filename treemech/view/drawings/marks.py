@@ -18,10 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from ..scene import Place
+from ..scene.scene import Place
 
 Mark = dict[str, Any]
-BETWEEN = {"rod": 2, "coil": 2, "damper": 2, "piston": 2, "bend": 2, "cord": None, "triangle": 3, "path": None}
+BETWEEN = {
+    "rod": 2,
+    "coil": 2,
+    "damper": 2,
+    "piston": 2,
+    "bend": 2,
+    "cord": None,
+    "triangle": 3,
+    "path": None,
+}
 
 
 def placed(place: Place) -> list[Any]:
@@ -37,7 +46,9 @@ def solid(kind: str, place: Place, layer: str, owner: tuple[str, str], **measure
 def without_functions(marks: Iterable[Mark]) -> list[Mark]:
     """Return marks that can be written to a file: a path that a function gives becomes a cord through its ends."""
     return [
-        {**{k: v for k, v in mark.items() if k != "points"}, "kind": "cord"} if mark["kind"] == "path" else mark
+        {**{k: v for k, v in mark.items() if k != "points"}, "kind": "cord"}
+        if mark["kind"] == "path"
+        else mark
         for mark in (plain(m) for m in marks)
     ]
 

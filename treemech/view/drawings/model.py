@@ -13,7 +13,7 @@ from treemech.topology.arrays import Floats
 from ..meshes.pieces import pieces
 from ..motion.interpolation import matrices
 from ..motion.sampling import body_frames, selected
-from ..scene import Place, upward
+from ..scene.scene import Place, upward
 
 if TYPE_CHECKING:
     from ...results.run import Run
@@ -48,7 +48,9 @@ class Model:
         """Return the place of an attachment."""
         assert self.core is not None
         number = self.core.tree.numbers[end.body.name]
-        return Place(number, np.asarray(end.offset, dtype=np.float64), np.asarray(end.rotation, dtype=np.float64))
+        return Place(
+            number, np.asarray(end.offset, dtype=np.float64), np.asarray(end.rotation, dtype=np.float64)
+        )
 
     def pose(self, place: Place) -> tuple[Floats, Floats]:
         """Return positions (n, 3) and rotations (n, 3, 3) of a place in the states."""
@@ -66,14 +68,18 @@ class Model:
         found = []
         for c in self.core.coordinates.hinges:
             a, b = c.connection.ends
-            found.append(Joined(c.name, c.hinge, self.place(a), self.place(b), self.run.q[:, c.q_slice], True))
+            found.append(
+                Joined(c.name, c.hinge, self.place(a), self.place(b), self.run.q[:, c.q_slice], True)
+            )
         chords = self.core.tree.chords
         cut = self.run._results().cut_q if any(c.is_hinge for c in chords) else None
         for connection, info in zip(chords, self.info.chords, strict=False):
             a, b = connection.ends
             q = cut[:, info.q : info.q + info.nq] if cut is not None and connection.is_hinge else None
             found.append(
-                Joined(connection.name, connection.element, self.place(a), self.place(b), q, connection.is_hinge)
+                Joined(
+                    connection.name, connection.element, self.place(a), self.place(b), q, connection.is_hinge
+                )
             )
         return found
 
@@ -106,7 +112,11 @@ class Model:
         """Points of the world that attachments and centres of mass pass in the run (n, 3)."""
         rows = [self.frames.position.reshape(-1, 3)]
         for k, points in self.attachments.items():
-            com = [np.asarray(self.info.bodies[k].com, dtype=np.float64)] if self.info.bodies[k].mass > 0.0 else []
+            com = (
+                [np.asarray(self.info.bodies[k].com, dtype=np.float64)]
+                if self.info.bodies[k].mass > 0.0
+                else []
+            )
             own = [*points, *com]
             if k and own:
                 R = matrices(self.frames.attitude[:, k - 1])

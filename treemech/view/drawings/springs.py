@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scene import RUBBER
+from ..scene.scene import RUBBER
 
 TISSUE, TAUT = "#c98b6b", "#e8604c"
 COIL = "#3fae8f"

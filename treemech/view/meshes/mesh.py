@@ -104,7 +104,11 @@ def lathe(runs: Sequence[ArrayLike], segments: int = 32, spokes: int = 0) -> Mes
     """
     angles = np.linspace(0.0, 2.0 * np.pi, segments + 1)
     parts = []
-    sectors = [(0, segments)] if not spokes else [(k * segments // spokes, (k + 1) * segments // spokes) for k in range(spokes)]
+    sectors = (
+        [(0, segments)]
+        if not spokes
+        else [(k * segments // spokes, (k + 1) * segments // spokes) for k in range(spokes)]
+    )
     for run in runs:
         rz = np.asarray(run, dtype=np.float64)
         along = np.gradient(rz, axis=0)

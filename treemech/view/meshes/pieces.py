@@ -1,5 +1,6 @@
 """Shapes taken apart into pieces that many bodies share: unit meshes, stretched, so that a page stays small."""
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -55,7 +56,11 @@ def _pieces(shape: Mapping[str, Any], wire: float, segments: int) -> Iterator[Pi
         key = f"{name} {segments}"
         turned = rotation if turn is None else rotation @ turn
         return Piece(
-            key, unit_mesh(name, segments), np.array(scale, dtype=np.float64), offset + rotation @ np.asarray(at), turned
+            key,
+            unit_mesh(name, segments),
+            np.array(scale, dtype=np.float64),
+            offset + rotation @ np.asarray(at),
+            turned,
         )
 
     kind = shape.get("kind")
@@ -77,8 +82,11 @@ def _pieces(shape: Mapping[str, Any], wire: float, segments: int) -> Iterator[Pi
         yield from (unit("ball", (r, r, r), (0.0, 0.0, z)) for z in (-0.5 * h, 0.5 * h))
         yield unit("bar", (r, r, 0.1 * h))
     elif kind == "line":
-        points, r = np.asarray(shape["points"], dtype=np.float64).reshape(-1, 3), float(shape.get("radius", wire))
-        for a, b in zip(points[:-1], points[1:], strict=True):
+        points, r = (
+            np.asarray(shape["points"], dtype=np.float64).reshape(-1, 3),
+            float(shape.get("radius", wire)),
+        )
+        for a, b in itertools.pairwise(points):
             length = float(np.linalg.norm(b - a))
             if length > 0.0:
                 yield unit("bar", (r, r, 0.1 * length), 0.5 * (a + b), upright(b - a))

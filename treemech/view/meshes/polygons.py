@@ -1,5 +1,6 @@
 """Flat outlines with holes: cut into triangles, made into plates, and the hull of points with round corners."""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,7 +20,7 @@ def flat(rings: Sequence[ArrayLike]) -> Floats:
     edges = np.vstack([np.stack([ring[:-1], ring[1:]], axis=1) for ring in closed])
     heights = np.unique(edges[:, :, 1])
     found: list[Floats] = []
-    for low, high in zip(heights[:-1], heights[1:], strict=True):
+    for low, high in itertools.pairwise(heights):
         own = edges[(edges[:, :, 1].min(axis=1) <= low) & (edges[:, :, 1].max(axis=1) >= high)]
         own = own[own[:, 0, 1] != own[:, 1, 1]]
         slope = (own[:, 1, 0] - own[:, 0, 0]) / (own[:, 1, 1] - own[:, 0, 1])
@@ -58,7 +59,7 @@ def plate(rings: Sequence[ArrayLike], thickness: float, smooth: bool = False) ->
         if smooth:
             parts.append(_wall(xy, thickness, _normals(xy)))
         else:
-            for a, b in zip(xy[:-1], xy[1:], strict=True):
+            for a, b in itertools.pairwise(xy):
                 out = np.array((b[1] - a[1], a[0] - b[0]))
                 parts.append(_wall(np.array([a, b]), thickness, np.array([out, out])))
     return joined(*parts)

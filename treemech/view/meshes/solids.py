@@ -28,7 +28,9 @@ def shape_mesh(shape: Shape, wire: float, segments: int = 32) -> Mesh:
     """
     made = _MAKERS.get(str(shape.get("kind")))
     if made is None:
-        raise ElementError(f"a shape of kind {shape.get('kind')!r} cannot be drawn; there are {', '.join(_MAKERS)}.")
+        raise ElementError(
+            f"a shape of kind {shape.get('kind')!r} cannot be drawn; there are {', '.join(_MAKERS)}."
+        )
     mesh = made(shape, wire, segments)
     offset = np.asarray(shape.get("offset", (0.0, 0.0, 0.0)), dtype=np.float64)
     rotation = np.asarray(shape.get("rotation", np.eye(3)), dtype=np.float64)
@@ -81,7 +83,10 @@ def cone(shape: Shape, wire: float, segments: int) -> Mesh:
 
 
 def torus(shape: Shape, wire: float, segments: int) -> Mesh:
-    r, a = float(shape["radius"]), float(shape["tube_radius"]) or min(0.6 * wire, 0.2 * float(shape["radius"]))
+    r, a = (
+        float(shape["radius"]),
+        float(shape["tube_radius"]) or min(0.6 * wire, 0.2 * float(shape["radius"])),
+    )
     circle = _arc(a, 0.0, 2.0 * np.pi, segments // 2) + (r, 0.0)
     return lathe([circle], segments, spokes=4)
 

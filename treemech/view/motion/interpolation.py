@@ -29,7 +29,7 @@ class Frames(NamedTuple):
     @classmethod
     def of(cls, t: Floats, position: Floats, rotation: Floats, velocity: Floats, omega: Floats) -> "Frames":
         """Return the frames of rotation matrices and angular velocities in world components."""
-        known = np.isfinite(position).all(axis=-1) & np.isfinite(rotation).all(axis=(-2, -1))
+        known = np.asarray(np.isfinite(position).all(axis=-1) & np.isfinite(rotation).all(axis=(-2, -1)))
         turned = np.where(known[..., None, None], rotation, np.eye(3))
         attitude = euler_parameters(turned.reshape(-1, 3, 3)).reshape(*position.shape[:-1], 4)
         spin = np.einsum("npji,npj->npi", turned, np.where(np.isfinite(omega), omega, 0.0))
@@ -65,7 +65,9 @@ class Frames(NamedTuple):
 def hermite(a: Floats, da: Floats, b: Floats, db: Floats, s: Floats) -> Floats:
     """Return the cubic with values a, b and slopes da, db at s = 0 and 1."""
     r = 1.0 - s
-    return np.asarray(r * r * (1.0 + 2.0 * s) * a + s * r * r * da + s * s * (3.0 - 2.0 * s) * b - s * s * r * db)
+    return np.asarray(
+        r * r * (1.0 + 2.0 * s) * a + s * r * r * da + s * s * (3.0 - 2.0 * s) * b - s * s * r * db
+    )
 
 
 def turning(first: Floats, w0: Floats, last: Floats, w1: Floats, s: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """Choice of the frames of a view: few where the motion is smooth, all that are needed where it is not."""
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +75,9 @@ def candidates(run: "Run") -> "Run":
     inside = nodes[(nodes >= run.t.min()) & (nodes <= run.t.max())]
     nodes = np.unique(np.concatenate((inside, run.t[[0, -1]])))
     fine = max(1, min(PER_STEP, MAX_CANDIDATES // max(len(nodes), 1)))
-    times = np.unique(np.concatenate([nodes[:-1] + k / fine * np.diff(nodes) for k in range(fine)] + [nodes[-1:]]))
+    times = np.unique(
+        np.concatenate([nodes[:-1] + k / fine * np.diff(nodes) for k in range(fine)] + [nodes[-1:]])
+    )
     if len(times) > MAX_CANDIDATES:
         times = times[np.unique(np.round(np.linspace(0, len(times) - 1, MAX_CANDIDATES)).astype(int))]
     return resampled(run, times)
@@ -85,7 +88,7 @@ def body_frames(run: "Run") -> Frames:
     trace = run._trace(columns.VELOCITY)[:, 1:]
     rotation = trace[:, :, columns.ROTATION].reshape(*trace.shape[:2], 3, 3)
     with np.errstate(invalid="ignore"):
-        lost = ~(np.abs(trace[:, :, columns.POSITION]) < 1e30).all(axis=-1)  # a motion that ran away
+        lost = np.asarray(~(np.abs(trace[:, :, columns.POSITION]) < 1e30).all(axis=-1))  # a motion that ran away
     position = np.where(lost[..., None], np.nan, trace[:, :, columns.POSITION])
     return Frames.of(run.t, position, rotation, trace[:, :, columns.VELOCITY], trace[:, :, columns.OMEGA])
 
@@ -99,11 +102,13 @@ def kept(frames: Frames, size: float, most: int = MAX_FRAMES) -> NDArray[np.intp
     chosen, open_ = {0, n - 1}, [(0, n - 1)] if n > 2 else []
     jumps = np.flatnonzero(np.diff(frames.t) <= 0.0)
     lost = ~np.isfinite(frames.position).all(axis=(1, 2))
-    edges = np.unique(np.concatenate((jumps, jumps + 1, np.flatnonzero(np.diff(lost)), np.flatnonzero(np.diff(lost)) + 1)))
+    edges = np.unique(
+        np.concatenate((jumps, jumps + 1, np.flatnonzero(np.diff(lost)), np.flatnonzero(np.diff(lost)) + 1))
+    )
     if len(edges):  # jumps, and where a motion is lost, are kept as they are
         marks = np.unique(np.concatenate(([0], edges, [n - 1]))).tolist()
         chosen.update(marks)
-        open_ = list(zip(marks[:-1], marks[1:], strict=True))
+        open_ = list(itertools.pairwise(marks))
     while open_ and len(chosen) < most:
         following = []
         for k, m in open_:

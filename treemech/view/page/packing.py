@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.topology.arrays import Floats
 
-from ..motion.posing import part_poses
-from ..options import Options
-from ..scene import LAYERS, Scene, horizontal
+from ..scene.options import Options
+from ..scene.room import Room, nice
+from ..scene.scene import LAYERS, Scene, horizontal
 
 TYPES = {"f8": "<f8", "f4": "<f4", "i2": "<i2", "u2": "<u2", "u4": "<u4", "i1": "i1", "u1": "u1"}
-LOOKED_AT = 60  # frames by which the camera is placed
 
 
 class Packer:
@@ -38,7 +37,9 @@ class Packer:
 def packed(scene: Scene) -> tuple[str, int]:
     """Return the data of a page as text, and their size before deflation."""
     packer = Packer()
-    header = json.dumps(_header(scene, packer), allow_nan=False, separators=(",", ":"), ensure_ascii=True).encode()
+    header = json.dumps(
+        _header(scene, packer), allow_nan=False, separators=(",", ":"), ensure_ascii=True
+    ).encode()
     content = len(header).to_bytes(4, "little") + header + b"".join(packer.parts)
     squeeze = zlib.compressobj(9, zlib.DEFLATED, -15)
     text = base64.b64encode(squeeze.compress(content) + squeeze.flush()).decode("ascii")
@@ -74,7 +75,7 @@ def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
         "azimuth0": room.azimuth,
         "floor": float(room.floor - basis[2] @ room.centre),
         "floored": options.floor is not False,
-        "grid": _nice(room.radius / 3.0),
+        "grid": nice(room.radius / 3.0),
         "span": min(scene.size, 2.0 * room.radius),
         "fastest": float(np.percentile(np.linalg.norm(frames.velocity, axis=-1), 99)) or 1.0 if n and p else 1.0,
         "arrowScale": 1.0,
@@ -170,7 +171,12 @@ def _curve(curve: Any, packer: Packer, centre: Floats) -> dict[str, Any]:
         points = np.nan_to_num(curve.points - centre)
         middle = 0.5 * (points.min(axis=(0, 1)) + points.max(axis=(0, 1)))
         values, unit = scaled(points - middle)
-        found |= {"points": packer.array(values, "i2"), "unit": unit, "origin": _short(middle), "count": points.shape[1]}
+        found |= {
+            "points": packer.array(values, "i2"),
+            "unit": unit,
+            "origin": _short(middle),
+            "count": points.shape[1],
+        }
     return found
 
 
@@ -192,62 +198,3 @@ def _signals(scene: Scene, packer: Packer, options: Options) -> list[dict[str, A
         }
         for s in scene.signals
     ]  # fmt: skip
-
-
-def _nice(span: float) -> float:
-    """Return a round length that is not longer than a span: 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(span)) if span > 0.0 else 1.0
-    return max(k * power for k in (1.0, 2.0, 5.0) if k == 1.0 or k * power <= span)
-
-
-class Room:
-    """The box around everything that is drawn, over all frames, and where the floor and the camera are."""
-
-    def __init__(self, scene: Scene, basis: Floats) -> None:
-        times = scene.frames.t[np.unique(np.linspace(0, len(scene.frames.t) - 1, LOOKED_AT).astype(int))]
-        poses = part_poses(scene, times)
-        boxes = {key: _corners(mesh.vertices) for key, mesh in scene.meshes.items() if len(mesh.vertices)}
-        low, high = np.full(3, np.inf), np.full(3, -np.inf)
-        origins = []
-        for item in scene.items:
-            if item.mesh not in boxes:
-                continue
-            corners = item.offset + boxes[item.mesh] @ item.matrix.T
-            own = poses[:, item.part]
-            world = corners @ np.swapaxes(own[:, :, :3], 1, 2) + own[:, None, :, 3]
-            flat = world.reshape(-1, 3) @ basis.T
-            flat = flat[np.isfinite(flat).all(axis=1) & (np.abs(flat) < 1e30).all(axis=1)]
-            if len(flat):
-                low, high = np.minimum(low, flat.min(axis=0)), np.maximum(high, flat.max(axis=0))
-            if item.layer in ("bodies", "hinges"):
-                origins.append((item.offset @ np.swapaxes(own[:, :, :3], 1, 2) + own[:, :, 3]) @ basis.T)
-        if not np.isfinite(low).all():
-            low, high = -np.full(3, scene.size), np.full(3, scene.size)
-        if float(np.linalg.norm(high - low)) == 0.0:
-            low, high = low - scene.size, high + scene.size
-        self.low, self.high = low, high
-        self.radius = float(0.5 * np.linalg.norm(high - low))
-        self.centre = 0.5 * (low + high) @ basis
-        self.floor = _floor(float(low[2]), self.radius) if scene.floor is None else float(scene.floor)
-        cloud = np.vstack(origins) if origins else np.zeros((0, 3))
-        self.azimuth = _azimuth(cloud[np.isfinite(cloud).all(axis=1)])
-
-
-def _corners(vertices: Floats) -> Floats:
-    low, high = vertices.min(axis=0), vertices.max(axis=0)
-    return np.array([[(low, high)[k >> i & 1][i] for i in range(3)] for k in range(8)])
-
-
-def _floor(lowest: float, radius: float) -> float:
-    """Return the height of the floor: the world's own plane if nothing goes below it, or else below everything."""
-    return 0.0 if -0.12 * radius <= lowest <= 0.75 * radius else lowest - 0.04 * radius
-
-
-def _azimuth(cloud: Floats) -> float:
-    """Return the direction of the camera around up: a plane motion is seen from the front, a little from the side."""
-    flat = cloud[:, :2] - cloud[:, :2].mean(axis=0) if len(cloud) else np.zeros((1, 2))
-    spread, axes = np.linalg.eigh(flat.T @ flat)
-    if spread[0] > 0.25 * spread[1] or spread[1] <= 0.0:
-        return float(np.radians(-60.0))
-    right = axes[:, 1] * (1.0 if axes[:, 1] @ (1.0, 0.5) >= 0.0 else -1.0)
-    return float(np.arctan2(right[1], right[0]) - np.radians(90.0 - 18.0))

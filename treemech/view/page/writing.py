@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from ...files.atomic import atomic
-from ..scene import Scene
+from ..scene.scene import Scene
 from .packing import packed
 
 VIEWER = Path(__file__).with_name("viewer")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .meshes.mesh import Mesh, faceted, grid, joined, lathe, unit
+from .mesh import Mesh, faceted, grid, lathe, unit
 
 
 def coil_mesh(turns: int, wire: float, aspect: float, steps: int = 14, sides: int = 6) -> Mesh:
@@ -13,8 +13,12 @@ def coil_mesh(turns: int, wire: float, aspect: float, steps: int = 14, sides: in
     lead = 0.12
     n = turns * steps
     phi = 2.0 * np.pi * turns * np.linspace(0.0, 1.0, n + 1)
-    grow = np.clip(np.minimum(np.linspace(0.0, 1.0, n + 1), np.linspace(1.0, 0.0, n + 1)) * 1.5 * turns, 0.0, 1.0)
-    x = np.column_stack((grow * np.cos(phi), grow * np.sin(phi), lead + (1.0 - 2.0 * lead) * np.linspace(0.0, 1.0, n + 1)))
+    grow = np.clip(
+        np.minimum(np.linspace(0.0, 1.0, n + 1), np.linspace(1.0, 0.0, n + 1)) * 1.5 * turns, 0.0, 1.0
+    )
+    x = np.column_stack(
+        (grow * np.cos(phi), grow * np.sin(phi), lead + (1.0 - 2.0 * lead) * np.linspace(0.0, 1.0, n + 1))
+    )
     x = np.vstack([(0.0, 0.0, 0.0), (0.0, 0.0, 0.5 * lead), x, (0.0, 0.0, 1.0 - 0.5 * lead), (0.0, 0.0, 1.0)])
     stretched = x * (1.0, 1.0, aspect)
     along = unit(np.gradient(stretched, axis=0))
@@ -33,7 +37,10 @@ def coil_mesh(turns: int, wire: float, aspect: float, steps: int = 14, sides: in
 def unit_triangle() -> Mesh:
     """Return a plate over the triangle (0, 0), (1, 0), (0, 1), one thick."""
     low, high = [(0, 0, -0.5), (1, 0, -0.5), (0, 1, -0.5)], [(0, 0, 0.5), (1, 0, 0.5), (0, 1, 0.5)]
-    return faceted(np.array([*low, *high], dtype=np.float64), [(2, 1, 0), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)])
+    return faceted(
+        np.array([*low, *high], dtype=np.float64),
+        [(2, 1, 0), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)],
+    )
 
 
 def arrow_shaft() -> Mesh:
@@ -44,6 +51,3 @@ def arrow_shaft() -> Mesh:
 def arrow_head() -> Mesh:
     """Return a cone of height 1 with its tip at z = 0 pointing up; radius 0.4."""
     return lathe([[(0.0, -1.0), (0.4, -1.0)], [(0.4, -1.0), (0.0, 0.0)]], 14)
-
-
-__all__ = ["arrow_head", "arrow_shaft", "coil_mesh", "joined", "unit_triangle"]

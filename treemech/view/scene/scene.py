@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from treemech.topology.arrays import Floats
 
-from .meshes.mesh import Mesh
-from .motion.interpolation import Frames
+from ..meshes.mesh import Mesh
+from ..motion.interpolation import Frames
 
 LAYERS = ("bodies", "hinges", "ground", "elements", "com", "frames", "surfaces")
 GROUND, STEEL, DARK, RUBBER = "#8d97a5", "#c9d0d9", "#4a5463", "#33383f"
@@ -205,7 +205,7 @@ class Scene:
     # ------------------------------------------------------------ where it is
     def rotation(self, part: int) -> Floats:
         """Return the rotations (n, 3, 3) of the ground or a recorded part."""
-        from .motion.interpolation import matrices
+        from ..motion.interpolation import matrices
 
         if part == 0:
             return np.broadcast_to(np.eye(3), (len(self.frames.t), 3, 3))

@@ -66,7 +66,9 @@ class Options:
     def check(self, what: str) -> None:
         for name in self.show:
             if name not in SHOWN:
-                raise TreemechError(f"{what}: show={list(self.show)}: {unknown('kind of picture', name, SHOWN)}")
+                raise TreemechError(
+                    f"{what}: show={list(self.show)}: {unknown('kind of picture', name, SHOWN)}"
+                )
         if self.view not in VIEWS:
             raise TreemechError(f"{what}: {unknown('view', self.view, VIEWS)}")
         if self.theme not in ("auto", "light", "dark"):
@@ -79,6 +81,10 @@ class Options:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < 1e4:
                 raise TreemechError(f"{what}: {name} is {value!r}; wanted a positive number.")
         if len(self.size) != 2 or not all(16 <= int(x) <= 8192 for x in self.size):
-            raise TreemechError(f"{what}: size is {self.size!r}; wanted (width, height) in pixels, 16 to 8192.")
+            raise TreemechError(
+                f"{what}: size is {self.size!r}; wanted (width, height) in pixels, 16 to 8192."
+            )
         if not isinstance(self.max_frames, int) or self.max_frames < 2:
-            raise TreemechError(f"{what}: max_frames is {self.max_frames!r}; wanted a whole number, 2 or more.")
+            raise TreemechError(
+                f"{what}: max_frames is {self.max_frames!r}; wanted a whole number, 2 or more."
+            )

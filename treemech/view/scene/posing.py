@@ -7,10 +7,10 @@ import numpy as np
 from treemech.topology.arrays import Floats
 
 from ..meshes.mesh import unit
-from .interpolation import matrices
+from ..motion.interpolation import matrices
 
 if TYPE_CHECKING:
-    from ..scene import Curve, Scene, Spot
+    from .scene import Curve, Scene, Spot
 
 
 def part_poses(scene: "Scene", times: Floats) -> Floats:
@@ -22,7 +22,9 @@ def part_poses(scene: "Scene", times: Floats) -> Floats:
     poses[:, 1 : 1 + p, :, :3] = matrices(attitude)
     poses[:, 1 : 1 + p, :, 3] = position
     for k, part in enumerate(scene.derived):
-        poses[:, 1 + p + k] = _derived(part.kind, [at(poses, spot) for spot in part.spots], poses, part.spots[0], part.side)
+        poses[:, 1 + p + k] = _derived(
+            part.kind, [at(poses, spot) for spot in part.spots], poses, part.spots[0], part.side
+        )
     return poses
 
 
@@ -62,10 +64,11 @@ def curve_points(scene: "Scene", curve: "Curve", poses: Floats, times: Floats) -
         a, b = ends
         length = np.linalg.norm(b - a, axis=1)[:, None, None]
         ta, tb = (
-            (poses[:, spot.part, :, :3] @ tangent)[:, None] for spot, tangent in zip(curve.spots, curve.tangents, strict=True)
+            (poses[:, spot.part, :, :3] @ tangent)[:, None]
+            for spot, tangent in zip(curve.spots, curve.tangents, strict=True)
         )
         s = np.linspace(0.0, 1.0, 17)[None, :, None]
-        from .interpolation import hermite
+        from ..motion.interpolation import hermite
 
         return hermite(a[:, None], length * ta, b[:, None], length * tb, s)
     assert curve.points is not None
@@ -84,11 +87,13 @@ def sampled(t: Floats, values: Floats, times: Floats) -> Floats:
     slope = np.diff(values, axis=0) / np.where(h > 0.0, h, 1.0).reshape(-1, *[1] * (values.ndim - 1))
     d = np.concatenate((slope[:1], slope), axis=0)  # one-sided at the ends
     if len(h) > 1:
-        share = (h[:-1] / np.where(h[:-1] + h[1:] > 0.0, h[:-1] + h[1:], 1.0)).reshape(-1, *[1] * (values.ndim - 1))
+        share = (h[:-1] / np.where(h[:-1] + h[1:] > 0.0, h[:-1] + h[1:], 1.0)).reshape(
+            -1, *[1] * (values.ndim - 1)
+        )
         d[1:-1] = slope[:-1] + share * (slope[1:] - slope[:-1])
     shape = (-1, *[1] * (values.ndim - 1))
     size = h[k].reshape(shape)
     s = ((times - t[k]) / np.where(h[k] > 0.0, h[k], 1.0)).clip(0.0, 1.0).reshape(shape)
-    from .interpolation import hermite
+    from ..motion.interpolation import hermite
 
     return hermite(values[k], d[k] * size, values[k + 1], d[k + 1] * size, s)
