@@ -102,7 +102,9 @@ def test_a_run_from_a_file_is_drawn_as_before(run, tmp_path):
 
     again = tm.read(run.save(tmp_path / "a.npz"))
     first, second = compose(run, Options()), compose(again, Options())
-    assert [i.mesh for i in first.items] == [i.mesh for i in second.items]
+    assert [(i.part, i.colour, i.layer) for i in first.items] == [
+        (i.part, i.colour, i.layer) for i in second.items
+    ]
     assert [d.kind for d in first.derived] == [d.kind for d in second.derived]
     assert all(np.allclose(a.matrix, b.matrix) for a, b in zip(first.items, second.items, strict=True))
 

@@ -23,6 +23,10 @@ _UNIT: dict[str, dict[str, Any]] = {
 }
 
 
+# what a shape has besides its measures
+_PLACING = ("offset", "rotation", "color", "alpha", "at", "layer", "owner", "tint")
+
+
 class Piece(NamedTuple):
     """A mesh under a key, stretched and placed in a body."""
 
@@ -92,7 +96,7 @@ def _pieces(shape: Mapping[str, Any], wire: float, segments: int) -> Iterator[Pi
                 yield unit("bar", (r, r, 0.1 * length), 0.5 * (a + b), upright(b - a))
         yield from (unit("ball", (r, r, r), p) for p in np.unique(points, axis=0))
     else:
-        measures = {n: x for n, x in shape.items() if n not in ("offset", "rotation", "color")}
+        measures = {n: x for n, x in shape.items() if n not in _PLACING}
         key = json.dumps([measures, wire, segments], default=_plain, sort_keys=True)
         yield Piece(key, shape_mesh(measures, wire, segments), np.ones(3), offset, rotation)
 

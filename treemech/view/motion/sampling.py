@@ -88,7 +88,9 @@ def body_frames(run: "Run") -> Frames:
     trace = run._trace(columns.VELOCITY)[:, 1:]
     rotation = trace[:, :, columns.ROTATION].reshape(*trace.shape[:2], 3, 3)
     with np.errstate(invalid="ignore"):
-        lost = np.asarray(~(np.abs(trace[:, :, columns.POSITION]) < 1e30).all(axis=-1))  # a motion that ran away
+        lost = np.asarray(
+            ~(np.abs(trace[:, :, columns.POSITION]) < 1e30).all(axis=-1)
+        )  # a motion that ran away
     position = np.where(lost[..., None], np.nan, trace[:, :, columns.POSITION])
     return Frames.of(run.t, position, rotation, trace[:, :, columns.VELOCITY], trace[:, :, columns.OMEGA])
 

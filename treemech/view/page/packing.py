@@ -15,7 +15,12 @@ from ..scene.options import Options
 from ..scene.room import Room, nice
 from ..scene.scene import LAYERS, Scene, horizontal
 
-TYPES = {"f8": "<f8", "f4": "<f4", "i2": "<i2", "u2": "<u2", "u4": "<u4", "i1": "i1", "u1": "u1"}
+TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i2": "<i2", "u2": "<u2", "u4": "<u4", "i1": "i1", "u1": "u1"}
+
+
+FINEST = 1e-6  # step of positions, in radii of the scene
+RATES, FORCES, CURVE = 8191.0, 1023, 32000  # steps of velocities, of arrows, and of curves over their range
+LOST = -(2**31)  # a position that is not known
 
 
 class Packer:
@@ -60,11 +65,13 @@ def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
     frames, p = scene.frames, len(scene.parts)
     n = len(frames.t)
     names = [part.name for part in scene.parts if part.is_body]
-    speed = [float(np.abs(frames.velocity[:, k]).max(initial=0.0)) / 32767.0 or 1.0 for k in range(p)]
-    rate = [float(np.abs(frames.spin[:, k]).max(initial=0.0)) / 32767.0 or 1.0 for k in range(p)]
+    speed = [float(np.abs(frames.velocity[:, k]).max(initial=0.0)) / RATES or 1.0 for k in range(p)]
+    rate = [float(np.abs(frames.spin[:, k]).max(initial=0.0)) / RATES or 1.0 for k in range(p)]
     position = frames.position - room.centre
     lost = ~np.isfinite(position).all(axis=-1)
-    position[lost] = np.nan
+    far = np.abs(np.where(lost[..., None], 0.0, position)).max(initial=0.0)
+    fine = max(FINEST * room.radius, far / 2.0**30)
+    places = np.where(lost[..., None], LOST, np.round(np.where(lost[..., None], 0.0, position) / fine))
     header: dict[str, Any] = {
         "name": str(scene.name or "mechanism"),
         "basis": basis.tolist(),
@@ -88,7 +95,8 @@ def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
         "follow": names.index(options.follow) if options.follow in names else -1,
         "frames": {
             "t": packer.array(frames.t, "f8"),
-            "position": packer.array(position.transpose(0, 2, 1), "f4"),
+            "position": packer.array(places.transpose(0, 2, 1), "i4"),
+            "unit": fine,
             "attitude": packer.array(np.round(frames.attitude.transpose(0, 2, 1) * 32767.0), "i2"),
             "velocity": packer.array(np.round((frames.velocity / np.array(speed)[:, None]).transpose(0, 2, 1)), "i2"),
             "spin": packer.array(np.round((frames.spin / np.array(rate)[:, None]).transpose(0, 2, 1)), "i2"),
@@ -181,7 +189,7 @@ def _curve(curve: Any, packer: Packer, centre: Floats) -> dict[str, Any]:
 
 
 def _arrow(arrow: Any, packer: Packer) -> dict[str, Any]:
-    values, unit = scaled(arrow.vectors)
+    values, unit = scaled(arrow.vectors, FORCES)
     sizes = np.linalg.norm(arrow.vectors, axis=1)
     return {
         "kind": arrow.kind, "part": arrow.spot.part, "offset": _short(arrow.spot.offset), "owner": arrow.owner,
@@ -190,11 +198,26 @@ def _arrow(arrow: Any, packer: Packer) -> dict[str, Any]:
 
 
 def _signals(scene: Scene, packer: Packer, options: Options) -> list[dict[str, Any]]:
-    asked = set(options.signals)
-    return [
-        {
-            "name": s.name, "unit": s.unit, "t": packer.array(s.t, "f4"), "y": packer.array(s.values, "f4"),
-            "shown": s.name in asked or s.name.partition("[")[0] in asked,
-        }
-        for s in scene.signals
-    ]  # fmt: skip
+    asked, times, found = set(options.signals), dict[bytes, Any](), []
+    for s in scene.signals:
+        key = np.asarray(s.t).tobytes()
+        if key not in times:
+            times[key] = packer.array(s.t, "f4")
+        shown = s.name in asked or s.name.partition("[")[0] in asked
+        known = np.isfinite(s.values)
+        low, high = float(s.values[known].min(initial=np.inf)), float(s.values[known].max(initial=-np.inf))
+        middle, step = (0.5 * (low + high), 0.5 * (high - low) / CURVE or 1.0) if known.any() else (0.0, 1.0)
+        steps = np.where(known, np.round((np.where(known, s.values, middle) - middle) / step), -32768)
+        y = packer.array(steps, "i2")
+        found.append(
+            {
+                "name": s.name,
+                "unit": s.unit,
+                "t": times[key],
+                "y": y,
+                "middle": middle,
+                "step": step,
+                "shown": shown,
+            }
+        )
+    return found

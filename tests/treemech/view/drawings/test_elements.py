@@ -20,12 +20,9 @@ def two_bodies():
     return system, a, b
 
 
-@pytest.mark.parametrize("name", [*ENERGETIC])
-def test_energetic_elements_are_drawn(name):
-    element = getattr(tm.elements, name).example() if hasattr(tm, "elements") else None
-    from treemech import elements
-
-    element = getattr(elements, name).example()
+@pytest.mark.parametrize("kind", ENERGETIC, ids=lambda kind: kind.__name__)
+def test_energetic_elements_are_drawn(kind):
+    name, element = kind.__name__, getattr(kind, "example", kind)()
     assert isinstance(element, Energetic)
     assert any(c.__name__ in DRAWINGS for c in type(element).__mro__) or name in LOADS
     n = 3 if element.n_ends is None else element.n_ends
@@ -52,12 +49,9 @@ def test_energetic_elements_are_drawn(name):
     assert drawn or name in (*LOADS, "Friction", "BristleFriction", "HingeStop"), "nothing is drawn"
 
 
-@pytest.mark.parametrize("name", [*CONSTRAINTS, *COUPLINGS])
-def test_constraints_have_a_drawing(name):
-    from treemech import elements
-
-    element = getattr(elements, name)
-    assert any(c.__name__ in DRAWINGS for c in element.__mro__)
+@pytest.mark.parametrize("kind", [*CONSTRAINTS, *COUPLINGS], ids=lambda kind: kind.__name__)
+def test_constraints_have_a_drawing(kind):
+    assert any(c.__name__ in DRAWINGS for c in kind.__mro__)
 
 
 def drawn(element, place_b, rotation=None):

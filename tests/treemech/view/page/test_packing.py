@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treemech as tm
-from treemech.view.page.packing import TYPES
+from treemech.view.page.packing import LOST, TYPES
 
 LARGEST = 350_000  # bytes, of ten bodies over ten seconds
 
@@ -60,7 +60,11 @@ def test_poses_return_from_the_page(run, tmp_path):
     t = array(header["frames"]["t"])
     rows = np.searchsorted(run.t, t)
     assert np.array_equal(run.t[rows], t)
-    p = array(header["frames"]["position"]).reshape(len(t), 3, 10).transpose(0, 2, 1) + header["centre"]
+    p = (
+        array(header["frames"]["position"]).reshape(len(t), 3, 10).transpose(0, 2, 1)
+        * header["frames"]["unit"]
+        + header["centre"]
+    )
     e = array(header["frames"]["attitude"]).reshape(len(t), 4, 10).transpose(0, 2, 1) / 32767.0
     names = [part["name"] for part in header["parts"]]
     for k, name in enumerate(names):
@@ -88,7 +92,8 @@ def test_signals_and_the_floor_are_those_that_are_asked_for(run, tmp_path):
     shown = [s["name"] for s in header["signals"] if s["shown"]]
     assert shown == ["link 3.position[0]", "link 3.position[1]", "link 3.position[2]", "energy.total"]
     assert abs(header["floor"] + header["centre"][2] + 2.0) < 1e-9
-    y = array(next(s["y"] for s in header["signals"] if s["name"] == "energy.total"))
+    signal = next(s for s in header["signals"] if s["name"] == "energy.total")
+    y = signal["middle"] + signal["step"] * array(signal["y"])
     assert np.allclose([y.min(), y.max()], [run.energy.total.min(), run.energy.total.max()], rtol=1e-3)
 
 
@@ -98,4 +103,4 @@ def test_a_motion_that_is_lost_leaves_a_valid_page(tmp_path):
     run.q[4:] = np.nan
     header, array = unpacked(run.animate(tmp_path / "a.html"))
     p = array(header["frames"]["position"])
-    assert np.isnan(p).any() and np.isfinite(p).any() and np.isfinite(header["radius"])
+    assert (p == LOST).any() and not (p == LOST).all() and np.isfinite(header["radius"])

@@ -1,5 +1,5 @@
 // The strip chart: chosen signals over time, with a cursor at the present time.
-const SIGNALS = S.signals.map((s, k) => ({...s, t: array(s.t), y: array(s.y), on: s.shown, number: k}));
+const SIGNALS = S.signals.map((s, k) => ({...s, t: array(s.t), y: Float64Array.from(array(s.y), x => x === -32768 ? NaN : s.middle + s.step * x), on: s.shown, number: k}));
 const INKS = ["#2f6fde", "#e8604c", "#2f9e77", "#a06cd5", "#e09a1a", "#d0609b", "#3aa5c9", "#7a8a2a"];
 const chart = el("chart"), chartCanvas = el("curves");
 const chosen = () => SIGNALS.filter(s => s.on);

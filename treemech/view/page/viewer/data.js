@@ -8,7 +8,7 @@ const RAW = (() => {
 const HEAD = new DataView(RAW).getUint32(0, true);
 const S = JSON.parse(new TextDecoder().decode(new Uint8Array(RAW, 4, HEAD)));
 
-const TYPES = {f8: Float64Array, f4: Float32Array, i2: Int16Array, u2: Uint16Array, u4: Uint32Array, i1: Int8Array, u1: Uint8Array};
+const TYPES = {f8: Float64Array, f4: Float32Array, i2: Int16Array, i4: Int32Array, u2: Uint16Array, u4: Uint32Array, i1: Int8Array, u1: Uint8Array};
 function array(ref) {                                        // the bytes of the numbers are stored rank by rank
   const [type, start, count] = ref, Type = TYPES[type], width = Type.BYTES_PER_ELEMENT;
   const bytes = new Uint8Array(RAW, 4 + HEAD + start, count * width), out = new Uint8Array(count * width);

@@ -1,6 +1,6 @@
 // Poses at any time: cubics between frames from places and velocities, as in motion/interpolation.py.
 const T = array(S.frames.t), NF = T.length, NP = S.parts.length, ND = S.derived.length, PARTS = 1 + NP + ND;
-const FRAME = {p: array(S.frames.position), e: array(S.frames.attitude), v: array(S.frames.velocity), w: array(S.frames.spin)};
+const FRAME = {p: Float32Array.from(array(S.frames.position), x => x === -2147483648 ? NaN : x * S.frames.unit), e: array(S.frames.attitude), v: array(S.frames.velocity), w: array(S.frames.spin)};
 const T0 = T[0], T1 = T[NF - 1];
 const POSES = new Float32Array(16 * PARTS);                  // rows of (R | p), and the tint, of every part now
 
