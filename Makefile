@@ -1,5 +1,6 @@
 # make demo      a simulation end to end; results in out/
 # make test      the quick tests            make test-all   the slow ones too
+# make test-browser   the pages in a headless Chromium; screenshots in out/browser
 # make lint      ruff, mypy                 make library    the compiled core, built in place
 # make docs      the documentation as web pages in out/docs
 # make test-wheel  build a wheel, install it, run tests against it
@@ -11,7 +12,7 @@ BIN := .venv/bin
 CORE := $(shell find elements kinematics dynamics -name "*.py" -o -name "*.c")
 INSTALL := pyproject.toml setup.py
 
-.PHONY: demo test test-all test-wheel lint library docs clean
+.PHONY: demo test test-all test-browser test-wheel lint library docs clean
 
 demo: .venv/installed .venv/library
 	$(BIN)/python -m treemech demo
@@ -29,6 +30,8 @@ test-wheel: .venv/installed .venv/library
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install -q dist/wheel/*.whl pytest hypothesis sympy matplotlib xarray pandas
 	.venv-wheel/bin/python .ci/installed.py .
+test-browser: .venv/installed-test .venv/library
+	$(BIN)/python -m pytest -m browser tests/browser
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

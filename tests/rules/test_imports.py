@@ -115,7 +115,11 @@ WHEN_CALLED = {
     "dynamics/native": ("dynamics/entries",),  # the jit and the build reach for the source
     # run.save, run.animate, run.plot; what notebooks show
     "treemech/results": (
-        "treemech/files", "treemech/view", "treemech/view/drawings", "treemech/plots", "treemech/notebook",
+        "treemech/files",
+        "treemech/view",
+        "treemech/view/drawings",
+        "treemech/plots",
+        "treemech/notebook",
     ),
     "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
     "treemech/design": ("treemech/notebook",),

@@ -104,7 +104,9 @@ class Run:
         self.events: list[EventPoints] = []
         self.report: Report | None = None
         self._dense: tuple[Floats, Floats, str, Unpack] | None = None
-        self._drawing: list[dict[str, Any]] | None = None  # marks of the model (view.drawings), of a run without a core
+        self._drawing: list[dict[str, Any]] | None = (
+            None  # marks of the model (view.drawings), of a run without a core
+        )
         self._nx: int | None = None  # number of element states in z; the memory of the elements follows them
 
     @classmethod
@@ -380,7 +382,7 @@ class Run:
     def animate(self, path: str | Path, **options: Any) -> Path:
         """Write the motion as one self-contained page (.html), a film (.gif, .mp4), or a picture of its start (.png).
 
-        Options are those of `view.options.Options`, among them ``show=("forces", "names")``,
+        Options are those of `view.scene.options.Options`, among them ``show=("forces", "names")``,
         ``traces=[body.at((1, 0, 0))]``, ``signals=["A.q"]``, ``colors={"arm": "#cc3333"}``, ``view="front"``,
         ``follow="arm"``, ``theme="dark"``, ``floor=0.0`` and ``speed=0.5``. Between outputs bodies move by the
         interpolant of the run if it kept one (``dense_output=True``), and by cubics from their velocities otherwise.

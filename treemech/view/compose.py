@@ -43,7 +43,7 @@ def compose(run: "Run", options: Options) -> Scene:
         frames = frames.joined(_point_frames(frames.t, list(inner.values())))
         parts += [PartInfo(f"{name}[{k}]", DARK, False) for name, k in inner]
     count = len(bodies)
-    segments = 32 if count <= 40 else 20 if count <= 100 else 14
+    segments = 32 if count <= 30 else 20 if count <= 70 else 12 if count <= 130 else 8
     scene = Scene(model.info.name, np.array(model.info.gravity), frames, parts, model.size, segments)
     scene.options = {"options": options}
     placed = _Marks(scene, model, view, {key: len(bodies) + k for k, key in enumerate(inner)})

@@ -18,6 +18,8 @@ _UNIT: dict[str, dict[str, Any]] = {
     "ball": {"kind": "sphere", "radius": 1.0},
     "dome": {"kind": "hemisphere", "radius": 1.0},
     "bar": {"kind": "cylinder", "radius": 1.0, "length": 10.0},
+    "cap": {"kind": "cap", "radius": 1.0},
+    "wall": {"kind": "cylinder", "radius": 1.0, "inner_radius": 1.0, "length": 10.0},
     "disk": {"kind": "cylinder", "radius": 1.0, "length": 1.0},
     "cone": {"kind": "cone", "radius": 1.0, "length": 1.0},
 }
@@ -83,8 +85,9 @@ def _pieces(shape: Mapping[str, Any], wire: float, segments: int) -> Iterator[Pi
         yield unit("disk", (r, r, h)) if h < 6.0 * r else unit("bar", (r, r, 0.1 * h))
     elif kind == "capsule":
         r, h = float(shape["radius"]), float(shape["length"])
-        yield from (unit("ball", (r, r, r), (0.0, 0.0, z)) for z in (-0.5 * h, 0.5 * h))
-        yield unit("bar", (r, r, 0.1 * h))
+        yield unit("cap", (r, r, r), (0.0, 0.0, 0.5 * h))
+        yield unit("cap", (r, r, r), (0.0, 0.0, -0.5 * h), np.diag((1.0, -1.0, -1.0)))
+        yield unit("wall", (r, r, 0.1 * h))
     elif kind == "line":
         points, r = (
             np.asarray(shape["points"], dtype=np.float64).reshape(-1, 3),

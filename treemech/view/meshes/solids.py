@@ -63,6 +63,11 @@ def hemisphere(shape: Shape, wire: float, segments: int) -> Mesh:
     return lathe([[(0.0, 0.0), (r, 0.0)], _arc(r, 0.0, 0.5 * np.pi, segments // 4)], segments, spokes=4)
 
 
+def cap(shape: Shape, wire: float, segments: int) -> Mesh:
+    """Return half of the surface of a sphere, open below."""
+    return lathe([_arc(float(shape["radius"]), 0.0, 0.5 * np.pi, max(2, segments // 4))], segments)
+
+
 def cylinder(shape: Shape, wire: float, segments: int) -> Mesh:
     r, inner, h = float(shape["radius"]), float(shape.get("inner_radius", 0.0)), 0.5 * float(shape["length"])
     spokes = 4 if 2.0 * h < 6.0 * r else 0
@@ -137,5 +142,5 @@ def mesh(shape: Shape, wire: float, segments: int) -> Mesh:
 
 _MAKERS: dict[str, Callable[[Shape, float, int], Mesh]] = {
     f.__name__: f
-    for f in (box, sphere, ellipsoid, hemisphere, cylinder, cone, torus, capsule, line, polygon, mesh)
+    for f in (box, sphere, ellipsoid, hemisphere, cylinder, cone, torus, capsule, cap, line, polygon, mesh)
 }

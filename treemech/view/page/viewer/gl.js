@@ -120,14 +120,15 @@ function makeGl(canvas) {
     gl.bindVertexArray(null);
     return {vao, instances, indices: index.length, type: wide ? gl.UNSIGNED_INT : gl.UNSIGNED_SHORT, solid: 0, clear: 0};
   });
+  const shades = item => S.layers[item.layer] !== "hinges" || S.parts.length < 40;      // small parts of many leave no shadow
   function show(visible) {
     const opaque = MESHES.map(() => []), clear = MESHES.map(() => []);
     for (const item of ITEMS) if (visible(item)) (item.rgba[3] === 255 ? opaque : clear)[item.mesh].push(item);
     meshes.forEach((m, k) => {
-      const all = [...opaque[k], ...clear[k]], data = new ArrayBuffer(stride * all.length), f = new Float32Array(data), b = new Uint8Array(data);
+      const all = [...opaque[k].filter(shades), ...opaque[k].filter(i => !shades(i)), ...clear[k]], data = new ArrayBuffer(stride * all.length), f = new Float32Array(data), b = new Uint8Array(data);
       all.forEach((item, i) => { f.set(item.map, 15 * i); b.set(item.rgba, stride * i + 48); f[15 * i + 13] = item.part; f[15 * i + 14] = item.owner; });
       gl.bindBuffer(gl.ARRAY_BUFFER, m.instances); gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
-      m.solid = opaque[k].length; m.clear = clear[k].length;
+      m.solid = opaque[k].length; m.clear = clear[k].length; m.dark = opaque[k].filter(shades).length;
     });
   }
 
@@ -163,7 +164,7 @@ function makeGl(canvas) {
   const plain = () => { gl.vertexAttrib4f(2, 1, 0, 0, 0); gl.vertexAttrib4f(3, 0, 1, 0, 0); gl.vertexAttrib4f(4, 0, 0, 1, 0); gl.vertexAttrib2f(6, PARTS, -9); };
   function instances(which) {
     for (const m of meshes) {
-      const first = which === "clear" ? m.solid : 0, count = which === "clear" ? m.clear : m.solid;
+      const first = which === "clear" ? m.solid : 0, count = which === "clear" ? m.clear : which === "dark" ? m.dark : m.solid;
       if (!count) continue;
       gl.bindVertexArray(m.vao);
       if (first) {
@@ -205,7 +206,7 @@ function makeGl(canvas) {
       gl.uniform3fv(shade.u("e1"), E1); gl.uniform3fv(shade.u("e2"), E2); gl.uniform3fv(shade.u("up"), UP); gl.uniform3fv(shade.u("sun"), sun);
       gl.uniform3fv(shade.u("middle"), middle);
       gl.uniform1f(shade.u("level"), S.floor); gl.uniform1f(shade.u("reach"), wide); gl.uniform1i(shade.u("poses"), 0);
-      instances("solid"); form(forms[0], shade);
+      instances("dark"); form(forms[0], shade);
       gl.bindFramebuffer(gl.FRAMEBUFFER, null);
       gl.activeTexture(gl.TEXTURE1); gl.bindTexture(gl.TEXTURE_2D, dim); gl.generateMipmap(gl.TEXTURE_2D);
       gl.activeTexture(gl.TEXTURE0);
