@@ -30,6 +30,7 @@ test-wheel: .venv/installed .venv/library
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install -q dist/wheel/*.whl pytest hypothesis sympy matplotlib xarray pandas
 	.venv-wheel/bin/python .ci/installed.py .
+
 test-browser: .venv/installed-test .venv/library
 	$(BIN)/python -m pytest -m browser tests/browser
 
