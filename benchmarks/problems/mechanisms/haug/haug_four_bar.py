@@ -47,7 +47,7 @@ def state(mech: tm.Mechanism) -> tm.State:
 
 def driven(mech: tm.Mechanism) -> tm.Run:
     """Return the motion of the drives, by kinematics alone."""
-    return mech.kinematics(np.linspace(0.0, DURATION, 601), state(mech))
+    return mech.kinematics(np.linspace(0.0, DURATION, 361), state(mech))
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:

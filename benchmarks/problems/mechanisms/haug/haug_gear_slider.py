@@ -54,7 +54,7 @@ def state(mech: tm.Mechanism) -> tm.State:
 
 def driven(mech: tm.Mechanism) -> tm.Run:
     """Return the motion of the drives, by kinematics alone."""
-    return mech.kinematics(np.linspace(0.0, DURATION, 601), state(mech))
+    return mech.kinematics(np.linspace(0.0, DURATION, 361), state(mech))
 
 
 def limit(sense: float) -> float:

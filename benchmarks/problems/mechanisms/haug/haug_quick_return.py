@@ -90,7 +90,7 @@ def observe(run: tm.Run) -> dict:
 
 def turn(mech: tm.Mechanism) -> tuple[float, ...]:
     """Return the stroke, the extreme speeds and accelerations of the slider in one turn."""
-    guide = mech.kinematics(np.linspace(0.0, 1.0, 2001), state(mech)).connection("guide")
+    guide = mech.kinematics(np.linspace(0.0, 1.0, 501), state(mech)).connection("guide")
     return (*extremes(guide.q), *extremes(guide.u), *extremes(guide.ud))
 
 

@@ -71,7 +71,7 @@ def observe(run: tm.Run) -> dict:
     }  # fmt: skip
 
 
-def driven(mech: tm.Mechanism, count: int = 721) -> tm.Run:
+def driven(mech: tm.Mechanism, count: int = 361) -> tm.Run:
     """Return one turn of the motion, by kinematics alone."""
     return mech.kinematics(np.linspace(0.0, 1.0, count), state(mech))
 
@@ -90,7 +90,7 @@ def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
         "assembled at phi1 = 0.6916": place(system(start=0.6916).build()),
         "time of lock-up, rod 1.9 m": locks_at(driven(system(1.9).build())),
     }
-    D, twice = driven(mech).connection("D"), driven(system(rate=4 * np.pi).build(), 1441).connection("D")
+    D, twice = driven(mech).connection("D"), driven(system(rate=4 * np.pi).build(), 721).connection("D")
     found["range, speed, acceleration of the slider"] = (*extremes(D.q), extremes(D.u)[1], *extremes(D.ud))
     ratio = [extremes(y)[1] / extremes(x)[1] for x, y in ((D.u, twice.u), (D.ud, twice.ud))]
     found["twice the rate: speed and acceleration by"] = ratio

@@ -63,7 +63,7 @@ def state(mech: tm.Mechanism, **rates: float) -> tm.State:
 
 def driven(mech: tm.Mechanism) -> tm.Run:
     """Return the motion of the drives, by kinematics alone."""
-    return mech.kinematics(np.linspace(0.0, DURATION, 601), state(mech))
+    return mech.kinematics(np.linspace(0.0, DURATION, 361), state(mech))
 
 
 def ranges(rod: float) -> tuple[float, ...]:
@@ -74,7 +74,8 @@ def ranges(rod: float) -> tuple[float, ...]:
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
-    q, v, a = ranges(0.3)[:2], ranges(0.3)[2], ranges(0.3)[3:]
+    own = ranges(0.3)
+    q, v, a = own[:2], own[2], own[3:]
     near = [system(0.236205625 + gap).build() for gap in (-1e-6, 1e-6)]
     slider = run.connection("slider")
     first = int(np.argmax(slider.u[:-1] * slider.u[1:] < 0))
