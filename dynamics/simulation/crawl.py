@@ -3,7 +3,8 @@
 A load that jumps where the motion drives it back at once (dry friction written as a sign) makes a motion chatter:
 every step that crosses the jump has an error of the size of its length, so steps fall to the tolerance divided by
 the jump, and the run never ends. The same happens where rates are rounding noise, because a speed meets hardly any
-inertia. Stiff motions need short steps too, but do get on: they are not stopped.
+inertia, and where a driven chain comes to the end of its travel: there its speeds grow without bound. Stiff motions
+need short steps too, but do get on: they are not stopped.
 """
 
 from collections.abc import Callable
@@ -27,6 +28,7 @@ _ROUNDED = 1e-6  # part of the largest rate below which the noise of a load may 
 _REACH = 10.0  # steps ahead of each that are looked at
 _HALVINGS, _SAMPLES = 24, 8  # bisections of a step, and steps that are bisected
 _NOISE = 1e-4  # relative change of rates that rounding of the state may cause
+_SOON = 1e-4  # part of the rest of the way within which speeds double, where a chain locks
 
 Rates = Callable[[float, Floats], Floats]
 
@@ -60,14 +62,18 @@ class Pace:
         return True
 
 
-def examine(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
+def examine(core: Core, times: Floats, states: Floats, end: float, rates: Rates) -> Crawl | None:
     """Return what keeps the steps between these states short, or None if they do get on.
 
-    `rates(t, y)` evaluates the model, so it must be possible to restore its arrays.
+    The run should go on to the time `end`. `rates(t, y)` evaluates the model, so it must be possible to restore its arrays.
     """
     try:
         with np.errstate(all="ignore"):
-            return _noise(core, times, states, rates) or _chatter(core, times, states, rates)
+            return (
+                _noise(core, times, states, rates)
+                or _lock(core, times, states, end, rates)
+                or _chatter(core, times, states, rates)
+            )
     except TreemechError:  # a state between two steps has no rates
         return None
 
@@ -98,6 +104,31 @@ def _noise(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | N
         f"{_mean(times):.2g} s. {advice[0]}"
     )
     return Crawl(text, "", name, advice)
+
+
+def _lock(core: Core, times: Floats, states: Floats, end: float, rates: Rates) -> Crawl | None:
+    """Tell whether the speeds of a driven chain grow without bound towards a singular position, its end of travel."""
+    if core.loops is None:
+        return None
+    t, y, speeds = float(times[-1]), states[-1], slice(core.nq, core.nq + core.nu)
+    u, ud = y[speeds], rates(t, y)[speeds]
+    fastest = int(np.argmax(np.abs(ud)))
+    doubling = u[fastest] / ud[fastest] * float(np.sign(end - t))  # (t* - t)^-1/2 doubles within 1.5 (t* - t)
+    if not 0.0 < doubling < _SOON * abs(end - t):
+        return None
+    found = diagnose_state(core, t, y)
+    if not found.singular:
+        return None
+    where = f", look at {found.weakest!r}" if found.weakest else ""
+    advice = (
+        "No step leads through it: a prescribed motion may lead beyond the end of the travel, where the mechanism locks; else "
+        "prescribe another coordinate.",
+    )
+    text = (
+        f"the motion cannot be followed beyond t = {t:.9g} s: the position is singular{where}, {core.coordinates.u_names[fastest]!r} "
+        f"doubles its speed within {doubling:.2g} s, and the steps fell to {_mean(times):.2g} s. {advice[0]}"
+    )
+    return Crawl(text, "", core.coordinates.u_names[fastest], advice)
 
 
 def _chatter(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:

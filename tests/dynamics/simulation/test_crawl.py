@@ -74,6 +74,40 @@ def test_steps_that_all_end_on_one_side_of_the_jump_are_recognised():
     assert not run.success and run.report.load == "rubbing" and "jumps between" in run.message
 
 
+@pytest.mark.parametrize("method", ["Radau", "Adams", "scipy:Radau", "scipy:BDF"])
+def test_a_driven_chain_that_locks_ends_the_run_at_the_end_of_its_travel(method):
+    """Two links of length 1 are stretched until they lock at 2: the speed of the elbow grows as (t* - t)^-1/2."""
+    system = tm.System("reach", gravity=(0, 0, -9.81))
+    a, b = (system.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.5, 0, 0)) for n in "ab")
+    block = system.body("block", 1.0, (1, 1, 1))
+    system.connect("A", tm.Revolute("y"), system.ground, a)
+    system.connect("B", tm.Revolute("y"), a.at((1, 0, 0)), b)
+    system.connect("C", tm.Revolute("y"), b.at((1, 0, 0)), block)
+    system.connect("x", tm.Prismatic("x"), system.ground, block)
+    system.prescribe("x", tm.Polynomial([1.2, 1.0]))
+    mech = system.build()
+    start = mech.assemble(guess={"A": -0.9, "B": 1.8})
+    run = mech.simulate((0, 2), start, method=method, rtol=1e-10, max_steps=20000)
+    assert not run.success and "singular" in run.message and "max_steps" not in run.message
+    assert run.t[-1] == pytest.approx(0.8, abs=1e-5)
+
+
+def test_speeds_that_grow_in_a_regular_position_do_not_count_as_a_lock():
+    mech, state = four_bar()
+    core = mech._core
+    mech.forward_dynamics(state)
+    y = core.pack(state.q, state.u, core.work.z[: core.nz], core.chord_work.q)
+    speeds = slice(core.nq, core.nq + core.nu)
+
+    def rates(t, y):
+        found = np.zeros(len(y))
+        found[speeds] = 1e12 * y[speeds]
+        return found
+
+    times, states = np.array([0.0, 1e-13]), np.array([y, y])
+    assert crawl._lock(core, times, states, 1.0, rates) is None
+
+
 def test_a_stiff_motion_is_not_given_up_but_told_at_max_steps(monkeypatch):
     monkeypatch.setattr(crawl, "_AHEAD", 0.0)  # every run is looked at
     seen = []

@@ -13,7 +13,6 @@ class Found(NamedTuple):
     open: str = ""
 
 
-BRANCH = "results of a composite stand on another internal equilibrium than the run"
 FOUND = (
     # mobility evaluated elements whose states were not known yet
     Found("other_cut", Recipe(0, chains=(("Revolute", "Revolute", "Cylindrical", "Planar"),
@@ -28,8 +27,23 @@ FOUND = (
     Found("other_method", Recipe(1221571297, branches=("Rigid",), elements=("FungHistory",))),
     # a composite with two internal equilibria
     Found("energy", Recipe(277278181, chains=(("Planar", "Curve", "Cylindrical", "Universal"),),
-                           elements=("RotationalSpring", "Composite", "Muscle")), BRANCH),
+                           elements=("RotationalSpring", "Composite", "Muscle"))),
     Found("newton_euler", Recipe(1572023775, branches=("Prismatic", "Free", "BallBryant", "Translation"),
                                  chains=(("Universal", "Cylindrical", "Polar", "Curve"), ("Polar", "Planar", "Ball")),
-                                 elements=("PositionServo", "Composite")), BRANCH),
+                                 elements=("PositionServo", "Composite"))),
+    # the audit halved intervals without end for the work of a belt, which was rounding
+    Found("energy", Recipe(1234040416, branches=("Revolute", "Revolute", "Revolute", "Revolute"), couplings=("Belt",),
+                           elements=("Muscle", "Muscle"), planar=True)),
+    # Radau, Adams and scipy crept towards the end of the travel of a driven chain
+    Found("other_method", Recipe(2087550546, branches=("Ball",), drives=("Harmonic",), elements=("Composite", "Path"),
+                                 chains=(("Ball", "Universal", "Revolute", "Curve"), ("Revolute", "Ball", "Universal")))),
+    # the law did not know frames that carry the coordinates of a cut hinge
+    Found("newton_euler", Recipe(1446567078, chains=(("Planar", "Revolute", "Universal", "BallBryant"),),
+                                 couplings=("Differential",),
+                                 elements=("ReactionFriction", "Moment", "RotationalSpring", "SphereSphere"))),
+    Found("newton_euler", Recipe(651302253, chains=(("Prismatic", "Polar", "Translation", "Planar"),),
+                                 elements=("ReactionFriction", "Controller"))),
+    Found("newton_euler", Recipe(1224618426, branches=("Revolute", "Polar", "Rigid", "Rigid"),
+                                 chains=(("Universal", "Ball", "Universal"),), constraints=("PointOnSurface",),
+                                 elements=("RotationalSpring", "HingeStop", "PlaneElement", "ReactionFriction"))),
 )  # fmt: skip

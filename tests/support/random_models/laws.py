@@ -119,11 +119,14 @@ def _newton_euler(blueprint, run, mech, k):
             left[body] = [centre, F - force, M - moment - np.cross(point - centre, force)]
             scale = max(scale, float(np.abs(force).max()), float(np.abs(moment).max()))
 
+    closed = {name.removeprefix("closure of ") for name in reactions if name.startswith("closure of ")}
     for name, load in reactions.items():
-        ends = _ends(blueprint, mech, name)
+        ends = _ends(blueprint, mech, name.removeprefix("closure of "))
         point = end_motion(ends[1], twists)[0]
-        act(ends[1].body, point, load.force[k], load.moment[k])
-        act(ends[0].body, point, -load.force[k], -load.moment[k])
+        if name not in closed:  # else end b is a frame without mass
+            act(ends[1].body, point, load.force[k], load.moment[k])
+        if not name.startswith("closure of "):  # else end a is
+            act(ends[0].body, point, -load.force[k], -load.moment[k])
     for name, part in blueprint.elements.items():
         if "omposite" in name:
             pieces = [(f"{name}.damper", {0: part.ends[0]}), (f"{name}.spring", {1: part.ends[1]})]
