@@ -35,7 +35,7 @@ def system(torque=10.25, length=LENGTH, spin=1.12e-5, turns=0.0) -> tm.System:
     system.connect("crank", tm.Revolute("z"), system.ground.at((0, 0.22, 0)), crank)
     system.connect("A", tm.Universal() if turns else tm.Ball(), upper, coupler)
     system.connect("slider", tm.Prismatic("x"), system.ground.at((0, -0.018, 0.299)), slider)
-    system.connect("B", tm.Ball(), coupler.at((0, 0, length)), slider, role="chord")
+    system.connect("B", tm.Ball(), coupler.at((0, 0, length)), slider, role="chord")  # so that A has rates
     system.load("torque", tm.Moment(z=tm.Parameter("torque", torque)), crank)
     if turns:
         system.prescribe("crank", tm.Polynomial([0.0, 2 * np.pi * turns]))
@@ -45,7 +45,7 @@ def system(torque=10.25, length=LENGTH, spin=1.12e-5, turns=0.0) -> tm.System:
 
 
 def state(mech: tm.Mechanism, rate: float = 0.0) -> tm.State:
-    """Return the printed position, the crank turning at a rate [rad/s], the coupler not spinning."""
+    """Return the printed position, the crank turning at a rate [rad/s], the coupler spinning as little as it can at A."""
     z = COUPLER / LENGTH
     x = np.cross((0.0, 1.0, 0.0), z)
     x /= np.linalg.norm(x)

@@ -42,15 +42,15 @@ def best(mech: tm.Mechanism) -> float:
     """Return the density between aluminium and steel with the fastest slider."""
     from scipy.optimize import minimize
 
-    fastest = tm.Objective(mech, coasting(0.06), "max slider.u", ["density"])
-    found = minimize(
-        lambda x: tuple(-y for y in fastest(x)),
-        [7080.0],
-        jac=True,
-        bounds=[(2740.0, 7801.0)],
-        method="L-BFGS-B",
-    )
-    return float(found.x[0])
+    fastest, (low, high) = tm.Objective(mech, coasting(0.06), "max slider.u", ["density"]), TRIALS[[0, -1]]
+
+    def slowness(x):  # of the place between both, so that steps have the size of one
+        speed, slope = fastest(low + (high - low) * x)
+        return -speed, -slope * (high - low)
+
+    start = (7080.0 - low) / (high - low)  # his
+    found = minimize(slowness, [start], jac=True, bounds=[(0.0, 1.0)], method="L-BFGS-B")
+    return float(low + (high - low) * found.x[0])
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
