@@ -192,3 +192,106 @@ def test_a_profile_goes_without_curvature_and_load_and_without_narrow_hollows(op
 
 def test_a_traction_with_a_profile_keeps_its_contract():
     tm.check(tm.EhdTraction(0.5, 0.3, profile=tm.Profile.circle(0.7)))
+
+
+# ---------------------------------------------------------------- high pressures
+def traction_coefficient(load, slip, speed=2.0, **options):
+    element = tm.EhdTraction(RADIUS, WIDTH, 1 / OTHER, load=load, roughness=1e-12, **options)
+    motion = tm.EndsMotion(
+        np.array([[0, 0, 0], [0, RADIUS + OTHER, 0]]), np.array([np.eye(3)] * 2), np.zeros((2, 3)),
+        np.array([[0, 0, (speed - slip / 2) / OTHER], [0, 0, -(speed + slip / 2) / RADIUS]]), *[np.zeros(0)] * 5,
+        np.zeros((0, 6)),
+    )  # fmt: skip
+    return element.at(motion).force[1, 0] / load
+
+
+def contact(load, speed=2.0):
+    """Half width, mean pressure and film thickness."""
+    e = tm.EhdTraction(RADIUS, WIDTH)
+    R, w = 1 / (1 / RADIUS + 1 / OTHER), load / WIDTH
+    b = np.sqrt(4 * w * R / (np.pi * e.modulus))
+    G, W, u = 2 * e.alpha * e.modulus, w / (2 * e.modulus * R), e.viscosity * speed / (2 * e.modulus * R)
+    return b, w / (2 * b), 2.65 * R * G**0.54 * u**0.7 / W**0.13
+
+
+@pytest.mark.parametrize("load", [50.0, 3e3, 1e5])
+def test_roelands_viscosity_at_small_slip(load):
+    """In the form it is usually printed: ln eta + 9.67 grows as (1 + 5.1e-9 p)^z."""
+    b, p, film = contact(load)
+    e = tm.EhdTraction(RADIUS, WIDTH)
+    known = np.log(e.viscosity) + 9.67
+    z = e.alpha / (5.1e-9 * known)
+    eta = np.exp(known * (1 + 5.1e-9 * p) ** z - 9.67)
+    slip = 1e-4 * e.tau_0 * film / eta
+    if slip > 1e-12:  # less is lost in the difference of speeds
+        want = eta * slip / film * 2 * b * WIDTH / load
+        assert traction_coefficient(load, slip, viscosity_law="roelands") == pytest.approx(want, rel=2e-3)
+    assert eta < e.viscosity * np.exp(e.alpha * p)
+
+
+def test_roelands_law_begins_like_barus():
+    low = [traction_coefficient(1e-2, 1e-3, viscosity_law=law) for law in ("barus", "roelands")]
+    assert low[0] == pytest.approx(low[1], rel=1e-3)
+
+
+def test_a_limit_is_reached_and_never_passed():
+    for law in ("barus", "roelands"):
+        found = [traction_coefficient(3e4, s, viscosity_law=law, limit=0.02) for s in (1e-9, 1e-3, 0.1, 1.0)]
+        assert np.all(np.diff(found) > 0.0)
+        assert 0.019 < found[-1] <= 0.02
+    far, free = (traction_coefficient(50.0, 1e-4, limit=limit) for limit in (5.0, 0.0))
+    assert far == pytest.approx(free, rel=1e-3)
+
+
+@pytest.mark.parametrize("load", [3e4, 3e5])
+def test_creep_of_the_surfaces_is_carters(load):
+    """Where the film is much stiffer than steel, slip / speed = tau 4 / (pi E); both parts of the slip add up."""
+    b, p, film = contact(load)
+    e = tm.EhdTraction(RADIUS, WIDTH)
+    speed = 2.0
+    slip = 1e-4
+    mu = traction_coefficient(load, slip, creep=True)
+    stress = mu * load / (2 * b * WIDTH)
+    shear = e.viscosity * np.exp(e.alpha * p) / film
+    oil = e.tau_0 / shear * np.sinh(stress / e.tau_0)
+    assert oil + 4 * speed * stress / (np.pi * e.modulus) == pytest.approx(slip, rel=1e-6)
+    assert stress == pytest.approx(slip * np.pi * e.modulus / (4 * speed), rel=1e-2)
+
+
+def test_creep_does_not_matter_in_a_soft_film():
+    with_creep, without = (traction_coefficient(50.0, 1e-3, creep=creep) for creep in (True, False))
+    assert with_creep == pytest.approx(without, rel=1e-3)
+    assert with_creep < without
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"viscosity_law": "roelands"},
+        {"limit": 0.07},
+        {"creep": True},
+        {"viscosity_law": "roelands", "limit": 0.07, "creep": True},
+    ],
+    ids=str,
+)
+def test_laws_for_high_pressures_keep_the_contract(options):
+    tm.check(tm.EhdTraction(0.5, 0.3, **options))
+
+    def pressed(motion, rng):
+        motion.reaction[:] *= 3e4
+        return motion
+
+    assert_balance(tm.EhdTraction(RADIUS, WIDTH, 1 / OTHER, **options), pressed)
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"viscosity_law": "barrus"}, "viscosity_law is 'barrus': wanted one of barus, roelands"),
+        ({"limit": -0.1}, "EhdTraction.limit"),
+        ({"viscosity_law": "roelands", "viscosity": 1e-5}, "Roelands' law wants more than"),
+    ],
+)
+def test_doubtful_laws_are_refused(options, said):
+    with pytest.raises(tm.ElementError, match=said):
+        tm.EhdTraction(RADIUS, WIDTH, **options)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.support.pump_by_hand import Pump
 from treemech.benchmarks.problems.machines import pump
-from treemech.benchmarks.problems.machines.pump_results import radius, rolling, shape
+from treemech.benchmarks.problems.machines.pump_results import film, radius, rolling, shape
 
 RATE = 1000 * np.pi / 30
 TURNS = np.radians(
@@ -295,3 +295,24 @@ def test_slip_of_a_third_at_the_top_is_out_of_reach():
     # forwards: the roller would still turn at 267 rad/s, having come from 245, and would not have been overtaken at -145 degrees
     slow = top * (2 - 0.33) / (2 + 0.33)
     assert slow / r + RATE == pytest.approx(267, abs=1)
+
+
+@pytest.mark.parametrize("pressure", [20e6, 80e6])
+def test_usual_fuel_pressures_take_no_more_steps(pressure):
+    """Barus' law alone makes the film so stiff from 20 MPa that the integration crawls."""
+    steps, stress = [], []
+    for p in (4.7e6, pressure):
+        mech = pump.system(pressure=p).build()
+        run = mech.simulate(
+            (0.0, 0.06), pump.state(mech), "Radau", 1e-7, t_eval=np.linspace(0.0, 0.06, 361), max_steps=5000
+        )
+        assert run.success, run.message
+        steps.append(run.statistics["steps"])
+        stress.append(np.max(film(run).stress))
+        assert np.max(np.abs(run.element("hd").deformation)) < 6e-6
+    assert steps[1] < 1.5 * steps[0]
+    # the load is spring, inertia and fuel: Hertz's stress grows with its root
+    assert stress[1] == pytest.approx(np.sqrt(stress[0] ** 2 + (pressure - 4.7e6) * AREA), rel=0.02)
+
+
+AREA = np.pi * 5e-3**2 / pump.WIDTH * (1 / pump.ROLLER + 1 / shape().small) * 1.154e11 / np.pi
