@@ -67,8 +67,9 @@ def cam() -> tm.Profile:
 
 
 def system(
-    films: bool = True, pressure: float = 4.7e6, clearance: float = 6e-6, rpm: float = 1000.0
-) -> tm.System:
+    films: bool = True, pressure: float = 4.7e6, clearance: float = 6e-6, rpm: float = 1000.0, spin: float = 1.0
+) -> tm.System:  # fmt: skip
+    """Return the pump; `spin` multiplies the roller's moment of inertia."""
     system = tm.System("pump", gravity=(0, 0, 0))
     outline, rate = cam(), rpm * np.pi / 30
     corners = [outline.point(s)[:2] for s in np.linspace(0.0, outline.length, 121)[:-1]]
@@ -76,7 +77,7 @@ def system(
     ring = tm.solids.cylinder(ROLLER, 25e-3, inner_radius=PIN, density=STEEL)
     rod = tm.solids.cylinder(5e-3, 60e-3, axis="y", mass=0.25).moved((0, 30e-3, 0))
     shaft = system.body("shaft", **steel.properties)
-    roller = system.body("roller", **ring.properties)
+    roller = system.body("roller", **{**ring.properties, "inertia": spin * ring.inertia})
     plunger = system.body("plunger", **rod.properties)
 
     system.connect("shaft", tm.Revolute("z"), system.ground, shaft)

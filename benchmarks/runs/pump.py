@@ -1,0 +1,177 @@
+"""Sol's fuel injection pump: our numbers beside the printed ones, its figures, and its time against scipy's Radau.
+
+`python -m treemech.benchmarks pump` prints the tables of docs/pump.md; `--figures FOLDER` draws figures 9.6, 9.7, 9.10 and 9.11.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import treemech as tm
+from treemech.topology.arrays import Floats
+
+from ..problems.machines import pump
+from ..problems.machines.pump_results import dynamic, film, shape
+from ..timing import cpu_seconds
+
+CLEARANCES = (6e-6, 12e-6)
+SPINS = (0.5, 1.0, 1.3, 2.0, 5.0, 20.0, 60.0)  # factors of the roller's moment of inertia
+PRESSURES = (0.0, 4.7e6, 20e6, 40e6, 80e6)
+LINES = {"color": "#b3401f", "linestyle": "--", "linewidth": 0.8}  # what is printed
+
+
+def simulate(revolutions: float = 3.0, per_turn: int = 1440, rtol: float = 1e-7, **options: Any) -> tm.Run:
+    """Return a run of the dynamic model; `options` go to its system."""
+    mech, end = pump.system(**options).build(), revolutions * 60.0 / options.get("rpm", 1000.0)
+    times = np.linspace(0.0, end, round(revolutions * per_turn) + 1)
+    run = mech.simulate((0.0, end), pump.state(mech), "Radau", rtol, t_eval=times)
+    if not run.success:
+        raise RuntimeError(run.message)
+    return run
+
+
+def kinematic_run(points: int = 1601) -> tuple[Floats, tm.Run]:
+    """Return the turn of the shaft from 100 to 260 degrees, and the kinematic model there."""
+    mech, turn = pump.system(films=False).build(), np.linspace(100.0, 260.0, points)
+    return turn, mech.kinematics(np.radians(turn - 100.0) / (1000 * np.pi / 30), pump.state(mech))
+
+
+# ---------------------------------------------------------------- tables
+def slip_row(run: tm.Run) -> dict[str, float]:
+    """Return slip of the last revolution, in parts of the film's speed, at places on the cam [degrees]."""
+    f, s = film(run), shape()
+    last = f.turn > f.turn[-1] - 360.0
+    order = np.argsort(f.turn[last] % 360.0)
+    turn, ratio = (f.turn[last] % 360.0)[order], (f.slip / f.mean)[last][order]
+    places = {
+        "line ends": np.degrees(s.line_ends) - 0.1, "top begins": np.degrees(s.top_begins) + 0.1, "180": 180.0,
+        "line begins (down)": 360 - np.degrees(s.line_ends) + 0.1, "line ends (down)": 360 - np.degrees(pump.LINE) - 0.1,
+    }  # fmt: skip
+    row = {name: float(np.interp(at, turn, ratio)) for name, at in places.items()}
+    down = (turn > 202.0) & (turn < 259.0)
+    return row | {"most backwards": float(np.min(ratio[down]))}
+
+
+def slip_table() -> list[str]:
+    """Return the slip for rollers of other moments of inertia, as text."""
+    lines = ["roller inertia   changes sign   " + "   ".join(slip_row(simulate(1.0, 360)))]
+    for spin in SPINS:
+        run = simulate(3.0 if spin < 5 else 5.0, 720, spin=spin)
+        at, row = dynamic(run)["slip changes its sign at [degrees]"], slip_row(run)
+        lines.append(f"{spin:14g}   {at:12.1f}   " + "   ".join(f"{100 * x:{len(n)}.1f}" for n, x in row.items()))
+    return lines
+
+
+def measure(rtols: Sequence[float] = (1e-5, 1e-6, 1e-7), repeats: int = 3, end: float = pump.DURATION) -> list[dict[str, float]]:
+    """Measure three revolutions by our Radau and by scipy's on the same compiled right-hand side."""
+    mech = pump.system().build()
+    start, rows = pump.state(mech), []
+    fine = mech.simulate((0.0, end), start, "Radau", 1e-10, t_eval=[end])
+    for rtol in rtols:
+        row: dict[str, float] = {"rtol": rtol}
+        for name, method, times in (("ours", "Radau", 3 * repeats), ("scipy", "scipy:Radau", repeats)):
+            runs: list[tm.Run] = []
+
+            def work(method: str = method, rtol: float = rtol, runs: list[tm.Run] = runs) -> None:
+                runs[:] = [mech.simulate((0.0, end), start, method, rtol, t_eval=[end])]
+
+            work()
+            if not runs[0].success:
+                raise RuntimeError(runs[0].message)
+            row[f"{name} [s]"] = min(cpu_seconds(work) for _ in range(times))
+            row[f"{name}, error of the roller's speed"] = float(abs(runs[0].u[-1, 3] / fine.u[-1, 3] - 1.0))
+            row[f"{name}, evaluations"] = runs[0].statistics["evaluations"]
+        rows.append(row | {"ratio": row["scipy [s]"] / row["ours [s]"]})
+    return rows
+
+
+# ---------------------------------------------------------------- figures
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 9.6, 9.7, 9.10 and 9.11 of the thesis, the printed numbers as dashed lines; return the files."""
+    from treemech.view.plots.curves import pyplot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    plt = pyplot()
+    found = []
+    for name, draw in (("9-6", _roller), ("9-7", _plunger), ("9-10", _three_revolutions), ("9-11", _one_lift)):
+        figure, axes = plt.subplots(1, 3, figsize=(12, 3.3), layout="constrained")
+        draw(axes)
+        found.append(folder / f"pump-{name}.png")
+        figure.savefig(found[-1], dpi=100)
+        plt.close(figure)
+    return found
+
+
+def _curve(axes: Any, x: Floats, y: Floats, title: str, printed: Sequence[float] = (), below: str = "turn of the shaft [degrees]") -> None:
+    axes.plot(x, y, color="#2b5d8a", linewidth=1.2)
+    for level in printed:
+        axes.axhline(level, **LINES)
+        axes.annotate(f"{level:g}", (1.0, level), xycoords=("axes fraction", "data"), fontsize=7, color=LINES["color"], ha="right", va="bottom")
+    axes.set_title(title, fontsize=9)
+    axes.set_xlabel(below, fontsize=8)
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.25)
+
+
+def _roller(axes: Any) -> None:
+    turn, run = kinematic_run()
+    roller = run.connection("roller")
+    _curve(axes[0], turn, roller.q[:, 2], "figure 9.6: roller, q4 [rad]")
+    _curve(axes[1], turn, roller.u[:, 2], "q4' [rad/s]", (245.0, 332.0, 360.0))
+    _curve(axes[2], turn, 1e-3 * roller.ud[:, 2], "q4'' [1000 rad/s2]")
+
+
+def _plunger(axes: Any) -> None:
+    turn, run = kinematic_run()
+    plunger = run.connection("plunger")
+    _curve(axes[0], turn, 1e3 * plunger.q, "figure 9.7: plunger, q5 [mm]", (10.0,))
+    _curve(axes[1], turn, plunger.u, "q5' [m/s]")
+    _curve(axes[2], turn, plunger.ud, "q5'' [m/s2]")
+
+
+def _three_revolutions(axes: Any) -> None:
+    run = simulate()
+    turn = -np.degrees(run.connection("shaft").q)
+    roller, gap = run.connection("roller"), 6e-6 - np.hypot(*run.element("hd").deformation.T)
+    _curve(axes[0], turn, roller.u[:, 0], "figure 9.10: q2' [rad/s]", (104.7,))
+    _curve(axes[1], turn, roller.u[:, 2], "q4' [rad/s]", (245.0, 332.0, 360.0))
+    _curve(axes[2], turn, 1e6 * gap, "h_min of the HD bearing [um]", (3.0, 5.4))  # eccentricity 50 % and 10 %
+
+
+def _one_lift(axes: Any) -> None:
+    run = simulate()
+    f = film(run)
+    shown = (f.turn > 820.0) & (f.turn < 980.0)
+    turn, rising = f.turn[shown] - 720.0, (f.turn > 820.0) & (f.turn < 900.0)
+    _curve(axes[0], turn, run.drive("shaft")[shown], "figure 9.11: Q1, load on the shaft [N m]")
+    _curve(axes[1], turn, 1e6 * f.thickness[shown], "h_min of the EHD film [um]", (0.06, 0.26))
+    _curve(axes[2], f.turn[rising] - 720.0, 1e-6 * f.stress[rising], "Hertz stress [N/mm2]", (975.0,))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="treemech.benchmarks pump", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the figures into a folder, and nothing else")
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args(argv)
+    if given.figures is not None:
+        for path in figures(given.figures):
+            print(path)
+        return 0
+    print(tm.examples.find("pump").table())
+    print("\nclearance [um]: eccentricity ratio, least and largest [%] (printed: 10..50 and 50..75)")
+    for clearance in CLEARANCES:
+        found = dynamic(simulate(clearance=clearance), clearance)
+        print(f"{1e6 * clearance:5g}: {', '.join(f'{x:.1f}' for name, x in found.items() if name.startswith('HD'))}")
+    print("\nfuel pressure [MPa]: Hertz stress, peak [N/mm2]; steps of three revolutions")
+    for pressure in PRESSURES:
+        run = simulate(pressure=pressure)
+        print(f"{1e-6 * pressure:5g}: {dynamic(run)['Hertz stress, peak [N/mm2]']:.0f}; {run.statistics['steps']}")
+    print("\nslip [% of the film's speed], positive while the roller is too slow, by the roller's inertia")
+    print("\n".join(slip_table()))
+    print("\nthree revolutions, against scipy's Radau on the same compiled right-hand side")
+    for row in measure(repeats=given.repeats):
+        print("; ".join(f"{name} {x:.3g}" for name, x in row.items()))
+    return 0
