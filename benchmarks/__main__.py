@@ -11,6 +11,7 @@ RUNS = {
     "stiff": ("runs.stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
     "stiff-chains": ("runs.stiff_chains", "stiff closed chains with exact Jacobians and with differences"),
     "parameters": ("runs.parameter_derivatives", "derivatives by parameters, exact and by differences"),
+    "pump": ("runs.pump", "Sol's fuel injection pump: printed numbers, figures, time against scipy's Radau"),
     "compare": ("runs.compare", "formulations of the equations of motion side by side"),
     "peers": ("runs.peers", "the same problems in Pinocchio, MuJoCo, Exudyn and Drake: time to an error"),
     "reference": ("runs.reference", "problems with known answers: error and time"),
