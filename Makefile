@@ -1,4 +1,4 @@
-# make demo      a simulation end to end; results in out/
+# make demo      two simulations end to end; animations, curves and a table in out/
 # make test      the quick tests            make test-all   the slow ones too
 # make test-browser   the pages in a headless Chromium; screenshots in out/browser
 # make lint      ruff, mypy                 make library    the compiled core, built in place
@@ -61,7 +61,7 @@ EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-iso
 
 .venv/installed: $(INSTALL) | .venv/bin/python
 	$(BIN)/python -m pip install -q "setuptools>=77"
-	$(EDITABLE) .
+	$(EDITABLE) ".[plot]"
 	touch $@
 
 .venv/installed-test: $(INSTALL) | .venv/bin/python

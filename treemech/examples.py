@@ -191,9 +191,9 @@ class Example:
             if not any(c != self.case and e.name.endswith(f"_{c}") for c in self.cases if c)
         }
 
-    def measured(self) -> dict[str, Any]:
-        """Return our values by the names of the known ones."""
-        run = self.run()
+    def measured(self, run: "Run | None" = None) -> dict[str, Any]:
+        """Return our values by the names of the known ones, of a run (default: the example's own)."""
+        run = self.run() if run is None else run
         measure = getattr(self._module, "measured", None)
         found = {} if measure is None or self.case != self.cases[0] else dict(measure(self.mechanism, run))
         if self._problem is None:

@@ -4,7 +4,7 @@
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,19 +113,23 @@ def measure(
 
 
 # ---------------------------------------------------------------- figures
-def figures(folder: Path) -> list[Path]:
-    """Draw figures 9.6, 9.7, 9.10 and 9.11 of the thesis, the printed numbers as dashed lines; return the files."""
+def figures(folder: Path, run: tm.Run | None = None) -> list[Path]:
+    """Draw figures 9.6, 9.7, 9.10 and 9.11 of the thesis, the printed numbers as dashed lines; return the files.
+
+    They show `run`, three revolutions of the dynamic model, by default one of their own.
+    """
     from treemech.plots.pictures import pyplot
 
     folder.mkdir(parents=True, exist_ok=True)
     plt = pyplot()
-    found = []
-    for name, draw in (
-        ("9-6", _roller),
-        ("9-7", _plunger),
-        ("9-10", _three_revolutions),
-        ("9-11", _one_lift),
-    ):
+    turned, films, found = kinematic_run(), simulate() if run is None else run, []
+    pictures: dict[str, Callable[[Any], None]] = {
+        "9-6": lambda axes: _roller(axes, *turned),
+        "9-7": lambda axes: _plunger(axes, *turned),
+        "9-10": lambda axes: _three_revolutions(axes, films),
+        "9-11": lambda axes: _one_lift(axes, films),
+    }
+    for name, draw in pictures.items():
         figure, axes = plt.subplots(1, 3, figsize=(12, 3.3), layout="constrained")
         draw(axes)
         found.append(folder / f"pump-{name}.png")
@@ -160,24 +164,21 @@ def _curve(
     axes.grid(alpha=0.25)
 
 
-def _roller(axes: Any) -> None:
-    turn, run = kinematic_run()
+def _roller(axes: Any, turn: Floats, run: tm.Run) -> None:
     roller = run.connection("roller")
     _curve(axes[0], turn, roller.q[:, 2], "figure 9.6: roller, q4 [rad]")
     _curve(axes[1], turn, roller.u[:, 2], "q4' [rad/s]", (245.0, 332.0, 360.0))
     _curve(axes[2], turn, 1e-3 * roller.ud[:, 2], "q4'' [1000 rad/s2]")
 
 
-def _plunger(axes: Any) -> None:
-    turn, run = kinematic_run()
+def _plunger(axes: Any, turn: Floats, run: tm.Run) -> None:
     plunger = run.connection("plunger")
     _curve(axes[0], turn, 1e3 * plunger.q, "figure 9.7: plunger, q5 [mm]", (10.0,))
     _curve(axes[1], turn, plunger.u, "q5' [m/s]")
     _curve(axes[2], turn, plunger.ud, "q5'' [m/s2]")
 
 
-def _three_revolutions(axes: Any) -> None:
-    run = simulate()
+def _three_revolutions(axes: Any, run: tm.Run) -> None:
     turn = -np.degrees(run.connection("shaft").q)
     roller, gap = run.connection("roller"), 6e-6 - np.hypot(*run.element("hd").deformation.T)
     _curve(axes[0], turn, roller.u[:, 0], "figure 9.10: q2' [rad/s]")
@@ -185,8 +186,7 @@ def _three_revolutions(axes: Any) -> None:
     _curve(axes[2], turn, 1e6 * gap, "h_min of the HD bearing [um]", (3.0, 5.4))  # eccentricity 50 % and 10 %
 
 
-def _one_lift(axes: Any) -> None:
-    run = simulate()
+def _one_lift(axes: Any, run: tm.Run) -> None:
     f = film(run)
     shown = (f.turn > 820.0) & (f.turn < 980.0)
     turn, rising = f.turn[shown] - 720.0, (f.turn > 820.0) & (f.turn < 900.0)

@@ -148,9 +148,12 @@ def test_info_says_how_the_core_runs(capsys):
 def test_the_demo_leaves_results_and_names_them(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path), "--time", "1"]) == 0
     out = capsys.readouterr().out
-    for name in ("crane.html", "crane.npz", "crane.csv", "crane.json"):
+    for name in ("pump.html", "pump.npz", "four_bar.html", "four_bar.npz", "demo.txt", "demo.json"):
         assert name in out and (tmp_path / name).stat().st_size > 0
-    assert json.loads((tmp_path / "crane.json").read_text())["success"]
+    summary = json.loads((tmp_path / "demo.json").read_text())
+    assert summary["success"]
+    assert round(summary["pump"]["values"]["roller at the top [rad/s]"]) == 332  # printed
+    assert "printed 332" in out and len(out.split("Try next:\n")[1].splitlines()) == 3
 
 
 @pytest.mark.slow
