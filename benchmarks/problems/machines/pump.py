@@ -12,6 +12,8 @@ Our x, y is the thesis' x, z plane; angles turn from x to y. Where the numbers c
 docs/pump.md tells which of the printed results hold.
 """
 
+from typing import Any
+
 import numpy as np
 
 import treemech as tm
@@ -22,8 +24,8 @@ LINE = np.radians(
     103.0
 )  # turn of the shaft where the tangent line meets the roller; the cam is symmetric about 180 degrees
 PIN, BEARING, WIDTH = 6e-3, 20e-3, 14e-3  # [m] radius of the pin, length of the bearing, width of the contact
-OIL = {"viscosity": 1.7e-2, "alpha": 1.85e-8, "tau_0": 5.0e6}  # at 90 C
-HARD = {
+OIL: dict[str, Any] = {"viscosity": 1.7e-2, "alpha": 1.85e-8, "tau_0": 5.0e6}  # at 90 C
+HARD: dict[str, Any] = {
     "viscosity_law": "roelands",
     "limit": 0.07,
     "creep": True,
@@ -77,7 +79,7 @@ def system(
     ring = tm.solids.cylinder(ROLLER, 25e-3, inner_radius=PIN, density=STEEL)
     rod = tm.solids.cylinder(5e-3, 60e-3, axis="y", mass=0.25).moved((0, 30e-3, 0))
     shaft = system.body("shaft", **steel.properties)
-    roller = system.body("roller", **{**ring.properties, "inertia": spin * ring.inertia})
+    roller = system.body("roller", ring.mass, spin * ring.inertia, shapes=ring.shapes)
     plunger = system.body("plunger", **rod.properties)
 
     system.connect("shaft", tm.Revolute("z"), system.ground, shaft)
