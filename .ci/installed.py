@@ -1,4 +1,6 @@
-"""Run the tests against the treemech that is installed, not against a checkout: python .ci/installed.py [CHECKOUT] [pytest options].
+"""Run the tests against the treemech that is installed, not against a checkout::
+
+    python .ci/installed.py CHECKOUT [--all | arguments of pytest]
 
 Tests and what they read (README, docs) are copied to a folder of their own, so that nothing else can be imported. Left out is what
 looks at the sources of a checkout: tests/rules, and the tests that tests/support/checkout_only.txt names.
@@ -11,7 +13,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-BESIDE = ("README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", "tests", "docs")
+BESIDE = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "pyproject.toml",
+    "tests",
+    "docs",
+)
 QUICK = (
     "tests/test_readme.py",
     "tests/treemech/test_examples.py",
@@ -29,7 +41,7 @@ sys.exit("treemech comes from the checkout" if sys.argv[1] in treemech.__path__[
 
 def main() -> int:
     given = sys.argv[1:]
-    checkout = Path(given.pop(0) if given and not given[0].startswith("-") else ".").resolve()
+    checkout = Path(given.pop(0) if given else ".").resolve()
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     with tempfile.TemporaryDirectory(prefix="treemech-tests-") as folder:
         for name in BESIDE:
@@ -42,14 +54,12 @@ def main() -> int:
         ).returncode:
             return 1
         left_out = (Path(folder, "tests", "support", "checkout_only.txt").read_text()).split()
-        chosen = [a for a in given if not a.startswith("-")] or ([] if "--all" in given else list(QUICK))
-        options = [a for a in given if a.startswith("-") and a != "--all"]
+        chosen = [a for a in given if a != "--all"] or ([] if given else list(QUICK))
         command = [
             sys.executable,
             "-m",
             "pytest",
             "-q",
-            *options,
             *(f"--deselect={name}" for name in left_out),
             *chosen,
         ]

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Signal, as_signal
 from treemech.elements.hinge import AxialHinge
+from treemech.elements.native.library import open_library
+from treemech.elements.native.numba_version import UnsuitableNumba, without_jit
 from treemech.kinematics.layout.chords import Coupled
 from treemech.kinematics.layout.layout import Description, Prescription, make_layout
 from treemech.topology import (
@@ -393,7 +395,13 @@ class System(Journal):
         with_parameters.
         """
         described = self.description(free_isolated, probed=origin is None)
-        layout = make_layout(described, inline)
+        try:
+            layout = make_layout(described, inline)
+        except UnsuitableNumba:  # the library serves; elements of one's own can run as Python
+            open_library()  # before it is passed over
+            if not without_jit():
+                raise
+            layout = make_layout(described, inline)
         mech = Mechanism(
             self.name, described.tree, described.coordinates, layout, described.prescriptions, self.wiring
         )

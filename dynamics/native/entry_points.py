@@ -8,7 +8,7 @@ from typing import Any
 
 from treemech.elements.compilation.callback import in_python
 from treemech.elements.native import library
-from treemech.elements.native.cache import compiling, numba_cache
+from treemech.elements.native.cache import cache_folder, compiling, numba_cache
 from treemech.elements.native.messages import log
 from treemech.elements.native.numba_version import plain_python
 
@@ -77,6 +77,16 @@ def entry(name: str) -> Any:
 
 
 @cache
+def _announce() -> None:
+    """Say once why the first use takes long: there is no library, and nothing in the cache yet."""
+    if library.open_library() is None and next(cache_folder().rglob("*.nbi"), None) is None:
+        log.warning(
+            "no built library of the core (%s): numba compiles what is needed now, some 10 s, and keeps it",
+            library.fault(),
+        )
+
+
+@cache
 def _make(name: str) -> tuple[int, object]:
     built = library.symbol(name) if way() == "library" else None
     if built is not None:
@@ -92,6 +102,7 @@ def _make(name: str) -> tuple[int, object]:
         if way() == "python":
             pointer = ctypes.CFUNCTYPE(ctypes.c_int32, *PROTOTYPES[name])(in_python(function))
             return ctypes.cast(pointer, ctypes.c_void_p).value or 0, pointer
+        _announce()
         collecting = gc.isenabled()
         gc.disable()  # the compiler makes millions of objects and no cycles worth looking for
         try:

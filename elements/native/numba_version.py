@@ -11,6 +11,10 @@ from .messages import log
 FIRST, BEYOND = (0, 68), (0, 69)  # as in pyproject.toml
 
 
+class UnsuitableNumba(TreemechError):
+    """Something is to be compiled, and numba is missing or was not tested."""
+
+
 @cache
 def numba_fault() -> tuple[str, str] | tuple[()]:
     """Return what is wrong with the installed numba and what to do about it, or an empty tuple. Numba is not imported."""
@@ -28,7 +32,7 @@ def require_numba() -> None:
     """Raise an error if numba is missing, or if it is to compile and its version is not one that was tested."""
     found = numba_fault()
     if found and (_installed() is None or not plain_python()):
-        raise TreemechError(f"{found[0]}. To mend it: {found[1]}")
+        raise UnsuitableNumba(f"{found[0]}. To mend it: {found[1]}")
 
 
 def plain_python() -> bool:

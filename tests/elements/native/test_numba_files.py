@@ -36,6 +36,25 @@ system.connect("rail", tm.Prismatic("z"), system.ground, system.body("b", 1.0, (
 print(round(system.build().simulate((0, 3)).q[-1, 0], 9), native.way())
 """
 
+OWN_ELEMENT = """
+from dataclasses import dataclass
+import treemech as tm
+
+@dataclass(frozen=True)
+class Push(tm.Load):
+    size: float
+
+    def evaluate(self, end, t, load):
+        load.force[2] = self.size
+
+system = tm.System("push", gravity=(0, 0, 0))
+body = system.body("b", 1.0, (1, 1, 1))
+system.connect("rail", tm.Prismatic("z"), system.ground, body)
+system.load("push", Push(2.0), body)
+from treemech.dynamics.native import entry_points as native
+print(round(system.build().simulate((0, 3)).q[-1, 0], 9), native.way())
+"""
+
 
 def answer(folder, code, *arguments, code_of_exit=0, **environment):
     """Return the last words a new process prints, and its messages."""
@@ -152,8 +171,10 @@ def test_beside_an_old_numba_everything_runs_as_python(tmp_path, old_numba):
 
 
 @pytest.mark.skipif(open_library() is None, reason="no library was built for these sources")
-def test_beside_an_old_numba_the_library_serves(tmp_path, old_numba):
+def test_beside_an_old_numba_the_library_serves_and_own_elements_run_as_python(tmp_path, old_numba):
     assert answer(tmp_path, FALL, PYTHONPATH=old_numba) == ("-9.0 library", "")
+    out, errors = answer(tmp_path, OWN_ELEMENT, PYTHONPATH=old_numba)
+    assert out == "9.0 library" and "numba 0.60.0" in errors and errors.count("\n") == 1
 
 
 @pytest.mark.skipif(open_library() is None, reason="no library was built for these sources")
