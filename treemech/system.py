@@ -41,7 +41,7 @@ from .description.ends import (
 from .description.listing import counted
 from .description.parameters import Origin
 from .description.recording import Journal, recorded
-from .description.wiring import AssemblyHandle, Controller, ElementHandle, Wiring
+from .description.wiring import AssemblyHandle, Controller, ElementHandle, Limit, Wiring
 from .mechanism import Mechanism
 from .results.measures import Measure, as_measure, check_measures
 from .results.naming import numbered
@@ -80,6 +80,7 @@ class System(Journal):
             str, Composite
         ] = {}  # as they were connected; the hinges and couplings made of them are above
         self.wiring = Wiring()
+        self.unsupported: list[str] = []  # what a file of another program says that this system does not have
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
     def __repr__(self) -> str:
@@ -311,6 +312,51 @@ class System(Journal):
             if getattr(end, "body", end) is self.ground and len(ends) == 1:
                 raise TopologyError(f"load {name!r} acts on the ground, which does not move: load a body.")
         return self.wiring.connect(self, name, element, ends, inputs)
+
+    # ------------------------------------------------------------ frames and limits
+    @recorded
+    def frame(self, name: str, end: Body | Attachment) -> Attachment:
+        """Name a place on a body: a tool, a sensor, a link that is fixed to another. Analyses take it by its name."""
+        if name in self.wiring.frames:
+            raise TopologyError(f"two frames are named {name!r}: give every frame a name of its own.")
+        self.wiring.frames[name] = attachment_of(self, end, f"frame {name!r}")
+        return self.wiring.frames[name]
+
+    @property
+    def frames(self) -> dict[str, Attachment]:
+        """Frames by name."""
+        return dict(self.wiring.frames)
+
+    @recorded
+    def limit(
+        self,
+        name: str | Connection,
+        lower: float | None = None,
+        upper: float | None = None,
+        effort: float | None = None,
+        velocity: float | None = None,
+        coordinate: int = 0,
+    ) -> Limit:
+        """Note between which values a coordinate, its load and its speed are meant to stay.
+
+        Analyses that search, such as inverse kinematics, keep to it. The motion does not: a stop is an element,
+        `tm.HingeStop`, which has a stiffness.
+        """
+        name = name.name if isinstance(name, Connection) else name
+        hinge = hinge_of(self, name)
+        if coordinate not in plain_coordinates(hinge):
+            raise ElementError(no_coordinate(name, hinge, coordinate, "limited"))
+        found = Limit.of(f"limit of {name!r}", lower, upper, effort, velocity)
+        self.wiring.limits[name, coordinate] = found
+        return found
+
+    @property
+    def limits(self) -> dict[str, Limit]:
+        """Limits by the name of the coordinate."""
+        return {
+            name if hinge_of(self, name).n_coordinates == 1 else f"{name}[{k}]": limit
+            for (name, k), limit in self.wiring.limits.items()
+        }
 
     # ------------------------------------------------------------ inputs and measures
     @recorded

@@ -14,6 +14,7 @@ import numpy as np
 from treemech.elements import Energetic, Load, Signal, as_signal
 from treemech.kinematics.layout.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
 from treemech.topology import Attachment, Body, Connection, ElementError, TopologyError, unknown
+from treemech.topology.body import as_number
 
 from ..results.naming import Place, as_coordinate
 from .composite import Composite
@@ -62,6 +63,32 @@ class AssemblyHandle:
     connections: Mapping[str, Connection]
 
 
+class Limit(NamedTuple):
+    """Between which values a coordinate is meant to stay, and how large its load and its speed may be; None is no limit."""
+
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+
+    @classmethod
+    def of(cls, what: str, *numbers: Any) -> "Limit":
+        """Return limits that are checked."""
+        given = [
+            None if x is None else as_number(x, f"{what}: {n}")
+            for n, x in zip(cls._fields, numbers, strict=True)
+        ]
+        found = cls(*given)
+        if found.lower is not None and found.upper is not None and found.lower > found.upper:
+            raise ElementError(
+                f"{what}: lower is {found.lower:g}, upper {found.upper:g}; wanted lower <= upper."
+            )
+        for name in ("effort", "velocity"):
+            if (x := getattr(found, name)) is not None and x < 0.0:
+                raise ElementError(f"{what}: {name} is {x:g}; wanted zero or more.")
+        return found
+
+
 class Controller(NamedTuple):
     """Function called every `period`: it gets measures and returns inputs, which are constant in between."""
 
@@ -81,6 +108,8 @@ class Wiring:
     inputs: dict[str, Signal] = field(default_factory=dict)
     measures: dict[str, Any] = field(default_factory=dict)
     controllers: dict[str, Controller] = field(default_factory=dict)
+    frames: dict[str, Attachment] = field(default_factory=dict)
+    limits: dict[tuple[str, int], Limit] = field(default_factory=dict)  # hinge, coordinate
 
     def held(self) -> dict[str, float]:
         """Return the inputs that controllers set, with their values before the first call."""

@@ -35,6 +35,8 @@ _METHODS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "prescribe_pose": (("end",), ("relative_to", "x", "y", "z", "rotation")),
     "input": (("signal",), ()),
     "measure": (("what",), ()),
+    "frame": (("end",), ()),
+    "limit": ((), ("lower", "upper", "effort", "velocity", "coordinate")),
 }
 
 

@@ -68,14 +68,27 @@ def save_run(run: Run, path: str | Path) -> Path:
     return target
 
 
-def read(path: str | Path) -> Any:
-    """Read what `Run.save` or `System.save` wrote: a run (npz), a system (JSON), an xarray data set (NetCDF).
+def read(path: str | Path, **options: Any) -> Any:
+    """Read what `Run.save` or `System.save` wrote, or the model of another program.
 
-    The content decides, not the name. Executes nothing: numbers, texts and names of elements only.
+    A run (npz), a system (JSON), an xarray data set (NetCDF); a robot as URDF, MJCF or SDF becomes a System. The content
+    decides, not the name. Executes nothing: numbers, texts and names of elements only.
+
+    For robots: ``strict=True`` makes an error of anything that the file says and the system would not have (else it is in
+    ``system.unsupported``, with a warning). URDF: ``floating=True`` gives the root link a free hinge, ``loops="robot.yaml"`` names a
+    side file with loops to close; one beside the file, of the same name, is found by itself.
     """
     path = as_path(path, "read")
     with open(path, "rb") as stream:
         start = stream.read(4096)
+    if start.removeprefix(BOM_UTF8).lstrip().startswith(b"<"):
+        from ..imports.reader import read_robot
+
+        return read_robot(Path(path), **options)
+    if options:
+        raise TreemechError(
+            f"read: {Path(path).name} takes no options; {', '.join(options)} is for robots (URDF, MJCF, SDF)."
+        )
     if start.startswith(b"PK"):
         return read_run(path)
     if start.startswith((b"CDF", b"\x89HDF")):
@@ -89,7 +102,9 @@ def read(path: str | Path) -> Any:
             return read_system(Path(path).read_text(encoding="utf-8-sig"), Path(path).name)
         except UnicodeDecodeError as error:
             raise TreemechError(f"{Path(path).name} is no text in UTF-8: {error}") from None
-    raise TreemechError(f"{Path(path).name} is neither a treemech run (npz, nc) nor a treemech model (json).")
+    raise TreemechError(
+        f"{Path(path).name} is neither a treemech run (npz, nc) nor a treemech model (json), nor a robot (URDF, MJCF, SDF)."
+    )
 
 
 def read_run(path: str | Path) -> Run:

@@ -1,0 +1,339 @@
+"""MJCF: the models of MuJoCo. Bodies, joints, masses of geoms, equalities; defaults and classes."""
+
+from pathlib import Path
+
+import numpy as np
+
+from treemech.topology import unknown
+from treemech.topology.arrays import Floats
+
+from .geoms import Geom, as_geom, mass_of, shape_of
+from .parts import Inertia, Joint, Link, Pose, Robot, bryant, quaternion_rotation
+from .xml import Node
+
+_KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
+_WORLD = "world"
+# What changes no motion of an ideal mechanism
+_SILENT = {
+    "compiler",
+    "option",
+    "size",
+    "visual",
+    "statistic",
+    "asset",
+    "default",
+    "worldbody",
+    "equality",
+    "custom",
+}
+_READ = {
+    "joint": {"name", "type", "pos", "axis", "range", "limited", "damping", "stiffness", "springref", "frictionloss", "class", "group", "ref"},
+    "body": {"name", "pos", "quat", "euler", "axisangle", "xyaxes", "zaxis", "childclass", "mocap", "gravcomp"},
+}  # fmt: skip
+
+
+def read_mjcf(root: Node, path: Path) -> Robot:
+    """Return the robot that an MJCF describes."""
+    return _Reader(root, path).read()
+
+
+class _Reader:
+    def __init__(self, root: Node, path: Path) -> None:
+        self.root, self.path = root, path
+        self.robot = Robot(root.get("model", path.stem), path.name, ground=_WORLD)
+        compilers = list(root.each("compiler"))
+        self.settings: dict[str, str] = {k: v for node in compilers for k, v in node.attributes.items()}
+        self.degrees = self.settings.get("angle", "degree") == "degree"
+        self.classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        self.chains: dict[str, str] = {}  # body -> the link that its own joints end in: itself
+        self.at_start: dict[str, Pose] = {_WORLD: Pose()}
+        self.names = set[str]()
+
+    def read(self) -> Robot:
+        """Read everything."""
+        robot, root = self.robot, self.root
+        if self.settings.get("coordinate", "local") != "local":
+            root.fail('coordinate="global" is not read; save the model by a newer MuJoCo.')
+        for node in root.each("include"):
+            node.fail("<include> is not read: save the model as one file, mujoco.mj_saveLastXML.")
+        for node in root.each("default"):
+            self._defaults(node, node.get("class", "main"), {})
+        for node in root.each("option"):
+            if "gravity" in node.attributes:
+                robot.gravity = node.numbers("gravity", 3).tolist()
+            for name in ("wind", "density", "viscosity"):
+                if any(node.numbers(name)) if name in node.attributes else False:
+                    robot.unsupported.append(f"line {node.line}: {name} of the medium is not read")
+        robot.links[_WORLD] = Link(_WORLD)
+        for world in root.each("worldbody"):
+            self._inside(world, _WORLD, "main")
+        for equalities in root.each("equality"):
+            for node in equalities.children:
+                self._equality(node)
+        for node in root.children:
+            if node.tag not in _SILENT:
+                parts = ", ".join(dict.fromkeys(child.tag for child in node.children)) or "nothing"
+                robot.unsupported.append(f"line {node.line}: <{node.tag}> is not read ({parts})")
+        return robot
+
+    # ------------------------------------------------------------ defaults
+    def _defaults(self, node: Node, name: str, above: dict[str, dict[str, str]]) -> None:
+        """Read a class: what it does not say it has from the class around it."""
+        own = {tag: dict(values) for tag, values in above.items()}
+        for child in node.children:
+            if child.tag != "default":
+                own.setdefault(child.tag, {}).update(child.attributes)
+        self.classes[name] = own
+        for child in node.each("default"):
+            self._defaults(child, child["class"], own)
+
+    def _full(self, node: Node, childclass: str) -> Node:
+        """Return a node with the attributes that its class gives it."""
+        name = node.get("class", childclass)
+        if name not in self.classes:
+            node.fail(unknown("class", name, self.classes))
+        given = self.classes[name].get(node.tag, {}) | node.attributes
+        return Node(node.tag, given, node.file, node.line, node.children, node.text)
+
+    # ------------------------------------------------------------ bodies
+    def _inside(self, node: Node, body: str, childclass: str) -> None:
+        """Read what lies in a body: geoms, sites, bodies."""
+        inertial = node.child("inertial")
+        geoms = [
+            as_geom(self._full(g, childclass), self._pose, self.path, self.robot) for g in node.each("geom")
+        ]
+        found = [geom for geom in geoms if geom is not None]
+        link = self.robot.links[body]
+        link.shapes += [shape for geom in found if (shape := shape_of(geom)) is not None]
+        if body != _WORLD:
+            link.inertia = self._mass(node, inertial, found)
+        for site in node.each("site"):
+            full = self._full(site, childclass)
+            if "name" in full.attributes:
+                self.robot.frames[full["name"]] = body, self._pose(full)
+        for child in node.each("body"):
+            self._body(child, body, childclass)
+        if any(g.touches for g in found) and body != _WORLD:
+            self.robot.unsupported.append(
+                f"line {node.line}: geoms of body {body!r} do not touch others here: contact is made by elements"
+            )
+        for other in node.children:
+            if other.tag not in ("inertial", "geom", "site", "body", "joint", "freejoint", "light", "camera"):
+                self.robot.unsupported.append(
+                    f"line {other.line}: <{other.tag}> of body {body!r} is not read"
+                )
+
+    def _body(self, node: Node, parent: str, childclass: str) -> None:
+        """Read a body with its joints: several of them are a chain of frames without mass."""
+        name, own = self._name(node, "body"), node.get("childclass", childclass)
+        pose = self._pose(node)
+        self.at_start[name] = self.at_start[parent] @ pose
+        for attribute in node.attributes.keys() - _READ["body"]:
+            self.robot.unsupported.append(f"line {node.line}: {attribute} of body {name!r} is not read")
+        if node.get("gravcomp", "0") not in ("0", ""):
+            self.robot.unsupported.append(f"line {node.line}: gravcomp of body {name!r} is not read")
+        joints = [self._full(j, own) for j in node.each("joint")]
+        joints += [
+            Node("joint", {**j.attributes, "type": "free"}, j.file, j.line) for j in node.each("freejoint")
+        ]
+        last = parent
+        for k, joint in enumerate(joints):
+            link = name if k == len(joints) - 1 else f"{name}/{k}"
+            self.robot.links[link] = Link(link)
+            self.robot.joints.append(
+                self._joint(joint, last, link, pose if k == 0 else Pose(), name, len(joints))
+            )
+            last = link
+        if not joints:
+            self.robot.links[name] = Link(name)
+            self.robot.joints.append(Joint(f"{name} fixed", parent, name, "fixed", pose))
+        if joints and joints[-1].get("type") == "free":
+            self.robot.poses[name] = self.at_start[name]
+        self._inside(node, name, own)
+
+    def _joint(self, node: Node, parent: str, child: str, pose: Pose, body: str, count: int) -> Joint:
+        robot, kind = self.robot, node.get("type", "hinge")
+        if kind not in _KINDS:
+            node.fail(f"body {body!r}: {unknown('type of joint', kind, _KINDS)}")
+        name = self._name(node, f"joint of {body}")
+        if kind == "free":
+            if count > 1 or parent != _WORLD:
+                node.fail(f"free joint {name!r}: wanted the only joint of a body in the world.")
+            return Joint(name, parent, child, "floating")  # its coordinates are the place in the world
+        place = Pose(node.numbers("pos", 3, "0 0 0"))
+        joint = Joint(name, parent, child, _KINDS[kind], pose @ place, place)
+        if kind != "ball":
+            joint.axis = node.numbers("axis", 3, "0 0 1")
+        turning = self.degrees and kind in ("hinge", "ball")
+        unit = np.pi / 180.0 if turning else 1.0
+        if kind != "ball":
+            joint.stiffness = float(node.numbers("stiffness", None, "0")[0])
+            joint.damping = float(node.numbers("damping", None, "0")[0])
+            joint.friction = node.number("frictionloss", 0.0)
+            joint.rest = unit * node.number("springref", 0.0)
+            limited = node.get("limited", "auto")
+            if "range" in node.attributes and (
+                limited == "true" or (limited == "auto" and self.settings.get("autolimits", "true") == "true")
+            ):
+                lower, upper = unit * node.numbers("range", 2)
+                joint.limits = {"lower": float(lower), "upper": float(upper)}
+        else:
+            for attribute in ("stiffness", "damping", "frictionloss", "range"):
+                if attribute in node.attributes and np.any(node.numbers(attribute)):
+                    robot.unsupported.append(
+                        f"line {node.line}: {attribute} of ball joint {name!r} is not read"
+                    )
+        if node.number("ref", 0.0) != 0.0:
+            robot.unsupported.append(
+                f"line {node.line}: ref of joint {name!r}: its coordinate is zero where the model stands"
+            )
+        if node.number("armature", 0.0) != 0.0:
+            robot.unsupported.append(
+                f"line {node.line}: armature {node['armature']} of joint {name!r} (the inertia of a rotor) is left out"
+            )
+        for attribute in node.attributes.keys() - _READ["joint"] - {"armature"}:
+            if not attribute.startswith("sol") and attribute not in ("margin", "user"):
+                robot.unsupported.append(f"line {node.line}: {attribute} of joint {name!r} is not read")
+        return joint
+
+    def _mass(self, node: Node, inertial: Node | None, geoms: list[Geom]) -> Inertia:
+        """Return the mass properties of a body: given, or those of its geoms."""
+        how = self.settings.get("inertiafromgeom", "auto")
+        if how == "true" or (inertial is None and how == "auto"):
+            total = Inertia()
+            for geom in geoms:
+                total = total + mass_of(geom, self.robot)
+            return total
+        if inertial is None:
+            return Inertia()
+        pose = self._pose(inertial)
+        if "fullinertia" in inertial.attributes:
+            xx, yy, zz, xy, xz, yz = inertial.numbers("fullinertia", 6)
+            matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            matrix = np.diag(inertial.numbers("diaginertia", 3))
+        return Inertia(inertial.number("mass"), pose.position, pose.rotation @ matrix @ pose.rotation.T)
+
+    # ------------------------------------------------------------ equalities
+    def _equality(self, node: Node) -> None:
+        """Add a joint that closes a loop, or a coupling of two joints."""
+        robot = self.robot
+        if node.get("active", "true") == "false":
+            return
+        what = f"line {node.line}: equality <{node.tag}>"
+        if node.tag in ("connect", "weld"):
+            if "site1" in node.attributes:
+                sites = [robot.frames.get(node[f"site{k}"]) for k in (1, 2)]
+                if None in sites:
+                    node.fail(f"{unknown('site', node['site1'], robot.frames)}")
+                (a, in_a), (b, in_b) = (site for site in sites if site is not None)
+            else:
+                a, b = node["body1"], node.get("body2", _WORLD)
+                for body in (a, b):
+                    if body not in self.at_start:
+                        node.fail(unknown("body", body, self.at_start))
+                in_a, in_b = self._ends(node, a, b)
+            name = node.get("name") or f"{node.tag} {a} - {b}"
+            robot.joints.append(Joint(name, a, b, "ball" if node.tag == "connect" else "weld", in_a, in_b))
+        elif node.tag == "joint":
+            self._joint_equality(node, what)
+        else:
+            robot.unsupported.append(f"{what} is not read")
+
+    def _ends(self, node: Node, a: str, b: str) -> tuple[Pose, Pose]:
+        """Return where an equality holds two bodies; where nothing is said, as they stand at the start."""
+        between = self.at_start[b].inverse() @ self.at_start[a]
+        if node.tag == "connect":
+            anchor = Pose(node.numbers("anchor", 3))
+            return anchor, between @ anchor
+        given = node.numbers("relpose", 7) if "relpose" in node.attributes else np.zeros(7)
+        anchor = Pose(node.numbers("anchor", 3, "0 0 0"))  # in body b
+        if np.any(given[3:]):
+            return Pose(given[:3], quaternion_rotation(given[3:])) @ anchor, anchor
+        return between.inverse() @ anchor, anchor
+
+    def _joint_equality(self, node: Node, what: str) -> None:
+        """Couple two joints, or hold one."""
+        robot = self.robot
+        known = {joint.name: joint for joint in robot.joints}
+        first = known.get(node["joint1"])
+        if first is None:
+            node.fail(unknown("joint", node["joint1"], known))
+            return
+        a = np.zeros(5)
+        given = node.numbers("polycoef", None, "0 1 0 0 0")
+        a[: len(given)] = given[:5]
+        if "joint2" not in node.attributes:
+            robot.prescribed[first.name] = float(a[0])
+        elif np.any(a[2:]):
+            robot.unsupported.append(
+                f"{what} of {first.name!r} is a polynomial of higher degree: couple it by tm.Relation"
+            )
+        else:
+            if node["joint2"] not in known:
+                node.fail(unknown("joint", node["joint2"], known))
+            if first.mimic is not None:
+                robot.unsupported.append(f"{what}: joint {first.name!r} follows another joint already")
+            first.mimic = node["joint2"], float(a[1]), float(a[0])
+
+    # ------------------------------------------------------------ small things
+    def _name(self, node: Node, default: str) -> str:
+        """Return the name of a body or joint; one that has none gets one. Bodies and joints may have the same name."""
+        name, kind, k = node.get("name"), node.tag, 1
+        if name:
+            if (kind, name) in self.names:
+                node.fail(f"two {kind}s are named {name!r}.")
+        else:
+            name = default
+            while (kind, name) in self.names:
+                k += 1
+                name = f"{default} {k}"
+        self.names.add((kind, name))
+        return name
+
+    def _pose(self, node: Node) -> Pose:
+        """Return position and orientation of a body, geom, site or inertia."""
+        position = node.numbers("pos", 3, "0 0 0")
+        unit = np.pi / 180.0 if self.degrees else 1.0
+        given = [n for n in ("quat", "euler", "axisangle", "xyaxes", "zaxis") if n in node.attributes]
+        if len(given) > 1:
+            node.fail(f"<{node.tag}> has {' and '.join(given)}; wanted one of them.")
+        if not given:
+            return Pose(position)
+        if given[0] == "quat":
+            return Pose(position, quaternion_rotation(self._nonzero(node, "quat", 4)))
+        if given[0] == "euler":
+            angles, order = unit * node.numbers("euler", 3), self.settings.get("eulerseq", "xyz")
+            if order.isupper():  # about fixed axes
+                return Pose(position, bryant(angles, order.lower()))
+            return Pose(position, bryant(angles[::-1], order[::-1].lower()))  # about the axes as they turn
+        if given[0] == "axisangle":
+            *axis, angle = self._nonzero(node, "axisangle", 4)
+            half = 0.5 * unit * angle
+            axis = np.array(axis) / np.linalg.norm(axis)
+            return Pose(position, quaternion_rotation(np.array([np.cos(half), *(np.sin(half) * axis)])))
+        if given[0] == "xyaxes":
+            numbers = node.numbers("xyaxes", 6)
+            x = numbers[:3] / np.linalg.norm(numbers[:3])
+            y = numbers[3:] - (numbers[3:] @ x) * x
+            y /= np.linalg.norm(y)
+            return Pose(position, np.column_stack((x, y, np.cross(x, y))))
+        return Pose(position, from_z(self._nonzero(node, "zaxis", 3)))
+
+    @staticmethod
+    def _nonzero(node: Node, name: str, count: int) -> Floats:
+        numbers = node.numbers(name, count)
+        if not np.any(numbers):
+            node.fail(f"<{node.tag}> {name} is zero; wanted a direction.")
+        return numbers
+
+
+def from_z(direction: Floats) -> Floats:
+    """Return the smallest rotation that turns z into a direction."""
+    z = direction / np.linalg.norm(direction)
+    w = np.array([-z[1], z[0], 0.0])
+    s, c = float(np.linalg.norm(w)), float(z[2])
+    if s < 1e-14:
+        return np.eye(3) if c > 0 else np.diag([1.0, -1.0, -1.0])
+    half = 0.5 * np.arctan2(s, c)
+    return quaternion_rotation(np.array([np.cos(half), *(np.sin(half) * w / s)]))
