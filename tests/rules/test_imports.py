@@ -78,6 +78,7 @@ EDGES = {
     "treemech/files": (
         "treemech", "treemech/results", "treemech/description", "treemech/simulation", "treemech/authoring",
     ),
+    "treemech/imports": ("treemech",),
     "treemech/plots": ("treemech/results", "treemech/description", "treemech/files"),
     "treemech/notebook": ("treemech/results", "treemech/description"),
     # view: meshes <- motion <- scene <- drawings; page, film
@@ -125,6 +126,7 @@ WHEN_CALLED = {
     "treemech/design": ("treemech/notebook",),
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
+    "treemech/files": ("treemech/imports",),  # robots of other programs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/files",

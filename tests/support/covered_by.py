@@ -135,6 +135,7 @@ COVERED_BY = {
     "treemech/view/page/writing.py": ["treemech/view/test_animate.py"],
     "treemech/view/film/": ["treemech/view/film/test_writing.py"],
     "treemech/view/demo.py": ["elements/native/test_cache.py"],
+    "treemech/imports/": ["treemech/imports/test_reader.py"],
     "treemech/plots/": ["treemech/plots/test_curves.py", "treemech/plots/test_tree.py"],
     "treemech/notebook/completion.py": ["treemech/notebook/test_html.py"],
     "treemech/description/listing.py": ["treemech/plots/test_tree.py", "treemech/notebook/test_html.py"],

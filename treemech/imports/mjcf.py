@@ -47,7 +47,7 @@ class _Reader:
         self.classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
         self.chains: dict[str, str] = {}  # body -> the link that its own joints end in: itself
         self.at_start: dict[str, Pose] = {_WORLD: Pose()}
-        self.names = set[str]()
+        self.names = set[tuple[str, str]]()
 
     def read(self) -> Robot:
         """Read everything."""

@@ -6,7 +6,7 @@ root link is the ground, or floats. Joints may form loops: which one is cut is d
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class Joint:
     in_parent: Pose = field(default_factory=Pose)
     in_child: Pose = field(default_factory=Pose)
     axis: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
-    limits: Mapping[str, float] = field(default_factory=dict)  # lower, upper, effort, velocity
+    limits: Mapping[str, Any] = field(default_factory=dict)  # lower, upper, effort, velocity
     damping: float = 0.0
     friction: float = 0.0
     stiffness: float = 0.0
@@ -119,7 +119,7 @@ class Robot:
     prescribed: dict[str, float] = field(default_factory=dict)  # joints that are held
     unsupported: list[str] = field(default_factory=list)
 
-    def refuse(self, message: str) -> None:
+    def refuse(self, message: str) -> NoReturn:
         raise TreemechError(f"{self.file}: {message}")
 
     def check_links(self) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 from xml.parsers import expat
 
 import numpy as np
@@ -73,7 +74,7 @@ class Node:
             self.fail(f"<{self.tag}> {what}{text!r}; wanted {wanted}.")
         return found
 
-    def fail(self, message: str) -> None:
+    def fail(self, message: str) -> NoReturn:
         """Raise an error that names file and line."""
         raise TreemechError(f"{self.file}, line {self.line}: {message}")
 

@@ -366,3 +366,11 @@ def test_limits_that_contradict_are_refused():
     with pytest.raises(tm.TopologyError, match="two frames"):
         system.frame("tool", system.bodies[1])
         system.frame("tool", system.bodies[1])
+
+
+def test_the_command_line_tells_what_a_robot_is(capsys):
+    from treemech.command import main
+
+    assert main(["info", str(MODELS / "gripper.urdf")]) == 0
+    told = capsys.readouterr().out
+    assert "left_slide" in told and "transmission" in told and "upper 0.04" in told
