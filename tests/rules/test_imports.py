@@ -136,7 +136,7 @@ WHEN_CALLED = {
         "treemech/design",
         "treemech/authoring",
     ),  # methods that delegate
-    "treemech/commands": ("treemech", "treemech/view", "treemech/authoring"),
+    "treemech/commands": ("treemech", "treemech/view", "treemech/authoring", "treemech/files"),
     "benchmarks": ("benchmarks/runs",),  # the command line
 }
 
