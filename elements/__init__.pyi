@@ -1,6 +1,7 @@
 # The list of all elements: the file of every public name. Type checkers read it as a stub, and __init__.py
 # reads it at run time to load a file when one of its names is first used.
 
+from .actuators.actuator import Actuator as Actuator
 from .actuators.hydraulic import HydraulicActuator as HydraulicActuator
 from .actuators.motor import ElectricMotor as ElectricMotor
 from .actuators.pid import Pid as Pid

@@ -19,8 +19,6 @@ from treemech.dynamics.model.workspaces import Workspaces
 from treemech.kinematics.layout.lagrange import Lagrange
 from treemech.kinematics.layout.layout import Layout, Prescription
 from treemech.topology import (
-    Attachment,
-    Body,
     Tree,
     chord_location_matrix,
     connection_graph,
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     from treemech.kinematics.mobility import Mobility
 
     from .analyses.body_motion import Attitude, Momentum
+    from .analyses.ends import End, Pose, Velocity
     from .analyses.evaluation import Reaction
     from .design.sensitivities import Sensitivities
     from .design.starts import Start
@@ -82,7 +81,14 @@ class Mechanism:
         self.name, self.tree, self._lagrange, self._prescriptions = name, tree, coordinates, prescriptions
         self._info = model_info(name, tree, coordinates, layout, prescriptions, self._wiring.seen())
         self._known: list[Any] = [coordinates, self._info]  # what states of this mechanism may refer to
-        calls = partial(Calls, kinds=_KINDS, known=self._known, states=partial(_state_table, ref(self)))
+        me = ref(self)
+        calls = partial(
+            Calls,
+            kinds=_kinds,
+            known=self._known,
+            states=partial(_state_table, me),
+            place=partial(_place, me),
+        )
         self._workspaces = Workspaces(partial(Core, tree, coordinates, layout), calls)
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
@@ -126,7 +132,7 @@ class Mechanism:
 
     def _general(
         self,
-        name: str,
+        name: Any,
         one: Callable[..., Any],
         state: State | tuple[Any, ...],
         inputs: Sequence[Any] = (),
@@ -488,38 +494,91 @@ class Mechanism:
             found = self._general("load_column", load_column, state, (), out, threads)
         return cast(Floats, found)
 
-    def energy(self, state: State | tuple[Any, ...]) -> Energy:
+    def energy(self, state: State | tuple[Any, ...], *, threads: int | None = None) -> Energy:
         """Return kinetic, potential and stored energy; heights count from the world origin."""
-        from .analyses.body_motion import energy
+        found: Any = self._fast.energy(state)
+        if found is None:
+            from .analyses.body_motion import energy
 
-        return energy(self, state)
+            found = self._general("energy", energy, state, threads=threads)
+        return cast(Energy, found)
 
-    def momentum(self, state: State | tuple[Any, ...]) -> Momentum:
+    def momentum(self, state: State | tuple[Any, ...], *, threads: int | None = None) -> Momentum:
         """Return momentum, and angular momentum about the world origin."""
-        from .analyses.body_motion import momentum
+        found: Any = self._fast.momentum(state)
+        if found is None:
+            from .analyses.body_motion import momentum
 
-        return momentum(self, state)
+            found = self._general("momentum", momentum, state, threads=threads)
+        return cast("Momentum", found)
 
-    def reactions(self, state: State | tuple[Any, ...]) -> dict[str, Reaction]:
+    def reactions(
+        self, state: State | tuple[Any, ...], *, threads: int | None = None
+    ) -> Mapping[str, Reaction]:
         """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
-        from .analyses.evaluation import reactions
+        from .calls.reactions import Reactions, general_reactions
 
-        return reactions(self, state)
+        found: Any = self._fast.reactions(state)
+        if found is not None:
+            return Reactions(self, state, found)
+        return cast("Mapping[str, Reaction]", self._general("", general_reactions, state, threads=threads))
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """Return z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
         from .analyses.body_motion import attitude
 
-        return attitude(self, state)
+        return cast("Attitude", self._general("", attitude, state))
 
-    def jacobian(self, end: Body | Attachment, state: State | tuple[Any, ...]) -> Floats:
+    # ------------------------------------------------------------ ends: bodies, attachments, names of bodies
+    def pose(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Pose:
+        """Return (position, rotation) of an end in world axes.
+
+        An end is a body, an attachment, body.at(...), or the name of a body.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum")
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -1.0))
+        >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.pose(bob.at((0, 0, -1.0)), mech.state(q={"pin": np.pi / 2})).position.round(9).tolist()
+        [-1.0, 0.0, -0.0]
+        """
+        found: Any = self._fast.end("pose", end)(state)
+        if found is None:
+            from .analyses.ends import pose
+
+            found = self._general(("pose", end), partial(pose, end=end), state, threads=threads)
+        return cast("Pose", found)
+
+    def velocity(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Velocity:
+        """Return (linear, angular) velocity of an end in world axes."""
+        found: Any = self._fast.end("velocity", end)(state)
+        if found is None:
+            from .analyses.ends import velocity
+
+            found = self._general(("velocity", end), partial(velocity, end=end), state, threads=threads)
+        return cast("Velocity", found)
+
+    def jacobian(
+        self,
+        end: End,
+        state: State | tuple[Any, ...],
+        *,
+        out: Floats | None = None,
+        threads: int | None = None,
+    ) -> Floats:
         """Return velocity of a point and angular velocity of its body per unit speed (6, nu), world axes.
 
         Prescribed speeds have their columns too.
         """
-        from .analyses.body_motion import jacobian
+        found: Any = self._fast.end("end_jacobian", end)(state, out)
+        if found is None:
+            from .analyses.ends import jacobian
 
-        return jacobian(self, end, state)
+            found = self._general(("end_jacobian", end), partial(jacobian, end=end), state, (), out, threads)
+        return cast(Floats, found)
 
     # ------------------------------------------------------------ simulation
     def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:
@@ -752,4 +811,21 @@ def _state_table(mech: ref[Mechanism]) -> Any:
 
 
 _NONE = np.zeros(0)
-_KINDS = Kinds(State, ForwardDynamics, Constraints)
+
+
+def _kinds() -> Kinds:
+    """Return the classes of results, once a call makes one."""
+    from .analyses.body_motion import Momentum
+    from .analyses.ends import Pose, Velocity
+    from .calls.reactions import Loads
+
+    return Kinds(State, ForwardDynamics, Constraints, Momentum, Energy, Loads, Pose, Velocity)
+
+
+def _place(mech: ref[Mechanism], end: Any) -> tuple[int, Floats]:
+    """Return the body of an end, and its place there."""
+    from .analyses.ends import place_of
+
+    own = mech()
+    assert own is not None
+    return place_of(own, end)

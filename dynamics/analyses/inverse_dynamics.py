@@ -18,7 +18,7 @@ from treemech.topology.arrays import Floats
 
 from ..model.core import Core
 from ..model.reaction_dependent import ReactionDependent
-from .reactions import add_chord_loads, add_element_loads
+from .reactions import add_element_loads
 
 
 def _largest(x: Floats) -> float:
@@ -167,6 +167,6 @@ def driven_results(
             loads[k, c] = wrench[index[chord.FIRST_ROW] : index[chord.FIRST_ROW] + index[chord.N_ROWS]].sum(
                 axis=0
             )
-    add_chord_loads(core, trace, loads)
+    core.carry_chord_loads(loads, trace)
     add_element_loads(core, trace, records)
     return trace, tau, multipliers, loads, records

@@ -56,19 +56,6 @@ def _origins(core: Core, trace: Floats) -> tuple[Floats, Floats]:
     return R, trace[:, :, POSITION] + np.einsum("nbij,bj->nbi", R, inner)
 
 
-def add_chord_loads(core: Core, trace: Floats, loads: Floats) -> None:
-    """Add the chord loads to the hinge loads of a trace (8.5.6): a chord relieves the hinges before it."""
-    R, origins = _origins(core, trace)
-    for c, connection in enumerate(core.tree.chords):
-        numbers = [core.tree.numbers[end.body.name] for end in connection.ends]
-        points = trace[:, numbers[1], POSITION] + R[:, numbers[1]] @ connection.ends[1].offset
-        force, moment = loads[:, c, :3], loads[:, c, 3:]
-        for number, sign in zip(numbers, (1.0, -1.0), strict=True):
-            for i in core.tree.path(number):
-                trace[:, i, FORCE] += sign * force
-                trace[:, i, MOMENT] += sign * (moment + np.cross(points - origins[:, i], force))
-
-
 def add_element_loads(core: Core, trace: Floats, records: Floats) -> None:
     """Add the loads of reaction-dependent elements, which a trace does not include, to its hinge loads."""
     R, origins = _origins(core, trace)

@@ -17,11 +17,14 @@ from treemech.topology.arrays import address
 
 from ..equations import watch
 from ..model.core import Core
+from ..model.trace import N_TRACE
 from ..native import entry_points as native
 from ..native.caller import caller
 
 _SINGLE, _TUPLE, _FLOATS = range(3)  # how caller.c returns results
 _FINITE, _AT_MOST, _ABOVE = range(3)  # what it checks
+
+_MOST_ENDS = 512  # ends whose calls are kept
 
 One = Callable[..., Any]
 Step = tuple[int, bool, tuple[int, ...]]
@@ -33,6 +36,11 @@ class Kinds(NamedTuple):
     state: type
     forward_dynamics: type
     constraints: type
+    momentum: type
+    energy: type
+    loads: type
+    pose: type
+    velocity: type
 
 
 class States(NamedTuple):
@@ -79,14 +87,24 @@ class Calls:
     mass_matrix: One
     load_column: One
     constraints: One
+    momentum: One
+    energy: One
+    reactions: One
     state: One
 
     def __init__(
-        self, core: Core, kinds: Kinds, known: list[Any], states: Callable[[], States | None]
+        self,
+        core: Core,
+        kinds: Callable[[], Kinds],
+        known: list[Any],
+        states: Callable[[], States | None],
+        place: Callable[[Any], tuple[int, NDArray]],
     ) -> None:
-        self._core, self._kinds, self._known, self._states = core, kinds, known, states
+        self._core, self._kinds, self._known = core, kinds, known
+        self._states, self._place = states, place
         self._pack: _Pack | None = None
-        self._tables: dict[str, Table | None] = {}
+        self._tables: dict[Any, Table | None] = {}
+        self._ends: dict[tuple[str, Any], One] = {}
 
     def __getattr__(self, name: str) -> One:
         if name == "state":
@@ -98,6 +116,19 @@ class Calls:
             raise AttributeError(name)
         setattr(self, name, one)
         return one
+
+    def end(self, name: str, end: Any) -> One:
+        """Return the call of `name` (pose, velocity, end_jacobian) for an end."""
+        try:
+            return self._ends[name, end]
+        except (KeyError, TypeError):
+            if len(self._ends) >= _MOST_ENDS:
+                self._ends.clear()
+                self._tables = {key: table for key, table in self._tables.items() if isinstance(key, str)}
+            table = self.table((name, end))
+            one: One = never if table is None else table.c.one
+            self._ends[name, end] = one
+            return one
 
     def _state(self) -> One:
         """Return the function state(t, q, u)."""
@@ -113,10 +144,18 @@ class Calls:
         ).state  # fmt: skip
         return maker
 
-    def table(self, name: str) -> "Table | None":
-        """Return what computes an analysis of one state or of many; None if there is nothing."""
-        if name not in self._tables:
-            maker, pack = _MAKERS.get(name), self.pack
+    def table(self, name: Any) -> "Table | None":
+        """Return what computes an analysis of one state or of many; None if there is nothing.
+
+        The name of what is computed of an end is a pair: ("pose", end).
+        """
+        pack = self.pack
+        if isinstance(name, tuple):
+            number, place = self._place(name[1])  # refuses what is no end
+            if name not in self._tables:
+                self._tables[name] = None if pack is None else _end(pack, name[0], number, place)
+        elif name not in self._tables:
+            maker = _MAKERS.get(name)
             self._tables[name] = None if pack is None or maker is None else maker(pack)
         return self._tables[name]
 
@@ -124,7 +163,7 @@ class Calls:
     def pack(self) -> "_Pack | None":
         """What all calls have in common; None if the core cannot be called this way."""
         if self._pack is None and (module := caller()) is not None and _is_plain(self._core):
-            self._pack = _Pack(module, self._core, self._kinds, self._known)
+            self._pack = _Pack(module, self._core, self._kinds(), self._known)
         return self._pack
 
 
@@ -198,24 +237,36 @@ class _Pack:
         return Table(c, tuple(inputs), tuple(results), kind, names, self.near)
 
 
-def _forward_dynamics(p: _Pack) -> Table:
+class _Forward(NamedTuple):
+    """Steps of forward dynamics, what must be set before and hold after them, and their arrays."""
+
+    steps: list[Step]
+    copies: tuple[tuple[int, int, int], ...]
+    checks: list[tuple[int, int, int, float]]
+    tau: NDArray
+    ud: NDArray
+    multipliers: NDArray
+    loads: NDArray  # (nc, 6) of the chords
+
+
+def _forward(p: "_Pack") -> _Forward:
     core = p.core
     tau, ud = p.zeros(core.nu), p.zeros(core.nu)
     finite = (address(ud), core.nu, _FINITE, 0.0)
     if core.loops is None:
         step = p.step("forward_dynamics", 1, p.t, p.q, p.u, tau, ud, core.context_address)
-        return p.call([step], (ud, p.zeros(0)), p.kinds.forward_dynamics, (tau,), checks=[finite])
+        return _Forward([step], (), [finite], tau, ud, p.zeros(0), p.zeros(0, 6))
     from ..model.loops import OPEN, REGULAR
 
     loops, cut = core.loops, p.zeros(len(core.chord_work.q))
     multipliers, residual, n_cut = p.zeros(loops.n_rows), p.zeros(3), len(core.chord_work.u)
-    rest = [p.zeros(n) for n in (n_cut, n_cut, 6 * len(core.layout.chords.plan.chord), core.nu)]
-    records = p.zeros(len(core.work.effort_records))
+    loads, cut_motion = p.zeros(len(core.layout.chords.plan.chord), 6), (p.zeros(n_cut), p.zeros(n_cut))
+    rest = (p.zeros(core.nu), p.zeros(len(core.work.effort_records)))
     before, after, pivot = p.zeros(watch.STAGE_PIVOTS), p.zeros(1), loops.work.monitor[watch.LAST_PIVOT :]
     before[watch.LARGEST_PIVOT] = 1e300  # always refine
-    rest_of_it = (ud, multipliers, residual, *rest, records, loops.context)
+    made = (ud, multipliers, residual, *cut_motion, loads, *rest, loops.context)
     steps = [
-        p.step("loop_dynamics", 1, p.t, p.q, p.u, cut, tau, 0, *rest_of_it),
+        p.step("loop_dynamics", 1, p.t, p.q, p.u, cut, tau, 0, *made),
         p.step("gather", 1, after, 1, loops.work.monitor[watch.LARGEST_PIVOT :]),
     ]
     copies = (
@@ -223,7 +274,47 @@ def _forward_dynamics(p: _Pack) -> Table:
         *p.copy(loops.work.masked, p.keep(np.zeros_like(loops.work.masked))),
     )  # fmt: skip
     checks = [finite, (address(residual), 1, _AT_MOST, OPEN), (address(pivot), 1, _ABOVE, REGULAR)]
-    return p.call(steps, (ud, multipliers), p.kinds.forward_dynamics, (tau,), copies, checks)
+    return _Forward(steps, copies, checks, tau, ud, multipliers, loads)
+
+
+def _forward_dynamics(p: "_Pack") -> Table:
+    f = _forward(p)
+    return p.call(f.steps, (f.ud, f.multipliers), p.kinds.forward_dynamics, (f.tau,), f.copies, f.checks)
+
+
+def _reactions(p: "_Pack") -> Table:
+    """Return motion of the bodies with hinge loads, loads of the chords, multipliers."""
+    core, f = p.core, _forward(p)
+    trace, tau = p.zeros(core.rows, N_TRACE), p.zeros(core.nu)
+    steps = [*f.steps, p.step("trace", 1, p.t, p.q, p.u, f.ud, tau, trace, core.context_address)]
+    if core.loops is not None:
+        ends = [p.keep(x) for x in core.chord_ends]
+        steps.append(p.step("carry_chord_loads", 1, f.loads, trace, len(ends[0]), *ends, core.rows))
+    copies = (*f.copies, *p.copy(f.tau, p.zeros(core.nu)))
+    return p.call(steps, (trace, f.loads, f.multipliers), p.kinds.loads, (), copies, f.checks)
+
+
+def _momentum(p: "_Pack") -> Table:
+    both = p.zeros(6)
+    step = p.step("momentum", 1, p.t, p.q, p.u, both, p.core.context_address)
+    return p.call([step], (both[:3], both[3:]), p.kinds.momentum)
+
+
+def _energy(p: "_Pack") -> Table:
+    places, out = p.keep(p.core.energy_places), p.zeros(3)
+    step = p.step("energy", 1, p.t, p.q, p.u, len(places), places, out, p.core.context_address)
+    return p.call([step], (out,), p.kinds.energy, names=("kinetic", "potential", "stored"))
+
+
+def _end(p: "_Pack", name: str, number: int, place: NDArray) -> Table:
+    """Return pose, velocity or Jacobian of an end of a body."""
+    out = p.zeros({"pose": 12, "velocity": 6}.get(name, 6 * p.core.nu))
+    step = p.step(name, 1, p.t, p.q, p.u, number, p.keep(place), out, p.core.context_address)
+    if name == "end_jacobian":
+        return p.call([step], (out.reshape(6, p.core.nu),))
+    if name == "pose":
+        return p.call([step], (out[:3], out[3:].reshape(3, 3)), p.kinds.pose)
+    return p.call([step], (out[:3], out[3:]), p.kinds.velocity)
 
 
 def _inverse_dynamics(p: _Pack) -> Table | None:
@@ -276,4 +367,7 @@ _MAKERS: dict[str, Callable[[_Pack], Table | None]] = {
     "mass_matrix": _mass_matrix,
     "load_column": _load_column,
     "constraints": _constraints,
+    "momentum": _momentum,
+    "energy": _energy,
+    "reactions": _reactions,
 }

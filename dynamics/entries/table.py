@@ -13,6 +13,7 @@ from ..integrators.adams import adams_integrate
 from ..integrators.alpha.loop import alpha_integrate
 from ..integrators.radau import radau_integrate
 from ..integrators.runge_kutta import integrate, loop_integrate
+from .bodies import carry_chord_loads, end_jacobian, energy, momentum, pose, velocity
 from .derivatives import DERIVATIVE_ENTRIES
 from .duals import DUAL_ENTRIES
 from .loops import (
@@ -53,6 +54,12 @@ ENTRIES = {
     "mass_matrix": (mass_matrix, _status(*[_n] * 6)),
     "positions": (positions, _status(*[_n] * 5)),
     "trace": (trace, _status(*[_n] * 8)),
+    "pose": (pose, _status(*[_n] * 8)),
+    "velocity": (velocity, _status(*[_n] * 8)),
+    "end_jacobian": (end_jacobian, _status(*[_n] * 8)),
+    "energy": (energy, _status(*[_n] * 8)),
+    "momentum": (momentum, _status(*[_n] * 6)),
+    "carry_chord_loads": (carry_chord_loads, _status(*[_n] * 9)),
     "integrate": (integrate, _status(*[_n] * 20)),
     "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
     "adams_integrate": (adams_integrate, _status(*[_n] * 20)),

@@ -314,6 +314,61 @@ class Core:
             speeds.append(np.repeat(public[path], entry[chord.N_ROWS]))
         return np.concatenate(rows), np.concatenate(speeds)
 
+    @cached_property
+    def energy_places(self) -> NDArray[np.int64]:
+        """Return the places of the stored energies of all elements in their records."""
+        efforts = self.layout.efforts
+        energies = [next(at for name, _, at in a.sizes.load if name == "energy") for a in efforts.applied]
+        return np.array(energies, dtype=np.int64) + efforts.rows[: len(energies), effort.LOAD_RECORD]
+
+    @cached_property
+    def chord_ends(self) -> tuple[NDArray, ...]:
+        """Return bodies of both ends of the chords, their end b, and where hinges end in bodies; their parents."""
+        numbers = self.tree.numbers
+        chords = self.tree.chords
+        ends = np.array([[numbers[e.body.name] for e in c.ends[:2]] for c in chords], dtype=np.int64)
+        points = np.array([c.ends[1].offset for c in chords], dtype=np.float64)
+        frames = self.layout.plan.frames
+        inner = -np.einsum("bji,bj->bi", frames[:, :9].reshape(-1, 3, 3), frames[:, 9:])
+        parents = np.ascontiguousarray(self.layout.plan.body[:, body.PARENT])
+        return ends.reshape(-1, 2), points.reshape(-1, 3), np.ascontiguousarray(inner), parents
+
+    def energy(self, t: Floats, q: Floats, u: Floats) -> Floats:
+        """Return kinetic, potential and stored energy of every state (rows)."""
+        out, places = np.zeros((len(t), 3)), self.energy_places
+        function = native.entry("energy")
+        with self.guard() as failure:
+            at = addresses((t, q, u))
+            status = function(len(t), *at, len(places), address(places), address(out), self.context_address)
+        if status != OK:
+            self.fail(status, float(t[0]), failure)
+        return out
+
+    def momentum(self, t: Floats, q: Floats, u: Floats) -> Floats:
+        """Return momentum and angular momentum of every state (rows)."""
+        out = np.zeros((len(t), 6))
+        self.many("momentum", t, q, u, out)
+        return out
+
+    def end(self, name: str, t: Floats, q: Floats, u: Floats, number: int, place: Floats) -> Floats:
+        """Return pose (12), velocity (6) or end_jacobian (6 nu) of an end of a body at every state (rows)."""
+        out, times = np.zeros((len(t), {"pose": 12, "velocity": 6}.get(name, 6 * self.nu))), t.copy()
+        with self.guard() as failure:
+            at = addresses((times, q, u))
+            status = native.entry(name)(
+                len(t), *at, number, address(place), address(out), self.context_address
+            )
+        if status != OK:
+            self.fail(status, float(times[0]), failure)
+        return out
+
+    def carry_chord_loads(self, loads: Floats, trace: Floats) -> None:
+        """Add the chord loads to the hinge loads of a trace (8.5.6): a chord relieves the hinges before it."""
+        ends, points, inner, parents = self.chord_ends
+        at = addresses((np.ascontiguousarray(loads[:, : len(ends)]), trace))
+        tables = addresses((ends, points, inner, parents))
+        native.entry("carry_chord_loads")(len(trace), *at, len(ends), *tables, self.rows)
+
     def constraints(
         self, t: float, q: Floats, u: Floats, ud: Floats | None = None, loaded: bool = False
     ) -> Constraints:

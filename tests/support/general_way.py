@@ -18,6 +18,9 @@ class _Never:
     def table(self, name):
         return None
 
+    def end(self, name, end):
+        return lambda *_: None
+
 
 @contextmanager
 def general_way(mech):

@@ -5,12 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treemech.dynamics.model import trace as columns
-from treemech.topology import Attachment, Body, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
 from ..results.computed import Energy
-from ..results.elements import stored_energy
-from ..results.model_info import energies
 from ..results.state import State
 from .states import as_rows
 
@@ -41,26 +38,13 @@ class Momentum(NamedTuple):
 
 def energy(mech: "Mechanism", state: State | tuple[Any, ...]) -> Energy:
     """Return kinetic, potential and stored energy, see `Mechanism.energy`."""
-    trace, _ = trace_of(mech, state, None)
-    stored = (
-        stored_energy(mech._core.work.effort_records[None], mech._info)
-        if mech._info.elements
-        else np.zeros(1)
-    )
-    return Energy(*(float(e[0]) for e in (*energies(trace, mech._info), stored)))
+    return Energy(*mech._core.energy(*as_rows(mech, state, "energy"))[0].tolist())
 
 
 def momentum(mech: "Mechanism", state: State | tuple[Any, ...]) -> Momentum:
     """Return momentum and angular momentum, see `Mechanism.momentum`."""
-    trace = trace_of(mech, state, None, "momentum")[0][0]
-    linear, angular = np.zeros(3), np.zeros(3)
-    for row, body in zip(trace[1:], mech.tree.bodies[1:], strict=True):
-        R = row[columns.ROTATION].reshape(3, 3)
-        arm, w = R @ body.com, row[columns.OMEGA]
-        p = body.mass * (row[columns.VELOCITY] + np.cross(w, arm))
-        linear += p
-        angular += np.cross(row[columns.POSITION] + arm, p) + R @ body.inertia @ R.T @ w
-    return Momentum(linear, angular)
+    both = mech._core.momentum(*as_rows(mech, state, "momentum"))[0]
+    return Momentum(both[:3], both[3:])
 
 
 def attitude(mech: "Mechanism", state: State | tuple[Any, ...]) -> Attitude:
@@ -84,22 +68,6 @@ def attitude(mech: "Mechanism", state: State | tuple[Any, ...]) -> Attitude:
         rates[1],
         bias.ravel(),
     )
-
-
-def jacobian(mech: "Mechanism", end: Body | Attachment, state: State | tuple[Any, ...]) -> Floats:
-    """Return the velocities of an end per unit speed, see `Mechanism.jacobian`."""
-    place = end.at() if isinstance(end, Body) else end
-    if not isinstance(place, Attachment):
-        raise TopologyError(f"jacobian: {end!r} is neither a body nor an attachment, body.at(...).")
-    if place.body.name not in mech.tree.numbers:
-        raise TopologyError(f"jacobian: {unknown('body', place.body.name, mech.tree.numbers)}")
-    number = mech.tree.numbers[place.body.name]
-    if number == 0:
-        return np.zeros((6, mech.nu))
-    z = mech.attitude(state)
-    block = z.partials[:, 6 * (number - 1) : 6 * number]
-    arm = z.rotation[number - 1] @ place.offset
-    return np.vstack((block[:, :3].T + np.cross(block[:, 3:], arm).T, block[:, 3:].T))
 
 
 def trace_of(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treemech.dynamics.analyses.reactions import add_chord_loads, add_element_loads, coupling_loads
+from treemech.dynamics.analyses.reactions import add_element_loads, coupling_loads
 from treemech.dynamics.model.loops import ClosedMotion
 from treemech.dynamics.simulation.integrator import Released
+from treemech.kinematics.plan.arrays import REACTIONS
 from treemech.topology.arrays import Floats
 
 from ..results.computed import Results, Unique
@@ -17,7 +18,7 @@ from ..results.model_info import ChordInfo
 from ..results.run import Run
 from ..results.state import State
 from .closed_chains import closed_motion, load_is_unique
-from .contacts import contacts, without
+from .contacts import contacts, unilateral, without
 from .states import as_rows
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def results_of_states(
     )
     with mech._core.seeing(z):
         trace, _ = mech._core.trace(t, q, u, found.ud)
-    add_chord_loads(mech._core, trace, found.loads)
+    mech._core.carry_chord_loads(found.loads, trace)
     add_element_loads(mech._core, trace, found.elements)
     return Results(
         found.ud, trace, found.tau, found.multipliers, found.loads, found.residual, found.cut_q, found.cut_u,
@@ -105,6 +106,28 @@ def tree_results(
     return Results(
         ud, trace, tau, none, np.zeros((n, 0, 6)), np.zeros((n, 3)), none, none, none, unique, elements, none
     )
+
+
+def loads_of_regular(
+    mech: "Mechanism", state: State | tuple[Any, ...]
+) -> tuple[Floats, Floats, Floats] | None:
+    """Return trace, loads of the chords and multipliers of one state whose rows are all independent.
+
+    None if rows have to be chosen, if constraints may let go, or elements depend on reactions.
+    """
+    t, q, u = as_rows(mech, state, "reactions")
+    core = mech._core
+    if core.loops is None:
+        results = results_of_states(mech, t, q, u)
+        return results.trace[0], np.zeros((0, 6)), np.zeros(0)
+    if unilateral(mech) or core.context[REACTIONS]:
+        return None
+    found = core.loops.regular(float(t[0]), q[0], u[0])
+    if found is None:
+        return None
+    trace, _ = core.trace(t, q, u, found.ud)
+    core.carry_chord_loads(found.loads, trace)
+    return trace[0], found.loads[0], found.multipliers[0]
 
 
 def reactions(mech: "Mechanism", state: State | tuple[Any, ...]) -> dict[str, Reaction]:

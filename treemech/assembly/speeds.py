@@ -11,8 +11,9 @@ from treemech.kinematics.closure import close_velocities, nearest_velocities
 from treemech.topology import Attachment, Body, ElementError
 from treemech.topology.arrays import Floats
 
-from ..analyses.body_motion import attitude, jacobian, momentum, trace_of
+from ..analyses.body_motion import attitude, momentum, trace_of
 from ..analyses.cut_hinges import connection_names, cut_numbers, cut_partials, split
+from ..analyses.ends import jacobian
 from ..analyses.states import left_free
 from ..results.naming import as_place
 from ..results.state import State, fill
@@ -85,7 +86,7 @@ class Speeds:
             c = self.chords[name]
             ask(here[c.u : c.u + c.nu], wanted, speeds[c.u : c.u + c.nu])
         for end, (_, wanted) in self.ends.items():
-            ask(_velocity(mech, end, state), wanted, jacobian(mech, end, state))
+            ask(_velocity(mech, end, state), wanted, jacobian(mech, state, end))
         if self.momentum is not None:
             mass = sum(body.mass for body in mech.tree.bodies[1:]) or 1.0  # a velocity, as in the other rows
             found = np.concatenate(momentum(mech, state))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def answer(
     mech: Mechanism,
-    name: str,
+    name: Any,
     one: Callable[..., Any],
     state: State | tuple[Any, ...],
     inputs: Sequence[Any] = (),
@@ -43,8 +43,13 @@ def answer(
     lead = leading_axes(state)
     if lead is None:
         found = one(mech, state, *inputs)
-        return found if out is None else _written(found, out, name)
-    return _many(mech, name, one, Rows.of(mech, state, lead, inputs, name), out, threads)
+        return found if out is None else _written(found, out, _what(name))
+    return _many(mech, name, one, Rows.of(mech, state, lead, inputs, _what(name)), out, threads)
+
+
+def _what(name: Any) -> str:
+    """Return the name of an analysis; that of an end is a pair."""
+    return name[0].removeprefix("end_") if isinstance(name, tuple) else name
 
 
 def leading_axes(state: Any) -> tuple[int, ...] | None:
@@ -146,15 +151,17 @@ def row_of(state: State, lead: tuple[int, ...], k: int) -> State:
 
 
 def _many(
-    mech: Mechanism, name: str, one: Callable[..., Any], rows: Rows, out: Any, threads: int | None
+    mech: Mechanism, name: Any, one: Callable[..., Any], rows: Rows, out: Any, threads: int | None
 ) -> Any:
     n = len(rows.t)
     table = mech._fast.table(name)
     if table is None or not n or not _takes(table, rows):
-        return _written(stacked([one(mech, *_flat(rows.row(k))) for k in range(n)], rows.lead), out, name)
+        return _written(
+            stacked([one(mech, *_flat(rows.row(k))) for k in range(n)], rows.lead), out, _what(name)
+        )
     results = [np.empty((n, *shape)) for shape in table.shapes]
     if out is not None:
-        results[0] = _checked(out, (*rows.lead, *table.shapes[0]), name).reshape(n, *table.shapes[0])
+        results[0] = _checked(out, (*rows.lead, *table.shapes[0]), _what(name)).reshape(n, *table.shapes[0])
 
     def compute(first: int, last: int) -> None:
         for k in _left_over(mech, name, rows, results, first, last):
@@ -187,7 +194,7 @@ def _takes(table: Table, rows: Rows) -> bool:
 
 
 def _left_over(
-    mech: Mechanism, name: str, rows: Rows, results: list[Floats], first: int, last: int
+    mech: Mechanism, name: Any, rows: Rows, results: list[Floats], first: int, last: int
 ) -> Iterator[int]:
     """Compute rows first to last in this thread, and yield those that the extension does not take."""
     table = mech._fast.table(name)

@@ -9,7 +9,6 @@ import numpy as np
 import treemech as tm
 from treemech.analyses.constraints import nonholonomic
 from treemech.analyses.states import keep_near, left_free
-from treemech.dynamics.analyses.reactions import add_chord_loads
 from treemech.dynamics.model import trace as columns
 from treemech.dynamics.native import entry_points as native
 from treemech.dynamics.simulation.integrate import integrate as integrate_engine
@@ -286,7 +285,7 @@ def loads_of(mech: tm.Mechanism, t: float, q: Floats, u: Floats, ud: Floats, cut
         loads = np.array(
             [wrench[c[chord.FIRST_ROW] : c[chord.FIRST_ROW] + c[chord.N_ROWS]].sum(axis=0) for c in chords]
         )
-        add_chord_loads(core, trace, loads[None])
+        core.carry_chord_loads(loads[None], trace)
         found = {c.name: (loads[n, :3], loads[n, 3:]) for n, c in enumerate(mech._info.chords)}
     for h in mech._info.hinges:
         force, moment = h.load(trace)

@@ -1,0 +1,71 @@
+"""Ends by name: where a point of a body is, how it moves, and how the speeds move it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from treemech.topology import Attachment, Body, TopologyError, unknown
+from treemech.topology.arrays import Floats
+
+from ..results.state import State
+from .states import as_rows
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+
+End = Body | Attachment | str
+
+
+class Pose(NamedTuple):
+    """Where an end is, in world axes: the rotation maps components in its base to world components."""
+
+    position: Floats  # (3,)
+    rotation: Floats  # (3, 3)
+
+
+class Velocity(NamedTuple):
+    """How an end moves, in world components."""
+
+    linear: Floats  # (3,)
+    angular: Floats  # (3,)
+
+
+def place_of(mech: Mechanism, end: Any) -> tuple[int, Floats]:
+    """Return the number of the body of an end, and the place of the end in the core's base of this body."""
+    numbers = mech.tree.numbers
+    name = end if isinstance(end, str) else end.name if isinstance(end, Body) else None
+    if isinstance(end, Attachment):
+        name = end.body.name
+    if name is None:
+        raise TopologyError(
+            f"{end!r} is neither a body nor an attachment, body.at(...), nor the name of a body."
+        )
+    if name not in numbers:
+        raise TopologyError(unknown("body", name, numbers))
+    number = int(numbers[name])
+    frame = mech._core.layout.plan.frames[number]
+    rotation, origin = frame[:9].reshape(3, 3), frame[9:]
+    if isinstance(end, Attachment):
+        origin = origin + rotation @ end.offset
+        rotation = rotation @ end.rotation
+    return number, np.concatenate((np.ravel(rotation), origin))
+
+
+def pose(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Pose:
+    """Return position and rotation of an end, see `Mechanism.pose`."""
+    found = mech._core.end("pose", *as_rows(mech, state, "pose"), *place_of(mech, end))[0]
+    return Pose(found[:3], found[3:].reshape(3, 3))
+
+
+def velocity(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Velocity:
+    """Return velocity and angular velocity of an end, see `Mechanism.velocity`."""
+    found = mech._core.end("velocity", *as_rows(mech, state, "velocity"), *place_of(mech, end))[0]
+    return Velocity(found[:3], found[3:])
+
+
+def jacobian(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Floats:
+    """Return the velocities of an end per unit speed, see `Mechanism.jacobian`."""
+    found = mech._core.end("end_jacobian", *as_rows(mech, state, "jacobian"), *place_of(mech, end))
+    return found[0].reshape(6, mech.nu)
