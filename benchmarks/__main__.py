@@ -7,6 +7,7 @@ from importlib import import_module
 # name -> (module with main(argv), what it does)
 RUNS = {
     "core": ("runs.core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
+    "calls": ("runs.calls", "calls from Python against those of Pinocchio and MuJoCo"),
     "loops": ("runs.loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
     "stiff": ("runs.stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
     "stiff-chains": ("runs.stiff_chains", "stiff closed chains with exact Jacobians and with differences"),

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,13 +39,28 @@ class Tool:
     ladder: tuple[float, ...]
 
 
-def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
-    """Solve by constraintDynamics on the tree with cut rods, scipy's DOP853, Baumgarte with a rate [1/s].
+class PinocchioLoops(NamedTuple):
+    """A02 in Pinocchio: the tree of bars with the rods cut from the next bar by points (contacts of 3 rows)."""
 
-    Without Baumgarte it leaves the motion at the first singular position, whatever the tolerance.
-    """
+    pin: Any
+    model: Any
+    data: Any
+    rows: Any
+    row_data: Any
+    proximal: Any
+    bars: list[int]
+    rods: list[int]
+
+    def start(self) -> tuple[Floats, Floats]:
+        """Return q and u at the start: bars upright."""
+        q, u = np.zeros(self.model.nq), np.zeros(self.model.nv)
+        u[np.array(self.bars) - 1], u[np.array(self.rods) - 1] = -1.0, 1.0
+        return q, u
+
+
+def pinocchio_loops(windows: int, rate: float) -> PinocchioLoops:
+    """Return the mechanism in Pinocchio, with Baumgarte's correctors of a rate [1/s]."""
     import pinocchio as pin
-    from scipy.integrate import solve_ivp
 
     model = pin.Model()
     model.gravity = pin.Motion(np.array(REFERENCE.gravity, dtype=float), np.zeros(3))
@@ -77,9 +92,18 @@ def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
     data = model.createData()
     proximal = pin.ProximalSettings(*PROXIMAL)
     pin.initConstraintDynamics(model, data, rows, row_data)
-    n, tau = model.nv, np.zeros(model.nv)
-    y0 = np.zeros(2 * n)
-    y0[n + np.array(bars) - 1], y0[n + np.array(rods) - 1] = -1.0, 1.0
+    return PinocchioLoops(pin, model, data, rows, row_data, proximal, bars, rods)
+
+
+def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
+    """Solve by constraintDynamics on the tree with cut rods, scipy's DOP853, Baumgarte with a rate [1/s].
+
+    Without Baumgarte it leaves the motion at the first singular position, whatever the tolerance.
+    """
+    from scipy.integrate import solve_ivp
+
+    pin, model, data, rows, row_data, proximal, bars, _ = (peer := pinocchio_loops(windows, rate))
+    n, tau, y0 = model.nv, np.zeros(model.nv), np.concatenate(peer.start())
 
     def solve(rtol: float) -> Floats:
         until = time.process_time() + allowed
