@@ -6,6 +6,7 @@ used inside it therefore works on other arrays: one set for every thread and dep
 """
 
 import threading
+from typing import ClassVar
 
 
 class UserCode(threading.local):
@@ -21,12 +22,16 @@ class UserCode(threading.local):
     """
 
     depth = 0
+    inside: ClassVar[set[int]] = set()  # the threads with a depth above 0; looked at from all of them
 
     def __enter__(self) -> None:
+        self.inside.add(threading.get_ident())
         self.depth += 1
 
     def __exit__(self, *_: object) -> None:
         self.depth -= 1
+        if not self.depth:
+            self.inside.discard(threading.get_ident())
 
 
 user_code = UserCode()

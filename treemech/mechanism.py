@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
@@ -130,6 +130,11 @@ class Mechanism:
         calls: Calls = self._workspaces.by_depth[user_code.depth].calls
         return calls
 
+    @cached_property
+    def _home(self) -> Calls:
+        """Calls of the thread that used them last: they return None in every other thread."""
+        return self._fast
+
     def _general(
         self,
         name: Any,
@@ -140,6 +145,12 @@ class Mechanism:
         threads: int | None = None,
     ) -> Any:
         """Return an analysis in the general way: of a state, or of each of many."""
+        if self._fast is not self._home:
+            found = self._fast.one(name)(state, *inputs, *(() if out is None else (out,)))
+            if not user_code.depth:
+                self._home = self._fast
+            if found is not None:
+                return found
         from .calls.rows import answer
 
         return answer(self, name, one, state, inputs, out, threads)
@@ -267,7 +278,9 @@ class Mechanism:
         """
         self._warn_of_changes()
         if x is None:
-            made: State | None = self._fast.state(t, q, u)
+            made: State | None = self._home.state(t, q, u)
+            if made is None and self._fast is not self._home:
+                made = self._fast.state(t, q, u)
             if made is not None:
                 return made
         from .calls.many_states import leading_axes_of, many_states
@@ -407,12 +420,13 @@ class Mechanism:
 
     def constraints(self, state: State | tuple[Any, ...], *, threads: int | None = None) -> Constraints:
         """Return f, P, P u + P0, P00 of all chords (5.3.17), and -Q without reaction-dependent elements."""
-        found: Any = self._fast.constraints(state)
-        if found is None:
-            from .analyses.constraints import constraints
+        found: Constraints | None = self._home.constraints(state)
+        if found is not None:
+            return found
+        from .analyses.constraints import constraints
 
-            found = self._general("constraints", constraints, state, threads=threads)
-        return cast(Constraints, found)
+        general: Constraints = self._general("constraints", constraints, state, threads=threads)
+        return general
 
     # ------------------------------------------------------------ dynamics
     def forward_dynamics(
@@ -429,10 +443,13 @@ class Mechanism:
         their matrix. This and other analyses of a state take many states as well, with leading axes, by as
         many `threads` as are given (docs/calls.md). `out` is an array for ud.
         """
-        found: Any = self._fast.forward_dynamics(state, loads, out)
-        if found is None:
-            found = self._general("forward_dynamics", forward_dynamics, state, (loads,), out, threads)
-        return cast(ForwardDynamics, found)
+        found: ForwardDynamics | None = self._home.forward_dynamics(state, loads, out)
+        if found is not None:
+            return found
+        general: ForwardDynamics = self._general(
+            "forward_dynamics", forward_dynamics, state, (loads,), out, threads
+        )
+        return general
 
     def inverse_dynamics(
         self,
@@ -455,14 +472,15 @@ class Mechanism:
         given by name are completed from the chains; prescribed ones follow their signals.
         """
         if actuated is None and weights is None:
-            found: Any = self._fast.inverse_dynamics(state, ud, out)
+            found: Floats | None = self._home.inverse_dynamics(state, ud, out)
             if found is not None:
-                return cast(Floats, found)
+                return found
         from .analyses.inverse_dynamics import inverse_dynamics
 
         one = partial(inverse_dynamics, actuated=actuated, weights=weights)
         name = "inverse_dynamics" if actuated is None and weights is None else ""
-        return cast(Floats, self._general(name, one, state, (ud,), out, threads))
+        general: Floats = self._general(name, one, state, (ud,), out, threads)
+        return general
 
     def drive_loads(
         self,
@@ -480,37 +498,41 @@ class Mechanism:
         self, state: State | tuple[Any, ...], *, out: Floats | None = None, threads: int | None = None
     ) -> Floats:
         """Return A (nu, nu) of (6.2.12)."""
-        found: Any = self._fast.mass_matrix(state, out)
-        if found is None:
-            found = self._general("mass_matrix", mass_matrix, state, (), out, threads)
-        return cast(Floats, found)
+        found: Floats | None = self._home.mass_matrix(state, out)
+        if found is not None:
+            return found
+        general: Floats = self._general("mass_matrix", mass_matrix, state, (), out, threads)
+        return general
 
     def load_column(
         self, state: State | tuple[Any, ...], *, out: Floats | None = None, threads: int | None = None
     ) -> Floats:
         """Return Q (nu,): external, internal and inertia loads on the speeds (6.2.12)."""
-        found: Any = self._fast.load_column(state, out)
-        if found is None:
-            found = self._general("load_column", load_column, state, (), out, threads)
-        return cast(Floats, found)
+        found: Floats | None = self._home.load_column(state, out)
+        if found is not None:
+            return found
+        general: Floats = self._general("load_column", load_column, state, (), out, threads)
+        return general
 
     def energy(self, state: State | tuple[Any, ...], *, threads: int | None = None) -> Energy:
         """Return kinetic, potential and stored energy; heights count from the world origin."""
-        found: Any = self._fast.energy(state)
-        if found is None:
-            from .analyses.body_motion import energy
+        found: Energy | None = self._home.energy(state)
+        if found is not None:
+            return found
+        from .analyses.body_motion import energy
 
-            found = self._general("energy", energy, state, threads=threads)
-        return cast(Energy, found)
+        general: Energy = self._general("energy", energy, state, threads=threads)
+        return general
 
     def momentum(self, state: State | tuple[Any, ...], *, threads: int | None = None) -> Momentum:
         """Return momentum, and angular momentum about the world origin."""
-        found: Any = self._fast.momentum(state)
-        if found is None:
-            from .analyses.body_motion import momentum
+        found: Momentum | None = self._home.momentum(state)
+        if found is not None:
+            return found
+        from .analyses.body_motion import momentum
 
-            found = self._general("momentum", momentum, state, threads=threads)
-        return cast("Momentum", found)
+        general: Momentum = self._general("momentum", momentum, state, threads=threads)
+        return general
 
     def reactions(
         self, state: State | tuple[Any, ...], *, threads: int | None = None
@@ -518,16 +540,20 @@ class Mechanism:
         """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
         from .calls.reactions import Reactions, general_reactions
 
-        found: Any = self._fast.reactions(state)
+        found: Any = self._home.reactions(state)
+        if found is None and self._fast is not self._home:
+            found = self._fast.reactions(state)
         if found is not None:
             return Reactions(self, state, found)
-        return cast("Mapping[str, Reaction]", self._general("", general_reactions, state, threads=threads))
+        general: Mapping[str, Reaction] = self._general("", general_reactions, state, threads=threads)
+        return general
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """Return z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
         from .analyses.body_motion import attitude
 
-        return cast("Attitude", self._general("", attitude, state))
+        found: Attitude = self._general("", attitude, state)
+        return found
 
     # ------------------------------------------------------------ ends: bodies, attachments, names of bodies
     def pose(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Pose:
@@ -545,21 +571,25 @@ class Mechanism:
         >>> mech.pose(bob.at((0, 0, -1.0)), mech.state(q={"pin": np.pi / 2})).position.round(9).tolist()
         [-1.0, 0.0, -0.0]
         """
-        found: Any = self._fast.end("pose", end)(state)
-        if found is None:
-            from .analyses.ends import pose
+        found: Pose | None = self._home.end("pose", end)(state)
+        if found is not None:
+            return found
+        from .analyses.ends import pose
 
-            found = self._general(("pose", end), partial(pose, end=end), state, threads=threads)
-        return cast("Pose", found)
+        general: Pose = self._general(("pose", end), partial(pose, end=end), state, threads=threads)
+        return general
 
     def velocity(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Velocity:
         """Return (linear, angular) velocity of an end in world axes."""
-        found: Any = self._fast.end("velocity", end)(state)
-        if found is None:
-            from .analyses.ends import velocity
+        found: Velocity | None = self._home.end("velocity", end)(state)
+        if found is not None:
+            return found
+        from .analyses.ends import velocity
 
-            found = self._general(("velocity", end), partial(velocity, end=end), state, threads=threads)
-        return cast("Velocity", found)
+        general: Velocity = self._general(
+            ("velocity", end), partial(velocity, end=end), state, threads=threads
+        )
+        return general
 
     def jacobian(
         self,
@@ -573,12 +603,14 @@ class Mechanism:
 
         Prescribed speeds have their columns too.
         """
-        found: Any = self._fast.end("end_jacobian", end)(state, out)
-        if found is None:
-            from .analyses.ends import jacobian
+        found: Floats | None = self._home.end("end_jacobian", end)(state, out)
+        if found is not None:
+            return found
+        from .analyses.ends import jacobian
 
-            found = self._general(("end_jacobian", end), partial(jacobian, end=end), state, (), out, threads)
-        return cast(Floats, found)
+        one = partial(jacobian, end=end)
+        general: Floats = self._general(("end_jacobian", end), one, state, (), out, threads)
+        return general
 
     # ------------------------------------------------------------ simulation
     def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:

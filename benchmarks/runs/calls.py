@@ -200,7 +200,13 @@ def _rows(mech: tm.Mechanism, name: str, analysis: Callable[[Any], Any], many: t
     t, none = np.zeros(1), np.zeros(1)
     results = [np.zeros((MANY, *shape)) for shape in found.shapes]
     inputs = [np.zeros(x.shape) for x in found.inputs]
-    rows = ((address(t), 0), (address(many.q), mech.nq), (address(many.u), mech.nu), (address(none), 0), (address(none), 0))
+    rows = (
+        (address(t), 0),
+        (address(many.q), mech.nq),
+        (address(many.u), mech.nu),
+        (address(none), 0),
+        (address(none), 0),
+    )
     to = tuple((address(x) if x.size else address(none), x[0].size) for x in results)
     given = tuple((address(x), 0) for x in inputs)
     kept = (t, none, results, inputs, many)

@@ -5,6 +5,7 @@ Python is then taken, and gives the same numbers to the bit. Without the extensi
 """
 
 from collections.abc import Callable, Sequence
+from threading import get_ident
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from treemech.kinematics.layout.chords import by_address
 from treemech.kinematics.plan.columns import chord, effort, row
 from treemech.topology.arrays import address
+from treemech.topology.user_code import user_code
 
 from ..equations import watch
 from ..model.core import Core
@@ -101,7 +103,7 @@ class Calls:
         place: Callable[[Any], tuple[int, NDArray]],
     ) -> None:
         self._core, self._kinds, self._known = core, kinds, known
-        self._states, self._place = states, place
+        self._states, self._place, self._thread = states, place, get_ident()
         self._pack: _Pack | None = None
         self._tables: dict[Any, Table | None] = {}
         self._ends: dict[tuple[str, Any], One] = {}
@@ -116,6 +118,13 @@ class Calls:
             raise AttributeError(name)
         setattr(self, name, one)
         return one
+
+    def one(self, name: Any) -> One:
+        """Return the call of an analysis for one state."""
+        if isinstance(name, tuple):
+            return self.end(*name)
+        found: One = getattr(self, name) if name in _MAKERS else never
+        return found
 
     def end(self, name: str, end: Any) -> One:
         """Return the call of `name` (pose, velocity, end_jacobian) for an end."""
@@ -163,7 +172,7 @@ class Calls:
     def pack(self) -> "_Pack | None":
         """What all calls have in common; None if the core cannot be called this way."""
         if self._pack is None and (module := caller()) is not None and _is_plain(self._core):
-            self._pack = _Pack(module, self._core, self._kinds(), self._known)
+            self._pack = _Pack(module, self._core, self._kinds(), self._known, self._thread)
         return self._pack
 
 
@@ -179,7 +188,7 @@ def _is_plain(core: Core) -> bool:
 class _Pack:
     """Arrays for the state of one core, and the tables that fill them."""
 
-    def __init__(self, module: ModuleType, core: Core, kinds: Kinds, known: list[Any]) -> None:
+    def __init__(self, module: ModuleType, core: Core, kinds: Kinds, known: list[Any], thread: int) -> None:
         self.module, self.core, self.kinds = module, core, kinds
         self.kept: list[Any] = []  # arrays whose addresses are in use
         self.t, self.q, self.u = self.zeros(1), self.zeros(core.nq), self.zeros(core.nu)
@@ -197,7 +206,7 @@ class _Pack:
         self.c = module.Pack(
             kinds.state, known, (core.nq, core.nu, core.nx, core.nz),
             (address(self.t), address(self.q), address(self.u), address(core.work.z), address(core.layout.efforts.start)),
-            copies, tuple(near), not near, self.kept,
+            copies, tuple(near), not near, user_code.inside, thread, self.kept,
         )  # fmt: skip
 
     def keep(self, array: NDArray) -> NDArray:

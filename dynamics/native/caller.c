@@ -38,6 +38,10 @@ typedef struct {
     Copy *copies;
     Near *near;
     int with_tuples;
+    unsigned long thread;  /* whose arrays these are */
+    PyObject *inside;      /* set of the threads that are in a function of the user: other arrays are used there */
+    Py_buffer views[2];    /* of the last q and u: a state often takes several calls */
+    int viewed;
 } Pack;
 
 typedef struct {
@@ -160,6 +164,43 @@ static int read_near(Pack *p, PyObject *state)
     return done;
 }
 
+/* Tell whether the arrays may be used now: by their thread, and not in the middle of another computation. */
+static int is_free(const Pack *p)
+{
+    return PySet_Size(p->inside) == 0 && PyThread_get_thread_ident() == p->thread;
+}
+
+static int copy_finite(const double *from, Py_ssize_t n, double *to)
+{
+    double sum = 0.0;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        to[k] = from[k];
+        sum += from[k] - from[k];  /* nan if one is not finite */
+    }
+    return sum == 0.0;
+}
+
+static void forget_views(Pack *p)
+{
+    if (p->viewed) {
+        p->viewed = 0;
+        PyBuffer_Release(&p->views[0]);
+        PyBuffer_Release(&p->views[1]);
+    }
+}
+
+static int view_row(PyObject *object, Py_ssize_t n, Py_buffer *view)
+{
+    if (PyObject_GetBuffer(object, view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (view->itemsize == 8 && view->format && strcmp(view->format, "d") == 0 && view->ndim == 1 && view->shape[0] == n)
+        return 1;
+    PyBuffer_Release(view);
+    return 0;
+}
+
 static void copy_all(const Copy *copies, Py_ssize_t n)
 {
     for (Py_ssize_t k = 0; k < n; k++)
@@ -171,16 +212,26 @@ static int read_state(Pack *p, PyObject *state)
 {
     copy_all(p->copies, p->n_copies);
     if ((PyObject *)Py_TYPE(state) == p->state_type) {
-        if (!is_known(p, state) || !read_attribute(state, name_q, p->nq, p->q, 1)
-            || !read_attribute(state, name_u, p->nu, p->u, 1))
-            return 0;
-        PyObject *t = PyObject_GetAttr(state, name_t);
-        int done = t && read_number(t, p->t);
+        PyObject *t = PyObject_GetAttr(state, name_t), *q = PyObject_GetAttr(state, name_q), *u = PyObject_GetAttr(state, name_u);
+        int done = t && q && u && read_number(t, p->t), again = done && p->viewed && q == p->views[0].obj && u == p->views[1].obj;
+        if (done && !again) {
+            forget_views(p);
+            done = is_known(p, state) && view_row(q, p->nq, &p->views[0]);
+            if (done && !view_row(u, p->nu, &p->views[1])) {
+                PyBuffer_Release(&p->views[0]);
+                done = 0;
+            }
+            p->viewed = done;
+        }
         Py_XDECREF(t);
-        if (!done) {
+        Py_XDECREF(q);
+        Py_XDECREF(u);
+        if (!done || !copy_finite(p->views[0].buf, p->nq, p->q) || !copy_finite(p->views[1].buf, p->nu, p->u)) {
             PyErr_Clear();
             return 0;
         }
+        if (again && p->nz == 0)
+            return p->n_near == 0 || read_near(p, state);
         if (is_empty(state, name_x) && is_empty(state, name_memory))
             memcpy(p->z, p->z_start, 8 * (size_t)p->nz);
         else if (!read_attribute(state, name_x, p->nx, p->z, 0)
@@ -353,14 +404,14 @@ static PyObject *answer(Call *c, PyObject *out)
     if (out)
         Py_INCREF(out);
     else
-        first = PyObject_CallObject(c->results[0].copy, NULL);
+        first = PyObject_CallNoArgs(c->results[0].copy);
     if (c->form == SINGLE || !first)
         return first;
     PyObject *found = PyType_GenericAlloc((PyTypeObject *)c->type, c->n_results);
     if (!found || PyTuple_SetItem(found, 0, first) != 0)
         return NULL;
     for (Py_ssize_t k = 1; k < c->n_results; k++) {
-        PyObject *array = PyObject_CallObject(c->results[k].copy, NULL);
+        PyObject *array = PyObject_CallNoArgs(c->results[k].copy);
         if (!array || PyTuple_SetItem(found, k, array) != 0) {
             Py_DECREF(found);
             return NULL;
@@ -374,7 +425,7 @@ static PyObject *call_one(PyObject *self, PyObject *const *given, Py_ssize_t cou
 {
     Call *c = (Call *)self;
     PyObject *out = NULL;
-    if (count < 1 || count > 2 + c->n_inputs || !read_state(c->pack, given[0]))
+    if (count < 1 || count > 2 + c->n_inputs || !is_free(c->pack) || !read_state(c->pack, given[0]))
         Py_RETURN_NONE;
     for (Py_ssize_t k = 0; k < c->n_inputs; k++) {
         if (k + 1 >= count || given[k + 1] == Py_None)
@@ -489,10 +540,12 @@ static PyObject *new_pack(PyTypeObject *type, PyObject *arguments, PyObject *unu
     PyObject *state_type, *known, *copies, *near, *keep;
     long long t, q, u, z, z_start;
     Py_ssize_t nq, nu, nx, nz;
+    PyObject *inside;
+    unsigned long thread;
     int with_tuples;
     (void)unused;
-    if (!PyArg_ParseTuple(arguments, "OO!(nnnn)(LLLLL)O!O!pO", &state_type, &PyList_Type, &known, &nq, &nu, &nx, &nz, &t, &q, &u,
-                          &z, &z_start, &PyTuple_Type, &copies, &PyTuple_Type, &near, &with_tuples, &keep))
+    if (!PyArg_ParseTuple(arguments, "OO!(nnnn)(LLLLL)O!O!pO!kO", &state_type, &PyList_Type, &known, &nq, &nu, &nx, &nz, &t, &q, &u,
+                          &z, &z_start, &PyTuple_Type, &copies, &PyTuple_Type, &near, &with_tuples, &PySet_Type, &inside, &thread, &keep))
         return NULL;
     Pack *p = (Pack *)PyType_GenericAlloc(type, 0);
     if (!p)
@@ -500,6 +553,8 @@ static PyObject *new_pack(PyTypeObject *type, PyObject *arguments, PyObject *unu
     Py_INCREF(p->state_type = state_type);
     Py_INCREF(p->known = known);
     Py_INCREF(p->keep = keep);
+    Py_INCREF(p->inside = inside);
+    p->thread = thread;
     p->nq = nq, p->nu = nu, p->nx = nx, p->nz = nz, p->with_tuples = with_tuples;
     p->t = (double *)(intptr_t)t, p->q = (double *)(intptr_t)q, p->u = (double *)(intptr_t)u, p->z = (double *)(intptr_t)z;
     p->z_start = (const double *)(intptr_t)z_start;
@@ -528,6 +583,8 @@ static void free_pack(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     for (Py_ssize_t k = 0; k < p->n_near; k++)
         Py_XDECREF(p->near[k].name);
+    forget_views(p);
+    Py_XDECREF(p->inside);
     PyMem_Free(p->near);
     PyMem_Free(p->copies);
     Py_XDECREF(p->state_type);
@@ -715,7 +772,7 @@ static PyObject *new_cut(Maker *m, PyObject *t, PyObject *q, PyObject *u)
 {
     if (m->cut_type == Py_None)
         return PyDict_New();
-    PyObject *mechanism = PyObject_CallObject(m->mechanism, NULL);
+    PyObject *mechanism = PyObject_CallNoArgs(m->mechanism);
     PyObject *cut = mechanism ? PyType_GenericNew((PyTypeObject *)m->cut_type, no_arguments, NULL) : NULL;
     if (cut && (PyObject_GenericSetAttr(cut, name_mechanism, mechanism) != 0 || PyObject_GenericSetAttr(cut, name_t, t) != 0
                 || PyObject_GenericSetAttr(cut, name_q, q) != 0 || PyObject_GenericSetAttr(cut, name_u, u) != 0
@@ -731,7 +788,7 @@ static PyObject *maker_state(PyObject *self, PyObject *const *given, Py_ssize_t 
     Maker *m = (Maker *)self;
     Pack *p = m->pack;
     double time;
-    if (count != 3 || !read_number(given[0], &time))
+    if (count != 3 || !is_free(p) || !read_number(given[0], &time))
         Py_RETURN_NONE;
     memcpy(p->q, m->reference, 8 * (size_t)p->nq);
     memset(p->u, 0, 8 * (size_t)p->nu);
@@ -750,11 +807,11 @@ static PyObject *maker_state(PyObject *self, PyObject *const *given, Py_ssize_t 
     memcpy(p->z, p->z_start, 8 * (size_t)p->nz);
     PyObject *state = PyType_GenericNew((PyTypeObject *)p->state_type, no_arguments, NULL);
     PyObject *t = PyFloat_FromDouble(time);
-    PyObject *q = PyObject_CallObject(m->copy_q, NULL), *u = PyObject_CallObject(m->copy_u, NULL);
+    PyObject *q = PyObject_CallNoArgs(m->copy_q), *u = PyObject_CallNoArgs(m->copy_u);
     if (!state || !t || !q || !u || PyObject_GenericSetAttr(state, name_t, t) != 0 || PyObject_GenericSetAttr(state, name_q, q) != 0
         || PyObject_GenericSetAttr(state, name_u, u) != 0 || set_new(state, name_cut, new_cut(m, t, q, u)) != 0
-        || set_new(state, name_x, PyObject_CallObject(m->copy_z, NULL)) != 0
-        || set_new(state, name_memory, PyObject_CallObject(m->copy_memory, NULL)) != 0
+        || set_new(state, name_x, PyObject_CallNoArgs(m->copy_z)) != 0
+        || set_new(state, name_memory, PyObject_CallNoArgs(m->copy_memory)) != 0
         || PyObject_GenericSetAttr(state, name_active, m->active) != 0
         || PyObject_GenericSetAttr(state, name_coordinates, m->coordinates) != 0)
         Py_CLEAR(state);
