@@ -35,7 +35,7 @@ from .analyses.states import make_state
 from .description.inertia_check import check_inertia
 from .description.parameters import Origin, origin_of, with_parameters
 from .description.wiring import Wiring
-from .results.computed import Energy
+from .results.computed import Energy, Momentum, Pose, Velocity
 from .results.model_info import ModelInfo, model_info
 from .results.naming import named_coordinates
 from .results.run import Run
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from treemech.dynamics.analyses.linearization import Linearization
     from treemech.kinematics.mobility import Mobility
 
-    from .analyses.body_motion import Attitude, Momentum
-    from .analyses.ends import End, Pose, Velocity
+    from .analyses.body_motion import Attitude
+    from .analyses.ends import End
     from .analyses.evaluation import Reaction
     from .design.sensitivities import Sensitivities
     from .design.starts import Start
@@ -571,7 +571,8 @@ class Mechanism:
         >>> mech.pose(bob.at((0, 0, -1.0)), mech.state(q={"pin": np.pi / 2})).position.round(9).tolist()
         [-1.0, 0.0, -0.0]
         """
-        found: Pose | None = self._home.end("pose", end)(state)
+        one = self._home.poses.get(end) or self._home.end("pose", end)
+        found: Pose | None = one(state)
         if found is not None:
             return found
         from .analyses.ends import pose
@@ -581,7 +582,8 @@ class Mechanism:
 
     def velocity(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Velocity:
         """Return (linear, angular) velocity of an end in world axes."""
-        found: Velocity | None = self._home.end("velocity", end)(state)
+        one = self._home.velocities.get(end) or self._home.end("velocity", end)
+        found: Velocity | None = one(state)
         if found is not None:
             return found
         from .analyses.ends import velocity
@@ -603,13 +605,15 @@ class Mechanism:
 
         Prescribed speeds have their columns too.
         """
-        found: Floats | None = self._home.end("end_jacobian", end)(state, out)
+        one = self._home.jacobians.get(end) or self._home.end("end_jacobian", end)
+        found: Floats | None = one(state, out)
         if found is not None:
             return found
         from .analyses.ends import jacobian
 
-        one = partial(jacobian, end=end)
-        general: Floats = self._general(("end_jacobian", end), one, state, (), out, threads)
+        general: Floats = self._general(
+            ("end_jacobian", end), partial(jacobian, end=end), state, (), out, threads
+        )
         return general
 
     # ------------------------------------------------------------ simulation
@@ -847,8 +851,6 @@ _NONE = np.zeros(0)
 
 def _kinds() -> Kinds:
     """Return the classes of results, once a call makes one."""
-    from .analyses.body_motion import Momentum
-    from .analyses.ends import Pose, Velocity
     from .calls.reactions import Loads
 
     return Kinds(State, ForwardDynamics, Constraints, Momentum, Energy, Loads, Pose, Velocity)

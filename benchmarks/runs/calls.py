@@ -171,11 +171,11 @@ def measure_model(name: str, blocks: int) -> list[dict[str, Any]]:
     works["state"] = {"ours": lambda: mech.state(q=state.q, u=state.u)}
     rows = []
     for a, own in works.items():
-        us = {key: 1e6 * s for key, s in least_times(own, blocks).items()}
-        row: dict[str, Any] = {"model": name, "analysis": a, "ours_us": us["ours"]}
-        row["above_us"] = us["ours"] - us["many"] / MANY if "many" in us else None
+        times = {key: 1e6 * s for key, s in least_times(own, blocks).items()}
+        row: dict[str, Any] = {"model": name, "analysis": a, "ours_us": times["ours"]}
+        row["above_us"] = times["ours"] - times["many"] / MANY if "many" in times else None
         for label in ("pinocchio", "mujoco"):
-            found = {key.split(": ")[1]: x for key, x in us.items() if key.startswith(label)}
+            found = {key.split(": ")[1]: x for key, x in times.items() if key.startswith(label)}
             best = min(found, key=lambda k: found[k], default=None)
             row[f"{label}_us"] = None if best is None else found[best]
             row[f"{label}_call"] = best

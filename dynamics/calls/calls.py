@@ -23,9 +23,10 @@ from ..model.trace import N_TRACE
 from ..native import entry_points as native
 from ..native.caller import caller
 
-_SINGLE, _TUPLE, _FLOATS = range(3)  # how caller.c returns results
+_SINGLE, _TUPLE, _FLOATS, _PAIR = range(4)  # how caller.c returns results
 _FINITE, _AT_MOST, _ABOVE = range(3)  # what it checks
 
+_NUMBERS = ("numbers",)  # of a result whose parts are views of one array
 _MOST_ENDS = 512  # ends whose calls are kept
 
 One = Callable[..., Any]
@@ -106,7 +107,10 @@ class Calls:
         self._states, self._place, self._thread = states, place, get_ident()
         self._pack: _Pack | None = None
         self._tables: dict[Any, Table | None] = {}
-        self._ends: dict[tuple[str, Any], One] = {}
+        # calls for one state, by end
+        self.poses: dict[Any, One] = {}
+        self.velocities: dict[Any, One] = {}
+        self.jacobians: dict[Any, One] = {}
 
     def __getattr__(self, name: str) -> One:
         if name == "state":
@@ -128,16 +132,13 @@ class Calls:
 
     def end(self, name: str, end: Any) -> One:
         """Return the call of `name` (pose, velocity, end_jacobian) for an end."""
-        try:
-            return self._ends[name, end]
-        except (KeyError, TypeError):
-            if len(self._ends) >= _MOST_ENDS:
-                self._ends.clear()
-                self._tables = {key: table for key, table in self._tables.items() if isinstance(key, str)}
-            table = self.table((name, end))
-            one: One = never if table is None else table.c.one
-            self._ends[name, end] = one
-            return one
+        own = {"pose": self.poses, "velocity": self.velocities, "end_jacobian": self.jacobians}[name]
+        if len(own) >= _MOST_ENDS:
+            own.clear()
+            self._tables = {key: table for key, table in self._tables.items() if isinstance(key, str)}
+        table = self.table((name, end))
+        own[end] = one = never if table is None else table.c.one
+        return one
 
     def _state(self) -> One:
         """Return the function state(t, q, u)."""
@@ -237,7 +238,7 @@ class _Pack:
         names: tuple[str, ...] = (),
     ) -> Table:
         """Return the call of an analysis."""
-        form = _SINGLE if kind is None else _FLOATS if names else _TUPLE
+        form = _SINGLE if kind is None else _PAIR if names == _NUMBERS else _FLOATS if names else _TUPLE
         self.kept.extend((*results, *inputs))
         c = self.module.Call(
             self.c, tuple(copies), tuple(steps), tuple(checks), tuple((address(a), a.shape) for a in inputs),
@@ -304,9 +305,9 @@ def _reactions(p: "_Pack") -> Table:
 
 
 def _momentum(p: "_Pack") -> Table:
-    both = p.zeros(6)
-    step = p.step("momentum", 1, p.t, p.q, p.u, both, p.core.context_address)
-    return p.call([step], (both[:3], both[3:]), p.kinds.momentum)
+    out = p.zeros(6)
+    step = p.step("momentum", 1, p.t, p.q, p.u, out, p.core.context_address)
+    return p.call([step], (out,), p.kinds.momentum, names=_NUMBERS)
 
 
 def _energy(p: "_Pack") -> Table:
@@ -321,9 +322,8 @@ def _end(p: "_Pack", name: str, number: int, place: NDArray) -> Table:
     step = p.step(name, 1, p.t, p.q, p.u, number, p.keep(place), out, p.core.context_address)
     if name == "end_jacobian":
         return p.call([step], (out.reshape(6, p.core.nu),))
-    if name == "pose":
-        return p.call([step], (out[:3], out[3:].reshape(3, 3)), p.kinds.pose)
-    return p.call([step], (out[:3], out[3:]), p.kinds.velocity)
+    kind = p.kinds.pose if name == "pose" else p.kinds.velocity
+    return p.call([step], (out,), kind, names=_NUMBERS)
 
 
 def _inverse_dynamics(p: _Pack) -> Table | None:

@@ -6,7 +6,7 @@ An end is a place in the core's base of a body: rotation, then point (12 numbers
 
 import numpy as np
 
-from treemech.kinematics.kernel.language import floats, floats2, ints, load3, load6, load9, store
+from treemech.kinematics.kernel.language import floats, floats2, ints, kernel, load3, load6, load9, store
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import (
     add,
@@ -32,10 +32,23 @@ from treemech.kinematics.plan.views import (
     own_u,
     speed_work,
 )
-from treemech.kinematics.tree.sweep import columns, origin_velocities, velocities
+from treemech.kinematics.tree.sweep import columns, origin_velocities, relative_velocity
 
 from .begin import evaluate_row, place_row
 from .results import N_TRACE
+
+
+@kernel
+def move(plan, W, S, u, rows):
+    """Compute angular velocities (5.2.7) and velocities of the origins (5.2.18) of the first bodies, without biases."""
+    plan_body = bodies(plan)
+    for i in range(1, rows):
+        p = plan_body[i, body.PARENT]
+        omega, velocity = relative_velocity(plan, W, S, i, u)
+        wp = load3(W, p, body.OMEGA)
+        carried = add(load3(W, p, body.VELOCITY), cross(wp, load3(W, i, body.ARM)))
+        store(W, i, body.OMEGA, add(wp, omega))
+        store(W, i, body.VELOCITY, add(carried, velocity))
 
 
 def pose(count, t, q, u, number, place, out, context):
@@ -62,8 +75,7 @@ def velocity(count, t, q, u, number, place, out, context):
         status = place_row(plan, W, S, times, q, u, k)
         if status != OK:
             return np.int32(status)
-        velocities(plan, W, S, state_u)
-        origin_velocities(plan, W, S, state_u)
+        move(plan, W, S, state_u, number + 1)
         to = floats2(out + 48 * k, 1, 6)
         arm, w = rotate(load9(W, number, body.R), load3(at, 0, 9)), load3(W, number, body.OMEGA)
         store(to, 0, 0, add(load3(W, number, body.VELOCITY), cross(w, arm)))
@@ -144,8 +156,7 @@ def momentum(count, t, q, u, out, context):
         status = place_row(plan, W, S, times, q, u, k)
         if status != OK:
             return np.int32(status)
-        velocities(plan, W, S, state_u)
-        origin_velocities(plan, W, S, state_u)
+        move(plan, W, S, state_u, W.shape[0])
         linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for i in range(1, W.shape[0]):
             R, w = load9(W, i, body.R), load3(W, i, body.OMEGA)

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum { MOST_ARGUMENTS = 18, MOST_AXES = 3 };
-enum { SINGLE, FIELDS_OF_TUPLE, FIELDS_OF_FLOATS };  /* how results are returned */
+enum { SINGLE, FIELDS_OF_TUPLE, FIELDS_OF_FLOATS, ATTRIBUTE };  /* how results are returned */
 enum { FINITE, AT_MOST, ABOVE };                     /* what is checked */
 enum { OK = 1 };                                     /* kinematics/kernel/status.py */
 
@@ -398,6 +398,14 @@ static PyObject *answer(Call *c, PyObject *out)
                 Py_CLEAR(found);
             Py_XDECREF(value);
         }
+        return found;
+    }
+    if (c->form == ATTRIBUTE) {
+        PyObject *found = PyType_GenericNew((PyTypeObject *)c->type, no_arguments, NULL);
+        PyObject *array = PyObject_CallNoArgs(c->results[0].copy);
+        if (!found || !array || PyObject_GenericSetAttr(found, PyTuple_GetItem(c->names, 0), array) != 0)
+            Py_CLEAR(found);
+        Py_XDECREF(array);
         return found;
     }
     PyObject *first = out;

@@ -7,6 +7,7 @@ import numpy as np
 import treemech as tm
 from tests.support.driven import four_bar, loops, pendulum, tree
 from treemech.benchmarks.families.loops import stewart
+from treemech.results.computed import Pair
 
 
 class _Never:
@@ -42,6 +43,8 @@ def same(a, b):
         return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Pair):
+        return type(a) is type(b) and same(a.numbers, b.numbers)
     return (
         type(a) is type(b) and all(same(getattr(a, k), getattr(b, k)) for k in vars(a))
         if hasattr(a, "__dict__")

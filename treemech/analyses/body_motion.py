@@ -7,7 +7,7 @@ import numpy as np
 from treemech.dynamics.model import trace as columns
 from treemech.topology.arrays import Floats
 
-from ..results.computed import Energy
+from ..results.computed import Energy, Momentum
 from ..results.state import State
 from .states import as_rows
 
@@ -29,13 +29,6 @@ class Attitude(NamedTuple):
     bias: Floats  # z00 (6 nb,)
 
 
-class Momentum(NamedTuple):
-    """Momentum, and angular momentum about the world origin."""
-
-    linear: Floats
-    angular: Floats
-
-
 def energy(mech: "Mechanism", state: State | tuple[Any, ...]) -> Energy:
     """Return kinetic, potential and stored energy, see `Mechanism.energy`."""
     return Energy(*mech._core.energy(*as_rows(mech, state, "energy"))[0].tolist())
@@ -43,8 +36,7 @@ def energy(mech: "Mechanism", state: State | tuple[Any, ...]) -> Energy:
 
 def momentum(mech: "Mechanism", state: State | tuple[Any, ...]) -> Momentum:
     """Return momentum and angular momentum, see `Mechanism.momentum`."""
-    both = mech._core.momentum(*as_rows(mech, state, "momentum"))[0]
-    return Momentum(both[:3], both[3:])
+    return Momentum(mech._core.momentum(*as_rows(mech, state, "momentum"))[0])
 
 
 def attitude(mech: "Mechanism", state: State | tuple[Any, ...]) -> Attitude:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treemech.topology import Attachment, Body, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
+from ..results.computed import Pose, Velocity
 from ..results.state import State
 from .states import as_rows
 
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 End = Body | Attachment | str
-
-
-class Pose(NamedTuple):
-    """Where an end is, in world axes: the rotation maps components in its base to world components."""
-
-    position: Floats  # (3,)
-    rotation: Floats  # (3, 3)
-
-
-class Velocity(NamedTuple):
-    """How an end moves, in world components."""
-
-    linear: Floats  # (3,)
-    angular: Floats  # (3,)
 
 
 def place_of(mech: Mechanism, end: Any) -> tuple[int, Floats]:
@@ -56,16 +43,17 @@ def place_of(mech: Mechanism, end: Any) -> tuple[int, Floats]:
 def pose(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Pose:
     """Return position and rotation of an end, see `Mechanism.pose`."""
     found = mech._core.end("pose", *as_rows(mech, state, "pose"), *place_of(mech, end))[0]
-    return Pose(found[:3], found[3:].reshape(3, 3))
+    return Pose(found)
 
 
 def velocity(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Velocity:
     """Return velocity and angular velocity of an end, see `Mechanism.velocity`."""
     found = mech._core.end("velocity", *as_rows(mech, state, "velocity"), *place_of(mech, end))[0]
-    return Velocity(found[:3], found[3:])
+    return Velocity(found)
 
 
 def jacobian(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Floats:
     """Return the velocities of an end per unit speed, see `Mechanism.jacobian`."""
     found = mech._core.end("end_jacobian", *as_rows(mech, state, "jacobian"), *place_of(mech, end))
-    return found[0].reshape(6, mech.nu)
+    J: Floats = found[0].reshape(6, mech.nu)
+    return J

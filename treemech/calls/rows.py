@@ -20,6 +20,7 @@ from treemech.topology import ElementError
 from treemech.topology.arrays import Floats, address
 
 from ..analyses.cut_hinges import CutMotion
+from ..results.computed import Pair
 from ..results.state import State
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def answer(
 
 def _what(name: Any) -> str:
     """Return the name of an analysis; that of an end is a pair."""
-    return name[0].removeprefix("end_") if isinstance(name, tuple) else name
+    return str(name[0]).removeprefix("end_") if isinstance(name, tuple) else str(name)
 
 
 def leading_axes(state: Any) -> tuple[int, ...] | None:
@@ -175,6 +176,8 @@ def _many(
         shaped[0] = out
     if table.kind is None:
         return shaped[0]
+    if issubclass(table.kind, Pair):
+        return table.kind(shaped[0])
     return table.kind(*(np.moveaxis(shaped[0], -1, 0) if table.names else shaped))
 
 
@@ -249,6 +252,8 @@ def _parts(found: Any, table: Table) -> list[Any]:
     """Return the results of one state in the order of the table."""
     if table.kind is None:
         return [found]
+    if isinstance(found, Pair):
+        return [found.numbers]
     return [[getattr(found, n) for n in table.names]] if table.names else list(found)
 
 
@@ -263,6 +268,8 @@ def stacked(results: Sequence[Any], lead: tuple[int, ...]) -> Any:
         if any(np.shape(r) != np.shape(first) for r in results):
             return list(results)
         return np.array(results).reshape(*lead, *np.shape(first))
+    if isinstance(first, Pair):
+        return type(first)(stacked([r.numbers for r in results], lead))
     if isinstance(first, Mapping):
         return {key: stacked([r[key] for r in results], lead) for key in first}
     if isinstance(first, tuple) and hasattr(first, "_fields"):

@@ -1,6 +1,6 @@
 """Results computed from the states of a run: all at once, energies and residuals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,6 +25,73 @@ class Results(NamedTuple):
     unique: Floats  # (connections, 12) 1 where a component of a load is unique, hinges first (Unique)
     elements: Floats  # (n, .) records of all energetic elements and loads
     couplings: Floats  # (n, .) loads of couplings on the coordinates they join
+
+
+class Pair(Sequence[Floats]):
+    """Two arrays as parts of one, which are taken out when they are asked for: ``a, b = pair`` or by name."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: Floats) -> None:
+        self.numbers = numbers
+
+    def _parts(self) -> tuple[Floats, Floats]:
+        return self.numbers[..., :3], self.numbers[..., 3:]
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._parts()[k]
+
+    def __len__(self) -> int:
+        return 2
+
+    def __repr__(self) -> str:
+        first, second = self._parts()
+        return f"{type(self).__name__}({first!r}, {second!r})"
+
+
+class Momentum(Pair):
+    """Momentum, and angular momentum about the world origin."""
+
+    __slots__ = ()
+
+    @property
+    def linear(self) -> Floats:
+        return self.numbers[..., :3]
+
+    @property
+    def angular(self) -> Floats:
+        return self.numbers[..., 3:]
+
+
+class Velocity(Pair):
+    """Velocity and angular velocity of an end, in world components."""
+
+    __slots__ = ()
+
+    @property
+    def linear(self) -> Floats:
+        return self.numbers[..., :3]
+
+    @property
+    def angular(self) -> Floats:
+        return self.numbers[..., 3:]
+
+
+class Pose(Pair):
+    """Position and rotation of an end; the rotation maps components in its base to world components."""
+
+    __slots__ = ()
+
+    def _parts(self) -> tuple[Floats, Floats]:
+        return self.position, self.rotation
+
+    @property
+    def position(self) -> Floats:
+        return self.numbers[..., :3]
+
+    @property
+    def rotation(self) -> Floats:
+        return self.numbers[..., 3:].reshape(*self.numbers.shape[:-1], 3, 3)
 
 
 class Unique(NamedTuple):
