@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .analyses.evaluation import Reaction
     from .design.sensitivities import Sensitivities
     from .design.starts import Start
+    from .simulation.stepper import Stepper
     from .system import System
 
 
@@ -615,6 +616,56 @@ class Mechanism:
             ("end_jacobian", end), partial(jacobian, end=end), state, (), out, threads
         )
         return general
+
+    # ------------------------------------------------------------ steps
+    def step(
+        self,
+        state: State | tuple[Any, ...],
+        dt: float,
+        inputs: Mapping[str, float] | Floats | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-6,
+        atol: Any = None,
+    ) -> State:
+        """Return the state that follows dt later.
+
+        `inputs` are held over the step: by name, of inputs declared without a signal, ``system.input("torque")``,
+        or of controllers; or all of them in an array. "RK4" takes one step of fixed size, the other methods as
+        many as the tolerance asks for. The answer depends on nothing but what is given. A loop is quicker with
+        `stepper`.
+        """
+        from .simulation.stepper import step
+
+        return step(self, state, dt, inputs, method, rtol, atol)
+
+    def stepper(
+        self,
+        state: State | tuple[Any, ...],
+        dt: float,
+        method: str = "DOP853",
+        rtol: float = 1e-6,
+        atol: Any = None,
+    ) -> Stepper:
+        """Return a motion that goes on by dt with every ``stepper.step(inputs)``; arguments as in `step`.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -1.0))
+        >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> _ = system.connect("drive", tm.Actuator(upper=20.0), "pin", inputs={"command": "torque"})
+        >>> _ = system.input("torque")
+        >>> mech = system.build()
+        >>> motion = mech.stepper(mech.state(q={"pin": 0.5}), dt=0.01)
+        >>> for _ in range(200):
+        ...     _ = motion.step({"torque": -5.0 * motion.q[0] - 3.0 * motion.u[0]})
+        >>> round(motion.t, 9), bool(abs(motion.q[0]) < 0.05)
+        (2.0, True)
+        """
+        from .simulation.stepper import Stepper
+
+        return Stepper(self, state, dt, method, rtol, atol)
 
     # ------------------------------------------------------------ simulation
     def kinematics(self, t_eval: ArrayLike, state: State | None = None) -> Run:

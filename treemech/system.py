@@ -360,13 +360,17 @@ class System(Journal):
 
     # ------------------------------------------------------------ inputs and measures
     @recorded
-    def input(self, name: str, signal: Signal | float | Any) -> Signal:
+    def input(self, name: str, signal: Signal | float | Any = None) -> Signal | str:
         """Name an external input i(t): a signal, a number or a function of t.
 
-        Elements take it by its name.
+        Elements take it by its name. Without a signal it is held at what it was set to last, 0 at first: by
+        ``mech.step(state, dt, inputs={name: value})`` or a stepper.
         """
         if name in self.wiring.inputs or name in self.wiring.held():
             raise TopologyError(f"two inputs are named {name!r}: give every input a name of its own.")
+        if signal is None:
+            self.wiring.opened.append(name)
+            return name
         self.wiring.inputs[name] = as_signal(signal, f"input {name!r}")
         return self.wiring.inputs[name]
 

@@ -107,6 +107,7 @@ class Calls:
         self._states, self._place, self._thread = states, place, get_ident()
         self._pack: _Pack | None = None
         self._tables: dict[Any, Table | None] = {}
+        self.steppers: dict[Any, Any] = {}  # by method and tolerance, made by the layer above
         # calls for one state, by end
         self.poses: dict[Any, One] = {}
         self.velocities: dict[Any, One] = {}

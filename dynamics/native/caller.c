@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MOST_ARGUMENTS = 18, MOST_AXES = 3 };
+enum { MOST_ARGUMENTS = 20, MOST_AXES = 3 };
 enum { SINGLE, FIELDS_OF_TUPLE, FIELDS_OF_FLOATS, ATTRIBUTE };  /* how results are returned */
 enum { FINITE, AT_MOST, ABOVE };                     /* what is checked */
 enum { OK = 1 };                                     /* kinematics/kernel/status.py */
@@ -266,6 +266,7 @@ static int read_state(Pack *p, PyObject *state)
 #define A10 A9, a[9]
 #define A12 A10, a[10], a[11]
 #define A16 A12, a[12], a[13], a[14], a[15]
+#define A20 A16, a[16], a[17], a[18], a[19]
 
 static int32_t take_step(const Step *s, double t)
 {
@@ -289,6 +290,8 @@ static int32_t take_step(const Step *s, double t)
         case 10: return ((int32_t(*)(I, I, I, I, I, I, I, I, I, I))f)(A10);
         case 12: return ((int32_t(*)(I, I, I, I, I, I, I, I, I, I, I, I))f)(A12);
         case 16: return ((int32_t(*)(I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I))f)(A16);
+        case 20:
+            return ((int32_t(*)(I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I, I))f)(A20);
         }
     return -1;
 }
@@ -509,6 +512,17 @@ static PyObject *call_many(PyObject *self, PyObject *arguments)
     return PyLong_FromSsize_t(k);
 }
 
+/* run(): compute with what the arrays hold. Return whether all went well. The interpreter lock is released. */
+static PyObject *call_run(PyObject *self, PyObject *unused)
+{
+    int done;
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+    done = compute((Call *)self);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(done);
+}
+
 /* ---------------------------------------------------------------- making */
 static int as_copies(PyObject *given, Copy **copies, Py_ssize_t *n)
 {
@@ -695,6 +709,7 @@ static PyObject *get_one(PyObject *self, void *unused)
 }
 
 static PyMethodDef call_methods[] = {
+    {"run", call_run, METH_NOARGS, "run(): compute with what the arrays hold; whether all went well."},
     {"many", call_many, METH_VARARGS, "many(first, last, t, q, u, z, near, inputs, results): rows of states."},
     {NULL, NULL, 0, NULL},
 };

@@ -61,7 +61,9 @@ EDGES = {
         "dynamics/integrators/alpha",
     ),
     "dynamics/analyses": ("dynamics/native", "dynamics/model", "dynamics/simulation"),
-    "dynamics/calls": ("dynamics/native", "dynamics/model", "dynamics/equations"),
+    "dynamics/calls": (
+        "dynamics/native", "dynamics/model", "dynamics/equations", "dynamics/simulation", "dynamics/integrators",
+    ),
     "dynamics": (),
     # treemech: results, description <- analyses <- assembly, simulation <- mechanism, system <- files, view, design
     "treemech/results": (),

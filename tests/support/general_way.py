@@ -13,6 +13,8 @@ from treemech.results.computed import Pair
 class _Never:
     """In place of the calls of a core: takes nothing."""
 
+    poses = velocities = jacobians = {}
+
     def __getattr__(self, name):
         return lambda *_: None
 
@@ -27,11 +29,12 @@ class _Never:
 def general_way(mech):
     """Let the mechanism go past the C extension within the block, in this thread."""
     own = mech._workspaces.own
-    calls, own.calls = own.calls, _Never()
+    calls, home = own.calls, mech._home
+    own.calls = mech._home = _Never()
     try:
         yield
     finally:
-        own.calls = calls
+        own.calls, mech._home = calls, home
 
 
 def same(a, b):

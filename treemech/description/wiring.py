@@ -106,14 +106,16 @@ class Wiring:
     elements: dict[str, ElementHandle] = field(default_factory=dict)
     composites: dict[str, CompositeHandle] = field(default_factory=dict)
     inputs: dict[str, Signal] = field(default_factory=dict)
+    opened: list[str] = field(default_factory=list)  # inputs that are set from step to step
     measures: dict[str, Any] = field(default_factory=dict)
     controllers: dict[str, Controller] = field(default_factory=dict)
     frames: dict[str, Attachment] = field(default_factory=dict)
     limits: dict[tuple[str, int], Limit] = field(default_factory=dict)  # hinge, coordinate
 
     def held(self) -> dict[str, float]:
-        """Return the inputs that controllers set, with their values before the first call."""
-        return {name: 0.0 for c in self.controllers.values() for name in c.inputs}
+        """Return the inputs that controllers or steps set, with their values before the first time."""
+        names = [*(name for c in self.controllers.values() for name in c.inputs), *self.opened]
+        return dict.fromkeys(names, 0.0)
 
     def seen(self) -> list[tuple[str, str, int]]:
         """Return (input, element, number among its inputs) for every named input of an element."""

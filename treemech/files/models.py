@@ -33,7 +33,7 @@ _METHODS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "load": (("element", "ends"), ("inputs",)),
     "prescribe": (("motion",), ("coordinate",)),
     "prescribe_pose": (("end",), ("relative_to", "x", "y", "z", "rotation")),
-    "input": (("signal",), ()),
+    "input": ((), ("signal",)),
     "measure": (("what",), ()),
     "frame": (("end",), ()),
     "limit": ((), ("lower", "upper", "effort", "velocity", "coordinate")),
