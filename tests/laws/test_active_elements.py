@@ -264,6 +264,7 @@ MODELS = {
     "HydraulicActuator": lambda: (sledge(tm.HydraulicActuator(2e-3, 5.0), {"pressure": tm.Harmonic(4e3, 5.0)}), {"rail": 1.0}),
     "ElectricMotor": lambda: (rotor(tm.ElectricMotor(0.1, 2.0, 0.05), {"voltage": tm.Harmonic(6.0, 4.0)}), {}),
     "PositionServo": lambda: (rotor(tm.PositionServo(3.0, 0.1, 2.0, 0.05), {"setpoint": SWING}), {}),
+    "Actuator": lambda: (rotor(tm.Actuator(2.0, -1.0, 1.2), {"command": tm.Harmonic(0.5, 4.0)}), {}),
     "Pid": lambda: (rotor(tm.Pid(**PID), {"setpoint": SWING}), {}),
     "Muscle": lambda: (forearm(False, SWING), {}),
     "Composite": lambda: (forearm(True, SWING), {}),

@@ -69,6 +69,8 @@ COVERED_BY = {
     # ------------------------------------------------ dynamics, Python
     "dynamics/native/build.py": ["test_packaging.py"],
     "dynamics/native/entry_points.py": ["test_packaging.py", "laws/test_ways.py"],
+    "dynamics/calls/steps.py": ["treemech/simulation/test_stepper.py"],
+    "dynamics/entries/bodies.py": ["treemech/analyses/test_ends.py", "treemech/calls/test_reactions.py"],
     "dynamics/model/core.py": ["laws/test_tree_dynamics.py"],
     "dynamics/model/failures.py": ["laws/test_foreign_runs.py", "laws/test_active_elements.py"],
     "dynamics/model/prescribed_jump.py": ["laws/test_prescribed.py"],

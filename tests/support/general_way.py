@@ -13,7 +13,8 @@ from treemech.results.computed import Pair
 class _Never:
     """In place of the calls of a core: takes nothing."""
 
-    poses = velocities = jacobians = {}
+    def __init__(self):
+        self.poses = self.velocities = self.jacobians = {}
 
     def __getattr__(self, name):
         return lambda *_: None

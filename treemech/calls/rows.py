@@ -205,8 +205,11 @@ def _left_over(
     n, zeros, kept = len(rows.t), np.zeros(1), []
     near = np.zeros((n, sum(size for _, _, size in table.near)))
     at = 0
-    for name_, _, size in table.near:
-        near[:, at : at + size] = np.asarray(rows.state.cut[name_][0]).reshape(n, size)
+    places = {c.name: c.q for c in mech._info.chords}
+    for chord, _, size in table.near:
+        start = mech._core.layout.chords.start[places[chord] : places[chord] + size]
+        given = rows.state.cut[chord][0] if chord in rows.state.cut else np.tile(start, (n, 1))
+        near[:, at : at + size] = np.asarray(given).reshape(n, size)
         at += size
     inputs = []
     for given, array in zip(rows.inputs, table.inputs, strict=True):

@@ -45,6 +45,8 @@ class State:
     @property
     def z(self) -> Floats:
         """States and memory of elements, in the order of the core."""
+        if self.memory.shape[-1:] == (0,):
+            return self.x
         return np.concatenate((self.x, self.memory), axis=-1)
 
     def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:

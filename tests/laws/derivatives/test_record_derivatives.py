@@ -73,6 +73,7 @@ cases = [
     (tm.HydraulicActuator, {"area": 0.2, "damping": 0.3}),
     (tm.ElectricMotor, {"constant": 0.3, "resistance": 1.2, "inductance": 0.4}),
     (tm.PositionServo, {"gain": 2.0, "constant": 0.3, "resistance": 1.2, "inductance": 0.4}),
+    (tm.Actuator, {"gain": 2.0, "lower": -3.0, "upper": 5.0}), (tm.Actuator, {"gain": 2.0, "upper": 5.0}),
     (tm.Pid, {"proportional": 2.0, "integral": 0.4, "derivative": 0.3, "filter": 0.02, "limit": 20.0}),
     (tm.Pid, {"proportional": 2.0, "integral": 0.4, "tracking": 0.7}),
     (tm.Tendon, {"force": 1.2, "length": 0.8, "strain": 0.05}), (tm.ContractileElement, MUSCLE),

@@ -1,0 +1,85 @@
+"""Pose, velocity and Jacobian of ends, against the attitude of all bodies and against differences."""
+
+import numpy as np
+import pytest
+
+import treemech as tm
+from tests.support.general_way import PLAIN, general_way, same
+from tests.support.tolerances import ROUND
+from treemech.results.computed import Energy
+
+TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_ends_move_as_the_attitude_of_their_bodies_says(name):
+    mech, state = PLAIN[name]()
+    z = mech.attitude(state)
+    rates = (z.partials.T @ state.u + z.drift).reshape(-1, 2, 3)
+    for k, body in enumerate(mech.tree.bodies[1:]):
+        end = body.at((0.1, -0.2, 0.3), TURN)
+        arm = z.rotation[k] @ end.offset
+        position, rotation = mech.pose(end, state)
+        linear, angular = mech.velocity(end, state)
+        assert np.allclose(position, z.position[k] + arm, atol=ROUND)
+        assert np.allclose(rotation, z.rotation[k] @ TURN, atol=ROUND)
+        assert np.allclose(linear, rates[k, 0] + np.cross(rates[k, 1], arm), atol=10 * ROUND)
+        assert np.allclose(angular, rates[k, 1], atol=10 * ROUND)
+        J, block = mech.jacobian(end, state), z.partials[:, 6 * k : 6 * k + 6]
+        assert np.allclose(J[3:], block[:, 3:].T, atol=ROUND)
+        assert np.allclose(J[:3], block[:, :3].T + np.cross(block[:, 3:], arm).T, atol=ROUND)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_ends_are_the_same_in_the_general_way_and_over_rows(name):
+    mech, state = PLAIN[name]()
+    body = mech.tree.bodies[-1]
+    calls = [
+        lambda s, **k: mech.pose(body.at((0.1, 0, 0)), s, **k),
+        lambda s, **k: mech.velocity(body.name, s, **k),
+        lambda s, **k: mech.jacobian(body, s, **k),
+        lambda s, **k: mech.energy(s, **k),
+        lambda s, **k: mech.momentum(s, **k),
+    ]
+    many = tm.State(
+        state.t,
+        np.tile(state.q, (3, 1)),
+        np.tile(state.u, (3, 1)),
+        np.tile(state.x, (3, 1)),
+        coordinates=state.coordinates,
+    )
+    for call in calls:
+        one, rows = call(state), call(many, threads=2)
+        with general_way(mech):
+            assert same(one, call(state)) and same(rows, call(many))
+        if isinstance(one, np.ndarray):
+            assert same(rows[1], one)
+        elif isinstance(one, Energy):
+            assert rows.total.shape == (3,) and rows.total[2] == one.total
+        else:
+            assert all(
+                same(np.ascontiguousarray(a[1]), np.ascontiguousarray(b))
+                for a, b in zip(rows, one, strict=True)
+            )
+
+
+def test_the_ground_stands_still_and_what_is_no_end_is_named():
+    mech, state = PLAIN["tree"]()
+    ground = mech.tree.bodies[0]
+    assert same(np.array(mech.pose(ground.at((1.0, 2.0, 3.0)), state).position), np.array([1.0, 2.0, 3.0]))
+    assert not mech.jacobian(ground, state).any() and not mech.velocity(ground.name, state).numbers.any()
+    other = tm.System("other").body("stranger", 1.0, (1, 1, 1))
+    for wrong in (other, other.at((1, 0, 0)), "stranger"):
+        with pytest.raises(tm.TopologyError, match="stranger"):
+            mech.pose(wrong, state)
+    with pytest.raises(tm.TopologyError, match="neither a body nor an attachment"):
+        mech.velocity(3.0, state)
+    with pytest.raises(tm.ElementError, match="jacobian: out is"):
+        mech.jacobian(ground, state, out=np.zeros(3))
+
+
+def test_out_of_a_jacobian():
+    mech, state = PLAIN["tree"]()
+    out = np.zeros((6, mech.nu))
+    assert mech.jacobian(mech.tree.bodies[-1], state, out=out) is out
+    assert same(out, mech.jacobian(mech.tree.bodies[-1].name, state))
