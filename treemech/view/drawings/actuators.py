@@ -39,4 +39,10 @@ def motor(element: Any, seen: Any) -> list[Any]:
     ]
 
 
-DRAWINGS = {"HydraulicActuator": hydraulic, "ElectricMotor": motor, "PositionServo": motor, "Pid": motor}
+DRAWINGS = {
+    "HydraulicActuator": hydraulic,
+    "ElectricMotor": motor,
+    "PositionServo": motor,
+    "Pid": motor,
+    "Actuator": motor,
+}
