@@ -1,7 +1,7 @@
 """Find and open the compiled core as a shared library, if one was built for this CPU.
 
-Two libraries are built with the package (dynamics.native.build): one for x86-64-v3 (AVX2, FMA), one for any
-x86-64. They are valid only for the sources from which they were built; in a checkout with edited sources they
+Libraries are built with the package (dynamics.native.build) for x86-64-v3 (AVX2, FMA) and for any x86-64: the
+core, and the derivatives, which are opened on first need. They are valid only for the sources from which they were built; in a checkout with edited sources they
 are ignored and the core is jitted.
 """
 
@@ -73,21 +73,40 @@ def _opened() -> tuple[ctypes.CDLL | None, str]:
     return library, wrong
 
 
-def _name(target: str) -> str:
-    return f"core-{target}{SUFFIX}"
+def _derivatives(name: str) -> ctypes.CDLL | None:
+    """Return the library of derivatives for the same CPU if it holds this name. It is opened on first need."""
+    names = manifest().get("derivatives")
+    if not isinstance(names, list) or name not in names:
+        return None
+    target = "v3" if open_library() is _open("v3")[0] else "base"
+    library, wrong = _open(target, "derivatives")
+    if wrong:
+        _tell_once(wrong)
+    return library
 
 
-def _open(target: str) -> tuple[ctypes.CDLL | None, str]:
+@cache
+def _tell_once(wrong: str) -> None:
+    log.warning("%s; numba compiles the derivatives instead. To mend it, %s", wrong, BUILD_AGAIN)
+
+
+def _name(target: str, of: str = "core") -> str:
+    return f"{of}-{target}{SUFFIX}"
+
+
+@cache
+def _open(target: str, of: str = "core") -> tuple[ctypes.CDLL | None, str]:
     """Open one file of the library if it is the one that was built; else say why not."""
-    wrong = damage(_name(target))
+    name = _name(target, of)
+    wrong = damage(name)
     if wrong:
         return None, wrong
     try:
-        opened = ctypes.CDLL(str(package_folder() / FOLDER / _name(target)))
+        opened = ctypes.CDLL(str(package_folder() / FOLDER / name))
         opened.treemech_cpu_v3  # noqa: B018  a library of ours has it
         return opened, ""
     except (OSError, AttributeError) as error:
-        return None, f"{_name(target)} cannot be opened here ({error})"
+        return None, f"{name} cannot be opened here ({error})"
 
 
 @cache
@@ -96,7 +115,7 @@ def symbol(name: str) -> int | None:
     library = open_library()
     if library is None or name in jitted():
         return None
-    try:
-        return ctypes.cast(getattr(library, "treemech_" + name), ctypes.c_void_p).value
-    except AttributeError:
-        return None
+    found = getattr(library, "treemech_" + name, None)
+    if found is None:
+        found = getattr(_derivatives(name), "treemech_" + name, None)
+    return None if found is None else ctypes.cast(found, ctypes.c_void_p).value
