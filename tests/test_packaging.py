@@ -18,7 +18,7 @@ import pytest
 from tests.support.places import ROOT
 from tests.support.source_files import module_of, sources
 from treemech import elements
-from treemech.dynamics.native import build
+from treemech.dynamics.native import build, pieces
 from treemech.dynamics.native import entry_points as native
 from treemech.elements import (
     ASSEMBLED,
@@ -173,7 +173,7 @@ def test_hash_covers_every_source_of_the_core():
 
 # ---------------------------------------------------------------- the built library
 def test_every_builtin_element_has_a_sample_to_build_from():
-    elements = build.builtin_elements()
+    elements = pieces.builtin_elements()
     varying = (
         PrescribedPose,
         RollingBall,
@@ -198,13 +198,6 @@ def test_prototypes_are_those_of_the_entries():
     assert compiled == native.PROTOTYPES
 
 
-def test_reference_counting_is_taken_out_of_the_code():
-    code = "define linkonce_odr void @NRT_decref(ptr %.1) #2 {\n.3:\n  ret void\n}\ndefine i32 @f() {\n  ret i32 1\n}\n"
-    left = build.without_counting(code)
-    assert left.count("define") == 2
-    assert ".3:" not in left and "ret i32 1" in left
-
-
 def test_a_build_without_the_base_target_is_refused(tmp_path):
     with pytest.raises(build.BuildError):
         build.build_library(tmp_path, targets=("v3",))
@@ -226,17 +219,29 @@ def built():
 def test_library_answers_for_every_entry_and_element(built):
     folder, manifest = built
     assert manifest["entries"] == list(native.PROTOTYPES)
-    built_in = build.builtin_elements()
+    built_in = pieces.builtin_elements()
     parts = {library_name(type(e), part): list(kinds(e)) for e in built_in for part in ("", DUAL_PART)}
     assert manifest["elements"] == parts and len(parts) == 2 * len(built_in)
     for target in manifest["targets"]:
-        opened = ctypes.CDLL(str(folder / build.file_name(target)))
-        for name in (*manifest["entries"], *manifest["elements"], "cpu_v3"):
-            assert hasattr(opened, f"treemech_{name}"), f"{target} lacks {name}"
+        opened = {of: ctypes.CDLL(str(folder / build.file_name(target, of))) for of in build.LIBRARIES}
+        assert hasattr(opened["core"], "treemech_cpu_v3")
+        for name in (*manifest["entries"], *manifest["elements"]):
+            of = "derivatives" if name in manifest["derivatives"] else "core"
+            assert hasattr(opened[of], f"treemech_{name}"), f"{target} lacks {name}"
+
+
+def test_pieces_name_every_entry_where_it_is_defined():
+    from treemech.dynamics.entries.table import ENTRIES
+
+    where = {
+        name: f"{f.__module__.removeprefix('treemech.').replace('.', '/')}.py"
+        for name, (f, _) in ENTRIES.items()
+    }
+    assert {name: file for file, names in pieces.ENTRIES_OF.items() for name in names} == where
 
 
 @pytest.mark.parametrize("target", build.TARGETS)
-@pytest.mark.parametrize("element", build.builtin_elements(), ids=lambda e: e.kind)
+@pytest.mark.parametrize("element", pieces.builtin_elements(), ids=lambda e: e.kind)
 def test_library_elements_equal_their_python(built, target, element):
     folder, manifest = built
     base = ctypes.CDLL(str(folder / build.file_name("base")))

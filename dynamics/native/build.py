@@ -143,14 +143,18 @@ def build_library(
     files = list[Path]()
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as temporary:
         figures: dict[str, Any] = {}
-        for step in dict.fromkeys((min(stage, "core", key=STAGES.index), stage)):  # usable before all is there
+        for step in dict.fromkeys(
+            (min(stage, "core", key=STAGES.index), stage)
+        ):  # usable before all is there
             now = [piece for piece in wanted if STAGES.index(piece.stage) <= STAGES.index(step)]
             compile_pieces([p for p in now if p.name not in figures], chosen, Path(temporary), log, figures)
             if source_hash.__wrapped__() != sources:
                 raise BuildError("the sources changed during the build")
             manifest = {**fingerprint(), **_contents(now, sources), "stage": step, "targets": chosen}
             files = _install(now, chosen, Path(temporary), folder, {**manifest, "figures": figures})
-            log(f"{'derivatives' if step == 'all' else 'core'} ready in {time.perf_counter() - started:.0f} s")
+            log(
+                f"{'derivatives' if step == 'all' else 'core'} ready in {time.perf_counter() - started:.0f} s"
+            )
     return files
 
 
@@ -182,7 +186,9 @@ def _contents(wanted: Sequence[Piece], sources: str) -> dict[str, Any]:
         "numba": version("numba"),
         "entries": [name for name in PROTOTYPES if name in entries],
         "elements": elements,
-        "derivatives": [name for piece in wanted if piece.library == "derivatives" for name in piece.exported],
+        "derivatives": [
+            name for piece in wanted if piece.library == "derivatives" for name in piece.exported
+        ],
     }
 
 

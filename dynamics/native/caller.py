@@ -29,7 +29,7 @@ def obstacle() -> str:
     """Say why the extension cannot be built here; return an empty text if it can."""
     import sysconfig
 
-    from .build import compiler
+    from .linking import compiler
 
     if sys.platform == "win32":
         return "not supported on Windows yet"
@@ -48,7 +48,7 @@ def build_caller(folder: str | Path) -> Path | None:
     import sysconfig
     import tempfile
 
-    from .build import compiler
+    from .linking import compiler
 
     folder = Path(folder)
     out = folder / file_name()

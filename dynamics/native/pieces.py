@@ -47,7 +47,11 @@ _OF_A_FIRST_RUN = tuple(ENTRIES_OF)[:4]
 # How far a library was built; each stage contains those before it
 STAGES = ("first", "core", "all")
 # What every element is compiled with, besides its own file
-_COMPILER = ("elements/compilation/numba_side.py", "elements/compilation/source.py", "elements/compilation/entry.py")
+_COMPILER = (
+    "elements/compilation/numba_side.py",
+    "elements/compilation/source.py",
+    "elements/compilation/entry.py",
+)
 _LOWERING = tuple(f"elements/compilation/{n}.py" for n in ("lowering", "llvm_text", "machine", "quicker"))
 
 
@@ -68,7 +72,9 @@ class Piece(NamedTuple):
     @property
     def family(self) -> str:
         """Return which pieces share helper functions with this one."""
-        return ("entries" if self.entries else "elements") + (" of derivatives" if self.stage == "all" else "")
+        return ("entries" if self.entries else "elements") + (
+            " of derivatives" if self.stage == "all" else ""
+        )
 
     @property
     def library(self) -> str:

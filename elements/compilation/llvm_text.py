@@ -53,9 +53,7 @@ class Definitions:
                 self._declared.setdefault(_plain(_found(_DEFINED, line)), line)
             elif line.startswith("@"):
                 name = _plain(_found(_GLOBAL, line))
-                self._defined.setdefault(
-                    name, (line, frozenset(map(_plain, _CALLED.findall(line))) - {name})
-                )
+                self._defined.setdefault(name, (line, frozenset(map(_plain, _CALLED.findall(line))) - {name}))
             elif line.startswith("%"):
                 self._types.setdefault(line)
             elif line.startswith("target "):
@@ -85,7 +83,9 @@ class Definitions:
             name = todo.pop()
             if name not in needed:
                 needed[name] = None
-                todo += sorted(self._defined[name][1]) if name in self._defined and name not in _COUNTING else ()
+                todo += (
+                    sorted(self._defined[name][1]) if name in self._defined and name not in _COUNTING else ()
+                )
         counting = [name for name in _COUNTING if name in needed]
         inside = [name for name in needed if name in self._defined and name not in counting]
         outside = [name for name in needed if name in self._declared and name not in self._defined]
@@ -97,7 +97,10 @@ class Definitions:
                 *(self._defined[name][0] for name in globals_),
                 *(self._declared[name] for name in outside if name not in counting),
                 *(self._defined[name][0] for name in inside if name not in set(globals_)),
-                *(f"define internal void @{name}(ptr %counted) alwaysinline {{\n  ret void\n}}" for name in counting),
+                *(
+                    f"define internal void @{name}(ptr %counted) alwaysinline {{\n  ret void\n}}"
+                    for name in counting
+                ),
                 more,
                 *(f"{number} = {content}" for content, number in self._metadata.items()),
                 "",

@@ -55,7 +55,9 @@ def emitted(bitcode: bytes, cpu: str, features: str) -> bytes:
     tuning.loop_vectorization, tuning.slp_vectorization = True, False  # slp makes 3-vectors slower (+20 %)
     builder = llvm.create_pass_builder(machine, tuning)
     for function in module.functions:
-        if not function.is_declaration:  # each alone first: the code below is inlined in a simpler form (1 % faster)
+        if (
+            not function.is_declaration
+        ):  # each alone first: the code below is inlined in a simpler form (1 % faster)
             builder.getFunctionPassManager().run(function, builder)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)

@@ -87,16 +87,21 @@ def _calls_of_built_ins() -> None:
 
 def _sizes() -> None:
     """Ask LLVM once for the size of a type: each question parses a module."""
+
+    def remembered(ask):
+        known = {}
+
+        def answer(self, kind):
+            name = str(kind)
+            if name not in known:
+                known[name] = ask(self, kind)
+            return known[name]
+
+        return answer
+
     context = base.BaseContext
-    for name in ("get_abi_sizeof", "get_abi_alignment"):
-
-        def remembered(self, kind, ask=getattr(context, name), known={}):  # noqa: B006
-            key = str(kind)
-            if key not in known:
-                known[key] = ask(self, kind)
-            return known[key]
-
-        setattr(context, name, remembered)
+    context.get_abi_sizeof = remembered(context.get_abi_sizeof)
+    context.get_abi_alignment = remembered(context.get_abi_alignment)
 
 
 def _life_of_variables() -> None:

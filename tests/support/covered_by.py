@@ -67,7 +67,9 @@ COVERED_BY = {
     "dynamics/entries/derivatives.py": ["dynamics/analyses/test_derivatives.py"],
     "dynamics/entries/duals.py": ["dynamics/analyses/test_dual_model.py"],
     # ------------------------------------------------ dynamics, Python
-    "dynamics/native/build.py": ["test_packaging.py"],
+    "dynamics/native/build.py": ["test_packaging.py", "dynamics/native/test_pieces.py"],
+    "dynamics/native/linking.py": ["test_packaging.py", "dynamics/native/test_pieces.py"],
+    "dynamics/native/worker.py": ["test_packaging.py", "dynamics/native/test_pieces.py"],
     "dynamics/native/entry_points.py": ["test_packaging.py", "laws/test_ways.py"],
     "dynamics/calls/steps.py": ["treemech/simulation/test_stepper.py"],
     "dynamics/entries/bodies.py": ["treemech/analyses/test_ends.py", "treemech/calls/test_reactions.py"],

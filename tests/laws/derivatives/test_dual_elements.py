@@ -9,7 +9,7 @@ import pytest
 from numba import config
 from numpy.testing import assert_allclose
 
-from treemech.dynamics.native.build import builtin_elements
+from treemech.dynamics.native.pieces import builtin_elements
 from treemech.elements import (
     Ball,
     Constraint,
