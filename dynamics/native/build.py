@@ -152,6 +152,7 @@ def build_library(
                 raise BuildError("the sources changed during the build")
             manifest = {**fingerprint(), **_contents(now, sources), "stage": step, "targets": chosen}
             files = _install(now, chosen, Path(temporary), folder, {**manifest, "figures": figures})
+            forget_old_pieces()
             log(
                 f"{'derivatives' if step == 'all' else 'core'} ready in {time.perf_counter() - started:.0f} s"
             )
@@ -255,7 +256,8 @@ def _from_cache(
             if found.stat().st_size != figures["sizes"][target]:
                 raise OSError
             shutil.copyfile(found, folder / found.name)
-            os.utime(found)
+            for used in (found, code, code.with_suffix(".json")):
+                os.utime(used)
         except (OSError, KeyError):
             missing.append(target)
     return figures, missing, str(code) if code.exists() else ""
@@ -270,6 +272,17 @@ def _keep(key: str, figures: dict[str, Any], folder: Path, kept: Path) -> None:
             temporary = kept / f"{path.name}.{os.getpid()}"
             shutil.copyfile(path, temporary)
             os.replace(temporary, kept / path.name)
+    except OSError:
+        pass
+
+
+def forget_old_pieces() -> None:
+    """Remove from the cache what no build has used for a month."""
+    oldest = time.time() - 86400.0 * _KEPT_DAYS
+    try:
+        for path in kept_folder().iterdir():
+            if path.stat().st_mtime < oldest:
+                path.unlink(missing_ok=True)
     except OSError:
         pass
 

@@ -1,6 +1,7 @@
 """Pieces of the core: their keys follow the sources they are compiled from, and a build goes on where one stopped."""
 
 import json
+import os
 
 import pytest
 
@@ -110,6 +111,15 @@ def test_a_damaged_piece_is_compiled_again(small, tmp_path):
         path.write_bytes(path.read_bytes()[:100])
     _, said = small()
     assert any("mimic" in line for line in said)
+
+
+def test_pieces_that_nobody_uses_leave_the_cache(small, tmp_path):
+    small()
+    old, kept = build.kept_folder() / "old-base.o", len(list(build.kept_folder().iterdir()))
+    old.write_bytes(b"")
+    os.utime(old, (0.0, 0.0))
+    small()
+    assert len(list(build.kept_folder().iterdir())) == kept
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(small, tmp_path):
