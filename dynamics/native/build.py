@@ -30,6 +30,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from treemech.elements.native import library
+from treemech.elements.native.faults import damage, digests
 from treemech.elements.native.place import cache_root
 from treemech.elements.native.sources import (
     FOLDER,
@@ -164,7 +165,7 @@ def _install(
 ) -> list[Path]:
     """Link the libraries and put them and the manifest into the folder, the manifest last."""
     files = _link_all(wanted, targets, temporary)
-    manifest["files"] = {path.name: path.stat().st_size for path in files}
+    manifest["files"] = digests(temporary, [path.name for path in files])
     Path(temporary, MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     names = [*(path.name for path in files), MANIFEST]
     for name in names:
@@ -173,6 +174,7 @@ def _install(
         (folder / old).unlink(missing_ok=True)
     read_manifest.cache_clear()
     library.manifest.cache_clear()
+    damage.cache_clear()
     return [folder / name for name in names]
 
 

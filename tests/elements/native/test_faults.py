@@ -61,8 +61,10 @@ def first(place, *arguments, **environment):
 
 
 def files(place):
-    """Return the libraries of a checkout; the one that this machine uses last."""
-    return sorted(p for p in (place / "treemech" / FOLDER).iterdir() if p.name != MANIFEST)
+    """Return the libraries of a checkout, that of any CPU first."""
+    return sorted(
+        p for p in (place / "treemech" / FOLDER).iterdir() if p.name.startswith(("core-", "derivatives-"))
+    )
 
 
 def truncated(path):
