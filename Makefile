@@ -14,7 +14,11 @@ INSTALL := pyproject.toml setup.py
 
 .PHONY: demo test test-all test-browser test-wheel lint library docs clean
 
-demo: .venv/installed .venv/library
+# Builds only what a first simulation needs, unless there is a whole library; make library builds the rest
+demo: .venv/installed
+	@if [ "$${TREEMECH_NO_LIBRARY:-0}" = 0 ]; then \
+	$(BIN)/python -m treemech.dynamics.native.build --stage first --if-changed \
+	|| echo "the compiled core was not built; the first use compiles it with numba (about 10 s, once)"; fi
 	$(BIN)/python -m treemech demo
 
 test: .venv/installed-test .venv/library

@@ -41,6 +41,7 @@ from treemech.elements.native.sources import (
     source_hash,
 )
 
+from . import budget
 from . import pieces as parts
 from .linking import BuildError, compiler, link
 from .pieces import STAGES, Piece
@@ -72,7 +73,7 @@ def obstacle() -> str:
 def fingerprint() -> dict[str, str]:
     """Return what a built library depends on: it is up to date if its manifest has the same entries."""
     builder = hashlib.sha256()
-    for name in ("build.py", "linking.py", "pieces.py", "worker.py"):
+    for name in ("build.py", "linking.py", "pieces.py", "worker.py"):  # not those that only report
         builder.update(Path(__file__).with_name(name).read_bytes())
     return {
         "hash": core_hash(),
@@ -223,23 +224,29 @@ def compile_pieces(
             jobs.append({**job, "lowered": code, "targets": missing})
     if not jobs:
         return
-    log(f"compiling {len(jobs)} of {len(wanted)} pieces of the core, {_estimate(jobs):.0f} s of CPU time")
+    log(
+        f"compiling {len(jobs)} of {len(wanted)} pieces: about {_left(jobs, len(targets)):.0f} s "
+        f"if {_cores()} processors have nothing else to do"
+    )
     keys = {piece.name: piece.key for piece in wanted}
-    started, done = time.perf_counter(), 0
+    done = set[str]()
     for report in _reports(jobs, folder):
         name = report["name"]
         if "error" in report:
             raise BuildError(f"compiling {name} failed: {report['error']}")
         for what in ("seconds", "sizes"):
             figures[name].setdefault(what, {}).update(report[what])
+        figures[name]["unit"] = report["unit"]
         _keep(keys[name], figures[name], folder, kept)
-        done += 1
-        spent = sum(report["seconds"].values())
-        log(f"{done}/{len(jobs)} {name} {spent:.1f} s ({time.perf_counter() - started:.0f} s)")
+        done.add(name)
+        left = _left([job for job in jobs if job["name"] not in done], len(targets))
+        spent = budget.seconds_of(report)
+        log(f"{len(done)}/{len(jobs)} {name} {spent:.1f} s" + (f", {left:.0f} s left" if left else ""))
 
 
-def _estimate(jobs: Sequence[dict[str, Any]]) -> float:
-    return sum(2.0 for _ in jobs)
+def _left(jobs: Sequence[dict[str, Any]], targets: int) -> float:
+    """Return about how many seconds the jobs take, from what they took when it was recorded for two targets."""
+    return budget.expected(job["name"] for job in jobs) * (1 + targets) / 3.0 / _cores()
 
 
 def _from_cache(
@@ -370,17 +377,31 @@ def _start(folder: Path) -> Any:
     )
 
 
+def say(line: str) -> None:
+    print(f"treemech: {line}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the compiled core of treemech as shared libraries.")
     parser.add_argument("--out", type=Path, help="folder to write to (default: inside the package)")
     parser.add_argument("--stage", choices=STAGES, default="all", help="how far to build (default: all)")
     parser.add_argument("--if-changed", action="store_true", help="do nothing if the library is up to date")
+    parser.add_argument("--record", action="store_true", help="compile all anew and write down what it costs")
     arguments = parser.parse_args()
     folder = arguments.out or package_folder() / FOLDER
     if arguments.if_changed and up_to_date(folder, stage=arguments.stage):
         return
     try:
-        build_library(folder, stage=arguments.stage)
+        if arguments.record:
+            with tempfile.TemporaryDirectory() as empty:
+                os.environ["TREEMECH_CACHE_DIR"] = empty
+                build_library(folder, log=say)
+        else:
+            build_library(folder, stage=arguments.stage, log=say)
+        figures = json.loads((folder / MANIFEST).read_text())["figures"]
+        if arguments.record:
+            budget.write_record(figures)
+        print(budget.table(figures) if arguments.stage == "all" else "the rest of the core: make library")
     except BuildError as error:
         sys.exit(str(error))
 

@@ -44,6 +44,7 @@ ENTRIES_OF = {
 _OF_DERIVATIVES = ("dynamics/entries/derivatives.py", "dynamics/entries/duals.py")
 # What a first simulation of an open chain needs
 _OF_A_FIRST_RUN = tuple(ENTRIES_OF)[:4]
+_ELEMENTS_OF_A_FIRST_RUN = ("elements/hinges/", "elements/signal.py")
 # How far a library was built; each stage contains those before it
 STAGES = ("first", "core", "all")
 # What every element is compiled with, besides its own file
@@ -83,17 +84,21 @@ class Piece(NamedTuple):
 
 
 def builtin_elements() -> list[Any]:
-    """Return one example of every built-in element, except those whose number of rows depends on the instance.
+    """Return one example of every form of the built-in elements, except those that hold an author's function.
 
-    The compiled method depends on the class and on the kinds of the parameters, not on their numbers.
+    The compiled method depends on the class, on the kinds of the parameters and on counts, not on numbers. A class
+    whose instances differ in their counts has `examples()`, one of each, or finds the counts in its record.
     """
     from treemech import elements as e
-    from treemech.elements.compilation.methods import sizes
+    from treemech.elements.compilation.methods import form_of
     from treemech.elements.element import example_of
 
     groups = (e.HINGES, e.SIGNALS, e.LOADS, e.CONSTRAINTS, e.COUPLINGS, e.ASSEMBLED, e.ENERGETIC)
-    examples = [example_of(cls) for classes in groups for cls in classes]
-    return [element for element in examples if sizes(element) == sizes(type(element))]
+    classes = [cls for group in groups for cls in group]
+    several = [element for cls in classes if hasattr(cls, "examples") for element in cls.examples()]
+    one = [example_of(cls) for cls in classes if not hasattr(cls, "examples")]
+    many_ends = [example_of(cls).joining(2) for cls in (e.Path, e.MusclePath)]
+    return [*(x for x in one if form_of(x) == form_of(type(x))), *several, *many_ends]
 
 
 def file_of(element: Any) -> str:
@@ -107,11 +112,14 @@ def element_parts() -> list[tuple[str, Any, str]]:
     from treemech.elements.compilation.methods import DUAL_PART
 
     built = builtin_elements()
-    return [(library_name(type(e), part), e, part) for part in ("", DUAL_PART) for e in built]
+    parts = [(e, part) for part in ("", DUAL_PART) for e in built]
+    parts += [(e, "remember") for e in built if hasattr(type(e), "remember")]
+    return [(library_name(e, part), e, part) for e, part in parts]
 
 
 def pieces(stage: str = "all") -> list[Piece]:
     """Return the pieces up to a stage, those that are needed first at the front."""
+    from treemech.elements.compilation.methods import DUAL_PART
     from treemech.elements.element import kinds
 
     found = []
@@ -120,9 +128,10 @@ def pieces(stage: str = "all") -> list[Piece]:
         found.append(Piece(file.removesuffix(".py"), file, of, entries, {}, key_of((file,), entries)))
     elements: dict[tuple[str, str], dict[str, list[str]]] = {}
     for name, element, part in element_parts():
-        elements.setdefault((part, file_of(element)), {})[name] = list(kinds(element))
+        dual = DUAL_PART if part == DUAL_PART else ""
+        elements.setdefault((dual, file_of(element)), {})[name] = list(kinds(element))
     for (part, file), named in elements.items():
-        of = "all" if part else "first" if file.startswith("elements/hinges/") else "core"
+        of = "all" if part else "first" if file.startswith(_ELEMENTS_OF_A_FIRST_RUN) else "core"
         name = file.removesuffix(".py") + (f"+{part}" if part else "")
         key = key_of((file, *_COMPILER), [f"{n} {k}" for n, k in named.items()])
         found.append(Piece(name, file, of, (), named, key))

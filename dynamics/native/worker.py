@@ -43,7 +43,7 @@ def functions(piece: str, file: str) -> dict[str, tuple[Any, Any]]:
         return {name: ENTRIES[name] for name in pieces.ENTRIES_OF[file]}
     found: dict[str, tuple[Any, Any]] = {}
     for name, element, part in pieces.element_parts():
-        if pieces.file_of(element) == file and piece.endswith("+dual") == bool(part):
+        if pieces.file_of(element) == file and piece.endswith("+dual") == (part == "dual"):
             scope, _ = entry_globals(element, part)
             exec(entry_source(element, part), scope)
             found[name] = scope["entry"], SIGNATURE
@@ -68,6 +68,8 @@ def work(job: dict[str, Any], folder: Path, x86: bool) -> dict[str, Any]:
     """Compile one piece for its targets. Leaves the files in the folder; returns what it took."""
     from treemech.elements.compilation import machine
 
+    from .budget import unit
+
     key, seconds = job["key"], {}
     started = time.process_time()
     if job["lowered"]:
@@ -83,7 +85,7 @@ def work(job: dict[str, Any], folder: Path, x86: bool) -> dict[str, Any]:
         code = machine.emitted(bitcode, *cpus(x86)[target])
         (folder / f"{key}-{target}.o").write_bytes(code)
         seconds[target], sizes[target] = time.process_time() - started, len(code)
-    return {"name": job["name"], "seconds": seconds, "sizes": sizes}
+    return {"name": job["name"], "seconds": seconds, "sizes": sizes, "unit": unit()}
 
 
 def main() -> None:

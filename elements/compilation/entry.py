@@ -42,7 +42,7 @@ from ..native.cache import cache_folder, compiling, log, numba_cache
 from .cache_key import cache_key, keepable
 from .callback import C_ELEMENT, Entry, catching, python_entry
 from .explain import cannot_compile
-from .methods import DUAL_PART, HELD_PART, check_methods, is_dual_part, members_of, methods_of, sizes
+from .methods import DUAL_PART, HELD_PART, check_methods, form_of, is_dual_part, members_of, methods_of
 from .source import entry_source
 
 _compiled: dict[tuple[Any, ...], Any] = {}
@@ -85,20 +85,20 @@ def make_dual_entry(element: Element) -> Entry | None:
     return None
 
 
-def library_name(cls: type, part: str = "") -> str:
-    """Return the name of an element in the built library."""
-    return f"element_{cls.__name__}" + (f"_{part}" if part else "")
+def library_name(element: Element, part: str = "") -> str:
+    """Return the name of an element in the built library; it names the counts that are not those of the class."""
+    cls = type(element)
+    counts = [str(n) for n in form_of(element) if n is not None] if form_of(element) != form_of(cls) else []
+    return "_".join(("element", cls.__name__, *counts, *([part] if part else [])))
 
 
 def library_address(element: Element, part: str = "") -> int | None:
     """Return the address of a built-in element in the library, or None if it holds no form of these kinds."""
     cls = type(element)
     built = library.manifest().get("elements", {})
-    name = library_name(cls, part)
     if not cls.__module__.startswith("treemech.elements.") or not isinstance(built, dict):
         return None
-    if sizes(element) != sizes(cls):  # it was built for the sizes of the class
-        return None
+    name = library_name(element, part)
     if built.get(name) != list(kinds(element)):
         return None
     return library.symbol(name)
@@ -116,7 +116,7 @@ def entry_globals(element: Element, part: str = "") -> tuple[dict[str, Any], set
 
 def compile_entry(element: Element, part: str = "") -> Any:
     """Return the element's method as a numba cfunc, from the disk cache if its source has not changed."""
-    form = (type(element), part, *methods_of(element, part).values(), kinds(element), sizes(element))
+    form = (type(element), part, *methods_of(element, part).values(), kinds(element), form_of(element))
     if form in _compiled:
         return _compiled[form]
     with compiling:

@@ -50,6 +50,17 @@ def sizes(element: Any) -> tuple[Any, ...]:
     return tuple(getattr(element, name, None) for name in names)
 
 
+def form_of(element: Any) -> tuple[Any, ...]:
+    """Return the counts on which the compiled form depends: all but those that the record holds (`counted`)."""
+    counts = sizes(element)
+    counted = getattr(element, "counted", {})
+    return (
+        tuple(None if name in counted else n for name, n in zip(_COUNTS, counts, strict=True))
+        if counted
+        else counts
+    )
+
+
 def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]]:
     """Return the author's methods by name.
 

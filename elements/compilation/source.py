@@ -8,7 +8,10 @@ from ..coupling import Coupling, coupling_layout
 from ..element import Element, parameters
 from ..energetic import Energetic
 from ..hinge import Hinge, motion_layout
-from .methods import DUAL_PART, HELD_PART, is_dual_part, methods_of, role_of, sizes
+from .methods import DUAL_PART, HELD_PART, form_of, is_dual_part, methods_of, role_of
+
+# Counts that a record may hold, and their names in Sizes
+_FIELDS = {"n_ends": "ends", "input_names": "inputs", "n_memory": "memory"}
 
 
 def _view(pointer: str, at: int | str, shape: Iterable[int | str], part: str) -> str:
@@ -60,7 +63,7 @@ def entry_source(element: Element, part: str = "") -> str:
         lines.append(f"method(self, end, t, EndLoad({views(two)}))")
     body = "\n".join("    " + line for line in lines)
     head = f"# C entry of {element.kind}.{names}" + (
-        f", sizes {sizes(element)}" if any(sizes(element)) else ""
+        f", sizes {form_of(element)}" if any(form_of(element)) else ""
     )
     return f"{head}\ndef entry(a_, b_, t, par_, out_):\n{body}\n    return 1\n"
 
@@ -123,14 +126,16 @@ def _assembled_lines(element: Any, part: str) -> list[str]:
 def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict[int, str]) -> list[str]:
     """Write the call of an energetic element: views on its two records, then the method."""
     n, methods = element.n, methods_of(element, part)
+    counts, motion, load = _counted(element, part)
 
-    def views(name: str, pointer: str, places: list[tuple[str, tuple[int, ...], int]]) -> str:
+    def views(name: str, pointer: str, places: list[Any]) -> str:
         return f"{name} = {name.title()}({', '.join(_view(pointer, k, s, part) for _, s, k in places)})"
 
-    lines = [views("motion", "a_", n.motion)]
+    lines = [*counts, views("motion", "a_", motion)]
     if part == "remember":
-        return [*lines, f"method(self, motion, t, carray(out_, ({n.memory},)))"]
-    lines.append(views("load", "out_", n.load))
+        memory = "memory" if "n_memory" in getattr(element, "counted", {}) else n.memory
+        return [*lines, f"method(self, motion, t, carray(out_, ({memory},)))"]
+    lines.append(views("load", "out_", load))
     if "law" not in methods:
         lines += [f"for k in range({n.deformations}):", "    load.effort[k] = 0.0"]
     if n.reactions and not is_dual_part(part):
@@ -141,3 +146,34 @@ def _energetic_lines(element: Energetic, part: str, items: list[str], jets: dict
     with_jets = ", ".join(jets.get(k, item) for k, item in enumerate(items))
     lines.append(f"jets = Self({with_jets})" if jets else "jets = self")
     return [*lines, f"method({'both' if is_dual_part(part) else 'self'}, jets, motion, t, load)"]
+
+
+def _counted(element: Energetic, part: str) -> tuple[list[str], list[Any], list[Any]]:
+    """Return the source that reads counts from the record, and the places of motion and load by these counts.
+
+    So one compiled form serves every number of ends, inputs and memory that such an element may have.
+    """
+    fields = {name: at for name, at in _FIELDS.items() if name in getattr(element, "counted", {})}
+    if not fields:
+        return [], element.n.motion, element.n.load
+    at, places, lines = 0, dict[str, int](), list[str]()
+    for p in parameters(element):
+        places[p.name] = at
+        at += {"scalar": 1, "signal": 3}.get(p.kind, 0)
+    for name, own in fields.items():
+        index = places[element.counted[name]]
+        lines.append(f"{own} = int(par_[{2 * index if is_dual_part(part) else index}])")
+    none = element.n._replace(**dict.fromkeys(fields.values(), 0))
+
+    def by_counts(record: str) -> list[Any]:
+        found = []
+        for k, (name, shape, start) in enumerate(getattr(none, record)):
+            extents, place = list[int | str](shape), str(start)
+            for own in fields.values():
+                _, with_one, further = getattr(none._replace(**{own: 1}), record)[k]
+                extents = [e if s == o else own for e, s, o in zip(extents, shape, with_one, strict=True)]
+                place += f" + {further - start} * {own}" if further > start else ""
+            found.append((name, tuple(extents), place))
+        return found
+
+    return lines, by_counts("motion"), by_counts("load")

@@ -63,6 +63,15 @@ class PrescribedPose(Constraint):
     def example(cls) -> "PrescribedPose":
         return cls(x=0.0)
 
+    @classmethod
+    def examples(cls) -> "list[PrescribedPose]":
+        """Return one of every number of rows: the library holds them all."""
+        turns = ((None, None, None), (0.1, None, None), (0.1, 0.2, None), (0.1, 0.2, 0.3))
+        return [cls(x=0.0, rotation=r) for r in turns[1:]] + [
+            cls(x=0.0),
+            *(cls(x=0.0, y=0.0, z=z, rotation=turns[3]) for z in (None, 0.0)),
+        ]
+
     def __post_init__(self) -> None:
         turns = self._turns()
         values = dict(zip(("offset_x", "offset_y", "offset_z"), (self.x, self.y, self.z), strict=True))

@@ -105,6 +105,11 @@ class RollingBall(Constraint):
     def example(cls) -> "RollingBall":
         return cls(radius=1.0)
 
+    @classmethod
+    def examples(cls) -> "list[RollingBall]":
+        """Return one with pivoting and one without: the library holds both."""
+        return [cls(1.0), cls(1.0, pivoting=False)]
+
     def __post_init__(self) -> None:
         make_numbers(self, "radius")
         refuse_unless_positive(self, "radius")

@@ -1,7 +1,7 @@
 """Cord through several bodies: via points, and wrapping on cylinders and spheres, without friction."""
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -152,8 +152,12 @@ class Path(Energetic):
     wraps: Any = structure(default=None)
     actuated: bool = structure(default=False)
     surfaces: Any = field(default=None, init=False, repr=False)
+    ends: float = field(default=0.0, init=False, repr=False)
+    given: float = field(default=0.0, init=False, repr=False)
+    remembered: float = field(default=0.0, init=False, repr=False)
     n_ends = None
     n_deformations = 1
+    counted: ClassVar[dict[str, str]] = {"n_ends": "ends", "input_names": "given", "n_memory": "remembered"}
 
     @classmethod
     def example(cls) -> "Path":
@@ -163,6 +167,8 @@ class Path(Energetic):
         make_numbers(self, "stiffness", "damping", "length")
         refuse_negative(self, "stiffness", "damping", "length")
         object.__setattr__(self, "surfaces", surface_rows(self, self.wraps))
+        object.__setattr__(self, "given", float(len(self.input_names)))
+        object.__setattr__(self, "remembered", float(self.n_memory))
 
     @property
     def input_names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -174,7 +180,9 @@ class Path(Energetic):
 
     def joining(self, n_ends: int) -> Self:
         refuse_misplaced(self, n_ends)
-        return super().joining(n_ends)
+        other = super().joining(n_ends)
+        object.__setattr__(other, "ends", float(n_ends))
+        return other
 
     def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
         length, rate = unit_tension(motion, self.surfaces, out)

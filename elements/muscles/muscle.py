@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import pi, sin, sqrt
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -143,11 +143,15 @@ class MusclePath(Muscle):
 
     wraps: Any = structure(default=None)
     surfaces: Any = field(default=None, init=False, repr=False)
+    ends: float = field(default=0.0, init=False, repr=False)
+    remembered: float = field(default=0.0, init=False, repr=False)
     n_ends = None
+    counted: ClassVar[dict[str, str]] = {"n_ends": "ends", "n_memory": "remembered"}
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "surfaces", surface_rows(self, self.wraps))
+        object.__setattr__(self, "remembered", float(self.n_memory))
 
     @property
     def n_memory(self) -> int:  # type: ignore[override]
@@ -155,7 +159,9 @@ class MusclePath(Muscle):
 
     def joining(self, n_ends: int) -> Self:
         refuse_misplaced(self, n_ends)
-        return super().joining(n_ends)
+        other = super().joining(n_ends)
+        object.__setattr__(other, "ends", float(n_ends))
+        return other
 
     def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
         length, _ = unit_tension(motion, self.surfaces, out)
