@@ -43,7 +43,7 @@ from treemech.elements import (
 )
 from treemech.elements.check.python_forms import python_load
 from treemech.elements.compilation.callback import C_ELEMENT, python_self
-from treemech.elements.compilation.entry import compile_entry, library_name
+from treemech.elements.compilation.entry import compile_entry, library_name, make_dual_entry, make_entry
 from treemech.elements.compilation.methods import methods_of
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
@@ -240,8 +240,29 @@ def test_pieces_name_every_entry_where_it_is_defined():
     assert {name: file for file, names in pieces.ENTRIES_OF.items() for name in names} == where
 
 
+# One compiled form, or one of each, for every number of ends, inputs, memory and rows
+OF_ANY_SIZE = [
+    elements.Path.example().joining(3),
+    elements.Path(30.0, 0.5, 0.2, {1: elements.WrapCylinder(0.1), 3: elements.WrapSphere(0.1)}, True).joining(
+        5
+    ),
+    elements.MusclePath.example().joining(7),
+    elements.PrescribedPose(y=0.1, rotation=("z", 0.3)),
+    elements.PrescribedPose(x=lambda t: 0.1 * t, rotation=(None, 0.2, None)),
+    elements.RollingBall(0.3, pivoting=False),
+]
+
+
+@pytest.mark.parametrize("element", OF_ANY_SIZE, ids=lambda e: e.kind)
+def test_every_size_comes_from_the_library(built, element):
+    assert make_entry(element).way == "library"
+    assert make_dual_entry(element).way == "library"
+    if hasattr(element, "remember"):
+        assert make_entry(element, "remember").way == "library"
+
+
 @pytest.mark.parametrize("target", build.TARGETS)
-@pytest.mark.parametrize("element", pieces.builtin_elements(), ids=lambda e: e.kind)
+@pytest.mark.parametrize("element", [*pieces.builtin_elements(), *OF_ANY_SIZE], ids=lambda e: e.kind)
 def test_library_elements_equal_their_python(built, target, element):
     folder, manifest = built
     base = ctypes.CDLL(str(folder / build.file_name("base")))
