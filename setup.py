@@ -97,10 +97,13 @@ def build_core(folder: Path) -> str:
     try:
         from treemech.dynamics.native import build
 
-        if build.up_to_date(folder):
+        stage = os.environ.get(
+            "TREEMECH_STAGE", "core"
+        )  # wheels hold all; an install compiles derivatives on first need
+        if build.up_to_date(folder, stage=stage):
             say("the compiled core is up to date")
         else:
-            build.build_library(folder, log=say)
+            build.build_library(folder, log=say, stage=stage)
     except Exception as error:
         return " ".join(f"{type(error).__name__}: {error}".split())
     return ""
