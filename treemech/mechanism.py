@@ -720,8 +720,11 @@ class Mechanism:
             first_step == max_step. "auto": DOP853 or Radau, whichever gets further. Methods of other
             libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF",
             "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed
-            by DOP853, DP5, auto and alpha3.
+            by DOP853, DP5, auto, alpha3 and alpha2.
         rtol : float
+            Relative error of one step, in positions, speeds and states. With "alpha3" and "alpha2", of order 2,
+            the error of a whole motion is about 0.1 to 3 rtol^(2/3), of loads somewhat more; with other
+            methods about rtol.
         atol : float, array (nq + nu,) or dict by name
             Default rtol / 1000, at least 1e-14. By name: ``{"A": 1e-9, "A.u": 1e-6}``; "A" stands for both.
         t_eval : array

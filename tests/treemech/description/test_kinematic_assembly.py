@@ -487,3 +487,44 @@ def test_names_of_coordinates_come_back_with_a_saved_run(tmp_path):
     again = tm.read(run.save(tmp_path / "run"))
     assert np.array_equal(again.connection("pose.roll").q, run.connection("pose").q[:, 1])
     assert tm.read(system.save(tmp_path / "model")).build().state(q={"pose.roll": 0.2}).q[1] == 0.2
+
+
+def test_two_constrained_assemblies_carry_one_body():
+    """Two cranes, each a boom without mass with a strut inside, hold a load between them: both stand in one loop."""
+
+    def cranes(composite):
+        system = tm.System("cranes", gravity=(0.8, 0.3, -9.81))
+        load = box(system, "load")
+        for name, side, height, length in (("one", -1.0, 0.1, 0.69), ("two", 1.0, -0.1, 0.83)):
+            post = system.ground.at((side, 0, 0))
+            foot = (0.0, 0.2, 0.5) if name == "one" else (0.0, 0.3, 0.4)
+            beside = np.array((0.0, 0.2, 0.1) if name == "one" else (0.0, -0.15, -0.1))
+            tip, hook = beside - (0.4 * side, 0, 0), beside + (0.6 * side, 0, 0)
+            held, strut = load.at(hook), load.at((0.3 * side, 0, height))
+            if not composite:
+                boom = system.body(f"boom {name}", 0.0, (0, 0, 0))
+                system.connect(f"slew {name}", tm.Cylindrical("z"), post, boom)
+                system.connect(f"luff {name}", tm.BallBryant(), boom.at(tip), held)
+                system.connect(
+                    f"strut {name}",
+                    tm.Distance(np.sqrt(length)),
+                    system.ground.at((side, foot[1], foot[2])),
+                    strut,
+                )
+                continue
+            link = tm.Composite(frames=("boom",))
+            link.connect("slew", tm.Cylindrical("z"), "a", "boom")
+            link.connect("luff", tm.BallBryant(), link.at("boom", tip), "b")
+            inside = link.at("b", np.array((0.3 * side, 0, height)) - hook)
+            link.connect("strut", tm.Distance(np.sqrt(length)), link.at("a", foot), inside)
+            assert link.report().freedoms == 4
+            system.connect(name, link, post, held)
+        mech = system.build()
+        state = mech.assemble()
+        assert mech.mobility(state).dof == 2
+        return run_of(mech, state)
+
+    plain, composite = cranes(False), cranes(True)
+    same_motion(plain, composite, ["load"])
+    assert np.ptp(plain.body("load").position, axis=0).max() > 0.01
+    assert np.max(composite.residual.position) < 1e-10

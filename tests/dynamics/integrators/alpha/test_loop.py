@@ -21,6 +21,7 @@ from tests.dynamics.simulation.test_integrate import (
 )
 from tests.dynamics.simulation.test_integrator import cart
 from tests.laws.test_energetic_models import Filtered, wheel
+from tests.laws.test_random_loops import moving
 from tests.laws.test_singular import MODELS as SINGULAR
 from tests.laws.test_singular import off_the_branch
 from tests.laws.test_unilateral import flight, platform
@@ -599,3 +600,21 @@ def test_where_all_motion_is_prescribed_steps_stay_on_their_branch(method):
     for rtol in (1e-3, 1e-4, 1e-6, 1e-8):
         run = mech.simulate((0, 2), start, method=method, rtol=rtol)
         assert run.success and np.abs(run.q - mech.kinematics(run.t, start).q).max() < 1e-11, rtol
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_error_of_the_motion(method):
+    """What docs/integrators.md says of rtol: the error of a motion is a few rtol^(2/3), in speeds as in positions."""
+    found = []
+    for seed in range(1, 13):
+        mechanism = random_mechanism(seed, seed % 2 == 0)
+        mech = mechanism.system.build()
+        state, times = moving(mechanism, mech, seed), np.linspace(0.0, 0.4, 5)
+        want = mech.simulate((0, 0.4), state, rtol=1e-11, t_eval=times)
+        for rtol in (1e-5, 1e-7):
+            run = mech.simulate((0, 0.4), state, rtol=rtol, method=method, t_eval=times)
+            assert run.success, run.message
+            off = [np.abs(run.q - want.q).max(), np.abs(run.u - want.u).max() / (1.0 + np.abs(want.u).max())]
+            found.append(np.array(off) / rtol ** (2 / 3))
+    assert np.all(np.median(found, axis=0) < 0.5)
+    assert np.max(found) < 10.0
