@@ -438,7 +438,7 @@ class Mechanism:
         or go to the nearest to `posture`, a state or coordinates by name (its weights: names of hinges in
         `weights`). Prescribed coordinates stay at their signals.
 
-        The search starts at the state, then at `attempts` (24) others, always the same ones. ``solutions=n``
+        The search starts at the state, then at others, `attempts` (48) in all, always the same ones. ``solutions=n``
         returns a list of at most n distinct positions, the nearest to the state first, of 64 attempts. Targets
         with a leading axis, or a list of targets, are a path: its points are found one after another on the
         branch of the first one.
@@ -455,7 +455,7 @@ class Mechanism:
         >>> found.success, found.q.round(6).tolist()
         (True, [0.0, 1.570796])
         >>> mech.inverse_kinematics({tool: (3, 0, 0)}).message
-        "'lower.at((1, 0, 0))' is out of reach: the nearest pose leaves 1 m (from 24 starts)."
+        "'lower.at((1, 0, 0))' is out of reach: the nearest pose leaves 1 m (from 48 starts)."
         """
         from .inverse_kinematics.call import inverse_kinematics
 

@@ -11,7 +11,7 @@ from .solve import solve, solve_all
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-_ATTEMPTS, _MANY = 24, 64
+_ATTEMPTS, _MANY = 48, 64
 
 
 def inverse_kinematics(
@@ -28,7 +28,9 @@ def inverse_kinematics(
     """Find positions that bring ends to their targets, see `Mechanism.inverse_kinematics`."""
     for name, number in (("solutions", solutions), ("attempts", attempts)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
-            raise ElementError(f"inverse_kinematics: {name} is {number!r}; wanted a whole number of at least 1.")
+            raise ElementError(
+                f"inverse_kinematics: {name} is {number!r}; wanted a whole number of at least 1."
+            )
     points = points_of(mech, targets)
     once = attempts or _ATTEMPTS
     if points is None and solutions is None:

@@ -36,14 +36,20 @@ def points_of(mech: "Mechanism", targets: Any) -> list[Mapping[Any, Any]] | None
         known = {n for n in lengths.values() if n}
         if len(known) > 1:
             shown = ", ".join(f"{name!r}: {n}" for name, n in lengths.items())
-            raise ElementError(f"inverse_kinematics: the paths of the ends have different numbers of points: {shown}.")
+            raise ElementError(
+                f"inverse_kinematics: the paths of the ends have different numbers of points: {shown}."
+            )
         return [{key: _at(value, k) for key, value in targets.items()} for k in range(known.pop())]
     if isinstance(targets, Sequence) and not isinstance(targets, str):
         if not targets:
-            raise ElementError("inverse_kinematics: the path has no points; wanted a list of {end: position or pose}.")
+            raise ElementError(
+                "inverse_kinematics: the path has no points; wanted a list of {end: position or pose}."
+            )
         for k, one in enumerate(targets):
             if not isinstance(one, Mapping) or any(_length(x) for x in one.values()):
-                raise ElementError(f"inverse_kinematics: point {k} of the path is {one!r}; wanted {{end: position or pose}}.")
+                raise ElementError(
+                    f"inverse_kinematics: point {k} of the path is {one!r}; wanted {{end: position or pose}}."
+                )
         return list(targets)
     return None
 
@@ -59,7 +65,7 @@ def _length(value: Any) -> int:
     """Return the number of points of a path of one end; 0 if it is one target."""
     pair = _parts(value)
     position, rotation = pair if pair is not None else (value, None)
-    if pair is None and _shape(value)[1:] == (3, 3) or _shape(value) == (3, 3):
+    if (pair is None and _shape(value)[1:] == (3, 3)) or _shape(value) == (3, 3):
         position, rotation = None, value
     rotations, positions = _shape(rotation), _shape(position)
     if len(rotations) == 3:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 
-def posture_of(mech: "Mechanism", t: float, given: Any, weights: Mapping[str, Any], start: State) -> Deviation:
+def posture_of(
+    mech: "Mechanism", t: float, given: Any, weights: Mapping[str, Any], start: State
+) -> Deviation:
     """Return the weighted distances from a posture, a state or coordinates by name, as a function of q."""
     if isinstance(given, State):
         given.check_sizes(mech.nq, mech.nu, mech._core.nz, {c.name for c in mech._info.chords}, "posture")

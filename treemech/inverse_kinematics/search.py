@@ -21,6 +21,8 @@ from .quadratic import smallest
 _ITERATIONS = 100
 _SLOW = 6  # steps that hardly help in a row end the search
 _HARDLY = 0.97
+_NEWTON = 60  # most steps
+_DAMPING = 1.0  # at the start, times the sum of squared gaps
 
 Deviation = Callable[[Floats], tuple[Floats, Floats]]
 
@@ -37,7 +39,7 @@ class Found(NamedTuple):
 
 def reach(problem: Problem, q: Floats, tolerance: float, most: int = _ITERATIONS) -> Found:
     """Bring the ends to their targets from a closed position within the limits, as far as first derivatives lead."""
-    ends, weight = problem.ends, 1.0
+    ends, weight = problem.ends, _DAMPING
     gaps, J = ends.measure(q)
     cost, slow, done = float(gaps @ gaps), 0, 0
     for done in range(most + 1):
@@ -102,7 +104,8 @@ def descend(
     d, J = deviation(q)
     size, still = float(d @ d), 0
     active = np.zeros(len(problem.limits), dtype=bool)
-    for done in range(1, 61):
+    while done < _NEWTON:
+        done += 1
         P = rows(q)[1]
         N = problem.allowed(P)
         pull = d @ J

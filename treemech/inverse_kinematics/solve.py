@@ -39,7 +39,9 @@ class Solver:
         self.t = self.start.t
         self.tolerance = as_number(tolerance, "inverse_kinematics: tolerance")
         if not self.tolerance > 0.0:
-            raise ElementError(f"inverse_kinematics: tolerance is {tolerance!r}; wanted a positive number [m, rad].")
+            raise ElementError(
+                f"inverse_kinematics: tolerance is {tolerance!r}; wanted a positive number [m, rad]."
+            )
         self.near = {name: q for name, (q, _) in self.start.cut.items()} if self.start.cut else {}
         self.limits = Limits(mech, self.t, limits)
         given = weights if isinstance(weights, Mapping) else {}
@@ -79,7 +81,9 @@ class Solver:
                 break
         if not missed:
             raise self.unclosed(attempts)
-        polished = [self.nearest(problem, one) for one in sorted(missed, key=lambda one: one.cost)[:_POLISHED]]
+        polished = [
+            self.nearest(problem, one) for one in sorted(missed, key=lambda one: one.cost)[:_POLISHED]
+        ]
         least = min(one.cost for one in polished)
         return next(one for one in polished if one.cost <= least * (1.0 + 1e-9)), count
 
@@ -87,7 +91,9 @@ class Solver:
         """Return the error for chains that cannot be closed within the limits."""
         from treemech.topology import ConvergenceError
 
-        named = f" within the limits of {', '.join(map(repr, self.limits.names[:6]))}" if len(self.limits) else ""
+        named = (
+            f" within the limits of {', '.join(map(repr, self.limits.names[:6]))}" if len(self.limits) else ""
+        )
         return ConvergenceError(
             f"inverse_kinematics: the chains of {self.mech.name!r} do not close{named}, from {attempts} starts: give a state of "
             "mech.assemble(...), or other limits."

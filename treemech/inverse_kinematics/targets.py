@@ -64,7 +64,9 @@ def _written(end: Attachment) -> str:
 def read_targets(mech: "Mechanism", given: Any, weights: Mapping[Any, Any] | None) -> list[Wanted]:
     """Read {end: what is wanted}, with the weights of ends."""
     if not isinstance(given, Mapping):
-        raise ElementError(f"inverse_kinematics: {given!r} is no target; wanted {{end: {{position or pose}}}}.")
+        raise ElementError(
+            f"inverse_kinematics: {given!r} is no target; wanted {{end: {{position or pose}}}}."
+        )
     if not given:
         raise ElementError("inverse_kinematics: no target is given; wanted {end: position or pose}.")
     ends = {key: end_of(mech, key) for key in given}
@@ -127,7 +129,9 @@ def _roots(
 ) -> dict[Any, tuple[float, float]]:
     """Return the roots of the weights of position and rotation of every end, 1 by default."""
     if not isinstance(weights, Mapping):
-        raise ElementError(f"inverse_kinematics: weights is {weights!r}; wanted weights by name, {{end: 10.0}}.")
+        raise ElementError(
+            f"inverse_kinematics: weights is {weights!r}; wanted weights by name, {{end: 10.0}}."
+        )
     roots = dict.fromkeys(ends, (1.0, 1.0))
     for key, value in weights.items():
         if key not in ends and not is_end(mech, key):
