@@ -413,6 +413,57 @@ class Mechanism:
             momentum=momentum,
         )
 
+    def inverse_kinematics(
+        self,
+        targets: Any,
+        state: State | tuple[Any, ...] | None = None,
+        *,
+        weights: Mapping[Any, Any] | None = None,
+        limits: Any = None,
+        posture: Any = None,
+        solutions: int | None = None,
+        attempts: int | None = None,
+        tolerance: float = 1e-10,
+    ) -> Any:
+        """Find a position that brings ends to their targets, next to a state; in trees and closed chains.
+
+        ``targets={end: wanted}``: an end is a body, an attachment, or the name of a frame or a body; wanted is a
+        position with None for free components, a rotation, or (position, rotation) with None for what is free.
+        Where no position reaches them, the nearest pose is found: the least sum of squares of the gaps [m, 2
+        sin(angle / 2)] times the `weights` of the ends, one number or two, of position and rotation. The result
+        has .state, .success, .message, .gaps and .reached by name, .limits, .iterations.
+
+        Coordinates stay within `limits`, {coordinate: (lower, upper)}: None are those of the system
+        (`System.limit`), False none. Freedoms that the targets leave stay where short steps from the state lead,
+        or go to the nearest to `posture`, a state or coordinates by name (its weights: names of hinges in
+        `weights`). Prescribed coordinates stay at their signals.
+
+        The search starts at the state, then at others, `attempts` (48) in all, always the same ones. ``solutions=n``
+        returns a list of at most n distinct positions, the nearest to the state first, of 64 attempts. Targets
+        with a leading axis, or a list of targets, are a path: its points are found one after another on the
+        branch of the first one.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("two links")
+        >>> upper, lower = (system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("upper", "lower"))
+        >>> _ = system.connect("A", tm.Revolute("z"), system.ground, upper)
+        >>> _ = system.connect("B", tm.Revolute("z"), upper.at((1, 0, 0)), lower)
+        >>> mech, tool = system.build(), lower.at((1, 0, 0))
+        >>> found = mech.inverse_kinematics({tool: (1, 1, None)}, mech.state(q={"A": 0.2, "B": 1.0}))
+        >>> found.success, found.q.round(6).tolist()
+        (True, [0.0, 1.570796])
+        >>> mech.inverse_kinematics({tool: (3, 0, 0)}).message
+        "'lower.at((1, 0, 0))' is out of reach: the nearest pose leaves 1 m (from 48 starts)."
+        """
+        from .inverse_kinematics.call import inverse_kinematics
+
+        self._warn_of_changes()
+        return inverse_kinematics(
+            self, targets, state, weights, limits, posture, solutions, attempts, tolerance
+        )
+
     def mobility(self, state: State) -> Mobility:
         """Return degrees of freedom by rank (8.2), redundant rows, singular directions, suitable coordinates by name."""
         from .analyses.constraints import mobility

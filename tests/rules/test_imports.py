@@ -71,6 +71,7 @@ EDGES = {
     "treemech/authoring": (),
     "treemech/analyses": ("treemech/results", "treemech/description"),
     "treemech/assembly": ("treemech/results", "treemech/analyses"),
+    "treemech/inverse_kinematics": ("treemech/results", "treemech/analyses", "treemech/assembly"),
     "treemech/simulation": ("treemech/results", "treemech/description", "treemech/analyses"),
     "treemech/calls": ("treemech/results", "treemech/analyses"),
     "treemech": (
@@ -132,6 +133,7 @@ WHEN_CALLED = {
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/files",
+        "treemech/inverse_kinematics",
         "treemech/view",
         "treemech/plots",
         "treemech/notebook",

@@ -98,6 +98,7 @@ COVERED_BY = {
     "dynamics/analyses/reactions.py": ["laws/derivatives/test_reaction_derivatives.py"],
     "dynamics/analyses/sensitivity.py": ["treemech/design/test_sensitivities.py"],
     # ------------------------------------------------ treemech
+    "treemech/inverse_kinematics/": ["treemech/inverse_kinematics/test_call.py"],
     "treemech/__main__.py": ["elements/native/test_cache.py"],
     "treemech/commands/": ["treemech/test_command.py", "treemech/authoring/test_kit.py"],
     "treemech/system.py": ["treemech/test_mechanism.py", "laws/input/test_bad_input.py"],
