@@ -11,7 +11,7 @@ if not (_here / "topology").is_dir():  # a checkout without links: the folders s
 
 __version__ = "0.1.0"
 try:  # what was installed by a wheel knows the tag or commit it was built from (setup.py)
-    from ._version import version as __version__
+    from ._version import version as __version__  # type: ignore[no-redef]
 except ImportError:
     pass
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from treemech.topology.errors import TreemechError
 
-from .messages import log
+from .messages import log as log
 from .numba_files import forgiving
 from .numba_version import require_numba
 from .place import cache_root, temporary_folder
