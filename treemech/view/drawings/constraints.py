@@ -19,7 +19,9 @@ def rod(element: Any, seen: Any) -> list[Any]:
 
 def cam_follower(element: Any, seen: Any) -> list[Any]:
     g, radius = seen.girth, seen.number(element.radius)
-    found = [*outline(element.profile, 0, 1.6 * g)]
+    found = [*outline(element.profile, 0, 1.6 * g, shaped=seen.shaped(0))]
+    if element.follower == "roller" and seen.shaped(1):
+        return found
     if element.follower == "roller":
         found.append({"kind": "cylinder", "end": 1, "radius": radius, "length": 1.9 * g, "color": STEEL})
     elif element.follower == "flat":
@@ -38,11 +40,14 @@ def cam_follower(element: Any, seen: Any) -> list[Any]:
     return found
 
 
-def outline(profile: Any, end: int, thickness: float, color: str = CAM) -> list[Any]:
-    """Draw a profile: a closed one that runs counterclockwise is a cam, others are edges."""
+def outline(profile: Any, end: int, thickness: float, color: str = CAM, shaped: bool = False) -> list[Any]:
+    """Draw a profile: a closed one that runs counterclockwise is a cam, others, and those of shaped bodies, are edges."""
     s = np.linspace(0.0, profile.length, 181)
     xy = np.array([profile.point(x)[:2] for x in s])
     turns = float(np.sum(xy[:-1, 0] * xy[1:, 1] - xy[1:, 0] * xy[:-1, 1]))
+    if shaped:
+        line = np.column_stack((xy, np.zeros(len(xy))))[::2].tolist()
+        return [{"kind": "line", "end": end, "points": line, "radius": 0.15 * thickness, "color": color}]
     if profile.is_closed and turns > 0.0:
         return [
             {
@@ -69,7 +74,8 @@ def outline(profile: Any, end: int, thickness: float, color: str = CAM) -> list[
 
 def curve_on_curve(element: Any, seen: Any) -> list[Any]:
     g = seen.girth
-    return [*outline(element.profile_a, 0, 1.6 * g), *outline(element.profile_b, 1, 1.5 * g, GEAR)]
+    first = outline(element.profile_a, 0, 1.6 * g, CAM, seen.shaped(0))
+    return [*first, *outline(element.profile_b, 1, 1.5 * g, GEAR, seen.shaped(1))]
 
 
 def in_plane(element: Any, seen: Any) -> list[Any]:
@@ -155,6 +161,8 @@ def knife_edge(element: Any, seen: Any) -> list[Any]:
 
 def rolling_disk(element: Any, seen: Any) -> list[Any]:
     r = seen.number(element.radius)
+    if seen.shaped(1):
+        return [plane(seen, 1.5 * r)]
     tube = min(0.08 * r, 0.8 * seen.girth)
     disk = {
         "kind": "cylinder",
@@ -173,7 +181,8 @@ def rolling_disk(element: Any, seen: Any) -> list[Any]:
 
 def rolling_ball(element: Any, seen: Any) -> list[Any]:
     r = seen.number(element.radius)
-    return [{"kind": "sphere", "end": 1, "radius": r, "color": "#58b3dd"}, plane(seen, 2.0 * r)]
+    ball = [] if seen.shaped(1) else [{"kind": "sphere", "end": 1, "radius": r, "color": "#58b3dd"}]
+    return [*ball, plane(seen, 2.0 * r)]
 
 
 def wheels(element: Any, seen: Any) -> list[Any]:
@@ -181,7 +190,8 @@ def wheels(element: Any, seen: Any) -> list[Any]:
     a, b = seen.number(element.radius_a), seen.number(element.radius_b)
     apart = float(np.linalg.norm(seen.relative(0, 1)[0, :2]))
     scale = apart / abs(a + b) if a + b else 1.0
-    return [*wheel(0, scale * a, seen.girth), *wheel(1, scale * b, seen.girth, GEAR)]
+    first = [] if seen.shaped(0) else wheel(0, scale * a, seen.girth)
+    return [*first, *([] if seen.shaped(1) else wheel(1, scale * b, seen.girth, GEAR))]
 
 
 def wheel(end: int, radius: float, g: float, color: str = CAM) -> list[Any]:
@@ -203,7 +213,7 @@ def rack(element: Any, seen: Any) -> list[Any]:
         "offset": (0.5 * (low + high), 0.5 * side * g, 0.0),
         "color": CAM,
     }
-    return [bar, *wheel(1, abs(r), g, GEAR)]
+    return [bar, *([] if seen.shaped(1) else wheel(1, abs(r), g, GEAR))]
 
 
 def joint(element: Any, seen: Any) -> list[Any]:

@@ -116,6 +116,8 @@ def journal_bearing(element: Any, seen: Any) -> list[Any]:
 
 def roller(element: Any, seen: Any) -> list[Any]:
     r, width = seen.number(element.radius), seen.number(element.width)
+    if seen.shaped(1):
+        return []
     z = seen.axis(1, 0)  # the axes are parallel to the z axis of end a
     from ..meshes.solids import upright
 

@@ -51,6 +51,11 @@ class Seen:
         (_, R), (_, S) = self._model.pose(self.ends[a]), self._model.pose(self.ends[b])
         return np.asarray(R[0].T @ S[0][:, 2])
 
+    def shaped(self, end: int) -> bool:
+        """Return whether the body of an end has shapes of its own, which would coincide with a wheel or a cam."""
+        place = self.ends[end]
+        return isinstance(place, Place) and bool(self._model.info.bodies[place.part].shapes)
+
     def level(self, end: int) -> bool:
         """Return whether the x,y plane of an end is a horizontal plane of the ground."""
         place = self.ends[end]

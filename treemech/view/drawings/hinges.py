@@ -15,6 +15,7 @@ from .marks import Mark, placed, solid
 from .model import Joined, Model
 
 PIN, RAIL = DARK, "#9aa5b3"
+SHORT = 0.06  # half thickness of links, in their lengths, from which on their hinges are drawn small
 
 
 def hinge_marks(model: Model) -> list[Mark]:
@@ -118,8 +119,13 @@ def _pin(
     )
     half = min(max(reach, g) + 0.25 * g, 0.6 * model.span)
     place = axis.place
-    yield solid("cylinder", place, "hinges", owner, radius=1.35 * g, length=2.0 * half, color=STEEL)
-    yield solid("cylinder", place, "hinges", owner, radius=0.6 * g, length=2.0 * half + 0.7 * g, color=PIN)
+    if g > SHORT * model.span:  # of a long chain: a pin alone leaves the short links to be seen
+        yield solid("cylinder", place, "hinges", owner, radius=0.7 * g, length=2.0 * half, color=STEEL)
+    else:
+        yield solid("cylinder", place, "hinges", owner, radius=1.35 * g, length=2.0 * half, color=STEEL)
+        yield solid(
+            "cylinder", place, "hinges", owner, radius=0.6 * g, length=2.0 * half + 0.7 * g, color=PIN
+        )
     if abs(axis.pitch) > 1e-9 * model.size and joined.q is not None:
         travel = abs(axis.pitch) * float(np.ptp(joined.q[:, 0])) + 6.0 * g
         turns = float(np.clip(travel / (2.0 * np.pi * abs(axis.pitch)), 1.0, 40.0))

@@ -66,7 +66,7 @@ class Painter:
 
     def picture(self, time: float) -> NDArray[np.uint8]:
         poses = part_poses(self.scene, np.array([time]))
-        opaque, clear = self._triangles(poses, time)
+        opaque, clear, front = self._triangles(poses, time)
         eye = self._target(poses) + self.distance * self.back
         depth = np.zeros((self.height, self.width))
         if self._still is None or not np.array_equal(self._still[0], eye):
@@ -75,9 +75,11 @@ class Painter:
         picture = paper.copy()
         if self.options.floor is not False and eye @ self.basis[2] > self.room.floor and len(opaque[0]):
             self._shadow(picture, opaque[0], u, v, fade)
-        for vertices, normals, colours, alphas in (opaque, clear):
+        for vertices, normals, colours, alphas in (opaque, clear, front):
             if not len(vertices):
                 continue
+            if vertices is front[0]:
+                depth[:] = 0.0  # arrows are seen through bodies
             seen = unit(eye - vertices)
             facing = np.where(np.sum(normals * seen, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
             paint(
@@ -111,9 +113,10 @@ class Painter:
         y = 0.5 * self.height - self.focal * (d @ self.above) / safe
         return np.stack((x, y, 1.0 / safe, (away > 1e-3 * self.distance).astype(float)), axis=-1)
 
-    def _triangles(self, poses: Floats, time: float) -> tuple[Any, Any]:
-        """Return corners, normals, colours and alphas of all triangles; those one can look through apart."""
-        scene, found = self.scene, ([], [])  # type: tuple[Scene, tuple[list[Any], list[Any]]]
+    def _triangles(self, poses: Floats, time: float) -> tuple[Any, Any, Any]:
+        """Return corners, normals, colours and alphas of all triangles: opaque ones, those one can look through, arrows."""
+        scene = self.scene
+        found: tuple[list[Any], ...] = ([], [], [])
         tints = {
             tint.part: (tint, float(sampled_linear(scene.frames.t, tint.values, time)))
             for tint in scene.tints
@@ -144,24 +147,24 @@ class Painter:
                 s = np.clip((s / (s[-1] or 1.0) - 0.12) / 0.76, 0.0, 1.0)
                 radius = curve.radius * (0.7 + curve.belly * np.sin(np.pi * s).clip(0.0) ** 1.5)
             _append(found[0], tube(points, radius), colour, 1.0)
-        for mesh, colour in self._overlays(poses, time):
-            _append(found[0], mesh, np.array(colour), 1.0)
-        opaque, clear = (
+        for mesh, colour, is_arrow in self._overlays(poses, time):
+            _append(found[2 if is_arrow else 0], mesh, np.array(colour), 1.0)
+        opaque, clear, front = (
             tuple(np.concatenate(parts) for parts in zip(*rows, strict=True))
             if rows
             else (np.zeros((0, 3, 3)),) * 4
             for rows in found
         )
-        return opaque, clear
+        return opaque, clear, front
 
-    def _overlays(self, poses: Floats, time: float) -> Iterator[tuple[Mesh, Any]]:
+    def _overlays(self, poses: Floats, time: float) -> Iterator[tuple[Mesh, Any, bool]]:
         """Yield the arrows and traces that are asked for."""
         scene, shown, size = self.scene, set(self.options.show), self.room.radius
         named = {"force": "forces", "moment": "moments", "load": "loads"}
         usual = {
             kind: max(
                 (
-                    float(np.percentile(np.linalg.norm(a.vectors, axis=1), 95))
+                    float(np.percentile(np.linalg.norm(a.vectors, axis=1), 75))
                     for a in scene.arrows
                     if a.kind == kind
                 ),
@@ -178,7 +181,7 @@ class Painter:
                 reach * size / (largest or 1.0)
             )
             if np.linalg.norm(vector) > 0.015 * size:
-                yield _arrow(at(poses, arrow.spot)[0], vector, 0.008 * size), COLOURS[arrow.kind]
+                yield _arrow(at(poses, arrow.spot)[0], vector, 0.008 * size), COLOURS[arrow.kind], True
         t = scene.frames.t
         for trace in scene.traces:
             if trace.shown and time > t[0]:
@@ -186,7 +189,7 @@ class Painter:
                 path = at(part_poses(scene, times), trace.spot)
                 path = path[np.isfinite(path).all(axis=1)]
                 if len(path) > 1 and np.ptp(path, axis=0).max() > 0.0:
-                    yield tube(path, 0.005 * size, 5), _rgb(scene.parts[trace.spot.part - 1].colour)
+                    yield tube(path, 0.005 * size, 5), _rgb(scene.parts[trace.spot.part - 1].colour), False
 
     def _background(self) -> Floats:
         top, bottom = (

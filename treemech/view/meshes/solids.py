@@ -65,7 +65,10 @@ def hemisphere(shape: Shape, wire: float, segments: int) -> Mesh:
 
 def cap(shape: Shape, wire: float, segments: int) -> Mesh:
     """Return half of the surface of a sphere, open below."""
-    return lathe([_arc(float(shape["radius"]), 0.0, 0.5 * np.pi, max(2, segments // 4))], segments)
+    return lathe(
+        [_arc(float(shape["radius"]), 0.0, 0.5 * np.pi, max(2, segments // 4) if segments > 8 else 1)],
+        segments,
+    )
 
 
 def cylinder(shape: Shape, wire: float, segments: int) -> Mesh:

@@ -193,7 +193,7 @@ def _arrow(arrow: Any, packer: Packer) -> dict[str, Any]:
     sizes = np.linalg.norm(arrow.vectors, axis=1)
     return {
         "kind": arrow.kind, "part": arrow.spot.part, "offset": _short(arrow.spot.offset), "owner": arrow.owner,
-        "vectors": packer.array(values, "i2"), "unit": unit, "usual": float(np.percentile(sizes, 95)),
+        "vectors": packer.array(values, "i2"), "unit": unit, "usual": float(np.percentile(sizes, 75)),
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@ const FOV = 30 * Math.PI / 180;
 const CORNER = {auto: [S.azimuth, .3], corner: [S.azimuth0 + .6, .5], front: [-Math.PI / 2, 0], back: [Math.PI / 2, 0], left: [Math.PI, 0],
   right: [0, 0], top: [-Math.PI / 2, Math.PI / 2 - 1e-4], bottom: [-Math.PI / 2, 1e-4 - Math.PI / 2]};
 const cam = {az: 0, el: 0, zoom: 1, target: [0, 0, 0], flat: false};
-let W = 1, H = 1, LOW = 70, follow = -1;                     // the window, the height of the bar below, the part that is followed
+let W = 1, H = 1, LOW = 70, SIDE = 0, follow = -1;           // the window, what bar and list take of it, the part that is followed
 
 function setView(name) {
   const [az, el] = CORNER[name] || CORNER.auto;
@@ -17,7 +17,7 @@ function turnCamera() {
   cam.up = cross(cam.back, cam.right);
 }
 function fitDistance() {                                     // from where the box around the motion fills the window
-  const half = [Math.max(W / 2 - 36, 40), Math.max((H - LOW) / 2 - 36, 40)];
+  const half = [Math.max((W - SIDE) / 2 - 30, 40), Math.max((H - LOW) / 2 - 36, 40)];
   let far = 0;
   for (let k = 0; k < 8; k++) {
     const c = [0, 1, 2].map(i => (k & 1 ? 1 : -1) * S.half[0] * E1[i] + (k & 2 ? 1 : -1) * S.half[1] * E2[i] + (k & 4 ? 1 : -1) * S.half[2] * UP[i]);
@@ -27,18 +27,18 @@ function fitDistance() {                                     // from where the b
 }
 function aim() {
   turnCamera();
-  cam.focal = .5 * Math.min(W, H - LOW) / Math.tan(FOV / 2);
-  if (!cam.fit || cam.fitFor !== W + "x" + H + "x" + LOW) { cam.fit = fitDistance(); cam.fitFor = W + "x" + H + "x" + LOW; }
+  cam.focal = .5 * Math.min(W - SIDE, H - LOW) / Math.tan(FOV / 2);
+  if (!cam.fit || cam.fitFor !== W + "x" + H + "x" + LOW + "x" + SIDE) { cam.fit = fitDistance(); cam.fitFor = W + "x" + H + "x" + LOW + "x" + SIDE; }
   cam.dist = cam.fit / cam.zoom;
   if (follow >= 0 && !LOST[follow + 1]) cam.target = spot(follow + 1, S.parts[follow].com);
   cam.eye = add(cam.target, cam.back, cam.dist);
   cam.near = Math.max(cam.dist * .03, 1e-3 * S.radius); cam.far = cam.dist + 14 * S.radius;
-  const fx = 2 * cam.focal / W, fy = 2 * cam.focal / H, shift = LOW / H;    // the middle of the picture is above the bar
+  const fx = 2 * cam.focal / W, fy = 2 * cam.focal / H, shift = LOW / H, aside = SIDE / W;   // the middle of the picture
   const R = cam.right, U = cam.up, B = cam.back, e = cam.eye, n = cam.near, f = cam.far;
   const rows = cam.flat
-    ? [[...times(fx / cam.dist, R), -fx / cam.dist * dot(R, e)], [...times(fy / cam.dist, U), -fy / cam.dist * dot(U, e) + shift],
+    ? [[...times(fx / cam.dist, R), -fx / cam.dist * dot(R, e) + aside], [...times(fy / cam.dist, U), -fy / cam.dist * dot(U, e) + shift],
        [...times(-2 / (f - n), B), 2 / (f - n) * dot(B, e) - (f + n) / (f - n)], [0, 0, 0, 1]]
-    : [[...times(fx, R), -fx * dot(R, e)], [...add(times(fy, U), B, -shift), -fy * dot(U, e) + shift * dot(B, e)],
+    : [[...add(times(fx, R), B, -aside), -fx * dot(R, e) + aside * dot(B, e)], [...add(times(fy, U), B, -shift), -fy * dot(U, e) + shift * dot(B, e)],
        [...times(-(f + n) / (f - n), B), (f + n) / (f - n) * dot(B, e) - 2 * f * n / (f - n)], [...times(-1, B), dot(B, e)]];
   cam.rows = rows;
   cam.matrix = new Float32Array(16);
@@ -50,7 +50,7 @@ function project(p) {                                        // pixels, and the 
   return [W * (.5 + .5 * c[0] / c[3]), H * (.5 - .5 * c[1] / c[3]), cam.flat ? c[2] : c[3]];
 }
 function ray(x, y) {                                         // from the eye through a pixel
-  const u = (x - W / 2) / cam.focal, v = (H / 2 - LOW / 2 - y) / cam.focal;
+  const u = (x - W / 2 - SIDE / 2) / cam.focal, v = (H / 2 - LOW / 2 - y) / cam.focal;
   if (cam.flat) return [add(add(cam.eye, cam.right, u * cam.dist), cam.up, v * cam.dist), times(-1, cam.back)];
   return [cam.eye, unit(add(add(times(-1, cam.back), cam.right, u), cam.up, v))];
 }

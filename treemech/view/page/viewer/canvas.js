@@ -3,13 +3,13 @@ function makeCanvas(canvas) {
   const ctx = canvas.getContext("2d");
   const key = unit(add(add(times(.55, UP), E1, -.35), E2, -.62));
   let items = [];
-  const paint = (list, points, n, colour, alpha, lit) => {
+  const paint = (list, points, n, colour, alpha, lit, front) => {
     const screen = points.map(project);
     if (screen.some(p => !p)) return;
     let m = n, v = unit(add(cam.eye, points[0], -1));
     if (dot(m, v) < 0) { if (alpha > .99 && lit) return; m = times(-1, m); }
     const k = lit ? .45 + .2 * (.5 + .5 * dot(m, UP)) + .42 * Math.max(0, dot(m, key)) : 1;
-    list.push({depth: screen.reduce((s, p) => s + p[2], 0) / screen.length, screen, alpha,
+    list.push({depth: screen.reduce((s, p) => s + p[2], 0) / screen.length - (front ? 1e9 : 0), screen, alpha,
       fill: "rgba(" + colour.map(x => Math.round(255 * Math.min(1, x * k))).join() + "," + alpha + ")"});
   };
   function draw(look) {
@@ -37,9 +37,9 @@ function makeCanvas(canvas) {
         if (size(n)) paint(list, [a, b, c], unit(n), colour, item.rgba[3] / 255, true);
       }
     }
-    for (const g of [FORM, OVER]) for (const run of g.runs) for (let i = run.first; i + 2 < run.first + run.count; i += 3) {
+    for (const g of [FORM, OVER, TOP]) for (const run of g.runs) for (let i = run.first; i + 2 < run.first + run.count; i += 3) {
       const [a, b, c] = [0, 1, 2].map(k => Array.from(g.data.subarray(6 * (i + k), 6 * (i + k) + 3)));
-      paint(list, [a, b, c], Array.from(g.data.subarray(6 * i + 3, 6 * i + 6)), run.colour, run.alpha, run.lit);
+      paint(list, [a, b, c], Array.from(g.data.subarray(6 * i + 3, 6 * i + 6)), run.colour, run.alpha, run.lit, g === TOP);
     }
     list.sort((a, b) => b.depth - a.depth);
     ctx.lineWidth = .6; ctx.lineJoin = "round";

@@ -11,6 +11,13 @@ function valueAt(s, t) {
   const j = Math.min(lo + 1, s.t.length - 1), h = s.t[j] - s.t[lo], k = h > 0 ? clamp((t - s.t[lo]) / h, 0, 1) : 0;
   return (1 - k) * s.y[lo] + k * s.y[j];
 }
+function cubic(s, i, r) {                                    // between outputs i and i + 1, with slopes through three neighbours
+  const h = s.t[i + 1] - s.t[i], d = (s.y[i + 1] - s.y[i]) / (h || 1);
+  const slope = k => { const a = s.t[k] - s.t[k - 1], b = s.t[k + 1] - s.t[k], p = (s.y[k] - s.y[k - 1]) / (a || 1), q = (s.y[k + 1] - s.y[k]) / (b || 1);
+    return a > 0 && b > 0 && Number.isFinite(p) && Number.isFinite(q) ? (b * p + a * q) / (a + b) : d; };
+  const m = i ? slope(i) : d, n = i + 2 < s.t.length ? slope(i + 1) : d, w = 1 - r;
+  return w * w * (1 + 2 * r) * s.y[i] + r * w * w * h * m + r * r * (3 - 2 * r) * s.y[i + 1] - r * r * w * h * n;
+}
 const nice = (span, n) => { const raw = span / n, p = 10 ** Math.floor(Math.log10(raw)); return [1, 2, 5, 10].map(k => k * p).find(x => x >= raw * .999) || raw; };
 const plot = {left: 58, right: 12, top: 8, bottom: 20};
 function drawChart(t) {
@@ -37,12 +44,17 @@ function drawChart(t) {
   for (let k = Math.ceil(T0 / dt); k * dt <= T1 + 1e-9; k++) { ctx.beginPath(); ctx.moveTo(x(k * dt), plot.top); ctx.lineTo(x(k * dt), h - plot.bottom); ctx.stroke(); ctx.fillText(short(+(k * dt).toPrecision(10)), x(k * dt), h - plot.bottom + 4); }
   ctx.textAlign = "right"; ctx.textBaseline = "middle";
   if (!own && signals.length) for (let k = Math.ceil(low / dy); k * dy <= high; k++) { ctx.beginPath(); ctx.moveTo(plot.left, y(k * dy, 0)); ctx.lineTo(w - plot.right, y(k * dy, 0)); ctx.stroke(); ctx.fillText(short(+(k * dy).toPrecision(10)), plot.left - 6, y(k * dy, 0)); }
-  if (own) ctx.fillText("own scales", plot.left - 4, plot.top + 6);
+  if (own) { ctx.textAlign = "left"; ctx.fillText("own scales", 2, plot.top + 6); }
   ctx.lineWidth = 1.7; ctx.lineJoin = "round";
   signals.forEach((s, k) => {
     ctx.strokeStyle = ink(s); ctx.beginPath();
     let open = false;
-    for (let i = 0; i < s.t.length; i++) { if (!Number.isFinite(s.y[i])) { open = false; continue; } if (open) ctx.lineTo(x(s.t[i]), y(s.y[i], k)); else ctx.moveTo(x(s.t[i]), y(s.y[i], k)); open = true; }
+    for (let i = 0; i < s.t.length; i++) {
+      if (!Number.isFinite(s.y[i])) { open = false; continue; }
+      if (!open) ctx.moveTo(x(s.t[i]), y(s.y[i], k));
+      else for (let j = 1, n = s.t.length < 200 ? 8 : 1; j <= n; j++) { const time = s.t[i - 1] + j / n * (s.t[i] - s.t[i - 1]); ctx.lineTo(x(time), y(n > 1 ? cubic(s, i - 1, j / n) : s.y[i], k)); }
+      open = true;
+    }
     ctx.stroke();
   });
   ctx.strokeStyle = style.getPropertyValue("--text"); ctx.lineWidth = 1; ctx.globalAlpha = .75;

@@ -85,13 +85,13 @@ class Geometry {                                             // triangles of one
 }
 
 // Everything that changes its form: curves, arrows, marks on demand, traces.
-const FORM = new Geometry(), OVER = new Geometry();          // with and without shadow
+const FORM = new Geometry(), OVER = new Geometry(), TOP = new Geometry();   // with and without shadow, and in front of everything
 const largest = kind => Math.max(...ARROWS.filter(a => a.kind === kind).map(a => a.usual), 1e-300);
 const SCALE = {force: .45 * S.radius / Math.max(largest("force"), largest("load")), moment: .3 * S.radius / largest("moment")};
 SCALE.load = SCALE.force;
 const ARROW_COLOURS = {force: [.88, .2, .18], moment: [.55, .3, .85], load: [.95, .6, .05]};
 function formCurves(t, eye, show) {
-  FORM.clear(); OVER.clear();
+  FORM.clear(); OVER.clear(); TOP.clear();
   for (const c of CURVES) {
     if (hidden(c.owner) || !show[S.layers[c.layer]]) continue;
     let colour = c.rgb;
@@ -108,20 +108,20 @@ function formCurves(t, eye, show) {
     if (!show[{force: "forces", moment: "moments", load: "loads"}[a.kind]] || LOST[a.part]) continue;
     const v = times(SCALE[a.kind] * S.arrowScale, arrowAt(a, t)), length = size(v);
     if (length < .015 * S.radius) continue;
-    OVER.begin(ARROW_COLOURS[a.kind]);
+    TOP.begin(ARROW_COLOURS[a.kind]);
     const p = spot(a.part, a.offset), w = length > 1.6 * S.radius ? times(1.6 * S.radius / length, v) : v;
-    OVER.arrow(p, w, 1.3 * thin, a.kind === "moment" ? 2 : 1);
+    TOP.arrow(p, w, 1.3 * thin, a.kind === "moment" ? 2 : 1);
   }
   S.parts.forEach((b, k) => {
     if (!b.body || LOST[k + 1]) return;
-    if (show.com && b.mass > 0) { OVER.begin([.1, .1, .12]); OVER.ball(spot(k + 1, b.com), 2.4 * thin); OVER.begin([.98, .8, .1]); OVER.ball(spot(k + 1, b.com), 2.6 * thin, 4); }
+    if (show.com && b.mass > 0) { TOP.begin([.1, .1, .12]); TOP.ball(spot(k + 1, b.com), 2.4 * thin); TOP.begin([.98, .8, .1]); TOP.ball(spot(k + 1, b.com), 2.6 * thin, 4); }
     if (show.frames) [[.85, .2, .2], [.2, .65, .25], [.2, .4, .9]].forEach((c, j) => {
-      OVER.begin(c); OVER.arrow(spot(k + 1, [0, 0, 0]), times(.16 * S.span, column(k + 1, j)), .7 * thin); });
+      TOP.begin(c); TOP.arrow(spot(k + 1, [0, 0, 0]), times(.16 * S.span, column(k + 1, j)), .7 * thin); });
     if (show.velocity) {
       const h = 1e-4 * (T1 - T0 || 1), a = poseAt(k, Math.max(T0, t - h)), c = poseAt(k, Math.min(T1, t + h));
       if (a && c) { const rate = times(1 / (Math.min(T1, t + h) - Math.max(T0, t - h) || 1), add(comOf(c, b.com), comOf(a, b.com), -1));
         const v = times(.35 * S.radius / S.fastest, rate);
-        if (size(v) > .015 * S.radius) { OVER.begin([.1, .6, .65]); OVER.arrow(spot(k + 1, b.com), v, thin); } }
+        if (size(v) > .015 * S.radius) { TOP.begin([.1, .6, .65]); TOP.arrow(spot(k + 1, b.com), v, thin); } }
     }
   });
   for (const trace of TRACES) {

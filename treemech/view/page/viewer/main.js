@@ -13,6 +13,7 @@ canvas.addEventListener("webglcontextrestored", () => { renderer = makeGl(canvas
 
 function resize() {
   W = innerWidth; H = innerHeight;
+  SIDE = el("side").offsetWidth < .3 * W ? el("side").offsetWidth : 0;
   LOW = el("bar").offsetHeight + 26 + (chart.hidden || chart.classList.contains("beside") ? 0 : chart.offsetHeight + 10);
   const ratio = Math.min(window.devicePixelRatio || 1, 2) * quality;
   for (const c of new Set([canvas, surface])) { c.width = Math.max(1, Math.round(W * ratio)); c.height = Math.max(1, Math.round(H * ratio)); }
