@@ -112,7 +112,7 @@ def descend(
         C, low, high = problem.bounds(q, N)
         if not N.shape[1]:
             break
-        multipliers = np.zeros(0)
+        multipliers: Floats = np.zeros(0)
         if len(P):
             bound = problem.limits.partials(q)[active] if np.any(active) else np.zeros((0, len(free)))
             full = np.vstack((P, bound))[:, free]
