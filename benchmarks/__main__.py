@@ -15,6 +15,10 @@ RUNS = {
     "pump": ("runs.pump", "Sol's fuel injection pump: printed numbers, figures, time against scipy's Radau"),
     "compare": ("runs.compare", "formulations of the equations of motion side by side"),
     "peers": ("runs.peers", "the same problems in Pinocchio, MuJoCo, Exudyn and Drake: time to an error"),
+    "ik": (
+        "runs.ik",
+        "inverse kinematics: success and time beside the iteration of Pinocchio's documentation",
+    ),
     "reference": ("runs.reference", "problems with known answers: error and time"),
 }
 

@@ -112,11 +112,12 @@ def descend(
         C, low, high = problem.bounds(q, N)
         if not N.shape[1]:
             break
-        multipliers = np.zeros(0)
+        multipliers: Floats = np.zeros(0)
         if len(P):
             bound = problem.limits.partials(q)[active] if np.any(active) else np.zeros((0, len(free)))
             full = np.vstack((P, bound))[:, free]
-            multipliers = -np.linalg.lstsq(full.T, pull[free], rcond=1e-10)[0][: len(P)]
+            found = np.linalg.lstsq(full.T, pull[free], rcond=1e-10)[0]
+            multipliers = np.asarray(-found[: len(P)], dtype=np.float64)
         ahead = [gradient(move(problem.lagrange, q, h * n), multipliers) for n in N.T]
         back = [gradient(move(problem.lagrange, q, -h * n), multipliers) for n in N.T]
         H = (np.array(ahead) - np.array(back)) @ N / (2.0 * h)

@@ -1,8 +1,7 @@
 """What inverse kinematics found: a state, whether every end is at its target, and the gaps by name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import overload
 
 import numpy as np
 
@@ -31,19 +30,18 @@ class Solution:
 
 
 @dataclass(frozen=True, eq=False)
-class SolutionPath(Sequence[Solution]):
+class SolutionPath:
     """Solutions along a path of targets, one after another."""
 
     solutions: list[Solution] = field(repr=False)
     success: bool
     message: str
 
-    @overload
-    def __getitem__(self, index: int) -> Solution: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Solution]: ...
-    def __getitem__(self, index: int | slice) -> Solution | list[Solution]:
+    def __getitem__(self, index: int) -> Solution:
         return self.solutions[index]
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
 
     def __len__(self) -> int:
         return len(self.solutions)

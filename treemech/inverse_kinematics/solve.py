@@ -209,10 +209,9 @@ def _far(problem: Problem, q: Floats, start: Floats) -> float:
 def _start(mech: "Mechanism", state: Any) -> State:
     """Return the state to start from, with prescribed coordinates at their signals, at rest."""
     if state is None:
-        state = reference_state(mech._lagrange, 0.0)
         if mech._prescriptions or mech._info.chords or mech._core.nz:
             return make_state(mech)
-        return state
+        return reference_state(mech._lagrange, 0.0)
     t, q, u = unpack(mech, state, "inverse_kinematics")
     x, memory = (state.x, state.memory) if isinstance(state, State) else (np.zeros(0), np.zeros(0))
     cut = state.cut if isinstance(state, State) else {}
