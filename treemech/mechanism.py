@@ -539,13 +539,14 @@ class Mechanism:
         self, state: State | tuple[Any, ...], *, threads: int | None = None
     ) -> Mapping[str, Reaction]:
         """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
-        from .calls.reactions import Reactions, general_reactions
-
         found: Any = self._home.reactions(state)
         if found is None and self._fast is not self._home:
             found = self._fast.reactions(state)
         if found is not None:
-            return Reactions(self, state, found)
+            named: Mapping[str, Reaction] = found.named(self, state)
+            return named
+        from .calls.reactions import general_reactions
+
         general: Mapping[str, Reaction] = self._general("", general_reactions, state, threads=threads)
         return general
 

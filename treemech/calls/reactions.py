@@ -28,6 +28,10 @@ class Loads(NamedTuple):
     chords: Floats  # (nc, 6)
     multipliers: Floats
 
+    def named(self, mech: Mechanism, state: Any) -> Reactions:
+        """Return the loads by the names of the connections."""
+        return Reactions(mech, state, self)
+
 
 class Reactions(Mapping[str, Reaction]):
     """Loads by the name of the connection, see `Mechanism.reactions`."""

@@ -32,7 +32,8 @@ def _measure(measures: Mapping[str, Measure], name: str, controller: str) -> Mea
 class Sampling:
     """All controllers of a mechanism over one simulation.
 
-    `look(t, y)` returns a Run of the one integrator state y; `places` has the index in y of each held input.
+    `look(t, y)` returns a Run of the one integrator state y; `places` has the index in y of each held input;
+    `place` that of a measure which is a number of y, None for others.
     """
 
     def __init__(
@@ -41,9 +42,16 @@ class Sampling:
         measures: Mapping[str, Measure],
         look: "Callable[[float, Floats], Run]",
         places: Mapping[str, int],
+        place: Callable[[Measure], int | None] = lambda measure: None,
     ) -> None:
         self.controllers, self.look, self.places = list(controllers.values()), look, places
         self.measures = [[_measure(measures, n, c.name) for n in c.measures] for c in self.controllers]
+        found = [
+            [place(m) for m in own] for own in self.measures
+        ]  # in y, where all of a controller's have one
+        self._seen = [[k for k in own if k is not None] for own in found]
+        self._direct = [None not in own for own in found]
+        self.looks = not all(self._direct)  # whether the model is evaluated for a call
         for c in self.controllers:
             for name in c.inputs:
                 if name not in places:
@@ -63,13 +71,17 @@ class Sampling:
     def __call__(self, t: float, y: Floats) -> None:
         """Call those whose instant t is, and write their outputs into y."""
         run: Run | None = None
-        for c, measures in zip(self.controllers, self.measures, strict=True):
+        for c, measures, seen_at, direct in zip(
+            self.controllers, self.measures, self._seen, self._direct, strict=True
+        ):
             count = t / c.period
             if abs(count - round(count)) > 1e-9 * max(1.0, abs(count)):
                 continue
-            if measures and run is None:
-                run = self.look(t, y)
-            seen = [float(m.of(run)[0]) for m in measures] if run is not None else []
+            if direct:
+                seen = [float(y[k]) for k in seen_at]
+            else:
+                run = self.look(t, y) if run is None else run
+                seen = [float(m.of(run)[0]) for m in measures]
             try:
                 with user_code:
                     given = c.function(t, *seen)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from treemech.topology.parameter import as_float, as_floats
 from ..analyses.cut_hinges import not_cut
 from ..analyses.states import as_rows
 from ..results.computed import Results
+from ..results.measures import Measure
 from ..results.naming import Quantity, as_quantity
 from ..results.run import Run
 from ..results.state import State, find
@@ -202,7 +204,26 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
         return Look(mech, np.array([t]), y[None]).run
 
     places = {name: first + at for name, at in mech._core.layout.efforts.held.items()}
-    return Sampling(mech._wiring.controllers, mech._wiring.measures, look, places)
+    return Sampling(mech._wiring.controllers, mech._wiring.measures, look, places, partial(_place_in_y, mech))
+
+
+def _place_in_y(mech: "Mechanism", measure: Measure) -> int | None:
+    """Return the place of a plain coordinate or speed of a branch in the integrator's state; None for other measures."""
+    asked = None if measure.text is None else as_quantity(measure.text)
+    hinge = None if asked is None else next((h for h in mech._info.hinges if h.name == asked.owner), None)
+    if (
+        asked is None
+        or hinge is None
+        or asked.quantity not in ("q", "u")
+        or hinge.euler_parameters is not None
+    ):
+        return None
+    k = asked.indices[0] if len(asked.indices) == 1 else 0
+    if hinge.nu <= k or len(asked.indices) > 1 or (not asked.indices and hinge.nu != 1):
+        return None
+    if any(name == hinge.name and number == k for name, number, _ in mech._info.prescribed):
+        return None  # its signal decides
+    return hinge.q + k if asked.quantity == "q" else mech.nq + hinge.u + k
 
 
 def _departure(mech: "Mechanism", t0: float, t1: float, q: Floats, u: Floats) -> "Departure | None":

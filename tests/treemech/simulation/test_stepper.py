@@ -99,3 +99,22 @@ def test_motions_that_need_more_are_taken_by_simulations(make):
         motion.step()
     run = mech.simulate((state.t, state.t + 0.06), state, t_eval=[state.t + 0.06])
     assert np.allclose(motion.q, run.q[-1], atol=1e-5)
+
+
+def test_controllers_see_coordinates_of_branches_as_functions_of_a_run_do():
+    def run(measures):
+        system = driven()
+        system.controller(
+            "hold", lambda t, q, u: -3.0 * q - u + np.sin(t), 0.02, measures(system), ["wind 2"]
+        )
+        system.connect("fan", tm.Actuator(), "A", inputs={"command": "wind 2"})
+        mech = system.build()
+        return mech.simulate((0, 0.5), mech.state(q={"A": 0.4}), rtol=1e-9)
+
+    def functions(system):
+        system.measure("angle", lambda run: run.connection("A").q.reshape(-1))
+        system.measure("rate", lambda run: run.connection("A").u.reshape(-1))
+        return ["angle", "rate"]
+
+    by_name, by_function = run(lambda system: ["A.q", "A.u[0]"]), run(functions)
+    assert same(by_name.q, by_function.q) and same(by_name.t, by_function.t)
