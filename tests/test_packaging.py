@@ -246,7 +246,7 @@ OF_ANY_SIZE = [
     elements.Path(30.0, 0.5, 0.2, {1: elements.WrapCylinder(0.1), 3: elements.WrapSphere(0.1)}, True).joining(
         5
     ),
-    elements.MusclePath.example().joining(7),
+    elements.MusclePath(max_force=800.0, optimal_length=0.1, tendon_length=0.2).joining(7),
     elements.PrescribedPose(y=0.1, rotation=("z", 0.3)),
     elements.PrescribedPose(x=lambda t: 0.1 * t, rotation=(None, 0.2, None)),
     elements.RollingBall(0.3, pivoting=False),
