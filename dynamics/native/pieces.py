@@ -30,6 +30,7 @@ ENTRIES_OF = {
         "general_hinge", "applied_loads", "composite", "reactions", "chord_element",
     ),
     "dynamics/entries/results.py": ("states", "elements", "trace"),
+    "dynamics/entries/bodies.py": ("pose", "velocity", "end_jacobian", "energy", "momentum", "carry_chord_loads"),
     "dynamics/entries/loops.py": (
         "constraints", "loop_rhs", "loop_residual", "loop_project", "loop_switch", "loop_tangent", "loop_dynamics",
     ),
