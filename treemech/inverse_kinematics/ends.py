@@ -42,9 +42,10 @@ class _Way(NamedTuple):
     owner: NDArray[np.int64]  # bodies in whose hinges they are
     offset: Floats  # of the end in the core's base of the body
     rotation: Floats
+    from_wanted: Floats  # rotation from the wanted attitude to that of the end, if the body had no rotation
     wanted: NDArray[np.int64]  # components of the position
     position: Floats
-    attitude: Floats | None  # transpose of the wanted rotation
+    turned: bool  # whether a rotation is wanted
     root: tuple[float, float]
     rows: int
 
@@ -72,9 +73,7 @@ class Ends:
         self._axis = [body.R + 2, body.R + 5, body.R + 8]
         self._ways = [self._way(plan, x) for x in targets]
         self.count = sum(x.rows for x in self._ways)
-        self._roots = np.concatenate(
-            [np.repeat(x.root, (len(x.wanted), 3 * (x.attitude is not None))) for x in self._ways]
-        )
+        self._roots = np.concatenate([np.repeat(x.root, (len(x.wanted), 3 * (x.turned))) for x in self._ways])
         self._counts = self._roots > 0.0
         self._plain = bool(np.all(self._roots == 1.0))
 
@@ -93,9 +92,10 @@ class Ends:
             self._owner[regular],
             frame[9:] + base @ x.end.offset,
             base @ x.end.rotation,
+            base @ x.end.rotation @ (np.eye(3) if x.rotation is None else x.rotation.T),
             wanted,
             x.position[wanted],
-            None if x.rotation is None else np.array(x.rotation.T),
+            x.rotation is not None,
             x.root,
             len(wanted) + 3 * (x.rotation is not None),
         )
@@ -136,8 +136,8 @@ class Ends:
                 gaps[first : first + n] = way.root[0] * (here[way.wanted] - way.position)
                 J[first : first + n, way.public] = way.root[0] * partials[way.wanted]
                 first += n
-            if way.attitude is not None:
-                e0, x, y, z = _euler(R @ way.rotation @ way.attitude)
+            if way.turned:
+                e0, x, y, z = _euler(R @ way.from_wanted)
                 gaps[first : first + 3] = (2.0 * way.root[1]) * np.array((x, y, z))
                 slope = way.root[1] * np.array(((e0, z, -y), (-z, e0, x), (y, -x, e0)))
                 J[first : first + 3, way.public] = slope @ w
@@ -157,8 +157,8 @@ class Ends:
             R = W[way.number, body.R : body.R + 9].reshape(3, 3)
             here = W[way.number, body.P : body.P + 3] + R @ way.offset
             angle = 0.0
-            if way.attitude is not None:
-                e0, x, y, z = _euler(R @ way.rotation @ way.attitude)
+            if way.turned:
+                e0, x, y, z = _euler(R @ way.from_wanted)
                 s = sqrt(x * x + y * y + z * z)
                 angle = 2.0 * asin(min(1.0, s)) if s < 0.7 else 2.0 * float(np.arctan2(s, e0))
             found.append(Gap(float(np.linalg.norm(here[way.wanted] - way.position)), angle))

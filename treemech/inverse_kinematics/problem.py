@@ -33,6 +33,7 @@ class Problem:
         self.free = left_free(mech, {})
         self.chained = bool(mech._core.layout.chords.rows)
         self._columns = np.eye(mech.nu)[:, self.free]
+        self.plain = bool(self.free.all()) and not mech._core.layout.chords.rows  # every rate is allowed
         if self.chained:
             self._constraints, self._rest = holonomic(mech, t), np.zeros(mech.nu)
             self._counts = ~nonholonomic(mech)
@@ -65,12 +66,13 @@ class Problem:
             self.chords(q)
         now = self.limits.values(q)
         low, high = np.minimum(self.limits.low - now, 0.0), np.maximum(self.limits.high - now, 0.0)
-        return self.limits.partials(q) @ N, low, high
+        C = self.limits.partials(q)
+        return C if N is self._columns and self.plain else C @ N, low, high
 
     def shortened(self, step: Floats) -> Floats:
         """Return a step of at most the largest length."""
-        largest = float(np.max(np.abs(step), initial=0.0))
-        return step * min(1.0, _LONGEST * self.scale / largest) if largest > 0.0 else step
+        largest = float(np.abs(step).max(initial=0.0))
+        return step * (_LONGEST * self.scale / largest) if largest > _LONGEST * self.scale else step
 
     def moved(self, q: Floats, step: Floats, rows: Rows | None = None) -> Floats | None:
         """Return the position after a step, closed again and within the limits; None if it cannot be."""

@@ -48,10 +48,10 @@ def reach(problem: Problem, q: Floats, tolerance: float, most: int = _ITERATIONS
         N = problem.allowed(problem.chords(q)[1]) if problem.chained else problem.allowed(_NO_ROWS)
         if not N.shape[1]:
             break
-        A = J @ N
+        A = J if problem.plain else J @ N
         H, g = A.T @ A, gaps @ A
-        largest = float(np.max(np.diagonal(H)))
-        if not largest > 0.0 or not float(np.max(np.abs(g))) > 1e-15 * largest:
+        largest = float(H.diagonal().max())
+        if not largest > 0.0 or not float(np.abs(g).max()) > 1e-15 * largest:
             break
         C, low, high = problem.bounds(q, N)
         for _ in range(12):
@@ -59,7 +59,7 @@ def reach(problem: Problem, q: Floats, tolerance: float, most: int = _ITERATIONS
             H.reshape(-1)[:: len(H) + 1] += damping
             y = smallest(H, g, C, low, high)
             H.reshape(-1)[:: len(H) + 1] -= damping
-            trial = None if y is None else problem.moved(q, problem.shortened(N @ y))
+            trial = None if y is None else problem.moved(q, problem.shortened(y if problem.plain else N @ y))
             if trial is not None:
                 then, slope = ends.measure(trial)
                 after = float(then @ then)
