@@ -1,15 +1,20 @@
 """A library that is damaged, foreign or of other sources is not used, and says so in one line; results stay right."""
 
+import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from tests.support.places import ROOT
+from treemech.dynamics.native import build
 from treemech.elements.native import faults
+from treemech.elements.native.faults import digests
 from treemech.elements.native.library import open_library
 from treemech.elements.native.sources import FOLDER, MANIFEST, package_folder
 
@@ -146,3 +151,51 @@ def test_switches_are_told(monkeypatch):
     monkeypatch.delenv("NUMBA_DISABLE_JIT")
     monkeypatch.setenv("TREEMECH_JIT", "1")
     assert "TREEMECH_JIT" in faults.absence()
+
+
+# ---------------------------------------------------------------- several builds, and builds that are ended
+def started(folder):
+    """Start a build of what a first simulation needs into a folder."""
+    command = [
+        sys.executable,
+        "-m",
+        "treemech.dynamics.native.build",
+        "--out",
+        str(folder),
+        "--stage",
+        "first",
+    ]
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
+    return subprocess.Popen(
+        command, env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+
+
+def assert_whole(folder):
+    manifest = json.loads((folder / MANIFEST).read_text())
+    assert manifest["files"] == digests(folder, manifest["files"])
+    for name in manifest["files"]:
+        assert ctypes.CDLL(str(folder / name)).treemech_cpu_v3() in (0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(build.obstacle() != "", reason=f"no library can be built here: {build.obstacle()}")
+def test_two_builds_at_once_leave_one_whole_library(tmp_path):
+    both = [started(tmp_path) for _ in "ab"]
+    assert [process.wait() for process in both] == [0, 0]
+    assert_whole(tmp_path)
+    assert not list(tmp_path.glob(".build-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(build.obstacle() != "", reason=f"no library can be built here: {build.obstacle()}")
+@pytest.mark.parametrize("after", [0.3, 1.5, 3.0])
+def test_a_build_that_is_killed_leaves_the_library_as_it_was(tmp_path, after):
+    process = started(tmp_path)
+    time.sleep(after)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if (tmp_path / MANIFEST).exists():
+        assert_whole(tmp_path)
+    assert started(tmp_path).wait() == 0  # nothing that is left disturbs the next
+    assert_whole(tmp_path)
