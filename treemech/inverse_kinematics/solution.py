@@ -10,6 +10,8 @@ from treemech.topology.arrays import Floats
 from ..results.state import State
 from .ends import Gap
 
+_TOLD = 1e-12  # [m, rad] a smaller part of a gap is left out of messages
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -66,8 +68,8 @@ def told(
         return "every end is at its target"
     parts = []
     for name in left:
-        sizes = [f"{gaps[name].distance:.3g} m"] if gaps[name].distance > 0.0 else []
-        sizes += [f"{gaps[name].angle:.3g} rad"] if gaps[name].angle > 0.0 else []
+        sizes = [f"{gaps[name].distance:.3g} m"] if gaps[name].distance > _TOLD else []
+        sizes += [f"{gaps[name].angle:.3g} rad"] if gaps[name].angle > _TOLD else []
         parts.append(f"{name!r} is out of reach: the nearest pose leaves {' and '.join(sizes)}")
     message = f"{'; '.join(parts)} (from {attempts} start{'s' if attempts > 1 else ''})."
     if limits:

@@ -88,7 +88,8 @@ def read_place(name: str, value: Any) -> tuple[Floats, Floats | None]:
     """Return (position, nan where free; rotation or None) of what is wanted of one end."""
     free = np.full(3, np.nan)
     if hasattr(value, "as_matrix") or np.shape(_plain(value)) == (3, 3):
-        return free, as_rotation(value, f"rotation wanted of {name!r}")
+        what = f"rotation wanted of {name!r} (a path of three positions is given as a list of three targets)"
+        return free, as_rotation(value, what)
     if isinstance(value, tuple | list) and len(value) == 2 and not isinstance(value[1], int | float):
         position = free if value[0] is None else _three(name, value[0], value)
         if value[1] is None:

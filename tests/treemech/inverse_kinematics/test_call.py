@@ -381,6 +381,7 @@ BAD = [
     ({"tool": "there"}, {}, "'tool' is wanted"),
     ({"tool": (0, float("nan"), 0)}, {}, "'tool' is wanted"),
     ({"tool": ((0, 0, 0), 2 * np.eye(3))}, {}, "rotation wanted of 'tool' is not orthonormal"),
+    ({"tool": np.ones((3, 3))}, {}, "a path of three positions is given as a list"),
     ({"ground": (0, 0, 0)}, {}, "'ground' is on the ground"),
     ({"tool": (0, 0, 0)}, {"weights": {"link 0": 2.0}}, "'link 0' has a weight, but no target"),
     ({"tool": (0, 0, 0)}, {"weights": {"tool": -1.0}}, "weight of 'tool' is -1.0"),
