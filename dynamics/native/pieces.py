@@ -43,9 +43,15 @@ ENTRIES_OF = {
     "dynamics/entries/duals.py": ("dual_hinge", "dual_loads", "dual_composite", "dual_chord", "dual_equations"),
 }  # fmt: skip
 _OF_DERIVATIVES = ("dynamics/entries/derivatives.py", "dynamics/entries/duals.py")
-# What a first simulation of an open chain needs
-_OF_A_FIRST_RUN = tuple(ENTRIES_OF)[:4]
-_ELEMENTS_OF_A_FIRST_RUN = ("elements/hinges/", "elements/signal.py")
+# What the first simulations need: of open and closed chains, of the demonstration
+_OF_A_FIRST_RUN = (
+    "dynamics/entries/tree.py", "dynamics/entries/loops.py", "dynamics/entries/parts.py", "dynamics/entries/results.py",
+    "dynamics/entries/bodies.py", "dynamics/integrators/runge_kutta.py", "dynamics/integrators/radau.py",
+)  # fmt: skip
+_ELEMENTS_OF_A_FIRST_RUN = (
+    "elements/hinges/", "elements/signal.py", "elements/load.py", "elements/springs/spring.py",
+    "elements/constraints/point.py", "elements/constraints/curve_contact.py", "elements/contact/journal_bearing.py",
+)  # fmt: skip
 # How far a library was built; each stage contains those before it
 STAGES = ("first", "core", "all")
 # What every element is compiled with, besides its own file
