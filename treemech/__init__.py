@@ -29,6 +29,7 @@ _NAMES = {
     "Experiment": "design.experiment",
     "Objective": "design.objective",
     "design_study": "design.study",
+    "compare": "comparison",
     "check": "elements.check.checks",
     "planar_inertia": "topology.body",
     "solids": "topology.solids",
@@ -54,6 +55,7 @@ if _typing.TYPE_CHECKING:
     from treemech.topology.parameter import Parameter as Parameter
 
     from . import examples as examples
+    from .comparison import compare as compare
     from .description.composite import Composite as Composite
     from .design.experiment import Experiment as Experiment
     from .design.objective import Objective as Objective

@@ -9,7 +9,7 @@ from tests.support.source_files import FOLDERS, imported, modules, package_of, p
 RANK = {name: rank for rank, name in enumerate(FOLDERS)}
 # Files of the facade that run benchmarks when asked to: inside a function, since the facade stands below them
 MAY_RUN_BENCHMARKS = (
-    "treemech/__main__.py", "treemech/command.py", "treemech/compare.py", "treemech/examples.py", "treemech/view/demo.py",
+    "treemech/__main__.py", "treemech/command.py", "treemech/comparison.py", "treemech/examples.py", "treemech/view/demo.py",
 )  # fmt: skip
 
 # Packages that count as one, with all below them
