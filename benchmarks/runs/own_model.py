@@ -33,7 +33,8 @@ CHECKS = (("Adams", 1e-12), ("Radau", 1e-11), ("DP5", 1e-11), ("DOP853", 1e-12))
 CLOSE = 1e-9  # a check that is as near as this needs no other one
 PART = 0.25  # of the budget, for the reference and for its checks
 SYMBOLIC = 10.0  # s of budget that must be left to derive equations by SymPy
-REPEATS = 3
+REPEATS = 9  # of a run, as long as all together take less than QUICK s and a small part of what is left
+QUICK = 0.02
 _SHORT = 1e-4  # of the time span: what a candidate warms up with
 
 
@@ -82,7 +83,7 @@ class ByEngine:
         standing = ByEngine(
             self.method, self.stabilisation, replace(self.task, t_span=(begin, begin), times=np.array([begin]))
         )
-        self.fixed = min(standing.run(self._first(), 5.0).seconds for _ in range(5))
+        self.fixed = min(standing.run(self._first(), 5.0).seconds for _ in range(REPEATS))
 
     def _first(self) -> float:
         return 1e-3 if self.setting == "rtol" else _SHORT / 5 * self.task.duration
@@ -379,7 +380,7 @@ def _try(
             budget.build(lambda: refuses(task.system))
         made = budget.build(lambda: candidate.make(task))
         budget.build(made.warm_up)
-        once = budget.build(made.evaluation)
+        once = min(budget.build(made.evaluation) for _ in range(3))
     except Inexpressible as error:
         result.reasons[name] = str(error)
         return
@@ -422,7 +423,7 @@ def _run(made: ByEngine | ByFormulation, row: Row, setting: float, exact: Bodies
     for _ in range(REPEATS):
         found = made.run(setting, allowed)
         best, spent = min(best, found.seconds), spent + found.seconds
-        if spent > 0.05 * allowed or not found.success:
+        if spent > min(QUICK, 0.05 * allowed) or not found.success:
             break
     row = replace(row, cpu_s=best, evaluations=int(found.evaluations), steps=int(found.steps))
     if not found.success:

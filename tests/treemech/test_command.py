@@ -12,8 +12,8 @@ from treemech import __version__
 from treemech.command import commands, main, plain
 
 WRITES = {"demo", "example", "new"}  # into the folder --out
-LONG = {"demo", "warmup", "doctor", "check", "clear-cache"}  # have tests of their own
-LIST = {"check", "clear-cache", "demo", "doctor", "elements", "example", "info", "new", "warmup"}
+LONG = {"demo", "compare", "warmup", "doctor", "check", "clear-cache"}  # have tests of their own
+LIST = {"check", "clear-cache", "compare", "demo", "doctor", "elements", "example", "info", "new", "warmup"}
 
 
 def answer(capsys, *arguments):

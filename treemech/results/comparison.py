@@ -220,8 +220,10 @@ class Comparison:
         return text + "." + "".join(f" {note}" for note in ref.notes)
 
     def _left_out(self) -> list[str]:
+        run = {row.label for row in self.rows}
         several = (
-            (self.reasons, "cannot express the model"), (self.dropped, "were stopped or left out for time"), (self.failures, "failed"),
+            (self.reasons, "cannot express the model"), (set(self.dropped) - run, "were left out for time"),
+            (set(self.dropped) & run, "were stopped for time at a fine tolerance"), (self.failures, "failed, at some tolerance at least"),
         )  # fmt: skip
         return [f"{len(group)} of {len(self.candidates)} {what}." for group, what in several if group]
 
