@@ -167,7 +167,9 @@ def _start(mech: "Mechanism", given: Any, t: float) -> "State":
 
 
 # ---------------------------------------------------------------- files
-def model_in(path: str | Path) -> tuple["System", "Callable[[Mechanism], State] | State | None", float | None]:
+def model_in(
+    path: str | Path,
+) -> tuple["System", "Callable[[Mechanism], State] | State | None", float | None]:
     """Return system, start and duration of a file; None for what it does not say.
 
     A Python file has ``system``, a System or a function that makes it, and may have ``state``, a function of the mechanism
@@ -192,7 +194,9 @@ def _python_model(file: Path) -> tuple["System", Any, float | None]:
     module = import_file(file)
     made = getattr(module, "system", None)
     if made is None:
-        raise TreemechError(f"{file.name} has no `system`: wanted a System of this name, or a function system() that makes one.")
+        raise TreemechError(
+            f"{file.name} has no `system`: wanted a System of this name, or a function system() that makes one."
+        )
     if callable(made) and not isinstance(made, System):
         try:
             made = made()

@@ -31,10 +31,11 @@ METHODS = ("DOP853", "Adams", "DP5", "Radau", "auto", "RK4", "alpha3", "alpha2")
 FINEST = (("DOP853", 1e-13), ("Radau", 1e-12), ("auto", 1e-12))
 CHECKS = (("Adams", 1e-12), ("Radau", 1e-11), ("DP5", 1e-11), ("DOP853", 1e-12))
 CLOSE = 1e-9  # a check that is as near as this needs no other one
-PART = 0.25  # of the budget, for the reference and for its checks
+PART = 0.2  # of the budget, for the reference and for its checks
 SYMBOLIC = 10.0  # s of budget that must be left to derive equations by SymPy
 REPEATS = 9  # of a run, as long as all together take less than QUICK s and a small part of what is left
 QUICK = 0.02
+ROUNDS = 3
 _SHORT = 1e-4  # of the time span: what a candidate warms up with
 
 
@@ -81,7 +82,9 @@ class ByEngine:
             self._first(), 5.0
         )
         standing = ByEngine(
-            self.method, self.stabilisation, replace(self.task, t_span=(begin, begin), times=np.array([begin]))
+            self.method,
+            self.stabilisation,
+            replace(self.task, t_span=(begin, begin), times=np.array([begin])),
         )
         self.fixed = min(standing.run(self._first(), 5.0).seconds for _ in range(REPEATS))
 
@@ -140,9 +143,7 @@ class ByFormulation:
         """Compile what the first run needs."""
         made, (begin, end) = self.made, _short_span(self.task)
         first = 1e-3 if self.setting == "rtol" else (end - begin) / 5
-        found = made.integrate(
-            (begin, end), made.initial(self.task.state), first, np.array([end]), math.inf
-        )
+        found = made.integrate((begin, end), made.initial(self.task.state), first, np.array([end]), math.inf)
         made.bodies(found.t, found.y)
         made.residuals(found.t, found.y)
 
@@ -323,18 +324,17 @@ def measure(
         coarse = _coarse(usual, budget)
         result = Comparison(system.name, t_span, found_reference)
         wanted = candidates(kinds, methods, usual.mech._core.loops is not None)
-        bodies = len(system.bodies) - 1
-        for number, candidate in enumerate(wanted):
-            share = budget.left() / (len(wanted) - number)
-            log(candidate.label)
-            try:
-                _try(candidate, task, rtols, exact, coarse, share, budget, bodies, result)
-            except KeyboardInterrupt:
-                for rest in wanted[number:]:
-                    result.dropped[rest.label] = "not run: the comparison was interrupted"
-                break
-            if tell is not None:
-                tell((number + 1) / len(wanted))
+        climbs: list[Climb] = []
+        try:
+            for candidate in wanted:
+                climb = _made(candidate, task, rtols, coarse, budget, result)
+                climbs += [climb] if climb is not None else []
+            _climb_all(climbs, exact, budget, result, tell, log)
+        except KeyboardInterrupt:
+            ended = {c.candidate.label for c in climbs if not c.rest}
+            for candidate in wanted:
+                if candidate.label not in ended | result.reasons.keys() | result.failures.keys():
+                    result.dropped[candidate.label] = "the comparison was interrupted"
     return replace(result, cpu_s=budget.spent())
 
 
@@ -353,66 +353,103 @@ def _coarse(usual: ByEngine, budget: Budget) -> tuple[float, float]:
 
 def _dense_rows(candidate: Candidate, bodies: int) -> int:
     """Return about how many rows the dense matrix of a candidate has; 0 if it has none."""
-    if "dense" not in candidate.formulation or candidate.coordinates == "relative" and "newton" not in candidate.formulation:
+    if "dense" not in candidate.formulation or (
+        candidate.coordinates == "relative" and "newton" not in candidate.formulation
+    ):
         return 0
     return 12 * bodies
 
 
-def _try(
-    candidate: Candidate, task: Task, rtols: Sequence[float], exact: Bodies, coarse: tuple[float, float], share: float, budget: Budget,
-    bodies: int, result: Comparison,
-) -> None:  # fmt: skip
-    """Run a candidate over the ladder of tolerances; write what happens into the result."""
+@dataclass
+class Climb:
+    """A candidate on its way along the ladder of tolerances."""
+
+    candidate: Candidate
+    made: ByEngine | ByFormulation
+    rest: list[float]  # rtols still to run, the coarsest first
+    step: float  # s; of DOP853 at rtol 1e-6
+    least: float  # CPU seconds that a run at rtol 1e-6 takes at least
+
+    def row(self) -> tuple[Row, float]:
+        """Return the next row, without numbers, and its setting."""
+        rtol, made, candidate = self.rest[0], self.made, self.candidate
+        setting, step = rtol, None
+        if made.setting == "step":
+            setting = step = self.step * _STEP[made.order] * (rtol / 1e-4) ** (1 / made.order)
+        return Row(
+            candidate.formulation, candidate.coordinates, candidate.integrator, rtol, step, call=made.call(setting)
+        ), setting  # fmt: skip
+
+    def go(self, exact: Bodies, share: float, budget: Budget, result: Comparison) -> None:
+        """Climb as far as the share of time allows; write what happens into the result."""
+        name, began = self.candidate.label, budget.spent()
+        result.dropped.pop(name, None)
+        while self.rest:
+            row, setting = self.row()
+            allowed = share - (budget.spent() - began)
+            expected = self.least * (1e-6 / row.rtol) ** (1 / 8)
+            try:
+                if allowed <= 0.0 or expected > allowed:
+                    raise TooSlow
+                row = _run(self.made, row, setting, exact, allowed)
+            except TooSlow:
+                takes = (
+                    f"at least {expected:.2g} s" if expected > allowed > 0.0 else "more than was left for it"
+                )
+                result.dropped[name] = f"at {row.setting} {takes}; its share of the time was {share:.2g} s"
+                return
+            except Exception as error:
+                row = replace(row, failure=_told(error))
+            result.rows.append(row)
+            if row.failure:
+                result.failures.setdefault(name, f"at {row.setting}: {row.failure}")
+            del self.rest[0]
+
+
+def _made(
+    candidate: Candidate, task: Task, rtols: Sequence[float], coarse: tuple[float, float], budget: Budget, result: Comparison
+) -> Climb | None:  # fmt: skip
+    """Build a candidate; None, with the reason in the result, if that cannot be."""
     name, (step, evaluations) = candidate.label, coarse
-    rows = _dense_rows(candidate, bodies)
+    rows = _dense_rows(candidate, len(task.system.bodies) - 1)
     if rows > LARGEST:
         result.dropped[name] = f"a dense matrix of about {rows} rows is not tried"
-        return
+        return None
     if "symbolic" in candidate.formulation and budget.left() < SYMBOLIC:
-        result.dropped[name] = f"less than {SYMBOLIC:g} s are left to derive its equations"
-        return
-    if share <= 0.0:
-        result.dropped[name] = "no time is left"
-        return
+        result.dropped[name] = f"with less than {SYMBOLIC:g} s its equations are not derived"
+        return None
+
+    def build() -> Climb:
+        if candidate.refuses is not None:
+            candidate.refuses(task.system)
+        made = candidate.make(task)
+        made.warm_up()
+        once = min(made.evaluation() for _ in range(3))
+        return Climb(candidate, made, sorted(rtols, reverse=True), step, 0.3 * once * evaluations)
+
     try:
-        refuses = candidate.refuses
-        if refuses is not None:
-            budget.build(lambda: refuses(task.system))
-        made = budget.build(lambda: candidate.make(task))
-        budget.build(made.warm_up)
-        once = min(budget.build(made.evaluation) for _ in range(3))
+        made: Climb = budget.build(build)
+        return made
     except Inexpressible as error:
         result.reasons[name] = str(error)
-        return
     except Exception as error:
         result.failures[name] = _told(error)
-        return
-    began = budget.spent()
-    for rtol in sorted(rtols, reverse=True):
-        setting = rtol
-        if made.setting == "step":
-            setting = step * _STEP[made.order] * (rtol / 1e-4) ** (1 / made.order)
-        row = Row(
-            candidate.formulation, candidate.coordinates, candidate.integrator, rtol, None if made.setting == "rtol" else setting,
-            call=made.call(setting),
-        )  # fmt: skip
-        allowed = share - (budget.spent() - began)
-        expected = 0.3 * once * evaluations * (1e-6 / rtol) ** (1 / 8)
-        if expected > allowed:
-            result.dropped[name] = (
-                f"at {row.setting} about {expected / 0.3:.2g} s, of {max(allowed, 0.0):.2g} s left for it"
-            )
-            break
-        try:
-            row = _run(made, row, setting, exact, allowed)
-        except TooSlow:
-            result.dropped[name] = f"at {row.setting} more than {max(allowed, 0.0):.2g} s, which were left for it"
-            break
-        except Exception as error:
-            row = replace(row, failure=_told(error))
-        result.rows.append(row)
-        if row.failure:
-            result.failures.setdefault(name, f"at {row.setting}: {row.failure}")
+    return None
+
+
+def _climb_all(
+    climbs: Sequence[Climb], exact: Bodies, budget: Budget, result: Comparison, tell: Callable[[float], None] | None,
+    log: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Let all candidates climb, each with an equal share of the time left; what is left over goes to those that were stopped."""
+    count = max(sum(len(c.rest) for c in climbs), 1)
+    for _ in range(ROUNDS):
+        going = [c for c in climbs if c.rest]
+        for number, climb in enumerate(going):
+            log(climb.candidate.label)
+            climb.go(exact, budget.left() / (len(going) - number), budget, result)
+            if tell is not None:
+                tell(1.0 - sum(len(c.rest) for c in climbs) / count)
 
 
 def _run(made: ByEngine | ByFormulation, row: Row, setting: float, exact: Bodies, allowed: float) -> Row:

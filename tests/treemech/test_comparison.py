@@ -23,7 +23,9 @@ def tree(name="tree"):
     system.connect("A", tm.Revolute(axis="y"), system.ground, a)
     system.connect("B", tm.Revolute(axis="y"), a.at((0, 0, -0.6)), b)
     system.connect("C", tm.Revolute(axis="x"), a.at((0, 0, -0.6)), c)
-    system.connect("S", tm.Spring(stiffness=20.0, length=1.0), system.ground.at((1, 0, 0)), b.at((0, 0, -0.6)))
+    system.connect(
+        "S", tm.Spring(stiffness=20.0, length=1.0), system.ground.at((1, 0, 0)), b.at((0, 0, -0.6))
+    )
     return system
 
 
@@ -39,7 +41,9 @@ def of_tree():
 @pytest.fixture(scope="module")
 def of_loop():
     example = tm.examples.four_bar()
-    return tm.compare(example.system, example.state, (0, 1), [1e-4, 1e-6, 1e-8, 1e-10], FEW, ["DOP853", "RK4"], 20.0)
+    return tm.compare(
+        example.system, example.state, (0, 1), [1e-4, 1e-6, 1e-8, 1e-10], FEW, ["DOP853", "RK4"], 20.0
+    )
 
 
 def test_the_name_is_the_function_however_it_is_loaded():
@@ -67,12 +71,12 @@ def test_the_reference_is_confirmed_by_another_integrator_and_by_other_equations
 
 
 def test_errors_are_those_of_the_run_a_user_would_write(of_tree):
-    """The error of a row is recomputed from `mech.simulate` with the call it names, against scipy's Radau-free DOP853."""
+    """The error of a row is recomputed from `mech.simulate` with the call it names, against scipy's DOP853."""
     row = next(r for r in of_tree if r.integrator == "Adams" and r.rtol == 1e-5)
     mech = tree().build()
     state = swinging(mech)
     times = np.linspace(0, 1, 41)
-    run = eval(row.call.replace(", method", ", t_eval=times, method"))  # noqa: S307  # the call the row tells
+    run = eval(row.call.replace(", method", ", t_eval=times, method"))  # the call the row tells
     exact = mech.simulate((0, 1), state, method="scipy:DOP853", rtol=1e-12, atol=1e-12, t_eval=times)
     worst = max(
         max(
@@ -124,7 +128,9 @@ def test_the_best_is_the_cheapest_that_finer_runs_confirm():
 
 def test_an_error_that_none_reaches_or_none_can_tell_is_refused_in_words():
     found = known()
-    with pytest.raises(tm.TreemechError, match=r"no candidate reaches .* 1.0e-08, of x by DOP853 at rtol 1e-08"):
+    with pytest.raises(
+        tm.TreemechError, match=r"no candidate reaches .* 1.0e-08, of x by DOP853 at rtol 1e-08"
+    ):
         found.best(1e-9)
     with pytest.raises(tm.TreemechError, match="Adams at rtol 1e-12 is 1.0e-11 from the reference"):
         found.best(1e-12)
@@ -136,11 +142,19 @@ def test_an_error_that_none_reaches_or_none_can_tell_is_refused_in_words():
 
 def test_the_verdict_says_what_is_best_how_far_the_others_are_and_how_sure_that_is():
     text = known().verdict
-    assert "best is Cartesian coordinates, y by DOP853 at rtol 1e-06: 3 ms of CPU time, 3000 evaluations." in text
-    assert "Next is x by DOP853 at rtol 1e-08, 1.33 times the time (1.3 times the evaluations, each 1 times the time)" in text
+    assert (
+        "best is Cartesian coordinates, y by DOP853 at rtol 1e-06: 3 ms of CPU time, 3000 evaluations."
+        in text
+    )
+    assert (
+        "Next is x by DOP853 at rtol 1e-08, 1.33 times the time (1.3 times the evaluations, each 1 times the time)"
+        in text
+    )
     assert "At 1e-03: x by DOP853 at rtol 1e-04, 1 ms of CPU time." in text
     assert "from which Adams at rtol 1e-12 is 1.0e-11, and y by DOP853 (other equations) 1.0e-07" in text
-    assert "1 of 4 cannot express" in text and "1 of 4 were stopped for time" in text and "1 of 4 failed" in text
+    assert (
+        "1 of 4 cannot express" in text and "1 of 4 were stopped for time" in text and "1 of 4 failed" in text
+    )
 
 
 def test_near_equal_times_are_told_as_equal():
@@ -172,7 +186,11 @@ def test_rows_are_written_with_all_digits_and_refused_ones_with_their_reason(tmp
     with path.open() as stream:
         rows = list(csv.DictReader(stream))
     assert path.suffix == ".csv" and len(rows) == 7
-    assert float(rows[0]["error"]) == 1e-7 and rows[-1]["failure"] == "no form" and rows[-1]["formulation"] == "w"
+    assert (
+        float(rows[0]["error"]) == 1e-7
+        and rows[-1]["failure"] == "no form"
+        and rows[-1]["formulation"] == "w"
+    )
 
 
 def test_the_diagram_has_a_curve_for_every_candidate_with_runs(of_tree, tmp_path):
@@ -205,8 +223,10 @@ def test_candidates_out_of_time_are_named_and_the_others_stay(monkeypatch):
 
     monkeypatch.setattr(own_model.ByEngine, "run", counted)
     monkeypatch.setattr(own_model.ByEngine, "warm_up", lambda self: None)
-    found = tm.compare(tree(), swinging, (0, 0.5), [1e-4, 1e-6], "relative-recursion", ["DP5", "DOP853"], 20.0)
-    assert "at rtol 1e-04 more than" in found.dropped["relative-recursion by DP5"] and slow == [1e-4]
+    found = tm.compare(
+        tree(), swinging, (0, 0.5), [1e-4, 1e-6], "relative-recursion", ["DP5", "DOP853"], 20.0
+    )
+    assert "at rtol 1e-04 more than" in found.dropped["relative-recursion by DP5"] and set(slow) == {1e-4}
     assert found.best(1e-4).integrator == "DOP853" and "left out for time" in found.verdict
 
 
@@ -225,12 +245,28 @@ def test_a_candidate_that_fails_does_not_lose_the_others(monkeypatch):
 def test_an_interrupt_keeps_what_is_there(monkeypatch):
     from treemech.benchmarks.runs import own_model
 
-    def interrupted(self, kind, task):
+    def interrupted(self, setting, allowed):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(own_model.ByFormulation, "__init__", interrupted)
+    monkeypatch.setattr(own_model.ByFormulation, "run", interrupted)
     found = tm.compare(tree(), swinging, (0, 0.5), [1e-4], FEW[:3], "DOP853", 20.0)
-    assert "interrupted" in found.dropped["nikravesh-3-sparse by DOP853"] and len(found) == 1
+    assert found.dropped == {"nikravesh-3-sparse by DOP853": "the comparison was interrupted"}
+    assert len(found) == 1 and "relative-kkt by DOP853" in found.reasons
+
+
+def test_time_left_over_goes_to_those_that_were_stopped(monkeypatch):
+    from treemech.benchmarks.runs import own_model
+
+    shares, go = {}, own_model.Climb.go
+
+    def short_at_first(self, exact, share, budget, result):
+        seen = shares.setdefault(self.candidate.label, [])
+        seen.append(share)
+        go(self, exact, share if len(seen) > 1 else 0.0, budget, result)
+
+    monkeypatch.setattr(own_model.Climb, "go", short_at_first)
+    found = tm.compare(tree(), swinging, (0, 0.5), [1e-4, 1e-6], FEW[0], ["DOP853", "DP5"], 20.0)
+    assert not found.dropped and len(found) == 4 and all(len(seen) == 2 for seen in shares.values())
 
 
 def test_a_motion_that_takes_too_long_is_refused_with_what_to_do():
@@ -278,7 +314,16 @@ def system():
 def state(mech):
     return mech.state(q={"A": 1.0})
 """
-QUICK = ["--formulation", "relative-recursion", "nikravesh-3-sparse", "--integrator", "DOP853", "--rtol", "1e-5", "1e-8"]
+QUICK = [
+    "--formulation",
+    "relative-recursion",
+    "nikravesh-3-sparse",
+    "--integrator",
+    "DOP853",
+    "--rtol",
+    "1e-5",
+    "1e-8",
+]
 
 
 @pytest.fixture
@@ -290,13 +335,28 @@ def model(tmp_path):
 def test_the_command_compares_a_file(model, tmp_path, capsys):
     assert main(["compare", str(model), *QUICK, "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr()
-    assert "pendulum, 0 to 0.5 s, error 1e-06: best is relative coordinates" in said.out and "nikravesh-3-sparse" in said.out
+    assert (
+        "pendulum, 0 to 0.5 s, error 1e-06: best is relative coordinates" in said.out
+        and "nikravesh-3-sparse" in said.out
+    )
     assert (tmp_path / "out" / "compare.csv").exists() and "compare" in said.err
 
 
 def test_the_command_takes_saved_models_starts_and_times(model, tmp_path, capsys):
     saved = model_in(model)[0].save(tmp_path / "model.json")
-    arguments = ["compare", str(saved), *QUICK, "--time", "0", "0.2", "--start", "A=0.3", "A.u=2", "--all", "--json"]
+    arguments = [
+        "compare",
+        str(saved),
+        *QUICK,
+        "--time",
+        "0",
+        "0.2",
+        "--start",
+        "A=0.3",
+        "A.u=2",
+        "--all",
+        "--json",
+    ]
     assert main(arguments) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["t_span"] == [0.0, 0.2] and len(found["rows"]) == 4

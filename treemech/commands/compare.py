@@ -18,14 +18,22 @@ def arguments(parser: ArgumentParser) -> None:
         "file", help="a Python file with `system` (and `state`, `DURATION`), or a file that tm.read knows"
     )
     parser.add_argument(
-        "--time", nargs=2, type=float, metavar=("BEGIN", "END"), help="default: 0 to DURATION of the file, or 10"
+        "--time",
+        nargs=2,
+        type=float,
+        metavar=("BEGIN", "END"),
+        help="default: 0 to DURATION of the file, or 10",
     )
     parser.add_argument(
         "--start", nargs="+", action="extend", default=[], metavar="NAME=VALUE",
         help="coordinates A=0.3, B=1,0,0,0 or B[1]=2, speeds A.u=2; closed chains are assembled; in place of the start of the file",
     )  # fmt: skip
-    parser.add_argument("--error", type=float, default=1e-6, help="at which candidates are ranked (default: 1e-6)")
-    parser.add_argument("--rtol", nargs="+", type=float, help="the ladder of tolerances (default: 1e-3 to 1e-12)")
+    parser.add_argument(
+        "--error", type=float, default=1e-6, help="at which candidates are ranked (default: 1e-6)"
+    )
+    parser.add_argument(
+        "--rtol", nargs="+", type=float, help="the ladder of tolerances (default: 1e-3 to 1e-12)"
+    )
     parser.add_argument("--formulation", nargs="+", metavar="F", help="only these, or parts of names")
     parser.add_argument("--integrator", nargs="+", metavar="I", help="only these, of mech.simulate")
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU time for all runs (default: 60)")
@@ -54,7 +62,12 @@ def run(given: Namespace) -> Outcome:
     table = found.table(None if given.all or not ranked else given.error)
     written = _written(found, given.out)
     lines = [table, "", found.verdict_at(given.error), *(f"  {path}" for path in written)]
-    data = {**found.as_dict(), "error": given.error, "verdict": found.verdict_at(given.error), "files": written}
+    data = {
+        **found.as_dict(),
+        "error": given.error,
+        "verdict": found.verdict_at(given.error),
+        "files": written,
+    }
     return Outcome(lines, data, code)
 
 
@@ -90,7 +103,9 @@ def _start(mech: Any, texts: list[str], t: float) -> Any:
         except ValueError:
             numbers = []
         if not separator or not name.strip() or not numbers:
-            raise TreemechError(f"--start {text}: wanted NAME=VALUE or NAME.u=VALUE, several values with commas.")
+            raise TreemechError(
+                f"--start {text}: wanted NAME=VALUE or NAME.u=VALUE, several values with commas."
+            )
         name, kind = name.strip(), q
         if name.endswith(".u"):
             name, kind = name[:-2], u

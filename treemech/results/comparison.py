@@ -193,7 +193,9 @@ class Comparison:
             lines.append(f"Next is {ranking[1].label} at {ranking[1].setting}, {_ratio(ranking[1], best)}.")
         for what in dict.fromkeys(row.coordinates for row in ranking if row.coordinates != best.coordinates):
             other = next(row for row in ranking if row.coordinates == what)
-            lines.append(f"Best in {what} coordinates is {other.label} at {other.setting}, {_ratio(other, best)}.")
+            lines.append(
+                f"Best in {what} coordinates is {other.label} at {other.setting}, {_ratio(other, best)}."
+            )
         own = next((row for row in ranking if row.call), None)
         if own is not None:
             lines.append(f"Write {own.call}" + ("." if own is best else f": {_ms(own)}."))
