@@ -16,7 +16,7 @@ PAGES = [
 ]
 OURS = (*FOLDERS, "tests", "docs")
 WHOLE_PATHS = ("architecture.md", "glossary.md")  # every file is named from the root of the checkout
-EXAMPLES = {"ligament.py", "test_ligament.py"}  # files the reader makes
+EXAMPLES = {"ligament.py", "test_ligament.py", "linkage.py"}  # files the reader makes
 
 
 def text_of(page):
