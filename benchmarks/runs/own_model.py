@@ -329,7 +329,7 @@ def measure(
             for candidate in wanted:
                 climb = _made(candidate, task, rtols, coarse, budget, result)
                 climbs += [climb] if climb is not None else []
-            _climb_all(climbs, exact, budget, result, tell, log)
+            _climb_all(climbs, exact, 2.0 * coarse.seconds, budget, result, tell, log)
         except KeyboardInterrupt:
             ended = {c.candidate.label for c in climbs if not c.rest}
             for candidate in wanted:
@@ -342,13 +342,21 @@ def _short_span(task: Task) -> tuple[float, float]:
     return task.t_span[0], task.t_span[0] + _SHORT * task.duration
 
 
-def _coarse(usual: ByEngine, budget: Budget) -> tuple[float, float]:
-    """Return the mean step and the number of evaluations of DOP853 at rtol 1e-6."""
+@dataclass(frozen=True)
+class Coarse:
+    """What DOP853 needs at rtol 1e-6: what other candidates are expected to need is judged by it."""
+
+    step: float  # s, the mean one
+    evaluations: float
+    seconds: float
+
+
+def _coarse(usual: ByEngine, budget: Budget) -> Coarse:
     try:
-        found = usual.run(1e-6, PART * budget.seconds)
+        found = usual.run(1e-6, 0.5 * PART * budget.seconds)
     except Exception:  # stiff: a guess, for the steps of methods that want one
-        return usual.task.duration / 1000.0, 10_000.0
-    return usual.task.duration / max(found.steps, 1), float(max(found.evaluations, 1))
+        return Coarse(usual.task.duration / 1000.0, 10_000.0, 0.0)
+    return Coarse(usual.task.duration / max(found.steps, 1), float(max(found.evaluations, 1)), found.seconds)
 
 
 def _dense_rows(candidate: Candidate, bodies: int) -> int:
@@ -383,6 +391,9 @@ class Climb:
     def go(self, exact: Bodies, share: float, budget: Budget, result: Comparison) -> None:
         """Climb as far as the share of time allows; write what happens into the result."""
         name, began = self.candidate.label, budget.spent()
+        if share <= 0.0:
+            result.dropped.setdefault(name, "no time was left for it")
+            return
         result.dropped.pop(name, None)
         while self.rest:
             row, setting = self.row()
@@ -407,10 +418,10 @@ class Climb:
 
 
 def _made(
-    candidate: Candidate, task: Task, rtols: Sequence[float], coarse: tuple[float, float], budget: Budget, result: Comparison
+    candidate: Candidate, task: Task, rtols: Sequence[float], coarse: Coarse, budget: Budget, result: Comparison
 ) -> Climb | None:  # fmt: skip
     """Build a candidate; None, with the reason in the result, if that cannot be."""
-    name, (step, evaluations) = candidate.label, coarse
+    name = candidate.label
     rows = _dense_rows(candidate, len(task.system.bodies) - 1)
     if rows > LARGEST:
         result.dropped[name] = f"a dense matrix of about {rows} rows is not tried"
@@ -425,7 +436,9 @@ def _made(
         made = candidate.make(task)
         made.warm_up()
         once = min(made.evaluation() for _ in range(3))
-        return Climb(candidate, made, sorted(rtols, reverse=True), step, 0.3 * once * evaluations)
+        return Climb(
+            candidate, made, sorted(rtols, reverse=True), coarse.step, 0.3 * once * coarse.evaluations
+        )
 
     try:
         made: Climb = budget.build(build)
@@ -438,16 +451,18 @@ def _made(
 
 
 def _climb_all(
-    climbs: Sequence[Climb], exact: Bodies, budget: Budget, result: Comparison, tell: Callable[[float], None] | None,
+    climbs: Sequence[Climb], exact: Bodies, least: float, budget: Budget, result: Comparison, tell: Callable[[float], None] | None,
     log: Callable[[str], None],
 ) -> None:  # fmt: skip
-    """Let all candidates climb, each with an equal share of the time left; what is left over goes to those that were stopped."""
+    """Let all candidates climb, each with an equal share of the time left, but no less than one run takes, so that the first
+    ones get there; what is left over goes to those that were stopped."""
     count = max(sum(len(c.rest) for c in climbs), 1)
     for _ in range(ROUNDS):
         going = [c for c in climbs if c.rest]
         for number, climb in enumerate(going):
             log(climb.candidate.label)
-            climb.go(exact, budget.left() / (len(going) - number), budget, result)
+            left = budget.left()
+            climb.go(exact, min(left, max(left / (len(going) - number), least)), budget, result)
             if tell is not None:
                 tell(1.0 - sum(len(c.rest) for c in climbs) / count)
 
