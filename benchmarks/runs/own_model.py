@@ -79,14 +79,14 @@ class ByEngine:
         """Load what the first run needs, and measure a call without any step."""
         begin, short = self.task.t_span[0], replace(self.task, t_span=_short_span(self.task))
         ByEngine(self.method, self.stabilisation, replace(short, times=np.array(short.t_span))).run(
-            self._first(), 5.0
+            self._first(), math.inf
         )
         standing = ByEngine(
             self.method,
             self.stabilisation,
             replace(self.task, t_span=(begin, begin), times=np.array([begin])),
         )
-        self.fixed = min(standing.run(self._first(), 5.0).seconds for _ in range(REPEATS))
+        self.fixed = min(standing.run(self._first(), math.inf).seconds for _ in range(REPEATS))
 
     def _first(self) -> float:
         return 1e-3 if self.setting == "rtol" else _SHORT / 5 * self.task.duration
@@ -228,7 +228,7 @@ def reference(task: Task, budget: "Budget", log: Callable[[str], None]) -> tuple
     exact: Bodies | None = None
     method, rtol = FINEST[0]
     for method, rtol in FINEST:
-        exact, why = _fine(task, method, rtol, PART * budget.seconds)
+        exact, why = _fine(task, method, rtol, PART * budget.seconds, budget)
         if exact is not None:
             break
         notes.append(f"{method} at rtol {rtol:.0e} gave no reference: {why}.")
@@ -241,9 +241,9 @@ def reference(task: Task, budget: "Budget", log: Callable[[str], None]) -> tuple
     checked, least = "", math.inf
     until = budget.spent() + PART * budget.seconds
     for other, tolerance in CHECKS:
-        if other == method or budget.spent() > until:
+        if other == method or budget.spent() >= until:
             continue
-        motion, why = _fine(task, other, tolerance, until - budget.spent())
+        motion, why = _fine(task, other, tolerance, until - budget.spent(), budget)
         if motion is None:
             notes.append(f"{other} at rtol {tolerance:.0e} could not check the reference: {why}.")
             continue
@@ -255,10 +255,14 @@ def reference(task: Task, budget: "Budget", log: Callable[[str], None]) -> tuple
     return exact, Reference(method, rtol, checked, least if checked else math.nan, tuple(notes))
 
 
-def _fine(task: Task, method: str, rtol: float, allowed: float) -> tuple[Bodies | None, str]:
+def _fine(
+    task: Task, method: str, rtol: float, allowed: float, budget: "Budget"
+) -> tuple[Bodies | None, str]:
     """Return a fine motion, or the reason why there is none."""
     try:
-        found = ByEngine(method, "default", task).run(rtol, allowed)
+        engine = ByEngine(method, "default", task)
+        budget.build(engine.warm_up)  # may compile
+        found = engine.run(rtol, allowed)
     except TooSlow:
         return None, f"it takes more than {allowed:.3g} s"
     except Exception as error:
@@ -317,10 +321,9 @@ def measure(
     budget = Budget(seconds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # candidates that do badly are told in the result
-        short = replace(task, t_span=_short_span(task), times=np.array(_short_span(task)))
-        budget.build(lambda: _fine(short, "DOP853", 1e-3, 5.0))  # compiles elements of the user's
         exact, found_reference = reference(task, budget, log)
         usual = ByEngine("DOP853", "default", task)
+        budget.build(usual.warm_up)
         coarse = _coarse(usual, budget)
         result = Comparison(system.name, t_span, found_reference)
         wanted = candidates(kinds, methods, usual.mech._core.loops is not None)

@@ -363,6 +363,23 @@ def test_the_command_takes_saved_models_starts_and_times(model, tmp_path, capsys
     assert found["reference"]["uncertainty"] < 1e-9 and found["rows"][1]["error"] < 1e-6
 
 
+ROBOT = """<robot name="swing">
+  <link name="base"/>
+  <link name="rod"><inertial><origin xyz="0 0 -0.3"/><mass value="1"/>
+    <inertia ixx="0.02" iyy="0.02" izz="0.005" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="pivot" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+
+
+def test_the_command_takes_robots(tmp_path, capsys):
+    (tmp_path / "swing.urdf").write_text(ROBOT)
+    assert (
+        main(["compare", str(tmp_path / "swing.urdf"), *QUICK, "--time", "0", "0.2", "--start", "pivot=0.3"])
+        == 0
+    )
+    assert "swing, 0 to 0.2 s, error 1e-06: best is relative" in capsys.readouterr().out
+
+
 def test_the_command_says_no_if_none_reaches_the_error(model, capsys):
     assert main(["compare", str(model), *QUICK[:-1], "1e-4", "--error", "1e-8"]) == 1
     assert "no candidate reaches an error of 1.0e-08" in capsys.readouterr().out
