@@ -41,7 +41,7 @@ def record() -> dict[str, Any]:
 def expected(names: Iterable[str]) -> float:
     """Return the CPU seconds that compiling these pieces took when they were recorded."""
     seconds = record()["seconds"]
-    return sum(seconds.get(name, _UNKNOWN) for name in names)
+    return float(sum(seconds.get(name, _UNKNOWN) for name in names))
 
 
 def library_of(name: str) -> str:

@@ -161,7 +161,7 @@ def _counted(element: Energetic, part: str) -> tuple[list[str], list[Any], list[
         places[p.name] = at
         at += {"scalar": 1, "signal": 3}.get(p.kind, 0)
     for name, own in fields.items():
-        index = places[element.counted[name]]
+        index = places[element.counted[name]]  # type: ignore[attr-defined]
         lines.append(f"{own} = int(par_[{2 * index if is_dual_part(part) else index}])")
     none = element.n._replace(**dict.fromkeys(fields.values(), 0))
 
