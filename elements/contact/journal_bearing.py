@@ -171,18 +171,16 @@ def half_film(ea: float, eb: float, eps: float, slenderness: float) -> tuple[flo
     )
     K00, K01, K02, K11, K12, K22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     f0, f1, f2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    turn_c, turn_s = cos(pi / NODES), sin(pi / NODES)
-    c, s = 0.0, -1.0  # of the angle, from -pi/2, turned on node by node
-    for _ in range(1, NODES):
-        c, s = c * turn_c - s * turn_s, s * turn_c + c * turn_s
+    for k in range(1, NODES):
+        a = pi * (k / NODES - 0.5)
+        c, s = cos(a), sin(a)
         H, dH = 1.0 - ea * c - eb * s, ea * s - eb * c
-        h1 = 1.0 / H
-        h2 = h1 * h1
-        h3 = h2 * h1
-        p0, p1, p2, bend = c * h3, c * h2, s * c * h2, dH * h1
-        d0, d1 = (-s - 3.0 * c * bend) * h3, (-s - 2.0 * c * bend) * h2
-        d2 = (c * c - s * s - 2.0 * s * c * bend) * h2
-        A, B = square * H * H * H, slope * H * H * H
+        h2 = 1.0 / (H * H)
+        h3 = h2 / H
+        p0, p1, p2 = c * h3, c * h2, s * c * h2
+        d0, d1 = (-s - 3.0 * c * dH / H) * h3, (-s - 2.0 * c * dH / H) * h2
+        d2 = (c * c - s * s - 2.0 * s * c * dH / H) * h2
+        A, B = square / h3, slope / h3
         K00 += A * d0 * d0 + B * p0 * p0
         K01 += A * d0 * d1 + B * p0 * p1
         K02 += A * d0 * d2 + B * p0 * p2
