@@ -46,7 +46,7 @@ class State:
     def z(self) -> Floats:
         """States and memory of elements, in the order of the core."""
         if self.memory.shape[-1:] == (0,):
-            return self.x
+            return self.x.copy()
         return np.concatenate((self.x, self.memory), axis=-1)
 
     def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:

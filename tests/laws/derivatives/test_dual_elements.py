@@ -232,16 +232,16 @@ def numbers_of(element):
 
 
 def change_of(element, rng):
-    """Return a random change of the numbers of its record: not of shapes of arrays, nor of fields that are a choice."""
+    """Return a random change of the numbers of its record: not of shapes of arrays, counts, nor fields that are a choice."""
     if isinstance(element, (Series, SeriesRows)):  # the places of the members, not how many there are of what
         change = np.zeros(len(numbers_of(element)))
         for place, member in members_of(element):
             if isinstance(member, Hinge):
                 change[place + OFFSET : place + AFTER + 9] = 0.3 * rng.normal(size=AFTER + 9 - OFFSET)
         return change
-    change = []
+    change, counts = [], set(getattr(element, "counted", {}).values())
     for p in parameters(element):
-        size = 0.0 if (element.kind, p.name) in CHOICES else 1.0
+        size = 0.0 if (element.kind, p.name) in CHOICES or p.name in counts else 1.0
         if p.kind == "signal":
             change += rng.normal(size=3).tolist()
         elif p.kind == "scalar":
