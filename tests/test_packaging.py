@@ -174,9 +174,7 @@ def test_hash_covers_every_source_of_the_core():
 # ---------------------------------------------------------------- the built library
 def test_every_builtin_element_has_a_sample_to_build_from():
     elements = pieces.builtin_elements()
-    varying = (
-        PrescribedPose,
-        RollingBall,
+    varying = (  # as many rows, states as asked for
         Viscoelastic,
         Fung,
         FungHistory,
@@ -185,9 +183,10 @@ def test_every_builtin_element_has_a_sample_to_build_from():
         EhdTraction,
     )
     classes = (*HINGES, *SIGNALS, *LOADS, *CONSTRAINTS, *COUPLINGS, *ASSEMBLED, *ENERGETIC)
-    assert [type(e) for e in elements] == [
-        c for c in classes if c not in varying
-    ]  # as many rows, states as asked for
+    wanted = {"Path", "MusclePath", *(c.__name__ for c in classes if c not in varying)}
+    assert {type(e).__name__ for e in elements} == wanted
+    for several in (PrescribedPose, RollingBall):  # a form for every number of rows
+        assert sum(type(e) is several for e in elements) > 1
 
 
 def test_prototypes_are_those_of_the_entries():

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from . import Outcome
 from ._core import core, line, versions
 
-EXAMPLES = ("treemech info", "treemech info robot.urdf", "treemech info --json")
+EXAMPLES = ("treemech info", "treemech info --json")
 
 
 def arguments(parser: ArgumentParser) -> None:
