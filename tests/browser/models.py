@@ -17,10 +17,38 @@ def pump():
     return tm.examples.find("pump").run()
 
 
-def crane():
-    from treemech.view.demo import demo_system
+def crane_system():
+    """Make a crane driven by signals, with its load on a ball joint, and a spinning top beside it."""
+    system = tm.System("crane", gravity=(0, 0, -9.81))
+    steel = 7800.0
+    table = system.body("table", **tm.solids.cylinder(radius=0.4, length=0.08, density=steel).properties)
+    mast = tm.solids.box((0.08, 0.08, 1.2), density=steel).moved((0, 0, 0.6))
+    boom_bar = tm.solids.box((1.4, 0.06, 0.06), density=steel).moved((0.7, 0, 0))
+    tower = system.body("tower", **mast.properties)
+    boom = system.body("boom", **boom_bar.properties)
+    trolley = system.body("trolley", **tm.solids.box((0.15, 0.12, 0.1), density=steel).properties)
+    hook = system.body("hook", **(
+        tm.solids.rod((0, 0, 0), (0, 0, -0.7), mass=0.5) + tm.solids.sphere(0.07, mass=12.0).moved((0, 0, -0.75))
+    ).properties)  # fmt: skip
+    top = system.body("top", **(
+        tm.solids.cylinder(radius=0.22, length=0.04, mass=3.0).moved((0, 0, 0.45))
+        + tm.solids.cylinder(radius=0.015, length=0.6, mass=0.3).moved((0, 0, 0.3))
+    ).properties)  # fmt: skip
+    system.connect("turn", tm.Revolute("z"), system.ground, table)
+    system.connect("foot", tm.Revolute("x"), table, tower)
+    system.connect("luff", tm.Revolute("y"), tower.at((0, 0, 1.2)), boom)
+    system.connect("run", tm.Prismatic("x"), boom.at((0.9, 0, 0)), trolley)
+    system.connect("rope", tm.Ball(), trolley.at((0, 0, -0.05)), hook)
+    system.connect("tip", tm.Ball(), system.ground.at((-1.1, 0, 0)), top)
+    system.prescribe("turn", tm.Harmonic(amplitude=0.8, frequency=0.9))
+    system.prescribe("foot", 0.0)
+    system.prescribe("luff", tm.Harmonic(amplitude=0.25, frequency=0.7, offset=-0.2))
+    system.prescribe("run", tm.Harmonic(amplitude=0.3, frequency=1.3))
+    return system
 
-    mech = demo_system().build()
+
+def crane():
+    mech = crane_system().build()
     tilt = np.cos(0.2), np.sin(0.2)
     state = mech.state(
         q={"rope": [*tilt, 0, 0], "tip": [tilt[0], 0, tilt[1], 0]},
