@@ -66,7 +66,7 @@ def energy(blueprint):
         size = max(size, float(np.abs(terms).max()))
         if "omposite" in name:  # the parts of a composite balance together
             composites += terms.sum()
-        elif "FungHistory" not in name:  # its sum is of second order in the steps
+        else:
             _check(f"balance of {name}", abs(terms.sum()), bound * max(1.0, float(np.abs(terms).max())))
     _check("balance of composites", abs(composites), bound * size)
     held = run.energy.kinetic + run.energy.potential
@@ -232,8 +232,6 @@ def _same_start(blueprint, run, again, what):
 
 
 def _same_motion(blueprint, run, again, what, bound=1e-7):
-    if "FungHistory" in blueprint.recipe.elements:
-        return  # its history is of second order in the steps
     gap = _distance(blueprint, run, again)
     if gap > bound and gap > (allowed := bound * _growth(blueprint)):
         raise Wrong(f"{what}: bodies are {gap:.3g} apart after {END} s, allowed {allowed:.3g}")
