@@ -57,4 +57,8 @@ FOUND = (
     Found("other_tolerance", Recipe(40204697, branches=("Prismatic", "Screw", "Revolute"),
                                     chains=(("Revolute", "Ball", "Planar"),), constraints=("AtRotation",),
                                     couplings=("Belt",), elements=("FungHistory", "ViscousComposite", "PlaneElement"))),
+    # Radau hung at the end of the travel: the steps it was allowed at once grew beyond what 64 bits hold
+    Found("other_method", Recipe(2106346401, branches=("Prismatic",), planar=True, couplings=("Differential",), drives=("Harmonic",),
+                                 chains=(("Revolute", "Revolute", "Revolute", "Revolute"),
+                                         ("Prismatic", "Revolute", "Prismatic", "Revolute")))),
 )  # fmt: skip

@@ -288,8 +288,8 @@ def _moved(mech, q, step):
 
 # ---------------------------------------------------------------- other methods
 METHODS = {  # rtol, and how far the motion may be off
-    "Radau": (1e-10, 1e-6), "Adams": (1e-10, 1e-6), "DP5": (1e-10, 1e-6), "alpha3": (1e-7, 1e-3),
-    "scipy:DOP853": (1e-10, 1e-6),
+    "Radau": (1e-10, 1e-6), "Adams": (1e-10, 1e-6), "DP5": (1e-10, 1e-6), "alpha3": (1e-7, 5 * 1e-7 ** (2 / 3)),
+    "scipy:DOP853": (1e-10, 1e-6), "alpha2": (1e-7, 5 * 1e-7 ** (2 / 3)), "auto": (1e-10, 1e-6),
 }  # fmt: skip
 
 
@@ -347,7 +347,7 @@ def derivatives(blueprint):
         P = mech.constraints(state).partials[:, free]
         v[free] -= np.linalg.lstsq(P, P @ v[free], rcond=1e-9)[0]
     gaps = []
-    for h in (2e-3, 5e-4, 1e-4, 2e-5):  # the best: elements may have corners nearby
+    for h in (2e-3, 5e-4, 1e-4, 2e-5, 4e-6):  # the best: elements may have corners nearby
         ud, u, q = 0.0, 0.0, 0.0
         for k, weight in _STENCIL.items():
             for sign in (1, -1):
