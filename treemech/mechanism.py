@@ -33,7 +33,7 @@ from .analyses.equations_of_motion import ForwardDynamics, forward_dynamics, loa
 from .analyses.recorded_starts import recorded
 from .analyses.states import make_state
 from .description.inertia_check import check_inertia
-from .description.parameters import Origin, origin_of, with_parameters
+from .description.parameters import Origin, Refilling, origin_of, with_parameters
 from .description.wiring import Wiring
 from .results.computed import Energy, Momentum, Pose, Velocity
 from .results.model_info import ModelInfo, model_info
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from treemech.dynamics.analyses.derivatives import Derivatives
     from treemech.dynamics.analyses.equilibrium import Equilibrium
     from treemech.dynamics.analyses.linearization import Linearization
+    from treemech.dynamics.model.loop_plan import Pattern
     from treemech.kinematics.mobility import Mobility
 
     from .analyses.body_motion import Attitude
@@ -77,11 +78,11 @@ class Mechanism:
         layout: Layout,
         prescriptions: tuple[Prescription, ...] = (),
         wiring: Wiring | None = None,
+        pattern: Pattern | None = None,
     ) -> None:
-        self._wiring = wiring or Wiring()
+        self._wiring, self._layout = wiring or Wiring(), layout
         self.name, self.tree, self._lagrange, self._prescriptions = name, tree, coordinates, prescriptions
-        self._info = model_info(name, tree, coordinates, layout, prescriptions, self._wiring.seen())
-        self._known: list[Any] = [coordinates, self._info]  # what states of this mechanism may refer to
+        self._known: list[Any] = [coordinates]  # what states of this mechanism may refer to
         me = ref(self)
         calls = partial(
             Calls,
@@ -90,11 +91,12 @@ class Mechanism:
             states=partial(_state_table, me),
             place=partial(_place, me),
         )
-        self._workspaces = Workspaces(partial(Core, tree, coordinates, layout), calls)
+        self._workspaces = Workspaces(partial(Core, tree, coordinates, layout, pattern), calls)
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
         self._system: ref[System] | None = None  # and the number of its calls when this was built
         self._calls = 0
+        self._refilling = Refilling(self)
         check_inertia(self)
 
     def __repr__(self) -> str:
@@ -119,6 +121,14 @@ class Mechanism:
         from .description.sending import packed
 
         return _rebuilt, (packed(self._origin),)
+
+    @cached_property
+    def _info(self) -> ModelInfo:
+        found = model_info(
+            self.name, self.tree, self._lagrange, self._layout, self._prescriptions, self._wiring.seen()
+        )
+        self._known.append(found)
+        return found
 
     @property
     def _core(self) -> Core:
