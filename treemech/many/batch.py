@@ -188,7 +188,10 @@ class Batch:
 
     def _step(self, dt: float) -> None:
         if self._numbers is not None:
+            before = self._numbers.version
             self.failed.update(self._numbers.refresh(self.failed))
+            if self._numbers.version != before:
+                self._steps.clear()
         if self._seen is not None:
             self._pack_changed()
         aim = self._aim
