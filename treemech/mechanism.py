@@ -945,9 +945,9 @@ class Mechanism:
         >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -l))
         >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
         >>> mech = system.build()
-        >>> runs = mech.simulate_many((0, 1), mech.state(q={"pin": 0.1}), {"l": [0.5, 1.0, 2.0]}, measures=["max pin.u"])
-        >>> runs["max pin.u"].round(3).tolist()
-        [0.442, 0.313, 0.177]
+        >>> runs = mech.simulate_many((0, 1), mech.state(q={"pin": 0.1}), {"l": [0.5, 1.0, 2.0]}, measures=["min pin.u"])
+        >>> runs["min pin.u"].round(3).tolist()
+        [-0.443, -0.313, -0.221]
         """
         from .many.simulate_many import simulate_many
 

@@ -6,6 +6,7 @@ on what the core computed before. A row that needs more than plain steps stays a
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,10 @@ class Numbers:
         """Take arrays of the core, and which of their numbers (flat) differ."""
         self.base = address(arrays[0])
         self.at = np.concatenate(
-            [(address(a) - self.base) // 8 + np.asarray(p, dtype=np.int64) for a, p in zip(arrays, places, strict=True)]
+            [
+                (address(a) - self.base) // 8 + np.asarray(p, dtype=np.int64)
+                for a, p in zip(arrays, places, strict=True)
+            ]
         ).astype(np.int64)
         self.kept = list(arrays)
 
@@ -48,13 +52,20 @@ class RowSteps:
         self.pack = pack
         if pack is None:
             return
-        self._end, self._out, self._q, self._u = np.zeros(1), np.zeros((1, n)), np.zeros(core.nq), np.zeros(core.nu)
+        self._end, self._out, self._q, self._u = (
+            np.zeros(1),
+            np.zeros((1, n)),
+            np.zeros(core.nq),
+            np.zeros(core.nu),
+        )
         count, rest = pack.keep(run.count.copy()), pack.keep(run.control[3:].copy())
         copies = [
             *pack.copy(self._end, run.control[m.END : m.END + 1]),
             *pack.copy(run.count, count), *pack.copy(run.control[3:], rest),
         ]  # fmt: skip
-        steps, checks, inputs = [], [], [run.control[:3], run.y]
+        steps: list[Any] = []
+        checks: list[Any] = []
+        inputs = [run.control[:3], run.y]
         if numbers is not None:
             values = pack.zeros(len(numbers.at))
             inputs.append(values)
@@ -73,14 +84,21 @@ class RowSteps:
         self._call = pack.call(steps, (run.y, self._q, self._u), None, tuple(inputs), copies, checks)
         self._zero = np.zeros(1)
 
-    def _checked_start(self, pack: Pack, core: Core) -> tuple[list, list, list]:  # type: ignore[type-arg]
+    def _checked_start(self, pack: Pack, core: Core) -> tuple[list[Any], list[Any], list[Any]]:
         """Evaluate a start with all rows: it must be closed, stay closed, and be regular."""
         loops, run, f = core.loops, self.run, forward(pack)
         assert loops is not None
         monitor, work = loops.work.monitor, core.chord_work
         before = pack.keep(np.zeros_like(monitor))
         before[watch.LARGEST_PIVOT] = 1e300  # always refine
-        chosen = (watch.LARGEST_PIVOT, watch.NEAR, watch.GAIN, watch.PARTITIONED, watch.WATCHED, watch.LAST_PASSED)
+        chosen = (
+            watch.LARGEST_PIVOT,
+            watch.NEAR,
+            watch.GAIN,
+            watch.PARTITIONED,
+            watch.WATCHED,
+            watch.LAST_PASSED,
+        )
         at = pack.keep(np.array(chosen, dtype=np.int64))
         then = pack.keep(np.array([0.0, *(float(monitor[k]) for k in chosen[1:])]))
         cut, pivot = run.y[len(run.y) - core.n_cut :], pack.zeros(1)
@@ -117,7 +135,9 @@ class RowSteps:
             inputs.append((address(numbers), numbers.shape[1]))
         z = (at + 8 * (core.nq + core.nu), n)
         results = ((at, n), (at, n) if core.nq else none, speeds if core.nu else none)
-        done: int = self._call.c.many(first, last, (address(aim), 3), (at, n), speeds, z, self._near, tuple(inputs), results)
+        done: int = self._call.c.many(
+            first, last, (address(aim), 3), (at, n), speeds, z, self._near, tuple(inputs), results
+        )
         return done
 
     @property

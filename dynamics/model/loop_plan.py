@@ -103,7 +103,7 @@ class Samples(NamedTuple):
     places: tuple[tuple[Floats, dict[str, Floats]], ...]  # q, coordinates of cut hinges
 
     @classmethod
-    def of(cls, hinges: Sequence[Any], cut: Sequence[Any], rng: np.random.Generator) -> "Samples":
+    def of(cls, hinges: Sequence[Any], cut: Sequence[Any], rng: "np.random.Generator") -> "Samples":
         """Choose three positions."""
         places = []
         for _ in range(3):
@@ -124,7 +124,11 @@ class Pattern(NamedTuple):
         """Return the positions if these are the hinges that gave them."""
         own = (*hinges, *(c.element for c in cut))
         same = len(own) == len(self.samples.hinges)
-        return self.samples if same and all(a is b for a, b in zip(own, self.samples.hinges, strict=True)) else None
+        return (
+            self.samples
+            if same and all(a is b for a, b in zip(own, self.samples.hinges, strict=True))
+            else None
+        )
 
     def fits(self, vanishing: NDArray[np.bool_], weightless: NDArray[np.bool_]) -> bool:
         """Tell whether a model of the same structure has this pattern."""

@@ -72,7 +72,9 @@ class Loops:
         core.chord_work.partials[:] = 0.0
         light = (weightless & free)[plan.dof[:, speed.PUBLIC]]
         if pattern is None or not pattern.fits(self.vanishing, light):
-            pattern = Pattern(make_loop_plan(plan, layout, self.vanishing, light), self.vanishing, light, samples)
+            pattern = Pattern(
+                make_loop_plan(plan, layout, self.vanishing, light), self.vanishing, light, samples
+            )
         self.pattern, self.plan = pattern, pattern.plan
         self.work = make_loop_work(self.plan, core.nq, int(np.sum(plan.efforts[:, effort.REACTION] >= 0)))
         self.kept = np.flatnonzero(~self.vanishing)

@@ -54,7 +54,9 @@ class Layout:
     chords: ChordLayout
     efforts: EffortLayout
     hinges: Mapping[int, Hinge]  # hinges called by address, by the number of their body
-    points: Mapping[int, tuple[Floats, Floats]]  # base of the core in every body: B of its hinge, and its point
+    points: Mapping[
+        int, tuple[Floats, Floats]
+    ]  # base of the core in every body: B of its hinge, and its point
 
     @property
     def foreign(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from treemech.elements import Energetic
 from treemech.elements.element import Element, record
 from treemech.topology import Attachment, Tree
-from treemech.topology.arrays import Floats
+from treemech.topology.arrays import Floats, Ints
 from treemech.topology.parameter import as_floats, plain
 
 from ..plan.columns import body, chord, effort, signal
@@ -25,7 +25,9 @@ from .layout import Layout, place_body
 class Changed(NamedTuple):
     """Numbers of the rows whose objects are others now."""
 
-    bodies: Collection[int]  # bodies with other mass properties, or at the end of a branch with other ends or hinge
+    bodies: Collection[
+        int
+    ]  # bodies with other mass properties, or at the end of a branch with other ends or hinge
     hinges: Collection[int]  # branches with other hinges
     chords: Collection[int]  # chords and couplings with other ends
     chord_elements: Collection[int]  # with other elements
@@ -35,7 +37,10 @@ class Changed(NamedTuple):
 
 def reach(tree: Tree, layout: Layout, changed: Changed, moved: Collection[int]) -> Changed:
     """Return all rows that a change reaches, if the base of the core moves in some bodies."""
-    bodies = {*changed.bodies, *(k for k in range(1, len(tree.bodies)) if k in moved or int(tree.parent[k]) in moved)}
+    bodies = {
+        *changed.bodies,
+        *(k for k in range(1, len(tree.bodies)) if k in moved or int(tree.parent[k]) in moved),
+    }
     rows = layout.chords.plan.chord
     chords = {
         k for k in range(len(tree.chords))
@@ -54,7 +59,9 @@ def _ends(layout: Layout, k: int, a: Applied) -> range:
     return range(first, first + len(a.ends))
 
 
-def refilled(layout: Layout, tree: Tree, applied: tuple[Applied, ...], gravity: Floats, changed: Changed) -> Layout:
+def refilled(
+    layout: Layout, tree: Tree, applied: tuple[Applied, ...], gravity: Floats, changed: Changed
+) -> Layout:
     """Return a layout with the numbers of this tree and these elements in the rows that have changed."""
     plan, chords, efforts = layout.plan, layout.chords, layout.efforts
     constants, frames, points = plan.constants.copy(), plan.frames.copy(), dict(layout.points)
@@ -89,7 +96,13 @@ def refilled(layout: Layout, tree: Tree, applied: tuple[Applied, ...], gravity: 
         start[row[chord.FIRST_Q] : row[chord.FIRST_Q] + row[chord.NQ]] = start_of(chords.names[k], own[k])
     for k in changed.chords:
         connection = tree.chords[k]
-        place_chord(place[k], connection.element, connection.ends, [tree.numbers[e.body.name] for e in connection.ends], points)
+        place_chord(
+            place[k],
+            connection.element,
+            connection.ends,
+            [tree.numbers[e.body.name] for e in connection.ends],
+            points,
+        )
     end_points, z = plan.end_points.copy(), efforts.start.copy()
     for k in changed.ends:
         for j, end in zip(_ends(layout, k, applied[k]), applied[k].ends, strict=True):
@@ -133,7 +146,5 @@ def same_structure(a: Layout, b: Layout) -> bool:
     return all(x.shape == y.shape and np.array_equal(x, y, equal_nan=x.dtype == np.float64) for x, y in pairs)
 
 
-def _without(array: Floats, *columns: int) -> Floats:
+def _without(array: Ints, *columns: int) -> Ints:
     return np.delete(array, columns, axis=1)
-
-

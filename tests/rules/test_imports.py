@@ -101,6 +101,11 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
     ),
+    # many: batches, and runs of studies
+    "treemech/many": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
+        "treemech/files", "treemech/design",
+    ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),
@@ -126,7 +131,9 @@ WHEN_CALLED = {
         "treemech/notebook",
     ),
     "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
-    "treemech/design": ("treemech/notebook",),
+    "treemech/design": ("treemech/notebook", "treemech/plots", "treemech/many"),
+    "treemech/many": ("treemech/plots",),
+    "treemech/description": ("treemech",),  # mechanisms by a refill
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
     "treemech/files": ("treemech/imports",),  # robots of other programs
@@ -138,6 +145,7 @@ WHEN_CALLED = {
         "treemech/plots",
         "treemech/notebook",
         "treemech/design",
+        "treemech/many",
         "treemech/authoring",
     ),  # methods that delegate
     "treemech/commands": ("treemech", "treemech/view", "treemech/authoring", "treemech/files"),

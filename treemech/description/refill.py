@@ -49,7 +49,9 @@ class Refill:
 
     def __init__(self, mech: Mechanism, origin: Origin, names: Iterable[str]) -> None:
         self.mech, self.origin, self.names = mech, origin, frozenset(names)
-        self.calls = [c for c in origin.calls if any(p.name in self.names for p in parameters_in((c.args, c.options)))]
+        self.calls = [
+            c for c in origin.calls if any(p.name in self.names for p in parameters_in((c.args, c.options)))
+        ]
         self.gravity = depends(origin.gravity)
         tree, layout, wiring = mech.tree, mech._layout, mech._wiring
         if layout.efforts.composites or any(c.closes for c in tree.chords):
@@ -58,7 +60,9 @@ class Refill:
         self.chords = {c.name: k for k, c in enumerate(tree.chords)}
         self.applied = {a.name: k for k, a in enumerate(layout.efforts.applied)}
         self.places = {c.name: k for k, c in enumerate(mech._lagrange.hinges)}
-        placed = any(c.options.get("at") is not None or c.options.get("axis") is not None for c in origin.calls)
+        placed = any(
+            c.options.get("at") is not None or c.options.get("axis") is not None for c in origin.calls
+        )
         bodies = {c.args[0] if c.args else c.options["name"] for c in self.calls if c.method == "body"}
         hinges = set[str]()
         for call in self.calls:
@@ -130,7 +134,11 @@ class Refill:
             return own(old[given if isinstance(given, str) else given.name]).at()
 
         def kept(end: Any) -> Any:
-            return _with(end, body=own(end.body)) if isinstance(end, Attachment) and end.body.name in made else end
+            return (
+                _with(end, body=own(end.body))
+                if isinstance(end, Attachment) and end.body.name in made
+                else end
+            )
 
         connections: dict[str, Connection] = {}
         for name in self.joined:
@@ -187,7 +195,9 @@ class Refill:
         )
         lagrange = mech._lagrange
         coordinates = Lagrange(
-            tuple(self._coordinates(c, connections, changed_hinge) for c in lagrange.hinges), lagrange.nq, lagrange.nu
+            tuple(self._coordinates(c, connections, changed_hinge) for c in lagrange.hinges),
+            lagrange.nq,
+            lagrange.nu,
         )
         changed = reach(tree, layout, Changed(bodies, hinges, chords, chord_elements, ends, elements), moved)
         gravity = layout.plan.gravity
@@ -216,7 +226,9 @@ class Refill:
         return tree.chords[self.chords[name]]
 
     @staticmethod
-    def _coordinates(c: Coordinates, connections: Mapping[str, Connection], hinges: Mapping[str, Hinge]) -> Coordinates:
+    def _coordinates(
+        c: Coordinates, connections: Mapping[str, Connection], hinges: Mapping[str, Hinge]
+    ) -> Coordinates:
         if c.name not in connections:
             return c
         return _with(c, connection=connections[c.name], hinge=hinges.get(c.name, c.hinge))

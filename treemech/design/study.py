@@ -203,7 +203,9 @@ def design_study(
     return DesignTable(names, list(wanted), rows)
 
 
-def wanted_quantities(measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity) -> dict[str, Quantity]:
+def wanted_quantities(
+    measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity,
+) -> dict[str, Quantity]:
     """Return the quantities by name; functions without a given name have their own."""
     if isinstance(measures, Mapping):
         return dict(measures)

@@ -91,7 +91,9 @@ class Batch:
         self.u = np.zeros((int(size), nu)) if turned else self._y[:, nq : nq + nu]
         self._seen = (np.zeros((int(size), nq)), np.zeros((int(size), nu))) if turned else None
         held = core.layout.efforts.held
-        self.inputs: Mapping[str, Floats] = _Named({name: self._y[:, nq + nu + at] for name, at in held.items()}, "input")
+        self.inputs: Mapping[str, Floats] = _Named(
+            {name: self._y[:, nq + nu + at] for name, at in held.items()}, "input"
+        )
         self.failed: dict[int, str] = {}
         self._steps: dict[int, RowSteps] = {}
         self._plain = _is_plain(mech)
@@ -132,7 +134,9 @@ class Batch:
 
         Default: the state the batch began with. Rows that had failed take part again.
         """
-        which = np.arange(len(self))[slice(None) if rows is None else np.asarray(rows) if np.ndim(rows) else rows]
+        which = np.arange(len(self))[
+            slice(None) if rows is None else np.asarray(rows) if np.ndim(rows) else rows
+        ]
         which = np.atleast_1d(which)
         mech, core = self._mech, self._mech._core
         given = self._start if state is None else state
@@ -141,7 +145,9 @@ class Batch:
             if lead != which.shape and not (state is None and lead == (len(self),)):
                 raise ElementError(f"batch: {len(which)} rows are reset to states with leading axes {lead}.")
             found = Rows.of(mech, given, lead, (), "batch").state
-            states = [row_of(found, lead, k) for k in (which.tolist() if state is None else range(len(which)))]
+            states = [
+                row_of(found, lead, k) for k in (which.tolist() if state is None else range(len(which)))
+            ]
         else:
             if not isinstance(given, State):
                 t, q, u = (0.0, *given) if len(given) == 2 else given
@@ -156,7 +162,9 @@ class Batch:
     def _write(self, k: Any, state: State, core: Any) -> None:
         from ..analyses.states import as_rows
 
-        t, q, u = as_rows(self._mech, state, "batch")  # refuses wrong sizes; z and cut hinges are in the core then
+        t, q, u = as_rows(
+            self._mech, state, "batch"
+        )  # refuses wrong sizes; z and cut hinges are in the core then
         self.t[k] = t[0]
         self._y[k] = core.pack(q[0], u[0], core.work.z[: core.nz], core.chord_work.q)
         if self._seen is not None:
@@ -222,7 +230,14 @@ class Batch:
     def _stretch(self, steps: RowSteps | None, first: int, last: int) -> None:
         while first < last:
             if steps is not None:
-                first = steps.take(first, last, self._aim, self._y, self.u, None if self._numbers is None else self._numbers.table)
+                first = steps.take(
+                    first,
+                    last,
+                    self._aim,
+                    self._y,
+                    self.u,
+                    None if self._numbers is None else self._numbers.table,
+                )
             if first < last:
                 self._alone(first)
                 first += 1
@@ -295,4 +310,6 @@ def _is_plain(mech: Mechanism) -> bool:
     """Tell whether plain steps are all that rows take; else every row goes the way of `Mechanism.step`."""
     core = mech._core
     breaks = any(len(signal.breaks) for signal in core.layout.signals)
-    return not (breaks or core.foreign or mech._wiring.controllers or core.remembers or len(core.layout.plan.points))
+    return not (
+        breaks or core.foreign or mech._wiring.controllers or core.remembers or len(core.layout.plan.points)
+    )

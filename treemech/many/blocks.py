@@ -45,7 +45,9 @@ class Store:
                     )
             return cls(folder, there)
         if any(folder.glob("block-*.nc")):
-            raise TreemechError(f"{folder.name!r} has blocks of results, but no {_HEADER}: take another folder.")
+            raise TreemechError(
+                f"{folder.name!r} has blocks of results, but no {_HEADER}: take another folder."
+            )
         with atomic(file) as stream:
             stream.write(json.dumps(header, indent=1).encode())
         return cls(folder, header)
@@ -59,7 +61,9 @@ class Store:
         except (OSError, ValueError) as error:
             raise TreemechError(f"{folder.name!r} is no folder of runs: {error}") from None
         if header.get("schema") != _SCHEMA:
-            raise TreemechError(f"{folder.name!r} was written by another version: schema {header.get('schema')!r}.")
+            raise TreemechError(
+                f"{folder.name!r} was written by another version: schema {header.get('schema')!r}."
+            )
         return cls(folder, header)
 
     def path(self, number: int) -> Path:
@@ -111,7 +115,9 @@ def encoded(block: dict[str, Any], given: dict[str, Any], first: int, header: di
             dimensions.append(_safe(dimension))
             if _safe(dimension) not in file.dimensions:
                 file.createDimension(_safe(dimension), size)
-        variable = file.createVariable(_safe(name), numbers.dtype.char if numbers.dtype.kind == "f" else "i", tuple(dimensions))
+        variable = file.createVariable(
+            _safe(name), numbers.dtype.char if numbers.dtype.kind == "f" else "i", tuple(dimensions)
+        )
         variable[...] = numbers
         variable.long_name = name
         for dimension in dimensions[1:]:

@@ -61,7 +61,13 @@ class Job:
 
     def one(self, rows: Rows, k: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return how run k of the rows went, and its results."""
-        about: dict[str, Any] = {"success": False, "message": "", "t_reached": np.nan, "steps": 0, "evaluations": 0}
+        about: dict[str, Any] = {
+            "success": False,
+            "message": "",
+            "t_reached": np.nan,
+            "steps": 0,
+            "evaluations": 0,
+        }
         values: dict[str, Any] = {}
         try:
             own = rows.parameters_of(k)
@@ -91,7 +97,11 @@ class Job:
         found = {}
         for name, what in self.measures.items():
             try:
-                found[name] = run.measure(what) if isinstance(what, str) and not is_statistic(what) else value(what, run)
+                found[name] = (
+                    run.measure(what)
+                    if isinstance(what, str) and not is_statistic(what)
+                    else value(what, run)
+                )
             except Exception as error:
                 raise ElementError(f"measure {name!r}: {told(error)}") from error
         return found
@@ -126,7 +136,9 @@ class Rows:
     def start(self, mech: Mechanism, k: int, make: Callable[[Mechanism], Any] | None) -> Any:
         """Return the start of run k; None if `simulate` is to find it."""
         if self.q is not None:
-            state = mech.state(q=self.q[k], u=None if self.u is None else self.u[k], x=None if self.x is None else self.x[k])
+            state = mech.state(
+                q=self.q[k], u=None if self.u is None else self.u[k], x=None if self.x is None else self.x[k]
+            )
             if self.memory is not None:
                 state = replace(state, memory=self.memory[k])
         elif make is not None:
@@ -157,7 +169,9 @@ def _shaped(given: Any, shape: tuple[int, ...]) -> Any:
     if given is None:
         return np.full(shape, np.nan)
     if np.shape(given) != shape:
-        raise TreemechError(f"a measure gives numbers of shape {np.shape(given)} in one run, {shape} in another.")
+        raise TreemechError(
+            f"a measure gives numbers of shape {np.shape(given)} in one run, {shape} in another."
+        )
     return given
 
 

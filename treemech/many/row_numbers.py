@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 def _arrays(core: Core) -> list[Floats]:
     """Return the arrays of a core whose numbers depend on parameters."""
     plan = core.layout.plan
-    found = [plan.constants, plan.end_points, plan.gravity, core.work.parameters, core.layout.chords.plan.place]
+    found = [
+        plan.constants,
+        plan.end_points,
+        plan.gravity,
+        core.work.parameters,
+        core.layout.chords.plan.place,
+    ]
     return found if core.loops is None else [*found, core.loops.work.scale]
 
 
@@ -44,7 +50,9 @@ class RowNumbers:
         which, refused = np.flatnonzero(changed).tolist(), dict[int, str]()
         if not which:
             return refused
-        self.mech._refilling.announce([n for n, x in self.values.items() if (x != self.mech.parameters[n]).any()])
+        self.mech._refilling.announce(
+            [n for n, x in self.values.items() if (x != self.mech.parameters[n]).any()]
+        )
         for k in which:
             self._designs.pop(k, None)
             if k in failed:
@@ -52,7 +60,9 @@ class RowNumbers:
             try:
                 core = self._design(k)._core
                 if core.loops is not None and not np.array_equal(core.loops.kept, self._kept):
-                    raise TreemechError("the constraints of this design are of another kind: give it a batch of its own.")
+                    raise TreemechError(
+                        "the constraints of this design are of another kind: give it a batch of its own."
+                    )
             except TreemechError as error:
                 refused[k] = f"parameters: {error}"
                 continue
@@ -72,7 +82,10 @@ class RowNumbers:
         more = [np.flatnonzero(a.ravel() != b.ravel()) for a, b in zip(arrays, self._base, strict=True)]
         if any(len(np.setdiff1d(m, p)) for m, p in zip(more, self.places, strict=True)):
             places = [np.union1d(m, p) for m, p in zip(more, self.places, strict=True)]
-            table = np.tile(np.concatenate([b.ravel()[p] for b, p in zip(self._base, places, strict=True)]), (self.size, 1))
+            table = np.tile(
+                np.concatenate([b.ravel()[p] for b, p in zip(self._base, places, strict=True)]),
+                (self.size, 1),
+            )
             at = np.concatenate(
                 [np.isin(new, old) for new, old in zip(places, self.places, strict=True)]
             )  # where the old numbers go

@@ -50,7 +50,10 @@ class ManyRuns:
         blocks: dict[int, dict[str, Any]] | None,
         store: Store | None,
     ) -> None:
-        self.parameters, self.time = dict(parameters), None if header.get("time") is None else np.array(header["time"])
+        self.parameters, self.time = (
+            dict(parameters),
+            None if header.get("time") is None else np.array(header["time"]),
+        )
         self._count, self._header, self._blocks, self._store = count, header, blocks, store
         self._size = int(header["block"])
         self._cache: dict[str, Any] = {}
@@ -69,7 +72,11 @@ class ManyRuns:
 
     def has(self, number: int) -> bool:
         """Tell whether a block is there."""
-        return number in self._blocks if self._blocks is not None else self._store is not None and self._store.has(number)
+        return (
+            number in self._blocks
+            if self._blocks is not None
+            else self._store is not None and self._store.has(number)
+        )
 
     def block(self, number: int) -> dict[str, Any]:
         """Return the variables of a block of runs: for results that are larger than the memory."""
@@ -120,7 +127,9 @@ class ManyRuns:
             found: Any = [m for part in parts for m in part]
         else:
             blank = 0 if name in ("success", "steps", "evaluations") else np.nan
-            found = np.concatenate([np.full((p, *(shape or ())), blank) if isinstance(p, int) else p for p in parts])
+            found = np.concatenate(
+                [np.full((p, *(shape or ())), blank) if isinstance(p, int) else p for p in parts]
+            )
         if name == "success":
             found = found.astype(bool)
         if self._store is None or name in _ABOUT or np.size(found) < 2_000_000:
@@ -150,7 +159,9 @@ class ManyRuns:
         reasons = Counter(f.message for f in self.failures).most_common()
         told = " ".join(m if n == 1 else f"{n} times: {m}" for m, n in reasons[:3])
         more = f" ... ({len(reasons) - 3} more reasons)" if len(reasons) > 3 else ""
-        return f"{sum(n for _, n in reasons)} of {len(self)} runs failed" + (f": {told}{more}" if reasons else ".")
+        return f"{sum(n for _, n in reasons)} of {len(self)} runs failed" + (
+            f": {told}{more}" if reasons else "."
+        )
 
     def __repr__(self) -> str:
         failed = int(np.sum(~self.success))

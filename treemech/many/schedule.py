@@ -62,7 +62,7 @@ def _count_of(executor: Any) -> int:
     """Return how many workers an executor has, as far as it says."""
     client = getattr(executor, "_client", None)
     if client is not None:
-        return max(1, sum(client.ncores().values()))
+        return max(1, int(sum(client.ncores().values())))
     known = getattr(executor, "_max_workers", None)
     return known if isinstance(known, int) and known > 0 else _cores()
 
@@ -103,7 +103,10 @@ class Workers:
 
 
 def compute(
-    workers: Workers, numbers: Iterable[int], rows_of: Callable[[int], Rows], keep: Callable[[int, Block], None]
+    workers: Workers,
+    numbers: Iterable[int],
+    rows_of: Callable[[int], Rows],
+    keep: Callable[[int, Block], None],
 ) -> bool:
     """Compute blocks and hand them to `keep` as they arrive. Return False if Ctrl-C ended the work."""
     waiting, tries = deque(numbers), dict[int, int]()
@@ -121,27 +124,24 @@ def compute(
             lost: BaseException | None = None
             for future in done:
                 number = running.pop(future)
-                error = future.exception()
-                if error is None:
+                fault = future.exception()
+                if fault is None:
                     keep(number, future.result())
-                elif isinstance(error, KeyboardInterrupt):
-                    raise error
-                elif isinstance(error, TreemechError):
-                    raise error
+                elif isinstance(fault, KeyboardInterrupt):
+                    raise fault
+                elif isinstance(fault, TreemechError):
+                    raise fault
                 else:
-                    lost = error
+                    lost = fault
                     waiting.appendleft(number)
                     tries[number] = tries.get(number, 0) + 1
-                    if tries[number] >= _TRIES and not isinstance(error, BrokenProcessPool):
-                        raise error
+                    if tries[number] >= _TRIES and not isinstance(fault, BrokenProcessPool):
+                        raise fault
             if isinstance(lost, BrokenProcessPool):
                 _again(workers, running, waiting, tries, lost)
     except KeyboardInterrupt:
         for future in running:
             future.cancel()
-        for future, number in running.items():  # what is under way in threads ends soon; it is kept
-            if future.done() and not future.cancelled() and future.exception() is None:
-                keep(number, future.result())
         return False
     except BaseException:
         for future in running:
@@ -151,7 +151,11 @@ def compute(
 
 
 def _again(
-    workers: Workers, running: dict[Future[Block], int], waiting: deque[int], tries: dict[int, int], error: BaseException
+    workers: Workers,
+    running: dict[Future[Block], int],
+    waiting: deque[int],
+    tries: dict[int, int],
+    error: BaseException,
 ) -> None:
     """Start a new pool, and hand out anew what the old one had."""
     for number in running.values():
@@ -163,5 +167,3 @@ def _again(
             f"worker processes ended {tries[-1]} times: {error}. Memory may be short, or an element of your own ends the process."
         ) from error
     workers.renew(error)
-
-

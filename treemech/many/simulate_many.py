@@ -20,7 +20,6 @@ from ..description.parameters import origin_of
 from ..design.experiment import check_quantity, is_statistic
 from ..design.study import wanted_quantities
 from ..results.measures import as_measure, check_owner
-from ..results.naming import numbered
 from ..results.state import State
 from ..simulation.simulate import output_times
 from .blocks import Store
@@ -134,7 +133,9 @@ def _column(name: str, given: Any, what: str) -> Floats:
     try:
         numbers = as_floats(given)
     except (TypeError, ValueError):
-        raise ElementError(f"simulate_many: {what} {name!r} is {given!r}; wanted a number for every run.") from None
+        raise ElementError(
+            f"simulate_many: {what} {name!r} is {given!r}; wanted a number for every run."
+        ) from None
     if numbers.ndim != 1:
         raise ElementError(
             f"simulate_many: {what} {name!r} has shape {numbers.shape}; wanted (N,), a number for every run."
@@ -148,11 +149,16 @@ def _starts(mech: Mechanism, states: Any) -> tuple[Any, dict[str, Floats | None]
     """Return a function that makes starts, or arrays of them with their number."""
     if states is None or callable(states):
         return states, {}, 0
-    if isinstance(states, Sequence) and not isinstance(states, tuple) and all(isinstance(s, State) for s in states):
+    if (
+        isinstance(states, Sequence)
+        and not isinstance(states, tuple)
+        and all(isinstance(s, State) for s in states)
+    ):
+        times: Any = np.array([s.t for s in states])
         states = State(
-            np.array([s.t for s in states]), np.array([s.q for s in states]), np.array([s.u for s in states]),
+            times, np.array([s.q for s in states]), np.array([s.u for s in states]),
             np.array([s.x for s in states]), np.array([s.memory for s in states]), coordinates=mech._lagrange,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
     lead = leading_axes(states)
     if lead is None:  # one for all
         one = states
@@ -161,7 +167,9 @@ def _starts(mech: Mechanism, states: Any) -> tuple[Any, dict[str, Floats | None]
             one = mech.state(t, q=q, u=u)
         return _Same(one.q, one.u, one.x), {}, 0
     if len(lead) != 1:
-        raise ElementError(f"simulate_many: states have leading axes {lead}; wanted one, a row for every run.")
+        raise ElementError(
+            f"simulate_many: states have leading axes {lead}; wanted one, a row for every run."
+        )
     found = StateRows.of(mech, states, lead, (), "simulate_many")
     nx = mech._core.nx
     x = found.z[:, :nx] if nx else None
@@ -244,7 +252,13 @@ def _code(thing: Any) -> Any:
         return [x.tolist() for x in (thing.q, thing.u, thing.x)]
     if hasattr(thing, "__code__"):
         code = thing.__code__
-        text = repr((code.co_code.hex(), [c for c in code.co_consts if isinstance(c, str | int | float)], code.co_names))
+        text = repr(
+            (
+                code.co_code.hex(),
+                [c for c in code.co_consts if isinstance(c, str | int | float)],
+                code.co_names,
+            )
+        )
         return f"{thing.__qualname__} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if isinstance(thing, list | tuple):
         return [_code(x) for x in thing]
