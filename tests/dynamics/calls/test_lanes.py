@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import treemech as tm
-from benchmarks.families.trees import chain, humanoid, random_states
 from tests.support.models import inertia
+from treemech.benchmarks.families.trees import chain, humanoid, random_states
 from treemech.dynamics.calls import lanes
 from treemech.kinematics.kernel.status import OK
 
