@@ -106,6 +106,9 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
         "treemech/files", "treemech/design",
     ),
+    "treemech/bridges": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
+    ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),
@@ -139,6 +142,7 @@ WHEN_CALLED = {
     "treemech/files": ("treemech/imports",),  # robots of other programs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
+        "treemech/bridges",
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",
