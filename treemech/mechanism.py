@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from .analyses.body_motion import Attitude
     from .analyses.ends import End
     from .analyses.evaluation import Reaction
+    from .bridges.jax_functions import JaxFunctions
+    from .bridges.torch_functions import TorchFunctions
     from .design.sensitivities import Sensitivities
     from .design.starts import Start
     from .simulation.stepper import Stepper
@@ -938,6 +940,44 @@ class Mechanism:
         from .design.sensitivities import kinematic_sensitivities
 
         return kinematic_sensitivities(self, t_eval, start, parameters)
+
+    # ------------------------------------------------------------ bridges
+    def to_jax(
+        self,
+        parameters: Sequence[str] | None = None,
+        inputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-10,
+        atol: Any = None,
+    ) -> JaxFunctions:
+        """Return forward dynamics, a step and a whole motion as functions of JAX arrays, with exact gradients.
+
+        `parameters` (default: all) and `inputs` (declared without a signal; default: all) name what their arrays
+        hold. `independent` names the coordinates that a start of a closed chain keeps when a parameter
+        changes; without parameters the best ones of each position are taken. Needs jax (docs/bridges.md).
+        """
+        from .bridges.model import Model, framework
+
+        model = Model(self, parameters, inputs, independent, method, rtol, atol)
+        made: JaxFunctions = framework("jax").JaxFunctions(model)
+        return made
+
+    def to_torch(
+        self,
+        parameters: Sequence[str] | None = None,
+        inputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-10,
+        atol: Any = None,
+    ) -> TorchFunctions:
+        """Return forward dynamics, a step and a whole motion as functions of PyTorch tensors, see `to_jax`."""
+        from .bridges.model import Model, framework
+
+        model = Model(self, parameters, inputs, independent, method, rtol, atol)
+        made: TorchFunctions = framework("torch").TorchFunctions(model)
+        return made
 
     # ------------------------------------------------------------ drives
 

@@ -101,6 +101,9 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
     ),
+    "treemech/bridges": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
+    ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),
@@ -133,6 +136,7 @@ WHEN_CALLED = {
     "treemech/files": ("treemech/imports",),  # robots of other programs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
+        "treemech/bridges",
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",

@@ -140,6 +140,7 @@ COVERED_BY = {
     "treemech/view/page/writing.py": ["treemech/view/test_animate.py"],
     "treemech/view/film/": ["treemech/view/film/test_writing.py"],
     "treemech/view/demo.py": ["elements/native/test_cache.py"],
+    "treemech/bridges/": ["treemech/bridges/test_operation.py", "treemech/bridges/test_motions.py"],
     "treemech/imports/": ["treemech/imports/test_reader.py"],
     "treemech/results/comparison.py": ["treemech/test_comparison.py"],
     "treemech/plots/work_precision.py": ["treemech/test_comparison.py"],
