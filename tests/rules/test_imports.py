@@ -124,6 +124,7 @@ EDGES = {
 # Imports against the direction of EDGES, inside a function: what only some calls need
 WHEN_CALLED = {
     "elements": ("elements/compilation", "elements/shared"),  # a contract compiles its element
+    "elements/native": ("elements/compilation",),  # how numba is made quicker, where it compiles
     "dynamics/native": ("dynamics/entries",),  # the jit and the build reach for the source
     # run.save, run.animate, run.plot; what notebooks show
     "treemech/results": (
