@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .bridges.jax_functions import JaxFunctions
     from .bridges.torch_functions import TorchFunctions
     from .design.sensitivities import Sensitivities
+    from .view.live.live import LiveView
     from .design.starts import Start
     from .many.batch import Batch
     from .many.runs import ManyRuns
@@ -257,6 +258,19 @@ class Mechanism:
         from .view.animate import show_state
 
         return show_state(self, state, path, **options)
+
+    def live(
+        self, state: State | None = None, *, run: Run | None = None, host: str = "127.0.0.1", port: int = 8080, **options: Any
+    ) -> LiveView:
+        """Open a page that moves the mechanism by hand: sliders, points to drag, runs, parameters. Needs viser (treemech[view]).
+
+        Loops stay closed, on the branch of the state it starts at. Returns the view: `.url`, `.state` (what is shown
+        now), `.move("A", 0.4)`, `.drag(end, position)`, `.change(l=2.0)`, `.play(run)`, `.wait()`, `.close()`. Options
+        as in `Run.animate`.
+        """
+        from .view.live.live import open_live
+
+        return open_live(self, state, run, host, port, **options)
 
     # ------------------------------------------------------------ parameters
     @property
