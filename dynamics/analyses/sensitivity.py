@@ -147,8 +147,8 @@ def _dense(nodes: Floats, x: Floats) -> Floats:
     [[0.75, 0.25]]
     """
     powers = np.arange(1, len(nodes) + 1)
-    found: Floats = np.linalg.solve(np.vander(nodes, increasing=True).T, (x[:, None] ** powers / powers).T).T
-    return found
+    found = np.linalg.solve(np.vander(nodes, increasing=True).T, (x[:, None] ** powers / powers).T).T
+    return np.asarray(found, dtype=np.float64)
 
 
 def _radau(stages: int) -> tuple[Floats, Floats, Floats]:

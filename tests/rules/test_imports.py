@@ -101,6 +101,9 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
     ),
+    "treemech/fitting": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots", "treemech/files",
+    ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),
@@ -127,6 +130,7 @@ WHEN_CALLED = {
     ),
     "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
     "treemech/design": ("treemech/notebook",),
+    "treemech/fitting": ("treemech/notebook",),
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
     "treemech/files": ("treemech/imports",),  # robots of other programs
