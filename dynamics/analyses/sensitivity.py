@@ -10,7 +10,7 @@ as stiff motions need it) on the steps of the motion: first on pairs of steps, t
 With closed chains s also satisfies the constraints, P s_q + df/dp = 0 and its rate.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
 
+from ..model.composite_derivatives import Input
 from ..model.core import Core
 from ..model.tree_derivatives import TreeDerivatives
 from .derivatives import derivatives
@@ -31,13 +32,23 @@ _HALVINGS = 6
 
 
 class Variation:
-    """Equations of s for some parameters.
+    """Equations of s for starts, inputs of elements and parameters.
 
-    s is (nu + nu + nx, np): displacements, speeds, states of elements.
+    s is (nu + nu + nx, columns): displacements, speeds, states of elements. The first `starts` columns have no
+    right side (they follow changes of the start), then come those of `inputs`, which keep their values, then
+    those of `parameters`.
     """
 
-    def __init__(self, core: Core, workspace: TreeDerivatives, parameters: Sequence[Direction]) -> None:
+    def __init__(
+        self,
+        core: Core,
+        workspace: TreeDerivatives,
+        parameters: Sequence[Direction],
+        inputs: Mapping[str, Input] | None = None,
+        starts: int = 0,
+    ) -> None:
         self.core, self.workspace, self.parameters = core, workspace, tuple(parameters)
+        self.inputs, self.starts = inputs or {}, starts
         self.free: NDArray[np.bool_] = core.free_speeds()
 
     def solve(
@@ -85,18 +96,27 @@ class Variation:
         return np.array(found)[np.searchsorted(fine, edges)]
 
     def linear(self, y: Motion) -> tuple[Floats, Floats]:
-        """Return J (states, n, n) and f (states, n, np) of s' = J s + f at many states."""
+        """Return J (states, n, n) and f (states, n, columns) of s' = J s + f at many states."""
         n, nx = self.core.nu, self.core.nx
-        size = 2 * n + nx
-        J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, len(self.parameters)))
+        size, own = 2 * n + nx, self.starts
+        columns = own + len(self.inputs) + len(self.parameters)
+        J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, columns))
         J[:, :n, n : 2 * n] = np.eye(n)
         if self.core.coordinates.euler_parameters:
             J[:, :n, :n] = [turning(self.core, u) for u in y.u]
         for k, t in enumerate(y.t.tolist()):
             self._stand(y, k)
-            d = derivatives(self.core, self.workspace, t, y.q[k], y.u[k], parameters=self.parameters)
+            d = derivatives(
+                self.core,
+                self.workspace,
+                t,
+                y.q[k],
+                y.u[k],
+                inputs=self.inputs,
+                parameters=self.parameters,
+            )
             J[k, n:] = np.block([[d.ud_q, d.ud_u, d.ud_x], [d.x_rates_q, d.x_rates_u, d.x_rates_x]])
-            f[k, n:] = np.vstack((d.ud_p, d.x_rates_p))
+            f[k, n:, own:] = np.block([[d.ud_input, d.ud_p], [d.x_rates_input, d.x_rates_p]])
         J[:, n:, np.flatnonzero(np.tile(~self.free, 2))] = 0.0  # prescribed motions are in f already
         return J, f
 

@@ -13,6 +13,9 @@ COVERED_BY = {
     "topology/user_code.py": ["dynamics/model/test_workspaces.py"],
     "topology/graph.py": ["topology/test_tree.py", "topology/test_location.py"],
     "topology/polygon.py": ["topology/test_solids.py"],
+    "kinematics/layout/refill.py": ["treemech/description/test_refill.py"],
+    "dynamics/calls/row_steps.py": ["treemech/many/test_batch.py"],
+    "treemech/many/": ["treemech/many/test_simulate_many.py", "treemech/many/test_batch.py"],
     # ------------------------------------------------ elements: every built-in element obeys the laws of its contract
     "elements/fields.py": ["laws/input/test_bad_input.py", "elements/check/test_checks.py"],
     "elements/coupling.py": ["elements/test_constraint.py"],
@@ -140,6 +143,7 @@ COVERED_BY = {
     "treemech/view/page/writing.py": ["treemech/view/test_animate.py"],
     "treemech/view/film/": ["treemech/view/film/test_writing.py"],
     "treemech/view/demo.py": ["elements/native/test_cache.py"],
+    "treemech/bridges/": ["treemech/bridges/test_operation.py", "treemech/bridges/test_motions.py"],
     "treemech/imports/": ["treemech/imports/test_reader.py"],
     "treemech/results/comparison.py": ["treemech/test_comparison.py"],
     "treemech/plots/work_precision.py": ["treemech/test_comparison.py"],

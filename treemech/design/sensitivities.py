@@ -119,7 +119,7 @@ def sensitivities(
     if not run.success or run.singular or run.switched or run._dense is None:
         reason = run.message if not run.success else "it passes singular positions or switches"
         raise TreemechError(f"no sensitivities of this motion: {reason}")
-    along = _Along(mech._core, run)
+    along = Along(mech._core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
     edges = np.unique(np.concatenate((run.t, breaks, times)))
     variation = Variation(mech._core, derivative_workspace(mech), along_parameters)
@@ -159,7 +159,7 @@ def kinematic_sensitivities(
     return Sensitivities(mech, run, names, motion, found, results, np.zeros(len(names)))
 
 
-class _Along:
+class Along:
     """States of a run at any times."""
 
     def __init__(self, core: Core, run: Run) -> None:
