@@ -8,8 +8,8 @@ import numpy as np
 from treemech.topology import ElementError, TreemechError
 from treemech.topology.arrays import Floats
 
-from ..description.inputs import with_inputs
 from ..description.parameters import origin_of
+from ..design.inputs import with_inputs
 from .inertia import part_names, with_inertial_parameters
 from .known_motion import KnownMotion
 from .measurement import Measurement, as_measurements

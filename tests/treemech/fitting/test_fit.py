@@ -251,7 +251,7 @@ def test_known_inputs_of_an_experiment():
     system.connect("push", tm.Actuator(), "slide", inputs={"command": "force"})
     system.input("force")
     mech, t = system.build(), np.linspace(0, 2, 41)
-    from treemech.description.inputs import with_inputs
+    from treemech.design.inputs import with_inputs
 
     true = with_inputs(mech.with_parameters(k=42.0), {"force": tm.Harmonic(5.0, 3.0)})
     q = true.simulate((0, 2), true.state(), t_eval=t, rtol=1e-10).connection("slide").q

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from treemech.elements import Signal, Spline
 from treemech.topology import ElementError, unknown
 
-from .parameters import origin_of
+from ..description.parameters import origin_of
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
