@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 import treemech as tm
-from tests.support.planted import (
+from tests.treemech.fitting.planted import (
     ARM,
     FOUR_BAR,
     NOISE,
