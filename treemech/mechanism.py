@@ -55,12 +55,12 @@ if TYPE_CHECKING:
     from .bridges.jax_functions import JaxFunctions
     from .bridges.torch_functions import TorchFunctions
     from .design.sensitivities import Sensitivities
-    from .view.live.live import LiveView
     from .design.starts import Start
     from .many.batch import Batch
     from .many.runs import ManyRuns
     from .simulation.stepper import Stepper
     from .system import System
+    from .view.live.live import LiveView
 
 
 def _rebuilt(content: bytes) -> Mechanism:
@@ -262,7 +262,13 @@ class Mechanism:
         return show_state(self, state, path, **options)
 
     def live(
-        self, state: State | None = None, *, run: Run | None = None, host: str = "127.0.0.1", port: int = 8080, **options: Any
+        self,
+        state: State | None = None,
+        *,
+        run: Run | None = None,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        **options: Any,
     ) -> LiveView:
         """Open a page that moves the mechanism by hand: sliders, points to drag, runs, parameters. Needs viser (treemech[view]).
 

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from treemech.topology import ElementError, TreemechError
 
 from ..drawings.sketch import sketch
 from ..scene.options import Options
-from .nodes import Nodes
+from ..scene.posing import at, part_poses
+from ..scene.scene import Spot
+from .nodes import HIDDEN, Nodes
 from .puppet import Puppet
 
 if TYPE_CHECKING:
@@ -47,13 +50,20 @@ class LiveView:
         library = viser()
         options = Options.of(given, "mech.live")
         if run is not None and run._info.name != mech._info.name:
-            raise ElementError(f"mech.live: the run is one of {run._info.name!r}, not of {mech._info.name!r}.")
+            raise ElementError(
+                f"mech.live: the run is one of {run._info.name!r}, not of {mech._info.name!r}."
+            )
         self.puppet, self.run = Puppet(mech, state), run
         self.server = library.ViserServer(host=host, port=port, label=mech._info.name, verbose=False)
         self.nodes = Nodes(self.server, options)
         self.sliders: dict[str, Any] = {}
         self.knobs: dict[str, Any] = {}
-        self._lock, self._stop, self._playing = threading.RLock(), threading.Event(), False
+        self._lock, self._stop, self._playing, self._dragging = (
+            threading.RLock(),
+            threading.Event(),
+            False,
+            False,
+        )
         self._thread: threading.Thread | None = None
         self.gizmo: Any = None
         self.nodes.build(self.puppet.view())
@@ -154,15 +164,16 @@ class LiveView:
         """Place the camera so that the whole mechanism is seen, and light the scene."""
         assert self.nodes.scene is not None
         scene = self.nodes.scene
-        points = scene.frames.position[0]
-        centre = np.nanmean(np.vstack((points, np.zeros((1, 3)))), axis=0) if len(points) else np.zeros(3)
-        flat = np.all(np.ptp(points, axis=0)[:2] < 1e-9) if len(points) else False
-        away = np.array([1.0, -2.2, 0.8]) if not flat else np.array([2.2, -1.0, 0.8])
-        if abs(scene.up[1]) > 0.5:  # plane mechanisms in x, y are looked at along z
-            away = np.array([0.6, 0.6, 2.4])
+        poses = part_poses(scene, scene.frames.t[:1])
+        points = np.array(
+            [at(poses, Spot(i.part, i.offset))[0] for i in scene.items if i.layer not in HIDDEN]
+        )
+        centre = 0.5 * (np.nanmin(points, axis=0) + np.nanmax(points, axis=0)) if len(points) else np.zeros(3)
+        # plane mechanisms in x, y are looked at along z, all others from a corner
+        away = np.array([0.6, 0.6, 2.4]) if abs(scene.up[1]) > 0.5 else np.array([1.0, -2.2, 0.8])
         camera = self.server.initial_camera
         camera.look_at, camera.up = tuple(centre), tuple(scene.up)
-        camera.position = tuple(centre + 1.25 * scene.size * away / np.linalg.norm(away) * 2.0)
+        camera.position = tuple(centre + 1.25 * scene.size * away / np.linalg.norm(away) * 1.7)
 
     def _controls(self) -> None:
         gui, puppet = self.server.gui, self.puppet
@@ -172,9 +183,13 @@ class LiveView:
             for name in puppet.coordinates:
                 low, high = self._range(name, limits)
                 slider = gui.add_slider(
-                    f"{name} [{puppet.unit(name)}]", low, high, (high - low) / FINE, initial_value=puppet.value(name)
+                    f"{name} [{puppet.unit(name)}]",
+                    low,
+                    high,
+                    (high - low) / FINE,
+                    initial_value=puppet.value(name),
                 )
-                slider.on_update(self._on(lambda event, name=name: self._slid(name, event.target.value)))
+                slider.on_update(self._on(partial(self._slid, name)))
                 self.sliders[name] = slider
         with gui.add_folder("Drag a point"):
             self.ends = self._ends()
@@ -185,7 +200,7 @@ class LiveView:
                 for name, value in puppet.mech.parameters.items():
                     low, high = sorted((value / 3.0, 3.0 * value)) if value else (-1.0, 1.0)
                     knob = gui.add_slider(name, low, high, (high - low) / FINE, initial_value=float(value))
-                    knob.on_update(self._on(lambda event, name=name: self._turned(name, event.target.value)))
+                    knob.on_update(self._on(partial(self._turned, name)))
                     self.knobs[name] = knob
         with gui.add_folder("Run"):
             self.duration = gui.add_number("seconds", 5.0, min=0.01, max=1e4, step=0.1)
@@ -237,12 +252,14 @@ class LiveView:
 
         return called
 
-    def _slid(self, name: str, value: float) -> None:
+    def _slid(self, name: str, event: Any) -> None:
+        value = float(event.target.value)
         if value != self.puppet.value(name):  # else it was moved by this view
             self._playing = False
             self.move(name, value)
 
-    def _turned(self, name: str, value: float) -> None:
+    def _turned(self, name: str, event: Any) -> None:
+        value = float(event.target.value)
         if value != self.puppet.mech.parameters[name]:
             self._playing = False
             self.change(**{name: value})
@@ -254,15 +271,27 @@ class LiveView:
         if self.point.value == "none":
             return
         assert self.nodes.scene is not None
-        place = self.puppet.mech.pose(self.ends[self.point.value], self.state).position
         self.gizmo = self.server.scene.add_transform_controls(
-            "/handle", scale=0.4 * self.nodes.scene.size, disable_rotations=True, position=tuple(place), depth_test=False
+            "/handle",
+            scale=0.4 * self.nodes.scene.size,
+            disable_rotations=True,
+            position=tuple(self._grip()),
+            depth_test=False,
         )
         self.gizmo.on_update(self._on(lambda event: self._dragged(event.target.position)))
 
+    def _grip(self) -> Any:
+        """Return where the chosen point is."""
+        return self.puppet.mech.pose(self.ends[self.point.value], self.state).position
+
     def _dragged(self, position: Any) -> None:
-        self._playing = False
-        self.drag(self.ends[self.point.value], tuple(float(x) for x in position))
+        if np.allclose(position, self._grip(), rtol=0.0, atol=1e-9):
+            return  # the handle was moved by this view
+        self._playing, self._dragging = False, True  # the handle stays under the pointer, also out of reach
+        try:
+            self.drag(self.ends[self.point.value], tuple(float(x) for x in position))
+        finally:
+            self._dragging = False
 
     # ------------------------------------------------------------ what follows
     @contextmanager
@@ -281,6 +310,8 @@ class LiveView:
             slider.value = value
         for name, knob in self.knobs.items():
             knob.value = float(self.puppet.mech.parameters[name])
+        if self.gizmo is not None and not self._dragging:
+            self.gizmo.position = tuple(self._grip())
         self.text.content = self.puppet.message
 
     def _take_run(self, run: "Run | None") -> None:
@@ -317,4 +348,3 @@ def open_live(
 ) -> LiveView:
     """Start the server of a live view."""
     return LiveView(mech, state, run, host, port, **given)
-

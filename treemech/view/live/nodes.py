@@ -52,7 +52,8 @@ class Nodes:
         self.rigid = 1 + len(scene.parts)
         names = ["ground", *(part.name for part in scene.parts)]
         self.frames = [
-            self.server.scene.add_frame(f"/{k}-{_plain(name)}", show_axes=False) for k, name in enumerate(names)
+            self.server.scene.add_frame(f"/{k}-{_plain(name)}", show_axes=False)
+            for k, name in enumerate(names)
         ]
         for k, item in enumerate(scene.items):
             if item.part < self.rigid and item.layer not in HIDDEN:
@@ -65,7 +66,9 @@ class Nodes:
         assert scene is not None
         bodies = len(run._info.bodies) - 1
         if any(c.kind == "path" for c in scene.curves) or len(scene.parts) > bodies:
-            scene = self.scene = scene if fresh else compose(run, self.options)  # cords around surfaces, points
+            scene = self.scene = (
+                scene if fresh else compose(run, self.options)
+            )  # cords around surfaces, points
         else:
             scene.frames = body_frames(run)
         times = scene.frames.t[:1]
@@ -94,7 +97,10 @@ class Nodes:
     def _line(self, k: int, points: Floats, curve: Any) -> Any:
         points = np.asarray(points, dtype=np.float32)
         return self.server.scene.add_line_segments(
-            f"/lines/{k}", np.stack((points[:-1], points[1:]), axis=1), colors=rgb(curve.colour), thickness=2.0 * curve.radius
+            f"/lines/{k}",
+            np.stack((points[:-1], points[1:]), axis=1),
+            colors=rgb(curve.colour),
+            thickness=2.0 * curve.radius,
         )
 
 

@@ -70,7 +70,9 @@ class Puppet:
             if found is not None:
                 self.state = found
             elif abs(step) < SHORTEST:
-                self.message = f"{coordinate} stops at {self.value(coordinate):.4g}: the chain does not close beyond."
+                self.message = (
+                    f"{coordinate} stops at {self.value(coordinate):.4g}: the chain does not close beyond."
+                )
                 return False
             else:
                 stride = 0.5 * abs(step)

@@ -17,6 +17,9 @@ def test_without_viser_it_says_what_to_install(monkeypatch):
         mech.live(start)
 
 
+extras = pytest.mark.extras
+
+
 @pytest.fixture
 def view():
     pytest.importorskip("viser")
@@ -55,6 +58,7 @@ def gaps(view):
     )
 
 
+@extras
 def test_a_slider_moves_the_bodies_and_all_other_sliders(view):
     assert list(view.sliders) == [h.name for h in view.puppet.mech._info.hinges] and max(gaps(view)) < 1e-6
     before = np.array(pose(view, "follower").wxyz)
@@ -66,6 +70,7 @@ def test_a_slider_moves_the_bodies_and_all_other_sliders(view):
     assert opening(view.puppet.mech, view.state) < 1e-12
 
 
+@extras
 def test_a_point_is_dragged_by_its_handle(view):
     label = next(name for name in view.ends if name.startswith("crank (0.4"))
     view.point.value = label
@@ -76,16 +81,20 @@ def test_a_point_is_dragged_by_its_handle(view):
     assert view.sliders["A"].value == pytest.approx(1.1, abs=1e-6)
     view._dragged((0.0, 3.0, 0.0))
     assert "out of reach" in view.text.content
+    view.sliders["A"].value = 0.5  # the handle follows its point
+    assert np.allclose(view.gizmo.position, (0.4 * np.cos(0.5), 0.4 * np.sin(0.5), 0.0), atol=1e-6)
     view.point.value = "none"
     assert view.gizmo is None
 
 
+@extras
 def test_a_parameter_is_a_slider(view):
     view.knobs["l"].value = 0.3
     assert view.puppet.mech.parameters == {"l": 0.3} and max(gaps(view)) < 1e-6
     assert np.linalg.norm(shown(view, "coupler", (0, 0, 0))) == pytest.approx(0.3, abs=1e-6)
 
 
+@extras
 def test_time_is_a_slider_and_runs_play(view):
     import time
 
@@ -105,6 +114,7 @@ def test_time_is_a_slider_and_runs_play(view):
     assert view.run.t[-1] == pytest.approx(view.run.t[0] + 0.3)
 
 
+@extras
 def test_springs_stretch_and_cords_bend():
     """Parts that follow from points of others, and lines, are where the state says."""
     pytest.importorskip("viser")
@@ -119,6 +129,7 @@ def test_springs_stretch_and_cords_bend():
         view.close()
 
 
+@extras
 def test_a_run_of_another_mechanism_is_refused():
     pytest.importorskip("viser")
     mech, start = four_bar()

@@ -11,7 +11,9 @@ def four_bar(rocker=1.5):
     """Return a four-bar with a crank that turns all around (Grashof), or, with a short rocker, one that does not."""
     l = tm.Parameter("l", 0.4)
     system = tm.System("bars", gravity=(0, 0, 0))
-    crank, coupler, follower = (system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("crank", "coupler", "follower"))
+    crank, coupler, follower = (
+        system.body(n, 1.0, (0.1, 0.1, 0.1)) for n in ("crank", "coupler", "follower")
+    )
     system.connect("A", tm.Revolute("z"), system.ground, crank)
     system.connect("B", tm.Revolute("z"), crank.at((l, 0, 0)), coupler)
     system.connect("C", tm.Revolute("z"), coupler.at((1.4, 0, 0)), follower.at((rocker, 0, 0)))
@@ -43,7 +45,9 @@ def test_it_stops_where_the_chain_does_not_close_beyond():
     mech = mech.with_parameters(l=1.2)
     puppet = Puppet(mech, mech.assemble(guess={"A": 0.9, "B": 0.0, "D": 2.0}))
     assert not puppet.move("A", 3.0)
-    assert puppet.value("A") == pytest.approx(np.arccos((1.2**2 + 1.6**2 - 1.7**2) / (2 * 1.2 * 1.6)), abs=1e-3)
+    assert puppet.value("A") == pytest.approx(
+        np.arccos((1.2**2 + 1.6**2 - 1.7**2) / (2 * 1.2 * 1.6)), abs=1e-3
+    )
     assert "A stops at" in puppet.message and opening(mech, puppet.state) < 1e-12
     assert puppet.move("A", 0.9) and puppet.message == ""
 
