@@ -29,6 +29,9 @@ _NAMES = {
     "Experiment": "design.experiment",
     "Objective": "design.objective",
     "design_study": "design.study",
+    "sample": "design.sampling",
+    "sweep": "many.sweep",
+    "sobol_indices": "many.sweep",
     "compare": "comparison",
     "check": "elements.check.checks",
     "planar_inertia": "topology.body",
@@ -59,8 +62,11 @@ if _typing.TYPE_CHECKING:
     from .description.composite import Composite as Composite
     from .design.experiment import Experiment as Experiment
     from .design.objective import Objective as Objective
+    from .design.sampling import sample as sample
     from .design.study import design_study as design_study
     from .files.read import read as read
+    from .many.sweep import sobol_indices as sobol_indices
+    from .many.sweep import sweep as sweep
     from .mechanism import Mechanism as Mechanism
     from .results.run import Run as Run
     from .results.state import State as State
