@@ -30,6 +30,9 @@ _NAMES = {
     "Objective": "design.objective",
     "design_study": "design.study",
     "compare": "comparison",
+    "fit": "fitting.fit",
+    "Measurement": "fitting.measurement",
+    "inertial_parameters": "fitting.inertia",
     "check": "elements.check.checks",
     "planar_inertia": "topology.body",
     "solids": "topology.solids",
@@ -61,6 +64,9 @@ if _typing.TYPE_CHECKING:
     from .design.objective import Objective as Objective
     from .design.study import design_study as design_study
     from .files.read import read as read
+    from .fitting.fit import fit as fit
+    from .fitting.inertia import inertial_parameters as inertial_parameters
+    from .fitting.measurement import Measurement as Measurement
     from .mechanism import Mechanism as Mechanism
     from .results.run import Run as Run
     from .results.state import State as State

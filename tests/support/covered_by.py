@@ -13,6 +13,9 @@ COVERED_BY = {
     "topology/user_code.py": ["dynamics/model/test_workspaces.py"],
     "topology/graph.py": ["topology/test_tree.py", "topology/test_location.py"],
     "topology/polygon.py": ["topology/test_solids.py"],
+    "kinematics/layout/refill.py": ["treemech/description/test_refill.py"],
+    "dynamics/calls/row_steps.py": ["treemech/many/test_batch.py"],
+    "treemech/many/": ["treemech/many/test_simulate_many.py", "treemech/many/test_batch.py"],
     # ------------------------------------------------ elements: every built-in element obeys the laws of its contract
     "elements/fields.py": ["laws/input/test_bad_input.py", "elements/check/test_checks.py"],
     "elements/coupling.py": ["elements/test_constraint.py"],
@@ -130,6 +133,8 @@ COVERED_BY = {
     ],
     "treemech/simulation/motion_check.py": ["laws/input/test_doubtful_input.py"],
     "treemech/simulation/state_change.py": ["treemech/simulation/test_events.py"],
+    "treemech/fitting/": ["treemech/fitting/test_fit.py"],
+    "treemech/design/inputs.py": ["treemech/fitting/test_fit.py"],
     "treemech/design/": ["benchmarks/families/test_designs.py", "treemech/design/test_sensitivities.py"],
     "treemech/files/": ["treemech/files/test_models.py", "laws/test_parameter_files.py"],
     "treemech/view/compose.py": ["treemech/view/drawings/test_described.py", "treemech/view/test_animate.py"],

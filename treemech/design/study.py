@@ -174,7 +174,7 @@ def design_study(
         a measure fails, beside its other results, and so have designs left out after Ctrl-C; `summary` counts
         them. Nothing is compiled for a new design.
     """
-    wanted = _wanted(measures)
+    wanted = wanted_quantities(measures)
     for what in wanted.values():
         check_quantity(mech, what)
     if isinstance(designs, Mapping):
@@ -203,7 +203,9 @@ def design_study(
     return DesignTable(names, list(wanted), rows)
 
 
-def _wanted(measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity) -> dict[str, Quantity]:
+def wanted_quantities(
+    measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity,
+) -> dict[str, Quantity]:
     """Return the quantities by name; functions without a given name have their own."""
     if isinstance(measures, Mapping):
         return dict(measures)
@@ -240,7 +242,7 @@ def _trial(
         found = experiment.sensitivities(design, names) if derivatives else None
         run = experiment.run(design) if found is None else found.run
     except Exception as error:  # Ctrl-C is no failure
-        return Trial(own, message=_told(error))
+        return Trial(own, message=told(error))
     for name, what in wanted.items():
         try:
             number = scalar(what, run)
@@ -248,11 +250,11 @@ def _trial(
                 by[name] = dict(zip(names, gradient(what, found).tolist(), strict=True))
             measured[name] = number
         except Exception as error:
-            faults.append(f"measure {name!r}: {_told(error)}")
+            faults.append(f"measure {name!r}: {told(error)}")
     return Trial(own, measured, by, " ".join(faults))
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """Return the message of an error; for a user's function also the kind of error and its place."""
     if isinstance(error, TreemechError):
         return str(error)
