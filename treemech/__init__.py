@@ -33,6 +33,9 @@ _NAMES = {
     "sweep": "many.sweep",
     "sobol_indices": "many.sweep",
     "compare": "comparison",
+    "fit": "fitting.fit",
+    "Measurement": "fitting.measurement",
+    "inertial_parameters": "fitting.inertia",
     "check": "elements.check.checks",
     "planar_inertia": "topology.body",
     "solids": "topology.solids",
@@ -65,6 +68,9 @@ if _typing.TYPE_CHECKING:
     from .design.sampling import sample as sample
     from .design.study import design_study as design_study
     from .files.read import read as read
+    from .fitting.fit import fit as fit
+    from .fitting.inertia import inertial_parameters as inertial_parameters
+    from .fitting.measurement import Measurement as Measurement
     from .many.sweep import sobol_indices as sobol_indices
     from .many.sweep import sweep as sweep
     from .mechanism import Mechanism as Mechanism

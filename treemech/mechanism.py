@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treemech.dynamics.calls.calls import Calls, Kinds
+from treemech.dynamics.calls.calls import NO_CALLS, Calls, Kinds, NoCalls
 from treemech.dynamics.model.core import Constraints, Core
 from treemech.dynamics.model.workspaces import Workspaces
 from treemech.kinematics.layout.lagrange import Lagrange
@@ -100,6 +100,8 @@ class Mechanism:
         self._origin: Origin | None = None
         self._system: ref[System] | None = None  # and the number of its calls when this was built
         self._calls = 0
+        # calls of the thread that used them last, which return None in every other thread
+        self._home: Calls | NoCalls = NO_CALLS
         self._refilling = Refilling(self)
         check_inertia(self)
 
@@ -145,10 +147,12 @@ class Mechanism:
         calls: Calls = self._workspaces.by_depth[user_code.depth].calls
         return calls
 
-    @cached_property
-    def _home(self) -> Calls:
-        """Calls of the thread that used them last: they return None in every other thread."""
-        return self._fast
+    def _settle(self) -> Calls:
+        """Return the calls of this thread. They are taken first from now on, unless a function of the user is running."""
+        calls = self._fast
+        if not user_code.depth:
+            self._home = calls
+        return calls
 
     def _general(
         self,
@@ -161,9 +165,7 @@ class Mechanism:
     ) -> Any:
         """Return an analysis in the general way: of a state, or of each of many."""
         if self._fast is not self._home:
-            found = self._fast.one(name)(state, *inputs, *(() if out is None else (out,)))
-            if not user_code.depth:
-                self._home = self._fast
+            found = self._settle().one(name)(state, *inputs, *(() if out is None else (out,)))
             if found is not None:
                 return found
         from .calls.rows import answer
@@ -295,7 +297,7 @@ class Mechanism:
         if x is None:
             made: State | None = self._home.state(t, q, u)
             if made is None and self._fast is not self._home:
-                made = self._fast.state(t, q, u)
+                made = self._settle().state(t, q, u)
             if made is not None:
                 return made
         from .calls.many_states import leading_axes_of, many_states
@@ -606,7 +608,7 @@ class Mechanism:
         """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
         found: Any = self._home.reactions(state)
         if found is None and self._fast is not self._home:
-            found = self._fast.reactions(state)
+            found = self._settle().reactions(state)
         if found is not None:
             named: Mapping[str, Reaction] = found.named(self, state)
             return named
@@ -638,7 +640,8 @@ class Mechanism:
         >>> mech.pose(bob.at((0, 0, -1.0)), mech.state(q={"pin": np.pi / 2})).position.round(9).tolist()
         [-1.0, 0.0, -0.0]
         """
-        one = self._home.poses.get(end) or self._home.end("pose", end)
+        home = self._home
+        one = home.poses.get(end) or home.end("pose", end)
         found: Pose | None = one(state)
         if found is not None:
             return found
@@ -649,7 +652,8 @@ class Mechanism:
 
     def velocity(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Velocity:
         """Return (linear, angular) velocity of an end in world axes."""
-        one = self._home.velocities.get(end) or self._home.end("velocity", end)
+        home = self._home
+        one = home.velocities.get(end) or home.end("velocity", end)
         found: Velocity | None = one(state)
         if found is not None:
             return found
@@ -672,7 +676,8 @@ class Mechanism:
 
         Prescribed speeds have their columns too.
         """
-        one = self._home.jacobians.get(end) or self._home.end("end_jacobian", end)
+        home = self._home
+        one = home.jacobians.get(end) or home.end("end_jacobian", end)
         found: Floats | None = one(state, out)
         if found is not None:
             return found
@@ -1095,6 +1100,30 @@ class Mechanism:
         made: TorchFunctions = framework("torch").TorchFunctions(model)
         return made
 
+    def to_fmu(
+        self,
+        path: str | Path,
+        state: State | None = None,
+        inputs: Sequence[str] | None = None,
+        parameters: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        kinds: Sequence[str] = ("model exchange", "co-simulation"),
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-8,
+    ) -> Path:
+        """Write an FMU (FMI 3.0) that starts at a state (default: the closed reference position); return its path.
+
+        It has the inputs declared without a signal, parameters, coordinates, speeds and states of elements,
+        and measures as outputs; `inputs`, `parameters`, `outputs` name fewer. Steps of co-simulation are
+        those of `step` with `method` and `rtol`; the states of model exchange are independent coordinates and
+        speeds (`independent` names those of closed chains). It carries the model as JSON and needs treemech in
+        the Python that runs it (docs/fmi.md). Needs pythonfmu3.
+        """
+        from .bridges.fmu_writing import write_fmu
+
+        return write_fmu(self, path, state, inputs, parameters, outputs, kinds, independent, method, rtol)
+
     # ------------------------------------------------------------ drives
 
 
@@ -1118,10 +1147,10 @@ def _kinds() -> Kinds:
     return Kinds(State, ForwardDynamics, Constraints, Momentum, Energy, Loads, Pose, Velocity)
 
 
-def _place(mech: ref[Mechanism], end: Any) -> tuple[int, Floats]:
-    """Return the body of an end, and its place there."""
+def _place(mech: ref[Mechanism], name: str, end: Any) -> tuple[int, Floats]:
+    """Return the body of an end, and its place there, for an analysis of it."""
     from .analyses.ends import place_of
 
     own = mech()
     assert own is not None
-    return place_of(own, end)
+    return place_of(own, end, name.removeprefix("end_"))

@@ -82,6 +82,25 @@ def never(*_: object) -> None:
     """Take the place of a call where there is none."""
 
 
+class NoCalls:
+    """Take the place of calls that were not made yet: they take no state."""
+
+    def __init__(self) -> None:
+        self.poses: dict[Any, One] = {}
+        self.velocities: dict[Any, One] = {}
+        self.jacobians: dict[Any, One] = {}
+
+    def __getattr__(self, name: str) -> One:
+        return never
+
+    def end(self, name: str, end: Any) -> One:
+        """Return a call that takes no state."""
+        return never
+
+
+NO_CALLS = NoCalls()
+
+
 class Calls:
     """Calls of one core, made when they are first used."""
 
@@ -101,7 +120,7 @@ class Calls:
         kinds: Callable[[], Kinds],
         known: list[Any],
         states: Callable[[], States | None],
-        place: Callable[[Any], tuple[int, NDArray]],
+        place: Callable[[str, Any], tuple[int, NDArray]],
     ) -> None:
         self._core, self._kinds, self._known = core, kinds, known
         self._states, self._place, self._thread = states, place, get_ident()
@@ -162,7 +181,7 @@ class Calls:
         """
         pack = self.pack
         if isinstance(name, tuple):
-            number, place = self._place(name[1])  # refuses what is no end
+            number, place = self._place(*name)  # refuses what is no end
             if name not in self._tables:
                 self._tables[name] = None if pack is None else _end(pack, name[0], number, place)
         elif name not in self._tables:

@@ -133,6 +133,8 @@ COVERED_BY = {
     ],
     "treemech/simulation/motion_check.py": ["laws/input/test_doubtful_input.py"],
     "treemech/simulation/state_change.py": ["treemech/simulation/test_events.py"],
+    "treemech/fitting/": ["treemech/fitting/test_fit.py"],
+    "treemech/design/inputs.py": ["treemech/fitting/test_fit.py"],
     "treemech/design/": ["benchmarks/families/test_designs.py", "treemech/design/test_sensitivities.py"],
     "treemech/files/": ["treemech/files/test_models.py", "laws/test_parameter_files.py"],
     "treemech/view/compose.py": ["treemech/view/drawings/test_described.py", "treemech/view/test_animate.py"],
