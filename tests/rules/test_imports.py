@@ -101,6 +101,14 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
     ),
+    "treemech/fitting": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots", "treemech/files",
+    ),
+    # many: batches, and runs of studies
+    "treemech/many": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
+        "treemech/files", "treemech/design",
+    ),
     "treemech/bridges": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
     ),
@@ -130,7 +138,10 @@ WHEN_CALLED = {
         "treemech/notebook",
     ),
     "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
-    "treemech/design": ("treemech/notebook",),
+    "treemech/fitting": ("treemech/notebook",),
+    "treemech/design": ("treemech/notebook", "treemech/plots", "treemech/many"),
+    "treemech/many": ("treemech/plots",),
+    "treemech/description": ("treemech",),  # mechanisms by a refill
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
     "treemech/files": ("treemech/imports",),  # robots of other programs
@@ -143,6 +154,7 @@ WHEN_CALLED = {
         "treemech/plots",
         "treemech/notebook",
         "treemech/design",
+        "treemech/many",
         "treemech/authoring",
     ),  # methods that delegate
     "treemech/commands": ("treemech", "treemech/view", "treemech/authoring", "treemech/files"),
