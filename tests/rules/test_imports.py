@@ -101,6 +101,9 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
     ),
+    "treemech/fitting": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots", "treemech/files",
+    ),
     # many: batches, and runs of studies
     "treemech/many": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
@@ -135,6 +138,7 @@ WHEN_CALLED = {
         "treemech/notebook",
     ),
     "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
+    "treemech/fitting": ("treemech/notebook",),
     "treemech/design": ("treemech/notebook", "treemech/plots", "treemech/many"),
     "treemech/many": ("treemech/plots",),
     "treemech/description": ("treemech",),  # mechanisms by a refill

@@ -121,11 +121,11 @@ def sensitivities(
         raise TreemechError(f"no sensitivities of this motion: {reason}")
     along = Along(mech._core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
-    edges = np.unique(np.concatenate((run.t, breaks, times)))
+    edges = np.unique(np.concatenate((run.t, breaks)))
     variation = Variation(mech._core, derivative_workspace(mech), along_parameters)
     motion = along(times)
-    found, error = variation.solve(along, edges, begun.s, rtol)
-    found = variation.closed(motion, found[np.searchsorted(edges, times)])
+    found, error = variation.solve(along, edges, begun.s, rtol, times)
+    found = variation.closed(motion, found)
 
     whole = Run(
         mech._info, times, motion.q, motion.u, True, run.message, run.method, run.statistics,

@@ -7,7 +7,8 @@ N_TARGET = 22
 
 # The table of a search. Integers: targets, rows of their gaps, limits, addresses of the targets, of the limits, of the
 # coordinates, of the workspace and of the numbers; most iterations, iterations done, whether all are reached (1 or 0).
-TARGETS, ROWS, LIMITS, TARGETS_AT, LIMITS_AT, Q_AT, WORK_AT, NUMBERS_AT, MOST, DONE, REACHED, N_SEARCH = range(12)
+TARGETS, ROWS, LIMITS, TARGETS_AT, LIMITS_AT, Q_AT, WORK_AT, NUMBERS_AT = range(8)
+MOST, DONE, REACHED, N_SEARCH = range(8, 12)
 # Numbers: tolerance, longest step, sum of squared gaps at the end.
 TOLERANCE, LONGEST, COST, N_NUMBERS = range(4)
 # One row per limited coordinate: its place in q and in u, low and high.
