@@ -1120,6 +1120,30 @@ class Mechanism:
         made: TorchFunctions = framework("torch").TorchFunctions(model)
         return made
 
+    def to_fmu(
+        self,
+        path: str | Path,
+        state: State | None = None,
+        inputs: Sequence[str] | None = None,
+        parameters: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        kinds: Sequence[str] = ("model exchange", "co-simulation"),
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-8,
+    ) -> Path:
+        """Write an FMU (FMI 3.0) that starts at a state (default: the closed reference position); return its path.
+
+        It has the inputs declared without a signal, parameters, coordinates, speeds and states of elements,
+        and measures as outputs; `inputs`, `parameters`, `outputs` name fewer. Steps of co-simulation are
+        those of `step` with `method` and `rtol`; the states of model exchange are independent coordinates and
+        speeds (`independent` names those of closed chains). It carries the model as JSON and needs treemech in
+        the Python that runs it (docs/fmi.md). Needs pythonfmu3.
+        """
+        from .bridges.fmu_writing import write_fmu
+
+        return write_fmu(self, path, state, inputs, parameters, outputs, kinds, independent, method, rtol)
+
     # ------------------------------------------------------------ drives
 
 

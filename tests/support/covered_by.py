@@ -149,6 +149,8 @@ COVERED_BY = {
     "treemech/bridges/": ["treemech/bridges/test_operation.py", "treemech/bridges/test_motions.py"],
     "treemech/imports/": ["treemech/imports/test_reader.py"],
     "treemech/results/comparison.py": ["treemech/test_comparison.py"],
+    "treemech/design/sampling.py": ["treemech/many/test_sweep.py"],
+    "treemech/plots/studies.py": ["treemech/many/test_sweep.py"],
     "treemech/plots/work_precision.py": ["treemech/test_comparison.py"],
     "benchmarks/runs/own_model.py": ["treemech/test_comparison.py"],
     "treemech/plots/": ["treemech/plots/test_curves.py", "treemech/plots/test_tree.py"],
