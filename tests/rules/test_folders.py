@@ -16,6 +16,7 @@ LIBRARY = FOLDERS[:-1]  # benchmarks are never built into the core and compile t
 PRIVATE = ("llvmlite", "numba.core", "numba.np", "numba.cpython", "numba.misc", "numba.parfors")
 PRIVATE_NUMBA = (
     "kinematics/kernel/language.py", "elements/dual/", "elements/compilation/", "elements/native/numba_files.py",
+    "elements/native/late.py",
     "dynamics/native/cross.py",
 )  # fmt: skip
 

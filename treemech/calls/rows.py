@@ -170,7 +170,7 @@ def _many(
             for to, part in zip(results, parts, strict=True):
                 to[k] = part
 
-    _shared(compute, n, threads)
+    shared(compute, n, threads)
     shaped = [x.reshape(*rows.lead, *shape) for x, shape in zip(results, table.shapes, strict=True)]
     if out is not None:
         shaped[0] = out
@@ -231,7 +231,7 @@ def _left_over(
         first = done + 1
 
 
-def _shared(compute: Callable[[int, int], None], n: int, threads: int | None) -> None:
+def shared(compute: Callable[[int, int], None], n: int, threads: int | None) -> None:
     """Compute n rows by one thread, or by several that take equal parts."""
     count = min(1 if threads is None else int(threads), n)
     if count < 1:

@@ -1,0 +1,203 @@
+"""Many rows of one model in one call: evaluations and steps, several rows at once on SIMD lanes where that can be.
+
+The seam between the compiled core and everything that computes with many states (`treemech/calls/`, batches,
+studies). A row is one state with its own time and, if wanted, its own numbers of the model (`Given`). Every
+function computes the rows of the arrays it is given, in place, in the calling thread and without the interpreter
+lock; whoever has several cores gives every thread a core of its own (`dynamics.model.workspaces`) and a slice of
+the rows. It returns a status for every row (`kinematics.kernel.status`, 1 = ok): a row that failed keeps what it had,
+and the others go on. `Core.fail(status, t, None)` turns a status into an error with the user's names.
+
+A row has the same numbers whatever stands beside it, to the bit, and those of the scalar path.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.layout.layout import Layout
+from treemech.kinematics.plan.columns import effort
+from treemech.topology.arrays import Floats, address
+
+from ..integrators import layout as m
+from ..model.core import Core
+from ..native import entry_points as native
+from ..simulation.integrator import METHODS, Closure, Integrator
+
+_BUDGET = 1_000_000  # steps of the method in one call
+Status = NDArray[np.int64]
+EXPLICIT = tuple(name for name, (loop, _) in METHODS.items() if loop == "integrate")
+
+
+class Given(NamedTuple):
+    """Numbers of the model that differ from row to row; None where all rows have those of the core."""
+
+    constants: Floats | None = None  # (B, *plan.constants.shape)
+    end_points: Floats | None = None  # (B, *plan.end_points.shape)
+    gravity: Floats | None = None  # (B, 3)
+    parameters: Floats | None = None  # (B, len(layout.parameters)), the records of elements
+
+    @classmethod
+    def of(cls, layouts: Sequence[Layout]) -> "Given":
+        """Return the numbers of models that differ in parameters only, one layout a row."""
+
+        def joined(arrays: list[Floats]) -> Floats | None:
+            same = all(a is arrays[0] or np.array_equal(a, arrays[0]) for a in arrays[1:])
+            return None if same else np.array(arrays)
+
+        return cls(
+            joined([x.plan.constants for x in layouts]), joined([x.plan.end_points for x in layouts]),
+            joined([x.plan.gravity for x in layouts]), joined([x.parameters for x in layouts]),
+        )  # fmt: skip
+
+    def rows(self, first: int, last: int) -> "Given":
+        """Return the numbers of some rows."""
+        return Given(*(None if array is None else array[first:last] for array in self))
+
+
+class Row:
+    """The arrays of a core into which the numbers of one row are written."""
+
+    def __init__(self, core: Core, given: Given | None) -> None:
+        plan, work = core.layout.plan, core.work
+        to = (plan.constants, plan.end_points, plan.gravity, work.parameters)
+        self._pairs = (
+            [] if given is None else [(x, y) for x, y in zip(given, to, strict=True) if x is not None]
+        )
+        self._before = [y.copy() for _, y in self._pairs]
+
+    def take(self, k: int) -> None:
+        """Write the numbers of row k."""
+        for numbers, to in self._pairs:
+            to[...] = numbers[k]
+
+    def put_back(self) -> None:
+        """Write the numbers that the core had before."""
+        for (_, to), numbers in zip(self._pairs, self._before, strict=True):
+            to[...] = numbers
+
+
+def plain(core: Core) -> bool:
+    """Tell whether rows of this model may be stepped here: nothing that raises, switches, remembers or iterates."""
+    if core.foreign or not core.nu or core.remembers or len(core.layout.plan.points):
+        return False
+    if np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0):
+        return False
+    return core.loops is None or not (len(core.loops.plan.unilateral) or core.loops.selected)
+
+
+# ---------------------------------------------------------------- evaluations
+def forward_dynamics(
+    core: Core, t: Floats, q: Floats, u: Floats, tau: Floats, ud: Floats, given: Given | None = None
+) -> Status:
+    """Write ud (B, nu) of the states q, u of a tree at t (B,) under the loads tau on the speeds."""
+    return _evaluated(core, "forward_dynamics", t, (q, u, tau, ud), given)
+
+
+def inverse_dynamics(
+    core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, tau: Floats, given: Given | None = None
+) -> Status:
+    """Write tau = A ud - Q (B, nu) of the states q, u of a tree at t (B,)."""
+    return _evaluated(core, "inverse_dynamics", t, (q, u, ud, tau), given)
+
+
+def _evaluated(core: Core, name: str, t: Floats, arrays: tuple[Floats, ...], given: Given | None) -> Status:
+    entry, status, row, time = (
+        native.entry(name),
+        np.full(len(t), OK, dtype=np.int64),
+        Row(core, given),
+        np.zeros(1),
+    )
+    at = [(address(a), a.strides[0]) for a in arrays]
+    for k in range(len(t)):
+        row.take(k)
+        time[0] = t[k]
+        status[k] = entry(1, address(time), *(a + k * stride for a, stride in at), core.context_address)
+    row.put_back()
+    return status
+
+
+# ---------------------------------------------------------------- steps
+def rk4_steps(
+    core: Core, t: Floats, y: Floats, dt: float, steps: int = 1, given: Given | None = None
+) -> Status:
+    """Take RK4 steps of one size: t (B,) and the integrator's states y (B, n) of `Core.pack` move on in place.
+
+    Inputs that are set from step to step stand in y (`layout.efforts.held`). A row that fails stays at the step
+    before. `simulate(method="RK4", max_step=dt)` and `Stepper` have the same numbers.
+    """
+    run, row = _integrator(core, "RK4", dt), Row(core, given)
+    status = np.full(len(t), OK, dtype=np.int64)
+    for k in range(len(t)):
+        row.take(k)
+        for _ in range(steps):
+            run.y[:] = y[k]
+            end = float(t[k] + dt)
+            status[k] = _leg(run, float(t[k]), end, dt)
+            if status[k] != OK:
+                break
+            t[k], y[k] = end, run.y
+    row.put_back()
+    return status
+
+
+class Progress(NamedTuple):
+    """What an error-controlled run cost, a row each."""
+
+    status: Status
+    evaluations: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    rejected: NDArray[np.int64]
+
+
+def integrate(
+    core: Core, method: str, t: Floats, y: Floats, end: Floats, rtol: float, atol: Floats,
+    t_eval: Floats | None = None, out: Floats | None = None, given: Given | None = None, max_step: float = np.inf,
+) -> Progress:  # fmt: skip
+    """Integrate every row from t (B,) to end (B,) with its own steps; t and y (B, n) move on in place.
+
+    `method` (DP5 or DOP853), rtol and atol (n,) mean what they mean in `simulate`. With t_eval (T,), increasing and between
+    start and end of every row, out (B, T, n) gets the states at these times. A row that fails stays at the time it has
+    reached.
+    """
+    run, row = _integrator(core, method, max_step, rtol, atol), Row(core, given)
+    status, counts = np.full(len(t), OK, dtype=np.int64), np.zeros((3, len(t)), dtype=np.int64)
+    for k in range(len(t)):
+        row.take(k)
+        run.y[:] = y[k]
+        samples = None if out is None else out[k]
+        status[k] = _leg(run, float(t[k]), float(end[k]), 0.0, t_eval, samples)
+        t[k], y[k] = run.t, run.y
+        counts[:, k] = run.count[m.EVALUATIONS], run.count[m.STEPS], run.count[m.REJECTED]
+    row.put_back()
+    return Progress(status, *counts)
+
+
+def _integrator(
+    core: Core, method: str, max_step: float, rtol: float = 1e-6, atol: Floats | None = None
+) -> Integrator:
+    if atol is None:
+        atol = np.ones(core.nq + core.nu + core.nx + core.n_audit)
+    n = core.nq + core.nu + core.nz + core.n_audit + core.n_cut
+    return Integrator(core, method, 0.0, np.zeros(n), rtol, np.array(atol), max_step, Closure())
+
+
+def _leg(
+    run: Integrator,
+    start: float,
+    end: float,
+    first: float,
+    t_eval: Floats | None = None,
+    out: Floats | None = None,
+) -> int:
+    """Integrate from start to end; return the status, OK at the end."""
+    run.count[:] = 0
+    run.count[m.CONTROLLED], run.count[m.HAS_JACOBIAN] = len(run.atol), -1
+    run.control[m.TIME], run.control[m.END], run.control[m.STEP] = start, end, first
+    none = np.zeros(0)
+    times, states = (
+        (np.array([end]), np.zeros((1, run.n))) if t_eval is None or out is None else (t_eval, out)
+    )
+    return run.advance(times, states, none, none.reshape(0, run.n), None, _BUDGET)
