@@ -197,6 +197,16 @@ def test_every_singular_position_passed_is_listed(name, method, runs):
     assert not wrong
 
 
+def test_an_output_beside_a_singular_position_is_reached_from_the_other_end_of_its_step():
+    """From the start of the step one output of 1,001 could not be closed, and the run ended there."""
+    mech, fix, guess, rates = four_bars(10)
+    state = mech.assemble(fix=fix, guess=guess, rates={k: 1.6961210136241234 * v for k, v in rates.items()})
+    end = 2.981898774675877
+    run = mech.simulate((0.0, end), state, rtol=2.785955481265671e-09, t_eval=np.linspace(0.0, end, 1001))
+    assert run.success, run.message
+    assert run.residual.position.max() < 1e-9 and off_the_branch("A02, N = 10", run) < 1e-6
+
+
 @pytest.mark.parametrize("method", ["RK4", "Adams", "Radau", "auto", "alpha3", "alpha2"])
 @pytest.mark.parametrize("name", ["A02, N = 2", "slider-crank", "parallelogram"])
 def test_every_method_lists_the_positions_it_passes(name, method):
