@@ -222,7 +222,7 @@ def test_every_method_lists_the_positions_it_passes(name, method):
         assert len(listed) == len(passed) and np.abs(listed - passed).max() < apart
 
 
-@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3"])
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3", "alpha2"])
 def test_stop_stops_at_the_first_singular_position(method):
     mech, fix, guess, _ = parallelogram()
     rng = np.random.default_rng(1)

@@ -28,7 +28,11 @@ def random_start(mech, rng):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_its_coordinates_are_the_pose_of_its_body(method):
-    rng, mech, alone = np.random.default_rng(0), double_pendulum(tm.Ball()), double_pendulum(tm.Ball(), free=False)
+    rng, mech, alone = (
+        np.random.default_rng(0),
+        double_pendulum(tm.Ball()),
+        double_pendulum(tm.Ball(), free=False),
+    )
     times = [0.0, 0.3, 0.6]
     for _ in range(3):
         start = random_start(mech, rng)
@@ -55,3 +59,13 @@ def test_states_made_by_hand_follow_the_drive(method):
         assert run.u[0, 0] == 1.0
         ends.append(run.q[-1])
     assert np.array_equal(*ends)
+
+
+def test_states_made_by_hand_may_be_lists():
+    mech = double_pendulum(tm.Revolute("y"))
+    start = mech.state(q={"pin": 0.9, "knee": 0.2}, u={"knee": 1.0})
+    by_hand = tm.State(0.0, [0.9, 0.2], [0.0, 1.0])
+    assert np.array_equal(mech.forward_dynamics(by_hand).ud, mech.forward_dynamics(start).ud)
+    assert np.array_equal(mech.simulate((0, 0.5), by_hand).q, mech.simulate((0, 0.5), start).q)
+    with pytest.raises(tm.ElementError, match="wanted numbers"):
+        mech.simulate((0, 0.5), tm.State(0.0, ["a", 0.2], [0.0, 1.0]))
