@@ -6,6 +6,7 @@ results, parameters that can be refilled. Every run has the numbers of `simulate
 
 from __future__ import annotations
 
+from itertools import pairwise
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,7 @@ def _at(core: Core, places: Any) -> Numbers:
     arrays = [plan.constants, plan.end_points, plan.gravity, core.work.parameters]
     ends = np.cumsum([0, *(a.size for a in arrays)])
     return Numbers(
-        core, arrays, [places[(places >= a) & (places < b)] - a for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        core,
+        arrays,
+        [places[(places >= a) & (places < b)] - a for a, b in pairwise(ends.tolist())],
     )
-
