@@ -70,7 +70,9 @@ def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
         ("forward dynamics", "treemech"): lambda: mech.forward_dynamics(state),
         ("RK4 step", "treemech"): lambda: batch.step(DT),
     }
-    wall = {("forward dynamics", k): (lambda k=k: mech.forward_dynamics(state, threads=k)) for k in (1, 2)}
+    wall: dict[tuple[str, int], Callable[[], Any]] = {
+        ("forward dynamics", k): (lambda k=k: mech.forward_dynamics(state, threads=k)) for k in (1, 2)
+    }
     both = {k: mech.batch(rows, state, threads=k) for k in (1, 2)}
     wall |= {("RK4 step", k): (lambda k=k: both[k].step(DT)) for k in (1, 2)}
     if name in FAMILIES:
@@ -78,11 +80,12 @@ def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
     times = {key: 1e6 * least(work, blocks) / rows for key, work in works.items()}
     found = []
     for what in ("forward dynamics", "RK4 step"):
-        row = {"model": name, "what": what, **{who: t for (w, who), t in times.items() if w == what}}
+        row: dict[str, Any] = {"model": name, "what": what}
+        row |= {who: t for (w, who), t in times.items() if w == what}
         peers = [t for who, t in row.items() if who not in ("model", "what", "treemech")]
         row["times the best"] = min(peers) / row["treemech"] if peers else None
-        one, two = (on_the_wall(wall[what, k], max(3, blocks)) for k in (1, 2))
-        row["two threads"] = one / two
+        single, double = (on_the_wall(wall[what, k], max(3, blocks)) for k in (1, 2))
+        row["two threads"] = single / double
         found.append(row)
     return found
 
@@ -159,6 +162,9 @@ def mujoco(mech: tm.Mechanism, q: Any, u: Any) -> dict[tuple[str, str], Callable
 # ---------------------------------------------------------------- runs
 def double_pendulum() -> tm.System:
     """Return a double pendulum whose lengths and mass are parameters."""
+    l1: Any
+    l2: Any
+    m2: Any
     l1, l2, m2 = tm.Parameter("l1", 1.0), tm.Parameter("l2", 0.8), tm.Parameter("m2", 1.0)
     system = tm.System("double pendulum", gravity=(0, 0, -9.81))
     a = system.body("a", mass=1.0, inertia=(0.01, 0.01, 0.01), com=(0, 0, -l1))
