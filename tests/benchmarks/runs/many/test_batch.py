@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from treemech.benchmarks.runs import batch
+from treemech.benchmarks.runs.many import batch
 
 
 def test_a_quick_run_measures_states_steps_and_runs(tmp_path, capsys):
