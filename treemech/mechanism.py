@@ -162,15 +162,16 @@ class Mechanism:
         inputs: Sequence[Any] = (),
         out: Floats | None = None,
         threads: int | None = None,
+        many: Callable[..., Any] | None = None,
     ) -> Any:
-        """Return an analysis in the general way: of a state, or of each of many."""
+        """Return an analysis in the general way: of a state, or of each of many (by `many`, if it can)."""
         if self._fast is not self._home:
             found = self._settle().one(name)(state, *inputs, *(() if out is None else (out,)))
             if found is not None:
                 return found
         from .calls.rows import answer
 
-        return answer(self, name, one, state, inputs, out, threads)
+        return answer(self, name, one, state, inputs, out, threads, many)
 
     @cached_property
     def _named(self) -> dict[str, str]:
@@ -612,16 +613,19 @@ class Mechanism:
         if found is not None:
             named: Mapping[str, Reaction] = found.named(self, state)
             return named
-        from .calls.reactions import general_reactions
+        from .calls.reactions import general_reactions, many_reactions
 
-        general: Mapping[str, Reaction] = self._general("", general_reactions, state, threads=threads)
+        general: Mapping[str, Reaction] = self._general(
+            "", general_reactions, state, threads=threads, many=many_reactions
+        )
         return general
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """Return z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
         from .analyses.body_motion import attitude
+        from .calls.bodies import many_attitudes
 
-        found: Attitude = self._general("", attitude, state)
+        found: Attitude = self._general("", attitude, state, many=many_attitudes)
         return found
 
     # ------------------------------------------------------------ ends: bodies, attachments, names of bodies
