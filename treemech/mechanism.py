@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .many.runs import ManyRuns
     from .simulation.stepper import Stepper
     from .system import System
+    from .view.live.live import LiveView
 
 
 def _rebuilt(content: bytes) -> Mechanism:
@@ -260,6 +261,25 @@ class Mechanism:
         from .view.animate import show_state
 
         return show_state(self, state, path, **options)
+
+    def live(
+        self,
+        state: State | None = None,
+        *,
+        run: Run | None = None,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        **options: Any,
+    ) -> LiveView:
+        """Open a page that moves the mechanism by hand: sliders, points to drag, runs, parameters. Needs viser (treemech[view]).
+
+        Loops stay closed, on the branch of the state it starts at. Returns the view: `.url`, `.state` (what is shown
+        now), `.move("A", 0.4)`, `.drag(end, position)`, `.change(l=2.0)`, `.play(run)`, `.wait()`, `.close()`. Options
+        as in `Run.animate`.
+        """
+        from .view.live.live import open_live
+
+        return open_live(self, state, run, host, port, **options)
 
     # ------------------------------------------------------------ parameters
     @property
