@@ -97,6 +97,10 @@ EDGES = {
         "treemech", "treemech/results", "treemech/analyses", "treemech/files", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
         "treemech/view/drawings", "treemech/view/page", "treemech/view/film",
     ),
+    "treemech/view/live": (
+        "treemech", "treemech/results", "treemech/view", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
+        "treemech/view/drawings",
+    ),
     "treemech/design": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
@@ -152,6 +156,7 @@ WHEN_CALLED = {
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",
+        "treemech/view/live",
         "treemech/plots",
         "treemech/notebook",
         "treemech/design",

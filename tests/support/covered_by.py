@@ -140,6 +140,7 @@ COVERED_BY = {
     "treemech/design/": ["benchmarks/families/test_designs.py", "treemech/design/test_sensitivities.py"],
     "treemech/files/": ["treemech/files/test_models.py", "laws/test_parameter_files.py"],
     "treemech/view/compose.py": ["treemech/view/drawings/test_described.py", "treemech/view/test_animate.py"],
+    "treemech/view/live/nodes.py": ["treemech/view/live/test_live.py"],
     "treemech/view/overlays.py": ["treemech/view/test_animate.py", "treemech/view/page/test_packing.py"],
     "treemech/view/meshes/": ["treemech/view/meshes/test_solids.py", "treemech/view/test_animate.py"],
     "treemech/view/scene/": ["treemech/view/page/test_packing.py", "treemech/view/test_animate.py"],
