@@ -155,6 +155,8 @@ FOREIGN = (
 spent = {name: took(what) for name, what in (
     ("pose", lambda: make_entry(Turn())), ("effort", lambda: make_entry(Strut())), ("check", lambda: tm.check(Strut())),
     ("signal", lambda: make_entry(tm.Function(lambda t: 0.3 * np.sin(2.0 * t)))),
+    ("relation", lambda: make_entry(tm.Relation(lambda q, t: q[0] + sin(q[1]) - q[2] * q[3]).joining(4))),
+    ("surface", lambda: make_entry(tm.PointOnImplicitSurface.example())),
     ("next 1", lambda: make_entry(tm.Function(lambda t: 0.3 * np.sin(3.0 * t) + 0.1 * t))),
     ("next 2", lambda: make_entry(tm.Function(lambda t: 0.3 * np.exp(-t) * np.sin(3.0 * t)))),
     ("next 3", lambda: make_entry(tm.Function(lambda t: 0.5 * t * t if t < 1.0 else t - 0.5))),
@@ -174,7 +176,16 @@ spent = time.process_time()
 print(json.dumps([{"first result": spent}, min(unit() for _ in range(5))]))
 """
 )
-BOUNDS = {"pose": 1.5, "effort": 1.5, "check": 3.0, "signal": 0.5, "next signal": 0.1, "first result": 7.0}
+BOUNDS = {
+    "pose": 1.5,
+    "effort": 1.5,
+    "check": 3.0,
+    "signal": 0.5,
+    "next signal": 0.1,
+    "relation": 0.25,
+    "surface": 0.4,
+    "first result": 7.0,
+}
 
 
 @pytest.mark.slow
