@@ -113,6 +113,7 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
         "treemech/files", "treemech/design",
     ),
+    "treemech/exports": ("treemech/results", "treemech/description", "treemech/files"),
     "treemech/bridges": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
     ),
@@ -153,6 +154,7 @@ WHEN_CALLED = {
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/bridges",
+        "treemech/exports",
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",
