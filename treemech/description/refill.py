@@ -107,7 +107,9 @@ class Refill:
     def __call__(self, values: Mapping[str, float]) -> Parts:
         """Return the parts with all these values."""
         mech, tree, layout = self.mech, self.mech.tree, self.mech._layout
-        things: dict[int, Any] = {}  # what is declared once is made once: a rod gives mass, inertia and centre
+        things: dict[
+            int, Any
+        ] = {}  # what is declared once is made once: a rod gives mass, inertia and centre
 
         def making(declared: Declaration, values: Mapping[str, float]) -> Any:
             if id(declared) not in things:
@@ -123,7 +125,9 @@ class Refill:
         for call in self.calls:
             if call.method == "body":
                 args = [remade(x, values, making) if depends(x) else x for x in call.args]
-                options = {key: remade(x, values, making) if depends(x) else x for key, x in call.options.items()}
+                options = {
+                    key: remade(x, values, making) if depends(x) else x for key, x in call.options.items()
+                }
                 body = _body(*args, **options)
                 made[body.name] = _with(body, number=old[body.name].number)
                 bodies.add(numbers[body.name])
