@@ -113,6 +113,7 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
         "treemech/files", "treemech/design",
     ),
+    "treemech/exports": ("treemech/results", "treemech/description", "treemech/files"),
     "treemech/bridges": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
     ),
@@ -126,6 +127,7 @@ EDGES = {
     "benchmarks/runs": (
         "benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/formulations", "benchmarks/peers",
     ),
+    "benchmarks/runs/many": ("benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/peers"),
     "topology": (),
 }  # fmt: skip
 # Imports against the direction of EDGES, inside a function: what only some calls need
@@ -152,6 +154,7 @@ WHEN_CALLED = {
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/bridges",
+        "treemech/exports",
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",

@@ -15,6 +15,8 @@ COVERED_BY = {
     "topology/polygon.py": ["topology/test_solids.py"],
     "kinematics/layout/refill.py": ["treemech/description/test_refill.py"],
     "dynamics/calls/row_steps.py": ["treemech/many/test_batch.py"],
+    "benchmarks/runs/many/studies.py": ["benchmarks/runs/many/test_batch.py"],
+    "dynamics/calls/row_runs.py": ["treemech/many/test_simulate_many.py"],
     "treemech/many/": ["treemech/many/test_simulate_many.py", "treemech/many/test_batch.py"],
     # ------------------------------------------------ elements: every built-in element obeys the laws of its contract
     "elements/fields.py": ["laws/input/test_bad_input.py", "elements/check/test_checks.py"],
