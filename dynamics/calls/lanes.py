@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.layout.layout import Layout
 from treemech.kinematics.plan.columns import effort
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, address, addresses
 
 from ..integrators import layout as m
 from ..model.core import Core
+from ..model.lanes import lane_model
 from ..native import entry_points as native
 from ..simulation.integrator import METHODS, Closure, Integrator
 
@@ -90,31 +91,74 @@ def plain(core: Core) -> bool:
 
 # ---------------------------------------------------------------- evaluations
 def forward_dynamics(
-    core: Core, t: Floats, q: Floats, u: Floats, tau: Floats, ud: Floats, given: Given | None = None
-) -> Status:
-    """Write ud (B, nu) of the states q, u of a tree at t (B,) under the loads tau on the speeds."""
-    return _evaluated(core, "forward_dynamics", t, (q, u, tau, ud), given)
+    core: Core, t: Floats, q: Floats, u: Floats, tau: Floats, ud: Floats, z: Floats | None = None, given: Given | None = None
+) -> Status:  # fmt: skip
+    """Write ud (B, nu) of the states q, u of a tree at t (B,) under the loads tau on the speeds.
+
+    z (B, nz) are the states and memories of elements; without them all rows have those of the core.
+    """
+    return _evaluated(core, "forward_dynamics", t, q, u, z, (tau,), ud, given)
 
 
 def inverse_dynamics(
-    core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, tau: Floats, given: Given | None = None
-) -> Status:
+    core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, tau: Floats, z: Floats | None = None, given: Given | None = None
+) -> Status:  # fmt: skip
     """Write tau = A ud - Q (B, nu) of the states q, u of a tree at t (B,)."""
-    return _evaluated(core, "inverse_dynamics", t, (q, u, ud, tau), given)
+    return _evaluated(core, "inverse_dynamics", t, q, u, z, (ud,), tau, given)
 
 
-def _evaluated(core: Core, name: str, t: Floats, arrays: tuple[Floats, ...], given: Given | None) -> Status:
-    entry, status, row, time = (
-        native.entry(name),
-        np.full(len(t), OK, dtype=np.int64),
-        Row(core, given),
-        np.zeros(1),
-    )
-    at = [(address(a), a.strides[0]) for a in arrays]
-    for k in range(len(t)):
+def energy(
+    core: Core, t: Floats, q: Floats, u: Floats, out: Floats, z: Floats | None = None, given: Given | None = None
+) -> Status:  # fmt: skip
+    """Write kinetic, potential and stored energy (B, 3) of the states q, u of a tree at t (B,)."""
+    places = core.energy_places
+    return _evaluated(core, "energy", t, q, u, z, (len(places), address(places)), out, given)
+
+
+def pose(
+    core: Core, t: Floats, q: Floats, u: Floats, number: int, place: Floats, out: Floats, given: Given | None = None
+) -> Status:  # fmt: skip
+    """Write position and rotation (B, 12) of an end of body `number`; `place` (12,) as in `Core.end`."""
+    return _evaluated(core, "pose", t, q, u, None, (number, address(place)), out, given)
+
+
+def mass_matrix(
+    core: Core, t: Floats, q: Floats, u: Floats, out: Floats, given: Given | None = None
+) -> Status:
+    """Write A (B, nu, nu), full and symmetric, in the public order of the speeds."""
+    lower, order = np.zeros_like(out), core.public_order
+    status = _evaluated(core, "mass_matrix", t, q, u, None, (), lower, given)
+    upper = np.moveaxis(np.tril(lower, -1), 1, 2)
+    out[:, order[:, None], order] = lower + upper
+    return status
+
+
+def _evaluated(
+    core: Core, name: str, t: Floats, q: Floats, u: Floats, z: Floats | None, more: tuple[int | Floats, ...], out: Floats,
+    given: Given | None,
+) -> Status:  # fmt: skip
+    """Evaluate all rows on lanes; those that fail, or all if there are no lanes, by the scalar entry."""
+    t, q, u = (np.ascontiguousarray(x, dtype=np.float64) for x in (t, q, u))
+    rows = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in more]
+    if not out.flags.c_contiguous or out.dtype != np.float64:
+        raise AssertionError("the core takes C-contiguous float64 arrays")
+    own = None if z is None or not core.nz else np.ascontiguousarray(z, dtype=np.float64)
+    status = np.zeros(len(t), dtype=np.int64)
+    lanes = lane_model(core) if given is None and len(t) > 1 else None
+    if lanes is not None:
+        lanes.evaluate(name, t, q, u, own, rows, out, status)
+    left = np.flatnonzero(status != OK).tolist()
+    if not left:
+        return status
+    entry, row, time, before = native.entry(name), Row(core, given), np.zeros(1), core.work.z.copy()
+    for k in left:
         row.take(k)
         time[0] = t[k]
-        status[k] = entry(1, address(time), *(a + k * stride for a, stride in at), core.context_address)
+        if own is not None:
+            core.work.z[: core.nz] = own[k]
+        one = [address(x[k:]) if isinstance(x, np.ndarray) else x for x in rows]
+        status[k] = entry(1, *addresses((time, q[k:], u[k:])), *one, address(out[k:]), core.context_address)
+    core.work.z[:] = before
     row.put_back()
     return status
 
@@ -128,9 +172,19 @@ def rk4_steps(
     Inputs that are set from step to step stand in y (`layout.efforts.held`). A row that fails stays at the step
     before. `simulate(method="RK4", max_step=dt)` and `Stepper` have the same numbers.
     """
+    status = np.zeros(len(t), dtype=np.int64)
+    lanes = lane_model(core) if given is None and len(t) > 1 and dt > 0.0 else None
+    if lanes is not None:
+        n, euler, size = y.shape[1], lanes.euler, np.array([dt])
+        native.entry("lane_rk4")(
+            len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), native.address("lane_rhs"),
+            address(lanes.room(6 * n)), address(status), lanes.begin(),
+        )  # fmt: skip
+    left = np.flatnonzero(status != OK).tolist()
+    if not left:
+        return status
     run, row = _integrator(core, "RK4", dt), Row(core, given)
-    status = np.full(len(t), OK, dtype=np.int64)
-    for k in range(len(t)):
+    for k in left:
         row.take(k)
         for _ in range(steps):
             run.y[:] = y[k]
