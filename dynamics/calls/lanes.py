@@ -23,11 +23,14 @@ from treemech.topology.arrays import Floats, address, addresses
 
 from ..integrators import layout as m
 from ..model.core import Core
-from ..model.lanes import lane_model
+from ..model.lanes import LaneModel, lane_model
+from ..model.state_vector import without_prescribed
 from ..native import entry_points as native
 from ..simulation.integrator import METHODS, Closure, Integrator
 
 _BUDGET = 1_000_000  # steps of the method in one call
+# Workspace of an integration on lanes, as in integrators.lane_integration: rows of n numbers, and numbers behind them
+_ROOM, _CONTROL = 30, 16
 Status = NDArray[np.int64]
 EXPLICIT = tuple(name for name, (loop, _) in METHODS.items() if loop == "integrate")
 
@@ -172,13 +175,15 @@ def rk4_steps(
     Inputs that are set from step to step stand in y (`layout.efforts.held`). A row that fails stays at the step
     before. `simulate(method="RK4", max_step=dt)` and `Stepper` have the same numbers.
     """
+    _check(t, y)
     status = np.zeros(len(t), dtype=np.int64)
-    lanes = lane_model(core) if given is None and len(t) > 1 and dt > 0.0 else None
+    lanes = _lanes(core, given, len(t)) if dt > 0.0 else None
     if lanes is not None:
-        n, euler, size = y.shape[1], lanes.euler, np.array([dt])
+        n, euler, size, own = y.shape[1], lanes.euler, np.array([dt]), _own(given)
+        fills, context = lanes.fills(own), lanes.begin()
         native.entry("lane_rk4")(
-            len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), native.address("lane_rhs"),
-            address(lanes.room(6 * n)), address(status), lanes.begin(),
+            len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), lanes.rhs,
+            address(lanes.room(6 * n)), len(fills), address(fills), address(status), context,
         )  # fmt: skip
     left = np.flatnonzero(status != OK).tolist()
     if not left:
@@ -195,6 +200,23 @@ def rk4_steps(
             t[k], y[k] = end, run.y
     row.put_back()
     return status
+
+
+def _check(*arrays: Floats) -> None:
+    for array in arrays:
+        if array.dtype != np.float64 or not array.flags.c_contiguous:
+            raise AssertionError("rows are C-contiguous arrays of float64")
+
+
+def _own(given: Given | None) -> dict[str, Floats]:
+    """Return the numbers that rows have of their own, by name."""
+    found = {} if given is None else given._asdict()
+    return {name: np.ascontiguousarray(x, dtype=np.float64) for name, x in found.items() if x is not None}
+
+
+def _lanes(core: Core, given: Given | None, count: int) -> LaneModel | None:
+    """Return the model on lanes if rows go that way."""
+    return lane_model(core, bool(_own(given))) if count > 1 and plain(core) else None
 
 
 class Progress(NamedTuple):
@@ -214,19 +236,38 @@ def integrate(
 
     `method` (DP5 or DOP853), rtol and atol (n,) mean what they mean in `simulate`. With t_eval (T,), increasing and between
     start and end of every row, out (B, T, n) gets the states at these times. A row that fails stays at the time it has
-    reached.
+    reached. On lanes every row has its own time and step, and a lane that arrives takes the next row.
     """
-    run, row = _integrator(core, method, max_step, rtol, atol), Row(core, given)
-    status, counts = np.full(len(t), OK, dtype=np.int64), np.zeros((3, len(t)), dtype=np.int64)
-    for k in range(len(t)):
-        row.take(k)
-        run.y[:] = y[k]
-        samples = None if out is None else out[k]
-        status[k] = _leg(run, float(t[k]), float(end[k]), 0.0, t_eval, samples)
-        t[k], y[k] = run.t, run.y
-        counts[:, k] = run.count[m.EVALUATIONS], run.count[m.STEPS], run.count[m.REJECTED]
-    row.put_back()
-    return Progress(status, *counts)
+    _check(t, y)
+    status, counts = np.zeros(len(t), dtype=np.int64), np.zeros((len(t), 3), dtype=np.int64)
+    limits = without_prescribed(core, np.ascontiguousarray(atol, dtype=np.float64))
+    lanes = _lanes(core, given, len(t)) if method in ("DP5", "DOP853") else None
+    if lanes is not None:
+        n, euler, own, none = y.shape[1], lanes.euler, _own(given), np.zeros(0)
+        fills, context = lanes.fills(own), lanes.begin()
+        times, samples = (
+            (none, none) if t_eval is None or out is None else (np.array(t_eval, dtype=np.float64), out)
+        )
+        _check(samples)
+        native.entry("lane_integrate")(
+            METHODS[method][1], lanes.rhs, len(t), n, len(limits), *addresses((t, y)), address(np.array(end, dtype=np.float64)),
+            *addresses((control := np.array([rtol, max_step]), limits)), len(euler), address(euler), len(times),
+            *addresses((times, samples)), address(lanes.room(_ROOM * n + _CONTROL)), len(fills), address(fills),
+            address(spare := np.zeros(m.N_CONTROL)), _BUDGET, *addresses((counts, status)), context,
+        )  # fmt: skip
+        del control, spare
+    left = np.flatnonzero(status != OK).tolist()
+    if left:
+        run, row = _integrator(core, method, max_step, rtol, atol), Row(core, given)
+        for k in left:
+            row.take(k)
+            run.y[:] = y[k]
+            samples = None if out is None else out[k]
+            status[k] = _leg(run, float(t[k]), float(end[k]), 0.0, t_eval, samples)
+            t[k], y[k] = run.t, run.y
+            counts[k] = run.count[m.EVALUATIONS], run.count[m.STEPS], run.count[m.REJECTED]
+        row.put_back()
+    return Progress(status, *(np.ascontiguousarray(x) for x in counts.T))
 
 
 def _integrator(

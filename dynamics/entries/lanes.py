@@ -8,17 +8,20 @@ its block. Where a block failed its results are left alone, and the caller asks 
 import numpy as np
 from numba import types
 
+from treemech.elements.lanes import functions as _functions  # noqa: F401  teaches numba sin, exp, ... of lanes
 from treemech.elements.lanes.numbers import LANES, every, from_rows, to_rows
 from treemech.kinematics.kernel.language import (
     floats,
     inlined,
     ints,
+    ints2,
     lane_context,
     load3,
     load6,
     load9,
     number_size,
     numbers,
+    varied_context,
 )
 from treemech.kinematics.kernel.status import HINGE_FAILED, NOT_FINITE, OK, SIGNAL_FAILED
 from treemech.kinematics.kernel.vector import add, cross, dot, multiply, rotate, symmetric, unrotate
@@ -48,6 +51,8 @@ from ..equations.articulated import forward_dynamics as solve_tree
 from ..equations.virtual_work import evaluate_motion
 from ..equations.virtual_work import inverse_dynamics as load_tree
 from ..equations.virtual_work import mass_matrix as assemble_mass_matrix
+from ..integrators import layout
+from ..integrators.lane_integration import fill_lane, integrate_lanes
 from ..integrators.lane_steps import rk4_step
 from ..loads.applied import apply_efforts
 from .begin import loads_on_speeds, tree_rates
@@ -228,19 +233,40 @@ def lane_rhs(t, y, dy, context):
     return np.int32(tree_rates(plan, numbers(plan, t, 1)[0], y, dy))
 
 
+def varied_hinge(i, t, context):
+    """Place body i where the model has numbers of its own in each lane."""
+    plan = varied_context(context, N_LANE_CONTEXT)
+    return np.int32(1) if place_hinge(plan, i, numbers(plan, t, 1)[0]) else np.int32(0)
+
+
+def varied_loads(i, t, context):
+    """Apply elements and external loads where the model has numbers of its own in each lane."""
+    plan = varied_context(context, N_LANE_CONTEXT)
+    return np.int32(apply_efforts(plan, numbers(plan, t, 1)[0]))
+
+
+def varied_rhs(t, y, dy, context):
+    """Compute y' where the model has numbers of its own in each lane."""
+    plan = varied_context(context, N_LANE_CONTEXT)
+    return np.int32(tree_rates(plan, numbers(plan, t, 1)[0], y, dy))
+
+
 # ---------------------------------------------------------------- steps
-def lane_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, state, context):
+def lane_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, n_table, table, state, context):
     """Take steps of RK4 of the size at the address dt. The rows of t and y move on in place, where the block succeeds.
 
-    `rhs` is the address of the equations of motion on lanes, `room` that of 6 n numbers.
+    `rhs` is the address of the equations of motion on lanes, `room` that of 6 n numbers, `table` says which numbers
+    of the model every row has of its own (`fill_lane`).
     """
     plan, states = lane_context(context, N_LANE_CONTEXT), ints(state, count)
     step, euler_, size = floats(dt, 1)[0], ints(euler, n_euler), number_size(plan)
-    own = numbers(plan, room + 5 * size * n, n)
+    own, given, fills = numbers(plan, room + 5 * size * n, n), floats(y, n * count), ints2(table, n_table, 5)
+    doubles = floats(room + 5 * size * n, LANES * n)
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
         time, status = from_rows(t + 8 * k, 8, last), np.int32(OK)
-        _read(own, y + 8 * n * k, last)
+        for lane in range(LANES):
+            fill_lane(lane, k + min(lane, last), n, given, doubles, fills)
         for _ in range(steps):
             if status == OK:
                 end = time + step
@@ -259,6 +285,41 @@ def lane_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, state, contex
     return np.int32(OK)
 
 
+def lane_integrate(
+    method, rhs, count, n, m, t, y, end, control, atol, n_euler, euler, n_out, t_out, out, room, n_table, table, spare,
+    budget, counts, state, context,
+):  # fmt: skip
+    """Integrate rows with error control (`integrate_lanes`); control: rtol, largest step."""
+    plan, given = lane_context(context, N_LANE_CONTEXT), floats(control, 2)
+    return np.int32(
+        integrate_lanes(
+            plan,
+            method,
+            rhs,
+            count,
+            n,
+            m,
+            t,
+            y,
+            end,
+            given[1],
+            given[0],
+            floats(atol, m),
+            ints(euler, n_euler),
+            n_out,
+            floats(t_out, n_out),
+            out,
+            room,
+            ints2(table, n_table, 5),
+            floats(spare, layout.N_CONTROL),
+            budget,
+            ints2(counts, count, 3),
+            ints(state, count),
+            context,
+        )
+    )
+
+
 _n, _status = types.int64, types.int32
 # name -> function, C signature
 LANE_ENTRIES = {
@@ -270,5 +331,9 @@ LANE_ENTRIES = {
     "lane_hinge": (lane_hinge, _status(*[_n] * 3)),
     "lane_loads": (lane_loads, _status(*[_n] * 3)),
     "lane_rhs": (lane_rhs, _status(*[_n] * 4)),
-    "lane_rk4": (lane_rk4, _status(*[_n] * 12)),
+    "varied_hinge": (varied_hinge, _status(*[_n] * 3)),
+    "varied_loads": (varied_loads, _status(*[_n] * 3)),
+    "varied_rhs": (varied_rhs, _status(*[_n] * 4)),
+    "lane_rk4": (lane_rk4, _status(*[_n] * 14)),
+    "lane_integrate": (lane_integrate, _status(*[_n] * 23)),
 }

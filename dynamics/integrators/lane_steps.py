@@ -14,6 +14,28 @@ from .runge_kutta_step import _A4, _START, C4, COEFFICIENTS, retract
 _W4 = int(_START[_A4 + 4])  # weights of RK4
 
 
+@kernel
+def weigh_lanes(plan, out, n, K, row):
+    """Compute out = sum_j coefficients[row, j] K[j]."""
+    start, count, size = _START[row], _START[row + 1] - _START[row], number_size(plan)
+    for i in range(n):
+        out[i] = 0.0
+    for j in range(count):
+        a = COEFFICIENTS[start + j]
+        if a != 0.0:
+            k = numbers(plan, K + size * n * j, n)
+            for i in range(n):
+                out[i] += a * k[i]
+
+
+@kernel
+def combine_lanes(plan, out, n, y, h, K, row):
+    """Compute out = y + h sum_j coefficients[row, j] K[j]."""
+    weigh_lanes(plan, out, n, K, row)
+    for i in range(n):
+        out[i] = y[i] + h * out[i]
+
+
 @inlined
 def _stage(plan, new, n, y, h, K, s, a):
     """Compute new = y + h a K_s."""

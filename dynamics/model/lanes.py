@@ -4,7 +4,7 @@ It belongs to one core and has its Plan, but for the addresses of elements: each
 for one state and that for lanes (0: the element is called lane by lane; elements.lanes.calls).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +30,7 @@ from .core import Core
 
 LANES = 4  # states side by side, as in elements.lanes.numbers, which cannot be read without importing numba
 _COMMON = ("parameters", "parameter_duals")  # of Work
+VARIED = ("constants", "end_points", "gravity")  # of Plan, where every row has numbers of its own
 _LINE = 8  # numbers in a cache line
 
 
@@ -54,9 +55,12 @@ def side_by_side(array: Floats) -> Floats:
 
 
 class LaneModel:
-    """Work arrays and context of one core on lanes. Not for two threads at once, as the core itself."""
+    """Work arrays and context of one core on lanes. Not for two threads at once, as the core itself.
 
-    def __init__(self, core: Core) -> None:
+    Where it is `varied`, the numbers of the model (VARIED and the records of elements) stand side by side as well.
+    """
+
+    def __init__(self, core: Core, varied: bool = False) -> None:
         self.core = core
         plan = core.layout.plan
         self.work = [
@@ -71,21 +75,25 @@ class LaneModel:
         ):  # fmt: skip
             for row in table:
                 row[column] = self._pair(int(row[column]))
-        self.plan = tables
+        self.numbers = {name: side_by_side(getattr(plan, name)) for name in VARIED if varied}
+        self.plan = tables._replace(**self.numbers)
         self.context = np.zeros(N_LANE_CONTEXT, dtype=np.int64)
         self.context[:N_CONTEXT] = core.context
-        for k, array in enumerate((*tables, *self.work)):
+        for k, array in enumerate((*self.plan, *self.work)):
             self.context[N_SIZES + k] = address(array)
-        for part, own in ((GENERAL_HINGE, "lane_hinge"), (APPLIED_LOADS, "lane_loads")):
+        kind = "varied" if varied else "lane"
+        for part, own in ((GENERAL_HINGE, "hinge"), (APPLIED_LOADS, "loads")):
             if core.context[part]:
-                self.context[part] = native.address(own)
-        self.context_address = address(self.context)
+                self.context[part] = native.address(f"{kind}_{own}")
+        self.context_address, self.rhs = address(self.context), native.address(f"{kind}_rhs")
         self._room, self._matrix = aligned(0, LANES), None
-        self._own_records: Floats | None = None
-        if len(plan.links):  # signals are written into the records of elements, at the time of each lane
-            self._own_records = np.tile(core.work.parameters, (LANES, 1))
-            self.context[FIRST_WORK + Work._fields.index("parameters")] = address(self._own_records)
-            self.context[LANE_STRIDE] = self._own_records.strides[0]
+        self.records: Floats | None = None
+        if varied or len(
+            plan.links
+        ):  # signals are written into the records of elements, at the time of each lane
+            self.records = np.tile(core.work.parameters, (LANES, 1))
+            self.context[FIRST_WORK + Work._fields.index("parameters")] = address(self.records)
+            self.context[LANE_STRIDE] = self.records.strides[0]
 
     def _pair(self, single: int) -> int:
         """Return the address of the pair of an element's addresses, 0 for none."""
@@ -99,6 +107,17 @@ class LaneModel:
     def euler(self) -> NDArray[np.int64]:
         """Where Euler parameters start in q."""
         return np.array([*self.core.coordinates.euler_parameters, 0], dtype=np.int64)[:-1]
+
+    def fills(self, given: Mapping[str, Floats]) -> NDArray[np.int64]:
+        """Return the table by which `fill_lane` takes the numbers of a row into a lane; keep the arrays alive."""
+        table = []
+        for name, rows in given.items():
+            count = rows[0].size
+            if name == "parameters" and self.records is not None:
+                table.append((address(rows), address(self.records), count, 1, count))
+            else:
+                table.append((address(rows), address(self.numbers[name]), count, LANES, 1))
+        return np.array(table, dtype=np.int64).reshape(-1, 5)
 
     def room(self, n: int) -> Floats:
         """Return n numbers of workspace; they stay the same array as long as that is large enough."""
@@ -116,7 +135,10 @@ class LaneModel:
         """
         if z is None:
             self.work[Work._fields.index("z")][...] = self.core.work.z[:, None]
-        at = [address(x) if isinstance(x, np.ndarray) else x for x in (t, q, u, 0 if z is None else z, *more, out)]
+        at = [
+            address(x) if isinstance(x, np.ndarray) else x
+            for x in (t, q, u, 0 if z is None else z, *more, out)
+        ]
         if name == "mass_matrix":
             self._matrix = aligned(self.core.nu**2, LANES) if self._matrix is None else self._matrix
             at.append(address(self._matrix))
@@ -125,16 +147,23 @@ class LaneModel:
     def begin(self) -> int:
         """Take over what may have changed in the core since the last call. Return the address of the context."""
         self.context[AUDIT] = self.core.context[AUDIT]
-        if self._own_records is not None:
-            self._own_records[:] = self.core.work.parameters
+        if self.records is not None:
+            self.records[:] = self.core.work.parameters
+        for name, numbers in self.numbers.items():
+            numbers[...] = getattr(self.core.layout.plan, name)[..., None]
         return self.context_address
 
 
-def lane_model(core: Core) -> LaneModel | None:
+def lane_model(core: Core, varied: bool = False) -> LaneModel | None:
     """Return the core's model on lanes, made once; None if there is none."""
     if core.lanes is None:
-        core.lanes = LaneModel(core) if served() and _suits(core) else False
-    return core.lanes or None
+        core.lanes = {} if served() and _suits(core) else False
+    if core.lanes is False:
+        return None
+    if varied not in core.lanes:
+        core.lanes[varied] = LaneModel(core, varied)
+    found: LaneModel = core.lanes[varied]
+    return found
 
 
 def _suits(core: Core) -> bool:

@@ -66,7 +66,11 @@ PROTOTYPES: dict[str, list[Any]] = {
     "lane_hinge": [_N] * 3,
     "lane_loads": [_N] * 3,
     "lane_rhs": [_N] * 4,
-    "lane_rk4": [_N] * 12,
+    "varied_hinge": [_N] * 3,
+    "varied_loads": [_N] * 3,
+    "varied_rhs": [_N] * 4,
+    "lane_rk4": [_N] * 14,
+    "lane_integrate": [_N] * 23,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

@@ -44,7 +44,7 @@ ENTRIES_OF = {
     "dynamics/entries/duals.py": ("dual_hinge", "dual_loads", "dual_composite", "dual_chord", "dual_equations"),
     "dynamics/entries/lanes.py": (
         "lane_forward_dynamics", "lane_inverse_dynamics", "lane_mass_matrix", "lane_pose", "lane_energy", "lane_hinge",
-        "lane_loads", "lane_rhs", "lane_rk4",
+        "lane_loads", "lane_rhs", "varied_hinge", "varied_loads", "varied_rhs", "lane_rk4", "lane_integrate",
     ),
 }  # fmt: skip
 _OF_DERIVATIVES = ("dynamics/entries/derivatives.py", "dynamics/entries/duals.py")

@@ -11,8 +11,9 @@ import operator
 from llvmlite import ir
 from numba import types
 from numba.core.typing import signature as typed
+from numba.extending import lower_builtin
 
-from .numbers import DOUBLE, INT, Lanes, declare
+from .numbers import DOUBLE, INT, Lanes, alike, declare
 
 
 def _by_lane(function):
@@ -50,5 +51,28 @@ for _name in (
     "log1p",
 ):
     declare(getattr(math, _name), _by_lane(getattr(math, _name)), 1)
-for _function in (math.atan2, math.hypot, math.copysign, math.pow, operator.pow, operator.mod):
+for _function in (math.atan2, math.hypot, math.copysign, math.pow, operator.pow, operator.ipow, operator.mod):
     declare(_function, _by_lane(_function), 2)
+
+
+def _int_power(a, b):
+    """Multiply as numba does for a whole exponent of a double: the compiler may contract these products too."""
+    r = alike(1.0, a)
+    if b < 0:
+        invert, exponent = True, -b
+    else:
+        invert, exponent = False, b
+    if exponent > 0x10000:
+        return math.pow(a, float(b))
+    while exponent != 0:
+        if exponent & 1:
+            r *= a
+        exponent >>= 1
+        a *= a
+    return 1.0 / r if invert else r
+
+
+@lower_builtin(operator.pow, Lanes, types.Integer)
+@lower_builtin(operator.ipow, Lanes, types.Integer)
+def _whole_power(context, builder, sig, args):
+    return context.compile_internal(builder, _int_power, sig, args)

@@ -251,29 +251,29 @@ def _alike(typingctx, value, x):
     return x(types.float64, x), lambda context, builder, sig, args: broadcast(builder, args[0], x.L)
 
 
-@overload(select, inline="always")
+@overload(select)
 def _select_overload(mask, a, b):
     if isinstance(mask, Mask):
         return lambda mask, a, b: _select(mask, a, b)
     return lambda mask, a, b: a if mask else b
 
 
-@overload(some, inline="always")
+@overload(some)
 def _some_overload(mask):
     return (lambda mask: _some(mask)) if isinstance(mask, Mask) else (lambda mask: mask)
 
 
-@overload(every, inline="always")
+@overload(every)
 def _every_overload(mask):
     return (lambda mask: _every(mask)) if isinstance(mask, Mask) else (lambda mask: mask)
 
 
-@overload(both, inline="always")
+@overload(both)
 def _both_overload(a, b):
     return (lambda a, b: _and(a, b)) if isinstance(a, Mask) else (lambda a, b: a and b)
 
 
-@overload(alike, inline="always")
+@overload(alike)
 def _alike_overload(value, x):
     return (lambda value, x: _alike(value, x)) if isinstance(x, Lanes) else (lambda value, x: value)
 

@@ -24,7 +24,6 @@ from treemech.elements.compilation.call import call_element as _call_element
 from treemech.elements.compilation.members import call_element
 from treemech.elements.dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of dual numbers
 from treemech.elements.dual.numbers import DUAL_1
-from treemech.elements.lanes import functions as _functions  # noqa: F401  the same of lanes
 from treemech.elements.lanes.calls import ROWS, call_on_lanes, rows_of_lanes
 from treemech.elements.lanes.numbers import LANES, Lanes, lane_of
 from treemech.topology.arrays import address as _start
@@ -51,15 +50,17 @@ class _Term:
             constant = self.context.get_constant(types.float64, float(other))
             other = _Term(self.context, self.builder, types.float64, constant)
         a, b = (other, self) if swapped else (self, other)
-        if a.dtype == b.dtype == types.float64:
+        lanes = next((x.dtype for x in (a, b) if isinstance(x.dtype, Lanes)), types.float64)
+        if {a.dtype, b.dtype} <= {lanes, types.float64}:
+            values = [self.context.cast(self.builder, x.value, x.dtype, lanes) for x in (a, b)]
             emit = {
                 operator.add: "fadd",
                 operator.sub: "fsub",
                 operator.mul: "fmul",
                 operator.truediv: "fdiv",
             }[op]
-            value = getattr(self.builder, emit)(a.value, b.value, flags=("contract", "nsz"))
-            return _Term(self.context, self.builder, types.float64, value)
+            value = getattr(self.builder, emit)(*values, flags=("contract", "nsz"))
+            return _Term(self.context, self.builder, lanes, value)
         dtype = a.dtype if a.dtype != types.float64 else b.dtype
         function = self.context.get_function(op, typed(dtype, a.dtype, b.dtype))
         return _Term(self.context, self.builder, dtype, function(self.builder, (a.value, b.value)))
@@ -306,14 +307,18 @@ def dual_context(address, n):
 
 
 class LaneContext(types.Array):
-    """Type of a context whose arrays hold lanes in place of numbers, but for the arrays that all states share."""
+    """Type of a context whose arrays hold lanes in place of numbers.
 
-    def __init__(self):
-        super().__init__(types.int64, 1, "C", name="LaneContext")
+    The numbers of the model itself are common to all states, unless the context is `varied`.
+    """
+
+    def __init__(self, varied):
+        self.varied = varied
+        super().__init__(types.int64, 1, "C", name=f"LaneContext({varied})")
 
     @property
     def key(self):
-        return (*super().key, "lanes")
+        return (*super().key, "lanes", self.varied)
 
 
 register_model(LaneContext)(ArrayModel)
@@ -331,14 +336,22 @@ def lane_context(address, n):
     raise NotImplementedError("lanes exist in compiled code only")
 
 
-@intrinsic
-def _lane_context(typing_context, address, n):
-    result = LaneContext()
+def varied_context(address, n):
+    """Return a context of lanes whose model has numbers of its own in each; in compiled code only."""
+    raise NotImplementedError("lanes exist in compiled code only")
 
-    def generate(context, builder, signature, args):
-        return _array(context, builder, result, args[0], [args[1]])
 
-    return result(types.int64, types.int64), generate
+def _contexts(varied):
+    @intrinsic
+    def view(typing_context, address, n):
+        result = LaneContext(varied)
+
+        def generate(context, builder, signature, args):
+            return _array(context, builder, result, args[0], [args[1]])
+
+        return result(types.int64, types.int64), generate
+
+    return view
 
 
 def numbers(plan, address, n):
@@ -374,7 +387,7 @@ def member(dtype, at, *shape, common=False, stride=None):
 
     An entry of the shape is a number, or a tuple (place of a size in the context, number to add). A context
     of dual numbers gives arrays of dual numbers, one of lanes arrays of lanes, unless all states have the
-    numbers in common. With a `stride`, the place of a number of bytes in the context, lanes have a row of plain
+    numbers in common (`common`: the numbers of the model itself). With a `stride`, the place of a number of bytes in the context, lanes have a row of plain
     numbers each.
     """
 
@@ -395,7 +408,7 @@ def member(dtype, at, *shape, common=False, stride=None):
 
     @intrinsic
     def get(typing_context, plan):
-        shared = dtype != types.float64 or (common and isinstance(plan, LaneContext))
+        shared = dtype != types.float64 or (common and isinstance(plan, LaneContext) and not plan.varied)
         rows = stride is not None and isinstance(plan, LaneContext)
         result = ROWS if rows else types.Array(dtype if shared else number_of(plan), len(shape), "C")
 
@@ -605,7 +618,8 @@ if COMPILED:
     # plain Python has no dual numbers
     duals, duals2 = _viewer(DUAL_1, 1), _viewer(DUAL_1, 2)
     dual_context = _viewer(types.int64, 1, readonly=True)
-    lane_context, numbers, number_size = _lane_context, _numbers, _number_size
+    lane_context, varied_context = _contexts(False), _contexts(True)
+    numbers, number_size = _numbers, _number_size
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
     call_derivatives, call_rates = _call_derivatives, _call_rates
