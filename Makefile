@@ -1,5 +1,6 @@
 # make demo      two simulations end to end; animations, curves and a table in out/
 # make test      the quick tests            make test-all   the slow ones too
+# make test-extras    what needs JAX, PyTorch, FMI tools, ...: installs them (a few hundred MB)
 # make test-browser   the pages in a headless Chromium; screenshots in out/browser
 # make lint      ruff, mypy                 make library    the compiled core, built in place
 # make docs      the documentation as web pages in out/docs
@@ -12,7 +13,7 @@ BIN := .venv/bin
 CORE := $(shell find elements kinematics dynamics -name "*.py" -o -name "*.c")
 INSTALL := pyproject.toml setup.py
 
-.PHONY: demo test test-all test-browser test-wheel lint library docs clean
+.PHONY: demo test test-all test-extras test-browser test-wheel lint library docs clean
 
 # Builds only what a first simulation needs, unless there is a whole library; make library builds the rest
 demo: .venv/installed
@@ -26,6 +27,9 @@ test: .venv/installed-test .venv/library
 
 test-all: .venv/installed-test .venv/library
 	$(BIN)/python -m pytest -n 2 -m ""
+
+test-extras: .venv/installed-extras .venv/library
+	$(BIN)/python -m pytest -m extras
 
 # In an environment and a folder of their own, where nothing of these sources can be imported
 test-wheel: .venv/installed .venv/library
@@ -72,6 +76,10 @@ EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-iso
 	$(BIN)/python -m pip install -q "setuptools>=77"
 	$(EDITABLE) ".[test]"
 	touch $@ .venv/installed
+
+.venv/installed-extras: $(INSTALL) | .venv/installed-test
+	$(EDITABLE) ".[test,extras]"
+	touch $@
 
 .venv/installed-docs: $(INSTALL) | .venv/installed
 	$(EDITABLE) ".[docs]"

@@ -6,8 +6,18 @@ import pytest
 
 from tests.support.places import ROOT
 
+# Packages of the extra of this name: their pages are run by make test-extras
+EXTRAS = ("jax", "torch", "fmpy", "control")
+
+
+def extras_of(code):
+    return [name for name in EXTRAS if re.search(rf"^\s*(import|from) {name}\b", code, re.M)]
+
+
 PAGES = [
-    pytest.param("\n".join(blocks), id=path.name)
+    pytest.param(
+        code := "\n".join(blocks), id=path.name, marks=[pytest.mark.extras] if extras_of(code) else []
+    )
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
     if (blocks := re.findall(r"```python\n(.*?)```", path.read_text(), re.S))
 ]
@@ -15,6 +25,8 @@ PAGES = [
 
 @pytest.mark.parametrize("code", PAGES)
 def test_the_code_of_a_page_runs(code, tmp_path, monkeypatch):
+    for name in extras_of(code):
+        pytest.importorskip(name)
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "page.py"
     source.write_text(code)

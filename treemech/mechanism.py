@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treemech.dynamics.calls.calls import Calls, Kinds
+from treemech.dynamics.calls.calls import NO_CALLS, Calls, Kinds, NoCalls
 from treemech.dynamics.model.core import Constraints, Core
 from treemech.dynamics.model.workspaces import Workspaces
 from treemech.kinematics.layout.lagrange import Lagrange
@@ -33,7 +33,7 @@ from .analyses.equations_of_motion import ForwardDynamics, forward_dynamics, loa
 from .analyses.recorded_starts import recorded
 from .analyses.states import make_state
 from .description.inertia_check import check_inertia
-from .description.parameters import Origin, origin_of, with_parameters
+from .description.parameters import Origin, Refilling, origin_of, with_parameters
 from .description.wiring import Wiring
 from .results.computed import Energy, Momentum, Pose, Velocity
 from .results.model_info import ModelInfo, model_info
@@ -46,13 +46,18 @@ if TYPE_CHECKING:
     from treemech.dynamics.analyses.derivatives import Derivatives
     from treemech.dynamics.analyses.equilibrium import Equilibrium
     from treemech.dynamics.analyses.linearization import Linearization
+    from treemech.dynamics.model.loop_plan import Pattern
     from treemech.kinematics.mobility import Mobility
 
     from .analyses.body_motion import Attitude
     from .analyses.ends import End
     from .analyses.evaluation import Reaction
+    from .bridges.jax_functions import JaxFunctions
+    from .bridges.torch_functions import TorchFunctions
     from .design.sensitivities import Sensitivities
     from .design.starts import Start
+    from .many.batch import Batch
+    from .many.runs import ManyRuns
     from .simulation.stepper import Stepper
     from .system import System
 
@@ -77,11 +82,11 @@ class Mechanism:
         layout: Layout,
         prescriptions: tuple[Prescription, ...] = (),
         wiring: Wiring | None = None,
+        pattern: Pattern | None = None,
     ) -> None:
-        self._wiring = wiring or Wiring()
+        self._wiring, self._layout = wiring or Wiring(), layout
         self.name, self.tree, self._lagrange, self._prescriptions = name, tree, coordinates, prescriptions
-        self._info = model_info(name, tree, coordinates, layout, prescriptions, self._wiring.seen())
-        self._known: list[Any] = [coordinates, self._info]  # what states of this mechanism may refer to
+        self._known: list[Any] = [coordinates]  # what states of this mechanism may refer to
         me = ref(self)
         calls = partial(
             Calls,
@@ -90,11 +95,14 @@ class Mechanism:
             states=partial(_state_table, me),
             place=partial(_place, me),
         )
-        self._workspaces = Workspaces(partial(Core, tree, coordinates, layout), calls)
+        self._workspaces = Workspaces(partial(Core, tree, coordinates, layout, pattern), calls)
         self.nq, self.nu = coordinates.nq, coordinates.nu
         self._origin: Origin | None = None
         self._system: ref[System] | None = None  # and the number of its calls when this was built
         self._calls = 0
+        # calls of the thread that used them last, which return None in every other thread
+        self._home: Calls | NoCalls = NO_CALLS
+        self._refilling = Refilling(self)
         check_inertia(self)
 
     def __repr__(self) -> str:
@@ -120,6 +128,14 @@ class Mechanism:
 
         return _rebuilt, (packed(self._origin),)
 
+    @cached_property
+    def _info(self) -> ModelInfo:
+        found = model_info(
+            self.name, self.tree, self._lagrange, self._layout, self._prescriptions, self._wiring.seen()
+        )
+        self._known.append(found)
+        return found
+
     @property
     def _core(self) -> Core:
         """The arrays of the model that belong to this thread."""
@@ -131,10 +147,12 @@ class Mechanism:
         calls: Calls = self._workspaces.by_depth[user_code.depth].calls
         return calls
 
-    @cached_property
-    def _home(self) -> Calls:
-        """Calls of the thread that used them last: they return None in every other thread."""
-        return self._fast
+    def _settle(self) -> Calls:
+        """Return the calls of this thread. They are taken first from now on, unless a function of the user is running."""
+        calls = self._fast
+        if not user_code.depth:
+            self._home = calls
+        return calls
 
     def _general(
         self,
@@ -147,9 +165,7 @@ class Mechanism:
     ) -> Any:
         """Return an analysis in the general way: of a state, or of each of many."""
         if self._fast is not self._home:
-            found = self._fast.one(name)(state, *inputs, *(() if out is None else (out,)))
-            if not user_code.depth:
-                self._home = self._fast
+            found = self._settle().one(name)(state, *inputs, *(() if out is None else (out,)))
             if found is not None:
                 return found
         from .calls.rows import answer
@@ -281,7 +297,7 @@ class Mechanism:
         if x is None:
             made: State | None = self._home.state(t, q, u)
             if made is None and self._fast is not self._home:
-                made = self._fast.state(t, q, u)
+                made = self._settle().state(t, q, u)
             if made is not None:
                 return made
         from .calls.many_states import leading_axes_of, many_states
@@ -592,7 +608,7 @@ class Mechanism:
         """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
         found: Any = self._home.reactions(state)
         if found is None and self._fast is not self._home:
-            found = self._fast.reactions(state)
+            found = self._settle().reactions(state)
         if found is not None:
             named: Mapping[str, Reaction] = found.named(self, state)
             return named
@@ -624,7 +640,8 @@ class Mechanism:
         >>> mech.pose(bob.at((0, 0, -1.0)), mech.state(q={"pin": np.pi / 2})).position.round(9).tolist()
         [-1.0, 0.0, -0.0]
         """
-        one = self._home.poses.get(end) or self._home.end("pose", end)
+        home = self._home
+        one = home.poses.get(end) or home.end("pose", end)
         found: Pose | None = one(state)
         if found is not None:
             return found
@@ -635,7 +652,8 @@ class Mechanism:
 
     def velocity(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Velocity:
         """Return (linear, angular) velocity of an end in world axes."""
-        one = self._home.velocities.get(end) or self._home.end("velocity", end)
+        home = self._home
+        one = home.velocities.get(end) or home.end("velocity", end)
         found: Velocity | None = one(state)
         if found is not None:
             return found
@@ -658,7 +676,8 @@ class Mechanism:
 
         Prescribed speeds have their columns too.
         """
-        one = self._home.jacobians.get(end) or self._home.end("end_jacobian", end)
+        home = self._home
+        one = home.jacobians.get(end) or home.end("end_jacobian", end)
         found: Floats | None = one(state, out)
         if found is not None:
             return found
@@ -840,6 +859,110 @@ class Mechanism:
             max_steps,
         )
 
+    # ------------------------------------------------------------ many at once
+    def batch(
+        self,
+        size: int,
+        state: State | tuple[Any, ...] | None = None,
+        method: str = "RK4",
+        rtol: float = 1e-6,
+        atol: Any = None,
+        threads: int | None = None,
+    ) -> Batch:
+        """Return many motions of this mechanism in arrays with a row for each, which go on together step by step.
+
+        `state` is where all rows start, or has a leading axis with a start for each; default: the reference
+        position, closed. "RK4" takes a step of fixed size, "DP5" and "DOP853" as many as the tolerance asks
+        for. `threads` share the rows; the numbers do not depend on it.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -1.0))
+        >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> _ = system.connect("drive", tm.Actuator(upper=20.0), "pin", inputs={"command": "torque"})
+        >>> _ = system.input("torque")
+        >>> batch = system.build().batch(1000)
+        >>> batch["pin"].q[:] = np.linspace(-1.0, 1.0, 1000)
+        >>> for _ in range(200):
+        ...     batch.inputs["torque"][:] = -5.0 * batch["pin"].q - 3.0 * batch["pin"].u
+        ...     _ = batch.step(0.01)
+        >>> bool(np.abs(batch.q).max() < 0.1), batch.failed
+        (True, {})
+        """
+        from .many.batch import Batch
+
+        return Batch(self, size, state, method, rtol, atol, threads)
+
+    def simulate_many(
+        self,
+        t_span: tuple[float, float],
+        states: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        t_eval: ArrayLike | None = None,
+        measures: Any = None,
+        executor: Any = None,
+        workers: int | None = None,
+        path: str | Path | None = None,
+        progress: bool | Callable[[float], None] = False,
+        block: int | None = None,
+        **options: Any,
+    ) -> ManyRuns:
+        """Simulate many motions, each as `simulate` does, over the cores of this machine or of a cluster.
+
+        Parameters
+        ----------
+        states : State with a leading axis, list of states, one state, or function of the mechanism
+            Where the runs start; a function makes a start for every design, ``lambda mech:
+            mech.assemble(fix={"A": 0.3})``. Default: as in `simulate`.
+        parameters, inputs : dict of arrays (N,)
+            Values for every run, of parameters and of inputs declared without a signal.
+        t_eval : array
+            Output times of all runs. Without them the end is kept.
+        measures : list or dict by name
+            What is kept of a run: "max A.q" (or final, min, mean, rms), "A.q" over t_eval, the name of a
+            measure, or a function of the Run. Default: q and u.
+        executor : "threads", "processes" or Executor
+            Any `concurrent.futures.Executor`; ``client.get_executor()`` of a dask.distributed.Client runs on a
+            cluster. Threads are the default. Worker processes make the mechanism from its description.
+        workers : int
+            How many threads or processes; default all cores.
+        path : folder
+            Write blocks of runs there as they are finished, each whole or not at all, instead of keeping them in
+            memory. The same call goes on where an interrupted one ended.
+        progress : bool or callable
+            A line on stderr with runs a second and time left, or a function of the fraction done.
+        block : int
+            Runs in a block: what is computed by one worker in one go, and written as one file.
+        options
+            rtol, atol, method, events, max_step, max_steps, ... as in `simulate`.
+
+        Returns
+        -------
+        ManyRuns
+            In the order of the inputs. A run that fails is a record in ``failures`` with its message, and the
+            others go on. Ctrl-C keeps what there is.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> l, system = tm.Parameter("l", 1.0), tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -l))
+        >>> _ = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> runs = mech.simulate_many((0, 1), mech.state(q={"pin": 0.1}), {"l": [0.5, 1.0, 2.0]}, measures=["min pin.u"])
+        >>> runs["min pin.u"].round(3).tolist()
+        [-0.443, -0.313, -0.221]
+        """
+        from .many.simulate_many import simulate_many
+
+        self._warn_of_changes()
+        return simulate_many(
+            self, t_span, states, parameters, inputs, t_eval, measures, executor, workers, path, progress, block, options
+        )  # fmt: skip
+
     # ------------------------------------------------------------ derivatives
     def derivatives(
         self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
@@ -939,6 +1062,68 @@ class Mechanism:
 
         return kinematic_sensitivities(self, t_eval, start, parameters)
 
+    # ------------------------------------------------------------ bridges
+    def to_jax(
+        self,
+        parameters: Sequence[str] | None = None,
+        inputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-10,
+        atol: Any = None,
+    ) -> JaxFunctions:
+        """Return forward dynamics, a step and a whole motion as functions of JAX arrays, with exact gradients.
+
+        `parameters` (default: all) and `inputs` (declared without a signal; default: all) name what their arrays
+        hold. `independent` names the coordinates that a start of a closed chain keeps when a parameter
+        changes; without parameters the best ones of each position are taken. Needs jax (docs/bridges.md).
+        """
+        from .bridges.model import Model, framework
+
+        model = Model(self, parameters, inputs, independent, method, rtol, atol)
+        made: JaxFunctions = framework("jax").JaxFunctions(model)
+        return made
+
+    def to_torch(
+        self,
+        parameters: Sequence[str] | None = None,
+        inputs: Sequence[str] | None = None,
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-10,
+        atol: Any = None,
+    ) -> TorchFunctions:
+        """Return forward dynamics, a step and a whole motion as functions of PyTorch tensors, see `to_jax`."""
+        from .bridges.model import Model, framework
+
+        model = Model(self, parameters, inputs, independent, method, rtol, atol)
+        made: TorchFunctions = framework("torch").TorchFunctions(model)
+        return made
+
+    def to_fmu(
+        self,
+        path: str | Path,
+        state: State | None = None,
+        inputs: Sequence[str] | None = None,
+        parameters: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        kinds: Sequence[str] = ("model exchange", "co-simulation"),
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-8,
+    ) -> Path:
+        """Write an FMU (FMI 3.0) that starts at a state (default: the closed reference position); return its path.
+
+        It has the inputs declared without a signal, parameters, coordinates, speeds and states of elements,
+        and measures as outputs; `inputs`, `parameters`, `outputs` name fewer. Steps of co-simulation are
+        those of `step` with `method` and `rtol`; the states of model exchange are independent coordinates and
+        speeds (`independent` names those of closed chains). It carries the model as JSON and needs treemech in
+        the Python that runs it (docs/fmi.md). Needs pythonfmu3.
+        """
+        from .bridges.fmu_writing import write_fmu
+
+        return write_fmu(self, path, state, inputs, parameters, outputs, kinds, independent, method, rtol)
+
     # ------------------------------------------------------------ drives
 
 
@@ -962,10 +1147,10 @@ def _kinds() -> Kinds:
     return Kinds(State, ForwardDynamics, Constraints, Momentum, Energy, Loads, Pose, Velocity)
 
 
-def _place(mech: ref[Mechanism], end: Any) -> tuple[int, Floats]:
-    """Return the body of an end, and its place there."""
+def _place(mech: ref[Mechanism], name: str, end: Any) -> tuple[int, Floats]:
+    """Return the body of an end, and its place there, for an analysis of it."""
     from .analyses.ends import place_of
 
     own = mech()
     assert own is not None
-    return place_of(own, end)
+    return place_of(own, end, name.removeprefix("end_"))

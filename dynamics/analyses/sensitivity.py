@@ -7,10 +7,11 @@ They obey the equations of motion differentiated along the motion::
 with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise). These
 are linear equations with exact coefficients (derivatives). They are solved by Radau collocation of order 9 (L-stable,
 as stiff motions need it) on the steps of the motion: first on pairs of steps, then on steps that are halved until two solutions agree.
+Between the ends of steps they follow from the polynomial of the collocation: many output times cost no evaluations.
 With closed chains s also satisfies the constraints, P s_q + df/dp = 0 and its rate.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from treemech.topology import ConvergenceError
 from treemech.topology.arrays import Floats
 
+from ..model.composite_derivatives import Input
 from ..model.core import Core
 from ..model.tree_derivatives import TreeDerivatives
 from .derivatives import derivatives
@@ -31,39 +33,56 @@ _HALVINGS = 6
 
 
 class Variation:
-    """Equations of s for some parameters.
+    """Equations of s for starts, inputs of elements and parameters.
 
-    s is (nu + nu + nx, np): displacements, speeds, states of elements.
+    s is (nu + nu + nx, columns): displacements, speeds, states of elements. The first `starts` columns have no
+    right side (they follow changes of the start), then come those of `inputs`, which keep their values, then
+    those of `parameters`.
     """
 
-    def __init__(self, core: Core, workspace: TreeDerivatives, parameters: Sequence[Direction]) -> None:
+    def __init__(
+        self,
+        core: Core,
+        workspace: TreeDerivatives,
+        parameters: Sequence[Direction],
+        inputs: Mapping[str, Input] | None = None,
+        starts: int = 0,
+    ) -> None:
         self.core, self.workspace, self.parameters = core, workspace, tuple(parameters)
+        self.inputs, self.starts = inputs or {}, starts
         self.free: NDArray[np.bool_] = core.free_speeds()
 
     def solve(
-        self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float
+        self,
+        motion: Callable[[Floats], Motion],
+        edges: Floats,
+        start: Floats,
+        rtol: float,
+        times: Floats | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return s (edges, 2 nu + nx, np) at the edges, to rtol, and its estimated error (np,) by parameter.
+        """Return s (times, 2 nu + nx, k) at the times (default: the edges), to rtol, and its estimated error (k,) by column.
 
-        Edges are the steps of the motion and its breaks.
+        Edges are the steps of the motion and its breaks. Further columns of `start`, behind those of the right
+        side, are changes of the start alone.
         """
+        times = edges if times is None else times
         some = np.unique([*range(0, len(edges), 2), len(edges) - 1])  # pairs of steps first
-        coarse = self._collocated(motion, edges[some], start, 1)
+        coarse = self._collocated(motion, edges[some], start, 1, times)
         for halving in range(_HALVINGS):
-            fine = self._collocated(motion, edges, start, 2**halving)
+            fine = self._collocated(motion, edges, start, 2**halving, times)
             sizes = np.max(np.abs(fine), axis=0, initial=0.0)
             sizes = np.maximum(sizes, np.max(sizes, axis=0))
-            gap = np.max(np.abs(fine[some] - coarse), axis=0) / np.maximum(sizes, 1e-300)
+            gap = np.max(np.abs(fine - coarse), axis=0) / np.maximum(sizes, 1e-300)
             if np.all(gap <= rtol):
                 return fine, np.max(gap, axis=0, initial=0.0)
-            coarse, some = fine, np.arange(len(edges))
+            coarse = fine
         raise ConvergenceError(
             f"sensitivities do not settle to rtol = {rtol:g} on steps of the motion cut by {2**halving}: the motion is not "
             "smooth, or so sensitive that its rounding shows. Ask for less, or a shorter time."
         )
 
     def _collocated(
-        self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, parts: int
+        self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, parts: int, times: Floats
     ) -> Floats:
         n = len(start)
         fine = np.unique(
@@ -73,6 +92,7 @@ class Variation:
         nodes, a, b = _radau(_STAGES)
         J, f = self.linear(motion((fine[:-1, None] + h[:, None] * nodes).ravel()))
         J, f = J.reshape(len(h), _STAGES, n, n), f.reshape(len(h), _STAGES, n, -1)
+        f = np.concatenate((f, np.zeros((*f.shape[:3], start.shape[1] - f.shape[3]))), axis=3)
         # K_i = J_i (s + h sum a_ij K_j) + f_i, for s = each unit vector and for f
         system = np.eye(_STAGES * n) - np.einsum("m,ij,mikl->mikjl", h, a, J).reshape(len(h), _STAGES * n, -1)
         right = np.concatenate((J, f), axis=3).reshape(len(h), _STAGES * n, -1)
@@ -82,21 +102,34 @@ class Variation:
         for step in change:
             s = s + step[:, :n] @ s + step[:, n:]
             found.append(s)
-        return np.array(found)[np.searchsorted(fine, edges)]
+        at = np.clip(np.searchsorted(fine, times, side="right") - 1, 0, len(h) - 1)
+        inside = h[at, None] * _dense(nodes, (times - fine[at]) / h[at])
+        here = np.array(found)[at]
+        slopes = K[at, :, :, :n] @ here[:, None] + K[at, :, :, n:]
+        return np.asarray(here + np.einsum("tj,tjnp->tnp", inside, slopes))
 
     def linear(self, y: Motion) -> tuple[Floats, Floats]:
-        """Return J (states, n, n) and f (states, n, np) of s' = J s + f at many states."""
+        """Return J (states, n, n) and f (states, n, columns) of s' = J s + f at many states."""
         n, nx = self.core.nu, self.core.nx
-        size = 2 * n + nx
-        J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, len(self.parameters)))
+        size, own = 2 * n + nx, self.starts
+        columns = own + len(self.inputs) + len(self.parameters)
+        J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, columns))
         J[:, :n, n : 2 * n] = np.eye(n)
         if self.core.coordinates.euler_parameters:
             J[:, :n, :n] = [turning(self.core, u) for u in y.u]
         for k, t in enumerate(y.t.tolist()):
             self._stand(y, k)
-            d = derivatives(self.core, self.workspace, t, y.q[k], y.u[k], parameters=self.parameters)
+            d = derivatives(
+                self.core,
+                self.workspace,
+                t,
+                y.q[k],
+                y.u[k],
+                inputs=self.inputs,
+                parameters=self.parameters,
+            )
             J[k, n:] = np.block([[d.ud_q, d.ud_u, d.ud_x], [d.x_rates_q, d.x_rates_u, d.x_rates_x]])
-            f[k, n:] = np.vstack((d.ud_p, d.x_rates_p))
+            f[k, n:, own:] = np.block([[d.ud_input, d.ud_p], [d.x_rates_input, d.x_rates_p]])
         J[:, n:, np.flatnonzero(np.tile(~self.free, 2))] = 0.0  # prescribed motions are in f already
         return J, f
 
@@ -131,6 +164,17 @@ class Variation:
         change = np.zeros(self.core.nu)
         change[self.free] = np.linalg.lstsq(P[:, self.free], gap, rcond=_RANK)[0]
         return change
+
+
+def _dense(nodes: Floats, x: Floats) -> Floats:
+    """Return the weights (times, stages) of the slopes at the nodes for the solution at parts x of a step.
+
+    >>> _dense(_radau(2)[0], np.array([1.0])).round(12).tolist()  # b of the method
+    [[0.75, 0.25]]
+    """
+    powers = np.arange(1, len(nodes) + 1)
+    found = np.linalg.solve(np.vander(nodes, increasing=True).T, (x[:, None] ** powers / powers).T).T
+    return np.asarray(found, dtype=np.float64)
 
 
 def _radau(stages: int) -> tuple[Floats, Floats, Floats]:

@@ -24,7 +24,7 @@ from ..native import entry_points as native
 from ..native.caller import caller
 
 _SINGLE, _TUPLE, _FLOATS, _PAIR = range(4)  # how caller.c returns results
-_FINITE, _AT_MOST, _ABOVE = range(3)  # what it checks
+FINITE, AT_MOST, ABOVE = range(3)  # what it checks
 
 _NUMBERS = ("numbers",)  # of a result whose parts are views of one array
 _MOST_ENDS = 512  # ends whose calls are kept
@@ -82,6 +82,25 @@ def never(*_: object) -> None:
     """Take the place of a call where there is none."""
 
 
+class NoCalls:
+    """Take the place of calls that were not made yet: they take no state."""
+
+    def __init__(self) -> None:
+        self.poses: dict[Any, One] = {}
+        self.velocities: dict[Any, One] = {}
+        self.jacobians: dict[Any, One] = {}
+
+    def __getattr__(self, name: str) -> One:
+        return never
+
+    def end(self, name: str, end: Any) -> One:
+        """Return a call that takes no state."""
+        return never
+
+
+NO_CALLS = NoCalls()
+
+
 class Calls:
     """Calls of one core, made when they are first used."""
 
@@ -101,11 +120,11 @@ class Calls:
         kinds: Callable[[], Kinds],
         known: list[Any],
         states: Callable[[], States | None],
-        place: Callable[[Any], tuple[int, NDArray]],
+        place: Callable[[str, Any], tuple[int, NDArray]],
     ) -> None:
         self._core, self._kinds, self._known = core, kinds, known
         self._states, self._place, self._thread = states, place, get_ident()
-        self._pack: _Pack | None = None
+        self._pack: Pack | None = None
         self._tables: dict[Any, Table | None] = {}
         self.steppers: dict[Any, Any] = {}  # by method and tolerance, made by the layer above
         # calls for one state, by end
@@ -166,7 +185,7 @@ class Calls:
         """
         pack = self.pack
         if isinstance(name, tuple):
-            number, place = self._place(name[1])  # refuses what is no end
+            number, place = self._place(*name)  # refuses what is no end
             if name not in self._tables:
                 self._tables[name] = None if pack is None else _end(pack, name[0], number, place)
         elif name not in self._tables:
@@ -175,10 +194,10 @@ class Calls:
         return self._tables[name]
 
     @property
-    def pack(self) -> "_Pack | None":
+    def pack(self) -> "Pack | None":
         """What all calls have in common; None if the core cannot be called this way."""
         if self._pack is None and (module := caller()) is not None and _is_plain(self._core):
-            self._pack = _Pack(module, self._core, self._kinds(), self._known, self._thread)
+            self._pack = Pack(module, self._core, self._kinds(), self._known, self._thread)
         return self._pack
 
 
@@ -191,7 +210,7 @@ def _is_plain(core: Core) -> bool:
     return core.loops is None or not len(core.loops.plan.unilateral)
 
 
-class _Pack:
+class Pack:
     """Arrays for the state of one core, and the tables that fill them."""
 
     def __init__(self, module: ModuleType, core: Core, kinds: Kinds, known: list[Any], thread: int) -> None:
@@ -264,10 +283,10 @@ class _Forward(NamedTuple):
     loads: NDArray  # (nc, 6) of the chords
 
 
-def _forward(p: "_Pack") -> _Forward:
+def forward(p: "Pack") -> _Forward:
     core = p.core
     tau, ud = p.zeros(core.nu), p.zeros(core.nu)
-    finite = (address(ud), core.nu, _FINITE, 0.0)
+    finite = (address(ud), core.nu, FINITE, 0.0)
     if core.loops is None:
         step = p.step("forward_dynamics", 1, p.t, p.q, p.u, tau, ud, core.context_address)
         return _Forward([step], (), [finite], tau, ud, p.zeros(0), p.zeros(0, 6))
@@ -288,18 +307,18 @@ def _forward(p: "_Pack") -> _Forward:
         *p.copy(loops.work.monitor[: len(before)], before), *p.copy(cut, p.keep(np.full_like(cut, np.nan))),
         *p.copy(loops.work.masked, p.keep(np.zeros_like(loops.work.masked))),
     )  # fmt: skip
-    checks = [finite, (address(residual), 1, _AT_MOST, OPEN), (address(pivot), 1, _ABOVE, REGULAR)]
+    checks = [finite, (address(residual), 1, AT_MOST, OPEN), (address(pivot), 1, ABOVE, REGULAR)]
     return _Forward(steps, copies, checks, tau, ud, multipliers, loads)
 
 
-def _forward_dynamics(p: "_Pack") -> Table:
-    f = _forward(p)
+def _forward_dynamics(p: "Pack") -> Table:
+    f = forward(p)
     return p.call(f.steps, (f.ud, f.multipliers), p.kinds.forward_dynamics, (f.tau,), f.copies, f.checks)
 
 
-def _reactions(p: "_Pack") -> Table:
+def _reactions(p: "Pack") -> Table:
     """Return motion of the bodies with hinge loads, loads of the chords, multipliers."""
-    core, f = p.core, _forward(p)
+    core, f = p.core, forward(p)
     trace, tau = p.zeros(core.rows, N_TRACE), p.zeros(core.nu)
     steps = [*f.steps, p.step("trace", 1, p.t, p.q, p.u, f.ud, tau, trace, core.context_address)]
     if core.loops is not None:
@@ -309,19 +328,19 @@ def _reactions(p: "_Pack") -> Table:
     return p.call(steps, (trace, f.loads, f.multipliers), p.kinds.loads, (), copies, f.checks)
 
 
-def _momentum(p: "_Pack") -> Table:
+def _momentum(p: "Pack") -> Table:
     out = p.zeros(6)
     step = p.step("momentum", 1, p.t, p.q, p.u, out, p.core.context_address)
     return p.call([step], (out,), p.kinds.momentum, names=_NUMBERS)
 
 
-def _energy(p: "_Pack") -> Table:
+def _energy(p: "Pack") -> Table:
     places, out = p.keep(p.core.energy_places), p.zeros(3)
     step = p.step("energy", 1, p.t, p.q, p.u, len(places), places, out, p.core.context_address)
     return p.call([step], (out,), p.kinds.energy, names=("kinetic", "potential", "stored"))
 
 
-def _end(p: "_Pack", name: str, number: int, place: NDArray) -> Table:
+def _end(p: "Pack", name: str, number: int, place: NDArray) -> Table:
     """Return pose, velocity or Jacobian of an end of a body."""
     out = p.zeros({"pose": 12, "velocity": 6}.get(name, 6 * p.core.nu))
     step = p.step(name, 1, p.t, p.q, p.u, number, p.keep(place), out, p.core.context_address)
@@ -331,7 +350,7 @@ def _end(p: "_Pack", name: str, number: int, place: NDArray) -> Table:
     return p.call([step], (out,), kind, names=_NUMBERS)
 
 
-def _inverse_dynamics(p: _Pack) -> Table | None:
+def _inverse_dynamics(p: Pack) -> Table | None:
     if len(p.core.layout.chords.rows):
         return None
     ud, tau = p.zeros(p.core.nu), p.zeros(p.core.nu)
@@ -339,13 +358,13 @@ def _inverse_dynamics(p: _Pack) -> Table | None:
     return p.call([step], (tau,), inputs=(ud,))
 
 
-def _load_column(p: _Pack) -> Table:
+def _load_column(p: Pack) -> Table:
     rest, tau = p.zeros(p.core.nu), p.zeros(p.core.nu)
     step = p.step("inverse_dynamics", 1, p.t, p.q, p.u, rest, tau, p.core.context_address)
     return p.call([step, p.step("negate", p.core.nu, tau)], (tau,))
 
 
-def _mass_matrix(p: _Pack) -> Table:
+def _mass_matrix(p: Pack) -> Table:
     nu = p.core.nu
     lower, full, zero = p.zeros(nu, nu), p.zeros(nu, nu), p.zeros(nu, nu)
     rest, order = p.zeros(nu), p.keep(p.core.public_order.copy())
@@ -356,7 +375,7 @@ def _mass_matrix(p: _Pack) -> Table:
     return p.call(steps, (full,), copies=p.copy(lower, zero))
 
 
-def _constraints(p: _Pack) -> Table:
+def _constraints(p: Pack) -> Table:
     core = p.core
     rest, tau = p.zeros(core.nu), p.zeros(core.nu)
     if core.loops is None:
@@ -375,7 +394,7 @@ def _constraints(p: _Pack) -> Table:
     return p.call(steps, (residual, P, velocity, bias, tau), p.kinds.constraints)
 
 
-_MAKERS: dict[str, Callable[[_Pack], Table | None]] = {
+_MAKERS: dict[str, Callable[[Pack], Table | None]] = {
     "forward_dynamics": _forward_dynamics,
     "inverse_dynamics": _inverse_dynamics,
     "mass_matrix": _mass_matrix,

@@ -6,13 +6,31 @@ from treemech.topology.arrays import Ints
 
 # One row per body. Components about the origin of the first body of its branch from the ground: spatial
 # velocity 6, acceleration 6; then of the body, and later of all bodies it carries: mass, first moment 3,
-# inertia 6, sum of m v 3, of m v r^T 9, moment 3 and force 3.
-VELOCITY, ACCELERATION, MASS, FIRST, SECOND, MOMENTUM, FLUX, MOMENT, FORCE = 0, 6, 12, 13, 16, 22, 25, 34, 37
-N_DERIVATIVE_BODY = 40
+# inertia 6, sum of m v 3, of m v r^T 9, moment 3 and force 3, number of speeds.
+VELOCITY, ACCELERATION, MASS, FIRST, SECOND, MOMENTUM, FLUX, MOMENT, FORCE, SPEEDS = (
+    0,
+    6,
+    12,
+    13,
+    16,
+    22,
+    25,
+    34,
+    37,
+    40,
+)
+N_DERIVATIVE_BODY = 41
 # One column per speed, one row per component: the motion s of the speed; the change of the velocity (y) and
 # of the acceleration (z) of all bodies beyond by a displacement along s, seen from there; the change of the
-# acceleration by a change of the speed (e).
-SPEED_S, SPEED_Y, SPEED_Z, SPEED_E, N_COMPONENTS = 0, 6, 12, 18, 24
+# acceleration by a change of the speed (e); the changes of the load of all bodies beyond, on those before, by
+# the coordinate and by the speed.
+SPEED_S, SPEED_Y, SPEED_Z, SPEED_E, SPEED_LOAD_Q, SPEED_LOAD_U, N_COMPONENTS = 0, 6, 12, 18, 24, 30, 36
+# Solutions of many columns (accelerations): of every body the end of the speeds beyond it, whether nothing is
+# beyond, whether it has the place of the body before it, its place, the first body of its branch; of every speed
+# s, U / D, 1 / D. So many columns are worked on at once.
+BEYOND, TIP, SHARES, PLACE, ROOT, N_BRANCH = range(6)
+COLUMN, RESISTANCE, N_FACTOR = 6, 12, 13
+WIDTH = 64
 # The longest record is that of a hinge with six speeds.
 LONGEST_RECORD = 60
 # Workspace to differentiate a record: the state, three records, and one record of dual numbers with its
@@ -49,7 +67,12 @@ def workspace_size(rows: int, nu: int, efforts: Ints) -> int:
     """
     scratch = HINGE_SCRATCH
     largest = max((_effort_workspace(row, nu) for row in efforts), default=0)
-    return rows * (N_DERIVATIVE_BODY + 6 * N_OWN) + (N_COMPONENTS + 2) * nu + scratch + largest
+    return rows * (N_DERIVATIVE_BODY + 6 * N_OWN) + N_COMPONENTS * nu + scratch + largest
+
+
+def accelerations_size(rows: int, nu: int) -> int:
+    """Return the number of doubles that `accelerations` needs."""
+    return rows * (N_BRANCH + 6 * WIDTH) + N_FACTOR * nu
 
 
 def _effort_workspace(row: Ints, nu: int) -> int:

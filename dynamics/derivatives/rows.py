@@ -213,7 +213,7 @@ def row_derivatives(plan, loops, W, S, t, table_):
     Y = floats2(table_[layout.WORKSPACE_OF_ALL], n_bodies, layout.N_DERIVATIVE_BODY)
     z = table_[layout.WORKSPACE_OF_ALL] + 8 * n_bodies * layout.N_DERIVATIVE_BODY
     Z = floats2(z, layout.N_COMPONENTS, nu)
-    own = z + 8 * ((layout.N_COMPONENTS + 2) * nu + layout.HINGE_SCRATCH)
+    own = z + 8 * (layout.N_COMPONENTS * nu + layout.HINGE_SCRATCH)
     loads_q, workspace, path = (
         floats2(table[layout.LOADS_Q], nu, nu),
         table[layout.WORKSPACE_OF_ROWS],

@@ -281,6 +281,7 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
                 return HINGE_FAILED + 16 * i
             _own_derivatives(plan, W, S, Z, i, ud, origin, table + 8 * 6 * layout.N_OWN * i, wp, vp, w, v)
         _own_body(plan, W, Y, i, origin)
+        Y[i, layout.SPEEDS] = n
         if loaded:  # applied loads, as if they turned with the body
             force = load3(W, i, body.APPLIED_F)
             moment = add(load3(W, i, body.APPLIED_N), cross(pos, force))
@@ -291,8 +292,8 @@ def _outwards(plan, W, S, Y, Z, t, ud, table, workspace):
 
 
 @kernel
-def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
-    """Compute d tau / d (q, u) and A of all pairs of related speeds, with composite bodies from the tips."""
+def _inwards(plan, W, S, Y, Z, z, table, J, A):
+    """Compute d tau / d (q, u) of all pairs of related speeds, with composite bodies from the tips; A too, if it is not 0."""
     plan_body = bodies(plan)
     run_start, runs = run_starts(plan), ancestor_runs(plan)
     rows, nq, nu = counts(plan)
@@ -307,6 +308,7 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
         if p > 0:
             for k in range(layout.MASS, layout.N_DERIVATIVE_BODY):
                 Y[p, k] += Y[i, k]
+        beyond = first + int(Y[i, layout.SPEEDS])
         m, h, I = Y[i, layout.MASS], load3(Y, i, layout.FIRST), load6(Y, i, layout.SECOND)
         p0, G = load3(Y, i, layout.MOMENTUM), load9(Y, i, layout.FLUX)
         N, F = load3(Y, i, layout.MOMENT), load3(Y, i, layout.FORCE)
@@ -326,10 +328,12 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
             en, ef = inertia_times(m, h, I, column(Z, layout.SPEED_E, d), column(Z, layout.SPEED_E + 3, d))
             en = add(en, scale(2.0, sub(scale(trace, sw), rotate(G, sw))))
             ef = add(ef, scale(2.0, cross(sw, p0)))
+            put_column(Z, layout.SPEED_LOAD_Q, d, kn, kf)
+            put_column(Z, layout.SPEED_LOAD_U, d, en, ef)
             for r in range(run_start[d], run_start[d + 1]):
                 start, stop = runs[r, 0], runs[r, 1]
-                before = min(stop, first)  # speeds of hinges before this one
-                _six(floats(A + 8 * (nu * d + start), stop - start), z + 8 * start, stride, a, f)
+                if A != 0:
+                    _six(floats(A + 8 * (nu * d + start), stop - start), z + 8 * start, stride, a, f)
                 if r == run_start[d + 1] - 1:
                     stop = first + n  # all speeds of the hinge itself
                 by_q = floats(J + 8 * (2 * nu * d + start), stop - start)
@@ -338,14 +342,12 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
                 _three_more(by_q, z + stride * layout.SPEED_Y + 8 * start, stride, b)
                 _six(by_u, z + stride * layout.SPEED_E + 8 * start, stride, a, f)
                 _three_more(by_u, z + 8 * start, stride, b)
-                if before > start:
-                    cq, cu = floats(T, before - start), floats(T + stride, before - start)
-                    _six(cq, z + 8 * start, stride, kn, kf)
-                    _six(cu, z + 8 * start, stride, en, ef)
-                    below = floats(J + 8 * (2 * nu * start + d), 2 * nu * (before - start - 1) + nu + 1)
-                    for j in range(before - start):
-                        below[2 * nu * j] = cq[j]
-                        below[2 * nu * j + nu] = cu[j]
+            start = first + n
+            if beyond > start:
+                by_q = floats(J + 8 * (2 * nu * d + start), beyond - start)
+                by_u = floats(J + 8 * (2 * nu * d + nu + start), beyond - start)
+                _six(by_q, z + stride * layout.SPEED_LOAD_Q + 8 * start, stride, sw, sv)
+                _six(by_u, z + stride * layout.SPEED_LOAD_U + 8 * start, stride, sw, sv)
         if kind == body.BALL or kind == body.FREE or kind == body.BY_ADDRESS:
             # the reference point is the origin of the first body of the branch
             root = i
@@ -355,8 +357,15 @@ def _inwards(plan, W, S, Y, Z, z, T, table, J, A):
 
 
 @kernel
-def tree_derivatives(plan, W, S, t, ud, table):
-    """Write d tau / d (q, u) (nu, 2 nu) and the lower triangle of A to BY and MASSES of the table.
+def speed_changes(plan, table):
+    """Return the address of s, y, z, e and the loads of all speeds, which `tree_derivatives` leaves."""
+    rows, nq, nu = counts(plan)
+    return table[layout.WORKSPACE_OF_ALL] + 8 * rows * layout.N_DERIVATIVE_BODY
+
+
+@kernel
+def tree_derivatives(plan, W, S, t, ud, table, with_masses):
+    """Write d tau / d (q, u) (nu, 2 nu) and, if wanted, the lower triangle of A to BY and MASSES of the table.
 
     Speeds are in regular order. tau belongs to the accelerations ud. For elements with states the rest of the
     table follows (effort_derivatives). Call `evaluate_motion` of the state in the work arrays before. Returns
@@ -370,20 +379,19 @@ def tree_derivatives(plan, W, S, t, ud, table):
     if loaded:
         origin_velocities(plan, W, S, own_u(plan))
     Y = floats2(workspace, rows, layout.N_DERIVATIVE_BODY)
-    z = workspace + 8 * rows * layout.N_DERIVATIVE_BODY
+    z = speed_changes(plan, table)
     Z = floats2(z, layout.N_COMPONENTS, nu)
-    T = z + 8 * layout.N_COMPONENTS * nu
-    more = T + 16 * nu
+    more = z + 8 * layout.N_COMPONENTS * nu
     own = more + 8 * layout.HINGE_SCRATCH
-    out, lower = floats(J, 2 * nu * nu), floats(A, nu * nu)
+    out, lower = floats(J, 2 * nu * nu), floats(A, nu * nu if with_masses else 0)
     for k in range(2 * nu * nu):
         out[k] = 0.0
-    for k in range(nu * nu):
+    for k in range(lower.shape[0]):
         lower[k] = 0.0
     status = _outwards(plan, W, S, Y, Z, t, ud, own, more)
     if status != OK:
         return status
-    _inwards(plan, W, S, Y, Z, z, T, own, J, A)
+    _inwards(plan, W, S, Y, Z, z, own, J, A if with_masses else 0)
     if not loaded:
         return OK
     G = own + 8 * 6 * layout.N_OWN * rows

@@ -6,14 +6,15 @@ from numba import types
 
 from treemech.kinematics.chords.duals import chord_duals as dual_rows
 from treemech.kinematics.chords.motion import constraint_rows
-from treemech.kinematics.kernel.language import address_of, call_derivatives, floats, inlined, ints
+from treemech.kinematics.kernel.language import address_of, call_derivatives, floats, floats2, inlined, ints
 from treemech.kinematics.kernel.status import CHORD_FAILED, OK
 from treemech.kinematics.plan.arrays import DERIVATIVES, N_CONTEXT
 from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT, chord_q
-from treemech.kinematics.plan.columns import chord, speed
+from treemech.kinematics.plan.columns import chord
 from treemech.kinematics.plan.views import (
     body_work,
     counts,
+    n_efforts,
     n_states,
     own_effort,
     own_q,
@@ -21,19 +22,18 @@ from treemech.kinematics.plan.views import (
     own_tau,
     own_u,
     own_ud,
-    prescriptions,
     speed_work,
 )
 from treemech.kinematics.tree.sweep import columns, origin_velocities, turn_speeds
 
 from ..derivatives import layout
+from ..derivatives.accelerations import accelerations, inverse, prepare
 from ..derivatives.loops import loop_derivatives
 from ..derivatives.residual import residual_derivatives
 from ..derivatives.rows import row_derivatives as differentiate_rows
 from ..derivatives.state_jacobian import state_jacobian
-from ..derivatives.tree import tree_derivatives
+from ..derivatives.tree import speed_changes, tree_derivatives
 from ..equations.articulated import forward_dynamics as solve_tree
-from ..equations.cholesky import invert, less_product
 from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, masks, solutions
 from ..equations.loops import accelerate, relieve
 from ..equations.loops import evaluate as evaluate_loops
@@ -50,33 +50,16 @@ def _forward_derivatives(plan, W, S, t, tau, table):
     """
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    ud, A, inverse, factors = (
-        floats(table[layout.UD], nu),
-        table[layout.MASSES],
-        table[layout.INVERSE],
-        table[layout.FACTORS],
-    )
+    ud, factors, everywhere = floats(table[layout.UD], nu), table[layout.FACTORS], n_efforts(plan) > 0
     solve_tree(plan, W, S, tau, ud)
-    status = tree_derivatives(plan, W, S, t, ud, table)
+    status = tree_derivatives(plan, W, S, t, ud, table, False)
     if status != OK:
         return status
-    prescribed, lower, by = prescriptions(plan), floats(A, nu * nu), floats(table[layout.BY], 2 * nu * nu)
-    by_x = floats(table[layout.TAU_X], nu * nx)
-    for k in range(prescribed.shape[0]):
-        d = prescribed[k, speed.PRESCRIBED_DOF]
-        for j in range(nu):
-            lower[nu * max(d, j) + min(d, j)] = 1.0 if d == j else 0.0
-            by[2 * nu * d + j] = 0.0
-            by[2 * nu * d + nu + j] = 0.0
-        for j in range(nx):
-            by_x[nx * d + j] = 0.0
-    invert(nu, A, factors, factors + 8 * nu * nu, inverse)
-    less_product(nu, 2 * nu, inverse, table[layout.BY], table[layout.OUT])
+    prepare(plan, W, S, floats2(speed_changes(plan, table), layout.N_COMPONENTS, nu), factors)
+    accelerations(plan, factors, table[layout.BY], table[layout.OUT], 2 * nu, everywhere)
     if nx > 0:
-        less_product(nu, nx, inverse, table[layout.TAU_X], table[layout.UD_X])
-    for k in range(prescribed.shape[0]):
-        d = prescribed[k, speed.PRESCRIBED_DOF]
-        floats(inverse + 8 * (nu * d + d), 1)[0] = 0.0
+        accelerations(plan, factors, table[layout.TAU_X], table[layout.UD_X], nx, True)
+    inverse(plan, factors, table[layout.INVERSE])
     return OK
 
 
@@ -85,8 +68,8 @@ def derivatives(t, forward, table_):
 
     The results stand in the table (dynamics.derivatives.layout): BY are the derivatives of tau = A ud - Q,
     MASSES is the lower triangle of A. With `forward`, ud follows from the loads tau first; then OUT are the
-    derivatives of ud and INVERSE those of ud by tau (both are zero in the rows of prescribed speeds), and BY
-    and MASSES are overwritten. TAU_X and UD_X are the derivatives by states of elements, RATES and RATES_X
+    derivatives of ud and INVERSE those of ud by tau (both are zero in the rows of prescribed speeds), and MASSES
+    is not written. TAU_X and UD_X are the derivatives by states of elements, RATES and RATES_X
     those of the rates of these states.
     """
     table = ints(table_, layout.N_TABLE)
@@ -102,7 +85,7 @@ def derivatives(t, forward, table_):
         tau = loads_on_speeds(plan, floats(table[layout.GIVEN_TAU], nu))
         status = _forward_derivatives(plan, W, S, t, tau, table)
     else:
-        status = tree_derivatives(plan, W, S, t, floats(table[layout.UD], nu), table)
+        status = tree_derivatives(plan, W, S, t, floats(table[layout.UD], nu), table, True)
     return np.int32(status)
 
 

@@ -175,11 +175,12 @@ def factorise(loops):
         if r >= 0 and masked[r] == 0 and abs(D[k]) < smallest * scale[r]:
             smallest, weakest = abs(D[k]) / scale[r], r
     monitor = monitors(loops)
+    if smallest == 1e300:  # no row holds: every contact is open, and no position is singular
+        smallest = monitor[watch.LARGEST_PIVOT]
     monitor[watch.LAST_PIVOT] = smallest
     if smallest < monitor[watch.STEP_PIVOT]:
         monitor[watch.STEP_PIVOT], monitor[watch.STEP_ROW] = smallest, weakest
-    if smallest < 1e300:  # there is a row that is not masked
-        monitor[watch.LARGEST_PIVOT] = max(monitor[watch.LARGEST_PIVOT], smallest)
+    monitor[watch.LARGEST_PIVOT] = max(monitor[watch.LARGEST_PIVOT], smallest)
 
 
 @kernel

@@ -153,6 +153,8 @@ def radau_integrate(
                 count[layout.REJECTED] += 1
                 shrink = safety * _predicted(h, error, control)
                 h *= shrink if shrink > 0.2 else 0.2  # also if the error is not a number
+                if count[layout.HAS_JACOBIAN] == 1:  # an old Jacobian does not damp the estimate (IV.8)
+                    count[layout.HAS_JACOBIAN] = 0
                 continue
             if closed:
                 monitor[watch.LARGEST_PIVOT] = usual

@@ -34,6 +34,7 @@ from . import failures, state_vector
 from .trace import N_TRACE
 
 if TYPE_CHECKING:
+    from .loop_plan import Pattern
     from .loops import Loops
 
 _NONE = np.zeros(0)
@@ -56,7 +57,10 @@ class Core:
     cores of a model, its layout, is copied and stays unchanged.
     """
 
-    def __init__(self, tree: Tree, coordinates: Lagrange, layout: Layout) -> None:
+    def __init__(
+        self, tree: Tree, coordinates: Lagrange, layout: Layout, pattern: "Pattern | None" = None
+    ) -> None:
+        """Make the arrays; `pattern` is that of a model of the same structure, taken over where it fits."""
         self.tree, self.coordinates, self.layout = tree, coordinates, (layout := layout.copy())
         self.nq, self.nu, self.rows = coordinates.nq, coordinates.nu, len(tree.bodies)
         self.foreign = self._may_raise()
@@ -93,7 +97,7 @@ class Core:
         if len(layout.chords.plan.chord):
             from .loops import Loops
 
-            self.loops = Loops(self)
+            self.loops = Loops(self, pattern)
         self.jacobian_workspace: Any = None  # a TreeDerivatives, once an integrator asks for one
         self.components: Any = None  # independent parts (jacobian_groups), once an integrator asks for them
         self._dual_entries: list[Entry] | None = None

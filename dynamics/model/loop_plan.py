@@ -1,13 +1,14 @@
 """Static sparse pattern and workspace for the equations of motion with constraints (6.3.4-6)."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.arrays import Plan
 from treemech.kinematics.plan.columns import chord, speed
-from treemech.topology.arrays import Ints, addresses
+from treemech.topology.arrays import Floats, Ints, addresses
 
 from ..equations import watch
 from ..equations.loop_arrays import LoopPlan, LoopWork
@@ -93,6 +94,45 @@ def make_loop_plan(
         pattern.Ai, pattern.Lp, pattern.Li, pattern.Rp, pattern.Ri, pattern.Rs,
     )  # fmt: skip
     return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
+
+
+class Samples(NamedTuple):
+    """Random positions at which rows are looked at, and the hinges that gave them."""
+
+    hinges: tuple[Any, ...]
+    places: tuple[tuple[Floats, dict[str, Floats]], ...]  # q, coordinates of cut hinges
+
+    @classmethod
+    def of(cls, hinges: Sequence[Any], cut: Sequence[Any], rng: "np.random.Generator") -> "Samples":
+        """Choose three positions."""
+        places = []
+        for _ in range(3):
+            q = np.concatenate([np.zeros(0), *(hinge.sample(rng) for hinge in hinges)])
+            places.append((q, {c.name: c.element.sample(rng) for c in cut}))
+        return cls((*hinges, *(c.element for c in cut)), tuple(places))
+
+
+class Pattern(NamedTuple):
+    """Pattern with its ordering, and what it was made for. It is never written to: cores of one structure share it."""
+
+    plan: LoopPlan
+    vanishing: NDArray[np.bool_]
+    weightless: NDArray[np.bool_]
+    samples: Samples
+
+    def samples_of(self, hinges: Sequence[Any], cut: Sequence[Any]) -> Samples | None:
+        """Return the positions if these are the hinges that gave them."""
+        own = (*hinges, *(c.element for c in cut))
+        same = len(own) == len(self.samples.hinges)
+        return (
+            self.samples
+            if same and all(a is b for a, b in zip(own, self.samples.hinges, strict=True))
+            else None
+        )
+
+    def fits(self, vanishing: NDArray[np.bool_], weightless: NDArray[np.bool_]) -> bool:
+        """Tell whether a model of the same structure has this pattern."""
+        return bool(np.array_equal(self.vanishing, vanishing) and np.array_equal(self.weightless, weightless))
 
 
 def make_loop_work(plan: LoopPlan, nq: int, n_reactions: int) -> LoopWork:

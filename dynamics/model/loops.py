@@ -18,7 +18,7 @@ from treemech.topology.arrays import Floats, addresses
 from ..equations import watch
 from ..native import entry_points as native
 from .inertia_check import refuse_weightless, weightless_speeds
-from .loop_plan import extend_context, make_loop_plan, make_loop_work
+from .loop_plan import Pattern, Samples, extend_context, make_loop_plan, make_loop_work
 from .stabilisation import stabilisation
 
 if TYPE_CHECKING:
@@ -49,13 +49,15 @@ class ClosedMotion(NamedTuple):
 class Loops:
     """Pattern, factors and work arrays of the constraint equations, with their context."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, pattern: Pattern | None = None) -> None:
         rng, layout = np.random.default_rng(2), core.layout.chords
         scale, usual = np.full(len(layout.rows), np.nan), np.zeros(len(layout.rows))
         plan, weightless, free = core.layout.plan, np.ones(core.nu, dtype=bool), core.free_speeds()
-        for _ in range(3):  # a row that is zero at three random positions is zero everywhere
-            q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in core.coordinates.hinges)])
-            core.reset_chords({c.name: c.element.sample(rng) for c in core.tree.chords if c.is_hinge})
+        hinges = [c.hinge for c in core.coordinates.hinges], [c for c in core.tree.chords if c.is_hinge]
+        samples = None if pattern is None else pattern.samples_of(*hinges)
+        samples = samples or Samples.of(*hinges, rng)
+        for q, cut in samples.places:  # a row that is zero at three random positions is zero everywhere
+            core.reset_chords(cut)
             P, A = core.constraints(0.0, q, np.zeros(core.nu)).partials, core.mass_matrix(0.0, q)
             inertia, largest = np.diag(A), float(np.max(A, initial=1e-300))
             mobility = 1.0 / np.where(inertia > 1e-13 * largest, inertia, largest)
@@ -68,9 +70,12 @@ class Loops:
             own = self.vanishing[entry[chord.FIRST_ROW] : entry[chord.FIRST_ROW] + entry[chord.N_ROWS]]
             entry[chord.SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
         core.chord_work.partials[:] = 0.0
-        self.plan = make_loop_plan(
-            plan, layout, self.vanishing, (weightless & free)[plan.dof[:, speed.PUBLIC]]
-        )
+        light = (weightless & free)[plan.dof[:, speed.PUBLIC]]
+        if pattern is None or not pattern.fits(self.vanishing, light):
+            pattern = Pattern(
+                make_loop_plan(plan, layout, self.vanishing, light), self.vanishing, light, samples
+            )
+        self.pattern, self.plan = pattern, pattern.plan
         self.work = make_loop_work(self.plan, core.nq, int(np.sum(plan.efforts[:, effort.REACTION] >= 0)))
         self.kept = np.flatnonzero(~self.vanishing)
         self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)

@@ -35,7 +35,7 @@ class TreeDerivatives:
         self.J, self.A = np.zeros((n, 2 * n)), np.zeros((n, n))
         self.inverse, self.out = np.zeros((n, n)), np.zeros((n, 2 * n))
         self.factors, self.workspace = (
-            np.zeros(2 * n * n + 1),
+            np.zeros(layout.accelerations_size(core.rows, n)),
             np.zeros(layout.workspace_size(core.rows, n, core.layout.plan.efforts)),
         )
         self.tau_x, self.ud_x = np.zeros((n, x)), np.zeros((n, x))
@@ -57,7 +57,7 @@ class TreeDerivatives:
         split = core.rows * layout.N_DERIVATIVE_BODY
         self.bodies = self.workspace[:split].reshape(core.rows, layout.N_DERIVATIVE_BODY)
         self.speeds = self.workspace[split : split + layout.N_COMPONENTS * n].reshape(layout.N_COMPONENTS, n)
-        own = self.first_own = split + (layout.N_COMPONENTS + 2) * n + layout.HINGE_SCRATCH
+        own = self.first_own = split + layout.N_COMPONENTS * n + layout.HINGE_SCRATCH
         self.own = self.workspace[own : own + core.rows * 6 * layout.N_OWN].reshape(
             core.rows, 6, layout.N_OWN
         )

@@ -82,7 +82,12 @@ def numba_cache() -> Iterator[None]:
 
     previous, config.CACHE_DIR = config.CACHE_DIR, folder
     try:
-        with forgiving():
+        if config.DISABLE_JIT:
+            yield
+            return
+        from .late import late_machine_code
+
+        with forgiving(), late_machine_code():
             yield
     finally:
         config.CACHE_DIR = previous

@@ -1,6 +1,6 @@
 """Lay out the chords of a Plan: the bodies or coordinates they join, the places of their rows and records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from treemech.elements import Ball, Constraint, Coupling, Hinge, Prismatic, Revo
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import Element
-from treemech.topology import Connection, ElementError, Tree
+from treemech.topology import Attachment, Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
 
 from ..plan.arrays import Plan
@@ -112,12 +112,7 @@ def make_chord_layout(
         else:
             ends = tree.chords[k].ends
             bodies = [tree.numbers[end.body.name] for end in ends]
-            base = element.base() if isinstance(element, Hinge) else np.eye(3)
-            for side, (end, number) in enumerate(zip(ends, bodies, strict=True)):
-                F, f = frames[number]
-                first = (chord.PLACE_A, chord.PLACE_B)[side]
-                place[k, first : first + 9] = (F.T @ end.rotation @ base).ravel()
-                place[k, first + 9 : first + 12] = F.T @ (end.offset - f)
+            place_chord(place[k], element, ends, bodies, frames)
             row[[chord.BODY_A, chord.BODY_B]] = bodies
             own = paths(tree, plan, *bodies)
         row[chord.HOLONOMIC], n_rows, size = _sizes(name, element, row)
@@ -137,12 +132,28 @@ def make_chord_layout(
         rows += [(name, j) for j in range(n_rows)]
         nonholonomic += [j >= row[chord.HOLONOMIC] for j in range(n_rows)]
         if numbers is not object:
-            start.append(_start(name, element))
+            start.append(start_of(name, element))
     steps = np.array(path, dtype=np.int64).reshape(-1, chord.N_PATH_COLUMNS)
     return ChordLayout(
         ChordPlan(plan_chord, place, steps), rows, np.array(nonholonomic, dtype=np.bool_), names, elements,
         np.concatenate(start), record,
     )  # fmt: skip
+
+
+def place_chord(
+    place: Floats,
+    element: Element,
+    ends: Sequence[Attachment],
+    bodies: Sequence[int],
+    frames: Mapping[int, tuple[Floats, Floats]],
+) -> None:
+    """Fill in where the ends of a chord are on their bodies, in the base of the core."""
+    base = element.base() if isinstance(element, Hinge) else np.eye(3)
+    for side, (end, number) in enumerate(zip(ends, bodies, strict=True)):
+        F, f = frames[number]
+        first = (chord.PLACE_A, chord.PLACE_B)[side]
+        place[first : first + 9] = (F.T @ end.rotation @ base).ravel()
+        place[first + 9 : first + 12] = F.T @ (end.offset - f)
 
 
 def _sizes(name: str, element: Element, row: Ints) -> tuple[int, int, int]:
@@ -170,7 +181,7 @@ def _sizes(name: str, element: Element, row: Ints) -> tuple[int, int, int]:
     return n, n, 24 + 6 * element.n_speeds if row[chord.KIND] == body.BY_ADDRESS else 0
 
 
-def _start(name: str, element: Element) -> Floats:
+def start_of(name: str, element: Element) -> Floats:
     """Return where a fit starts: coordinates of a hinge, auxiliary unknowns of a constraint."""
     if isinstance(element, Hinge):
         q = element.reference()

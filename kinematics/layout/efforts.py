@@ -152,9 +152,8 @@ def make_effort_layout(
             places.append(np.zeros(12))
         else:
             number = numbers[end.body.name]
-            F, f = points[number]
             ends.append(number)
-            places.append(np.concatenate(((F.T @ end.rotation).ravel(), F.T @ (end.offset - f))))
+            places.append(place_of(end, *points[number]))
 
     for row, a in zip(rows, every, strict=True):
         n = a.sizes
@@ -231,6 +230,11 @@ def make_effort_layout(
         plain(as_floats([*x, *memory, *held.values()])),
         places_held,
     )
+
+
+def place_of(end: Attachment, F: Floats, f: Floats) -> Floats:
+    """Return base and point of an end (12,) in the base of the core, which is F, f in its body."""
+    return np.concatenate(((F.T @ end.rotation).ravel(), F.T @ (end.offset - f)))
 
 
 def _sought(n_coordinates: int, start: Any) -> list[float]:

@@ -54,6 +54,9 @@ class Layout:
     chords: ChordLayout
     efforts: EffortLayout
     hinges: Mapping[int, Hinge]  # hinges called by address, by the number of their body
+    points: Mapping[
+        int, tuple[Floats, Floats]
+    ]  # base of the core in every body: B of its hinge, and its point
 
     @property
     def foreign(self) -> bool:
@@ -136,30 +139,37 @@ def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
     return body.BY_ADDRESS
 
 
+def place_body(
+    tree: Tree, number: int, constants: Floats, frames: Floats, points: dict[int, tuple[Floats, Floats]]
+) -> None:
+    """Fill in placement, inertia and frame of a body, in the base of its hinge end (5.2.1), (5.2.13)."""
+    branch, plan_body = tree.branches[number - 1], tree.bodies[number]
+    a, b = branch.connection.ends[0], branch.connection.ends[1]
+    outer, inner = (a, b) if branch.forward else (b, a)
+    base = branch.connection.element.base()
+    Fp, fp = points[int(tree.parent[number])]
+    F, f = inner.rotation @ base, inner.offset
+    points[number] = (F, f)
+    J = F.T @ plan_body.inertia @ F
+    row = constants[number]
+    row[body.PLACE_R : body.PLACE_R + 9] = (Fp.T @ outer.rotation @ base).ravel()
+    row[body.PLACE_P : body.PLACE_P + 3] = Fp.T @ (outer.offset - fp)
+    row[body.MASS] = plan_body.mass
+    row[body.COM : body.COM + 3] = F.T @ (plan_body.com - f)
+    row[body.INERTIA : body.INERTIA + 6] = J[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    row[body.SIGN] = 1.0 if branch.forward else -1.0
+    frames[number, :9] = F.T.ravel()
+    frames[number, 9:] = -F.T @ f
+
+
 def _geometry(
     tree: Tree, constants: Floats, frames: Floats, points: dict[int, tuple[Floats, Floats]]
 ) -> None:
-    """Fill in placements, inertias and frames, each body in the base of its hinge end (5.2.1), (5.2.13)."""
+    """Fill in placements, inertias and frames of all bodies."""
     points[0] = (np.eye(3), np.zeros(3))
     frames[0, [0, 4, 8]] = 1.0
     for number in range(1, len(tree.bodies)):
-        branch, plan_body = tree.branches[number - 1], tree.bodies[number]
-        a, b = branch.connection.ends[0], branch.connection.ends[1]
-        outer, inner = (a, b) if branch.forward else (b, a)
-        base = branch.connection.element.base()
-        Fp, fp = points[int(tree.parent[number])]
-        F, f = inner.rotation @ base, inner.offset
-        points[number] = (F, f)
-        J = F.T @ plan_body.inertia @ F
-        row = constants[number]
-        row[body.PLACE_R : body.PLACE_R + 9] = (Fp.T @ outer.rotation @ base).ravel()
-        row[body.PLACE_P : body.PLACE_P + 3] = Fp.T @ (outer.offset - fp)
-        row[body.MASS] = plan_body.mass
-        row[body.COM : body.COM + 3] = F.T @ (plan_body.com - f)
-        row[body.INERTIA : body.INERTIA + 6] = J[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        row[body.SIGN] = 1.0 if branch.forward else -1.0
-        frames[number, :9] = F.T.ravel()
-        frames[number, 9:] = -F.T @ f
+        place_body(tree, number, constants, frames, points)
 
 
 def _ancestor_runs(tree: Tree, plan_body: Ints) -> tuple[Ints, Ints]:
@@ -283,4 +293,5 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
         make_chord_layout(tree, plan, points, cut, couplings, places, numbers),
         efforts,
         tables,
+        points,
     )

@@ -106,3 +106,36 @@ def test_ways_that_do_not_project_cannot_switch(stabilisation):
     mech, state = platform()
     with pytest.raises(tm.TreemechError, match="'platform' is unilateral"):
         mech.simulate((0.0, 0.1), state, stabilisation=stabilisation)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "Adams", "auto"])
+def test_a_time_without_any_contact_is_no_singular_position(method):
+    """With every row released there is no pivot; its stand-in made each landing look singular, and Radau gave way to DOP853."""
+    mech, state = platform()
+    _, on = flight()
+    run = mech.simulate((0.0, on + 0.02), state, method, rtol=1e-7, max_step=0.02)
+    assert run.success and [s.holds for s in run.switched] == [False, True]
+    assert not run.singular and abs(run.switched[1].t - on) < 1e-5
+    assert method == "auto" or run.statistics["steps"] < 200
+
+
+def test_the_audit_of_a_flight_is_that_of_a_flight():
+    """Outputs and work of drives between the steps were projected on the contact that had let go."""
+    mech, state = platform()
+    off, on = flight()
+    times = np.linspace(0.0, on + 0.02, 100)
+    plain, audited = (
+        mech.simulate((0.0, times[-1]), state, rtol=1e-10, max_step=0.02, t_eval=times, audit=audit)
+        for audit in (False, True)
+    )
+    assert np.max(np.abs(plain.q - audited.q)) < 1e-8
+    left = audited.energy.kinetic + audited.energy.potential
+    left = left - left[0] - sum(part.work for part in audited.audit.values())
+    k = int(np.searchsorted(times, on))
+    assert np.max(np.abs(left[:k])) < 1e-7 and np.max(np.abs(left[k:] - left[k])) < 1e-7
+    speed = SIZE * OMEGA * np.cos(OMEGA * off) - G * (
+        on - off
+    )  # of the mass, before the platform takes it along
+    assert left[k] == pytest.approx(
+        0.5 * 2.0 * ((SIZE * OMEGA * np.cos(OMEGA * on)) ** 2 - speed**2), rel=1e-6
+    )

@@ -102,6 +102,17 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
     ),
+    "treemech/fitting": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots", "treemech/files",
+    ),
+    # many: batches, and runs of studies
+    "treemech/many": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
+        "treemech/files", "treemech/design",
+    ),
+    "treemech/bridges": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
+    ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),
@@ -117,6 +128,7 @@ EDGES = {
 # Imports against the direction of EDGES, inside a function: what only some calls need
 WHEN_CALLED = {
     "elements": ("elements/compilation", "elements/shared"),  # a contract compiles its element
+    "elements/native": ("elements/compilation",),  # how numba is made quicker, where it compiles
     "dynamics/native": ("dynamics/entries",),  # the jit and the build reach for the source
     # run.save, run.animate, run.plot; what notebooks show
     "treemech/results": (
@@ -127,18 +139,23 @@ WHEN_CALLED = {
         "treemech/notebook",
     ),
     "treemech/notebook": ("treemech", "treemech/plots"),  # completion of names
-    "treemech/design": ("treemech/notebook",),
+    "treemech/fitting": ("treemech/notebook",),
+    "treemech/design": ("treemech/notebook", "treemech/plots", "treemech/many"),
+    "treemech/many": ("treemech/plots",),
+    "treemech/description": ("treemech",),  # mechanisms by a refill
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
     "treemech/files": ("treemech/imports",),  # robots of other programs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
+        "treemech/bridges",
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",
         "treemech/plots",
         "treemech/notebook",
         "treemech/design",
+        "treemech/many",
         "treemech/authoring",
     ),  # methods that delegate
     "treemech/commands": ("treemech", "treemech/view", "treemech/authoring", "treemech/files"),

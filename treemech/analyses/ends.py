@@ -19,18 +19,21 @@ if TYPE_CHECKING:
 End = Body | Attachment | str
 
 
-def place_of(mech: Mechanism, end: Any) -> tuple[int, Floats]:
-    """Return the number of the body of an end, and the place of the end in the core's base of this body."""
+def place_of(mech: Mechanism, end: Any, what: str) -> tuple[int, Floats]:
+    """Return the number of the body of an end, and the place of the end in the core's base of this body.
+
+    `what` is the call that asks, for messages.
+    """
     numbers = mech.tree.numbers
     name = end if isinstance(end, str) else end.name if isinstance(end, Body) else None
     if isinstance(end, Attachment):
         name = end.body.name
     if name is None:
         raise TopologyError(
-            f"{end!r} is neither a body nor an attachment, body.at(...), nor the name of a body."
+            f"{what}: {end!r} is neither a body nor an attachment, body.at(...), nor the name of a body."
         )
     if name not in numbers:
-        raise TopologyError(unknown("body", name, numbers))
+        raise TopologyError(f"{what}: {unknown('body', name, numbers)}")
     number = int(numbers[name])
     frame = mech._core.layout.plan.frames[number]
     rotation, origin = frame[:9].reshape(3, 3), frame[9:]
@@ -42,18 +45,20 @@ def place_of(mech: Mechanism, end: Any) -> tuple[int, Floats]:
 
 def pose(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Pose:
     """Return position and rotation of an end, see `Mechanism.pose`."""
-    found = mech._core.end("pose", *as_rows(mech, state, "pose"), *place_of(mech, end))[0]
+    found = mech._core.end("pose", *as_rows(mech, state, "pose"), *place_of(mech, end, "pose"))[0]
     return Pose(found)
 
 
 def velocity(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Velocity:
     """Return velocity and angular velocity of an end, see `Mechanism.velocity`."""
-    found = mech._core.end("velocity", *as_rows(mech, state, "velocity"), *place_of(mech, end))[0]
+    found = mech._core.end("velocity", *as_rows(mech, state, "velocity"), *place_of(mech, end, "velocity"))[0]
     return Velocity(found)
 
 
 def jacobian(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Floats:
     """Return the velocities of an end per unit speed, see `Mechanism.jacobian`."""
-    found = mech._core.end("end_jacobian", *as_rows(mech, state, "jacobian"), *place_of(mech, end))
+    found = mech._core.end(
+        "end_jacobian", *as_rows(mech, state, "jacobian"), *place_of(mech, end, "jacobian")
+    )
     J: Floats = found[0].reshape(6, mech.nu)
     return J

@@ -35,7 +35,7 @@ def derivatives(
 
     workspace = derivative_workspace(mech)
     tau, by = loads_on_speeds(mech, loads), directions(mech, parameters)
-    with _ready(mech, state, "derivatives", tau) as (t, q, u):
+    with ready(mech, state, "derivatives", tau) as (t, q, u):
         return differentiate(mech._core, workspace, t, q, u, tau, None, element_inputs(mech), by)
 
 
@@ -65,7 +65,7 @@ def linearize(
         held[speed_numbers(mech, hold)] = True
     workspace = derivative_workspace(mech)
     tau = loads_on_speeds(mech, loads)
-    with _ready(mech, state, "linearize", tau) as (t, q, u):
+    with ready(mech, state, "linearize", tau) as (t, q, u):
         cut = cut_speeds(mech, t, q)
         found = linearized(mech._core, workspace, t, q, u, held, acting, seen, tau, known, cut, wanted)
     return replace(
@@ -144,7 +144,7 @@ def chosen(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
 
 
 @contextmanager
-def _ready(
+def ready(
     mech: "Mechanism", state: State | tuple[Any, ...], what: str, loads: Floats | None
 ) -> Iterator[tuple[float, Floats, Floats]]:
     """Yield `chosen`; within the context unilateral constraints that are open are released."""

@@ -175,7 +175,7 @@ def _many(
             for to, part in zip(results, parts, strict=True):
                 to[k] = part
 
-    _shared(compute, n, _cores(n * mech.nu) if threads is None else threads)
+    shared(compute, n, _cores(n * mech.nu) if threads is None else threads)
     shaped = [x.reshape(*rows.lead, *shape) for x, shape in zip(results, table.shapes, strict=True)]
     if out is not None:
         shaped[0] = out
@@ -242,9 +242,9 @@ def _cores(speeds: int) -> int:
     return max(1, min(cores, speeds // _SPEEDS_OF_A_THREAD))
 
 
-def _shared(compute: Callable[[int, int], None], n: int, threads: int) -> None:
+def shared(compute: Callable[[int, int], None], n: int, threads: int | None) -> None:
     """Compute n rows by one thread, or by several that take equal parts."""
-    count = min(int(threads), n)
+    count = min(1 if threads is None else int(threads), n)
     if count < 1:
         raise ElementError(f"threads is {threads!r}; wanted a number from 1.")
     if count == 1:

@@ -1,7 +1,9 @@
 """Parameters of a built mechanism: new values, and the models that derivatives by parameters need."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 from treemech.dynamics.model.core import Core
 from treemech.elements.native.cache import log
@@ -11,12 +13,15 @@ from treemech.topology.parameter import Parameter, as_value
 
 from .recording import Call, replay
 
+_PAYS = 3  # designs from which on a refill is made
+
 if TYPE_CHECKING:
     from treemech.dynamics.analyses.parameter_derivatives import Direction, Stencil
     from treemech.kinematics.layout.plan_derivatives import PlanDerivatives
 
     from ..mechanism import Mechanism
     from ..system import System
+    from .refill import Refill
 
 __all__ = ["Origin", "Parameter"]
 
@@ -80,7 +85,56 @@ def origin_of(mech: "Mechanism", names: Iterable[str] = ()) -> Origin:
 def with_parameters(mech: "Mechanism", values: Mapping[str, Any]) -> "Mechanism":
     """Build the same mechanism with other values of some parameters."""
     origin = origin_of(mech, values)
-    return origin.build({name: as_value(name, value) for name, value in values.items()})
+    return mech._refilling.build(origin, {name: as_value(name, value) for name, value in values.items()})
+
+
+class Refilling:
+    """Builds a mechanism with other values of its parameters: anew at first, by a refill once it pays.
+
+    A refill is confirmed by building twice, so it is made when a third design is asked for, or when many are
+    announced (`announce`). Mechanisms made of one another share it.
+    """
+
+    def __init__(self, mech: "Mechanism") -> None:
+        self.first, self.changed = ref(mech), frozenset[str]()
+        self.asked: Counter[frozenset[str]] = Counter()
+        self.kept: dict[frozenset[str], Refill | None] = {}
+        self.root: Mechanism | None = None  # of a refilled mechanism: the one that was built
+
+    def announce(self, names: Iterable[str]) -> None:
+        """Expect many values of these parameters."""
+        self.asked[self.changed | frozenset(names)] += _PAYS
+
+    def refill(self, names: Iterable[str]) -> "Refill | None":
+        """Return the refill for these parameters, once it pays; None if there is none."""
+        wanted, root = self.changed | frozenset(names), self.root or self.first()
+        self.asked[wanted] += 1
+        if self.asked[wanted] < _PAYS or root is None:
+            return None
+        if wanted not in self.kept:
+            from .refill import confirmed
+
+            self.kept[wanted] = confirmed(root, wanted)
+        return self.kept[wanted]
+
+    def build(self, origin: Origin, values: Mapping[str, float]) -> "Mechanism":
+        """Build a mechanism with these values."""
+        refill = self.refill(values) if values else None
+        if refill is not None:
+            try:
+                made = refill.mechanism(origin._replace(values={**origin.values, **values}))
+            except TreemechError:
+                pass  # building anew says what is wrong
+            else:
+                self._share(made, values, refill.mech)
+                return made
+        made = origin.build(values)
+        return made
+
+    def _share(self, made: "Mechanism", values: Iterable[str], root: "Mechanism") -> None:
+        own = made._refilling
+        own.root, own.changed = root, self.changed | frozenset(values)
+        own.asked, own.kept = self.asked, self.kept
 
 
 class ByParameter(NamedTuple):

@@ -105,6 +105,11 @@ def gradient(what: Quantity, found: Sensitivities) -> Floats:
     return _statistic(statistic, found.run.t, found.run.measure(measure))[1] @ found.of(measure)
 
 
+def is_statistic(what: Any) -> bool:
+    """Tell whether a text asks for one number of a run, "max A.q", and not for a measure over time."""
+    return isinstance(what, str) and what.partition(" ")[0] in _STATISTICS and bool(what.partition(" ")[2])
+
+
 def check_quantity(mech: "Mechanism", what: Quantity) -> None:
     """Refuse a quantity that runs of this mechanism do not have."""
     from ..mechanism import Mechanism

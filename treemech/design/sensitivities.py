@@ -119,13 +119,13 @@ def sensitivities(
     if not run.success or run.singular or run.switched or run._dense is None:
         reason = run.message if not run.success else "it passes singular positions or switches"
         raise TreemechError(f"no sensitivities of this motion: {reason}")
-    along = _Along(mech._core, run)
+    along = Along(mech._core, run)
     times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
-    edges = np.unique(np.concatenate((run.t, breaks, times)))
+    edges = np.unique(np.concatenate((run.t, breaks)))
     variation = Variation(mech._core, derivative_workspace(mech), along_parameters)
     motion = along(times)
-    found, error = variation.solve(along, edges, begun.s, rtol)
-    found = variation.closed(motion, found[np.searchsorted(edges, times)])
+    found, error = variation.solve(along, edges, begun.s, rtol, times)
+    found = variation.closed(motion, found)
 
     whole = Run(
         mech._info, times, motion.q, motion.u, True, run.message, run.method, run.statistics,
@@ -159,7 +159,7 @@ def kinematic_sensitivities(
     return Sensitivities(mech, run, names, motion, found, results, np.zeros(len(names)))
 
 
-class _Along:
+class Along:
     """States of a run at any times."""
 
     def __init__(self, core: Core, run: Run) -> None:

@@ -153,6 +153,8 @@ def design_study(
     measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity,
     derivatives: bool = False,
     progress: bool | Callable[[float], None] = False,
+    workers: int | None = 1,
+    executor: Any = None,
 ) -> DesignTable:
     """Run an experiment with every design and tabulate what it is judged by.
 
@@ -166,6 +168,9 @@ def design_study(
         Of all measures by all parameters varied, at every design.
     progress : bool or callable
         A bar on stderr, or a function of the fraction done.
+    workers, executor
+        Share the designs among threads, processes or the workers of a cluster, as in `Mechanism.simulate_many`;
+        the table does not depend on it. The default is one after the other.
 
     Returns
     -------
@@ -174,7 +179,7 @@ def design_study(
         a measure fails, beside its other results, and so have designs left out after Ctrl-C; `summary` counts
         them. Nothing is compiled for a new design.
     """
-    wanted = _wanted(measures)
+    wanted = wanted_quantities(measures)
     for what in wanted.values():
         check_quantity(mech, what)
     if isinstance(designs, Mapping):
@@ -186,24 +191,56 @@ def design_study(
     origin_of(mech, names)
     bar = ProgressBar(mech.name) if progress is True else None
     tell = bar or (progress if callable(progress) else None)
-    rows = []
+    mech._refilling.announce(names if len(trials) > 2 else ())
+    job = Trials(mech, experiment, names, wanted, derivatives)
+    found: dict[int, Trial] = {}
+
+    def keep(k: int, trial: Trial) -> None:
+        found[k] = trial
+        if tell is not None:
+            tell(len(found) / len(trials))
+
     try:
-        for k, design in enumerate(trials):
-            rows.append(_trial(mech, experiment, {**mech.parameters, **design}, names, wanted, derivatives))
-            if tell is not None:
-                tell((k + 1) / len(trials))
+        if executor is None and workers == 1:
+            for k, design in enumerate(trials):
+                keep(k, job.block(design))
+        else:
+            from ..many.schedule import compute, executing
+
+            with executing(executor, workers) as team:
+                team.use(job)
+                compute(team, range(len(trials)), lambda k: trials[k], keep)
     except KeyboardInterrupt:
-        rows += [
-            Trial({**mech.parameters, **design}, message="not run: the study was interrupted.")
-            for design in trials[len(rows) :]
-        ]
+        pass
     finally:
         if bar is not None:
             bar.close()
+    rows = [
+        found.get(k) or Trial({**mech.parameters, **design}, message="not run: the study was interrupted.")
+        for k, design in enumerate(trials)
+    ]
     return DesignTable(names, list(wanted), rows)
 
 
-def _wanted(measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity) -> dict[str, Quantity]:
+@dataclass(frozen=True)
+class Trials:
+    """What a worker needs for the designs of a study."""
+
+    mech: "Mechanism"
+    experiment: Experiment
+    names: list[str]
+    wanted: Mapping[str, Quantity]
+    derivatives: bool
+
+    def block(self, design: Mapping[str, float]) -> Trial:
+        """Return one design."""
+        own = {**self.mech.parameters, **design}
+        return _trial(self.mech, self.experiment, own, self.names, self.wanted, self.derivatives)
+
+
+def wanted_quantities(
+    measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity,
+) -> dict[str, Quantity]:
     """Return the quantities by name; functions without a given name have their own."""
     if isinstance(measures, Mapping):
         return dict(measures)
@@ -240,7 +277,7 @@ def _trial(
         found = experiment.sensitivities(design, names) if derivatives else None
         run = experiment.run(design) if found is None else found.run
     except Exception as error:  # Ctrl-C is no failure
-        return Trial(own, message=_told(error))
+        return Trial(own, message=told(error))
     for name, what in wanted.items():
         try:
             number = scalar(what, run)
@@ -248,11 +285,11 @@ def _trial(
                 by[name] = dict(zip(names, gradient(what, found).tolist(), strict=True))
             measured[name] = number
         except Exception as error:
-            faults.append(f"measure {name!r}: {_told(error)}")
+            faults.append(f"measure {name!r}: {told(error)}")
     return Trial(own, measured, by, " ".join(faults))
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """Return the message of an error; for a user's function also the kind of error and its place."""
     if isinstance(error, TreemechError):
         return str(error)

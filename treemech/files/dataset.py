@@ -35,7 +35,7 @@ _ELEMENT = {"energy": "J", "dissipated": "W", "supplied": "W", "power": "W"}
 
 def to_xarray(run: Run) -> Any:
     """Return a data set of a run over time, labelled by body, connection, coordinate, element, input and measure."""
-    data = _xarray().Dataset(attrs=_attributes(run))
+    data = xarray().Dataset(attrs=_attributes(run))
     data.coords["time"] = ("time", run.t, {"units": "s"})
     n, info, results, axes = len(run.t), run._info, run._results(), {"axis": ["x", "y", "z"]}
 
@@ -108,12 +108,12 @@ def save_netcdf(run: Run, target: Path) -> Path:
 def read_netcdf(path: Path) -> Any:
     """Return the data set of a NetCDF file, in memory."""
     try:
-        return _xarray().load_dataset(path)
+        return xarray().load_dataset(path)
     except Exception as error:  # its backends may raise anything
         raise TreemechError(f"{path.name} cannot be read as NetCDF: {error}") from None
 
 
-def _xarray() -> Any:
+def xarray() -> Any:
     try:
         import xarray
     except ImportError:

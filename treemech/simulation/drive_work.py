@@ -55,13 +55,29 @@ def states_between(core: Core, result: Integration, method: str, times: Floats, 
     y = np.ascontiguousarray(interpolate(method, result.nodes, result.dense, times, euler))
     if core.loops is not None:
         project, context = native.entry("loop_project"), address(core.loops.context)
+        held: tuple[str, ...] | None = None
         for t, row in zip(times.tolist(), y, strict=True):
-            core.loops.release(next(names for start, names in reversed(released) if t >= start))
+            names = next(names for start, names in reversed(released) if t >= start)
+            if names != held and len(core.loops.plan.unilateral):
+                _hold_all_but(core, names, t, row.copy())
+            held = names
             open_ = row.copy()
             if project(t, address(row), -1, context) != OK:
                 row[:] = open_
         core.loops.release(())
     return y
+
+
+def _hold_all_but(core: Core, names: tuple[str, ...], t: float, y: Floats) -> None:
+    """Release exactly these unilateral chords, and choose independent rows of the others next to a state, which changes."""
+    loops = core.loops
+    assert loops is not None
+    loops.release(names)
+    loops.work.masked[: loops.n_kept] = loops.work.off[loops.kept]
+    core.chord_work.q[:] = core.unpack(y).cut
+    if native.entry("loop_project")(t, address(y), -1, address(loops.context)) == OK:
+        (q,), (u,) = core.states(np.array([t]), y[None])
+        loops.choose(t, q, u)
 
 
 def keep_outputs(

@@ -3,7 +3,7 @@
 import gc
 import pickle
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -68,6 +68,22 @@ def test_an_answer_depends_on_its_state_alone(name):
         except tm.TreemechError:
             pass
         assert same(before, one(state)), analysis
+
+
+def test_a_state_that_was_just_used_is_read_again():
+    """Its arrays may have been written since, and other states may share them."""
+    mech, state = model("tree")
+    own = replace(state, q=state.q.copy(), u=state.u.copy())
+    mech.load_column(own)
+    own.u[0] += 0.5
+    later = replace(own, t=own.t + 0.3)
+    for s in (own, later, own, replace(own, u=-own.u), own):
+        quick = mech.load_column(s)
+        with general_way(mech):
+            assert same(quick, mech.load_column(s))
+    own.q[0] = np.nan
+    with pytest.raises(tm.TreemechError):
+        mech.load_column(own)
 
 
 def test_states_of_several_origins_are_taken():

@@ -72,8 +72,13 @@ def test_the_ground_stands_still_and_what_is_no_end_is_named():
     for wrong in (other, other.at((1, 0, 0)), "stranger"):
         with pytest.raises(tm.TopologyError, match="stranger"):
             mech.pose(wrong, state)
-    with pytest.raises(tm.TopologyError, match="neither a body nor an attachment"):
-        mech.velocity(3.0, state)
+    for name in ("pose", "velocity", "jacobian"):  # the message begins with the call
+        with pytest.raises(tm.TopologyError, match=f"^{name}: 3.0 is neither a body nor an attachment"):
+            getattr(mech, name)(3.0, state)
+        with pytest.raises(tm.TopologyError, match=f"^{name}: .*'stranger'"):
+            getattr(mech, name)("stranger", state)
+        with general_way(mech), pytest.raises(tm.TopologyError, match=f"^{name}: .*'stranger'"):
+            getattr(mech, name)("stranger", state)
     with pytest.raises(tm.ElementError, match="jacobian: out is"):
         mech.jacobian(ground, state, out=np.zeros(3))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import treemech as tm
 from tests.support.pump_by_hand import Pump
 from treemech.benchmarks.problems.machines import pump
 from treemech.benchmarks.problems.machines.pump_results import film, radius, rolling, shape
@@ -316,3 +317,121 @@ def test_usual_fuel_pressures_take_no_more_steps(pressure):
 
 
 AREA = np.pi * 5e-3**2 / pump.WIDTH * (1 / pump.ROLLER + 1 / shape().small) * 1.154e11 / np.pi
+
+
+# ---------------------------------------------------------------- the cam only pushes
+FAST = 1500.0  # rpm at which the spring is too weak
+
+
+def load_of_a_cam_that_pulls(rpm):
+    mech = pump.system(rpm=rpm, lifts=False).build()
+    end = 0.008 * 1000.0 / rpm
+    run = mech.simulate((0.0, end), pump.state(mech), "Radau", 1e-8, t_eval=np.linspace(0.0, end, 801))
+    roller = run.body("roller")
+    outward = roller.position / np.linalg.norm(roller.position, axis=1)[:, None]
+    return run.t, np.sum(run.connection("cam").force * outward, axis=1)
+
+
+def gap(q):
+    """Distance of the roller from its path around the cam, along the normal of the path, by the closed forms."""
+    path = radius(q[1] - np.pi / 2)
+    return (q[2] - path.value) * path.value / np.hypot(path.value, path.slope)
+
+
+def normal_speed(q, u):
+    """Return the speed at which the gap opens, and the speed of the cam's surface along the normal, there."""
+    path = radius(q[1] - np.pi / 2)
+    size = np.hypot(path.value, path.slope)
+    return (u[2] - path.slope * u[1]) * path.value / size, -u[0] * path.slope * path.value / size
+
+
+@pytest.fixture(scope="module")
+def flying():
+    """A revolution at which the roller leaves the cam and lands, twice."""
+    mech, end = pump.system(rpm=FAST).build(), 60.0 / FAST
+    times = np.linspace(0.0, end, 721)
+    return mech.simulate((0.0, end), pump.state(mech), "Radau", 1e-8, t_eval=times, audit=True)
+
+
+def test_where_contact_holds_nothing_changes():
+    """At 1000 rpm the load stays above 249 N: the run is that of a cam that might pull, to the bit."""
+    runs = []
+    for lifts in (True, False):
+        mech = pump.system(lifts=lifts).build()
+        times = np.linspace(0.0, 0.03, 31)
+        runs.append(mech.simulate((0.0, 0.03), pump.state(mech), "Radau", 1e-8, t_eval=times))
+    assert not runs[0].switched
+    assert_array_equal(runs[0].q, runs[1].q)
+    assert_array_equal(runs[0].u, runs[1].u)
+
+
+def test_the_roller_leaves_the_cam_where_it_would_have_to_pull(flying):
+    t, load = load_of_a_cam_that_pulls(FAST)
+    first = np.flatnonzero(load < 0.0)[0]
+    assert [s.holds for s in flying.switched] == [False, True, False, True]
+    assert t[first - 1] <= flying.switched[0].t <= t[first] and load[first - 1] > 500.0
+    # the load jumps to a pull where the tangent line ends and deceleration begins
+    turn = 100.0 + 6.0 * FAST * flying.switched[0].t
+    assert turn == pytest.approx(np.degrees(shape().line_ends), abs=0.01)
+
+
+def test_it_flies_above_the_cam_and_lands_on_it(flying):
+    off, on = flying.switched[0].t, flying.switched[1].t
+    gaps = np.array([gap(q) for q in flying.q])
+    force = np.linalg.norm(flying.connection("cam").force, axis=1)
+    in_air = np.zeros(len(flying.t), bool)
+    for a, b in zip(flying.switched[::2], flying.switched[1::2], strict=True):
+        in_air |= (flying.t > a.t) & (flying.t < b.t)
+    assert np.max(gaps[(flying.t > off) & (flying.t < on)]) > 5e-5 and np.min(gaps) > -1e-11
+    assert np.all(force[in_air] == 0.0) and np.all(force[~in_air] > 0.0)
+    assert np.max(np.abs(gaps[~in_air])) < 1e-11
+    # no tie, no traction: the moment on the roller is the drag of the oil in the bearing, and it turns on by inertia
+    own = flying.connection("roller").ud[:, 2]
+    drag = flying.element("hd").moment[:, 0, 2]
+    inertia = pump.system().build().info.bodies[2].inertia[2][2]
+    assert_allclose(own[in_air] * inertia, drag[in_air], rtol=1e-4, atol=1e-6)
+
+
+def test_power_balance_in_contact_and_in_flight_and_what_a_landing_takes(flying):
+    """A landing is an impact without rebound on the roller alone: E+ - E- = m (Vc^2 - w^2) / 2 along the normal."""
+    stored = flying.energy.kinetic + flying.energy.potential
+    left = stored - sum(part.work for part in flying.audit.values())
+    scale = float(np.max(flying.energy.kinetic))
+    at = np.searchsorted(flying.t, [s.t for s in flying.switched if s.holds])
+    smooth = np.delete(np.diff(left), at - 1)
+    assert np.max(np.abs(smooth)) < 1e-6 * scale
+    mass = flying.info.bodies[2].mass
+    for k, landing in zip(at, [s.t for s in flying.switched if s.holds], strict=True):
+        mech = pump.system(rpm=FAST).build()
+        before = mech.simulate((0.0, landing - 1e-9), pump.state(mech), "Radau", 1e-8)
+        rate, cam = normal_speed(before.q[-1], before.u[-1])
+        assert rate < -0.1
+        assert left[k] - left[k - 1] == pytest.approx(0.5 * mass * (cam**2 - (cam + rate) ** 2), rel=2e-3)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3])
+def test_a_landing_follows_the_law_of_impact(restitution):
+    """Small rebounds are left out: the plunger's film throws the light roller back ever sooner."""
+    mech = pump.system(rpm=FAST).build()
+    landing = tm.Impact.of("cam", restitution=restitution, at_rest=0.05)
+    run = mech.simulate((0.0, 0.007), pump.state(mech), "Radau", 1e-8, events=landing)
+    assert run.success and [s.holds for s in run.switched] == [False, True]
+    event = run.events[0]
+    before, after = event.states[0], event.after[0]
+    was, _ = normal_speed(before.q, before.u)
+    now, _ = normal_speed(after.q, after.u)
+    assert was < -0.1 and now == pytest.approx(-restitution * was, abs=1e-9)
+    # the plunger is not struck: the film between it and the roller carries no impulse
+    assert before["plunger"][1] == after["plunger"][1]
+    assert len(event.t) == (1 if restitution == 0.0 else 2)  # the rebound lands, and rests
+
+
+def test_a_faster_shaft_lets_go_sooner():
+    """At 1350 rpm the spring holds the roller for a while on the transition circle; faster, it lets go where that begins."""
+    turns = []
+    for rpm in (1350.0, 1500.0, 3000.0):
+        mech, end = pump.system(rpm=rpm).build(), 12.0 / rpm
+        run = mech.simulate((0.0, end), pump.state(mech), "Radau", 1e-7)
+        turns.append(100.0 + 6.0 * rpm * run.switched[0].t)
+    edge = np.degrees(shape().line_ends)
+    assert turns[0] > edge and turns[1:] == pytest.approx([edge, edge], abs=0.05)
