@@ -32,6 +32,7 @@ _BUDGET = 1_000_000  # steps of the method in one call
 # Workspace of an integration on lanes, as in integrators.lane_integration: rows of n numbers, and numbers behind them
 _ROOM, _CONTROL = 30, 16
 Status = NDArray[np.int64]
+_NO_NUMBERS = np.zeros((0, 6), dtype=np.int64)
 EXPLICIT = tuple(name for name, (loop, _) in METHODS.items() if loop == "integrate")
 
 
@@ -179,12 +180,8 @@ def rk4_steps(
     status = np.zeros(len(t), dtype=np.int64)
     lanes = _lanes(core, given, len(t)) if dt > 0.0 else None
     if lanes is not None:
-        n, euler, size, own = y.shape[1], lanes.euler, np.array([dt]), _own(given)
-        fills, context = lanes.fills(own), lanes.begin()
-        native.entry("lane_rk4")(
-            len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), lanes.rhs,
-            address(lanes.room(6 * n)), len(fills), address(fills), address(status), context,
-        )  # fmt: skip
+        status = steps_on_lanes(lanes, t, y, dt, steps, lanes.fills(own := _own(given)))
+        del own  # alive until here
     left = np.flatnonzero(status != OK).tolist()
     if not left:
         return status
@@ -200,6 +197,40 @@ def rk4_steps(
             t[k], y[k] = end, run.y
     row.put_back()
     return status
+
+
+def steps_on_lanes(
+    lanes: LaneModel, t: Floats, y: Floats, dt: float, steps: int, table: NDArray[np.int64] | None = None
+) -> Status:
+    """Take RK4 steps on lanes; return the status of each row. Rows that fail stay as they are."""
+    n, euler, size, status = y.shape[1], lanes.euler, np.array([dt]), np.zeros(len(t), dtype=np.int64)
+    fills, context = _NO_NUMBERS if table is None else table, lanes.begin()
+    native.entry("lane_rk4")(
+        len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), lanes.rhs,
+        address(lanes.room(6 * n)), len(fills), address(fills), address(status), context,
+    )  # fmt: skip
+    return status
+
+
+def runs_on_lanes(
+    lanes: LaneModel, method: int, t: Floats, y: Floats, end: Floats, rtol: float, atol: Floats, max_step: float,
+    t_eval: Floats | None = None, out: Floats | None = None, table: NDArray[np.int64] | None = None,
+) -> tuple[Status, NDArray[np.int64]]:  # fmt: skip
+    """Integrate rows on lanes; return status, and evaluations, steps, rejected (B, 3). Rows that fail stay as they are."""
+    n, euler, none = y.shape[1], lanes.euler, np.zeros(0)
+    status, counts = np.zeros(len(t), dtype=np.int64), np.zeros((len(t), 3), dtype=np.int64)
+    times, samples = (
+        (none, none) if t_eval is None or out is None else (np.array(t_eval, dtype=np.float64), out)
+    )
+    _check(samples, atol, end)
+    control, spare = np.array([rtol, max_step]), np.zeros(m.N_CONTROL)
+    fills, context = _NO_NUMBERS if table is None else table, lanes.begin()
+    native.entry("lane_integrate")(
+        method, lanes.rhs, len(t), n, len(atol), *addresses((t, y, end, control, atol)), len(euler), address(euler),
+        len(times), *addresses((times, samples)), address(lanes.room(_ROOM * n + _CONTROL)), len(fills), address(fills),
+        address(spare), _BUDGET, *addresses((counts, status)), context,
+    )  # fmt: skip
+    return status, counts
 
 
 def _check(*arrays: Floats) -> None:
@@ -243,19 +274,11 @@ def integrate(
     limits = without_prescribed(core, np.ascontiguousarray(atol, dtype=np.float64))
     lanes = _lanes(core, given, len(t)) if method in ("DP5", "DOP853") else None
     if lanes is not None:
-        n, euler, own, none = y.shape[1], lanes.euler, _own(given), np.zeros(0)
-        fills, context = lanes.fills(own), lanes.begin()
-        times, samples = (
-            (none, none) if t_eval is None or out is None else (np.array(t_eval, dtype=np.float64), out)
+        fills, aims = lanes.fills(own := _own(given)), np.array(end, dtype=np.float64)
+        status, counts = runs_on_lanes(
+            lanes, METHODS[method][1], t, y, aims, rtol, limits, max_step, t_eval, out, fills
         )
-        _check(samples)
-        native.entry("lane_integrate")(
-            METHODS[method][1], lanes.rhs, len(t), n, len(limits), *addresses((t, y)), address(np.array(end, dtype=np.float64)),
-            *addresses((control := np.array([rtol, max_step]), limits)), len(euler), address(euler), len(times),
-            *addresses((times, samples)), address(lanes.room(_ROOM * n + _CONTROL)), len(fills), address(fills),
-            address(spare := np.zeros(m.N_CONTROL)), _BUDGET, *addresses((counts, status)), context,
-        )  # fmt: skip
-        del control, spare
+        del own  # alive until here
     left = np.flatnonzero(status != OK).tolist()
     if left:
         run, row = _integrator(core, method, max_step, rtol, atol), Row(core, given)

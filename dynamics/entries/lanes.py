@@ -260,7 +260,7 @@ def lane_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, n_table, tabl
     """
     plan, states = lane_context(context, N_LANE_CONTEXT), ints(state, count)
     step, euler_, size = floats(dt, 1)[0], ints(euler, n_euler), number_size(plan)
-    own, given, fills = numbers(plan, room + 5 * size * n, n), floats(y, n * count), ints2(table, n_table, 5)
+    own, given, fills = numbers(plan, room + 5 * size * n, n), floats(y, n * count), ints2(table, n_table, 6)
     doubles = floats(room + 5 * size * n, LANES * n)
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
@@ -310,7 +310,7 @@ def lane_integrate(
             floats(t_out, n_out),
             out,
             room,
-            ints2(table, n_table, 5),
+            ints2(table, n_table, 6),
             floats(spare, layout.N_CONTROL),
             budget,
             ints2(counts, count, 3),

@@ -51,14 +51,13 @@ def fill_lane(lane, row, n, y, own, table):
     """Take the state of a row, and its numbers of the model, into a lane.
 
     A row of the table says where the numbers of all rows are, where they go, how many there are, and how far apart
-    the numbers of one lane are and the lanes.
+    the numbers of one lane are, the lanes, and the rows.
     """
     for j in range(n):
         own[LANES * j + lane] = y[n * row + j]
     for k in range(table.shape[0]):
         count, apart, lanes = table[k, 2], table[k, 3], table[k, 4]
-        source = floats(table[k, 0] + 8 * count * row, count)
-        to = floats(table[k, 1], count * LANES)
+        source, to = floats(table[k, 0] + 8 * table[k, 5] * row, count), floats(table[k, 1], count * LANES)
         for j in range(count):
             to[apart * j + lanes * lane] = source[j]
 

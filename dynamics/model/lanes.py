@@ -6,6 +6,7 @@ for one state and that for lanes (0: the element is called lane by lane; element
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,8 @@ class LaneModel:
             for row in table:
                 row[column] = self._pair(int(row[column]))
         self.numbers = {name: side_by_side(getattr(plan, name)) for name in VARIED if varied}
-        self.plan = tables._replace(**self.numbers)
+        kept: Any = self.numbers
+        self.plan = tables._replace(**kept)
         self.context = np.zeros(N_LANE_CONTEXT, dtype=np.int64)
         self.context[:N_CONTEXT] = core.context
         for k, array in enumerate((*self.plan, *self.work)):
@@ -86,7 +88,8 @@ class LaneModel:
             if core.context[part]:
                 self.context[part] = native.address(f"{kind}_{own}")
         self.context_address, self.rhs = address(self.context), native.address(f"{kind}_rhs")
-        self._room, self._matrix = aligned(0, LANES), None
+        self._room = aligned(0, LANES)
+        self._matrix: Floats | None = None
         self.records: Floats | None = None
         if varied or len(
             plan.links
@@ -113,11 +116,24 @@ class LaneModel:
         table = []
         for name, rows in given.items():
             count = rows[0].size
-            if name == "parameters" and self.records is not None:
-                table.append((address(rows), address(self.records), count, 1, count))
-            else:
-                table.append((address(rows), address(self.numbers[name]), count, LANES, 1))
-        return np.array(table, dtype=np.int64).reshape(-1, 5)
+            table.append((address(rows), *self.place(name, 0, count), count))
+        return np.array(table, dtype=np.int64).reshape(-1, 6)
+
+    def scattered(self, values: Floats, places: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the table for single numbers of the arrays (*VARIED, "parameters"), side by side in a row of values."""
+        table, column = [], 0
+        for name, numbers in zip((*VARIED, "parameters"), places, strict=False):
+            for at in numbers.tolist():
+                table.append((address(values) + 8 * column, *self.place(name, at, 1), values.shape[1]))
+                column += 1
+        return np.array(table, dtype=np.int64).reshape(-1, 6)
+
+    def place(self, name: str, at: int, count: int) -> tuple[int, int, int, int]:
+        """Return where `count` numbers of an array of the model go, how many, and how far they and the lanes are apart."""
+        if name == "parameters":
+            assert self.records is not None
+            return address(self.records) + 8 * at, count, 1, self.records.shape[1]
+        return address(self.numbers[name]) + 8 * LANES * at, count, LANES, 1
 
     def room(self, n: int) -> Floats:
         """Return n numbers of workspace; they stay the same array as long as that is large enough."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics.calls import lanes
+from treemech.dynamics.model.lanes import lane_model
 from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats
 
@@ -23,7 +24,7 @@ def left_by_lanes(
 ) -> NDArray[np.int64] | None:
     """Compute rows first to last on lanes. Return the rows that are left; None if all are, and lanes are no use."""
     core = mech._core
-    if last - first < 2 or lanes.lane_model(core) is None:
+    if last - first < 2 or lane_model(core) is None:
         return None
     part = slice(first, last)
     t, q, u, z, out = rows.t[part], rows.q[part], rows.u[part], rows.z[part], results[0][part]
@@ -41,7 +42,7 @@ def left_by_lanes(
     elif name == "energy":
         status = lanes.energy(core, t, q, u, out, z)
     elif isinstance(name, tuple) and name[0] == "pose":
-        number, place = mech._fast.place(name[1])
+        number, place = mech._fast.place(*name)
         status = lanes.pose(core, t, q, u, number, place, out)
     else:
         return None
