@@ -171,23 +171,33 @@ def passages(name, mech, fix, guess, rates, rng, method="DOP853", **options):
     run = mech.simulate((0.0, end), state, rtol=rtol, method=method, t_eval=times, **options)
     angle = run.connection("A0" if name.startswith("A02") else "A").q
     sign = np.sign(np.cos(angle) if name == "slider-crank" else np.sin(angle))
-    passed = times[1:][sign[1:] != sign[:-1]]
-    return run, np.array([t for t, _ in run.singular]), passed, end / 500
+    apart = end / 500
+    listed, passed = np.array([t for t, _ in run.singular]), run.t[1:][sign[1:] != sign[:-1]]
+    within = [found[found < end - apart] for found in (listed, passed)]  # at the very end either may be right
+    return run, *within, apart
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("runs", [20, pytest.param(1000, marks=pytest.mark.slow)])
-def test_every_singular_position_passed_is_listed(name, runs):
+@pytest.mark.parametrize(
+    ("method", "runs"),
+    [
+        ("DOP853", 20),
+        ("DP5", 20),
+        *(pytest.param(m, 1000, marks=pytest.mark.slow) for m in ("DOP853", "DP5")),
+    ],
+)
+def test_every_singular_position_passed_is_listed(name, method, runs):
+    """DP5 missed 1 in 80 of A02: a stage next to the position is further off the motion than from it."""
     model, rng, wrong = MODELS[name](), np.random.default_rng(23), []
     for k in range(runs):
-        run, listed, passed, apart = passages(name, *model, rng)
+        run, listed, passed, apart = passages(name, *model, rng, method)
         assert run.success, run.message
         if len(listed) != len(passed) or np.abs(listed - passed).max(initial=0.0) > apart:
             wrong.append((k, listed, passed))
     assert not wrong
 
 
-@pytest.mark.parametrize("method", ["RK4", "Adams", "Radau", "alpha3", "alpha2"])
+@pytest.mark.parametrize("method", ["RK4", "Adams", "Radau", "auto", "alpha3", "alpha2"])
 @pytest.mark.parametrize("name", ["A02, N = 2", "slider-crank", "parallelogram"])
 def test_every_method_lists_the_positions_it_passes(name, method):
     model, rng = MODELS[name](), np.random.default_rng(4)
@@ -233,3 +243,13 @@ def test_more_positions_than_the_core_notes_at_once():
     run = mech.simulate((0.0, 12.0), state, rtol=1e-6, t_eval=[12.0])
     turned = run.connection("A").q[-1] / np.pi
     assert len(run.singular) == -np.ceil(turned) + 1 > 300
+
+
+@pytest.mark.parametrize("method", ["Radau", "Adams"])
+def test_methods_that_hand_over_at_singular_positions_pass_any_number_of_them(method):
+    """Radau hung beyond the fiftieth: the steps it was allowed at once grew beyond what 64 bits hold."""
+    mech, fix, guess, _ = parallelogram()
+    state = mech.assemble(fix=fix, guess=guess, rates={"A": -100.0})
+    run = mech.simulate((0.0, 3.0), state, method=method, rtol=1e-6, t_eval=np.linspace(0.0, 3.0, 13))
+    assert run.success, run.message
+    assert len(run.singular) == -np.ceil(run.connection("A").q[-1] / np.pi) + 1 > 70

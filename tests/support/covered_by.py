@@ -15,6 +15,8 @@ COVERED_BY = {
     "topology/polygon.py": ["topology/test_solids.py"],
     "kinematics/layout/refill.py": ["treemech/description/test_refill.py"],
     "dynamics/calls/row_steps.py": ["treemech/many/test_batch.py"],
+    "benchmarks/runs/many/studies.py": ["benchmarks/runs/many/test_batch.py"],
+    "dynamics/calls/row_runs.py": ["treemech/many/test_simulate_many.py"],
     "treemech/many/": ["treemech/many/test_simulate_many.py", "treemech/many/test_batch.py"],
     # ------------------------------------------------ elements: every built-in element obeys the laws of its contract
     "elements/fields.py": ["laws/input/test_bad_input.py", "elements/check/test_checks.py"],
@@ -144,6 +146,7 @@ COVERED_BY = {
     "treemech/design/": ["benchmarks/families/test_designs.py", "treemech/design/test_sensitivities.py"],
     "treemech/files/": ["treemech/files/test_models.py", "laws/test_parameter_files.py"],
     "treemech/view/compose.py": ["treemech/view/drawings/test_described.py", "treemech/view/test_animate.py"],
+    "treemech/view/live/nodes.py": ["treemech/view/live/test_live.py"],
     "treemech/view/overlays.py": ["treemech/view/test_animate.py", "treemech/view/page/test_packing.py"],
     "treemech/view/meshes/": ["treemech/view/meshes/test_solids.py", "treemech/view/test_animate.py"],
     "treemech/view/scene/": ["treemech/view/page/test_packing.py", "treemech/view/test_animate.py"],
