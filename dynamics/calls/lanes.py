@@ -204,10 +204,10 @@ def steps_on_lanes(
 ) -> Status:
     """Take RK4 steps on lanes; return the status of each row. Rows that fail stay as they are."""
     n, euler, size, status = y.shape[1], lanes.euler, np.array([dt]), np.zeros(len(t), dtype=np.int64)
-    fills, context = _NO_NUMBERS if table is None else table, lanes.begin()
+    fills, context, room = _NO_NUMBERS if table is None else table, lanes.begin(), lanes.room(6 * n)
     native.entry("lane_rk4")(
         len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), lanes.rhs,
-        address(lanes.room(6 * n)), len(fills), address(fills), address(status), context,
+        address(room), len(fills), address(fills), address(status), context,
     )  # fmt: skip
     return status
 
@@ -224,10 +224,14 @@ def runs_on_lanes(
     )
     _check(samples, atol, end)
     control, spare = np.array([rtol, max_step]), np.zeros(m.N_CONTROL)
-    fills, context = _NO_NUMBERS if table is None else table, lanes.begin()
+    fills, context, room = (
+        _NO_NUMBERS if table is None else table,
+        lanes.begin(),
+        lanes.room(_ROOM * n + _CONTROL),
+    )
     native.entry("lane_integrate")(
         method, lanes.rhs, len(t), n, len(atol), *addresses((t, y, end, control, atol)), len(euler), address(euler),
-        len(times), *addresses((times, samples)), address(lanes.room(_ROOM * n + _CONTROL)), len(fills), address(fills),
+        len(times), *addresses((times, samples)), address(room), len(fills), address(fills),
         address(spare), _BUDGET, *addresses((counts, status)), context,
     )  # fmt: skip
     return status, counts
