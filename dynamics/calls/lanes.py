@@ -23,10 +23,10 @@ from treemech.topology.arrays import Floats, address, addresses
 
 from ..integrators import layout as m
 from ..model.core import Core
-from ..model.lanes import LaneModel, lane_model
 from ..model.state_vector import without_prescribed
 from ..native import entry_points as native
 from ..simulation.integrator import METHODS, Closure, Integrator
+from .lane_model import LaneModel, lane_model
 
 _BUDGET = 1_000_000  # steps of the method in one call
 # Workspace of an integration on lanes, as in integrators.lane_integration: rows of n numbers, and numbers behind them

@@ -17,11 +17,11 @@ from treemech.topology.arrays import Floats, Ints, address
 from ..equations import watch
 from ..integrators import layout as m
 from ..model.core import Core
-from ..model.lanes import LaneModel, lane_model
 from ..model.loops import OPEN, REGULAR
 from ..native import entry_points as native
 from ..simulation.integrator import Closure, Integrator
 from .calls import ABOVE, AT_MOST, Calls, Pack, forward
+from .lane_model import LaneModel, lane_model
 from .lanes import plain, runs_on_lanes, steps_on_lanes
 
 _BLOCK = 256  # rows that go on lanes in one call

@@ -75,7 +75,7 @@ COVERED_BY = {
     "dynamics/entries/lanes.py": ["dynamics/calls/test_lanes.py"],
     "dynamics/integrators/lane_integration.py": ["dynamics/calls/test_lanes.py"],
     "dynamics/integrators/lane_steps.py": ["dynamics/calls/test_lanes.py"],
-    "dynamics/model/lanes.py": ["dynamics/calls/test_lanes.py"],
+    "dynamics/calls/lane_model.py": ["dynamics/calls/test_lanes.py"],
     "treemech/calls/lane_rows.py": ["treemech/calls/test_rows.py", "dynamics/calls/test_lanes.py"],
     # ------------------------------------------------ dynamics, Python
     "dynamics/native/build.py": ["test_packaging.py", "dynamics/native/test_pieces.py"],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics.calls import lanes
-from treemech.dynamics.model.lanes import lane_model
+from treemech.dynamics.calls.lane_model import lane_model
 from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats
 

@@ -11,7 +11,7 @@ import treemech as tm
 from tests.support.models import KINDS, inertia, random_state, random_system
 from treemech.benchmarks.families.trees import chain, humanoid, random_states
 from treemech.dynamics.calls import lanes
-from treemech.dynamics.model.lanes import lane_model, served
+from treemech.dynamics.calls.lane_model import lane_model, served
 from treemech.kinematics.kernel.status import OK
 
 on_lanes = pytest.mark.skipif(not served(), reason="the library has no lanes")

@@ -26,8 +26,8 @@ from treemech.kinematics.plan.arrays import (
 from treemech.kinematics.plan.columns import body, effort, signal
 from treemech.topology.arrays import Floats, address
 
+from ..model.core import Core
 from ..native import entry_points as native
-from .core import Core
 
 LANES = 4  # states side by side, as in elements.lanes.numbers, which cannot be read without importing numba
 _COMMON = ("parameters", "parameter_duals")  # of Work
