@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from numba import config, njit
-from numba.core.errors import TypingError
+from numba import TypingError, config, njit
 
 from treemech.elements.lanes import functions as _functions  # noqa: F401
 from treemech.elements.lanes.numbers import LANES, both, every, select, some
