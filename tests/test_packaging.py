@@ -249,6 +249,7 @@ OF_ANY_SIZE = [
     elements.PrescribedPose(y=0.1, rotation=("z", 0.3)),
     elements.PrescribedPose(x=lambda t: 0.1 * t, rotation=(None, 0.2, None)),
     elements.RollingBall(0.3, pivoting=False),
+    elements.CamFollower(elements.Profile.circle(0.4), "flat", rolling=True),
 ]
 
 

@@ -29,6 +29,9 @@ _NAMES = {
     "Experiment": "design.experiment",
     "Objective": "design.objective",
     "design_study": "design.study",
+    "sample": "design.sampling",
+    "sweep": "many.sweep",
+    "sobol_indices": "many.sweep",
     "compare": "comparison",
     "fit": "fitting.fit",
     "Measurement": "fitting.measurement",
@@ -63,11 +66,14 @@ if _typing.TYPE_CHECKING:
     from .description.composite import Composite as Composite
     from .design.experiment import Experiment as Experiment
     from .design.objective import Objective as Objective
+    from .design.sampling import sample as sample
     from .design.study import design_study as design_study
     from .files.read import read as read
     from .fitting.fit import fit as fit
     from .fitting.inertia import inertial_parameters as inertial_parameters
     from .fitting.measurement import Measurement as Measurement
+    from .many.sweep import sobol_indices as sobol_indices
+    from .many.sweep import sweep as sweep
     from .mechanism import Mechanism as Mechanism
     from .results.run import Run as Run
     from .results.state import State as State

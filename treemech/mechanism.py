@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .many.runs import ManyRuns
     from .simulation.stepper import Stepper
     from .system import System
+    from .view.live.live import LiveView
 
 
 def _rebuilt(content: bytes) -> Mechanism:
@@ -162,15 +163,16 @@ class Mechanism:
         inputs: Sequence[Any] = (),
         out: Floats | None = None,
         threads: int | None = None,
+        many: Callable[..., Any] | None = None,
     ) -> Any:
-        """Return an analysis in the general way: of a state, or of each of many."""
+        """Return an analysis in the general way: of a state, or of each of many (by `many`, if it can)."""
         if self._fast is not self._home:
             found = self._settle().one(name)(state, *inputs, *(() if out is None else (out,)))
             if found is not None:
                 return found
         from .calls.rows import answer
 
-        return answer(self, name, one, state, inputs, out, threads)
+        return answer(self, name, one, state, inputs, out, threads, many)
 
     @cached_property
     def _named(self) -> dict[str, str]:
@@ -259,6 +261,25 @@ class Mechanism:
         from .view.animate import show_state
 
         return show_state(self, state, path, **options)
+
+    def live(
+        self,
+        state: State | None = None,
+        *,
+        run: Run | None = None,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        **options: Any,
+    ) -> LiveView:
+        """Open a page that moves the mechanism by hand: sliders, points to drag, runs, parameters. Needs viser (treemech[view]).
+
+        Loops stay closed, on the branch of the state it starts at. Returns the view: `.url`, `.state` (what is shown
+        now), `.move("A", 0.4)`, `.drag(end, position)`, `.change(l=2.0)`, `.play(run)`, `.wait()`, `.close()`. Options
+        as in `Run.animate`.
+        """
+        from .view.live.live import open_live
+
+        return open_live(self, state, run, host, port, **options)
 
     # ------------------------------------------------------------ parameters
     @property
@@ -612,16 +633,19 @@ class Mechanism:
         if found is not None:
             named: Mapping[str, Reaction] = found.named(self, state)
             return named
-        from .calls.reactions import general_reactions
+        from .calls.reactions import general_reactions, many_reactions
 
-        general: Mapping[str, Reaction] = self._general("", general_reactions, state, threads=threads)
+        general: Mapping[str, Reaction] = self._general(
+            "", general_reactions, state, threads=threads, many=many_reactions
+        )
         return general
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """Return z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
         from .analyses.body_motion import attitude
+        from .calls.bodies import many_attitudes
 
-        found: Attitude = self._general("", attitude, state)
+        found: Attitude = self._general("", attitude, state, many=many_attitudes)
         return found
 
     # ------------------------------------------------------------ ends: bodies, attachments, names of bodies
@@ -1099,6 +1123,51 @@ class Mechanism:
         model = Model(self, parameters, inputs, independent, method, rtol, atol)
         made: TorchFunctions = framework("torch").TorchFunctions(model)
         return made
+
+    def to_fmu(
+        self,
+        path: str | Path,
+        state: State | None = None,
+        inputs: Sequence[str] | None = None,
+        parameters: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        kinds: Sequence[str] = ("model exchange", "co-simulation"),
+        independent: Sequence[str] | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-8,
+    ) -> Path:
+        """Write an FMU (FMI 3.0) that starts at a state (default: the closed reference position); return its path.
+
+        It has the inputs declared without a signal, parameters, coordinates, speeds and states of elements,
+        and measures as outputs; `inputs`, `parameters`, `outputs` name fewer. Steps of co-simulation are
+        those of `step` with `method` and `rtol`; the states of model exchange are independent coordinates and
+        speeds (`independent` names those of closed chains). It carries the model as JSON and needs treemech in
+        the Python that runs it (docs/fmi.md). Needs pythonfmu3.
+        """
+        from .bridges.fmu_writing import write_fmu
+
+        return write_fmu(self, path, state, inputs, parameters, outputs, kinds, independent, method, rtol)
+
+    # ------------------------------------------------------------ export
+    def to_urdf(self, path: str | Path, strict: bool = True) -> Path:
+        """Write a tree as URDF; return the path.
+
+        Coordinates keep their names and signs; the axes of a link are those of the joint that carries it. What
+        URDF cannot say (closed chains, other joints, springs, loads) is refused by name; with ``strict=False``
+        elements and couplings are left out.
+        """
+        from .exports.urdf import write_urdf
+
+        return write_urdf(self, path, strict)
+
+    def summary(self, style: str = "markdown", state: State | None = None) -> str:
+        """Return the model on one page, in "markdown" or "latex": sizes, bodies, connections, coordinates, elements.
+
+        Rank and degrees of freedom are those at `state` (default: the closed reference position).
+        """
+        from .exports.summary import summary
+
+        return summary(self, style, state)
 
     # ------------------------------------------------------------ drives
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from treemech.kinematics.rank import complete, null_space, rank
 from treemech.kinematics.rows import quoted
-from treemech.topology import ElementError
+from treemech.topology import ElementError, TreemechError
 from treemech.topology.arrays import Floats
 
 from ..model.composite_derivatives import Input
@@ -98,6 +98,16 @@ class Linearization:
         from scipy.signal import StateSpace
 
         return StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """Return the matrices as a control.StateSpace, with the names of states, inputs and outputs (needs control)."""
+        try:
+            from control import ss
+        except ModuleNotFoundError:
+            raise TreemechError("this needs python-control: pip install treemech[control].") from None
+        return ss(
+            self.A, self.B, self.C, self.D, states=self.states, inputs=self.inputs, outputs=self.outputs
+        )
 
     def __repr__(self) -> str:
         return (

@@ -26,6 +26,7 @@ from .loops import (
     loop_tangent,
 )
 from .parts import applied_loads, chord_element, composite, general_hinge, reactions
+from .reach import reach
 from .results import elements, states, trace
 from .tree import forward_dynamics, inverse_dynamics, mass_matrix, positions, remember, rhs
 
@@ -60,6 +61,7 @@ ENTRIES = {
     "energy": (energy, _status(*[_n] * 8)),
     "momentum": (momentum, _status(*[_n] * 6)),
     "carry_chord_loads": (carry_chord_loads, _status(*[_n] * 9)),
+    "reach": (reach, _status(_f, _n, _n, _n)),
     "integrate": (integrate, _status(*[_n] * 20)),
     "loop_integrate": (loop_integrate, _status(*[_n] * 20)),
     "adams_integrate": (adams_integrate, _status(*[_n] * 20)),

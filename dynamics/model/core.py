@@ -369,9 +369,13 @@ class Core:
     def carry_chord_loads(self, loads: Floats, trace: Floats) -> None:
         """Add the chord loads to the hinge loads of a trace (8.5.6): a chord relieves the hinges before it."""
         ends, points, inner, parents = self.chord_ends
-        at = addresses((np.ascontiguousarray(loads[:, : len(ends)]), trace))
+        own = np.ascontiguousarray(
+            loads[:, : len(ends)]
+        )  # without couplings; kept until the call has returned
         tables = addresses((ends, points, inner, parents))
-        native.entry("carry_chord_loads")(len(trace), *at, len(ends), *tables, self.rows)
+        native.entry("carry_chord_loads")(
+            len(trace), address(own), address(trace), len(ends), *tables, self.rows
+        )
 
     def constraints(
         self, t: float, q: Floats, u: Floats, ud: Floats | None = None, loaded: bool = False

@@ -62,8 +62,6 @@ def _x86() -> bool:
 
 def obstacle() -> str:
     """Say why no library can be built here; return an empty text if one can."""
-    if sys.platform == "win32":
-        return "not supported on Windows yet"
     if compiler() is None:
         return "no C compiler found"
     missing = [name for name in ("numba", "scipy") if find_spec(name) is None]
@@ -108,7 +106,7 @@ def _is_v3() -> bool:
     """Tell whether this machine can run the target v3."""
     from ctypes import CDLL
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows keeps what is open
         link((), Path(folder, "cpu" + library.SUFFIX))
         return bool(CDLL(str(Path(folder, "cpu" + library.SUFFIX))).treemech_cpu_v3())
 
@@ -201,10 +199,11 @@ def _link_all(wanted: Sequence[Piece], targets: Sequence[str], folder: Path) -> 
     files = []
     for of in LIBRARIES:
         for target in TARGETS if of == "core" else targets:
-            keys = [piece.key for piece in wanted if piece.library == of] if target in targets else []
-            if keys or (target, of) == ("base", "core"):
+            own = [piece for piece in wanted if piece.library == of] if target in targets else []
+            if own or (target, of) == ("base", "core"):
                 files.append(folder / file_name(target, of))
-                link([folder / f"{key}-{target}.o" for key in keys], files[-1])
+                objects = [folder / f"{piece.key}-{target}.o" for piece in own]
+                link(objects, files[-1], [name for piece in own for name in piece.exported])
     return files
 
 

@@ -32,7 +32,7 @@ def obstacle() -> str:
     from .linking import compiler
 
     if sys.platform == "win32":
-        return "not supported on Windows yet"
+        return "ctypes does it on Windows"
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "it needs CPython with its interpreter lock"
     if compiler() is None:

@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .linking import _C_SOURCE as C_SOURCE
-from .linking import BuildError
+from .linking import _C_CPU, _C_SOURCE, BuildError, definitions
 
 
 class Machine(NamedTuple):
@@ -32,8 +31,9 @@ MACHINES = {
     "aarch64-linux-gnu": Machine(
         "aarch64-unknown-linux-gnu", "generic", "aarch64-linux-gnu-gcc", ("-fPIC", "-Wl,-z,defs"), ".so"
     ),
+    # Objects as numba emits them on Windows, for Microsoft's linker; GNU's takes them, too
     "x86_64-w64-mingw32": Machine(
-        "x86_64-w64-windows-gnu", "x86-64", "x86_64-w64-mingw32-gcc", ("-Wl,--export-all-symbols",), ".dll"
+        "x86_64-pc-windows-msvc", "x86-64", "x86_64-w64-mingw32-gcc", ("-static-libgcc",), ".dll"
     ),
 }
 
@@ -56,18 +56,27 @@ def emitted(bitcode: bytes, machine: Machine) -> bytes:
     return code
 
 
-def cross_build(name: str, lowered: Iterable[Path], folder: Path, *sources: Path) -> Path:
-    """Emit and link files of lowered code, and C sources beside them. Return the library, or the program if a source has `main`."""
+def cross_build(
+    name: str, lowered: Iterable[Path], folder: Path, *sources: Path, exported: Iterable[str] = ()
+) -> Path:
+    """Emit and link files of lowered code, and C sources beside them. Return the library, or the program if a source has `main`.
+
+    A library for Windows exports the functions of these names.
+    """
     machine = MACHINES[name]
     objects = []
     for path in lowered:
         objects.append(folder / f"{path.stem}-{name}.o")
         objects[-1].write_bytes(emitted(zlib.decompress(path.read_bytes()), machine))
     own = folder / "own.c"
-    own.write_text(C_SOURCE + "int treemech_cpu_v3(void) { return 0; }\n")
+    own.write_text(_C_SOURCE + _C_CPU)
     program = any("int main" in source.read_text() for source in sources)
     out = folder / ("program" if program else f"core-base{machine.suffix}")
-    kind = ("-static",) if program else ("-shared", *machine.options)
+    kind: tuple[Any, ...] = ("-static",) if program else ("-shared", *machine.options)
+    if machine.suffix == ".dll" and not program:
+        names = folder / "own.def"
+        names.write_text(definitions(exported))
+        kind = (*kind, names)
     command = [machine.compiler, "-O2", *kind, "-o", out, *objects, own, *sources, "-lm"]
     done = subprocess.run(
         list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -87,12 +96,14 @@ def main() -> None:
     parser.add_argument("--stage", default="core", help="how much of it (default: core, without derivatives)")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    lowered = [kept_folder() / f"{piece.key}.bc" for piece in pieces(given.stage)]
+    wanted = pieces(given.stage)
+    lowered = [kept_folder() / f"{piece.key}.bc" for piece in wanted]
     missing = [path.name for path in lowered if not path.exists()]
     if missing:
         sys.exit(f"{len(missing)} pieces are not in the cache: build the library first (make library).")
     try:
-        print(cross_build(given.machine, lowered, given.out))
+        exported = [name for piece in wanted for name in piece.exported]
+        print(cross_build(given.machine, lowered, given.out, exported=exported))
     except BuildError as error:
         sys.exit(str(error))
 

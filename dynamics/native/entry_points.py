@@ -42,6 +42,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "energy": [_N] * 8,
     "momentum": [_N] * 6,
     "carry_chord_loads": [_N] * 9,
+    "reach": [_F, *[_N] * 3],
     "integrate": [_N] * 20,
     "loop_integrate": [_N] * 20,
     "adams_integrate": [_N] * 20,

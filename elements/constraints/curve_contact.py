@@ -76,6 +76,11 @@ class CamFollower(Constraint):
     def example(cls) -> "CamFollower":
         return cls(Profile.circle(1.0))
 
+    @classmethod
+    def examples(cls) -> "list[CamFollower]":
+        """Return one that may slip and one that rolls: the library holds both."""
+        return [cls.example(), cls(Profile.circle(1.0), "roller", radius=0.2, rolling=True)]
+
     def __post_init__(self) -> None:
         if not isinstance(self.profile, Profile):
             raise ElementError(f"CamFollower.profile is {self.profile!r}: wanted a Profile.")

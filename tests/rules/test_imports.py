@@ -97,6 +97,10 @@ EDGES = {
         "treemech", "treemech/results", "treemech/analyses", "treemech/files", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
         "treemech/view/drawings", "treemech/view/page", "treemech/view/film",
     ),
+    "treemech/view/live": (
+        "treemech", "treemech/results", "treemech/view", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
+        "treemech/view/drawings",
+    ),
     "treemech/design": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation",
         "treemech/files",
@@ -109,6 +113,7 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
         "treemech/files", "treemech/design",
     ),
+    "treemech/exports": ("treemech/results", "treemech/description", "treemech/files"),
     "treemech/bridges": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
     ),
@@ -125,6 +130,7 @@ EDGES = {
     "benchmarks/runs": (
         "benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/formulations", "benchmarks/peers",
     ),
+    "benchmarks/runs/many": ("benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/peers"),
     "topology": (),
 }  # fmt: skip
 # Imports against the direction of EDGES, inside a function: what only some calls need
@@ -151,9 +157,11 @@ WHEN_CALLED = {
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/bridges",
+        "treemech/exports",
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",
+        "treemech/view/live",
         "treemech/plots",
         "treemech/notebook",
         "treemech/design",

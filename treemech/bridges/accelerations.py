@@ -10,6 +10,8 @@ from treemech.topology.arrays import Floats
 
 from ..analyses.small_motions import derivative_workspace, element_inputs, ready
 from ..description.parameters import directions
+from ..mechanism import Mechanism
+from ..results.state import State
 from .model import Model
 from .operation import Operation, split
 from .start import normalised, start, start_slopes
@@ -51,12 +53,7 @@ class ForwardDynamics(Operation):
         q, u, x, inputs, p, loads, t = arguments
         mech = self.model.mechanism(p)
         state = start(self.model, mech, float(t), q, u, x, inputs)
-        found = mech.forward_dynamics(state, loads)
-        rates = x
-        if self.model.nx:
-            with ready(mech, state, "forward_dynamics", loads) as now:
-                rates = derivatives(mech._core, derivative_workspace(mech), *now, loads).x_rates
-        return found.ud, found.multipliers, rates
+        return accelerations(self.model, mech, state, loads)
 
     def row_slopes(self, *arguments: Floats) -> tuple[Floats, ...]:
         """Return the results of one row, and the matrix of derivatives."""
@@ -93,3 +90,14 @@ class ForwardDynamics(Operation):
         row = np.concatenate(of_results, axis=-1)
         by = split((row[..., None, :] @ slopes[0])[..., 0, :], self.sizes)
         return *by, np.full(row.shape[:-1], np.nan)
+
+
+def accelerations(
+    model: Model, mech: Mechanism, state: State, loads: Floats | None
+) -> tuple[Floats, Floats, Floats]:
+    """Return ud, multipliers and x' of the states of elements."""
+    found, rates = mech.forward_dynamics(state, loads), np.zeros(0)
+    if model.nx:
+        with ready(mech, state, "forward_dynamics", loads) as now:
+            rates = derivatives(mech._core, derivative_workspace(mech), *now, loads).x_rates
+    return found.ud, found.multipliers, rates

@@ -20,6 +20,7 @@ from treemech.dynamics.analyses.parameter_derivatives import Direction
 from treemech.dynamics.model.core import Core
 from treemech.dynamics.model.row_derivatives import row_derivatives
 from treemech.kinematics.closure import close_positions, close_velocities
+from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
 from ..analyses.constraints import holonomic, size
@@ -53,6 +54,15 @@ def start(model: Model, mech: Mechanism, t: float, q: Floats, u: Floats, x: Floa
             u = close_velocities(partial(core.constraints, t), rows, q, u, free & ~_marks(r.speeds, free))
         state = mech.state(t, q, u)
     return model.with_inputs(mech, state, x, inputs)
+
+
+def independent_of(model: Model, mech: Mechanism, state: State) -> tuple[list[int], list[int]]:
+    """Return the numbers of the independent coordinates, and of the independent speeds, of a closed chain."""
+    t, q, u = unpack(mech, state, "start")
+    with mech._core.unloaded():
+        P = mech._core.constraints(t, q, u).partials
+        r = _reduction(model, mech._core, P, np.zeros_like(P))
+    return r.positions, r.speeds
 
 
 def start_slopes(
@@ -126,7 +136,11 @@ def by_numbers(core: Core, q: Floats, given: Floats) -> Floats:
 def _reduction(model: Model, core: Core, P: Floats, velocity_q: Floats) -> Reduction:
     rows, n = core.layout.chords.nonholonomic, core.nu
     names = core.coordinates.u_names
-    return reduce(P, rows, velocity_q, core.free_speeds(), np.eye(n), names, model.wanted)
+    try:
+        return reduce(P, rows, velocity_q, core.free_speeds(), np.eye(n), names, model.wanted)
+    except ElementError as error:
+        told = str(error).replace("linearize: ", "independent=: ").replace("coordinates=", "independent=")
+        raise ElementError(told) from None
 
 
 def _marks(numbers: list[int], free: Marks) -> Marks:

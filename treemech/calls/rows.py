@@ -39,13 +39,19 @@ def answer(
     inputs: Sequence[Any] = (),
     out: Any = None,
     threads: int | None = None,
+    many: Callable[..., Any] | None = None,
 ) -> Any:
-    """Return an analysis of a state, or of each of many; write its first array to `out` if that is given."""
+    """Return an analysis of a state, or of each of many; write its first array to `out` if that is given.
+
+    `many(mech, rows, threads)` returns that of all rows, or None if it cannot.
+    """
     lead = leading_axes(state)
     if lead is None:
         found = one(mech, state, *inputs)
         return found if out is None else _written(found, out, _what(name))
-    return _many(mech, name, one, Rows.of(mech, state, lead, inputs, _what(name)), out, threads)
+    rows = Rows.of(mech, state, lead, inputs, _what(name))
+    found = None if many is None or not len(rows.t) else many(mech, rows, threads)
+    return of_rows(mech, name, one, rows, out, threads) if found is None else found
 
 
 def _what(name: Any) -> str:
@@ -151,9 +157,10 @@ def row_of(state: State, lead: tuple[int, ...], k: int) -> State:
     )
 
 
-def _many(
+def of_rows(
     mech: Mechanism, name: Any, one: Callable[..., Any], rows: Rows, out: Any, threads: int | None
 ) -> Any:
+    """Return an analysis of many states: by its table where there is one, else row by row."""
     n = len(rows.t)
     table = mech._fast.table(name)
     if table is None or not n or not _takes(table, rows):

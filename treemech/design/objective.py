@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,27 @@ from .experiment import Experiment, Quantity, check_quantity, gradient, value
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """What a worker needs for values of an objective, and derivatives by some of the parameters."""
+
+    mech: "Mechanism"
+    experiment: Experiment
+    what: Quantity
+
+    def block(self, task: tuple[dict[str, float], tuple[str, ...]]) -> Any:
+        """Return (value, gradient) of a design, or a message."""
+        values, names = task
+        try:
+            design = self.mech.with_parameters(**values)
+            if not names:
+                return value(self.what, self.experiment.run(design)), None
+            found = self.experiment.sensitivities(design, names)
+            return value(self.what, found.run), gradient(self.what, found)
+        except TreemechError as error:
+            return str(error)
 
 
 class Objective:
@@ -33,6 +55,10 @@ class Objective:
         run.
     parameters : names
         Default: all.
+    workers, executor
+        Share the parameters of a gradient, and the designs of `values`, among threads, processes or the workers of
+        a cluster, as in `Mechanism.simulate_many`. Sensitivities are computed in Python for the most part: processes
+        gain more than threads.
     """
 
     def __init__(
@@ -41,9 +67,12 @@ class Objective:
         experiment: Experiment,
         what: Quantity,
         parameters: Sequence[str] | None = None,
+        workers: int | None = 1,
+        executor: Any = None,
     ) -> None:
         check_quantity(mech, what)
         self.mech, self.experiment, self.what = mech, experiment, what
+        self.workers, self.executor = workers, executor
         if isinstance(parameters, str):
             parameters = [parameters]
         self.parameters = list(mech.parameters) if parameters is None else list(parameters)
@@ -56,6 +85,8 @@ class Objective:
 
     def __call__(self, x: ArrayLike) -> tuple[Any, Floats]:
         with self._naming(x):
+            if self.executor is not None or self.workers != 1:
+                return self._shared_gradient(x)
             found = self.experiment.sensitivities(self.design(x), self.parameters)
             return value(self.what, found.run), gradient(self.what, found)
 
@@ -63,6 +94,47 @@ class Objective:
         """Return the value alone."""
         with self._naming(x):
             return value(self.what, self.experiment.run(self.design(x)))
+
+    def values(self, designs: ArrayLike) -> Floats:
+        """Return the value at every row of `designs` (N, np), nan where a design fails.
+
+        Population methods take them all at once: ``differential_evolution(lambda x: objective.values(x.T), bounds,
+        vectorized=True, updating="deferred")``.
+        """
+        rows = np.atleast_2d(np.asarray(designs, dtype=np.float64))
+        self.mech._refilling.announce(self.parameters)
+        found = self._computed([(self._named(x), ()) for x in rows])
+        return np.array([np.nan if isinstance(f, str) else f[0] for f in found])
+
+    def _shared_gradient(self, x: ArrayLike) -> tuple[Any, Floats]:
+        """Return value and gradient, the parameters shared among workers."""
+        names, values = self.parameters, self._named(x)
+        with self._team() as team:
+            count = max(1, min(team.count, len(names)))
+            parts = [names[len(names) * k // count : len(names) * (k + 1) // count] for k in range(count)]
+            found = self._computed([(values, tuple(part)) for part in parts], team)
+        for message in found:
+            if isinstance(message, str):
+                raise TreemechError(message)
+        return found[0][0], np.concatenate([g for _, g in found], axis=-1)
+
+    def _team(self) -> Any:
+        from ..many.schedule import executing
+
+        return executing(self.executor, self.workers)
+
+    def _computed(self, tasks: list[tuple[dict[str, float], tuple[str, ...]]], team: Any = None) -> list[Any]:
+        """Return (value, gradient) of every task, a design and names of parameters; or a message."""
+        from ..many.schedule import compute
+
+        if team is None:
+            with self._team() as own:
+                return self._computed(tasks, own)
+        found: dict[int, Any] = {}
+        team.use(Gradients(self.mech, self.experiment, self.what))
+        if not compute(team, range(len(tasks)), lambda k: tasks[k], found.__setitem__):
+            raise KeyboardInterrupt
+        return [found[k] for k in range(len(tasks))]
 
     def jacobian(self, x: ArrayLike) -> Floats:
         """Return the gradient alone."""

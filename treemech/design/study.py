@@ -153,6 +153,8 @@ def design_study(
     measures: Mapping[str, Quantity] | Sequence[Quantity] | Quantity,
     derivatives: bool = False,
     progress: bool | Callable[[float], None] = False,
+    workers: int | None = 1,
+    executor: Any = None,
 ) -> DesignTable:
     """Run an experiment with every design and tabulate what it is judged by.
 
@@ -166,6 +168,9 @@ def design_study(
         Of all measures by all parameters varied, at every design.
     progress : bool or callable
         A bar on stderr, or a function of the fraction done.
+    workers, executor
+        Share the designs among threads, processes or the workers of a cluster, as in `Mechanism.simulate_many`;
+        the table does not depend on it. The default is one after the other.
 
     Returns
     -------
@@ -186,21 +191,51 @@ def design_study(
     origin_of(mech, names)
     bar = ProgressBar(mech.name) if progress is True else None
     tell = bar or (progress if callable(progress) else None)
-    rows = []
+    mech._refilling.announce(names if len(trials) > 2 else ())
+    job = Trials(mech, experiment, names, wanted, derivatives)
+    found: dict[int, Trial] = {}
+
+    def keep(k: int, trial: Trial) -> None:
+        found[k] = trial
+        if tell is not None:
+            tell(len(found) / len(trials))
+
     try:
-        for k, design in enumerate(trials):
-            rows.append(_trial(mech, experiment, {**mech.parameters, **design}, names, wanted, derivatives))
-            if tell is not None:
-                tell((k + 1) / len(trials))
+        if executor is None and workers == 1:
+            for k, design in enumerate(trials):
+                keep(k, job.block(design))
+        else:
+            from ..many.schedule import compute, executing
+
+            with executing(executor, workers) as team:
+                team.use(job)
+                compute(team, range(len(trials)), lambda k: trials[k], keep)
     except KeyboardInterrupt:
-        rows += [
-            Trial({**mech.parameters, **design}, message="not run: the study was interrupted.")
-            for design in trials[len(rows) :]
-        ]
+        pass
     finally:
         if bar is not None:
             bar.close()
+    rows = [
+        found.get(k) or Trial({**mech.parameters, **design}, message="not run: the study was interrupted.")
+        for k, design in enumerate(trials)
+    ]
     return DesignTable(names, list(wanted), rows)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What a worker needs for the designs of a study."""
+
+    mech: "Mechanism"
+    experiment: Experiment
+    names: list[str]
+    wanted: Mapping[str, Quantity]
+    derivatives: bool
+
+    def block(self, design: Mapping[str, float]) -> Trial:
+        """Return one design."""
+        own = {**self.mech.parameters, **design}
+        return _trial(self.mech, self.experiment, own, self.names, self.wanted, self.derivatives)
 
 
 def wanted_quantities(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from treemech.dynamics.native import entry_points as native
 from treemech.kinematics.kernel.status import OK
-from treemech.kinematics.plan.columns import body, speed
+from treemech.kinematics.plan.columns import body, speed, target
 from treemech.topology.arrays import Floats, addresses
 from treemech.topology.rotation import euler_parameters
 
@@ -99,6 +99,18 @@ class Ends:
             x.root,
             len(wanted) + 3 * (x.rotation is not None),
         )
+
+    def table(self) -> Floats:
+        """Return the targets as the compiled search takes them (kinematics.plan.columns.target)."""
+        found = np.zeros((len(self._ways), target.N_TARGET))
+        for row, way in zip(found, self._ways, strict=True):
+            row[target.NUMBER], row[target.TURNED] = way.number, way.turned
+            row[target.WANTED + way.wanted] = 1.0
+            row[target.POSITION + way.wanted] = way.position
+            row[target.OFFSET : target.OFFSET + 3] = way.offset
+            row[target.FROM_WANTED : target.FROM_WANTED + 9] = way.from_wanted.ravel()
+            row[target.ROOTS : target.ROOTS + 2] = way.root
+        return found
 
     def place(self, q: Floats) -> Floats:
         """Place the bodies; return the core's array of bodies."""

@@ -11,6 +11,7 @@ from treemech.topology.arrays import Floats
 
 from ..analyses.constraints import holonomic, nonholonomic, size
 from ..analyses.states import left_free
+from .compiled import Compiled
 from .ends import Ends
 from .limits import Limits
 
@@ -34,9 +35,14 @@ class Problem:
         self.chained = bool(mech._core.layout.chords.rows)
         self._columns = np.eye(mech.nu)[:, self.free]
         self.plain = bool(self.free.all()) and not mech._core.layout.chords.rows  # every rate is allowed
+        self.compiled = Compiled(mech, t, ends, limits, _LONGEST * self.scale) if self._suits() else None
         if self.chained:
             self._constraints, self._rest = holonomic(mech, t), np.zeros(mech.nu)
             self._counts = ~nonholonomic(mech)
+
+    def _suits(self) -> bool:
+        """Tell whether the compiled search can do it: a tree of compiled hinges, nothing prescribed."""
+        return self.plain and bool(self.mech.nu) and not self.mech._core.foreign
 
     def chords(self, q: Floats) -> tuple[Floats, Floats]:
         """Return residuals and partials of the chains: nothing in a tree."""

@@ -39,6 +39,8 @@ class Found(NamedTuple):
 
 def reach(problem: Problem, q: Floats, tolerance: float, most: int = _ITERATIONS) -> Found:
     """Bring the ends to their targets from a closed position within the limits, as far as first derivatives lead."""
+    if problem.compiled is not None:
+        return Found(*problem.compiled.reach(q, tolerance, most), problem.mech._core.chord_work.q.copy())
     ends, weight = problem.ends, _DAMPING
     gaps, J = ends.measure(q)
     cost, slow, done = float(gaps @ gaps), 0, 0

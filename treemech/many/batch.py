@@ -96,7 +96,7 @@ class Batch:
         )
         self.failed: dict[int, str] = {}
         self._steps: dict[int, RowSteps] = {}
-        self._plain = _is_plain(mech)
+        self._plain = is_plain(mech)
         self._numbers: RowNumbers | None = None
         self._start = mech.assemble() if state is None else state
         self.reset(None, self._start)
@@ -306,7 +306,7 @@ class _Named(Mapping[str, NDArray[np.float64]]):
         return len(self._arrays)
 
 
-def _is_plain(mech: Mechanism) -> bool:
+def is_plain(mech: Mechanism) -> bool:
     """Tell whether plain steps are all that rows take; else every row goes the way of `Mechanism.step`."""
     core = mech._core
     breaks = any(len(signal.breaks) for signal in core.layout.signals)

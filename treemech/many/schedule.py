@@ -1,6 +1,6 @@
 """Blocks of runs over an executor: a few at a time, written down as they arrive; what fails on the way is done again.
 
-Any `concurrent.futures.Executor` will do. Threads use the mechanism as it is; for every other executor the job travels as
+A job has the method `block`, which computes one block, and its mechanism in `mech`. Any `concurrent.futures.Executor` will do. Threads use the mechanism as it is; for every other executor the job travels as
 bytes (`job.packed`), and a worker makes it once.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from treemech.topology import TreemechError
 
-from .job import Block, Job, Rows, packed, ready, run_there
+from .job import packed, ready, run_there
 
 _TRIES = 4  # of a block whose worker dies
 _AHEAD = 3  # blocks for every worker that are handed out at once
@@ -73,7 +73,7 @@ class Workers:
     def __init__(self, executor: Any, count: int, kind: str = "") -> None:
         self.executor, self.count, self.kind = executor, count, kind
 
-    def use(self, job: Job) -> None:
+    def use(self, job: Any) -> None:
         """Get ready for a job; refuse it before anything runs if workers cannot make it."""
         self.job = job
         self.sent = None if isinstance(self.executor, ThreadPoolExecutor) else packed(job)
@@ -85,7 +85,7 @@ class Workers:
                     "measures of your own have to be importable where the workers run."
                 )
 
-    def submit(self, rows: Rows) -> Future[Block]:
+    def submit(self, rows: Any) -> Future[Any]:
         """Hand out a block."""
         if self.sent is None:
             return self.executor.submit(self.job.block, rows)  # type: ignore[no-any-return]
@@ -105,12 +105,12 @@ class Workers:
 def compute(
     workers: Workers,
     numbers: Iterable[int],
-    rows_of: Callable[[int], Rows],
-    keep: Callable[[int, Block], None],
+    rows_of: Callable[[int], Any],
+    keep: Callable[[int, Any], None],
 ) -> bool:
     """Compute blocks and hand them to `keep` as they arrive. Return False if Ctrl-C ended the work."""
     waiting, tries = deque(numbers), dict[int, int]()
-    running: dict[Future[Block], int] = {}
+    running: dict[Future[Any], int] = {}
     try:
         while waiting or running:
             while waiting and len(running) < _AHEAD * workers.count:
@@ -152,7 +152,7 @@ def compute(
 
 def _again(
     workers: Workers,
-    running: dict[Future[Block], int],
+    running: dict[Future[Any], int],
     waiting: deque[int],
     tries: dict[int, int],
     error: BaseException,

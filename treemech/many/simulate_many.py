@@ -49,8 +49,9 @@ def simulate_many(
     progress: bool | Callable[[float], None] = False,
     block: int | None = None,
     options: Mapping[str, Any] | None = None,
+    cycle: Floats | None = None,
 ) -> ManyRuns:
-    """Simulate many motions, see `Mechanism.simulate_many`."""
+    """Simulate many motions, see `Mechanism.simulate_many`; with a cycle follow a prescribed motion over these times."""
     own = dict(parameters or {})
     origin_of(mech, own)
     varied = {name: _column(name, x, "parameter") for name, x in own.items()}
@@ -75,10 +76,18 @@ def simulate_many(
     if size < 1:
         raise TreemechError(f"block is {block!r}; wanted a number of runs from 1.")
     rows = Rows(n, varied, given, **arrays)
-    times = None if t_eval is None else output_times(t_eval, float(t_span[0]), float(t_span[1]))
+    times = cycle if t_eval is None else output_times(t_eval, float(t_span[0]), float(t_span[1]))
     wanted = None if measures is None else wanted_quantities(measures)
     _check_measures(mech, wanted, times)
-    job = Job(mech, (float(t_span[0]), float(t_span[1])), start, times, wanted, dict(options or {}))
+    job = Job(
+        mech,
+        (float(t_span[0]), float(t_span[1])),
+        start,
+        times,
+        wanted,
+        dict(options or {}),
+        cycle is not None,
+    )
     header = _header(job, rows, size)
     store = None if path is None else Store.open(path, header)
     if store is not None and store.header["block"] != size:
@@ -240,7 +249,7 @@ def _identity(job: Job, rows: Rows) -> dict[str, Any]:
         "parameters": {n: digest(x) for n, x in rows.parameters.items()}, "inputs": {n: digest(x) for n, x in rows.inputs.items()},
         "states": [known(x) for x in (rows.q, rows.u, rows.x, rows.memory)], "start": _code(job.start),
         "measures": None if job.measures is None else {n: _code(w) for n, w in job.measures.items()},
-        "options": {n: _code(x) for n, x in job.options.items()},
+        "kinematic": job.kinematic, "options": {n: _code(x) for n, x in job.options.items()},
     }  # fmt: skip
 
 

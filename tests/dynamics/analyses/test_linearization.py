@@ -356,3 +356,24 @@ def test_rolling_takes_named_coordinates_for_displacements_and_rates():
     np.testing.assert_allclose(
         np.sort_complex(other.eigenvalues), np.sort_complex(plain.eigenvalues), rtol=0, atol=1e-6
     )
+
+
+@pytest.mark.extras
+def test_python_control_gets_the_matrices_and_the_names():
+    control = pytest.importorskip("control")
+    system = tm.System("pendulum", gravity=(0, 0, -9.81))
+    bob = system.body("bob", 2.0, (0.1, 0.1, 0.1), com=(0, 0, -0.5))
+    system.connect("pin", tm.Revolute("y"), system.ground, bob)
+    system.connect("drive", tm.Actuator(gain=3.0), "pin", inputs={"command": "torque"})
+    system.input("torque")
+    mech = system.build()
+    small = mech.linearize(mech.state(), inputs=["torque"])
+    plant = small.to_control()
+    assert isinstance(plant, control.StateSpace)
+    assert (plant.state_labels, plant.input_labels, plant.output_labels) == (
+        ["pin", "pin'"],
+        ["torque"],
+        ["pin"],
+    )
+    assert np.array_equal(plant.A, small.A) and np.array_equal(plant.B, small.B)
+    assert np.allclose(plant(2.0j), 3.0 / (0.6 * (2.0j) ** 2 + 9.81), rtol=1e-12)  # 0.1 + 2 0.5^2 = 0.6

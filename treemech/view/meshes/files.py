@@ -47,7 +47,7 @@ def read_mesh(path: Any) -> tuple[Floats, Ints]:
             f"{file.name}: reading mesh files needs trimesh: pip install trimesh, or treemech[mesh]."
         ) from None
     try:
-        content = trimesh.load(file, force="mesh")
+        content: Any = trimesh.load(file, force="mesh")
         vertices, faces = np.asarray(content.vertices, dtype=np.float64), np.asarray(content.faces)
     except Exception as error:  # readers of other people's files raise all kinds
         raise TreemechError(f"{file.name} cannot be read as a mesh: {error}") from error
