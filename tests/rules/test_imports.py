@@ -20,6 +20,7 @@ EDGES = {
     "elements": (),
     "elements/native": (),
     "elements/dual": ("elements",),
+    "elements/lanes": (),
     "elements/compilation": ("elements", "elements/dual", "elements/native"),
     "elements/check": ("elements", "elements/compilation"),
     "elements/shared": ("elements",),
