@@ -163,15 +163,16 @@ class Mechanism:
         inputs: Sequence[Any] = (),
         out: Floats | None = None,
         threads: int | None = None,
+        many: Callable[..., Any] | None = None,
     ) -> Any:
-        """Return an analysis in the general way: of a state, or of each of many."""
+        """Return an analysis in the general way: of a state, or of each of many (by `many`, if it can)."""
         if self._fast is not self._home:
             found = self._settle().one(name)(state, *inputs, *(() if out is None else (out,)))
             if found is not None:
                 return found
         from .calls.rows import answer
 
-        return answer(self, name, one, state, inputs, out, threads)
+        return answer(self, name, one, state, inputs, out, threads, many)
 
     @cached_property
     def _named(self) -> dict[str, str]:
@@ -632,16 +633,19 @@ class Mechanism:
         if found is not None:
             named: Mapping[str, Reaction] = found.named(self, state)
             return named
-        from .calls.reactions import general_reactions
+        from .calls.reactions import general_reactions, many_reactions
 
-        general: Mapping[str, Reaction] = self._general("", general_reactions, state, threads=threads)
+        general: Mapping[str, Reaction] = self._general(
+            "", general_reactions, state, threads=threads, many=many_reactions
+        )
         return general
 
     def attitude(self, state: State | tuple[Any, ...]) -> Attitude:
         """Return z, Z, z0, z00 of all bodies (5.2.30), (5.2.31)."""
         from .analyses.body_motion import attitude
+        from .calls.bodies import many_attitudes
 
-        found: Attitude = self._general("", attitude, state)
+        found: Attitude = self._general("", attitude, state, many=many_attitudes)
         return found
 
     # ------------------------------------------------------------ ends: bodies, attachments, names of bodies
@@ -1143,6 +1147,27 @@ class Mechanism:
         from .bridges.fmu_writing import write_fmu
 
         return write_fmu(self, path, state, inputs, parameters, outputs, kinds, independent, method, rtol)
+
+    # ------------------------------------------------------------ export
+    def to_urdf(self, path: str | Path, strict: bool = True) -> Path:
+        """Write a tree as URDF; return the path.
+
+        Coordinates keep their names and signs; the axes of a link are those of the joint that carries it. What
+        URDF cannot say (closed chains, other joints, springs, loads) is refused by name; with ``strict=False``
+        elements and couplings are left out.
+        """
+        from .exports.urdf import write_urdf
+
+        return write_urdf(self, path, strict)
+
+    def summary(self, style: str = "markdown", state: State | None = None) -> str:
+        """Return the model on one page, in "markdown" or "latex": sizes, bodies, connections, coordinates, elements.
+
+        Rank and degrees of freedom are those at `state` (default: the closed reference position).
+        """
+        from .exports.summary import summary
+
+        return summary(self, style, state)
 
     # ------------------------------------------------------------ drives
 

@@ -1,7 +1,8 @@
 """The N-four-bar mechanism A02 in Pinocchio, Exudyn and MuJoCo, each by its own way through closed chains.
 
-Every tool is a function of the number of windows that answers a function of one setting (a tolerance or a step),
-which integrates 10 s and answers the position of B0, the upper end of the first bar. Building is not part of it.
+Every tool is a function of the number of windows, and of whether they hang and so never become singular. It answers
+a function of one setting (a tolerance or a step), which integrates 10 s and answers the position of B0, the upper end
+of the first bar. Building is not part of it.
 A tolerance that takes longer than its allowance raises `TooSlow`; how long a step takes is known beforehand.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from treemech.topology.arrays import Floats
 
-from ..problems.mechanisms.a02_double_four_bar import REFERENCE
+from ..problems.mechanisms.a02_double_four_bar import REFERENCE, gravity
 
 Solve = Callable[[float], Floats]
 END = 10.0
@@ -31,10 +32,10 @@ class TooSlow(Exception):
 
 @dataclass(frozen=True)
 class Tool:
-    """A way to simulate A02: make(windows, allowed seconds) -> solve(setting) -> B0; settings from coarse to fine."""
+    """A way to simulate A02: make(windows, allowed seconds, hanging) -> solve(setting) -> B0; settings from coarse to fine."""
 
     name: str
-    make: Callable[[int, float], Solve]
+    make: Callable[[int, float, bool], Solve]
     setting: str
     ladder: tuple[float, ...]
 
@@ -58,12 +59,14 @@ class PinocchioLoops(NamedTuple):
         return q, u
 
 
-def pinocchio_loops(windows: int, rate: float) -> PinocchioLoops:
+def pinocchio_loops(
+    windows: int, rate: float, hanging: bool = False, proximal: Any = PROXIMAL
+) -> PinocchioLoops:
     """Return the mechanism in Pinocchio, with Baumgarte's correctors of a rate [1/s]."""
     import pinocchio as pin
 
     model = pin.Model()
-    model.gravity = pin.Motion(np.array(REFERENCE.gravity, dtype=float), np.zeros(3))
+    model.gravity = pin.Motion(np.array(gravity(hanging)), np.zeros(3))
     place = pin.SE3.Identity()
 
     def link(parent: int, at: tuple, along: int, name: str) -> int:
@@ -90,19 +93,36 @@ def pinocchio_loops(windows: int, rate: float) -> PinocchioLoops:
         rows.append(row)
         row_data.append(row.createData())
     data = model.createData()
-    proximal = pin.ProximalSettings(*PROXIMAL)
     pin.initConstraintDynamics(model, data, rows, row_data)
-    return PinocchioLoops(pin, model, data, rows, row_data, proximal, bars, rods)
+    return PinocchioLoops(pin, model, data, rows, row_data, pin.ProximalSettings(*proximal), bars, rods)
 
 
-def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
+def pinocchio(windows: int, allowed: float, hanging: bool, rate: float) -> Solve:
     """Solve by constraintDynamics on the tree with cut rods, scipy's DOP853, Baumgarte with a rate [1/s].
 
     Without Baumgarte it leaves the motion at the first singular position, whatever the tolerance.
     """
+    peer = pinocchio_loops(windows, rate, hanging)
+    return _pinocchio(peer, peer.pin.constraintDynamics, allowed)
+
+
+def lcaba(windows: int, allowed: float, hanging: bool, mu: float) -> Solve:
+    """Solve by lcaba of Pinocchio 4, the articulated bodies with closed chains in O(N), with a proximal parameter mu.
+
+    It takes no notice of Baumgarte's correctors.
+    """
+    peer = pinocchio_loops(windows, 0.0, hanging, (PROXIMAL[0], mu, PROXIMAL[2]))
+    if not hasattr(peer.pin, "lcaba"):
+        raise ImportError("this Pinocchio has no lcaba")
+    peer.pin.computeJointMinimalOrdering(peer.model, peer.data, peer.rows)
+    return _pinocchio(peer, peer.pin.lcaba, allowed)
+
+
+def _pinocchio(peer: PinocchioLoops, accelerations: Any, allowed: float) -> Solve:
+    """Integrate the accelerations that one of Pinocchio's functions finds."""
     from scipy.integrate import solve_ivp
 
-    pin, model, data, rows, row_data, proximal, bars, _ = (peer := pinocchio_loops(windows, rate))
+    _, model, data, rows, row_data, proximal, bars, _ = peer
     n, tau, y0 = model.nv, np.zeros(model.nv), np.concatenate(peer.start())
 
     def solve(rtol: float) -> Floats:
@@ -111,7 +131,7 @@ def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
         def rates(t: float, y: Floats) -> Floats:
             if time.process_time() > until:
                 raise TooSlow
-            ud = pin.constraintDynamics(model, data, y[:n], y[n:], tau, rows, row_data, proximal)
+            ud = accelerations(model, data, y[:n], y[n:], tau, rows, row_data, proximal)
             return np.concatenate((y[n:], ud))
 
         found = solve_ivp(rates, (0.0, END), y0, "DOP853", [END], rtol=rtol, atol=rtol)
@@ -123,7 +143,7 @@ def pinocchio(windows: int, allowed: float, rate: float) -> Solve:
     return solve
 
 
-def exudyn(windows: int, allowed: float) -> Solve:
+def exudyn(windows: int, allowed: float, hanging: bool) -> Solve:
     """Solve in redundant planar coordinates, by generalized-alpha on the position constraints (index 3)."""
     import exudyn as exu
     import exudyn.itemInterface as item
@@ -146,7 +166,7 @@ def exudyn(windows: int, allowed: float) -> Solve:
             for x in (-L / 2, L / 2)
         ]
         centre = mbs.AddMarker(item.MarkerBodyMass(bodyNumber=body))
-        mbs.AddLoad(item.LoadMassProportional(markerNumber=centre, loadVector=REFERENCE.gravity))
+        mbs.AddLoad(item.LoadMassProportional(markerNumber=centre, loadVector=list(gravity(hanging))))
         return body, *ends
 
     ground = mbs.AddObject(item.ObjectGround())
@@ -181,12 +201,12 @@ def exudyn(windows: int, allowed: float) -> Solve:
     return solve
 
 
-def mujoco(windows: int, allowed: float, integrator: str) -> Solve:
+def mujoco(windows: int, allowed: float, hanging: bool, integrator: str) -> Solve:
     """Solve with `connect` constraints as stiff as they get: time constant of two steps, impedance 0.9999."""
     import mujoco as mj
 
     spec = mj.MjSpec()
-    spec.option.gravity = REFERENCE.gravity
+    spec.option.gravity = gravity(hanging)
     spec.option.integrator = getattr(mj.mjtIntegrator, integrator)
     spec.option.disableflags = int(mj.mjtDisableBit.mjDSBL_CONTACT)
 
@@ -232,6 +252,10 @@ PEERS = (
     *(
         Tool(f"Pinocchio, Baumgarte {w}/s, scipy DOP853", partial(pinocchio, rate=w), "rtol", TOLERANCES)
         for w in (20, 50)
+    ),
+    *(
+        Tool(f"Pinocchio lcaba, mu {mu:g}, scipy DOP853", partial(lcaba, mu=mu), "rtol", TOLERANCES)
+        for mu in (1e-4, 1e-6)
     ),
     Tool("Exudyn, generalized-alpha index 3", exudyn, "step", STEPS),
     Tool("MuJoCo connect, RK4", partial(mujoco, integrator="mjINT_RK4"), "step", STEPS),

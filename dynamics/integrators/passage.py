@@ -32,6 +32,7 @@ OTHER = 3  # a method whose stages are not examined
 _SLOPE, _STEEPER = 0.5, 2.5
 # s counts as zero below these parts of its largest value: at least, for each unit of rtol, at most
 _ZERO, _COARSE, _LARGEST_ZERO = 1e-3, 100.0, 1e-2
+_STAGE = 0.1  # part of the pivot at the other end below which that of a stage is found again
 _MOST = 10  # pivots to be found for one position
 TURN = 1.5  # [rad] largest rotation between the ends of a chord in a step, so that s is followed
 
@@ -128,6 +129,13 @@ def _vanishes(n, t, h, y, last, a, b, p, r, zero, work, n_euler, euler, count, m
 
     Returns the part of the step where the pivot is below `zero`, or -1.
     """
+    # A stage next to the position is off the interpolant by more than its own distance: take it from there too
+    if a > 0.0 and p < _STAGE * r:
+        p = _pivot(n, t, h, a, y, last, work, n_euler, euler, count, monitor, project, context)
+    elif b < 1.0 and r < _STAGE * p:
+        r = _pivot(n, t, h, b, y, last, work, n_euler, euler, count, monitor, project, context)
+    if min(p, r) < zero and (a > 0.0 if p < r else b < 1.0):
+        return a if p < r else b
     x = a + (b - a) * sqrt(p) / (sqrt(p) + sqrt(r))  # where two straight lines of s meet
     least = 1e-3 * (b - a)
     inner, q, nearer = -1.0, 1e300, 0  # the best point between a and b, its pivot, moves of the higher end

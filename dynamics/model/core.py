@@ -101,6 +101,7 @@ class Core:
         self.jacobian_workspace: Any = None  # a TreeDerivatives, once an integrator asks for one
         self.components: Any = None  # independent parts (jacobian_groups), once an integrator asks for them
         self._dual_entries: list[Entry] | None = None
+        self.lanes: Any = None  # models on lanes, once many states are asked for; False if there are none
 
     def serve_dual_addresses(self) -> None:
         """Write the addresses of elements on dual numbers into the contexts, once: derivatives need them."""
@@ -369,9 +370,13 @@ class Core:
     def carry_chord_loads(self, loads: Floats, trace: Floats) -> None:
         """Add the chord loads to the hinge loads of a trace (8.5.6): a chord relieves the hinges before it."""
         ends, points, inner, parents = self.chord_ends
-        at = addresses((np.ascontiguousarray(loads[:, : len(ends)]), trace))
+        own = np.ascontiguousarray(
+            loads[:, : len(ends)]
+        )  # without couplings; kept until the call has returned
         tables = addresses((ends, points, inner, parents))
-        native.entry("carry_chord_loads")(len(trace), *at, len(ends), *tables, self.rows)
+        native.entry("carry_chord_loads")(
+            len(trace), address(own), address(trace), len(ends), *tables, self.rows
+        )
 
     def constraints(
         self, t: float, q: Floats, u: Floats, ud: Floats | None = None, loaded: bool = False

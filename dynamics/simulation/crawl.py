@@ -4,7 +4,7 @@ A load that jumps where the motion drives it back at once (dry friction written 
 every step that crosses the jump has an error of the size of its length, so steps fall to the tolerance divided by
 the jump, and the run never ends. The same happens where rates are rounding noise, because a speed meets hardly any
 inertia, and where a driven chain comes to the end of its travel: there its speeds grow without bound. Stiff motions
-need short steps too, but do get on: they are not stopped.
+need short steps too, but do get on: they are not stopped, unless the rest would take 1e10 steps more.
 """
 
 from collections.abc import Callable
@@ -28,6 +28,7 @@ _ROUNDED = 1e-6  # part of the largest rate below which the noise of a load may 
 _REACH = 10.0  # steps ahead of each that are looked at
 _HALVINGS, _SAMPLES = 24, 8  # bisections of a step, and steps that are bisected
 _NOISE = 1e-4  # relative change of rates that rounding of the state may cause
+_HOPELESS = 1e10  # steps that the rest would take, above which a run is given up
 _SOON = 1e-4  # part of the rest of the way within which speeds double, where a chain locks
 
 Rates = Callable[[float, Floats], Floats]
@@ -73,9 +74,10 @@ def examine(core: Core, times: Floats, states: Floats, end: float, rates: Rates)
                 _noise(core, times, states, rates)
                 or _lock(core, times, states, end, rates)
                 or _chatter(core, times, states, rates)
+                or _hopeless(core, times, states, end)
             )
     except TreemechError:  # a state between two steps has no rates
-        return None
+        return _hopeless(core, times, states, end)
 
 
 def _noise(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
@@ -177,6 +179,26 @@ def _chatter(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl |
             "method='Radau'; use tm.Friction for dry friction; or switch it by an event (tm.Event with an action).",
         )
     return Crawl(f"{text}. {advice[0]}", name, "", advice)
+
+
+def _hopeless(core: Core, times: Floats, states: Floats, end: float) -> Crawl | None:
+    """Tell whether the rest would take more steps than any computer takes, for whatever reason."""
+    t, mean = float(times[-1]), _mean(times)
+    if not abs(end - t) > _HOPELESS * mean:
+        return None
+    found = diagnose_state(core, t, states[-1])
+    left = f"{abs(end - t) / mean:.1g}" if mean else "endless"
+    near = (
+        f"The conditioning is {found.conditioning:.2g}, look at {found.weakest!r}. " if found.weakest else ""
+    )
+    advice = (
+        f"{near}Look at the loads and at the position there; else try another method, or a larger rtol or atol.",
+    )
+    text = (
+        f"the motion cannot be followed beyond t = {t:.9g} s: the steps fell to {mean:.2g} s, and the rest, to {end:.6g} s, would "
+        f"take {left} of them. {advice[0]}"
+    )
+    return Crawl(text, "", found.weakest, advice)
 
 
 def _jump(

@@ -40,12 +40,16 @@ from .snapshot import Snapshot, Snapshots
 
 _BUFFER = 64  # accepted steps per call of the loop at the start, and the most with events
 _FEW = 4  # the same after an event
+_MOST_BUDGET = 2**30  # steps per call of the loop, far from what a 64-bit number holds
 _NONE = np.zeros(0)
 _STORED = 2**25  # numbers of accepted steps that are kept (256 MB); beyond that every second step is dropped
 _PASSAGE = 4  # steps of DOP853 at once, where another method cannot pass a singular position
 _MOST_PASSAGE = 64  # the most of them
+_MOST_HANDED = 4  # times that DOP853 takes over before one position, and does not pass it
+_SAME_PLACE = 1e-6  # part of the whole way within which it is one position
 _SCALARS = (
     "leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at", "every", "left", "instead",
+    "handed", "handed_at",
 )  # fmt: skip
 
 
@@ -101,6 +105,7 @@ class Driver(EventDriver):
         self.t, self.y, self.tables = [np.array([t_span[0]])], [self.run.y.copy()[None]], list[Floats]()
         self.switched, self.singular = list[Switch](), list[tuple[float, str]]()
         self.left, self.instead = 0, ""  # steps left of DOP853, and the method that it passes a position for
+        self.handed, self.handed_at = 0, np.inf  # how often in vain, and where
         self.leg, self.entered = 0, False
         self.capacity, self.budget = _BUFFER, _FEW if self.search else _BUFFER
         self.mark: Mark | None = None
@@ -185,7 +190,7 @@ class Driver(EventDriver):
         """Call the compiled loop once and handle its status."""
         _, end, mark = self.legs[self.leg]
         run, started = self.run, time.perf_counter()
-        passed = len(self.singular)
+        passed, passing = len(self.singular), self.left > 0
         allowed = self.budget if self.max_steps is None else self.max_steps - int(run.count[m.STEPS])
         status, piece = self._advance(min(min(self.left, _PASSAGE) or self.budget, max(allowed, 1)))
         elapsed = time.perf_counter() - started
@@ -194,6 +199,8 @@ class Driver(EventDriver):
         self._keep(piece)
         if self.left and status in (OK, PAUSED):
             self.left -= _PASSAGE
+            if len(self.singular) > passed:
+                self.handed = 0
             if len(self.singular) > passed or not self.left:
                 self._take_back()
         if status == CHAIN_OPEN and run.raise_rank():
@@ -203,8 +210,10 @@ class Driver(EventDriver):
         elif status == PAUSED:
             if self.search is not None:
                 self.budget = min(2 * self.budget, _BUFFER)
-            elif elapsed < 0.05:  # return to Python about ten times a second, whatever the model costs
-                self.budget *= 2
+            elif (
+                elapsed < 0.05 and not passing
+            ):  # return to Python about ten times a second, whatever the model costs
+                self.budget = min(2 * self.budget, _MOST_BUDGET)
                 if self.stepwise and self.capacity * run.n < 2_000_000:
                     self.capacity *= 2
         elif status != OK:
@@ -219,7 +228,7 @@ class Driver(EventDriver):
     def _hand_over(self, status: int) -> bool:
         """Let DOP853 pass a singular position that Radau or Adams end at.
 
-        Return whether it does. With on_singular="stop" the position is noted.
+        Return whether it does, or tries to once more. With on_singular="stop" the position is noted.
         """
         run, (code, index) = self.run, split(status)
         if code != SINGULAR_POSITION or run.loop not in ("radau_integrate", "adams_integrate"):
@@ -227,6 +236,11 @@ class Driver(EventDriver):
         if run.hooks[m.STOP]:
             assert self.core.loops is not None
             self.singular.append((float(run.control[m.STAGE_TIME]), self.core.loops.row_name(index)))
+            return False
+        near = _SAME_PLACE * abs(self.t_span[1] - self.t_span[0])
+        self.handed = self.handed + 1 if abs(run.t - self.handed_at) < near else 1
+        self.handed_at = run.t
+        if self.handed > _MOST_HANDED:
             return False
         self.left, self.instead = _MOST_PASSAGE, run.name
         run.use("DOP853")
@@ -264,7 +278,9 @@ class Driver(EventDriver):
         """Return why the run should be given up: too many steps, or steps that do not get on."""
         run, steps = self.run, int(self.run.count[m.STEPS])
         full = self.max_steps is not None and steps >= self.max_steps
-        if not (full or (self.pace is not None and self.pace.slow(run.t, steps))):
+        if not (
+            full or (self.pace is not None and self.pace.slow(run.t, steps + int(run.count[m.REJECTED])))
+        ):
             return None
         noisy = any(run.below_rounding(k) for k in range(len(run.atol)))  # short steps need no other reason
         found = self._look_closer() if self.pace is not None and not noisy else None

@@ -133,7 +133,8 @@ class Integrator:
     def rates(self, t: float, y: Floats) -> Floats:
         """Evaluate the rates of a state; the arrays of the model change."""
         entry, dy = native.entry("rhs" if self.core.loops is None else "loop_rhs"), np.zeros(self.n)
-        if entry(t, address(np.ascontiguousarray(y)), address(dy), self.context) != OK:
+        y = np.ascontiguousarray(y)  # kept until the call has returned
+        if entry(t, address(y), address(dy), self.context) != OK:
             raise TreemechError("the state has no rates")
         return dy
 

@@ -208,7 +208,6 @@ def _advice(
     if code == SINGULAR_POSITION:
         return (
             "on_singular='pass' goes through it." if run.hooks[m.STOP] else
-            "This method does not pass it: 'DOP853', the default, does." if run.loop != "integrate" else
             "No step leads through it: a prescribed motion may lead beyond the end of the travel, where the mechanism locks; else "
             "start elsewhere, or try another rtol." if len(core.layout.plan.prescribed) else
             "No step leads through it: start elsewhere, or try another rtol.",

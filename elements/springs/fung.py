@@ -97,9 +97,10 @@ class Fung(Relaxing):
 class FungHistory(Energetic):
     """Fung's relaxation integral (3.4.3) with any relaxation function, summed over the deformation history.
 
-    The deformation is stored after accepted steps, at times at least span / (samples - 1) apart. The integral
-    is the trapezoidal sum over these samples and the present deformation, of second order in their distance:
-    choose ``max_step`` accordingly. Before the oldest stored sample the deformation is taken as constant.
+    The deformation is stored every span / (samples - 1) after the start of a run; steps end there, whatever
+    the integrator and its tolerance. The integral is the trapezoidal sum over these samples and the present
+    deformation, of second order in their distance, which `rtol` does not control: compare with a run with
+    twice as many samples. Before the oldest stored sample the deformation is taken as constant.
     With weights w_k of the samples (by partial summation; G_k = G(t - t_k)), and with G_b = G at the age of
     the start, or G_oo if it started relaxed::
 
@@ -188,6 +189,10 @@ class FungHistory(Energetic):
     @property
     def n_memory(self) -> int:  # type: ignore[override]
         return 2 + 2 * self.samples
+
+    @property
+    def remembers_every(self) -> float:  # type: ignore[override]
+        return self.span / (self.samples - 1.0)
 
     def deformation(self, position: Any, rotation: Any, t: Any, eps: Any) -> None:
         eps[0] = distance(position) - self.length

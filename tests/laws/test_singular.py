@@ -171,23 +171,46 @@ def passages(name, mech, fix, guess, rates, rng, method="DOP853", **options):
     run = mech.simulate((0.0, end), state, rtol=rtol, method=method, t_eval=times, **options)
     angle = run.connection("A0" if name.startswith("A02") else "A").q
     sign = np.sign(np.cos(angle) if name == "slider-crank" else np.sin(angle))
-    passed = times[1:][sign[1:] != sign[:-1]]
-    return run, np.array([t for t, _ in run.singular]), passed, end / 500
+    apart = end / 500
+    listed, passed = np.array([t for t, _ in run.singular]), run.t[1:][sign[1:] != sign[:-1]]
+    if abs(len(listed) - len(passed)) == 1:  # at the very end of the run either may be right
+        longer = max((listed, passed), key=len)
+        if longer[-1] > end - apart:
+            listed, passed = listed[: len(passed)], passed[: len(listed)]
+    return run, listed, passed, apart
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("runs", [20, pytest.param(1000, marks=pytest.mark.slow)])
-def test_every_singular_position_passed_is_listed(name, runs):
+@pytest.mark.parametrize(
+    ("method", "runs"),
+    [
+        ("DOP853", 20),
+        ("DP5", 20),
+        *(pytest.param(m, 1000, marks=pytest.mark.slow) for m in ("DOP853", "DP5")),
+    ],
+)
+def test_every_singular_position_passed_is_listed(name, method, runs):
+    """DP5 missed 1 in 80 of A02: a stage next to the position is further off the motion than from it."""
     model, rng, wrong = MODELS[name](), np.random.default_rng(23), []
     for k in range(runs):
-        run, listed, passed, apart = passages(name, *model, rng)
+        run, listed, passed, apart = passages(name, *model, rng, method)
         assert run.success, run.message
         if len(listed) != len(passed) or np.abs(listed - passed).max(initial=0.0) > apart:
             wrong.append((k, listed, passed))
     assert not wrong
 
 
-@pytest.mark.parametrize("method", ["RK4", "Adams", "Radau", "alpha3", "alpha2"])
+def test_an_output_beside_a_singular_position_is_reached_from_the_other_end_of_its_step():
+    """From the start of the step one output of 1,001 could not be closed, and the run ended there."""
+    mech, fix, guess, rates = four_bars(10)
+    state = mech.assemble(fix=fix, guess=guess, rates={k: 1.6961210136241234 * v for k, v in rates.items()})
+    end = 2.981898774675877
+    run = mech.simulate((0.0, end), state, rtol=2.785955481265671e-09, t_eval=np.linspace(0.0, end, 1001))
+    assert run.success, run.message
+    assert run.residual.position.max() < 1e-9 and off_the_branch("A02, N = 10", run) < 1e-6
+
+
+@pytest.mark.parametrize("method", ["RK4", "Adams", "Radau", "auto", "alpha3", "alpha2"])
 @pytest.mark.parametrize("name", ["A02, N = 2", "slider-crank", "parallelogram"])
 def test_every_method_lists_the_positions_it_passes(name, method):
     model, rng = MODELS[name](), np.random.default_rng(4)
@@ -199,7 +222,7 @@ def test_every_method_lists_the_positions_it_passes(name, method):
         assert len(listed) == len(passed) and np.abs(listed - passed).max() < apart
 
 
-@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3"])
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3", "alpha2"])
 def test_stop_stops_at_the_first_singular_position(method):
     mech, fix, guess, _ = parallelogram()
     rng = np.random.default_rng(1)
@@ -233,3 +256,13 @@ def test_more_positions_than_the_core_notes_at_once():
     run = mech.simulate((0.0, 12.0), state, rtol=1e-6, t_eval=[12.0])
     turned = run.connection("A").q[-1] / np.pi
     assert len(run.singular) == -np.ceil(turned) + 1 > 300
+
+
+@pytest.mark.parametrize("method", ["Radau", "Adams"])
+def test_methods_that_hand_over_at_singular_positions_pass_any_number_of_them(method):
+    """Radau hung beyond the fiftieth: the steps it was allowed at once grew beyond what 64 bits hold."""
+    mech, fix, guess, _ = parallelogram()
+    state = mech.assemble(fix=fix, guess=guess, rates={"A": -100.0})
+    run = mech.simulate((0.0, 3.0), state, method=method, rtol=1e-6, t_eval=np.linspace(0.0, 3.0, 13))
+    assert run.success, run.message
+    assert len(run.singular) == -np.ceil(run.connection("A").q[-1] / np.pi) + 1 > 70

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treemech.dynamics.model import trace as columns
+from treemech.dynamics.model.trace import N_TRACE
 from treemech.topology.arrays import Floats
 
 from ..results.computed import Energy, Momentum
@@ -13,6 +14,9 @@ from .states import as_rows
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
+
+
+_MOST = 4_000_000  # numbers of the motions that are in memory at a time
 
 
 class Attitude(NamedTuple):
@@ -41,24 +45,33 @@ def momentum(mech: "Mechanism", state: State | tuple[Any, ...]) -> Momentum:
 
 def attitude(mech: "Mechanism", state: State | tuple[Any, ...]) -> Attitude:
     """Return z, Z, z0, z00 of all bodies (5.2.30), see `Mechanism.attitude`."""
-    t, q, u = as_rows(mech, state, "attitude")
-    n, core = mech.nu, mech._core
+    return Attitude(*(part[0] for part in attitudes(mech, *as_rows(mech, state, "attitude"))))
+
+
+def attitudes(mech: "Mechanism", t: Floats, q: Floats, u: Floats) -> Attitude:
+    """Return the same of many states, row by row, in one crossing (or several, if the rows are very many)."""
+    n, count, core = mech.nu, len(t), mech._core
+    most = max(1, _MOST // ((n + 2) * core.rows * N_TRACE))
+    if count > most:
+        parts = [
+            attitudes(mech, t[k : k + most], q[k : k + most], u[k : k + most]) for k in range(0, count, most)
+        ]
+        return Attitude(*(np.concatenate(part) for part in zip(*parts, strict=True)))
     with core.unloaded():
-        core.trace(t, q, u, np.zeros((1, n)))  # prescribed entries of q, u are those of their signals now
-        many_u = np.vstack((u, np.zeros((1, n)), np.eye(n)))
+        # prescribed entries of q, u are those of their signals now
+        now, _ = core.trace(t, q, u, np.zeros((count, n)))
+        # the motion with no speed, and with each speed alone
+        alone = np.tile(np.vstack((np.zeros((1, n)), np.eye(n))), (count, 1))
         with core.undriven():
-            trace, _ = core.trace(
-                np.repeat(t, n + 2), np.repeat(q, n + 2, axis=0), many_u, np.zeros((n + 2, n))
+            rates, _ = core.trace(
+                np.repeat(t, n + 1), np.repeat(q, n + 1, axis=0), alone, np.zeros((count * (n + 1), n))
             )
-    rates = np.concatenate((trace[:, 1:, columns.VELOCITY], trace[:, 1:, columns.OMEGA]), axis=2)
-    rates = rates.reshape(n + 2, -1)
-    bias = np.concatenate((trace[0, 1:, columns.ACCELERATION], trace[0, 1:, columns.ALPHA]), axis=1)
+    z = np.concatenate((rates[:, 1:, columns.VELOCITY], rates[:, 1:, columns.OMEGA]), axis=2)
+    z = z.reshape(count, n + 1, -1)
+    bias = np.concatenate((now[:, 1:, columns.ACCELERATION], now[:, 1:, columns.ALPHA]), axis=2)
+    rotation = now[:, 1:, columns.ROTATION].reshape(count, -1, 3, 3)
     return Attitude(
-        trace[0, 1:, columns.POSITION],
-        trace[0, 1:, columns.ROTATION].reshape(-1, 3, 3),
-        rates[2:] - rates[1],
-        rates[1],
-        bias.ravel(),
+        now[:, 1:, columns.POSITION], rotation, z[:, 1:] - z[:, :1], z[:, 0], bias.reshape(count, -1)
     )
 
 

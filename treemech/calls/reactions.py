@@ -16,6 +16,7 @@ from ..analyses.states import as_rows, unpack
 from ..results.computed import Unique
 from ..results.model_info import ChordInfo
 from ..results.state import State
+from .rows import Rows, of_rows, stacked
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -101,6 +102,80 @@ class Reactions(Mapping[str, Reaction]):
     def __reduce__(self) -> Any:
         """Send the numbers alone to another process."""
         return dict, (dict(self),)
+
+
+class ManyReactions(Mapping[str, Reaction]):
+    """Loads of many states by the name of the connection; its arrays have the leading axes of the states."""
+
+    __slots__ = ("_alone", "_loads", "_mech", "_rows")
+
+    def __init__(self, mech: Mechanism, rows: Rows, loads: Loads) -> None:
+        n = len(rows.t)
+        self._mech, self._rows = mech, rows
+        self._loads = Loads(*(part.reshape(n, *part.shape[len(rows.lead) :]) for part in loads))
+        self._alone: list[Reactions] | None = None
+
+    def __getitem__(self, name: str) -> Reaction:
+        if name not in self._names:
+            raise KeyError(name)
+        lead, info = self._rows.lead, self._mech._info
+        if info.chords:  # what is unique is a question of each position
+            found: Reaction = stacked([one[name] for one in self._each()], lead)
+            return found
+        end = info.hinges[self._names.index(name)]
+        force, moment = end.load(self._loads.trace)
+        local = end.local(self._loads.trace, force, moment)
+        force, moment, *local = (x.reshape(*lead, 3) for x in (force, moment, *local))
+        return Reaction(force, moment, Unique(), local[0], local[1])
+
+    def _each(self) -> list[Reactions]:
+        """Return the loads of every state."""
+        if self._alone is None:
+            self._alone = [
+                Reactions(self._mech, self._rows.row(k)[0], Loads(*(part[k] for part in self._loads)))
+                for k in range(len(self._rows.t))
+            ]
+        return self._alone
+
+    @property
+    def _names(self) -> list[str]:
+        return [c.name for c in self._mech._info.connections]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> Any:
+        """Send the numbers alone to another process."""
+        return dict, (dict(self),)
+
+
+class _Irregular(Exception):
+    """Some state has no loads without a choice of rows."""
+
+
+def _loads_of_regular(mech: Mechanism, state: State) -> Loads:
+    from ..analyses.evaluation import loads_of_regular
+
+    found = loads_of_regular(mech, state)
+    if found is None:
+        raise _Irregular
+    return Loads(*found)
+
+
+def many_reactions(mech: Mechanism, rows: Rows, threads: int | None) -> Mapping[str, Reaction] | None:
+    """Return the loads of every state from one crossing; None if rows of constraints have to be chosen at any."""
+    if mech._fast.table("reactions") is None:
+        return None
+    try:
+        return ManyReactions(mech, rows, of_rows(mech, "reactions", _loads_of_regular, rows, None, threads))
+    except _Irregular:
+        return None
 
 
 def general_reactions(mech: Mechanism, state: State | tuple[Any, ...]) -> Mapping[str, Reaction]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .singular_start import Departure
 
 _STEPS = 100  # of a run in which only the memory of elements changes
+_MOST_REMEMBERED = 1_000_000  # times in a run at which an element remembers
 
 
 def simulate(
@@ -137,7 +138,8 @@ def simulate(
         result = integrate(
             core, (begin, t1), y, method, rtol,
             tolerance, None if working else asked, max_step, first_step,
-            (*breaks, *(sampling.instants(t0, t1) if sampling else ())), dense_output or working,
+            (*breaks, *(sampling.instants(t0, t1) if sampling else ()), *remembered_times(mech, t0, t1)),
+            dense_output or working,
             bar or (progress if callable(progress) else None), Closure(stabilisation, on_singular), sampling, watch,
             keeper, max_steps,
         )  # fmt: skip
@@ -205,6 +207,28 @@ def _sampling(mech: "Mechanism") -> Sampling | None:
 
     places = {name: first + at for name, at in mech._core.layout.efforts.held.items()}
     return Sampling(mech._wiring.controllers, mech._wiring.measures, look, places, partial(_place_in_y, mech))
+
+
+def remembered_times(mech: "Mechanism", t0: float, t1: float) -> list[float]:
+    """Return the times in a run at which steps end because elements remember what there is then.
+
+    What they remember is part of the model: without such times it would depend on the steps of the integrator,
+    and no tolerance would control the motion.
+    """
+    times = list[float]()
+    for a in mech._core.layout.efforts.applied:
+        every = float(getattr(a.element, "remembers_every", 0.0))
+        if not every > 0.0:
+            continue
+        count = abs(t1 - t0) / every
+        if count > _MOST_REMEMBERED:
+            raise ElementError(
+                f"{a.element.kind} {a.name!r} remembers every {every:.3g} s, {count:.3g} times between t = {t0:.6g} and "
+                f"{t1:.6g} s: choose a longer span, fewer samples, or an element with states (Fung, Viscoelastic)."
+            )
+        step = every if t1 >= t0 else -every
+        times += (t0 + step * np.arange(1, int(count) + 1)).tolist()
+    return times
 
 
 def _place_in_y(mech: "Mechanism", measure: Measure) -> int | None:

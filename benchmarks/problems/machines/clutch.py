@@ -2,7 +2,8 @@
 
 While it slips its torque is constant, so time, speed and heat until it holds follow by hand: the slip w0 falls at the rate
 T (1/J1 + 1/J2) + M/J1, and half of T w0 t becomes heat. The friction has bristles, which stick: afterwards both turn as one under
-the engine's torque M, less than the clutch can carry. All numbers are ours.
+the engine's torque M, less than the clutch can carry. The lining then vibrates on its bristles, at 1,450 rad/s: their damping, a seventh of
+the critical one, lets that die away before the end. All numbers are ours.
 """
 
 import numpy as np
@@ -28,7 +29,7 @@ def system() -> tm.System:
     machine = system.body("machine", 80.0, tm.planar_inertia(MACHINE))
     system.connect("engine", tm.Revolute("z"), system.ground, engine)
     system.connect("machine", tm.Revolute("z"), system.ground, machine)
-    lining = tm.BristleFriction(1.0, radius=RADIUS, load=TORQUE / RADIUS, presliding=1e-5, damping=2.0)
+    lining = tm.BristleFriction(1.0, radius=RADIUS, load=TORQUE / RADIUS, presliding=1e-5, damping=20.0)
     system.connect("lining", lining, engine, machine)
     system.load("motor", tm.Moment(z=MOTOR), engine)
     system.measure("slip", lambda run: run.connection("engine").u - run.connection("machine").u)
@@ -67,7 +68,7 @@ KNOWN = {
     "speed at the end": ((ENGINE * SLIP + MOTOR * DURATION) / (ENGINE + MACHINE), 1e-6, "momentum"),
     "torque that the clutch carries at the end": (
         MOTOR * MACHINE / (ENGINE + MACHINE),
-        1e-3,
-        "by hand; held bristles tremble by 2e-4 at any rtol",
+        1e-5,
+        "by hand",
     ),
 }

@@ -60,9 +60,9 @@ def test_fung_relaxes_after_a_ramp_as_its_closed_form():
 
 def test_history_relaxes_after_a_ramp_with_second_order():
     errors = []
-    for step in (0.02, 0.01, 0.005):  # samples may lie 0.0033 s apart
-        element = tm.FungHistory(TOTAL, *table(), span=2.0, samples=600, length=1.0)
-        run = stretched(element, max_step=step, first_step=1e-6)
+    for samples in (101, 201, 401):  # 0.02, 0.01, 0.005 s apart
+        element = tm.FungHistory(TOTAL, *table(), span=2.0, samples=samples, length=1.0)
+        run = stretched(element)
         errors.append(np.abs(run.element("tissue").effort - force_after_ramp(run.t)).max())
     assert errors[2] < 1e-4 * force_after_ramp(np.array(RAMP))
     assert_allclose(np.array(errors[:2]) / errors[1:], 4.0, rtol=0.15)
@@ -103,12 +103,41 @@ def test_prony_states_and_history_give_the_same_motion():
     t = np.linspace(0.02, 2, 50)
     want = prony.simulate((0, 2), state, t_eval=t, rtol=1e-10).connection("slide").q
     errors = []
-    for step in (8e-3, 4e-3):
-        element = tm.FungHistory(TOTAL, *table(), span=2.0, samples=600, length=1.1, stiffening=4.0)
+    for samples in (251, 501):  # 8 and 4 ms apart
+        element = tm.FungHistory(TOTAL, *table(), span=2.0, samples=samples, length=1.1, stiffening=4.0)
         history, state = mass_on(element)
-        run = history.simulate((0, 2), state, t_eval=t, rtol=1e-8, max_step=step, first_step=1e-6)
+        run = history.simulate((0, 2), state, t_eval=t, rtol=1e-8)
         errors.append(np.abs(run.connection("slide").q - want).max())
     assert errors[1] < 1e-5 and errors[0] / errors[1] > 3.0
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "Adams", "DP5"])
+def test_tolerances_and_methods_change_the_motion_of_a_history_by_no_more_than_they_allow(method):
+    """What the element stores lies at its own times, not at the steps of the integrator (off by 1e-4 before)."""
+    element = tm.FungHistory(TOTAL, *table(), span=1.0, samples=41, length=1.1, stiffening=4.0)
+    mech, state = mass_on(element)
+    t = np.linspace(0, 1, 11)
+    want = mech.simulate((0, 1), state, t_eval=t, rtol=1e-12).q
+    for rtol in (1e-6, 1e-9):
+        run = mech.simulate((0, 1), state, t_eval=t, method=method, rtol=rtol)
+        assert np.abs(run.q - want).max() < 30.0 * rtol
+    whole = mech.simulate((0, 1), state, method=method)
+    assert set(np.round(np.arange(0, 41) / 40.0, 9)) <= set(np.round(whole.t, 9))
+
+
+def test_a_run_that_goes_on_remembers_at_the_same_times():
+    element = tm.FungHistory(TOTAL, *table(), span=1.0, samples=41, length=1.1, stiffening=4.0)
+    mech, state = mass_on(element)
+    whole = mech.simulate((0, 1), state, rtol=1e-11)
+    half = mech.simulate((0, 0.5), state, rtol=1e-11)
+    rest = mech.simulate((0.5, 1), half.state(), rtol=1e-11)
+    assert_allclose(rest.q[-1], whole.q[-1], atol=1e-9)
+
+
+def test_a_history_with_more_times_than_a_run_can_have_is_refused_by_name():
+    mech, state = mass_on(tm.FungHistory(TOTAL, *table(), span=1e-5, samples=201, length=1.1))
+    with pytest.raises(tm.ElementError, match="FungHistory 'tissue' remembers every 5e-08 s, 2e.07 times"):
+        mech.simulate((0, 1), state)
 
 
 def test_a_short_memory_forgets_only_what_has_relaxed():

@@ -20,6 +20,7 @@ from tests.support.random_models.recipe import recipes
 REFUSALS = (
     "is to be cut, as an element depends on its load",
     "the position is singular",
+    "the motion cannot be followed beyond",
     "no position near it is closed",
     "under-actuated",
     "do not fit together",

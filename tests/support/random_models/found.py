@@ -46,4 +46,19 @@ FOUND = (
     Found("newton_euler", Recipe(1224618426, branches=("Revolute", "Polar", "Rigid", "Rigid"),
                                  chains=(("Universal", "Ball", "Universal"),), constraints=("PointOnSurface",),
                                  elements=("RotationalSpring", "HingeStop", "PlaneElement", "ReactionFriction"))),
+    # loads of hinges of a run were read from memory that had been freed, wherever a coupling was declared
+    Found("other_order", Recipe(380866584, chains=(("BallBryant", "Revolute", "Polar", "Ball"),
+                                                   ("Revolute", "Translation", "Screw", "Screw")),
+                                constraints=("Perpendicular",), couplings=("Gear",))),
+    Found("other_cut", Recipe(1026484249, chains=(("Polar", "Universal", "Revolute", "Translation"),
+                                                  ("Revolute", "Revolute", "Polar", "Universal")),
+                              constraints=("Distance",), couplings=("Gear",))),
+    # histories were stored at the steps of the integrator, so that the motion depended on them
+    Found("other_tolerance", Recipe(40204697, branches=("Prismatic", "Screw", "Revolute"),
+                                    chains=(("Revolute", "Ball", "Planar"),), constraints=("AtRotation",),
+                                    couplings=("Belt",), elements=("FungHistory", "ViscousComposite", "PlaneElement"))),
+    # Radau hung at the end of the travel: the steps it was allowed at once grew beyond what 64 bits hold
+    Found("other_method", Recipe(2106346401, branches=("Prismatic",), planar=True, couplings=("Differential",), drives=("Harmonic",),
+                                 chains=(("Revolute", "Revolute", "Revolute", "Revolute"),
+                                         ("Prismatic", "Revolute", "Prismatic", "Revolute")))),
 )  # fmt: skip

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import treemech as tm
 from tests.support.general_way import PLAIN, general_way, same
 
 pytestmark = pytest.mark.filterwarnings("ignore:[qu] of 'C' is")
@@ -28,9 +29,25 @@ def test_loads_are_those_of_a_run_and_of_the_general_way(name):
         found["nothing"]
 
 
-def test_many_states_have_many_loads():
-    mech, state = PLAIN["four-bar"]()
-    many = (np.tile(state.q, (2, 1)), np.outer([1.0, 2.0], state.u))
+@pytest.mark.parametrize("name", PLAIN)
+def test_many_states_have_the_loads_of_each(name):
+    mech, state = PLAIN[name]()
+    many = (np.tile(state.q, (2, 3, 1)), np.arange(1.0, 7.0).reshape(2, 3, 1) * state.u)
     rows = mech.reactions(many)
-    alone = mech.reactions((state.q, 2.0 * state.u))
-    assert same(rows["A"].force[1], alone["A"].force)
+    assert list(rows) == list(mech.reactions(state)) and "nothing" not in rows
+    for i, j in ((0, 1), (1, 2)):
+        alone = mech.reactions((many[0][i, j], many[1][i, j]))
+        for connection, load in rows.items():
+            one = alone[connection]
+            for part in ("force", "moment", "local_force", "local_moment"):
+                assert same(np.ascontiguousarray(getattr(load, part)[i, j]), np.array(getattr(one, part)))
+    assert same(dict(mech.reactions(many, threads=2)), dict(rows))
+    assert same(dict(pickle.loads(pickle.dumps(rows))), dict(rows))
+
+
+def test_a_row_that_is_no_state_is_named():
+    mech, state = PLAIN["tree"]()
+    q = np.tile(state.q, (3, 1))
+    q[1, 0] = np.nan
+    with pytest.raises(tm.ElementError, match="nan"):
+        mech.reactions((q, np.tile(state.u, (3, 1))))
