@@ -91,8 +91,14 @@ def __getattr__(name: str) -> _typing.Any:
     if name == "__all__":
         return sorted([*_NAMES, *_elements(), "__version__"])
     if name not in _NAMES and (name.startswith("_") or name not in _elements()):
+        alike = [n for n in _elements() if n.lower() in name.lower() or name.lower() in n.lower()]
+        hint = (
+            f"; there {'is' if len(alike) == 1 else 'are'} {', '.join(alike[:6])}"
+            if alike and not name.startswith("_")
+            else ""
+        )
         raise AttributeError(
-            f"module 'treemech' has no attribute {name!r}", name=name, obj=_sys.modules[__name__]
+            f"module 'treemech' has no attribute {name!r}{hint}", name=name, obj=_sys.modules[__name__]
         )
     source = _NAMES.get(name, "elements")
     module = _import_module(f".{source}", __name__)

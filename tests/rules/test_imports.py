@@ -154,7 +154,7 @@ WHEN_CALLED = {
     "treemech/description": ("treemech",),  # mechanisms by a refill
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
-    "treemech/files": ("treemech/imports",),  # robots of other programs
+    "treemech/files": ("treemech/imports", "treemech/many"),  # robots of other programs, folders of runs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/bridges",
