@@ -8,6 +8,10 @@ from importlib import import_module
 RUNS = {
     "core": ("runs.core", "speed of the compiled core against Pinocchio, MuJoCo and scipy"),
     "calls": ("runs.calls", "calls from Python against those of Pinocchio and MuJoCo"),
+    "batch": (
+        "runs.many.batch",
+        "many states, steps and runs against MuJoCo's and Pinocchio's parallel calls",
+    ),
     "loops": ("runs.loops", "closed chains through singular positions against Pinocchio, Exudyn and MuJoCo"),
     "stiff": ("runs.stiff", "a stiff governor against scipy's Radau on the same right-hand side"),
     "stiff-chains": ("runs.stiff_chains", "stiff closed chains with exact Jacobians and with differences"),

@@ -1148,6 +1148,27 @@ class Mechanism:
 
         return write_fmu(self, path, state, inputs, parameters, outputs, kinds, independent, method, rtol)
 
+    # ------------------------------------------------------------ export
+    def to_urdf(self, path: str | Path, strict: bool = True) -> Path:
+        """Write a tree as URDF; return the path.
+
+        Coordinates keep their names and signs; the axes of a link are those of the joint that carries it. What
+        URDF cannot say (closed chains, other joints, springs, loads) is refused by name; with ``strict=False``
+        elements and couplings are left out.
+        """
+        from .exports.urdf import write_urdf
+
+        return write_urdf(self, path, strict)
+
+    def summary(self, style: str = "markdown", state: State | None = None) -> str:
+        """Return the model on one page, in "markdown" or "latex": sizes, bodies, connections, coordinates, elements.
+
+        Rank and degrees of freedom are those at `state` (default: the closed reference position).
+        """
+        from .exports.summary import summary
+
+        return summary(self, style, state)
+
     # ------------------------------------------------------------ drives
 
 

@@ -20,6 +20,7 @@ EDGES = {
     "elements": (),
     "elements/native": (),
     "elements/dual": ("elements",),
+    "elements/lanes": (),
     "elements/compilation": ("elements", "elements/dual", "elements/native"),
     "elements/check": ("elements", "elements/compilation"),
     "elements/shared": ("elements",),
@@ -113,8 +114,12 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
         "treemech/files", "treemech/design",
     ),
+    "treemech/exports": ("treemech/results", "treemech/description", "treemech/files"),
     "treemech/bridges": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
+    ),
+    "treemech/trajectory": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots",
     ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
@@ -126,6 +131,7 @@ EDGES = {
     "benchmarks/runs": (
         "benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/formulations", "benchmarks/peers",
     ),
+    "benchmarks/runs/many": ("benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/peers"),
     "topology": (),
 }  # fmt: skip
 # Imports against the direction of EDGES, inside a function: what only some calls need
@@ -148,10 +154,11 @@ WHEN_CALLED = {
     "treemech/description": ("treemech",),  # mechanisms by a refill
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
-    "treemech/files": ("treemech/imports",),  # robots of other programs
+    "treemech/files": ("treemech/imports", "treemech/many"),  # robots of other programs, folders of runs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/bridges",
+        "treemech/exports",
         "treemech/files",
         "treemech/inverse_kinematics",
         "treemech/view",

@@ -7,6 +7,7 @@ import numpy as np
 from treemech.topology import unknown
 from treemech.topology.arrays import Floats
 
+from .actuators import Drives
 from .geoms import Geom, as_geom, mass_of, shape_of
 from .parts import Inertia, Joint, Link, Pose, Robot, bryant, quaternion_rotation
 from .xml import Node
@@ -25,6 +26,8 @@ _SILENT = {
     "worldbody",
     "equality",
     "custom",
+    "tendon",
+    "actuator",
 }
 _READ = {
     "joint": {"name", "type", "pos", "axis", "range", "limited", "damping", "stiffness", "springref", "frictionloss", "class", "group", "ref"},
@@ -70,6 +73,14 @@ class _Reader:
         for equalities in root.each("equality"):
             for node in equalities.children:
                 self._equality(node)
+        autolimits = self.settings.get("autolimits", "true") == "true"
+        drives = Drives(robot, self._full_drive, autolimits)
+        for tendons in root.each("tendon"):
+            for node in tendons.children:
+                drives.tendon(node)
+        for actuators in root.each("actuator"):
+            for node in actuators.children:
+                drives.actuator(node)
         for node in root.children:
             if node.tag not in _SILENT:
                 parts = ", ".join(dict.fromkeys(child.tag for child in node.children)) or "nothing"
@@ -94,6 +105,14 @@ class _Reader:
             node.fail(unknown("class", name, self.classes))
         given = self.classes[name].get(node.tag, {}) | node.attributes
         return Node(node.tag, given, node.file, node.line, node.children, node.text)
+
+    def _full_drive(self, node: Node) -> Node:
+        """Return a tendon or actuator with its defaults: tendons of both kinds share theirs, <general> counts for all actuators."""
+        shared = "tendon" if node.tag in ("fixed", "spatial") else "general"
+        above = self._full(Node(shared, {"class": node.get("class", "main")}, node.file, node.line), "main")
+        return self._full(
+            Node(node.tag, above.attributes | node.attributes, node.file, node.line, node.children), "main"
+        )
 
     # ------------------------------------------------------------ bodies
     def _inside(self, node: Node, body: str, childclass: str) -> None:

@@ -105,6 +105,16 @@ class Joint:
 
 
 @dataclass
+class Element:
+    """A spring, motor or cord: its ends are names of joints, or places on links."""
+
+    name: str
+    element: Any
+    ends: list[Any]
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
 class Robot:
     """Everything read from a file, in the order of the file. The joints may form loops."""
 
@@ -117,6 +127,8 @@ class Robot:
     gravity: Any = (0.0, 0.0, -9.81)
     poses: dict[str, Pose] = field(default_factory=dict)  # where links stand at the start
     prescribed: dict[str, float] = field(default_factory=dict)  # joints that are held
+    elements: list[Element] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)  # set from step to step
     unsupported: list[str] = field(default_factory=list)
 
     def refuse(self, message: str) -> NoReturn:
@@ -193,6 +205,11 @@ class _Maker:
                 self.system.couple(f"{joint.name}.mimic", Mimic(factor, offset), leader, joint.name)
         for name, value in robot.prescribed.items():
             self.system.prescribe(name, value)
+        for name in robot.inputs:
+            self.system.input(name)
+        for part in robot.elements:
+            ends = [end if isinstance(end, str) else self._end(*end) for end in part.ends]
+            self.system.connect(part.name, part.element, *ends, inputs=part.inputs)
         self.system.unsupported = list(robot.unsupported)
         return self.system
 

@@ -6,11 +6,12 @@ import hashlib
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treemech.dynamics.integrators import layout
 from treemech.topology import ElementError, TreemechError
 from treemech.topology.arrays import Floats
 
@@ -37,15 +38,49 @@ class Job:
     measures: Mapping[str, Quantity] | None
     options: Mapping[str, Any]  # of simulate
     kinematic: bool = False  # follow the prescribed motion over t_eval
+    _trees: dict[str, Any] = field(default_factory=dict)  # what computes runs of trees, made in every process
+
+    def __reduce__(self) -> Any:
+        own = (self.mech, self.t_span, self.start, self.t_eval, self.measures, self.options, self.kinematic)
+        return Job, own
 
     def block(self, rows: Rows) -> Block:
         """Return the results of these runs."""
+        quick = self._quickly(rows)
+        if quick is not None:
+            return quick
         found = [self.one(rows, k) for k in range(rows.count)]
+        return self._table(found)
+
+    def _table(self, found: list[tuple[dict[str, Any], dict[str, Any]]]) -> Block:
+        """Return the results of runs as columns."""
         names = ("success", "message", "t_reached", "steps", "evaluations")
         block: Block = {name: np.array([r[0][name] for r in found]) for name in names if name != "message"}
         block["message"] = [r[0]["message"] for r in found]
         for name, shape in self.shapes(found).items():
             block[name] = np.array([_shaped(r[1].get(name), shape) for r in found])
+        return block
+
+    def _quickly(self, rows: Rows) -> Block | None:
+        """Return the results of runs that take no Python; None if this job has others."""
+        from .tree_runs import TreeRuns, takes
+
+        if not takes(self, rows):
+            return None
+        runs = self._trees.setdefault("runs", TreeRuns(self))
+        computed = runs.block(rows)
+        if computed is None:
+            return None
+        out, counts, good = computed
+        q, u = runs.states(out)
+        block: Block = {
+            "success": good, "message": [""] * rows.count, "t_reached": np.full(rows.count, self.t_span[1]),
+            "steps": counts[:, layout.STEPS].copy(), "evaluations": counts[:, layout.EVALUATIONS].copy(), "q": q, "u": u,
+        }  # fmt: skip
+        for k in np.flatnonzero(~good).tolist():
+            about, values = self.one(rows, k)
+            for name, x in {**about, "q": values.get("q", np.nan), "u": values.get("u", np.nan)}.items():
+                block[name][k] = x
         return block
 
     def shapes(self, found: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, tuple[int, ...]]:

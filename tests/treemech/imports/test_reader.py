@@ -1,6 +1,7 @@
 """Robots of other programs: the same equations as in the program they come from."""
 
 import warnings
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,45 @@ def test_a_side_file_closes_loops():
     exact = np.linalg.solve(np.block([[M, J.T], [J, np.zeros((2, 2))]]), np.concatenate((-h, [0.0, 0.0])))[:4]
     ud = mech.forward_dynamics(mech.assemble(fix={n: state[n][0] for n in names[:2]}, guess=dict(zip(names, [state[n][0] for n in names])))).ud  # fmt: skip
     assert close([ud[mech.speeds.index(n)] for n in names], exact)
+
+
+def test_a_side_file_makes_a_delta_robot():
+    """Three arms, six rods, a platform that stays level: three freedoms; accelerations by Pinocchio's matrices with its 18 rows."""
+    mech = read("delta.urdf").build()
+    angles = dict(zip(("motor0", "motor1", "motor2"), (0.4, 0.5, 0.65), strict=True))
+    guess = {f"swing{k}{side}": 0.6 for k in range(3) for side in "lr"}
+    guess["carriage"] = [0, 0, -0.6, 1, 0, 0, 0]
+    state = mech.assemble(fix=angles, guess=guess)
+    assert mech.mobility(state).dof == 3
+    pose = mech.pose("platform", state)
+    assert pose.position[2] < -0.4 and close(pose.rotation, np.eye(3))
+    model = pin.buildModelFromUrdf(str(MODELS / "delta.urdf"))
+    data, names = model.createData(), list(model.names[1:])
+    q = pin.neutral(model)
+    for name in names:
+        joint, own = model.joints[model.getJointId(name)], state[name][0]
+        x = [*own[:3], *np.roll(own[3:], -1)] if name == "carriage" else [np.cos(own[0]), np.sin(own[0])]
+        q[joint.idx_q : joint.idx_q + joint.nq] = x
+    M = np.tril(pin.crba(model, data, q)) + np.tril(data.M, -1).T
+    h = pin.rnea(model, data, q, np.zeros(model.nv), np.zeros(model.nv))
+    pin.computeJointJacobians(model, data, q)
+    pin.framesForwardKinematics(model, data, q)
+    rows = []
+    for k in range(3):
+        for side in "lr":
+            a, b = (model.getFrameId(f"{end}{k}{side}") for end in ("end", "ball"))
+            assert close(data.oMf[a].translation, data.oMf[b].translation)
+            one, other = (pin.getFrameJacobian(model, data, f, pin.LOCAL_WORLD_ALIGNED)[:3] for f in (a, b))
+            rows.append(one - other)
+    J = np.vstack(rows)
+    n, m = model.nv, len(J)
+    K = np.block([[M, J.T], [J, np.zeros((m, m))]])
+    exact = np.linalg.lstsq(K, np.concatenate((-h, np.zeros(m))), rcond=1e-12)[0][:n]
+    ud = mech.forward_dynamics(state).ud
+    own = [name for name in names if name in mech.speeds]  # the carriage is cut here
+    assert len(own) >= 12
+    wanted = [exact[model.joints[model.getJointId(name)].idx_v] for name in own]
+    assert close([ud[mech.speeds.index(name)] for name in own], wanted)
 
 
 # ---------------------------------------------------------------- MuJoCo
@@ -374,3 +414,50 @@ def test_the_command_line_tells_what_a_robot_is(capsys):
     assert main(["info", str(MODELS / "gripper.urdf")]) == 0
     told = capsys.readouterr().out
     assert "left_slide" in told and "transmission" in told and "upper 0.04" in told
+
+
+@pytest.mark.slow
+@pytest.mark.extras
+def test_the_robots_of_example_robot_data_move_as_in_pinocchio():
+    """Every URDF of the package that both read: the same joints, masses, and accelerations."""
+    try:
+        found = metadata.distribution("example-robot-data")
+    except metadata.PackageNotFoundError:
+        pytest.skip("example-robot-data is not installed")
+    folder = Path(str(found.locate_file("cmeel.prefix/share/example-robot-data/robots")))
+    files = sorted(folder.rglob("*.urdf"))
+    assert len(files) > 50
+    told, seen = [], 0
+    for file in files:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                mech = tm.read(file).build()
+            except tm.TreemechError as error:
+                told.append(f"{file.name}: {str(error)[:150]}")
+                continue
+            model = pin.buildModelFromUrdf(str(file), mimic=False)
+        names = list(model.names[1:])
+        if not names or set(names) != {c.name for c in mech._lagrange.hinges if c.hinge.n_speeds}:
+            told.append(f"{file.name}: {len(names)} joints of Pinocchio, {mech.nu} speeds here")
+            continue
+        rng = np.random.default_rng(len(names))
+        x, v, data = rng.uniform(-1, 1, len(names)), rng.normal(size=len(names)), model.createData()
+        if model.nv != len(names) or mech.nu != len(names):
+            told.append(f"{file.name}: joints of several freedoms")
+            continue
+        order = [mech.speeds.index(n) for n in names]
+        state = (0.0, x[np.argsort(order)], v[np.argsort(order)])  # mimics need not fit
+        loads = mech.load_column(state)
+        h = pin.rnea(model, data, in_pinocchio(model, names, x), v, np.zeros(model.nv))
+        M = np.tril(pin.crba(model, data, in_pinocchio(model, names, x)))
+        M = M + np.tril(M, -1).T
+        place = [model.joints[model.getJointId(n)].idx_v for n in names]
+        A = mech.mass_matrix(state)[np.ix_(order, order)]
+        assert close(A, M[np.ix_(place, place)]), file.name
+        friction = file.read_text(encoding="utf-8", errors="replace").count("<dynamics")
+        if not friction:
+            assert close(-loads[order], h[place]), file.name
+        seen += 1
+    print("\n".join(told))
+    assert seen > 50, told

@@ -9,11 +9,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import treemech as tm
 from tests.support.places import ROOT
-from tests.treemech.many.models import closed, dies_once, four_bar, last_torque, pendulum
+from tests.treemech.many.models import (
+    closed,
+    dies_once,
+    floating,
+    four_bar,
+    last_torque,
+    own_element,
+    pendulum,
+)
+from treemech.many.job import Job, Rows
 from treemech.many.runs import ManyRuns
+from treemech.many.tree_runs import takes
 
 LENGTHS = np.linspace(0.7, 1.3, 24)
 
@@ -52,6 +64,15 @@ def test_processes_make_the_mechanism_themselves(mech, wanted, tmp_path):
     assert np.array_equal(runs["sum"], wanted.sum(axis=1))
 
 
+def test_elements_of_ones_own_travel_by_their_module():
+    mech = own_element()
+    arguments = ((0, 0.3), mech.state(q={"A": [0.3, 0.6]}))
+    here = mech.simulate_many(*arguments)
+    there = mech.simulate_many(*arguments, executor="processes", workers=1)
+    alone = mech.simulate((0, 0.3), mech.state(q={"A": 0.6}))
+    assert np.array_equal(here["q"], there["q"]) and here["q"][1, 0] == alone.q[-1, 0]
+
+
 def test_starts_by_a_function_and_measures_over_time():
     mech, times = four_bar(), np.linspace(0, 0.4, 5)
     lengths = [0.95, 1.0, 1.05]
@@ -64,6 +85,36 @@ def test_starts_by_a_function_and_measures_over_time():
         assert np.array_equal(runs["A.q"][k], run.connection("A").q)
         assert np.array_equal(runs["coupler.position[2]"][k], run.body("coupler").position[:, 2])
     assert runs["max A.u"].shape == (3,) and runs["A.q"].shape == (3, 5)
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    st.sampled_from([pendulum, floating]),
+    st.sampled_from(["DP5", "DOP853"]),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_blocks_of_trees_have_the_numbers_of_simulate(make, method, sampled, seed):
+    mech, rng = make(), np.random.default_rng(seed)
+    designs = {n: v * rng.uniform(0.8, 1.2, 5) for n, v in mech.parameters.items()}
+    q = mech.state().q + 0.2 * rng.normal(size=(5, mech.nq))
+    for k in mech._lagrange.euler_parameters:
+        q[:, k : k + 4] /= np.linalg.norm(q[:, k : k + 4], axis=1)[:, None]
+    u, times = rng.normal(size=(5, mech.nu)), np.array([0.0, 0.1, 0.3]) if sampled else None
+    runs = mech.simulate_many(
+        (0, 0.3), mech.state(q=q, u=u), designs, t_eval=times, method=method, rtol=1e-7, block=2
+    )
+    job = Job(mech, (0.0, 0.3), None, times, None, {"method": method})
+    assert takes(job, Rows(5, designs, {}, q, u))
+    for k in range(5):
+        own = mech.with_parameters(**{n: x[k] for n, x in designs.items()})
+        run = own.simulate((0, 0.3), own.state(q=q[k], u=u[k]), t_eval=times, method=method, rtol=1e-7)
+        last = slice(None) if sampled else -1
+        assert np.array_equal(runs["q"][k], run.q[last]) and np.array_equal(runs["u"][k], run.u[last])
+        assert (
+            runs["steps"][k] == run.statistics["steps"]
+            and runs["evaluations"][k] == run.statistics["evaluations"]
+        )
 
 
 def test_states_and_inputs_differ_by_run(mech):
@@ -115,7 +166,7 @@ def test_blocks_on_the_disk_are_the_results(mech, wanted, tmp_path):
     assert np.array_equal(again["q"], wanted)
     kept = [p.stat().st_mtime_ns == before[p] for p in sorted(before)]
     assert kept == [True, True, False, True, True]
-    read = ManyRuns.read(folder)
+    read = tm.read(folder)
     assert np.array_equal(read["q"], wanted) and np.array_equal(read["l1"], LENGTHS) and read.complete
     with pytest.raises(tm.TreemechError, match="parameters is another one"):
         mech.simulate_many((0, 0.5), start, {"l1": 2 * LENGTHS}, path=folder)
@@ -211,9 +262,6 @@ def test_a_worker_process_that_dies_is_replaced(mech, wanted, tmp_path, monkeypa
 
 
 def test_what_workers_cannot_make_is_refused_before_anything_runs(mech, tmp_path):
-    class Elsewhere(ThreadPoolExecutor):
-        """Not of the class that shares memory."""
-
     from concurrent.futures import Executor, Future
 
     class Other(Executor):

@@ -1,0 +1,1 @@
+"""Many states, steps and runs at once, beside other libraries."""

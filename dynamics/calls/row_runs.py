@@ -1,0 +1,70 @@
+"""Whole runs of many motions of one tree, row by row in one crossing, each as a simulation takes it.
+
+A row has its own start and its own numbers of the model. It is integrated by the same compiled loop as by `Driver`, from a
+fresh memory, so it has the numbers and the counts of `simulate`, to the bit. A row that needs more than the loop (too many
+steps, a status that a report explains) is handed back.
+"""
+
+import numpy as np
+
+from treemech.topology.arrays import Floats, Ints, address
+
+from ..integrators import layout as m
+from ..model.core import Core
+from ..native import entry_points as native
+from ..simulation.integrator import Closure, Integrator
+from .calls import Calls
+from .row_steps import Numbers
+
+_MOST = 4096  # steps of a run without output times
+
+
+class RowRuns:
+    """Runs of rows by one core; one thread at a time."""
+
+    def __init__(
+        self, core: Core, calls: Calls, method: str, rtol: float, atol: Floats, times: Floats | None,
+        numbers: Numbers | None = None,
+    ) -> None:  # fmt: skip
+        pack = calls.pack
+        assert pack is not None and core.loops is None
+        self.core, self.n, self.numbers = core, core.nq + core.nu + core.nz, numbers
+        run = self.run = Integrator(core, method, 0.0, np.zeros(self.n), rtol, atol, np.inf, Closure())
+        count, rest = pack.keep(run.count.copy()), pack.keep(run.control[3:].copy())
+        copies = [*pack.copy(run.count, count), *pack.copy(run.control[3:], rest)]
+        inputs, steps = [run.control[:3], run.y], []
+        if numbers is not None:
+            values = pack.zeros(len(numbers.at))
+            inputs.append(values)
+            steps.append(pack.step("scatter", len(values), values, pack.keep(numbers.at), numbers.base))
+        n_out, capacity = (0, _MOST) if times is None else (len(times), 0)
+        at = pack.keep(np.zeros(1) if times is None else times.copy())
+        out, t_step = pack.zeros(max(n_out, 1), self.n), pack.zeros(max(capacity, 1))
+        y_step = pack.zeros(max(capacity, 1), self.n)
+        integrate = (
+            run.method, run.rhs, run.context, run.n, address(run.control), address(run.count), address(run.y),
+            address(run.atol), address(run.work), len(run.euler) - 1, address(run.euler), n_out, address(at),
+            address(out), capacity, address(t_step), address(y_step), 0, 10**9 if n_out else _MOST, address(run.hooks),
+        )  # fmt: skip
+        steps.append((native.address("integrate"), False, integrate))
+        results = (run.y if times is None else out, run.count)
+        self._call = pack.call(steps, results, None, tuple(inputs), copies, ())
+        self._zero = np.zeros(max(core.nq, core.nu, core.nz, 1))
+
+    def take(
+        self, first: int, last: int, aim: Floats, y: Floats, numbers: Floats | None, out: Floats, counts: Ints
+    ) -> int:
+        """Integrate rows first to last; return the first row that was not, or `last`.
+
+        aim (B, 3): start, end, 0; y (B, n): starts; out (B, times, n) or (B, n): states; counts (B, .): those of the loop.
+        """
+        none = (address(self._zero), 0)
+        inputs = [(address(aim), 3), (address(y), self.n)]
+        if self.numbers is not None:
+            assert numbers is not None
+            inputs.append((address(numbers), numbers.shape[1]))
+        results = ((address(out), out[0].size), (address(counts), m.N_COUNT))
+        done: int = self._call.c.many(
+            first, last, (address(aim), 3), none, none, none, none, tuple(inputs), results
+        )
+        return done

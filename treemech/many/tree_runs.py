@@ -1,0 +1,154 @@
+"""Runs of trees in blocks, without Python in every run: what `Job` takes where it can.
+
+Only what the compiled loop does by itself is taken: explicit methods with error control, coordinates and speeds as
+results, parameters that can be refilled. Every run has the numbers of `simulate`, to the bit; what is left over goes there.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treemech.dynamics.calls.row_runs import RowRuns
+from treemech.dynamics.calls.row_steps import Numbers
+from treemech.dynamics.integrators import layout as m
+from treemech.dynamics.model.core import Core
+from treemech.kinematics.layout.layout import Layout
+from treemech.topology import TreemechError
+from treemech.topology.arrays import Floats
+
+from ..simulation.simulate import tolerances
+
+if TYPE_CHECKING:
+    from .job import Job, Rows
+
+_METHODS = ("DOP853", "DP5")
+
+
+def _numbers(layout: Layout) -> list[Floats]:
+    plan = layout.plan
+    return [plan.constants, plan.end_points, plan.gravity, layout.parameters]
+
+
+def takes(job: Job, rows: Rows) -> bool:
+    """Tell whether runs of a job may go this way."""
+    mech, options = job.mech, job.options
+    if job.measures is not None or job.kinematic or set(options) - {"rtol", "atol", "method"}:
+        return False
+    if options.get("method", "DOP853") not in _METHODS or mech._prescriptions or mech._core.loops is not None:
+        return False
+    if not 0.0 < options.get("rtol", 1e-6) < 1.0 or not mech.nu:
+        return False
+    if rows.q is None and not hasattr(job.start, "q"):
+        return False
+    from .batch import is_plain
+
+    return is_plain(mech) and mech._fast.pack is not None and job.t_span[1] > job.t_span[0]
+
+
+class TreeRuns:
+    """Runs of trees by the cores of the threads that ask."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._runs: dict[tuple[int, bytes], RowRuns] = {}
+        self.base = np.concatenate([a.ravel() for a in _numbers(job.mech._layout)])
+
+    def block(self, rows: Rows) -> tuple[Floats, Any, Any] | None:
+        """Return states (B, ..., n), counts, and which runs are done; None if the parameters cannot be refilled."""
+        job, mech, n = self.job, self.job.mech, rows.count
+        core = mech._core
+        y = np.zeros((n, core.nq + core.nu + core.nz))
+        good = np.ones(n, dtype=bool)
+        y[:, core.nq + core.nu :] = core.layout.efforts.start[: core.nz]
+        table, places = None, np.zeros(0, dtype=np.int64)
+        if rows.parameters:
+            mech._refilling.announce(rows.parameters)
+            refill = mech._refilling.refill(rows.parameters)
+            if refill is None:
+                return None
+            known, full = refill.origin.values, np.tile(self.base, (n, 1))
+            own = {**known, **mech.parameters}
+            for k in range(n):
+                try:
+                    layout = refill({**own, **rows.parameters_of(k)}).layout
+                except TreemechError:
+                    good[k] = False  # building it anew says what is wrong
+                    continue
+                np.concatenate([a.ravel() for a in _numbers(layout)], out=full[k])
+                y[k, core.nq + core.nu :] = layout.efforts.start[: core.nz]
+            places = np.flatnonzero((full != self.base).any(axis=0))
+            table = np.ascontiguousarray(full[:, places])
+        self._fill(y, rows)
+        aim = np.tile([job.t_span[0], job.t_span[1], 0.0], (n, 1))
+        times = () if job.t_eval is None else (len(job.t_eval),)
+        out, counts = np.full((n, *times, y.shape[1]), np.nan), np.zeros((n, m.N_COUNT), dtype=np.int64)
+        runs, first = self._own(places), 0
+        while first < n:
+            stop = first if not good[first] else first + int(np.argmin(np.append(good[first:], False)))
+            if stop > first:
+                done = runs.take(first, stop, aim, y, table, out, counts)
+            else:
+                done = first
+            if done < stop or done == first:
+                good[done] = False
+                first = done + 1
+            else:
+                first = done
+        return out, counts, good
+
+    def _fill(self, y: Floats, rows: Rows) -> None:
+        """Write the starts into the integrator's states."""
+        mech = self.job.mech
+        core, same = mech._core, self.job.start
+        nq, nu, nx = core.nq, core.nu, core.nx
+        if rows.q is not None:
+            y[:, :nq], y[:, nq : nq + nu] = rows.q, 0.0 if rows.u is None else rows.u
+            if rows.x is not None:
+                y[:, nq + nu : nq + nu + nx] = rows.x
+            if rows.memory is not None:
+                y[:, nq + nu + nx :] = rows.memory
+        else:
+            y[:, :nq], y[:, nq : nq + nu] = same.q, same.u  # type: ignore[union-attr]
+            if len(same.x) == nx:  # type: ignore[union-attr]
+                y[:, nq + nu : nq + nu + nx] = same.x  # type: ignore[union-attr]
+        for name, x in rows.inputs.items():
+            y[:, nq + nu + core.layout.efforts.held[name]] = x
+        if any(c.hinge.euler_parameters is not None and c.forward for c in core.coordinates.hinges):
+            for row in y:
+                row[:] = core.pack(row[:nq].copy(), row[nq : nq + nu].copy(), row[nq + nu :].copy())
+
+    def _own(self, places: Any) -> RowRuns:
+        """Return the runs of this thread for numbers at these places."""
+        key = get_ident(), places.tobytes()
+        if key not in self._runs:
+            job, mech = self.job, self.job.mech
+            spaces = mech._workspaces.by_depth
+            core = spaces.make()
+            rtol = max(job.options.get("rtol", 1e-6), 100 * np.finfo(float).eps)
+            atol = tolerances(mech, job.options.get("atol"), rtol)
+            numbers = _at(core, places) if len(places) else None
+            method = job.options.get("method", "DOP853")
+            self._runs[key] = RowRuns(core, spaces.calls(core), method, rtol, atol, job.t_eval, numbers)
+        return self._runs[key]
+
+    def states(self, out: Floats) -> tuple[Floats, Floats]:
+        """Return q and u of integrator states (B, ..., n)."""
+        core, flat = self.job.mech._core, np.ascontiguousarray(out.reshape(-1, out.shape[-1]))
+        q, u = core.states(np.zeros(len(flat)), flat)
+        return q.reshape(*out.shape[:-1], -1), u.reshape(*out.shape[:-1], -1)
+
+
+def _at(core: Core, places: Any) -> Numbers:
+    """Return the places in the arrays of a core."""
+    plan = core.layout.plan
+    arrays = [plan.constants, plan.end_points, plan.gravity, core.work.parameters]
+    ends = np.cumsum([0, *(a.size for a in arrays)])
+    return Numbers(
+        core,
+        arrays,
+        [places[(places >= a) & (places < b)] - a for a, b in pairwise(ends.tolist())],
+    )
