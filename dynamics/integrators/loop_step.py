@@ -8,7 +8,7 @@ from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 
 from ..equations import watch
 from . import layout
-from .runge_kutta_step import copy, run_stages
+from .runge_kutta_step import copy, interpolate, run_stages
 
 # The multiplier pivot falls with the square of the distance to a singular position: a state is next to the
 # position if its pivot is below the part BESIDE of the largest. A step near it is given up below the part
@@ -17,6 +17,7 @@ BESIDE, GIVEN_UP = 1e-6, 1e-5
 # Size of the next step from this error and the one before (Hairer, Norsett and Wanner, IV.2): exponent of the
 # error before; factor with which equal steps of DOP853 have an error of 0.93^(1/0.0375) = 0.14 of the tolerance
 REGARD, SAFETY = 0.05, 0.93
+ASTRAY = 0.05  # part of the way of a step that an interpolant is not off by
 INSTANT = 1e-9  # accuracy of the time of switching, as a part of the usual step
 
 
@@ -36,6 +37,17 @@ def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, conte
 
 
 @kernel
+def _astray(method, n, x, y, work):
+    """Return whether the state in OUT is further from the interpolant at the part x than a part of the step's way."""
+    out, near = floats(work + 8 * n * layout.OUT, n), floats(work + 8 * n * layout.E5, n)
+    new, way, gap = floats(work + 8 * n * layout.NEW, n), 0.0, 0.0
+    interpolate(method, n, x, y, work + 8 * n * layout.DENSE, near)
+    for i in range(n):
+        way, gap = max(way, abs(new[i] - y[i])), max(gap, abs(out[i] - near[i]))
+    return gap > ASTRAY * way
+
+
+@kernel
 def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor, rhs, project, context):
     """Compute in OUT the projected state at an output time within a step, by a shorter step.
 
@@ -43,13 +55,15 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
 
     An interpolant is not good enough near a singular position, where its projection could end on the other
     branch, nor where the noise of stages off the manifold spoils it. If a stage of the shorter step is next
-    to the position, or its end cannot be closed, the step is repeated backwards from the end of the step, whose
-    rates are in the row `rates`.
+    to the position, if its end cannot be closed or is far from the interpolant (nobody controls its error), the
+    step is repeated backwards from the end of the step, whose rates are in the row `rates`.
     """
     monitor[watch.STAGED], monitor[watch.STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
     status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
     beside = monitor[watch.STEP_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]
-    if status == CHAIN_OPEN or (status == OK and beside):
+    if status == CHAIN_OPEN or (
+        status == OK and (beside or _astray(method, n, (wish - t) / (t_new - t), y, work))
+    ):
         new = floats(work + 8 * n * layout.NEW, n)
         status = _lead(
             method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
