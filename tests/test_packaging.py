@@ -155,6 +155,11 @@ def test_every_element_can_be_asked_for_by_name():
         elements.Sprung
 
 
+def test_a_name_made_of_others_offers_them():
+    with pytest.raises(AttributeError, match="no attribute 'SpringDamper'; there is Spring"):
+        import_module("treemech").SpringDamper
+
+
 def test_hash_covers_every_source_of_the_core():
     loaded = loaded_by("import treemech.dynamics.entries.table", TREEMECH_JIT="1")
     packages = (
