@@ -3,7 +3,7 @@
 # make test-extras    what needs JAX, PyTorch, FMI tools, ...: installs them (a few hundred MB)
 # make test-browser   the pages in a headless Chromium; screenshots in out/browser
 # make lint      ruff, mypy                 make library    the compiled core, built in place
-# make docs      the documentation as web pages in out/docs
+# make docs      the documentation as web pages in out/docs      make docs-quick   with two examples in place of the gallery
 # make test-wheel  build a wheel, install it, run tests against it
 # make clean     remove everything made here
 # TREEMECH_NO_LIBRARY=1 make ...   leaves the compiled core out: numba compiles it on first use
@@ -13,7 +13,7 @@ BIN := .venv/bin
 CORE := $(shell find elements kinematics dynamics -name "*.py" -o -name "*.c")
 INSTALL := pyproject.toml setup.py
 
-.PHONY: demo test test-all test-extras test-browser test-wheel lint library docs clean
+.PHONY: demo test test-all test-extras test-browser test-wheel lint library docs docs-quick clean
 
 # Builds only what a first simulation needs, unless there is a whole library; make library builds the rest
 demo: .venv/installed
@@ -55,6 +55,12 @@ library: .venv/installed
 docs: .venv/installed-docs .venv/library
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs out/docs
 	@echo "the documentation is in out/docs/index.html"
+
+# With two examples in place of the whole gallery; in folders of its own, so that the whole one stays as it is
+docs-quick: .venv/installed-docs .venv/library
+	rm -rf out/docs-quick && mkdir -p out/docs-quick
+	cp -r docs out/docs-quick/source && rm -rf out/docs-quick/source/gallery out/docs-quick/source/site/static/gallery
+	$(BIN)/python -m sphinx -q -W --keep-going -D gallery_examples=four_bar,pump -b html out/docs-quick/source out/docs-quick/html
 
 clean:
 	rm -rf .venv .venv-wheel out build dist docs/gallery docs/site/static/gallery *.egg-info treemech/_library .pytest_cache .mypy_cache .ruff_cache

@@ -155,6 +155,11 @@ def test_every_element_can_be_asked_for_by_name():
         elements.Sprung
 
 
+def test_a_name_made_of_others_offers_them():
+    with pytest.raises(AttributeError, match="no attribute 'SpringDamper'; there is Spring"):
+        import_module("treemech").SpringDamper
+
+
 def test_hash_covers_every_source_of_the_core():
     loaded = loaded_by("import treemech.dynamics.entries.table", TREEMECH_JIT="1")
     packages = (
@@ -225,7 +230,7 @@ def test_library_answers_for_every_entry_and_element(built):
         opened = {of: ctypes.CDLL(str(folder / build.file_name(target, of))) for of in build.LIBRARIES}
         assert hasattr(opened["core"], "treemech_cpu_v3")
         for name in (*manifest["entries"], *manifest["elements"]):
-            of = "derivatives" if name in manifest["derivatives"] else "core"
+            of = next((of for of in build.LIBRARIES[1:] if name in manifest[of]), "core")
             assert hasattr(opened[of], f"treemech_{name}"), f"{target} lacks {name}"
 
 

@@ -36,6 +36,7 @@ _NAMES = {
     "fit": "fitting.fit",
     "Measurement": "fitting.measurement",
     "inertial_parameters": "fitting.inertia",
+    "Trajectory": "trajectory.problem",
     "check": "elements.check.checks",
     "planar_inertia": "topology.body",
     "solids": "topology.solids",
@@ -79,6 +80,7 @@ if _typing.TYPE_CHECKING:
     from .simulation.events import Event as Event
     from .simulation.impact import Impact as Impact
     from .system import System as System
+    from .trajectory.problem import Trajectory as Trajectory
 
 
 def _elements() -> list[str]:
@@ -89,8 +91,14 @@ def __getattr__(name: str) -> _typing.Any:
     if name == "__all__":
         return sorted([*_NAMES, *_elements(), "__version__"])
     if name not in _NAMES and (name.startswith("_") or name not in _elements()):
+        alike = [n for n in _elements() if n.lower() in name.lower() or name.lower() in n.lower()]
+        hint = (
+            f"; there {'is' if len(alike) == 1 else 'are'} {', '.join(alike[:6])}"
+            if alike and not name.startswith("_")
+            else ""
+        )
         raise AttributeError(
-            f"module 'treemech' has no attribute {name!r}", name=name, obj=_sys.modules[__name__]
+            f"module 'treemech' has no attribute {name!r}{hint}", name=name, obj=_sys.modules[__name__]
         )
     source = _NAMES.get(name, "elements")
     module = _import_module(f".{source}", __name__)

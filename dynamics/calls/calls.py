@@ -150,6 +150,10 @@ class Calls:
         found: One = getattr(self, name) if name in _MAKERS else never
         return found
 
+    def place(self, name: str, end: Any) -> tuple[int, NDArray]:
+        """Return the body of an end, and where the end is in it. Refuse what is no end, in the words of an analysis."""
+        return self._place(name, end)
+
     def end(self, name: str, end: Any) -> One:
         """Return the call of `name` (pose, velocity, end_jacobian) for an end."""
         own = {"pose": self.poses, "velocity": self.velocities, "end_jacobian": self.jacobians}[name]

@@ -19,15 +19,20 @@ from numpy.typing import NDArray
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.layout.layout import Layout
 from treemech.kinematics.plan.columns import effort
-from treemech.topology.arrays import Floats, address
+from treemech.topology.arrays import Floats, address, addresses
 
 from ..integrators import layout as m
 from ..model.core import Core
+from ..model.state_vector import without_prescribed
 from ..native import entry_points as native
 from ..simulation.integrator import METHODS, Closure, Integrator
+from .lane_model import LaneModel, lane_model
 
 _BUDGET = 1_000_000  # steps of the method in one call
+# Workspace of an integration on lanes, as in integrators.lane_integration: rows of n numbers, and numbers behind them
+_ROOM, _CONTROL = 30, 16
 Status = NDArray[np.int64]
+_NO_NUMBERS = np.zeros((0, 6), dtype=np.int64)
 EXPLICIT = tuple(name for name, (loop, _) in METHODS.items() if loop == "integrate")
 
 
@@ -90,31 +95,74 @@ def plain(core: Core) -> bool:
 
 # ---------------------------------------------------------------- evaluations
 def forward_dynamics(
-    core: Core, t: Floats, q: Floats, u: Floats, tau: Floats, ud: Floats, given: Given | None = None
-) -> Status:
-    """Write ud (B, nu) of the states q, u of a tree at t (B,) under the loads tau on the speeds."""
-    return _evaluated(core, "forward_dynamics", t, (q, u, tau, ud), given)
+    core: Core, t: Floats, q: Floats, u: Floats, tau: Floats, ud: Floats, z: Floats | None = None, given: Given | None = None
+) -> Status:  # fmt: skip
+    """Write ud (B, nu) of the states q, u of a tree at t (B,) under the loads tau on the speeds.
+
+    z (B, nz) are the states and memories of elements; without them all rows have those of the core.
+    """
+    return _evaluated(core, "forward_dynamics", t, q, u, z, (tau,), ud, given)
 
 
 def inverse_dynamics(
-    core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, tau: Floats, given: Given | None = None
-) -> Status:
+    core: Core, t: Floats, q: Floats, u: Floats, ud: Floats, tau: Floats, z: Floats | None = None, given: Given | None = None
+) -> Status:  # fmt: skip
     """Write tau = A ud - Q (B, nu) of the states q, u of a tree at t (B,)."""
-    return _evaluated(core, "inverse_dynamics", t, (q, u, ud, tau), given)
+    return _evaluated(core, "inverse_dynamics", t, q, u, z, (ud,), tau, given)
 
 
-def _evaluated(core: Core, name: str, t: Floats, arrays: tuple[Floats, ...], given: Given | None) -> Status:
-    entry, status, row, time = (
-        native.entry(name),
-        np.full(len(t), OK, dtype=np.int64),
-        Row(core, given),
-        np.zeros(1),
-    )
-    at = [(address(a), a.strides[0]) for a in arrays]
-    for k in range(len(t)):
+def energy(
+    core: Core, t: Floats, q: Floats, u: Floats, out: Floats, z: Floats | None = None, given: Given | None = None
+) -> Status:  # fmt: skip
+    """Write kinetic, potential and stored energy (B, 3) of the states q, u of a tree at t (B,)."""
+    places = core.energy_places
+    return _evaluated(core, "energy", t, q, u, z, (len(places), address(places)), out, given)
+
+
+def pose(
+    core: Core, t: Floats, q: Floats, u: Floats, number: int, place: Floats, out: Floats, given: Given | None = None
+) -> Status:  # fmt: skip
+    """Write position and rotation (B, 12) of an end of body `number`; `place` (12,) as in `Core.end`."""
+    return _evaluated(core, "pose", t, q, u, None, (number, address(place)), out, given)
+
+
+def mass_matrix(
+    core: Core, t: Floats, q: Floats, u: Floats, out: Floats, given: Given | None = None
+) -> Status:
+    """Write A (B, nu, nu), full and symmetric, in the public order of the speeds."""
+    lower, order = np.zeros_like(out), core.public_order
+    status = _evaluated(core, "mass_matrix", t, q, u, None, (), lower, given)
+    upper = np.moveaxis(np.tril(lower, -1), 1, 2)
+    out[:, order[:, None], order] = lower + upper
+    return status
+
+
+def _evaluated(
+    core: Core, name: str, t: Floats, q: Floats, u: Floats, z: Floats | None, more: tuple[int | Floats, ...], out: Floats,
+    given: Given | None,
+) -> Status:  # fmt: skip
+    """Evaluate all rows on lanes; those that fail, or all if there are no lanes, by the scalar entry."""
+    t, q, u = (np.ascontiguousarray(x, dtype=np.float64) for x in (t, q, u))
+    rows = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in more]
+    if not out.flags.c_contiguous or out.dtype != np.float64:
+        raise AssertionError("the core takes C-contiguous float64 arrays")
+    own = None if z is None or not core.nz else np.ascontiguousarray(z, dtype=np.float64)
+    status = np.zeros(len(t), dtype=np.int64)
+    lanes = lane_model(core) if given is None and len(t) > 1 else None
+    if lanes is not None:
+        lanes.evaluate(name, t, q, u, own, rows, out, status)
+    left = np.flatnonzero(status != OK).tolist()
+    if not left:
+        return status
+    entry, row, time, before = native.entry(name), Row(core, given), np.zeros(1), core.work.z.copy()
+    for k in left:
         row.take(k)
         time[0] = t[k]
-        status[k] = entry(1, address(time), *(a + k * stride for a, stride in at), core.context_address)
+        if own is not None:
+            core.work.z[: core.nz] = own[k]
+        one = [address(x[k:]) if isinstance(x, np.ndarray) else x for x in rows]
+        status[k] = entry(1, *addresses((time, q[k:], u[k:])), *one, address(out[k:]), core.context_address)
+    core.work.z[:] = before
     row.put_back()
     return status
 
@@ -128,9 +176,17 @@ def rk4_steps(
     Inputs that are set from step to step stand in y (`layout.efforts.held`). A row that fails stays at the step
     before. `simulate(method="RK4", max_step=dt)` and `Stepper` have the same numbers.
     """
+    _check(t, y)
+    status = np.zeros(len(t), dtype=np.int64)
+    lanes = _lanes(core, given, len(t)) if dt > 0.0 else None
+    if lanes is not None:
+        status = steps_on_lanes(lanes, t, y, dt, steps, lanes.fills(own := _own(given)))
+        del own  # alive until here
+    left = np.flatnonzero(status != OK).tolist()
+    if not left:
+        return status
     run, row = _integrator(core, "RK4", dt), Row(core, given)
-    status = np.full(len(t), OK, dtype=np.int64)
-    for k in range(len(t)):
+    for k in left:
         row.take(k)
         for _ in range(steps):
             run.y[:] = y[k]
@@ -141,6 +197,61 @@ def rk4_steps(
             t[k], y[k] = end, run.y
     row.put_back()
     return status
+
+
+def steps_on_lanes(
+    lanes: LaneModel, t: Floats, y: Floats, dt: float, steps: int, table: NDArray[np.int64] | None = None
+) -> Status:
+    """Take RK4 steps on lanes; return the status of each row. Rows that fail stay as they are."""
+    n, euler, size, status = y.shape[1], lanes.euler, np.array([dt]), np.zeros(len(t), dtype=np.int64)
+    fills, context, room = _NO_NUMBERS if table is None else table, lanes.begin(), lanes.room(6 * n)
+    native.entry("lane_rk4")(
+        len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), lanes.rhs,
+        address(room), len(fills), address(fills), address(status), context,
+    )  # fmt: skip
+    return status
+
+
+def runs_on_lanes(
+    lanes: LaneModel, method: int, t: Floats, y: Floats, end: Floats, rtol: float, atol: Floats, max_step: float,
+    t_eval: Floats | None = None, out: Floats | None = None, table: NDArray[np.int64] | None = None,
+) -> tuple[Status, NDArray[np.int64]]:  # fmt: skip
+    """Integrate rows on lanes; return status, and evaluations, steps, rejected (B, 3). Rows that fail stay as they are."""
+    n, euler, none = y.shape[1], lanes.euler, np.zeros(0)
+    status, counts = np.zeros(len(t), dtype=np.int64), np.zeros((len(t), 3), dtype=np.int64)
+    times, samples = (
+        (none, none) if t_eval is None or out is None else (np.array(t_eval, dtype=np.float64), out)
+    )
+    _check(samples, atol, end)
+    control, spare = np.array([rtol, max_step]), np.zeros(m.N_CONTROL)
+    fills, context, room = (
+        _NO_NUMBERS if table is None else table,
+        lanes.begin(),
+        lanes.room(_ROOM * n + _CONTROL),
+    )
+    native.entry("lane_integrate")(
+        method, lanes.rhs, len(t), n, len(atol), *addresses((t, y, end, control, atol)), len(euler), address(euler),
+        len(times), *addresses((times, samples)), address(room), len(fills), address(fills),
+        address(spare), _BUDGET, *addresses((counts, status)), context,
+    )  # fmt: skip
+    return status, counts
+
+
+def _check(*arrays: Floats) -> None:
+    for array in arrays:
+        if array.dtype != np.float64 or not array.flags.c_contiguous:
+            raise AssertionError("rows are C-contiguous arrays of float64")
+
+
+def _own(given: Given | None) -> dict[str, Floats]:
+    """Return the numbers that rows have of their own, by name."""
+    found = {} if given is None else given._asdict()
+    return {name: np.ascontiguousarray(x, dtype=np.float64) for name, x in found.items() if x is not None}
+
+
+def _lanes(core: Core, given: Given | None, count: int) -> LaneModel | None:
+    """Return the model on lanes if rows go that way."""
+    return lane_model(core, bool(_own(given))) if count > 1 and plain(core) else None
 
 
 class Progress(NamedTuple):
@@ -160,19 +271,30 @@ def integrate(
 
     `method` (DP5 or DOP853), rtol and atol (n,) mean what they mean in `simulate`. With t_eval (T,), increasing and between
     start and end of every row, out (B, T, n) gets the states at these times. A row that fails stays at the time it has
-    reached.
+    reached. On lanes every row has its own time and step, and a lane that arrives takes the next row.
     """
-    run, row = _integrator(core, method, max_step, rtol, atol), Row(core, given)
-    status, counts = np.full(len(t), OK, dtype=np.int64), np.zeros((3, len(t)), dtype=np.int64)
-    for k in range(len(t)):
-        row.take(k)
-        run.y[:] = y[k]
-        samples = None if out is None else out[k]
-        status[k] = _leg(run, float(t[k]), float(end[k]), 0.0, t_eval, samples)
-        t[k], y[k] = run.t, run.y
-        counts[:, k] = run.count[m.EVALUATIONS], run.count[m.STEPS], run.count[m.REJECTED]
-    row.put_back()
-    return Progress(status, *counts)
+    _check(t, y)
+    status, counts = np.zeros(len(t), dtype=np.int64), np.zeros((len(t), 3), dtype=np.int64)
+    limits = without_prescribed(core, np.ascontiguousarray(atol, dtype=np.float64))
+    lanes = _lanes(core, given, len(t)) if method in ("DP5", "DOP853") else None
+    if lanes is not None:
+        fills, aims = lanes.fills(own := _own(given)), np.array(end, dtype=np.float64)
+        status, counts = runs_on_lanes(
+            lanes, METHODS[method][1], t, y, aims, rtol, limits, max_step, t_eval, out, fills
+        )
+        del own  # alive until here
+    left = np.flatnonzero(status != OK).tolist()
+    if left:
+        run, row = _integrator(core, method, max_step, rtol, atol), Row(core, given)
+        for k in left:
+            row.take(k)
+            run.y[:] = y[k]
+            samples = None if out is None else out[k]
+            status[k] = _leg(run, float(t[k]), float(end[k]), 0.0, t_eval, samples)
+            t[k], y[k] = run.t, run.y
+            counts[k] = run.count[m.EVALUATIONS], run.count[m.STEPS], run.count[m.REJECTED]
+        row.put_back()
+    return Progress(status, *(np.ascontiguousarray(x) for x in counts.T))
 
 
 def _integrator(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats, Ints, address
 
 from ..equations import watch
@@ -20,7 +21,10 @@ from ..model.loops import OPEN, REGULAR
 from ..native import entry_points as native
 from ..simulation.integrator import Closure, Integrator
 from .calls import ABOVE, AT_MOST, Calls, Pack, forward
+from .lane_model import LaneModel, lane_model
+from .lanes import plain, runs_on_lanes, steps_on_lanes
 
+_BLOCK = 256  # rows that go on lanes in one call
 _BUDGET = 20_000  # steps of the method in one call; a row that needs more is looked at by a simulation
 
 
@@ -29,7 +33,7 @@ class Numbers:
 
     def __init__(self, core: Core, arrays: Sequence[Floats], places: Sequence[Ints]) -> None:
         """Take arrays of the core, and which of their numbers (flat) differ."""
-        self.base = address(arrays[0])
+        self.base, self.places = address(arrays[0]), [np.asarray(p, dtype=np.int64) for p in places]
         self.at = np.concatenate(
             [
                 (address(a) - self.base) // 8 + np.asarray(p, dtype=np.int64)
@@ -115,6 +119,47 @@ class RowSteps:
             steps.append(pack.step("gather", core.n_cut, cut, 1, work.q))
         checks = [*f.checks[:1], (f.checks[1][0], 2, AT_MOST, OPEN), (address(pivot), 1, ABOVE, REGULAR)]
         return copies, steps, checks
+
+    def on_lanes(
+        self,
+        first: int,
+        last: int,
+        aim: Floats,
+        dt: float,
+        y: Floats,
+        u: Floats,
+        numbers: Floats | None = None,
+    ) -> list[int] | None:
+        """Move rows on by dt as `take` does, several at once on SIMD lanes. Return the rows that were left as they were.
+
+        None: this model, or so few rows, are not for lanes; nothing was moved.
+        """
+        lanes = lane_model(self.core, numbers is not None) if last - first > 1 and plain(self.core) else None
+        if lanes is None or self.run.name not in ("RK4", "DP5", "DOP853"):
+            return None
+        left: list[int] = []
+        for start in range(first, last, _BLOCK):  # memory does not grow with the rows
+            left += self._block_on_lanes(lanes, start, min(start + _BLOCK, last), aim, dt, y, u, numbers)
+        return left
+
+    def _block_on_lanes(
+        self, lanes: LaneModel, first: int, last: int, aim: Floats, dt: float, y: Floats, u: Floats, numbers: Floats | None
+    ) -> list[int]:  # fmt: skip
+        part, core, table = slice(first, last), self.core, None
+        if numbers is not None:
+            assert self.numbers is not None
+            table = lanes.scattered(numbers[part], self.numbers.places)
+        t, end, rows = aim[part, 0].copy(), aim[part, 1].copy(), y[part]
+        if self.run.name == "RK4":
+            status = steps_on_lanes(lanes, t, rows, dt, 1, table)
+        else:
+            rtol, atol = float(self.run.control[m.RTOL]), self.run.atol
+            status, _ = runs_on_lanes(lanes, self.run.method, t, rows, end, rtol, atol, np.inf, table=table)
+        moved = status == OK
+        if len(core.layout.plan.prescribed) or core.coordinates.euler_parameters:
+            q, speeds = core.states(end, rows)
+            rows[moved, : core.nq], u[part][moved] = q[moved], speeds[moved]
+        return (first + np.flatnonzero(~moved)).tolist()
 
     def take(
         self, first: int, last: int, aim: Floats, y: Floats, u: Floats, numbers: Floats | None = None

@@ -1,12 +1,13 @@
 # mypy: ignore-errors
 """Beginning and end of entry points: signals, states in the work arrays, rates and prescribed entries."""
 
-from treemech.kinematics.kernel.language import floats, inlined
+from treemech.kinematics.kernel.language import inlined, number_size, numbers
 from treemech.kinematics.kernel.status import HINGE_FAILED, OK, SIGNAL_FAILED
 from treemech.kinematics.plan.arrays import Z_ROWS
 from treemech.kinematics.plan.chord_views import chord_q
 from treemech.kinematics.plan.columns import speed
 from treemech.kinematics.plan.views import (
+    body_work,
     counts,
     n_audit,
     n_efforts,
@@ -18,10 +19,12 @@ from treemech.kinematics.plan.views import (
     own_zd,
     prescriptions,
     signal_values,
+    speed_work,
 )
+from treemech.kinematics.tree.sweep import coordinate_rates, prescribe, signals, turn_speeds
 from treemech.kinematics.tree.sweep import positions as place
-from treemech.kinematics.tree.sweep import prescribe, signals, turn_speeds
 
+from ..equations.articulated import forward_dynamics
 from ..equations.virtual_work import evaluate_motion
 from ..loads.efforts import audit
 
@@ -36,7 +39,7 @@ def begin(plan, t, q, u):
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
     rows, nq, nu = counts(plan)
-    prescribe(plan, floats(q, nq), floats(u, nu))
+    prescribe(plan, numbers(plan, q, nq), numbers(plan, u, nu))
     return OK
 
 
@@ -45,7 +48,7 @@ def begin_row(plan, t, q, u, k):
     """Begin state k of many, with its own z if there are any. Returns a status code, as `begin`."""
     if plan[Z_ROWS] != 0:
         nz, nx = n_states(plan)
-        z, given = own_z(plan), floats(plan[Z_ROWS] + 8 * nz * k, nz)
+        z, given = own_z(plan), numbers(plan, plan[Z_ROWS] + 8 * nz * k, nz)
         for j in range(nz):
             z[j] = given[j]
     rows, nq, nu = counts(plan)
@@ -87,14 +90,15 @@ def begin_states(plan, t, y):
     """
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    status = begin(plan, t, y, y + 8 * nq)
+    size = number_size(plan)
+    status = begin(plan, t, y, y + size * nq)
     if status != OK:
         return status
     turn_speeds(plan, own_q(plan), own_u(plan), -1.0)
     z, given, remembered = (
         own_z(plan),
-        floats(y + 8 * (nq + nu), nx),
-        floats(y + 8 * (nq + nu + n_audit(plan)), nz),
+        numbers(plan, y + size * (nq + nu), nx),
+        numbers(plan, y + size * (nq + nu + n_audit(plan)), nz),
     )
     for k in range(nz):
         z[k] = given[k] if k < nx else remembered[k]
@@ -106,17 +110,40 @@ def state_rates(plan, dy):
     """Write the rates of the states of elements and of the audit; memory of elements has the rate zero."""
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
+    size = number_size(plan)
     zd, rates, remembered = (
         own_zd(plan),
-        floats(dy + 8 * (nq + nu), nx),
-        floats(dy + 8 * (nq + nu + n_audit(plan)), nz),
+        numbers(plan, dy + size * (nq + nu), nx),
+        numbers(plan, dy + size * (nq + nu + n_audit(plan)), nz),
     )
     for k in range(nx):
         rates[k] = zd[k]
     for k in range(nx, nz):
         remembered[k] = 0.0
     if n_audit(plan) > 0:
-        audit(plan, floats(dy + 8 * (nq + nu + nx), n_audit(plan)))
+        audit(plan, numbers(plan, dy + size * (nq + nu + nx), n_audit(plan)))
+
+
+@inlined
+def tree_rates(plan, t, y, dy):
+    """Compute y' of an integrator state at the address y of a tree, on numbers of any type. Returns a status code."""
+    rows, nq, nu = counts(plan)
+    status = begin_states(plan, t, y)
+    if status != OK:
+        return status
+    q, u = own_q(plan), own_u(plan)
+    ud, rates = numbers(plan, dy + number_size(plan) * nq, nu), numbers(plan, dy, nq)
+    W, S = body_work(plan), speed_work(plan)
+    status = evaluate_motion(plan, W, S, t, q, u)
+    if status != OK:
+        return status
+    forward_dynamics(plan, W, S, own_effort(plan), ud)
+    if n_efforts(plan) > 0:
+        state_rates(plan, dy)
+    coordinate_rates(plan, q, u, rates)
+    turn_speeds(plan, q, ud, 1.0)
+    hold_prescribed(plan, rates, ud)
+    return status
 
 
 @inlined
@@ -159,7 +186,7 @@ def begin_loops(plan, chords, t, y):
     if status != OK:
         return status
     cut = chord_q(chords)
-    given = floats(y + 8 * (nq + nu + nz + n_audit(plan)), cut.shape[0])
+    given = numbers(plan, y + number_size(plan) * (nq + nu + nz + n_audit(plan)), cut.shape[0])
     for k in range(cut.shape[0]):
         cut[k] = given[k]
     return OK

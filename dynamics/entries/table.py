@@ -16,6 +16,7 @@ from ..integrators.runge_kutta import integrate, loop_integrate
 from .bodies import carry_chord_loads, end_jacobian, energy, momentum, pose, velocity
 from .derivatives import DERIVATIVE_ENTRIES
 from .duals import DUAL_ENTRIES
+from .lanes import LANE_ENTRIES
 from .loops import (
     constraints,
     loop_dynamics,
@@ -69,4 +70,5 @@ ENTRIES = {
     "alpha_integrate": (alpha_integrate, _status(*[_n] * 20)),
     **DERIVATIVE_ENTRIES,
     **DUAL_ENTRIES,
+    **LANE_ENTRIES,
 }

@@ -12,14 +12,11 @@ from treemech.kinematics.plan.views import (
     counts,
     effort_table,
     n_audit,
-    n_efforts,
     n_states,
-    own_effort,
     own_q,
     own_u,
     speed_work,
 )
-from treemech.kinematics.tree.sweep import coordinate_rates, turn_speeds
 
 from ..equations.articulated import forward_dynamics as solve_tree
 from ..equations.virtual_work import evaluate_motion
@@ -27,7 +24,7 @@ from ..equations.virtual_work import inverse_dynamics as load_tree
 from ..equations.virtual_work import mass_matrix as assemble_mass_matrix
 from ..loads.composites import remember_points
 from ..loads.efforts import remember as write_down
-from .begin import begin_states, evaluate_row, hold_prescribed, loads_on_speeds, place_row, state_rates
+from .begin import begin_states, evaluate_row, loads_on_speeds, place_row, tree_rates
 
 
 def rhs(t, y, dy, context):
@@ -37,23 +34,7 @@ def rhs(t, y, dy, context):
     zero.
     """
     plan = ints(context, N_CONTEXT)
-    rows, nq, nu = counts(plan)
-    status = begin_states(plan, t, y)
-    if status != OK:
-        return np.int32(status)
-    q, u = own_q(plan), own_u(plan)
-    ud, rates = floats(dy + 8 * nq, nu), floats(dy, nq)
-    W, S = body_work(plan), speed_work(plan)
-    status = evaluate_motion(plan, W, S, t, q, u)
-    if status != OK:
-        return np.int32(status)
-    solve_tree(plan, W, S, own_effort(plan), ud)
-    if n_efforts(plan) > 0:
-        state_rates(plan, dy)
-    coordinate_rates(plan, q, u, rates)
-    turn_speeds(plan, q, ud, 1.0)
-    hold_prescribed(plan, rates, ud)
-    return np.int32(status)
+    return np.int32(tree_rates(plan, t, y, dy))
 
 
 def remember(t, y, dy, context):

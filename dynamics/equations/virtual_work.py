@@ -4,12 +4,13 @@
 from treemech.kinematics.kernel.language import (
     accumulate,
     call_part,
-    floats,
     inlined,
     kernel,
     load3,
     load6,
     load9,
+    number_size,
+    numbers,
     store,
 )
 from treemech.kinematics.kernel.status import HINGE_FAILED, OK
@@ -168,7 +169,7 @@ def mass_matrix(plan, W, S, A, packed):
     plan_body, C, dof, Z = bodies(plan), constants(plan), dofs(plan), soa_work(plan)
     run_start, runs = run_starts(plan), ancestor_runs(plan)
     rows, nu = plan_body.shape[0], dof.shape[0]
-    z = soa_address(plan)
+    z, size = soa_address(plan), number_size(plan)
     columns(plan, W, S)
     before = 0  # packed entries of the speeds of all bodies before this one
     for d in range(nu):
@@ -212,12 +213,18 @@ def mass_matrix(plan, W, S, A, packed):
             for k in range(run_start[d + 1] - 1, run_start[d] - 1, -1):
                 start, count = runs[k, 0], runs[k, 1] - runs[k, 0]
                 before -= count
-                to = A + 8 * (before if packed else nu * d + start)
-                _mass_row(floats(to, count), z + 8 * start, 8 * nu, position, n, f)
+                to = A + size * (before if packed else nu * d + start)
+                _mass_row(plan, numbers(plan, to, count), z + size * start, size * nu, position, n, f)
+
+
+@inlined
+def _rows(plan, z, stride, count):
+    """Return three rows of numbers."""
+    return numbers(plan, z, count), numbers(plan, z + stride, count), numbers(plan, z + 2 * stride, count)
 
 
 @kernel
-def _mass_row(out, z, stride, position, n, f):
+def _mass_row(plan, out, z, stride, position, n, f):
     """Write one run of a row. z is the address of w, v, p of its speeds, each component an array of its own.
 
     Arrays made from addresses count from zero. Negative indices are not tested, so the loop vectorises.
@@ -225,9 +232,9 @@ def _mass_row(out, z, stride, position, n, f):
     count = out.shape[0]
     n0, n1, n2, f0, f1, f2 = n[0], n[1], n[2], f[0], f[1], f[2]
     x, y, w = position[0], position[1], position[2]
-    wx, wy, wz = floats(z, count), floats(z + stride, count), floats(z + 2 * stride, count)
-    vx, vy, vz = floats(z + 3 * stride, count), floats(z + 4 * stride, count), floats(z + 5 * stride, count)
-    px, py, pz = floats(z + 6 * stride, count), floats(z + 7 * stride, count), floats(z + 8 * stride, count)
+    wx, wy, wz = _rows(plan, z, stride, count)
+    vx, vy, vz = _rows(plan, z + 3 * stride, stride, count)
+    px, py, pz = _rows(plan, z + 6 * stride, stride, count)
     for j in range(count):
         rx, ry, rz = x - px[j], y - py[j], w - pz[j]
         out[j] = (

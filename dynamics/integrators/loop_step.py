@@ -43,12 +43,13 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
 
     An interpolant is not good enough near a singular position, where its projection could end on the other
     branch, nor where the noise of stages off the manifold spoils it. If a stage of the shorter step is next
-    to the position, the step is repeated backwards from the end of the step, whose rates are in the row
-    `rates`.
+    to the position, or its end cannot be closed, the step is repeated backwards from the end of the step, whose
+    rates are in the row `rates`.
     """
     monitor[watch.STAGED], monitor[watch.STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
     status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
-    if status == OK and monitor[watch.STEP_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]:
+    beside = monitor[watch.STEP_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]
+    if status == CHAIN_OPEN or (status == OK and beside):
         new = floats(work + 8 * n * layout.NEW, n)
         status = _lead(
             method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context

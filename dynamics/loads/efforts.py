@@ -6,7 +6,8 @@ scattered: loads about the origins of bodies, loads on speeds, rates of its stat
 """
 
 from treemech.elements import energetic
-from treemech.kinematics.kernel.language import accumulate, call_element, kernel, load3, load9
+from treemech.elements.lanes.numbers import every
+from treemech.kinematics.kernel.language import accumulate, apply_element, call_element, kernel, load3, load9
 from treemech.kinematics.kernel.status import EFFORT_NOT_FINITE, LOAD_FAILED, OK
 from treemech.kinematics.kernel.vector import add, cross, multiply, rotate
 from treemech.kinematics.plan.columns import body, effort, point
@@ -88,15 +89,27 @@ def call(plan, e, t):
     at, out, n = table[e, effort.MOTION_RECORD], table[e, effort.LOAD_RECORD], table[e, effort.N_LOAD]
     for k in range(out, out + n):
         m[k] = 0.0
-    status = call_element(
-        table[e, effort.ADDRESS], m, at, m, at + 12, t, record, table[e, effort.PARAMETER], m, out
+    status = apply_element(
+        table[e, effort.ADDRESS],
+        m,
+        at,
+        out - at,
+        m,
+        at + 12,
+        0,
+        t,
+        record,
+        table[e, effort.PARAMETER],
+        m,
+        out,
+        n,
     )
     if status != 1:
         return LOAD_FAILED + 16 * e
-    total = 0.0
-    for k in range(out, out + n):
+    total = 0.0 * m[out]  # of the scalar type in use
+    for k in range(out + 1, out + n):
         total += 0.0 * m[k]
-    return OK if total == 0.0 else EFFORT_NOT_FINITE + 16 * e
+    return OK if every(total == 0.0) else EFFORT_NOT_FINITE + 16 * e
 
 
 @kernel

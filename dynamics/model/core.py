@@ -101,6 +101,7 @@ class Core:
         self.jacobian_workspace: Any = None  # a TreeDerivatives, once an integrator asks for one
         self.components: Any = None  # independent parts (jacobian_groups), once an integrator asks for them
         self._dual_entries: list[Entry] | None = None
+        self.lanes: Any = None  # models on lanes, once many states are asked for; False if there are none
 
     def serve_dual_addresses(self) -> None:
         """Write the addresses of elements on dual numbers into the contexts, once: derivatives need them."""

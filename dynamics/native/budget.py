@@ -46,6 +46,8 @@ def expected(names: Iterable[str]) -> float:
 
 def library_of(name: str) -> str:
     """Return the library that holds a piece."""
+    if name.endswith("+lanes") or name == "dynamics/entries/lanes":
+        return "lanes"
     aside = name.endswith("+dual") or name in ("dynamics/entries/derivatives", "dynamics/entries/duals")
     return "derivatives" if aside else "core"
 
@@ -72,7 +74,9 @@ def excess(figures: Mapping[str, Any], what: Iterable[str]) -> list[str]:
     """Say which sums are above what is allowed of the record."""
     wrong = []
     for library, now in totals(figures).items():
-        kept = record()["totals"].get(library, {})
+        kept = record()["totals"].get(library)
+        if kept is None:
+            continue  # never recorded
         wrong += [
             f"{name} of {library}: {now[name]:.4g}, recorded {kept[name]:.4g}"
             for name in what

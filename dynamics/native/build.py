@@ -2,8 +2,8 @@
 
 The core comes in pieces (`pieces.py`). Numba types and lowers the functions of a piece once; all of their code is
 optimised as one module and emitted as an object file for every target (`worker.py`, one process per core of this
-machine). The C compiler links the objects: pieces of derivatives to a library of their own, which is built last and
-opened on first need. The result needs neither Python nor numba (elements.native.library opens it by ctypes). The
+machine). The C compiler links the objects: pieces of derivatives and of lanes to libraries of their own, which are
+built last and opened on first need. The result needs neither Python nor numba (elements.native.library opens it by ctypes). The
 link fails if a symbol of Python is left: entry points allocate nothing and raise nothing.
 
 Pieces are kept in the user's cache folder under the hash of what they are compiled from. So an edit costs the
@@ -47,7 +47,7 @@ from .linking import BuildError, compiler, link
 from .pieces import STAGES, Piece
 
 TARGETS = ("base", "v3")
-LIBRARIES = ("core", "derivatives")
+LIBRARIES = ("core", "derivatives", "lanes")
 _KEPT_DAYS = 30  # pieces that no build has used for so long leave the cache
 
 
@@ -124,8 +124,8 @@ def build_library(
 ) -> list[Path]:
     """Build the libraries for the targets (default: those of this machine) and the manifest.
 
-    The stages are "first" (what a first simulation needs, for this CPU only), "core" (everything but derivatives)
-    and "all". Return the files.
+    The stages are "first" (what a first simulation needs, for this CPU only), "core" (everything but derivatives
+    and lanes), "derivatives" (everything but lanes) and "all". Return the files.
 
     Every file is replaced as a whole, the manifest last, so that simultaneous builds do no harm.
     """
@@ -143,9 +143,8 @@ def build_library(
     files = list[Path]()
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as temporary:
         figures: dict[str, Any] = {}
-        for step in dict.fromkeys(
-            (min(stage, "core", key=STAGES.index), stage)
-        ):  # usable before all is there
+        # usable before all is there
+        for step in dict.fromkeys(min(stage, step, key=STAGES.index) for step in STAGES[1:]):
             now = [piece for piece in wanted if STAGES.index(piece.stage) <= STAGES.index(step)]
             compile_pieces([p for p in now if p.name not in figures], chosen, Path(temporary), log, figures)
             if source_hash.__wrapped__() != sources:
@@ -153,9 +152,8 @@ def build_library(
             manifest = {**fingerprint(), **_contents(now, sources), "stage": step, "targets": chosen}
             files = _install(now, chosen, Path(temporary), folder, {**manifest, "figures": figures})
             forget_old_pieces()
-            log(
-                f"{'derivatives' if step == 'all' else 'core'} ready in {time.perf_counter() - started:.0f} s"
-            )
+            what = {"derivatives": "derivatives", "all": "lanes"}.get(step, "core")
+            log(f"{what} ready in {time.perf_counter() - started:.0f} s")
     return files
 
 
@@ -188,9 +186,10 @@ def _contents(wanted: Sequence[Piece], sources: str) -> dict[str, Any]:
         "numba": version("numba"),
         "entries": [name for name in PROTOTYPES if name in entries],
         "elements": elements,
-        "derivatives": [
-            name for piece in wanted if piece.library == "derivatives" for name in piece.exported
-        ],
+        **{
+            of: [name for piece in wanted if piece.library == of for name in piece.exported]
+            for of in LIBRARIES[1:]
+        },
     }
 
 

@@ -59,6 +59,19 @@ PROTOTYPES: dict[str, list[Any]] = {
     "dual_composite": [_N, _F, _N],
     "dual_chord": [_N, _F, _N],
     "dual_equations": [_F, *[_N] * 5],
+    "lane_forward_dynamics": [_N] * 9,
+    "lane_inverse_dynamics": [_N] * 9,
+    "lane_mass_matrix": [_N] * 9,
+    "lane_pose": [_N] * 10,
+    "lane_energy": [_N] * 10,
+    "lane_hinge": [_N] * 3,
+    "lane_loads": [_N] * 3,
+    "lane_rhs": [_N] * 4,
+    "varied_hinge": [_N] * 3,
+    "varied_loads": [_N] * 3,
+    "varied_rhs": [_N] * 4,
+    "lane_rk4": [_N] * 14,
+    "lane_integrate": [_N] * 23,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

@@ -3,7 +3,8 @@
 A piece is named by its file. Its key is a hash of the code of all files that it is compiled from, so a piece
 that was built before is found in the cache, whatever else has changed. The forms of elements for dual numbers
 are pieces of their own; with the entry points of derivatives they make up a second library, of which nothing is
-needed before somebody differentiates.
+needed before somebody differentiates. Entry points on lanes are a third one, built last: without it many states
+are computed one by one, with the same results.
 """
 
 import ast
@@ -42,8 +43,13 @@ ENTRIES_OF = {
         "derivatives", "row_derivatives", "jacobian", "loop_jacobian", "residual_jacobian", "chord_duals",
     ),
     "dynamics/entries/duals.py": ("dual_hinge", "dual_loads", "dual_composite", "dual_chord", "dual_equations"),
+    "dynamics/entries/lanes.py": (
+        "lane_forward_dynamics", "lane_inverse_dynamics", "lane_mass_matrix", "lane_pose", "lane_energy", "lane_hinge",
+        "lane_loads", "lane_rhs", "varied_hinge", "varied_loads", "varied_rhs", "lane_rk4", "lane_integrate",
+    ),
 }  # fmt: skip
 _OF_DERIVATIVES = ("dynamics/entries/derivatives.py", "dynamics/entries/duals.py")
+_OF_LANES = ("dynamics/entries/lanes.py",)
 # What the first simulations need: of open and closed chains, of the demonstration
 _OF_A_FIRST_RUN = (
     "dynamics/entries/tree.py", "dynamics/entries/loops.py", "dynamics/entries/parts.py", "dynamics/entries/results.py",
@@ -54,7 +60,7 @@ _ELEMENTS_OF_A_FIRST_RUN = (
     "elements/constraints/point.py", "elements/constraints/curve_contact.py", "elements/contact/journal_bearing.py",
 )  # fmt: skip
 # How far a library was built; each stage contains those before it
-STAGES = ("first", "core", "all")
+STAGES = ("first", "core", "derivatives", "all")
 # What every element is compiled with, besides its own file
 _COMPILER = (
     "elements/compilation/numba_side.py",
@@ -81,14 +87,13 @@ class Piece(NamedTuple):
     @property
     def family(self) -> str:
         """Return which pieces share helper functions with this one."""
-        return ("entries" if self.entries else "elements") + (
-            " of derivatives" if self.stage == "all" else ""
-        )
+        of = "" if self.library == "core" else f" of {self.library}"
+        return ("entries" if self.entries else "elements") + of
 
     @property
     def library(self) -> str:
         """Return the name of the library that holds the piece."""
-        return "derivatives" if self.stage == "all" else "core"
+        return {"derivatives": "derivatives", "all": "lanes"}.get(self.stage, "core")
 
 
 def builtin_elements() -> list[Any]:
@@ -132,14 +137,15 @@ def pieces(stage: str = "all") -> list[Piece]:
 
     found = []
     for file, entries in ENTRIES_OF.items():
-        of = "all" if file in _OF_DERIVATIVES else "first" if file in _OF_A_FIRST_RUN else "core"
+        of = "first" if file in _OF_A_FIRST_RUN else "core"
+        of = "derivatives" if file in _OF_DERIVATIVES else "all" if file in _OF_LANES else of
         found.append(Piece(file.removesuffix(".py"), file, of, entries, {}, key_of((file,), entries)))
     elements: dict[tuple[str, str], dict[str, list[str]]] = {}
     for name, element, part in element_parts():
         dual = DUAL_PART if part == DUAL_PART else ""
         elements.setdefault((dual, file_of(element)), {})[name] = list(kinds(element))
     for (part, file), named in elements.items():
-        of = "all" if part else "first" if file.startswith(_ELEMENTS_OF_A_FIRST_RUN) else "core"
+        of = "derivatives" if part else "first" if file.startswith(_ELEMENTS_OF_A_FIRST_RUN) else "core"
         name = file.removesuffix(".py") + (f"+{part}" if part else "")
         key = key_of((file, *_COMPILER), [f"{n} {k}" for n, k in named.items()])
         found.append(Piece(name, file, of, (), named, key))

@@ -108,6 +108,7 @@ def late_machine_code() -> Iterator[None]:
     """
     with global_compiler_lock:
         owner, collecting = cpu_target.target_context.codegen(), gc.isenabled()
+        rtsys.initialize(cpu_target.target_context)  # its library is numba's own
         replaced = {**_REPLACED, **_quicker(), (owner, "_library_class"): LateLibrary}
         usual = _now(replaced)
         try:

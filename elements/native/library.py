@@ -1,7 +1,7 @@
 """Find and open the compiled core as a shared library, if one was built for this CPU.
 
 Libraries are built with the package (dynamics.native.build) for x86-64-v3 (AVX2, FMA) and for any x86-64: the
-core, and the derivatives, which are opened on first need. They are valid only for the sources from which they were built; in a checkout with edited sources they
+core, the derivatives and the entry points on lanes, which are opened on first need. They are valid only for the sources from which they were built; in a checkout with edited sources they
 are ignored and the core is jitted.
 """
 
@@ -15,6 +15,11 @@ from .messages import log
 from .numba_version import without_jit
 from .sources import FOLDER, core_hash, package_folder, read_manifest
 
+# Libraries beside the core, and what takes their place where one cannot be opened
+_ASIDE = {
+    "derivatives": "numba compiles the derivatives instead",
+    "lanes": "many states are computed one by one instead",
+}
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 
@@ -73,21 +78,22 @@ def _opened() -> tuple[ctypes.CDLL | None, str]:
     return library, wrong
 
 
-def _derivatives(name: str) -> ctypes.CDLL | None:
-    """Return the library of derivatives for the same CPU if it holds this name. It is opened on first need."""
-    names = manifest().get("derivatives")
-    if not isinstance(names, list) or name not in names:
-        return None
-    target = "v3" if open_library() is _open("v3")[0] else "base"
-    library, wrong = _open(target, "derivatives")
-    if wrong:
-        _tell_once(wrong)
-    return library
+def _aside(name: str) -> ctypes.CDLL | None:
+    """Return the library beside the core, for the same CPU, that holds this name. It is opened on first need."""
+    for of, instead in _ASIDE.items():
+        names = manifest().get(of)
+        if isinstance(names, list) and name in names:
+            target = "v3" if open_library() is _open("v3")[0] else "base"
+            library, wrong = _open(target, of)
+            if wrong:
+                _tell_once(wrong, instead)
+            return library
+    return None
 
 
 @cache
-def _tell_once(wrong: str) -> None:
-    log.warning("%s; numba compiles the derivatives instead. To mend it, %s", wrong, BUILD_AGAIN)
+def _tell_once(wrong: str, instead: str) -> None:
+    log.warning("%s; %s. To mend it, %s", wrong, instead, BUILD_AGAIN)
 
 
 def _name(target: str, of: str = "core") -> str:
@@ -117,5 +123,5 @@ def symbol(name: str) -> int | None:
         return None
     found = getattr(library, "treemech_" + name, None)
     if found is None:
-        found = getattr(_derivatives(name), "treemech_" + name, None)
+        found = getattr(_aside(name), "treemech_" + name, None)
     return None if found is None else ctypes.cast(found, ctypes.c_void_p).value

@@ -15,14 +15,17 @@ import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
 from numba.core import cgutils, event
+from numba.core.datamodel.models import ArrayModel
 from numba.core.typing import signature as typed
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload, register_model
 from numba.np.arrayobj import populate_array
 
 from treemech.elements.compilation.call import call_element as _call_element
 from treemech.elements.compilation.members import call_element
 from treemech.elements.dual import functions as elementary  # noqa: F401  teaches numba sin, exp, ... of dual numbers
 from treemech.elements.dual.numbers import DUAL_1
+from treemech.elements.lanes.calls import ROWS, call_on_lanes, rows_of_lanes
+from treemech.elements.lanes.numbers import LANES, Lanes, lane_of
 from treemech.topology.arrays import address as _start
 
 OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "nsz"}}
@@ -47,15 +50,17 @@ class _Term:
             constant = self.context.get_constant(types.float64, float(other))
             other = _Term(self.context, self.builder, types.float64, constant)
         a, b = (other, self) if swapped else (self, other)
-        if a.dtype == b.dtype == types.float64:
+        lanes = next((x.dtype for x in (a, b) if isinstance(x.dtype, Lanes)), types.float64)
+        if {a.dtype, b.dtype} <= {lanes, types.float64}:
+            values = [self.context.cast(self.builder, x.value, x.dtype, lanes) for x in (a, b)]
             emit = {
                 operator.add: "fadd",
                 operator.sub: "fsub",
                 operator.mul: "fmul",
                 operator.truediv: "fdiv",
             }[op]
-            value = getattr(self.builder, emit)(a.value, b.value, flags=("contract", "nsz"))
-            return _Term(self.context, self.builder, types.float64, value)
+            value = getattr(self.builder, emit)(*values, flags=("contract", "nsz"))
+            return _Term(self.context, self.builder, lanes, value)
         dtype = a.dtype if a.dtype != types.float64 else b.dtype
         function = self.context.get_function(op, typed(dtype, a.dtype, b.dtype))
         return _Term(self.context, self.builder, dtype, function(self.builder, (a.value, b.value)))
@@ -301,11 +306,89 @@ def dual_context(address, n):
     raise NotImplementedError("numbers with a derivative exist in compiled code only")
 
 
-def member(dtype, at, *shape):
+class LaneContext(types.Array):
+    """Type of a context whose arrays hold lanes in place of numbers.
+
+    The numbers of the model itself are common to all states, unless the context is `varied`.
+    """
+
+    def __init__(self, varied):
+        self.varied = varied
+        super().__init__(types.int64, 1, "C", name=f"LaneContext({varied})")
+
+    @property
+    def key(self):
+        return (*super().key, "lanes", self.varied)
+
+
+register_model(LaneContext)(ArrayModel)
+
+
+def number_of(plan):
+    """Return the type of the numbers that stand behind a context."""
+    if isinstance(plan, LaneContext):
+        return Lanes(LANES)
+    return types.float64 if plan.mutable else DUAL_1
+
+
+def lane_context(address, n):
+    """Return a context of lanes; in compiled code only."""
+    raise NotImplementedError("lanes exist in compiled code only")
+
+
+def varied_context(address, n):
+    """Return a context of lanes whose model has numbers of its own in each; in compiled code only."""
+    raise NotImplementedError("lanes exist in compiled code only")
+
+
+def _contexts(varied):
+    @intrinsic
+    def view(typing_context, address, n):
+        result = LaneContext(varied)
+
+        def generate(context, builder, signature, args):
+            return _array(context, builder, result, args[0], [args[1]])
+
+        return result(types.int64, types.int64), generate
+
+    return view
+
+
+def numbers(plan, address, n):
+    """Return the n numbers at an address, of the type behind the context."""
+    return floats(address, n)
+
+
+def number_size(plan):
+    """Return how many bytes a number has."""
+    return 8
+
+
+@intrinsic
+def _numbers(typing_context, plan, address, n):
+    result = types.Array(number_of(plan), 1, "C")
+
+    def generate(context, builder, signature, args):
+        return _array(context, builder, result, args[1], [args[2]])
+
+    return result(plan, types.int64, types.int64), generate
+
+
+@intrinsic
+def _number_size(typing_context, plan):
+    def generate(context, builder, signature, args):
+        return ir.Constant(_LONG, context.get_abi_sizeof(context.get_data_type(number_of(plan))))
+
+    return types.int64(plan), generate
+
+
+def member(dtype, at, *shape, common=False, stride=None):
     """Make a function of the context that returns one of its arrays; context[at] is the address.
 
     An entry of the shape is a number, or a tuple (place of a size in the context, number to add). A context
-    of dual numbers gives arrays of dual numbers.
+    of dual numbers gives arrays of dual numbers, one of lanes arrays of lanes, unless all states have the
+    numbers in common (`common`: the numbers of the model itself). With a `stride`, the place of a number of bytes in the context, lanes have a row of plain
+    numbers each.
     """
 
     def sizes(plan):
@@ -325,8 +408,9 @@ def member(dtype, at, *shape):
 
     @intrinsic
     def get(typing_context, plan):
-        number_type = dtype if plan.mutable or dtype != types.float64 else DUAL_1
-        result = types.Array(number_type, len(shape), "C")
+        shared = dtype != types.float64 or (common and isinstance(plan, LaneContext) and not plan.varied)
+        rows = stride is not None and isinstance(plan, LaneContext)
+        result = ROWS if rows else types.Array(dtype if shared else number_of(plan), len(shape), "C")
 
         def generate(context, builder, signature, args):
             data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -340,11 +424,37 @@ def member(dtype, at, *shape):
                 else ir.Constant(_LONG, n)
                 for n in shape
             ]
+            if rows:
+                return rows_of_lanes(context, builder, number(at), number(stride), lengths[0])
             return _array(context, builder, result, number(at), lengths)
 
         return result(plan), generate
 
     return get
+
+
+def link(record, at, values, i):
+    """Copy the values of signal i to a record, at a place `at`."""
+    for j in range(3):
+        record[at + j] = values[i, j]
+
+
+@overload(link, inline="always", jit_options=OPTIONS)
+def _link(record, at, values, i):
+    if not isinstance(values.dtype, Lanes):
+
+        def one(record, at, values, i):
+            for j in range(3):
+                record[at + j] = values[i, j]
+
+        return one
+
+    def each(record, at, values, i):
+        for j in range(3):
+            for k in range(LANES):
+                record[k, at + j] = lane_of(values[i, j], k)
+
+    return each
 
 
 def address_of(array):
@@ -372,13 +482,40 @@ def _data(array, k):
 
 
 def call_part(address, i, t, plan):
-    """Call an entry point from within the core: status = part(i, t, context). Returns a status, 1 = ok."""
+    """Call an entry point from within the core: status = part(i, t, context). Returns a status, 1 = ok.
+
+    A part on lanes takes the address of t.
+    """
     return _PART(int(address))(int(i), t, _data(plan, 0))
+
+
+def apply_element(address, a, ia, na, b, ib, nb, t, parameters, ip, out, io, no):
+    """Call an element as `call_element` does, on numbers of any type.
+
+    It reads na numbers of a, nb of b and writes `no`; if nb is 0, b stands among the numbers of a.
+    """
+    return call_element(address, a, ia, b, ib, t, parameters, ip, out, io)
+
+
+@overload(apply_element, inline="always", jit_options=OPTIONS)
+def _apply_element(address, a, ia, na, b, ib, nb, t, parameters, ip, out, io, no):
+    if isinstance(out.dtype, Lanes):
+        return lambda address, a, ia, na, b, ib, nb, t, parameters, ip, out, io, no: call_on_lanes(
+            address, a, ia, na, b, ib, nb, t, parameters, ip, out, io, no
+        )
+    return lambda address, a, ia, na, b, ib, nb, t, parameters, ip, out, io, no: _call_element(
+        address, a, ia, b, ib, t, parameters, ip, out, io
+    )
 
 
 def call_derivatives(address, t, a, b):
     """Call an entry point of derivatives: status = derivatives(t, a, b). Returns a status, 1 = ok."""
     return _DERIVATIVES(int(address))(t, int(a), int(b))
+
+
+def call_rates(address, t, y, dy, context):
+    """Call an entry point of rates as `call_rhs` does; on lanes it takes the address of t."""
+    return _RHS(int(address))(t, int(y), int(dy), int(context))
 
 
 def call_rhs(address, t, y, dy, context):
@@ -390,11 +527,14 @@ def call_rhs(address, t, y, dy, context):
 def _call_part(typing_context, address, i, t, plan):
     def generate(context, builder, signature, args):
         data = context.make_array(signature.args[3])(context, builder, args[3]).data
-        function = ir.FunctionType(ir.IntType(32), [_LONG, _DOUBLE, _LONG])
+        time = args[2]
+        if isinstance(t, Lanes):
+            time = builder.ptrtoint(cgutils.alloca_once_value(builder, time), _LONG)
+        function = ir.FunctionType(ir.IntType(32), [_LONG, time.type, _LONG])
         callee = builder.inttoptr(args[0], function.as_pointer())
-        return builder.call(callee, [args[1], args[2], builder.ptrtoint(data, _LONG)])
+        return builder.call(callee, [args[1], time, builder.ptrtoint(data, _LONG)])
 
-    return types.int32(types.int64, types.int64, types.float64, plan), generate
+    return types.int32(types.int64, types.int64, t if isinstance(t, Lanes) else types.float64, plan), generate
 
 
 def _generate_call(context, builder, signature, args):
@@ -413,6 +553,17 @@ def _call_derivatives(typing_context, address, t, a, b):
 def _call_rhs(typing_context, address, t, y, dy, context_address):
     n = types.int64
     return types.int32(n, types.float64, n, n, n), _generate_call
+
+
+@intrinsic
+def _call_rates(typing_context, address, t, y, dy, context_address):
+    def generate(context, builder, signature, args):
+        if isinstance(t, Lanes):
+            args = [args[0], builder.ptrtoint(cgutils.alloca_once_value(builder, args[1]), _LONG), *args[2:]]
+        return _generate_call(context, builder, signature, args)
+
+    n = types.int64
+    return types.int32(n, t if isinstance(t, Lanes) else types.float64, n, n, n), generate
 
 
 def _generate_void_call(context, builder, signature, args):
@@ -437,6 +588,22 @@ def routine_call(n):
     return intrinsic(scope["call"])
 
 
+def evaluate_signal(address, t, record, first, values, k):
+    """Evaluate a signal by its address at t into row k of the values. Returns whether it worked."""
+    return call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) == 1
+
+
+@overload(evaluate_signal, inline="always", jit_options=OPTIONS)
+def _evaluate_signal(address, t, record, first, values, k):
+    if isinstance(values.dtype, Lanes):
+        return lambda address, t, record, first, values, k: (
+            call_on_lanes(address, values, 0, 0, values, 0, 0, t, record, first, values, 3 * k, 3) == 1
+        )
+    return lambda address, t, record, first, values, k: (
+        _call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) == 1
+    )
+
+
 # ---------------------------------------------------------------- what numba does
 def compilations():
     """Return a context manager that records all compilations of numba in its `buffer`."""
@@ -451,6 +618,8 @@ if COMPILED:
     # plain Python has no dual numbers
     duals, duals2 = _viewer(DUAL_1, 1), _viewer(DUAL_1, 2)
     dual_context = _viewer(types.int64, 1, readonly=True)
+    lane_context, varied_context = _contexts(False), _contexts(True)
+    numbers, number_size = _numbers, _number_size
     address_of = _address_of
     call_element, call_part, call_rhs = _call_element, _call_part, _call_rhs
-    call_derivatives = _call_derivatives
+    call_derivatives, call_rates = _call_derivatives, _call_rates

@@ -6,6 +6,8 @@ import math
 from numba import types
 from numba.extending import overload
 
+from treemech.elements.lanes.numbers import Lanes, quadrant, select, some
+
 from .language import OPTIONS, kernel, straight
 
 
@@ -154,6 +156,33 @@ def _sincos(x):
     shifted = x * 0.6366197723675814 + 6755399441055744.0
     k = shifted - 6755399441055744.0
     n = int(k)
+    s, c = _reduced(x, k)
+    odd = n & 1
+    sine = c if odd else s
+    cosine = s if odd else c
+    if n & 2:
+        sine = -sine
+    if (n + 1) & 2:
+        cosine = -cosine
+    return sine, cosine
+
+
+@kernel
+def _sincos_of_lanes(x):
+    """Return the same of lanes; a lane beyond 1e7 does not change the others."""
+    shifted = x * 0.6366197723675814 + 6755399441055744.0
+    k = shifted - 6755399441055744.0
+    s, c = _reduced(x, k)
+    sine, cosine = quadrant(shifted, s, c)
+    large = abs(x) > _LARGE
+    if some(large):
+        sine, cosine = select(large, math.sin(x), sine), select(large, math.cos(x), cosine)
+    return sine, cosine
+
+
+@straight
+def _reduced(x, k):
+    """Return sine and cosine of x - k pi/2, which is small."""
     r = ((x - k * _PIO2_1) - k * _PIO2_2) - k * _PIO2_3
     z = r * r
     s = r + r * z * (
@@ -188,18 +217,13 @@ def _sincos(x):
             )
         )
     )
-    odd = n & 1
-    sine = c if odd else s
-    cosine = s if odd else c
-    if n & 2:
-        sine = -sine
-    if (n + 1) & 2:
-        cosine = -cosine
-    return sine, cosine
+    return s, c
 
 
 @overload(sincos, jit_options=OPTIONS)
 def _sincos_overload(x):
     if isinstance(x, types.Float):
         return lambda x: _sincos(x)
+    if isinstance(x, Lanes):
+        return lambda x: _sincos_of_lanes(x)
     return lambda x: (math.sin(x), math.cos(x))  # dual numbers have their own sine and cosine

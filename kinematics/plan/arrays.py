@@ -70,3 +70,5 @@ GENERAL_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS, DERIVATIVES =
 N_SIZES = len(SIZES) + 7
 FIRST_WORK = N_SIZES + len(Plan._fields)
 N_CONTEXT = FIRST_WORK + len(Work._fields)
+# A context of lanes has a number more: bytes between the records of parameters of two states, 0 if they are common
+LANE_STRIDE, N_LANE_CONTEXT = N_CONTEXT, N_CONTEXT + 1

@@ -5,7 +5,7 @@ It is an entry point of its own that the sweep over positions calls by address. 
 need not compile it.
 """
 
-from ..kernel.language import call_element, kernel, load3, load9, store
+from ..kernel.language import apply_element, kernel, load3, load9, store
 from ..kernel.vector import add, cross, multiply, rotate, scale, sub, unrotate
 from ..plan.columns import body, speed
 from ..plan.views import bodies, body_work, constants, dofs, own_q, own_u, parameters, records, speed_work
@@ -53,18 +53,10 @@ def evaluate_record(plan_body, record, parameter, i, t, q, u):
     """
     o, n = plan_body[i, body.RECORD], plan_body[i, body.NU]
     clear_record(record, o, n)
-    status = call_element(
-        plan_body[i, body.ADDRESS],
-        q,
-        plan_body[i, body.Q],
-        u,
-        plan_body[i, body.U],
-        t,
-        parameter,
-        plan_body[i, body.PARAMETER],
-        record,
-        o,
-    )
+    status = apply_element(
+        plan_body[i, body.ADDRESS], q, plan_body[i, body.Q], plan_body[i, body.NQ], u, plan_body[i, body.U], n, t,
+        parameter, plan_body[i, body.PARAMETER], record, o, 24 + 6 * n,
+    )  # fmt: skip
     if status != 1:
         return False
     if plan_body[i, body.REVERSED] == 1:

@@ -6,7 +6,7 @@ long chains keep their accuracy because no arm ever reaches back to the world or
 ``f(plan, W, S, t, q, u)`` and works in the body array W and the speed array S (kinematics.plan.arrays).
 """
 
-from ..kernel.language import accumulate, call_element, call_part, kernel, load3, load9, store
+from ..kernel.language import accumulate, call_part, evaluate_signal, kernel, link, load3, load9, store
 from ..kernel.vector import add, cross, euler_rotation, multiply, rotate, scale, sincos, turn_z, unrotate
 from ..plan.arrays import GENERAL_HINGE
 from ..plan.columns import body, signal, speed
@@ -34,11 +34,10 @@ def signals(plan, t):
     values, record = signal_values(plan), parameters(plan)
     for k in range(table.shape[0]):
         address, first = table[k, signal.ADDRESS], table[k, signal.PARAMETER]
-        if address != 0 and call_element(address, record, 0, record, 0, t, record, first, values, 3 * k) != 1:
+        if address != 0 and not evaluate_signal(address, t, record, first, values, k):
             return k
     for k in range(links.shape[0]):
-        for j in range(3):
-            record[links[k, signal.LINK_PARAMETER] + j] = values[links[k, signal.LINK_SIGNAL], j]
+        link(record, links[k, signal.LINK_PARAMETER], values, links[k, signal.LINK_SIGNAL])
     return -1
 
 

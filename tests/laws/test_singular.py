@@ -173,8 +173,11 @@ def passages(name, mech, fix, guess, rates, rng, method="DOP853", **options):
     sign = np.sign(np.cos(angle) if name == "slider-crank" else np.sin(angle))
     apart = end / 500
     listed, passed = np.array([t for t, _ in run.singular]), run.t[1:][sign[1:] != sign[:-1]]
-    within = [found[found < end - apart] for found in (listed, passed)]  # at the very end either may be right
-    return run, *within, apart
+    if abs(len(listed) - len(passed)) == 1:  # at the very end of the run either may be right
+        longer = max((listed, passed), key=len)
+        if longer[-1] > end - apart:
+            listed, passed = listed[: len(passed)], passed[: len(listed)]
+    return run, listed, passed, apart
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -197,6 +200,16 @@ def test_every_singular_position_passed_is_listed(name, method, runs):
     assert not wrong
 
 
+def test_an_output_beside_a_singular_position_is_reached_from_the_other_end_of_its_step():
+    """From the start of the step one output of 1,001 could not be closed, and the run ended there."""
+    mech, fix, guess, rates = four_bars(10)
+    state = mech.assemble(fix=fix, guess=guess, rates={k: 1.6961210136241234 * v for k, v in rates.items()})
+    end = 2.981898774675877
+    run = mech.simulate((0.0, end), state, rtol=2.785955481265671e-09, t_eval=np.linspace(0.0, end, 1001))
+    assert run.success, run.message
+    assert run.residual.position.max() < 1e-9 and off_the_branch("A02, N = 10", run) < 1e-6
+
+
 @pytest.mark.parametrize("method", ["RK4", "Adams", "Radau", "auto", "alpha3", "alpha2"])
 @pytest.mark.parametrize("name", ["A02, N = 2", "slider-crank", "parallelogram"])
 def test_every_method_lists_the_positions_it_passes(name, method):
@@ -209,7 +222,7 @@ def test_every_method_lists_the_positions_it_passes(name, method):
         assert len(listed) == len(passed) and np.abs(listed - passed).max() < apart
 
 
-@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3"])
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3", "alpha2"])
 def test_stop_stops_at_the_first_singular_position(method):
     mech, fix, guess, _ = parallelogram()
     rng = np.random.default_rng(1)

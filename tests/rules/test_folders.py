@@ -15,8 +15,8 @@ LIBRARY = FOLDERS[:-1]  # benchmarks are never built into the core and compile t
 # These may change with every release of numba: what needs them stands behind a few files. numba.extending is public.
 PRIVATE = ("llvmlite", "numba.core", "numba.np", "numba.cpython", "numba.misc", "numba.parfors")
 PRIVATE_NUMBA = (
-    "kinematics/kernel/language.py", "elements/dual/", "elements/compilation/", "elements/native/numba_files.py",
-    "elements/native/late.py",
+    "kinematics/kernel/language.py", "elements/dual/", "elements/lanes/", "elements/compilation/",
+    "elements/native/numba_files.py", "elements/native/late.py",
     "dynamics/native/cross.py",
 )  # fmt: skip
 

@@ -20,6 +20,7 @@ EDGES = {
     "elements": (),
     "elements/native": (),
     "elements/dual": ("elements",),
+    "elements/lanes": (),
     "elements/compilation": ("elements", "elements/dual", "elements/native"),
     "elements/check": ("elements", "elements/compilation"),
     "elements/shared": ("elements",),
@@ -117,6 +118,9 @@ EDGES = {
     "treemech/bridges": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
     ),
+    "treemech/trajectory": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots",
+    ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),
@@ -150,7 +154,7 @@ WHEN_CALLED = {
     "treemech/description": ("treemech",),  # mechanisms by a refill
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
-    "treemech/files": ("treemech/imports",),  # robots of other programs
+    "treemech/files": ("treemech/imports", "treemech/many"),  # robots of other programs, folders of runs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/bridges",

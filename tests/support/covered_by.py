@@ -35,6 +35,7 @@ COVERED_BY = {
     "elements/springs/table_spring.py": ["elements/springs/test_spring.py"],
     "elements/shared/": ["elements/springs/test_spring.py", "elements/springs/test_bushing.py", "elements/test_hinge.py"],
     "elements/dual/functions.py": ["elements/dual/test_numbers.py"],
+    "elements/lanes/": ["elements/lanes/test_numbers.py", "dynamics/calls/test_lanes.py"],
     "elements/compilation/": [
         "elements/compilation/test_entry.py", "elements/test_constraint.py", "laws/derivatives/test_dual_elements.py",
     ],
@@ -71,6 +72,11 @@ COVERED_BY = {
     "dynamics/entries/": ["test_packaging.py", "laws/test_ways.py", "laws/test_tree_dynamics.py"],
     "dynamics/entries/derivatives.py": ["dynamics/analyses/test_derivatives.py"],
     "dynamics/entries/duals.py": ["dynamics/analyses/test_dual_model.py"],
+    "dynamics/entries/lanes.py": ["dynamics/calls/test_lanes.py"],
+    "dynamics/integrators/lane_integration.py": ["dynamics/calls/test_lanes.py"],
+    "dynamics/integrators/lane_steps.py": ["dynamics/calls/test_lanes.py"],
+    "dynamics/calls/lane_model.py": ["dynamics/calls/test_lanes.py"],
+    "treemech/calls/lane_rows.py": ["treemech/calls/test_rows.py", "dynamics/calls/test_lanes.py"],
     # ------------------------------------------------ dynamics, Python
     "dynamics/native/build.py": ["test_packaging.py", "dynamics/native/test_pieces.py"],
     "dynamics/native/linking.py": ["test_packaging.py", "dynamics/native/test_pieces.py"],
@@ -135,6 +141,7 @@ COVERED_BY = {
     ],
     "treemech/simulation/motion_check.py": ["laws/input/test_doubtful_input.py"],
     "treemech/simulation/state_change.py": ["treemech/simulation/test_events.py"],
+    "treemech/trajectory/": ["treemech/trajectory/test_problem.py"],
     "treemech/fitting/": ["treemech/fitting/test_fit.py"],
     "treemech/design/inputs.py": ["treemech/fitting/test_fit.py"],
     "treemech/design/": ["benchmarks/families/test_designs.py", "treemech/design/test_sensitivities.py"],

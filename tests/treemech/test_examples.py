@@ -3,7 +3,9 @@
 A file of benchmarks/problems is tested by being there; tests/benchmarks/problems holds those with a reference to more.
 """
 
+import ast
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,3 +156,30 @@ def test_results_are_written(tmp_path):
     assert {path.name for path, _ in written} >= {"four_bar.html", "four_bar.txt"}
     assert all(path.stat().st_size for path, _ in written)
     assert "Eksergian" in (tmp_path / "new" / "four_bar.txt").read_text()
+
+
+def model_lines(module):
+    """Return how many lines describe the model: the function `system` and those of its file that it needs, without docstrings."""
+    source = Path(module.__file__).read_text(encoding="utf-8").splitlines()
+    own = {
+        node.name: node
+        for node in ast.parse("\n".join(source)).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    }
+    lines, open_, seen = set(), ["system"], set()
+    while open_:
+        node = own.get(open_.pop())
+        if node is None or node.name in seen:
+            continue
+        seen.add(node.name)
+        documented = ast.get_docstring(node) is not None
+        said = range(node.body[0].lineno, node.body[0].end_lineno + 1) if documented else ()
+        lines |= set(range(node.lineno, node.end_lineno + 1)) - set(said)
+        open_ += [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+    return sum(bool(source[n - 1].strip()) and not source[n - 1].strip().startswith("#") for n in lines)
+
+
+@pytest.mark.parametrize("name", dir(tm.examples))
+def test_its_model_is_read_top_to_bottom(name):
+    """People copy examples: at most 60 lines of model, with the helpers of the same file."""
+    assert 1 <= model_lines(example(name)._module) <= 60

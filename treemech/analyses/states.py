@@ -111,9 +111,12 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
     if isinstance(state, State):
         if state.coordinates is not None:
             _refuse_stranger(mech, state.coordinates, what)
-        _refuse_nan(mech, state.q, state.u, what)
+        q, u = state.q, state.u
+        if not (isinstance(q, np.ndarray) and isinstance(u, np.ndarray)):  # made by hand
+            q, u = as_numbers(q, f"{what}: q"), as_numbers(u, f"{what}: u")
+        _refuse_nan(mech, q, u, what)
         keep_near(mech, state)
-        return state.t, state.q, state.u
+        return state.t, q, u
     if isinstance(state, tuple) and len(state) in (2, 3):
         t, q, u = (0.0, *state) if len(state) == 2 else state
         if np.shape(q) != (mech.nq,) or np.shape(u) != (mech.nu,):  # which would be broadcast

@@ -1,9 +1,9 @@
 """Analyses of one state in the general way, and of states with leading axes row by row.
 
 A state with leading axes has q (..., nq) and u (..., nu); every array of a result has the same axes in front.
-The rows are computed by the C extension in one crossing, without the interpreter lock; a row it does not take
-(and all rows, where there is no extension or no table for the analysis) goes the way of a single state, in
-Python. So every row has the numbers that its state has alone, to the bit, for any number of threads.
+The rows are computed on SIMD lanes (`lane_rows.py`) or else by the C extension, in one crossing and without the
+interpreter lock; a row that neither takes (and all rows, where there is no extension or no table for the analysis)
+goes the way of a single state, in Python. So every row has the numbers that its state has alone, to the bit, for any number of threads.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from treemech.topology.arrays import Floats, address
 from ..analyses.cut_hinges import CutMotion
 from ..results.computed import Pair
 from ..results.state import State
+from .lane_rows import left_by_lanes
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from treemech.dynamics.calls.calls import Table
 
     from ..mechanism import Mechanism
+
+
+_SPEEDS_OF_A_THREAD = 30_000  # about a millisecond of forward dynamics
 
 
 def answer(
@@ -172,12 +176,13 @@ def of_rows(
         results[0] = _checked(out, (*rows.lead, *table.shapes[0]), _what(name)).reshape(n, *table.shapes[0])
 
     def compute(first: int, last: int) -> None:
-        for k in _left_over(mech, name, rows, results, first, last):
+        left = left_by_lanes(mech, name, rows, results, first, last)
+        for k in _left_over(mech, name, rows, results, first, last) if left is None else left.tolist():
             parts = _parts(one(mech, *_flat(rows.row(k))), table)
             for to, part in zip(results, parts, strict=True):
                 to[k] = part
 
-    shared(compute, n, threads)
+    shared(compute, n, _cores(n * mech.nu) if threads is None else threads)
     shaped = [x.reshape(*rows.lead, *shape) for x, shape in zip(results, table.shapes, strict=True)]
     if out is not None:
         shaped[0] = out
@@ -236,6 +241,12 @@ def _left_over(
             return
         yield done
         first = done + 1
+
+
+def _cores(speeds: int) -> int:
+    """Return how many threads pay for themselves, by the speeds of all states together."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, speeds // _SPEEDS_OF_A_THREAD))
 
 
 def shared(compute: Callable[[int, int], None], n: int, threads: int | None) -> None:

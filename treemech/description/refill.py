@@ -19,7 +19,7 @@ from treemech.kinematics.layout.layout import Layout
 from treemech.kinematics.layout.refill import Changed, reach, refilled, same_structure
 from treemech.topology import Attachment, Body, Connection, Tree, TreemechError
 from treemech.topology.body import as_vector, make_body
-from treemech.topology.declared import depends, mapped, parameters_in, remade
+from treemech.topology.declared import Declaration, depends, mapped, parameters_in, remade
 
 from .composite import Composite
 
@@ -107,6 +107,16 @@ class Refill:
     def __call__(self, values: Mapping[str, float]) -> Parts:
         """Return the parts with all these values."""
         mech, tree, layout = self.mech, self.mech.tree, self.mech._layout
+        things: dict[
+            int, Any
+        ] = {}  # what is declared once is made once: a rod gives mass, inertia and centre
+
+        def making(declared: Declaration, values: Mapping[str, float]) -> Any:
+            if id(declared) not in things:
+                args, options = (remade(part, values, making) for part in (declared.args, declared.options))
+                things[id(declared)] = declared.make(*args, **options)
+            return things[id(declared)]
+
         made: dict[str, Body] = {}
         old = {b.name: b for b in tree.bodies}
         numbers = tree.numbers
@@ -114,8 +124,10 @@ class Refill:
         moved = set[int]()
         for call in self.calls:
             if call.method == "body":
-                args = [remade(x, values) if depends(x) else x for x in call.args]
-                options = {key: remade(x, values) if depends(x) else x for key, x in call.options.items()}
+                args = [remade(x, values, making) if depends(x) else x for x in call.args]
+                options = {
+                    key: remade(x, values, making) if depends(x) else x for key, x in call.options.items()
+                }
                 body = _body(*args, **options)
                 made[body.name] = _with(body, number=old[body.name].number)
                 bodies.add(numbers[body.name])
@@ -153,7 +165,7 @@ class Refill:
             if call.method == "body":
                 continue
             name, element, given = call.args[0], call.args[1], call.args[2:]
-            new = remade(element, values) if depends(element) else None
+            new = remade(element, values, making) if depends(element) else None
             if name in self.applied:
                 k = self.applied[name]
                 if new is not None:

@@ -95,6 +95,7 @@ class Batch:
             {name: self._y[:, nq + nu + at] for name, at in held.items()}, "input"
         )
         self.failed: dict[int, str] = {}
+        self._dt = 0.0  # of the step that is taken
         self._steps: dict[int, RowSteps] = {}
         self._plain = is_plain(mech)
         self._numbers: RowNumbers | None = None
@@ -202,7 +203,7 @@ class Batch:
                 self._steps.clear()
         if self._seen is not None:
             self._pack_changed()
-        aim = self._aim
+        aim, self._dt = self._aim, dt
         np.add(aim[:, 0], dt, out=aim[:, 1])
         aim[:, 2] = 0.0
         if self.method == "RK4":
@@ -228,6 +229,18 @@ class Batch:
         self._stretch(steps, first, last)
 
     def _stretch(self, steps: RowSteps | None, first: int, last: int) -> None:
+        """Move rows on: on lanes, those that are left one by one."""
+        left = None
+        if steps is not None:
+            table = None if self._numbers is None else self._numbers.table
+            left = steps.on_lanes(first, last, self._aim, self._dt, self._y, self.u, table)
+        if left is None:
+            self._one_by_one(steps, first, last)
+            return
+        for k in left:
+            self._one_by_one(steps, k, k + 1)
+
+    def _one_by_one(self, steps: RowSteps | None, first: int, last: int) -> None:
         while first < last:
             if steps is not None:
                 first = steps.take(

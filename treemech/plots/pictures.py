@@ -22,6 +22,7 @@ def picture_path(path: object, what: str) -> Path:
     target = as_path(path, what)
     if not target.suffix:
         return target.with_name(target.name + ".png")
+    pyplot()  # says what is missing
     from matplotlib.backend_bases import FigureCanvasBase
 
     kinds = sorted(FigureCanvasBase.get_supported_filetypes())

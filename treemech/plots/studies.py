@@ -71,7 +71,7 @@ def parallel_coordinates(
 
     places = np.arange(len(names), dtype=np.float64)
     lines = LineCollection(
-        [np.column_stack((places, scaled[k])) for k in shown], cmap="viridis", alpha=max(0.15, min(0.9, 60 / len(shown))), linewidths=1.0
+        [np.column_stack((places, scaled[k])) for k in shown], cmap="viridis", alpha=max(0.2, min(0.9, 120 / len(shown))), linewidths=1.0
     )  # fmt: skip
     lines.set_array(shade[shown])
     ax.add_collection(lines)

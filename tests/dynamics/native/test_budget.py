@@ -1,11 +1,15 @@
 """The cost of building the core stays what it was when it was written down, or is written down again on purpose."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
 from treemech.dynamics.native import budget, build, pieces
-from treemech.elements.native.sources import FOLDER, MANIFEST, core_hash, package_folder
+from treemech.elements.native.sources import FOLDER, MANIFEST, core_hash, package_folder, root
 
 
 @pytest.fixture
@@ -36,6 +40,40 @@ def test_the_build_takes_no_longer_than_recorded(figures):
     assert not wrong, (
         f"{wrong}: if it is worth it, write it down: python -m treemech.dynamics.native.build --record"
     )
+
+
+QUIET = 0.00265  # unit() in seconds on the machine of docs/measured.md, idle
+
+
+@pytest.mark.slow
+def test_one_edited_element_is_rebuilt_in_ten_seconds(tmp_path):
+    """CPU seconds of the whole command, which a build on a quiet machine takes at most; both targets and derivatives are linked again."""
+    if build.obstacle():
+        pytest.skip(build.obstacle())
+    for name in ("topology", "elements", "kinematics", "dynamics", "benchmarks", "treemech"):
+        shutil.copytree(
+            root() / name,
+            tmp_path / name,
+            symlinks=True,
+            ignore=shutil.ignore_patterns("__pycache__", "_library"),
+        )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def built():
+        before = os.times()
+        command = [sys.executable, "-m", "treemech.dynamics.native.build", "--out", str(tmp_path / "library")]
+        said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert said.returncode == 0, said.stdout + said.stderr
+        after = os.times()
+        spent = sum(after[2:4]) - sum(before[2:4])
+        return spent * QUIET / min(budget.unit() for _ in range(5)), said.stdout
+
+    built()
+    edited = tmp_path / "elements" / "springs" / "spring.py"
+    edited.write_text(edited.read_text() + f"\n\n_EDITED = {str(tmp_path)!r}\n")
+    seconds, said = built()
+    assert "1/1 elements/springs/spring" in said and "1/1 elements/springs/spring+dual" in said
+    assert seconds < 10.0
 
 
 def test_every_piece_is_recorded():

@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import pairwise
 
 import pytest
 
@@ -64,9 +65,9 @@ def test_every_kernel_is_part_of_a_piece():
 
 
 def test_stages_contain_each_other():
-    first, core, whole = ([piece.name for piece in pieces.pieces(stage)] for stage in pieces.STAGES)
-    assert set(first) < set(core) < set(whole)
-    assert whole[: len(first)] == first and whole[: len(core)] == core
+    built = [[piece.name for piece in pieces.pieces(stage)] for stage in pieces.STAGES]
+    for before, after in pairwise(built):
+        assert set(before) < set(after) and after[: len(before)] == before
 
 
 # ---------------------------------------------------------------- a small build

@@ -73,12 +73,22 @@ def raises_plain(t):
     return 0.0 * t
 
 
+def allocates_first(t):
+    kept = np.zeros(4)
+    for k in range(4):
+        kept[k] = 0.5 * k
+    return t * (kept * 2.0).sum()
+
+
 @pytest.mark.parametrize("way", ["compiled", "from the cache"])
-def test_what_a_method_raises_arrives(way, tmp_path):
+def test_a_new_process_allocates_and_hears_what_a_method_raises(way, tmp_path):
     code = """
     import numpy as np, treemech as tm
     from treemech.elements.compilation.entry import call
-    from tests.elements.native.test_late import raises_plain
+    from tests.elements.native.test_late import allocates_first, raises_plain
+    out = np.zeros(3)
+    call(tm.Function(allocates_first), "signal", np.zeros(0), np.zeros(0), 2.0, out)  # the first thing that is compiled
+    print(out.tolist())
     try:
         call(tm.Function(raises_plain), "signal", np.zeros(0), np.zeros(0), 2.0, np.zeros(3))
     except tm.ElementError as error:
@@ -89,7 +99,9 @@ def test_what_a_method_raises_arrives(way, tmp_path):
         found = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code)], env=environment, capture_output=True, text=True
         )
-    assert "ValueError('too late for this signal')" in found.stdout, found.stderr
+    assert found.stdout.splitlines() == ["[12.0, 6.0, 0.0]", "ValueError('too late for this signal')"], (
+        found.stderr
+    )
 
 
 def test_numba_is_as_before_outside():

@@ -61,12 +61,21 @@ class Foil(tm.Energetic):
     """An element of one's own."""
 
     stiffness: float
-    n_deformations = 1
     n_coordinates = 1
     n_ends = 0
+    n_deformations = 1
 
     def effort(self, now, t, out):
-        out.effort[0] = self.stiffness * (exp(0.1 * now.q[0]) - 1.0)
+        out.effort[0] = self.stiffness * (exp(0.5 * now.deformation[0]) - 1.0)
+
+
+def own_element():
+    """Return a pendulum with an element of one's own."""
+    system = tm.System("own", gravity=(0, 0, -9.81))
+    bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -1.0))
+    system.connect("A", tm.Revolute("y"), system.ground, bob)
+    system.connect("foil", Foil(stiffness=8.0), "A")
+    return system.build()
 
 
 def last_torque(run):

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 import treemech as tm
 from tests.support.places import ROOT
-from tests.treemech.many.models import closed, dies_once, floating, four_bar, last_torque, pendulum
+from tests.treemech.many.models import (
+    closed,
+    dies_once,
+    floating,
+    four_bar,
+    last_torque,
+    own_element,
+    pendulum,
+)
 from treemech.many.job import Job, Rows
 from treemech.many.runs import ManyRuns
 from treemech.many.tree_runs import takes
@@ -54,6 +62,15 @@ def test_processes_make_the_mechanism_themselves(mech, wanted, tmp_path):
         workers=1,
     )
     assert np.array_equal(runs["sum"], wanted.sum(axis=1))
+
+
+def test_elements_of_ones_own_travel_by_their_module():
+    mech = own_element()
+    arguments = ((0, 0.3), mech.state(q={"A": [0.3, 0.6]}))
+    here = mech.simulate_many(*arguments)
+    there = mech.simulate_many(*arguments, executor="processes", workers=1)
+    alone = mech.simulate((0, 0.3), mech.state(q={"A": 0.6}))
+    assert np.array_equal(here["q"], there["q"]) and here["q"][1, 0] == alone.q[-1, 0]
 
 
 def test_starts_by_a_function_and_measures_over_time():
@@ -149,7 +166,7 @@ def test_blocks_on_the_disk_are_the_results(mech, wanted, tmp_path):
     assert np.array_equal(again["q"], wanted)
     kept = [p.stat().st_mtime_ns == before[p] for p in sorted(before)]
     assert kept == [True, True, False, True, True]
-    read = ManyRuns.read(folder)
+    read = tm.read(folder)
     assert np.array_equal(read["q"], wanted) and np.array_equal(read["l1"], LENGTHS) and read.complete
     with pytest.raises(tm.TreemechError, match="parameters is another one"):
         mech.simulate_many((0, 0.5), start, {"l1": 2 * LENGTHS}, path=folder)
@@ -245,9 +262,6 @@ def test_a_worker_process_that_dies_is_replaced(mech, wanted, tmp_path, monkeypa
 
 
 def test_what_workers_cannot_make_is_refused_before_anything_runs(mech, tmp_path):
-    class Elsewhere(ThreadPoolExecutor):
-        """Not of the class that shares memory."""
-
     from concurrent.futures import Executor, Future
 
     class Other(Executor):
