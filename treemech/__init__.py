@@ -36,6 +36,7 @@ _NAMES = {
     "fit": "fitting.fit",
     "Measurement": "fitting.measurement",
     "inertial_parameters": "fitting.inertia",
+    "Trajectory": "trajectory.problem",
     "check": "elements.check.checks",
     "planar_inertia": "topology.body",
     "solids": "topology.solids",
@@ -79,6 +80,7 @@ if _typing.TYPE_CHECKING:
     from .simulation.events import Event as Event
     from .simulation.impact import Impact as Impact
     from .system import System as System
+    from .trajectory.problem import Trajectory as Trajectory
 
 
 def _elements() -> list[str]:

@@ -118,6 +118,9 @@ EDGES = {
     "treemech/bridges": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
     ),
+    "treemech/trajectory": (
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots",
+    ),
     "treemech/commands": (),
     # benchmarks: problems <- families, peers, formulations <- runs
     "benchmarks": (),

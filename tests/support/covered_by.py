@@ -141,6 +141,7 @@ COVERED_BY = {
     ],
     "treemech/simulation/motion_check.py": ["laws/input/test_doubtful_input.py"],
     "treemech/simulation/state_change.py": ["treemech/simulation/test_events.py"],
+    "treemech/trajectory/": ["treemech/trajectory/test_problem.py"],
     "treemech/fitting/": ["treemech/fitting/test_fit.py"],
     "treemech/design/inputs.py": ["treemech/fitting/test_fit.py"],
     "treemech/design/": ["benchmarks/families/test_designs.py", "treemech/design/test_sensitivities.py"],
