@@ -485,12 +485,13 @@ def legs(t0: float, t1: float, breaks: tuple[float, ...]) -> list[tuple[float, f
     [(0.0, 1.0, 1.0), (1.0, 2.0, 2.0)]
     """
     direction = 1.0 if t1 >= t0 else -1.0
-    inner = sorted({b for b in breaks if (b - t0) * direction > 0.0 and (t1 - b) * direction > 0.0})
+    jumps = set(breaks)
+    inner = sorted({b for b in jumps if (b - t0) * direction > 0.0 and (t1 - b) * direction > 0.0})
     edges = [t0, *(inner if direction > 0 else inner[::-1]), t1]
     found = []
     for a, b in pairwise(edges):
-        start = float(np.nextafter(a, t1)) if a in breaks else a
-        end = float(np.nextafter(b, t0)) if b in breaks else b
+        start = float(np.nextafter(a, t1)) if a in jumps else a
+        end = float(np.nextafter(b, t0)) if b in jumps else b
         if (end - start) * direction > 0.0:
             found.append((start, end, b))
     if not found or found[-1][1] != t1:

@@ -1,7 +1,7 @@
 """Sampled control: functions called exactly at their instants, their outputs held in between."""
 
 from collections.abc import Callable, Mapping
-from math import ceil
+from math import ceil, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,10 @@ def _measure(measures: Mapping[str, Measure], name: str, controller: str) -> Mea
         return find_measure(measures, name)
     except ElementError as error:
         raise ElementError(f"controller {controller!r}: {error}") from None
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, float) and isfinite(value)
 
 
 class Sampling:
@@ -89,6 +93,15 @@ class Sampling:
                 raise ElementError(
                     f"controller {c.name!r} failed at t = {t:.6g} s: {type(error).__name__}: {error}"
                 ) from error
+            plain = (given,) if isinstance(given, float) else given  # the common case without arrays
+            if (
+                isinstance(plain, tuple | list)
+                and len(plain) == len(c.inputs)
+                and all(map(_is_finite, plain))
+            ):
+                for name, value in zip(c.inputs, plain, strict=True):
+                    y[self.places[name]] = value
+                continue
             try:
                 values = np.atleast_1d(np.asarray(given, dtype=np.float64))
             except (TypeError, ValueError):
