@@ -1,16 +1,19 @@
 """Run all laws on many random mechanisms and count how they end: ``python -m tests.support.random_models.campaign --count 1000``.
 
 A worker process does the work; one that takes more than `--limit` seconds of CPU for a law is ended and
-counted as a hang. What is wrong, crashes or hangs is printed with its recipe, made as small as it can be.
+counted as a hang. What is wrong, crashes or hangs is printed with its recipe, made as small as it can be. With
+`--log` results are written down lump by lump, and what is there already is not done again.
 """
 
 import argparse
+import json
 import multiprocessing
 import os
 import re
 import time
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import treemech as tm
 
@@ -19,6 +22,7 @@ from .laws import LAWS, Stopped, Wrong
 from .recipe import numbered_recipe
 
 BAD = ("wrong", "crash", "hang")
+LUMP = 50  # mechanisms that are written down at once
 
 
 def outcome(recipe, laws=LAWS):
@@ -124,6 +128,21 @@ def campaign(seed, count, first=0, limit=60.0, options=None, laws=tuple(LAWS), r
     return results
 
 
+def logged(log, first, count, run):
+    """Return the results of `run(first, count)`, lump by lump, with those that the file `log` has already."""
+    log = Path(log)
+    results = dict(map(json.loads, log.read_text().splitlines())) if log.exists() else {}
+    for start in range(first, first + count, LUMP):
+        size = min(LUMP, first + count - start)
+        if all(number in results for number in range(start, start + size)):
+            continue
+        found = run(start, size)
+        with log.open("a") as file:
+            file.writelines(f"{json.dumps(entry)}\n" for entry in sorted(found.items()))
+        results |= found
+    return {n: found for n, found in results.items() if first <= n < first + count}
+
+
 def table(results):
     """Return lines that count how the mechanisms ended, with the reasons."""
     kinds = Counter()
@@ -151,6 +170,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--laws", default=",".join(LAWS))
+    parser.add_argument("--log", help="file of results, to go on after a stop")
     parser.add_argument("--shrink", action="store_true", help="make recipes of failures small")
     given = parser.parse_args()
 
@@ -162,9 +182,10 @@ def main():
                 if given.shrink and kind != "hang":
                     print(f"    smallest: {smallest(recipe, kind, law)}", flush=True)
 
-    results = campaign(
-        given.seed, given.count, given.first, given.limit, laws=given.laws.split(","), report=report
-    )
+    def run(first, count):
+        return campaign(given.seed, count, first, given.limit, laws=given.laws.split(","), report=report)
+
+    results = logged(given.log, given.first, given.count, run) if given.log else run(given.first, given.count)
     print("\n".join(table(results)))
 
 

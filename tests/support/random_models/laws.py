@@ -347,7 +347,7 @@ def derivatives(blueprint):
         P = mech.constraints(state).partials[:, free]
         v[free] -= np.linalg.lstsq(P, P @ v[free], rcond=1e-9)[0]
     gaps = []
-    for h in (2e-3, 5e-4, 1e-4, 2e-5, 4e-6):  # the best: elements may have corners nearby
+    for h in (2e-3, 5e-4, 1e-4, 2e-5, 4e-6, 1e-6):  # the best: elements may have corners nearby
         ud, u, q = 0.0, 0.0, 0.0
         for k, weight in _STENCIL.items():
             for sign in (1, -1):
