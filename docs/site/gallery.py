@@ -67,7 +67,8 @@ def _make(entry: Any, folder: Path) -> bool:
     if page.exists() and page.read_text(encoding="utf-8").startswith(mark):
         return False
     written = example.save(folder)
-    example.run().animate(folder / f"{entry.name}-small.png", size=(300, 200))
+    run = example.run()  # one state alone: a car that drives far away would be small
+    example.mechanism.show(run.state(len(run.t) // 7), folder / f"{entry.name}-small.png", size=(300, 200))
     pictures = [path for path, _ in written if path.suffix == ".png"]
     first, _, rest = example.description.partition("\n\n")
     title, colon, said = " ".join(first.split()).partition(": ")
