@@ -35,7 +35,10 @@ import sys
 import treemech
 from treemech.dynamics.native.entry_points import way
 print(f"treemech {treemech.__version__} in {treemech.__path__[0]}, core: {way()}")
-sys.exit("treemech comes from the checkout" if sys.argv[1] in treemech.__path__[0] else way() != "library" and "no built library")
+place = treemech.__path__[0]
+if place.startswith(sys.argv[1]) and not place.startswith(sys.prefix):  # .venv-wheel may stand in the checkout
+    sys.exit("treemech comes from the checkout")
+sys.exit(way() != "library" and "no built library")
 """
 
 

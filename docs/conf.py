@@ -37,15 +37,17 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treemech"
 html_show_sourcelink = False
 html_static_path = ["site/static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "show_nav_level": 1,
     "navigation_with_keys": True,
     "show_toc_level": 2,
+    "navbar_center": [],  # all pages stand in the sidebar, under Learn, Do and Look up
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "**": ["globaltoc.html"]}
 
 
 def without_substitutions(

@@ -67,6 +67,8 @@ def _make(entry: Any, folder: Path) -> bool:
     if page.exists() and page.read_text(encoding="utf-8").startswith(mark):
         return False
     written = example.save(folder)
+    run = example.run()  # one state alone: a car that drives far away would be small
+    example.mechanism.show(run.state(len(run.t) // 7), folder / f"{entry.name}-small.png", size=(300, 200))
     pictures = [path for path, _ in written if path.suffix == ".png"]
     first, _, rest = example.description.partition("\n\n")
     title, colon, said = " ".join(first.split()).partition(": ")
@@ -114,16 +116,22 @@ def _index(entries: list[Any], folder: Path) -> str:
         "Models with known answers, ready to run: `tm.examples.NAME()`, or `treemech example NAME`. Copy their files.",
         "",
     ]
+    lines += ["```{toctree}", ":hidden:", "", *(e.name for e in entries), "```", ""]
     top = sorted(entries, key=lambda e: list(GROUPS).index(_group(e)))
     for group, members in groupby(top, key=_group):
         lines += [f"## {GROUPS[group]}", ""]
+        lines += ["| | |", "|---|---|"]
         lines += [
-            f"- [{e.title.partition(': ')[0].rstrip('.')}]({e.name}.md){_rest(e.title)}"
+            f"| ![]({e.name}-small.png) | [{_cell(e.title.partition(': ')[0].rstrip('.'))}]({e.name}.md){_cell(_rest(e.title))} |"
             for e in sorted(members, key=lambda e: e.name)
         ]
         lines.append("")
-    lines += ["```{toctree}", ":hidden:", "", *(e.name for e in entries), "```", ""]
     return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Return text for a cell of a table."""
+    return text.replace("|", "\\|")
 
 
 def _rest(title: str) -> str:

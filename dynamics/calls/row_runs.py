@@ -7,6 +7,7 @@ steps, a status that a report explains) is handed back.
 
 import numpy as np
 
+from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats, Ints, address
 
 from ..integrators import layout as m
@@ -14,6 +15,8 @@ from ..model.core import Core
 from ..native import entry_points as native
 from ..simulation.integrator import Closure, Integrator
 from .calls import Calls
+from .lane_model import lane_model
+from .lanes import plain, runs_on_lanes
 from .row_steps import Numbers
 
 _MOST = 4096  # steps of a run without output times
@@ -26,6 +29,7 @@ class RowRuns:
         self, core: Core, calls: Calls, method: str, rtol: float, atol: Floats, times: Floats | None,
         numbers: Numbers | None = None,
     ) -> None:  # fmt: skip
+        self.times = times
         pack = calls.pack
         assert pack is not None and core.loops is None
         self.core, self.n, self.numbers = core, core.nq + core.nu + core.nz, numbers
@@ -50,6 +54,29 @@ class RowRuns:
         results = (run.y if times is None else out, run.count)
         self._call = pack.call(steps, results, None, tuple(inputs), copies, ())
         self._zero = np.zeros(max(core.nq, core.nu, core.nz, 1))
+
+    def on_lanes(
+        self, first: int, last: int, aim: Floats, y: Floats, numbers: Floats | None, out: Floats, counts: Ints
+    ) -> list[int] | None:
+        """Integrate rows as `take` does, several at once on SIMD lanes. Return the rows that were not; None: all are left."""
+        run, core, part = self.run, self.core, slice(first, last)
+        lanes = lane_model(core, numbers is not None) if last - first > 1 and plain(core) else None
+        if lanes is None or run.name not in ("DP5", "DOP853"):
+            return None
+        table = None
+        if numbers is not None:
+            assert self.numbers is not None
+            table = lanes.scattered(own := numbers[part], self.numbers.places)
+        t, end, rows, samples = aim[part, 0].copy(), aim[part, 1].copy(), y[part].copy(), out[part]
+        rtol = float(run.control[m.RTOL])
+        given = (None, None) if self.times is None else (self.times, samples)
+        status, spent = runs_on_lanes(lanes, run.method, t, rows, end, rtol, run.atol, np.inf, *given, table)
+        if numbers is not None:
+            del own  # alive until here
+        if self.times is None:
+            samples[...] = rows
+        counts[part, m.EVALUATIONS], counts[part, m.STEPS], counts[part, m.REJECTED] = spent.T
+        return (first + np.flatnonzero(status != OK)).tolist()
 
     def take(
         self, first: int, last: int, aim: Floats, y: Floats, numbers: Floats | None, out: Floats, counts: Ints

@@ -70,9 +70,8 @@ class Functions(ABC):
     ) -> Motion:
         """Return (q, u, x) dt later, with inputs held."""
         after = self._number(dt, "dt")
-        if self._model.ni:
-            inputs = self._vector(inputs, self._model.inputs, np.zeros(self._model.ni), "input")[..., None, :]
-        found = self._simulated((0.0, after), bool(self._model.ni), q, u, inputs, parameters, x, t)
+        held = self._vector(inputs, self._model.inputs, np.zeros(self._model.ni), "input")[..., None, :]
+        found = self._simulated((0.0, after), True, q, u, held, parameters, x, t)
         return Motion(*(part[..., -1, :] for part in found))
 
     def simulate(
@@ -147,6 +146,9 @@ class Functions(ABC):
         """Return an array in the order of the names, of what is given in full or by name."""
         if given is None:
             return nominal
+        if isinstance(given, list | tuple):
+            flat = all(np.ndim(x) == 0 for x in given)
+            return self._stack(given) if flat and given else np.array(given, dtype=np.float64)
         if not isinstance(given, Mapping):
             return given
         for name in given:

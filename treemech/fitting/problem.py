@@ -250,20 +250,41 @@ class Problem:
             )  # fmt: skip
         return Search(unknowns.values(found.x), bool(found.status > 0), str(found.message), int(found.nfev))
 
+    def leverages(self, values: Floats) -> list[list[float]]:
+        """Return how many unknowns every channel decides: the sum of the leverages of its samples."""
+        _, J = self.residuals(values, True)
+        U, sizes, _ = np.linalg.svd(J * self.unknowns.scales(values), full_matrices=False)
+        of_samples = np.sum(U[:, sizes > 1e-7 * max(float(sizes[0]), 1e-300)] ** 2, axis=1)
+        ends = np.cumsum([len(c.t) for e in self.experiments for c in e.channels])
+        each = iter(float(np.sum(part)) for part in np.split(of_samples, ends[:-1]))
+        return [[next(each) for _ in e.channels] for e in self.experiments]
+
+    def freedom(self, values: Floats) -> float:
+        """Return the degrees of freedom of the estimated noise: of the channel that has fewest, if it has its own sigma."""
+        taken = self.leverages(values)
+        own = [
+            len(c.t) - h
+            for e, per in zip(self.experiments, taken, strict=True)
+            for c, h in zip(e.channels, per, strict=True)
+            if c.sigma is None
+        ]
+        return max(min(own, default=np.inf), 1.0)
+
     def reweigh(self, search: Search, loss: str) -> bool:
         """Estimate unknown standard deviations from the residuals; tell whether they changed.
 
-        With a robust loss from the median, which outliers do not move.
+        A channel of n samples that decides h unknowns has the variance sum r^2 / (n - h). With a robust loss it
+        comes from the median, which outliers do not move.
         """
         if not self.estimated:
             return False
-        found, changed = self.predict(search.values, False), False
-        free = max(1.0 - len(self.unknowns.names) / max(self.count, 1), 1e-3)
+        found, changed, taken = self.predict(search.values, False), False, self.leverages(search.values)
         for e, experiment in enumerate(self.experiments):
             for c, channel in enumerate(experiment.channels):
                 if channel.sigma is None:
                     left = found.y[e][c] - channel.y
                     least = 1e-12 * (1.0 + float(np.max(np.abs(channel.y))))
+                    free = max(1.0 - taken[e][c] / len(left), 1e-3)
                     rms = np.sqrt(np.mean(left**2)) if loss == "linear" else 1.4826 * np.median(np.abs(left))
                     sigma = max(float(rms / np.sqrt(free)), least)
                     changed |= abs(sigma - self.sigma[e][c]) > 0.01 * self.sigma[e][c]

@@ -108,7 +108,7 @@ class Fit:
         freedom = max(problem.count - len(u.names), 1)
         estimated = problem.estimated
         level = 0.5 * (1.0 + confidence)
-        factor = float(student.ppf(level, freedom) if estimated else norm.ppf(level))
+        factor = float(student.ppf(level, problem.freedom(x)) if estimated else norm.ppf(level))
         found = problem.predict(x, False)
         channels = [
             FittedChannel(e.what, c.label, c.t, c.y, y, s)

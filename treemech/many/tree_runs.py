@@ -86,18 +86,20 @@ class TreeRuns:
         aim = np.tile([job.t_span[0], job.t_span[1], 0.0], (n, 1))
         times = () if job.t_eval is None else (len(job.t_eval),)
         out, counts = np.full((n, *times, y.shape[1]), np.nan), np.zeros((n, m.N_COUNT), dtype=np.int64)
-        runs, first = self._own(places), 0
-        while first < n:
-            stop = first if not good[first] else first + int(np.argmin(np.append(good[first:], False)))
-            if stop > first:
-                done = runs.take(first, stop, aim, y, table, out, counts)
-            else:
-                done = first
-            if done < stop or done == first:
-                good[done] = False
-                first = done + 1
-            else:
-                first = done
+        runs = self._own(places)
+        arrays = aim, y, table, out, counts
+        left = runs.on_lanes(0, n, *arrays)
+        for first, last in [(0, n)] if left is None else [(k, k + 1) for k in left]:
+            while first < last:
+                stop = (
+                    first if not good[first] else first + int(np.argmin(np.append(good[first:last], False)))
+                )
+                done = runs.take(first, stop, *arrays) if stop > first else first
+                if done < stop or done == first:
+                    good[done] = False
+                    first = done + 1
+                else:
+                    first = done
         return out, counts, good
 
     def _fill(self, y: Floats, rows: Rows) -> None:

@@ -152,6 +152,7 @@ def test_derivatives_agree_with_differences(model, measured):
         assert np.max(np.abs(J[:, k] - want)) < 2e-4 * np.max(np.abs(J)), unknowns.names[k]
 
 
+@pytest.mark.slow
 def test_multiple_shooting_finds_what_single_shooting_misses():
     """A pendulum seen over many turns: with a wrong length a single motion gets out of step."""
 
@@ -185,6 +186,7 @@ def test_missing_samples_and_rates_of_their_own():
     assert chi2.cdf(np.sum(z_of(found, ARM) ** 2), 4) < 0.999
 
 
+@pytest.mark.slow
 def test_outliers_move_a_robust_fit_less():
     given = of_arm(np.random.default_rng(4))
     given.signals["elbow.q"][::9] += 0.5
