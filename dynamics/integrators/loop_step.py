@@ -37,14 +37,14 @@ def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, conte
 
 
 @kernel
-def _astray(method, n, x, y, work):
-    """Return whether the state in OUT is further from the interpolant at the part x than a part of the step's way."""
+def _gap(method, n, x, y, work):
+    """Return how far the state in OUT is from the interpolant at the part x of the step, as a part of its way."""
     out, near = floats(work + 8 * n * layout.OUT, n), floats(work + 8 * n * layout.E5, n)
     new, way, gap = floats(work + 8 * n * layout.NEW, n), 0.0, 0.0
     interpolate(method, n, x, y, work + 8 * n * layout.DENSE, near)
     for i in range(n):
         way, gap = max(way, abs(new[i] - y[i])), max(gap, abs(out[i] - near[i]))
-    return gap > ASTRAY * way
+    return gap / max(way, 1e-300)
 
 
 @kernel
@@ -61,10 +61,19 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
     monitor[watch.STAGED], monitor[watch.STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
     status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
     beside = monitor[watch.STEP_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]
-    if status == CHAIN_OPEN or (
-        status == OK and (beside or _astray(method, n, (wish - t) / (t_new - t), y, work))
-    ):
-        new = floats(work + 8 * n * layout.NEW, n)
+    x, new = (wish - t) / (t_new - t), floats(work + 8 * n * layout.NEW, n)
+    if status == OK and not beside:
+        gap, found = _gap(method, n, x, y, work), floats(work + 8 * n * layout.OUT, n)
+        if gap < ASTRAY:
+            return status
+        copy(work, layout.OLD, n, found)
+        status = _lead(
+            method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
+        )
+        if status != OK or not _gap(method, n, x, y, work) < 0.5 * gap:  # the interpolant itself is astray
+            copy(work, layout.OUT, n, floats(work + 8 * n * layout.OLD, n))
+        return np.int32(OK)
+    if status == OK or status == CHAIN_OPEN:
         status = _lead(
             method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
         )
