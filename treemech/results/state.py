@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from .model_info import ModelInfo
 
 
+_MOST = 12  # hinges that a repr names
 ROUNDED = 0.1  # Euler parameters that are guessed or typed with few digits may miss length 1 by this
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class State:
     """A state of a mechanism: t, q, u in the public order, element states x, memory, active rows.
 
@@ -48,6 +49,17 @@ class State:
         if self.memory.shape[-1:] == (0,):
             return self.x.copy()
         return np.concatenate((self.x, self.memory), axis=-1)
+
+    def __repr__(self) -> str:
+        """Return coordinates and speeds by name; those of cut hinges follow from the others."""
+        rest = f", x={_digits(self.x)}" if np.size(self.x) else ""
+        if self.coordinates is None or np.ndim(self.q) != 1:
+            return f"State(t={_digits(self.t)}, q={_digits(self.q)}, u={_digits(self.u)}{rest})"
+        pairs = [(c.name, *self[c.name]) for c in self.coordinates.hinges]
+        pairs += [(f"{name} (cut)", *values) for name, values in self.cut.items()]
+        shown = [f"{name}: q={_digits(q)} u={_digits(u)}" for name, q, u in pairs[:_MOST] if np.size(q)]
+        more = f", {len(pairs) - _MOST} hinges more" if len(pairs) > _MOST else ""
+        return f"State(t={_digits(self.t)}, {', '.join(shown)}{more}{rest})"
 
     def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:
         """Refuse a state of another mechanism."""
@@ -181,3 +193,10 @@ def hinge_numbers(value: Any, hinge: Hinge, name: str, what: str) -> Floats:
         return np.atleast_1d(as_floats(value))
     except (TypeError, ValueError):
         raise ElementError(f"{what} of hinge {name!r} is {value!r}; wanted numbers.") from None
+
+
+def _digits(values: Any) -> str:
+    """Return numbers as short text: 0.5, or [0.5, 1]."""
+    flat = np.ravel(values)
+    text = ", ".join(f"{x:.6g}" for x in flat[:_MOST]) + (", ..." if flat.size > _MOST else "")
+    return text if np.size(values) == 1 else f"[{text}]"
