@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .model_info import ModelInfo
 
 
-_MOST = 12  # hinges that a repr names
+SHOWN = 8  # hinges that repr(state) names
 ROUNDED = 0.1  # Euler parameters that are guessed or typed with few digits may miss length 1 by this
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class State:
     """A state of a mechanism: t, q, u in the public order, element states x, memory, active rows.
 
@@ -50,17 +50,6 @@ class State:
             return self.x.copy()
         return np.concatenate((self.x, self.memory), axis=-1)
 
-    def __repr__(self) -> str:
-        """Return coordinates and speeds by name; those of cut hinges follow from the others."""
-        rest = f", x={_digits(self.x)}" if np.size(self.x) else ""
-        if self.coordinates is None or np.ndim(self.q) != 1:
-            return f"State(t={_digits(self.t)}, q={_digits(self.q)}, u={_digits(self.u)}{rest})"
-        pairs = [(c.name, *self[c.name]) for c in self.coordinates.hinges]
-        pairs += [(f"{name} (cut)", *values) for name, values in self.cut.items()]
-        shown = [f"{name}: q={_digits(q)} u={_digits(u)}" for name, q, u in pairs[:_MOST] if np.size(q)]
-        more = f", {len(pairs) - _MOST} hinges more" if len(pairs) > _MOST else ""
-        return f"State(t={_digits(self.t)}, {', '.join(shown)}{more}{rest})"
-
     def check_sizes(self, nq: int, nu: int, nz: int, chords: Collection[str], what: str) -> None:
         """Refuse a state of another mechanism."""
         has, wanted = (np.shape(self.q), np.shape(self.u)), ((nq,), (nu,))
@@ -77,6 +66,22 @@ class State:
                 raise ElementError(
                     f"{what}: no hinge {name!r} is cut here. Is it a state of another mechanism?"
                 )
+
+    def __repr__(self) -> str:
+        """Return the numbers by name, six digits, as `mech.state` takes them; cut hinges too."""
+        parts = [f"t={self.t:.6g}" if np.ndim(self.t) == 0 else f"t of shape {np.shape(self.t)}"]
+        if self.coordinates is None or self.q.ndim > 1:
+            shown = ((name, getattr(self, name)) for name in ("q", "u"))
+            parts += [f"{name}={_short(a)}" for name, a in shown]
+        else:
+            names = [*(c.name for c in self.coordinates.hinges), *self.cut]
+            for k, letter in enumerate("qu"):
+                numbers = ((name, self[name][k]) for name in names[:SHOWN])
+                named = [f"{name!r}: {_short(a)}" for name, a in numbers if len(a)]
+                rest = [f"... {len(names) - SHOWN} hinges more"] if len(names) > SHOWN else []
+                parts.append(f"{letter}={{{', '.join(named + rest)}}}")
+        parts += [f"{name}={_short(a)}" for name in ("x", "memory") if np.size(a := getattr(self, name))]
+        return f"State({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Return the numbers by name, for notebooks."""
@@ -99,6 +104,19 @@ class State:
             if c.name == name:
                 return self.q[c.q_slice], self.u[c.u_slice]
         raise TopologyError(unknown("hinge", name, [*(c.name for c in self.coordinates.hinges), *self.cut]))
+
+
+def _short(numbers: Any) -> str:
+    """Return numbers with six digits: one alone, some in brackets, many states by their shape.
+
+    >>> _short([0.1]), _short([1, 2 / 3]), _short(np.zeros((5, 2)))
+    ('0.1', '[1, 0.666667]', '(5, 2) numbers')
+    """
+    array = np.asarray(numbers)
+    if array.ndim > 1 or array.size > 4 * SHOWN:
+        return f"{array.shape} numbers"
+    digits = [f"{x:.6g}" for x in np.atleast_1d(array)]
+    return digits[0] if len(digits) == 1 else f"[{', '.join(digits)}]"
 
 
 def find(coordinates: Lagrange, name: str) -> Coordinates:
@@ -193,10 +211,3 @@ def hinge_numbers(value: Any, hinge: Hinge, name: str, what: str) -> Floats:
         return np.atleast_1d(as_floats(value))
     except (TypeError, ValueError):
         raise ElementError(f"{what} of hinge {name!r} is {value!r}; wanted numbers.") from None
-
-
-def _digits(values: Any) -> str:
-    """Return numbers as short text: 0.5, or [0.5, 1]."""
-    flat = np.ravel(values)
-    text = ", ".join(f"{x:.6g}" for x in flat[:_MOST]) + (", ..." if flat.size > _MOST else "")
-    return text if np.size(values) == 1 else f"[{text}]"
