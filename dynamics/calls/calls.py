@@ -170,11 +170,9 @@ class Calls:
         given = None if pack is None else self._states()
         if pack is None or given is None:
             return never
-        z, nx = pack.core.layout.efforts.start, pack.core.nx
-        copies = (pack.q.copy, pack.u.copy, z[:nx].copy, z[nx : pack.core.nz].copy)
         maker: One = pack.module.Maker(
             pack.c, given.euler_parameters, given.rounded, given.most, address(pack.keep(given.reference)), *given.places,
-            copies, given.active, given.cut, given.mechanism, given.coordinates,
+            given.active, given.cut, given.mechanism, given.coordinates,
         ).state  # fmt: skip
         return maker
 
@@ -266,7 +264,7 @@ class Pack:
         self.kept.extend((*results, *inputs))
         c = self.module.Call(
             self.c, tuple(copies), tuple(steps), tuple(checks), tuple((address(a), a.shape) for a in inputs),
-            tuple(((address(a), a.shape), a.copy) for a in results), form, kind or object, names,
+            tuple((address(a), a.shape) for a in results), form, kind or object, names,
         )  # fmt: skip
         return Table(c, tuple(inputs), tuple(results), kind, names, self.near)
 
