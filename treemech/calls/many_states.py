@@ -28,9 +28,13 @@ def leading_axes_of(mech: Mechanism, t: Any, q: Any, u: Any, x: Any = None) -> t
     try:
         return tuple(np.broadcast_shapes(*shapes))
     except ValueError:
-        raise ElementError(
-            f"t, q, u have the leading axes {', '.join(str(s) for s in shapes)}, which do not fit together."
-        ) from None
+        names = ["t", *_labels(q, "q"), *_labels(u, "u"), "x"]
+        told = ", ".join(f"{name} {s}" for name, s in zip(names, shapes, strict=False) if s)
+        raise ElementError(f"the leading axes of many states do not fit together: {told}.") from None
+
+
+def _labels(given: Any, what: str) -> list[str]:
+    return [f"{what} of {key!r}" for key in given] if isinstance(given, Mapping) else [what]
 
 
 def _shape(given: Any) -> tuple[int, ...]:
