@@ -311,6 +311,7 @@ static int32_t take_step(const Step *s, double t)
     void *f = (void *)(intptr_t)s->address;
     if (s->with_time)
         switch (s->n) {
+        case 2: return ((int32_t(*)(double, I, I))f)(t, A2);
         case 3: return ((int32_t(*)(double, I, I, I))f)(t, A3);
         case 5: return ((int32_t(*)(double, I, I, I, I, I))f)(t, A5);
         }
