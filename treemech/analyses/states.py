@@ -130,6 +130,9 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
             with mech._core.unloaded():
                 fit_chords(mech, t, q, {})
         return t, q, u
+    if isinstance(getattr(state, "state", None), State):  # an equilibrium, a solution of inverse kinematics
+        kind = type(state).__name__
+        raise ElementError(f"{what}: this is no state, but of kind {kind}, which holds one: give its .state.")
     raise ElementError(
         f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u)."
     )
