@@ -69,8 +69,10 @@ class RowRuns:
             table = lanes.scattered(own := numbers[part], self.numbers.places)
         t, end, rows, samples = aim[part, 0].copy(), aim[part, 1].copy(), y[part].copy(), out[part]
         rtol = float(run.control[m.RTOL])
-        given = (None, None) if self.times is None else (self.times, samples)
-        status, spent = runs_on_lanes(lanes, run.method, t, rows, end, rtol, run.atol, np.inf, *given, table)
+        kept = None if self.times is None else samples
+        status, spent = runs_on_lanes(
+            lanes, run.method, t, rows, end, rtol, run.atol, np.inf, self.times, kept, table
+        )
         if numbers is not None:
             del own  # alive until here
         if self.times is None:

@@ -67,7 +67,7 @@ class Job:
 
         if not takes(self, rows):
             return None
-        runs = self._trees.setdefault("runs", TreeRuns(self))
+        runs = self._trees.setdefault("runs", TreeRuns(self, rows.parameters))
         computed = runs.block(rows)
         if computed is None:
             return None

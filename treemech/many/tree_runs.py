@@ -6,31 +6,23 @@ results, parameters that can be refilled. Every run has the numbers of `simulate
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treemech.dynamics.calls.row_runs import RowRuns
-from treemech.dynamics.calls.row_steps import Numbers
 from treemech.dynamics.integrators import layout as m
-from treemech.dynamics.model.core import Core
-from treemech.kinematics.layout.layout import Layout
-from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 from ..simulation.simulate import tolerances
+from .designs import Designs, numbers_at
 
 if TYPE_CHECKING:
     from .job import Job, Rows
 
 _METHODS = ("DOP853", "DP5")
-
-
-def _numbers(layout: Layout) -> list[Floats]:
-    plan = layout.plan
-    return [plan.constants, plan.end_points, plan.gravity, layout.parameters]
 
 
 def takes(job: Job, rows: Rows) -> bool:
@@ -52,10 +44,10 @@ def takes(job: Job, rows: Rows) -> bool:
 class TreeRuns:
     """Runs of trees by the cores of the threads that ask."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, names: Iterable[str]) -> None:
         self.job = job
+        self.designs = Designs.of(job.mech, names) if names else None
         self._runs: dict[tuple[int, bytes], RowRuns] = {}
-        self.base = np.concatenate([a.ravel() for a in _numbers(job.mech._layout)])
 
     def block(self, rows: Rows) -> tuple[Floats, Any, Any] | None:
         """Return states (B, ..., n), counts, and which runs are done; None if the parameters cannot be refilled."""
@@ -66,22 +58,10 @@ class TreeRuns:
         y[:, core.nq + core.nu :] = core.layout.efforts.start[: core.nz]
         table, places = None, np.zeros(0, dtype=np.int64)
         if rows.parameters:
-            mech._refilling.announce(rows.parameters)
-            refill = mech._refilling.refill(rows.parameters)
-            if refill is None:
+            if self.designs is None:
                 return None
-            known, full = refill.origin.values, np.tile(self.base, (n, 1))
-            own = {**known, **mech.parameters}
-            for k in range(n):
-                try:
-                    layout = refill({**own, **rows.parameters_of(k)}).layout
-                except TreemechError:
-                    good[k] = False  # building it anew says what is wrong
-                    continue
-                np.concatenate([a.ravel() for a in _numbers(layout)], out=full[k])
-                y[k, core.nq + core.nu :] = layout.efforts.start[: core.nz]
-            places = np.flatnonzero((full != self.base).any(axis=0))
-            table = np.ascontiguousarray(full[:, places])
+            places, table, start, good = self.designs(rows)
+            y[:, core.nq + core.nu :] = start[:, : core.nz]
         self._fill(y, rows)
         aim = np.tile([job.t_span[0], job.t_span[1], 0.0], (n, 1))
         times = () if job.t_eval is None else (len(job.t_eval),)
@@ -132,7 +112,7 @@ class TreeRuns:
             core = spaces.make()
             rtol = max(job.options.get("rtol", 1e-6), 100 * np.finfo(float).eps)
             atol = tolerances(mech, job.options.get("atol"), rtol)
-            numbers = _at(core, places) if len(places) else None
+            numbers = numbers_at(core, places) if len(places) else None
             method = job.options.get("method", "DOP853")
             self._runs[key] = RowRuns(core, spaces.calls(core), method, rtol, atol, job.t_eval, numbers)
         return self._runs[key]
@@ -142,15 +122,3 @@ class TreeRuns:
         core, flat = self.job.mech._core, np.ascontiguousarray(out.reshape(-1, out.shape[-1]))
         q, u = core.states(np.zeros(len(flat)), flat)
         return q.reshape(*out.shape[:-1], -1), u.reshape(*out.shape[:-1], -1)
-
-
-def _at(core: Core, places: Any) -> Numbers:
-    """Return the places in the arrays of a core."""
-    plan = core.layout.plan
-    arrays = [plan.constants, plan.end_points, plan.gravity, core.work.parameters]
-    ends = np.cumsum([0, *(a.size for a in arrays)])
-    return Numbers(
-        core,
-        arrays,
-        [places[(places >= a) & (places < b)] - a for a, b in pairwise(ends.tolist())],
-    )
