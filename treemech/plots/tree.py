@@ -43,6 +43,7 @@ def draw_tree(mech: "Mechanism", path: str | Path) -> Path:
         axes.text(x, y, str(k), ha="center", va="center", fontsize=text, zorder=3, bbox=box)
         axes.annotate(
             body.name, (x, y), (0.9 * text, 0.9 * text), textcoords="offset points", fontsize=text, zorder=4, weight="bold",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2, "alpha": 0.8},
         )  # fmt: skip
     axes.set_axis_off()
     axes.set_title(mech.name, fontsize=text + 2)
