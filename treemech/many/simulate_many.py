@@ -22,6 +22,7 @@ from ..design.study import wanted_quantities
 from ..results.measures import as_measure, check_owner
 from ..results.state import State
 from ..simulation.simulate import output_times
+from .block_runs import takes
 from .blocks import Store
 from .job import Block, Job, Rows
 from .rate import RateBar
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1000  # runs in a block at most
 _FEWEST = 32  # blocks, where there are enough runs
+_QUICK = 100  # runs in a block that take no Python: what a block costs besides is shared by them
 
 
 def simulate_many(
@@ -72,9 +74,6 @@ def simulate_many(
     (n,) = counts
     if n == 0:
         raise ElementError("simulate_many: there are no runs.")
-    size = max(1, min(_BLOCK, n // _FEWEST)) if block is None else int(block)
-    if size < 1:
-        raise TreemechError(f"block is {block!r}; wanted a number of runs from 1.")
     rows = Rows(n, varied, given, **arrays)
     times = cycle if t_eval is None else output_times(t_eval, float(t_span[0]), float(t_span[1]))
     wanted = None if measures is None else wanted_quantities(measures)
@@ -88,6 +87,9 @@ def simulate_many(
         dict(options or {}),
         cycle is not None,
     )
+    size = max(_QUICK if takes(job, rows) else 1, min(_BLOCK, n // _FEWEST)) if block is None else int(block)
+    if size < 1:
+        raise TreemechError(f"block is {block!r}; wanted a number of runs from 1.")
     header = _header(job, rows, size)
     store = None if path is None else Store.open(path, header)
     if store is not None and store.header["block"] != size:

@@ -23,9 +23,9 @@ from tests.treemech.many.models import (
     own_element,
     pendulum,
 )
+from treemech.many.block_runs import takes
 from treemech.many.job import Job, Rows
 from treemech.many.runs import ManyRuns
-from treemech.many.tree_runs import takes
 
 LENGTHS = np.linspace(0.7, 1.3, 24)
 
