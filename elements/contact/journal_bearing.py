@@ -1,7 +1,7 @@
 """Hydrodynamic journal bearing (9.1.5): forces of the oil film and of the wall behind it."""
 
 from dataclasses import dataclass
-from math import cos, cosh, log, nan, pi, sin, sqrt, tanh
+from math import cosh, log, nan, pi, sqrt, tanh
 from typing import Any
 
 import numpy as np
