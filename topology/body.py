@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .declared import Declaration, depends, remade
 from .errors import ElementError, unknown
-from .parameter import Expression, as_float, as_floats, plain
+from .parameter import Expression, as_float, as_floats, decided, finite, plain
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -170,7 +170,7 @@ def as_number(value: object, what: str) -> float:
         number = as_float(value)
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {_shown(value)}; wanted a number.") from None
-    if not isfinite(plain(number)):
+    if not finite(number):
         raise ElementError(f"{what} is {number}; wanted a finite number.")
     return number
 
@@ -201,12 +201,12 @@ def as_axis(value: object, what: str) -> Vector:
     vector = as_vector(value, what)
     if vector.dtype != object and abs(vector @ vector - 1.0) < UNIT_TOLERANCE:
         return vector  # with a derivative it would be that of a vector of any length
-    largest = float(np.abs(plain(vector)).max())
-    if largest == 0.0:
+    if not decided(_some, vector):
         raise ElementError(
             f"{what} is (0, 0, 0); wanted a direction: 'x', 'y', 'z' or a vector that is not zero."
         )
-    vector = vector / largest  # first, so that neither 1e-200 nor 1e200 spoils the norm
+    if vector.dtype != object:
+        vector = vector / np.abs(vector).max()  # first, so that neither 1e-200 nor 1e200 spoils the norm
     return _frozen(vector / np.sqrt(vector @ vector))
 
 
@@ -224,17 +224,17 @@ def as_rotation(value: object, what: str) -> Matrix:
     if rotation.shape != (3, 3):
         raise ElementError(f"{what} is {_shown(value)}, of shape {rotation.shape}; wanted {wanted}.")
     square = rotation.T @ rotation
-    error = float(np.abs(plain(square) - np.eye(3)).max())
-    if error > ROTATION_TOLERANCE:
+    if not decided(_orthonormal, square):
+        error = float(np.abs(plain(square) - np.eye(3)).max())
         raise ElementError(
             f"{what} is not orthonormal: R^T R differs from 1 by {error:.3g}; wanted at most "
             f"{ROTATION_TOLERANCE:g}. Give more digits, or make it with scipy Rotation."
         )
-    if np.linalg.det(plain(rotation)) < 0.0:
+    if decided(_left_handed, rotation):
         raise ElementError(
             f"{what} is left-handed (determinant -1); wanted +1. Change the sign of one column."
         )
-    if error > 1e-14:
+    if not decided(_exact, square):
         rotation = rotation @ (
             1.5 * np.eye(3) - 0.5 * square
         )  # one step of Newton: the error squared remains
@@ -272,9 +272,8 @@ def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
     else:
         raise ElementError(f"{what} is {_shown(value)}, of shape {array.shape}; wanted {wanted}.")
 
-    largest = float(np.abs(plain(matrix)).max())
-    skew = float(np.abs(plain(matrix - matrix.T)).max())
-    if skew > INERTIA_TOLERANCE * largest:
+    if not decided(_symmetric, matrix):
+        skew = float(np.abs(plain(matrix - matrix.T)).max())
         raise ElementError(
             f"{what} is not symmetric: J - J^T has an entry of {skew:.3g}; wanted zero. "
             "Give the 6 numbers (xx, yy, zz, xy, xz, yz) instead."
@@ -282,19 +281,62 @@ def as_inertia(value: object, what: str, checked: bool = True) -> Matrix:
     matrix = 0.5 * (matrix + matrix.T)
     if not checked:
         return _frozen(matrix)
-    moments = np.sort(plain(array)) if array.shape == (3,) else np.linalg.eigvalsh(plain(matrix))
+    diagonal = array.shape == (3,)
+    if decided(_possible_diagonal, array) if diagonal else decided(_possible, matrix):
+        return _frozen(matrix)
+    moments = np.sort(plain(array)) if diagonal else np.linalg.eigvalsh(plain(matrix))
     low, middle, high = moments.tolist()
-    slack = INERTIA_TOLERANCE * largest
     shown = f"{what} has principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
-    if low < -slack:
+    if low < -INERTIA_TOLERANCE * float(np.abs(plain(matrix)).max()):
         raise ElementError(f"{shown}: wanted none negative. Give it about the centre of mass, in SI units.")
-    if low + middle < high - slack:
-        raise ElementError(
-            f"{shown}: no body has {low:.6g} + {middle:.6g} < {high:.6g} (triangle inequality). "
-            "Give it about the centre of mass, with xy = - integral of x y dm. A body that moves in a plane needs one moment "
-            f"only: inertia=tm.planar_inertia({high:.6g}), with axis= for a plane other than x,y."
-        )
-    return _frozen(matrix)
+    raise ElementError(
+        f"{shown}: no body has {low:.6g} + {middle:.6g} < {high:.6g} (triangle inequality). "
+        "Give it about the centre of mass, with xy = - integral of x y dm. A body that moves in a plane needs one moment "
+        f"only: inertia=tm.planar_inertia({high:.6g}), with axis= for a plane other than x,y."
+    )
+
+
+# ---------------------------------------------------------------- conditions on one array of numbers, or on a stack of them
+def _some(vector: Floats) -> Any:
+    return np.abs(vector).max(axis=-1) != 0.0
+
+
+def _gap(square: Floats) -> Any:
+    return np.abs(square - np.eye(3)).max(axis=(-2, -1))
+
+
+def _orthonormal(square: Floats) -> Any:
+    return _gap(square) <= ROTATION_TOLERANCE
+
+
+def _exact(square: Floats) -> Any:
+    return _gap(square) <= 1e-14
+
+
+def _left_handed(rotation: Floats) -> Any:
+    return np.linalg.det(rotation) < 0.0
+
+
+def _symmetric(matrix: Floats) -> Any:
+    skew = np.abs(matrix - np.swapaxes(matrix, -1, -2)).max(axis=(-2, -1))
+    return skew <= INERTIA_TOLERANCE * np.abs(matrix).max(axis=(-2, -1))
+
+
+def _possible(matrix: Floats) -> Any:
+    if not np.isfinite(matrix).all():  # a design among many; the others are looked at
+        whole = np.asarray(np.isfinite(matrix).all(axis=(-2, -1)))
+        return whole & _possible(np.where(whole[..., None, None], matrix, 0.0))
+    return _are_possible(np.linalg.eigvalsh(matrix), np.abs(matrix).max(axis=(-2, -1)))
+
+
+def _possible_diagonal(moments: Floats) -> Any:
+    return _are_possible(np.sort(moments, axis=-1), np.abs(moments).max(axis=-1))
+
+
+def _are_possible(moments: Any, largest: Any) -> Any:
+    low, middle, high = np.moveaxis(moments, -1, 0)
+    slack = INERTIA_TOLERANCE * largest
+    return (low >= -slack) & (low + middle >= high - slack)
 
 
 def planar_inertia(moment: Any, axis: object = "z") -> Any:
@@ -357,7 +399,7 @@ def _as_floats(value: object, what: str, wanted: str) -> NDArray[np.float64]:
         array = as_floats(raw)
     except (TypeError, ValueError):
         raise ElementError(f"{what} is {_shown(value)}; wanted {wanted}.") from None
-    if not np.isfinite(plain(array)).all():
+    if not finite(array):
         raise ElementError(f"{what} is {array.tolist()}; wanted finite numbers only.")
     return array
 

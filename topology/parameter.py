@@ -66,7 +66,7 @@ class Expression:
             number = as_float(made)
         except (ArithmeticError, TypeError):  # 1 / 0; (-1) ** 0.5 is complex
             number = np.nan
-        if not isfinite(plain(number)):
+        if not finite(number):
             shown = ", ".join(f"{p.name} = {p.at(values):g}" for p in self.parameters())
             raise ElementError(f"{self!r} is not a finite number with {shown}.")
         return number
@@ -234,11 +234,11 @@ def as_floats(numbers: Any) -> NDArray[np.float64]:
     try:
         return np.array(given, dtype=np.float64)
     except TypeError:
-        from .dual import dual_array
-
-        if not any(getattr(x, "is_dual", False) for x in np.array(numbers, dtype=object).flat):
+        carried = (x for x in np.array(numbers, dtype=object).flat if getattr(x, "is_dual", False))
+        first: Any = next(carried, None)
+        if first is None:
             raise
-        return dual_array(numbers)  # type: ignore[return-value]
+        return first.array(numbers)  # type: ignore[no-any-return]
 
 
 def plain(thing: Any) -> Any:
@@ -248,6 +248,48 @@ def plain(thing: Any) -> Any:
     from .dual import values
 
     return values(thing)
+
+
+def finite(thing: Any) -> bool:
+    """Tell whether a number or all numbers of an array are finite."""
+    if isinstance(thing, float):
+        return isfinite(thing)
+    numbers = np.asarray(thing)
+    if numbers.dtype != object:
+        return bool(np.isfinite(numbers).all())
+    return decided(_all_finite, numbers.reshape(-1))
+
+
+def _all_finite(numbers: Any) -> Any:
+    return np.isfinite(numbers).all(axis=-1)
+
+
+def decided(condition: Callable[[Any], Any], numbers: Any) -> bool:
+    """Return whether numbers satisfy a condition, which takes an array of them, or a stack of such arrays.
+
+    Numbers that stand for those of many designs keep the condition, so that it is looked at for each.
+    """
+    if isinstance(numbers, np.ndarray) and numbers.dtype == object:
+        carried = next((x for x in numbers.flat if hasattr(x, "decide")), None)
+        if carried is not None:
+            return bool(carried.decide(condition, numbers))
+    return bool(condition(plain(numbers)))
+
+
+def pictured(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the plain numbers of an array for a picture, which nothing else depends on."""
+    if array.dtype != object:
+        return array
+    return np.array([float(getattr(x, "value", x)) for x in array.flat]).reshape(array.shape)
+
+
+def component(vector: NDArray[np.float64], which: Callable[..., Any]) -> int:
+    """Return the number of the largest (np.argmax) or smallest (np.argmin) component of a vector."""
+
+    def is_it(k: int) -> Callable[[Any], Any]:
+        return lambda v: which(np.abs(v), axis=-1) == k
+
+    return next(k for k in range(len(vector)) if decided(is_it(k), vector))
 
 
 def from_data(data: Any) -> Expression | float:

@@ -22,7 +22,7 @@ from .arrays import Floats
 from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
 from .declared import Declaration, Property, declarable
 from .errors import ElementError
-from .parameter import plain
+from .parameter import component, pictured, plain
 from .polygon import as_outline, integrals, refuse_misplaced_holes
 
 __all__ = [
@@ -78,7 +78,7 @@ class Solid:
             self.mass,
             turn @ self.inertia @ turn.T,
             shift + turn @ self.com,
-            tuple(_moved_shape(shape, plain(shift), plain(turn)) for shape in self.shapes),
+            tuple(_moved_shape(shape, pictured(shift), pictured(turn)) for shape in self.shapes),
         )
 
     def inertia_about(self, point: object) -> Floats:
@@ -462,7 +462,7 @@ def _axial(
 def _turn(axis: object, kind: str) -> Floats:
     """Return a rotation that brings z to the axis; for "x" and "y" the cyclic one."""
     n = as_axis(axis, f"axis of a {kind}")
-    helper = np.eye(3)[(int(np.abs(plain(n)).argmax()) + 2) % 3]
+    helper = np.eye(3)[(component(n, np.argmax) + 2) % 3]
     first = np.cross(helper, n)
     first /= np.sqrt(first @ first)
     return np.column_stack((first, np.cross(n, first), n))

@@ -6,7 +6,7 @@ a refilled layout has the numbers of a new one to the bit.
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from treemech.elements import Energetic
 from treemech.elements.element import Element, record
 from treemech.topology import Attachment, Tree
 from treemech.topology.arrays import Floats, Ints
-from treemech.topology.parameter import as_floats, plain
+from treemech.topology.parameter import as_floats
 
 from ..plan.columns import body, chord, effort, signal
 from .chords import place_chord, start_of
@@ -60,22 +60,34 @@ def _ends(layout: Layout, k: int, a: Applied) -> range:
 
 
 def refilled(
-    layout: Layout, tree: Tree, applied: tuple[Applied, ...], gravity: Floats, changed: Changed
+    layout: Layout,
+    tree: Tree,
+    applied: tuple[Applied, ...],
+    gravity: Floats,
+    changed: Changed,
+    numbers: Any = np.float64,
 ) -> Layout:
-    """Return a layout with the numbers of this tree and these elements in the rows that have changed."""
+    """Return a layout with the numbers of this tree and these elements in the rows that have changed.
+
+    With numbers=object they may be recorded ones (many/recorded.py); such a layout cannot be evaluated.
+    """
     plan, chords, efforts = layout.plan, layout.chords, layout.efforts
-    constants, frames, points = plan.constants.copy(), plan.frames.copy(), dict(layout.points)
+    constants, frames, points = (
+        plan.constants.astype(numbers),
+        plan.frames.astype(numbers),
+        dict(layout.points),
+    )
     for number in changed.bodies:
         place_body(tree, number, constants, frames, points)
-    parameters = layout.parameters.copy()
+    parameters = layout.parameters.astype(numbers)
 
     signals, linked = list(layout.signals), {int(to): int(number) for number, to in plan.links}
 
     def write(element: Element, start: int) -> None:
         """Write the record of an element, and those of its signals, over those that are there."""
         if start >= 0:
-            numbers, own = record(element)
-            parameters[start : start + len(numbers)] = numbers
+            found, own = record(element)
+            parameters[start : start + len(found)] = found
             for at, given in own:
                 number = linked[start + at]
                 signals[number] = given
@@ -87,7 +99,7 @@ def refilled(
         if number in hinges:
             hinges[number] = element
             write(element, int(plan.body[number, body.PARAMETER]))
-    place, start, own = chords.plan.place.copy(), chords.start.copy(), list(chords.elements)
+    place, start, own = chords.plan.place.astype(numbers), chords.start.astype(numbers), list(chords.elements)
     for k in changed.chord_elements:
         row = chords.plan.chord[k]
         own[k] = tree.chords[k].element
@@ -103,7 +115,7 @@ def refilled(
             [tree.numbers[e.body.name] for e in connection.ends],
             points,
         )
-    end_points, z = plan.end_points.copy(), efforts.start.copy()
+    end_points, z = plan.end_points.astype(numbers), efforts.start.astype(numbers)
     for k in changed.ends:
         for j, end in zip(_ends(layout, k, applied[k]), applied[k].ends, strict=True):
             if isinstance(end, Attachment):
@@ -112,13 +124,13 @@ def refilled(
         a, row = applied[k], efforts.rows[k]
         write(a.element, int(row[effort.PARAMETER]))
         if isinstance(a.element, Energetic):
-            x, first = plain(as_floats(a.element.initial())), int(row[effort.FIRST_STATE])
+            x, first = as_floats(a.element.initial()), int(row[effort.FIRST_STATE])
             z[first : first + len(x)] = x
             if a.sizes.memory:
-                memory, first = plain(as_floats(a.element.memory())), int(row[effort.FIRST_MEMORY])
+                memory, first = as_floats(a.element.memory()), int(row[effort.FIRST_MEMORY])
                 z[first : first + len(memory)] = memory
     new = plan._replace(
-        constants=constants, frames=frames, end_points=end_points, gravity=np.array(gravity, dtype=np.float64)
+        constants=constants, frames=frames, end_points=end_points, gravity=np.array(gravity, dtype=numbers)
     )
     return replace(
         layout,

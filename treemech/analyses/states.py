@@ -116,7 +116,7 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
             q, u = as_numbers(q, f"{what}: q"), as_numbers(u, f"{what}: u")
         _refuse_nan(mech, q, u, what)
         keep_near(mech, state)
-        return state.t, q, u
+        return state.t, np.ascontiguousarray(q, np.float64), np.ascontiguousarray(u, np.float64)
     if isinstance(state, tuple) and len(state) in (2, 3):
         t, q, u = (0.0, *state) if len(state) == 2 else state
         if np.shape(q) != (mech.nq,) or np.shape(u) != (mech.nu,):  # which would be broadcast
@@ -130,6 +130,9 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
             with mech._core.unloaded():
                 fit_chords(mech, t, q, {})
         return t, q, u
+    if isinstance(getattr(state, "state", None), State):  # an equilibrium, a solution of inverse kinematics
+        kind = type(state).__name__
+        raise ElementError(f"{what}: this is no state, but of kind {kind}, which holds one: give its .state.")
     raise ElementError(
         f"{what}: {state!r} is not a state; wanted mech.state(...), or a tuple (q, u) or (t, q, u)."
     )

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from treemech.elements import Energetic, Hinge, Load
 from treemech.elements.loads.functions import LoadFunction
 from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
@@ -104,8 +106,8 @@ class Refill:
         elif call.options.get("at") is not None or call.options.get("axis") is not None:
             raise NoRefill(f"{name!r} is placed in the world")
 
-    def __call__(self, values: Mapping[str, float]) -> Parts:
-        """Return the parts with all these values."""
+    def __call__(self, values: Mapping[str, Any], kind: Any = np.float64) -> Parts:
+        """Return the parts with all these values; kind=object: with recorded ones (many/recorded.py)."""
         mech, tree, layout = self.mech, self.mech.tree, self.mech._layout
         things: dict[
             int, Any
@@ -215,7 +217,7 @@ class Refill:
         gravity = layout.plan.gravity
         if self.gravity:
             gravity = as_vector(remade(self.origin.gravity, values), f"system {mech.name!r}: gravity")
-        found = refilled(layout, new_tree, tuple(applied), gravity, changed)
+        found = refilled(layout, new_tree, tuple(applied), gravity, changed, kind)
         return Parts(new_tree, coordinates, found, self._wiring(applied))
 
     def mechanism(self, origin: Origin) -> Mechanism:
@@ -262,7 +264,7 @@ def confirmed(mech: Mechanism, names: frozenset[str]) -> Refill | None:
     try:
         refill = Refill(mech, origin, names)
         for factor in (1.0 + 2.0**-7, 1.0 - 2.0**-9):
-            values = {name: origin.values[name] * factor for name in names}
+            values = {name: beside(origin.values[name], factor) for name in names}
             new = origin.build(values)
             parts = refill({**origin.values, **values})
             if not same_structure(parts.layout, new._layout) or not _same_model(parts, new):
@@ -270,6 +272,11 @@ def confirmed(mech: Mechanism, names: frozenset[str]) -> Refill | None:
     except (TreemechError, NoRefill, ArithmeticError, TypeError, ValueError, LookupError):
         return None
     return refill
+
+
+def beside(value: float, factor: float) -> float:
+    """Return a value next to another one."""
+    return value * factor if value else abs(factor - 1.0)
 
 
 def _same_model(parts: Parts, new: Mechanism) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .model_info import ModelInfo
 
 
+SHOWN = 8  # hinges that repr(state) names
 ROUNDED = 0.1  # Euler parameters that are guessed or typed with few digits may miss length 1 by this
 
 
@@ -53,6 +54,11 @@ class State:
         """Refuse a state of another mechanism."""
         has, wanted = (np.shape(self.q), np.shape(self.u)), ((nq,), (nu,))
         if has != wanted:
+            if has[0][-1:] == wanted[0] and has[1][-1:] == wanted[1] and has[0][:-1] == has[1][:-1]:
+                raise ElementError(
+                    f"{what} takes one state, and these are {' x '.join(map(str, has[0][:-1]))}. Go through them: "
+                    "mech.state(q=states.q[k], u=states.u[k])."
+                )
             raise ElementError(
                 f"{what}: q, u have shapes {has[0]}, {has[1]}; wanted {wanted[0]}, {wanted[1]}. Is it a state of another mechanism?"
             )
@@ -65,6 +71,22 @@ class State:
                 raise ElementError(
                     f"{what}: no hinge {name!r} is cut here. Is it a state of another mechanism?"
                 )
+
+    def __repr__(self) -> str:
+        """Return the numbers by name, six digits, as `mech.state` takes them; cut hinges too."""
+        parts = [f"t={self.t:.6g}" if np.ndim(self.t) == 0 else f"t of shape {np.shape(self.t)}"]
+        if self.coordinates is None or self.q.ndim > 1:
+            shown = ((name, getattr(self, name)) for name in ("q", "u"))
+            parts += [f"{name}={_short(a)}" for name, a in shown]
+        else:
+            names = [*(c.name for c in self.coordinates.hinges), *self.cut]
+            for k, letter in enumerate("qu"):
+                numbers = ((name, self[name][k]) for name in names[:SHOWN])
+                named = [f"{name!r}: {_short(a)}" for name, a in numbers if len(a)]
+                rest = [f"... {len(names) - SHOWN} hinges more"] if len(names) > SHOWN else []
+                parts.append(f"{letter}={{{', '.join(named + rest)}}}")
+        parts += [f"{name}={_short(a)}" for name in ("x", "memory") if np.size(a := getattr(self, name))]
+        return f"State({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         """Return the numbers by name, for notebooks."""
@@ -87,6 +109,19 @@ class State:
             if c.name == name:
                 return self.q[c.q_slice], self.u[c.u_slice]
         raise TopologyError(unknown("hinge", name, [*(c.name for c in self.coordinates.hinges), *self.cut]))
+
+
+def _short(numbers: Any) -> str:
+    """Return numbers with six digits: one alone, some in brackets, many states by their shape.
+
+    >>> _short([0.1]), _short([1, 2 / 3]), _short(np.zeros((5, 2)))
+    ('0.1', '[1, 0.666667]', '(5, 2) numbers')
+    """
+    array = np.asarray(numbers)
+    if array.ndim > 1 or array.size > 4 * SHOWN:
+        return f"{array.shape} numbers"
+    digits = [f"{x:.6g}" for x in np.atleast_1d(array)]
+    return digits[0] if len(digits) == 1 else f"[{', '.join(digits)}]"
 
 
 def find(coordinates: Lagrange, name: str) -> Coordinates:

@@ -1,5 +1,7 @@
 """Marks of bodies: their shapes, or links through all their attachments."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from treemech.topology.arrays import Floats
@@ -7,31 +9,68 @@ from treemech.topology.arrays import Floats
 from ..meshes.polygons import hull, rounded
 from ..scene.scene import Place
 from .marks import Mark, solid
-from .model import Model, distinct
+from .model import Model, Rotor, distinct
 
 FAINT = 0.35
 
 
-def body_marks(model: Model) -> list[Mark]:
-    """Return the marks of all bodies, the ground too if it has shapes."""
+def body_marks(model: Model, elements: Sequence[Mark] = ()) -> list[Mark]:
+    """Return the marks of all bodies, the ground too if it has shapes.
+
+    A body without extent needs no symbol if the marks of the elements show it as a wheel, a roller or a ball.
+    """
     found = []
+    rolled = {
+        mark["at"][0]
+        for mark in elements
+        if mark["owner"][1] in ("constraint", "element")
+        and mark["kind"] in ("sphere", "cylinder", "torus")
+        and mark["at"][0] not in (0, "inner")
+        and mark.get("radius", 0.0) > 2.0 * model.girth(mark["at"][0])
+    }
     for k, body in enumerate(model.info.bodies):
         owner, layer = (body.name, "body" if k else "ground"), "bodies" if k else "ground"
         place = Place(k, np.zeros(3), np.eye(3))
         if body.shapes:
+            slender = (
+                {"radius": 0.8 * model.girth(k)} if k else {}
+            )  # of rods, which have no thickness of their own
             found += [
-                solid(shape["kind"], place, layer, owner, **{n: x for n, x in shape.items() if n != "kind"})
+                solid(
+                    shape["kind"], place, layer, owner,
+                    **{**(slender if shape["kind"] == "line" else {}), **{n: x for n, x in shape.items() if n != "kind"}},
+                )
                 for shape in body.shapes
-            ]
+            ]  # fmt: skip
         elif k:
             massless = body.mass <= 0.0
             com = None if massless else np.asarray(body.com, dtype=np.float64)
             shapes = link_shapes(model.attachments[k], com, model.girth(k), model.span)
+            if k in rolled and len(shapes) == 1 and shapes[0]["kind"] in ("box", "sphere"):
+                continue
+            if k in model.rotors:
+                shapes = [rotor_shape(model.rotors[k], model.girth(k))]
             for shape in shapes:
                 if massless:
                     shape = {**shape, "alpha": FAINT}
                 found.append(solid(shape.pop("kind"), place, layer, owner, **shape))
     return found
+
+
+def rotor_shape(rotor: Rotor, girth: float) -> Mark:
+    """Return a disk about the axis of a body without extent, or a ring around what turns inside it."""
+    from ..meshes.solids import upright
+
+    placing = {"offset": rotor.centre.tolist(), "rotation": upright(rotor.axis).tolist()}
+    step = 0.75**rotor.among
+    if rotor.ring:
+        return {"kind": "torus", "radius": rotor.radius, "tube_radius": 0.09 * rotor.radius, **placing}
+    return {
+        "kind": "cylinder",
+        "radius": step * rotor.radius,
+        "length": 0.35 / step**2 * rotor.radius,
+        **placing,
+    }
 
 
 def link_shapes(points: list[Floats], com: Floats | None, girth: float, span: float) -> list[Mark]:

@@ -237,6 +237,8 @@ def _ground(model: Model, joined: Joined, place: Place, axis: Floats | None, g: 
     else:  # the axis stands on the moving body: the ground holds it where it is
         position, turned = model.pose(place)
         moves = float(np.nanmax(np.ptp(position, axis=0)))
+        if moves > 1e-6 * model.size and sum(not a.turns for a in axes(joined, model.frames.t)) > 1:
+            return  # it goes about in a plane: there is no support
         direction = None if axis is None else turned[0] @ axis
         still = Place(0, position[0] if moves < 1e-6 * model.size else end.offset, np.eye(3))
         yield from bracket(model, still, direction, g)

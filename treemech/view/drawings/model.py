@@ -32,6 +32,16 @@ class Joined(NamedTuple):
     is_hinge: bool
 
 
+class Rotor(NamedTuple):
+    """How a body without extent is drawn: a disk about its axis, or a ring."""
+
+    centre: Floats
+    axis: Floats
+    radius: float
+    ring: bool
+    among: int  # of disks in the same place, which are drawn as steps
+
+
 class Model:
     """A model with some states of a run."""
 
@@ -181,11 +191,73 @@ class Model:
         own = [self.girth(end.part) for end in ends if isinstance(end, Place) and end.part]
         return min(own, default=0.03 * self.span)
 
+    @cached_property
+    def rotors(self) -> dict[int, "Rotor"]:
+        """Bodies without shapes and without extent that turn about axes of their hinges, by number.
+
+        One axis makes a disk, two or more a ring in their plane; a ring is larger than what turns inside it.
+        """
+        from .axes import axes
+
+        centres: dict[int, Floats] = {}
+        lines: dict[int, list[Floats]] = {}
+        for k, body in enumerate(self.info.bodies):
+            com = np.asarray(body.com, dtype=np.float64)
+            points = self.attachments[k]
+            if (
+                k
+                and body.mass > 0.0
+                and not body.shapes
+                and np.isfinite(com).all()
+                and all(np.linalg.norm(x - com) < 0.25 * self.girth(k) for x in points)
+            ):
+                centres[k] = com
+        inside: dict[int, list[int]] = {k: [] for k in centres}
+        for joined in self.joined:
+            ends = (joined.a, joined.b)
+            if not joined.is_hinge or not any(end.part in centres for end in ends):
+                continue
+            turning = [x.place for x in axes(joined, self.frames.t) if x.turns and x.place is not None]
+            for place in turning if len(turning) < 3 else ():
+                _, own = self.pose(place)
+                for end in ends:
+                    if end.part in centres:
+                        _, R = self.pose(Place(end.part, np.zeros(3), np.eye(3)))
+                        z = R[0].T @ own[0][:, 2]
+                        if all(abs(z @ x) < 1.0 - 1e-6 for x in lines.setdefault(end.part, [])):
+                            lines[end.part].append(z)
+            if all(end.part in centres for end in ends):
+                inside[joined.a.part].append(joined.b.part)
+        found: dict[int, Rotor] = {}
+
+        def rotor(k: int, above: tuple[int, ...] = ()) -> float:
+            if k not in found:
+                inner = [rotor(n, (*above, k)) for n in inside[k] if n in lines and n not in above]
+                own = lines[k]
+                radius = (
+                    max(1.35 * max(inner), 0.15 * self.span) if inner and len(own) > 1 else 0.15 * self.span
+                )
+                ring = len(own) > 1
+                axis = np.cross(own[0], own[1]) if ring else own[0]
+                among = 0 if ring else sum(self._together(k, n, centres) for n in found if not found[n].ring)
+                found[k] = Rotor(centres[k], axis / np.linalg.norm(axis), radius, ring, among)
+            return found[k].radius
+
+        for k in lines:
+            rotor(k)
+        return found
+
+    def _together(self, a: int, b: int, centres: dict[int, Floats]) -> bool:
+        """Return whether the centres of two bodies coincide at the start."""
+        x, y = (self.pose(Place(k, centres[k], np.eye(3)))[0][0] for k in (a, b))
+        return bool(np.linalg.norm(x - y) < 0.05 * self.span)
+
     def thickness(self, place: Place, direction: Floats) -> float:
         """Return how far the shapes of a body reach to either side of a place, along a direction of the place."""
         body = self.info.bodies[place.part] if place.part < len(self.info.bodies) else None
         if body is None or not place.part or not body.shapes:
-            return self.girth(place.part)
+            own = self.rotors.get(place.part)
+            return own.radius if own is not None and own.ring else self.girth(place.part)
         d = place.rotation @ direction
         reach = 0.0
         for shape in body.shapes:

@@ -20,7 +20,8 @@ def sketch(run: "Run") -> tuple[Model, list[Mark]]:
     model = Model(run)
     if run._drawing is not None and model.core is None:
         return model, list(run._drawing)
-    return model, [*body_marks(model), *hinge_marks(model), *element_marks(model)]
+    elements = element_marks(model)
+    return model, [*body_marks(model, elements), *hinge_marks(model), *elements]
 
 
 def kept_sketch(run: "Run") -> list[Mark] | None:

@@ -31,7 +31,7 @@ class Painter:
     def __init__(self, scene: Scene, options: Options) -> None:
         self.scene, self.options = scene, options
         self.basis = horizontal(scene.up)
-        self.room = Room(scene, self.basis)
+        self.room = Room(scene, self.basis, options.follow)
         self.width, self.height = (FINER * int(x) for x in options.size)
         azimuth, rise = self.room.azimuth, 0.3
         if options.view == "corner":
@@ -44,7 +44,7 @@ class Painter:
         self.right = -sa * e1 + ca * e2
         self.above = np.cross(self.back, self.right)
         self.focal = 0.5 * min(self.width, self.height) / np.tan(FOV / 2)
-        half = 0.5 * (self.room.high - self.room.low)
+        half = self.room.half
         box = np.array([[(-1.0, 1.0)[k >> i & 1] * half[i] for i in range(3)] for k in range(8)]) @ self.basis
         reach = np.maximum(
             np.abs(box @ self.right) / (0.46 * self.width), np.abs(box @ self.above) / (0.46 * self.height)
@@ -74,7 +74,7 @@ class Painter:
         _, paper, u, v, fade = self._still
         picture = paper.copy()
         if self.options.floor is not False and eye @ self.basis[2] > self.room.floor and len(opaque[0]):
-            self._shadow(picture, opaque[0], u, v, fade)
+            self._shadow(picture, opaque[0], eye - self.distance * self.back, u, v, fade)
         for vertices, normals, colours, alphas in (opaque, clear, front):
             if not len(vertices):
                 continue
@@ -96,9 +96,8 @@ class Painter:
         return np.asarray(np.clip(255.0 * small + 0.5, 0.0, 255.0), dtype=np.uint8)
 
     def _target(self, poses: Floats) -> Floats:
-        names = [part.name if part.is_body else "" for part in self.scene.parts]
-        if self.options.follow in names:
-            k = names.index(str(self.options.follow))
+        k = self.room.follow
+        if k >= 0:
             own = poses[0, k + 1] @ np.array((*self.scene.parts[k].com, 1.0))
             if np.isfinite(own).all():
                 return np.asarray(own)
@@ -221,7 +220,8 @@ class Painter:
             point = eye + away[..., None] * ray
         u, v = point @ e1, point @ e2
         reach = 3.2 * self.room.radius
-        off = np.hypot(u - self.room.centre @ e1, v - self.room.centre @ e2) / reach
+        target = eye - self.distance * self.back
+        off = np.hypot(u - target @ e1, v - target @ e2) / reach
         seen = (away > 0.0) & (off < 1.0)
         fade = np.where(seen, 1.0 - np.clip((off - 0.35) / 0.65, 0.0, 1.0) ** 2, 0.0)
         step = nice(self.room.radius / 3.0)
@@ -236,14 +236,16 @@ class Painter:
             picture[:] = picture * (1.0 - line[..., None]) + ink * line[..., None]
         return picture, u, v, np.where(seen, fade, 0.0)
 
-    def _shadow(self, picture: Floats, corners: Floats, u: Floats, v: Floats, fade: Floats) -> None:
+    def _shadow(
+        self, picture: Floats, corners: Floats, target: Floats, u: Floats, v: Floats, fade: Floats
+    ) -> None:
         e1, e2, up = self.basis
         sun = unit(up - 0.22 * e1 - 0.3 * e2)
         high = corners @ up - self.room.floor
         above = (high > -0.02 * self.room.radius).all(axis=1)
         flat = corners - high[..., None] * (sun / (sun @ up))
         n, wide = 384, 1.7 * self.room.radius
-        middle = np.array((self.room.centre @ e1, self.room.centre @ e2))
+        middle = np.array((target @ e1, target @ e2))
         pixels = (np.stack((flat @ e1, flat @ e2), axis=-1) - middle + wide) * (n / (2.0 * wide))
         mask = np.zeros((n, n))
         flat_shadow(pixels[above], mask)

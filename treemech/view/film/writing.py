@@ -63,13 +63,14 @@ def write_picture(path: Path, scene: Scene) -> Path:
 def film_times(t: Floats, options: Options) -> Floats:
     """Return the times of the pictures."""
     duration = float(t[-1] - t[0])
-    count = int(np.floor(duration / options.speed * options.fps + 1e-9)) + 1
+    speed = options.pace(duration)
+    count = int(np.floor(duration / speed * options.fps + 1e-9)) + 1
     if count > LONGEST:
         raise TreemechError(
-            f"a film of {duration:.6g} s at {options.fps:g} pictures a second and speed={options.speed:g} has {count} pictures; "
+            f"a film of {duration:.6g} s at {options.fps:g} pictures a second and speed={speed:g} has {count} pictures; "
             f"wanted at most {LONGEST}. Give a larger speed or a smaller fps."
         )
-    return np.asarray(np.minimum(t[0] + np.arange(count) * options.speed / options.fps, t[-1]))
+    return np.asarray(np.minimum(t[0] + np.arange(count) * speed / options.fps, t[-1]))
 
 
 def write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> Path:

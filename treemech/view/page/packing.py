@@ -61,10 +61,9 @@ def scaled(values: Floats, top: int = 32767) -> tuple[NDArray[np.int64], float]:
 def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
     options: Options = scene.options["options"]
     basis = horizontal(scene.up)
-    room = Room(scene, basis)
+    room = Room(scene, basis, options.follow)
     frames, p = scene.frames, len(scene.parts)
     n = len(frames.t)
-    names = [part.name for part in scene.parts if part.is_body]
     speed = [float(np.abs(frames.velocity[:, k]).max(initial=0.0)) / RATES or 1.0 for k in range(p)]
     rate = [float(np.abs(frames.spin[:, k]).max(initial=0.0)) / RATES or 1.0 for k in range(p)]
     position = frames.position - room.centre
@@ -77,7 +76,7 @@ def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
         "basis": basis.tolist(),
         "centre": room.centre.tolist(),
         "radius": room.radius,
-        "half": (0.5 * (room.high - room.low)).tolist(),
+        "half": room.half.tolist(),
         "azimuth": room.azimuth,
         "azimuth0": room.azimuth,
         "floor": float(room.floor - basis[2] @ room.centre),
@@ -91,8 +90,8 @@ def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
         "show": list(options.show),
         "theme": options.theme,
         "view": options.view,
-        "speed": float(options.speed),
-        "follow": names.index(options.follow) if options.follow in names else -1,
+        "speed": options.pace(float(frames.t[-1] - frames.t[0]) if n else 0.0),
+        "follow": room.follow,
         "frames": {
             "t": packer.array(frames.t, "f8"),
             "position": packer.array(places.transpose(0, 2, 1), "i4"),

@@ -8,6 +8,7 @@ from typing import Any
 from treemech.topology import TreemechError, unknown
 
 SHOWN = ("forces", "moments", "loads", "com", "velocity", "frames", "names", "traces")
+SHORTEST = 1.5  # seconds that a motion is shown, at least
 VIEWS = ("auto", "front", "back", "left", "right", "top", "bottom", "corner")
 
 
@@ -28,7 +29,7 @@ class Options:
     follow : name of a body that the camera follows
     theme : "auto" (that of the browser), "light" or "dark"
     floor : height of the floor against gravity [m], False for none, None: where the model says, or below everything
-    speed : seconds of the motion per second
+    speed : seconds of the motion per second; None: 1, less for motions that would be over at once
     size, fps : of a film: pixels (width, height), frames per second
     max_frames : frames of a page, at most
     """
@@ -41,7 +42,7 @@ class Options:
     follow: str | None = None
     theme: str = "auto"
     floor: float | bool | None = None
-    speed: float = 1.0
+    speed: float | None = None
     size: tuple[int, int] = (960, 640)
     fps: float = 25.0
     max_frames: int = 2000
@@ -63,6 +64,17 @@ class Options:
         options.check(what)
         return options
 
+    def pace(self, duration: float) -> float:
+        """Return how fast a motion is shown: the given speed, or 1 unless it would last less than `SHORTEST`.
+
+        >>> Options().pace(10.0), Options().pace(0.18), Options(speed=2.0).pace(0.18)
+        (1.0, 0.1, 2.0)
+        """
+        if self.speed is not None:
+            return float(self.speed)
+        steps = (k * 10.0**-n for n in range(1, 7) for k in (5.0, 2.0, 1.0))
+        return next((s for s in (1.0, *steps) if not 0.0 < duration < s * SHORTEST), 1.0)
+
     def check(self, what: str) -> None:
         for name in self.show:
             if name not in SHOWN:
@@ -78,6 +90,8 @@ class Options:
                 raise TreemechError(f"{what}: the colour of {body!r} is {colour!r}; wanted '#rrggbb'.")
         for name in ("speed", "fps"):
             value = getattr(self, name)
+            if value is None and name == "speed":
+                continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < 1e4:
                 raise TreemechError(f"{what}: {name} is {value!r}; wanted a positive number.")
         if len(self.size) != 2 or not all(16 <= int(x) <= 8192 for x in self.size):

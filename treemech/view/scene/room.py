@@ -1,4 +1,4 @@
-"""Where a scene takes place: the box around everything over all frames, the floor, and the direction to look from."""
+"""Where a scene takes place: the box around everything over all frames, the floor, and how to look at it."""
 
 import math
 
@@ -10,24 +10,38 @@ from .posing import part_poses
 from .scene import Scene
 
 LOOKED_AT = 60  # frames
+TRAVELS = 4.0  # the way of a mechanism, in its own sizes, from which on the camera goes with it
 
 
 class Room:
-    """The box around everything that is drawn, over all frames, and where the floor and the camera are."""
+    """The box around everything that is drawn, over all frames, and where the floor and the camera are.
 
-    def __init__(self, scene: Scene, basis: Floats) -> None:
+    A mechanism that goes a long way, a car or a thrown body, would be a speck in that box: the camera then follows
+    its heaviest body, and `half` and `radius` are those of the mechanism alone.
+    """
+
+    def __init__(self, scene: Scene, basis: Floats, follow: str | None = None) -> None:
         times = scene.frames.t[np.unique(np.linspace(0, len(scene.frames.t) - 1, LOOKED_AT).astype(int))]
         poses = part_poses(scene, times)
         boxes = {key: _corners(mesh.vertices) for key, mesh in scene.meshes.items() if len(mesh.vertices)}
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         origins = []
+        nearest, farthest = (
+            np.full((len(times), 3), np.inf),
+            np.full((len(times), 3), -np.inf),
+        )  # at every time
         for item in scene.items:
             if item.mesh not in boxes:
                 continue
             corners = item.offset + boxes[item.mesh] @ item.matrix.T
             own = poses[:, item.part]
             world = corners @ np.swapaxes(own[:, :, :3], 1, 2) + own[:, None, :, 3]
-            flat = world.reshape(-1, 3) @ basis.T
+            turned = world @ basis.T
+            if item.layer != "surfaces" and (item.part or scene.owners[item.owner][1] in ("hinge", "ground")):
+                known = np.where(np.abs(turned) < 1e30, turned, np.nan)
+                nearest = np.fmin(nearest, np.fmin.reduce(known, axis=1))
+                farthest = np.fmax(farthest, np.fmax.reduce(known, axis=1))
+            flat = turned.reshape(-1, 3)
             flat = flat[np.isfinite(flat).all(axis=1) & (np.abs(flat) < 1e30).all(axis=1)]
             if len(flat):
                 low, high = np.minimum(low, flat.min(axis=0)), np.maximum(high, flat.max(axis=0))
@@ -38,11 +52,36 @@ class Room:
         if float(np.linalg.norm(high - low)) == 0.0:
             low, high = low - scene.size, high + scene.size
         self.low, self.high = low, high
-        self.radius = float(0.5 * np.linalg.norm(high - low))
+        self.half = 0.5 * (high - low)
+        self.radius = float(np.linalg.norm(self.half))
         self.centre = 0.5 * (low + high) @ basis
         self.floor = _floor(float(low[2]), self.radius) if scene.floor is None else float(scene.floor)
         cloud = np.vstack(origins) if origins else np.zeros((0, 3))
         self.azimuth = _azimuth(cloud[np.isfinite(cloud).all(axis=1)])
+        names = [part.name if part.is_body else "" for part in scene.parts]
+        self.follow = (
+            names.index(follow) if follow in names else -1
+        )  # number of the part that the camera follows
+        self._go_along(scene, poses, basis, nearest, farthest)
+
+    def _go_along(
+        self, scene: Scene, poses: Floats, basis: Floats, nearest: Floats, farthest: Floats
+    ) -> None:
+        """Follow the heaviest body if the boxes around the mechanism are small against the way that they go."""
+        masses = [part.mass if part.is_body else 0.0 for part in scene.parts]
+        good = np.isfinite(nearest).all(axis=1) & np.isfinite(farthest).all(axis=1)
+        if not good.any() or max(masses, default=0.0) <= 0.0:
+            return
+        own = 0.5 * float(np.linalg.norm(farthest - nearest, axis=1)[good].max())
+        if self.radius < TRAVELS * own:
+            return
+        part = self.follow if self.follow >= 0 else int(np.argmax(masses))
+        target = (poses[:, part + 1] @ np.array((*scene.parts[part].com, 1.0))) @ basis.T
+        reach = np.maximum(np.abs(farthest - target), np.abs(target - nearest))[good]
+        reach = reach[np.isfinite(reach).all(axis=1)]
+        if len(reach):
+            self.follow, self.half = part, reach.max(axis=0)
+            self.radius = float(np.linalg.norm(self.half))
 
 
 def _corners(vertices: Floats) -> Floats:

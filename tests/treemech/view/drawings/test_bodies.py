@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import treemech as tm
 from treemech.view.drawings.bodies import link_shapes
+from treemech.view.drawings.sketch import sketch
 
 
 def link(*points, com=None):
@@ -47,3 +49,44 @@ def test_a_body_without_extent_is_seen(points):
     assert cube["kind"] == "box" and cube["offset"] == [1, 2, 3]
     (ball,) = link(*points)
     assert ball["kind"] == "sphere"
+
+
+def marks(system, **start):
+    mech = system.build()
+    run = mech.simulate((0, 0.2), mech.state(**start))
+    return {m["owner"][0]: m for m in sketch(run)[1] if m["owner"][1] == "body"}
+
+
+def test_bodies_that_turn_about_their_centre_are_disks_and_gimbals_rings_around_them():
+    system = tm.System("gyroscope")
+    outer, inner, rotor = (system.body(name, 1.0, (0.1, 0.1, 0.2)) for name in ("outer", "inner", "rotor"))
+    system.connect("yaw", tm.Revolute("z"), system.ground.at((0, 0, 1)), outer)
+    system.connect("tilt", tm.Revolute("x"), outer, inner)
+    system.connect("spin", tm.Revolute("y"), inner, rotor)
+    found = marks(system, u={"spin": 20.0})
+    assert [found[name]["kind"] for name in ("outer", "inner", "rotor")] == ["torus", "torus", "cylinder"]
+    assert found["outer"]["radius"] > 1.2 * found["inner"]["radius"] > 1.4 * found["rotor"]["radius"]
+    assert abs(np.array(found["rotor"]["rotation"])[1, 2]) > 0.999  # about y
+    for name, axes in (("outer", np.eye(3)[[0, 2]]), ("inner", np.eye(3)[:2])):  # the axes lie in the ring
+        assert np.abs(axes @ np.array(found[name]["rotation"])[:, 2]).max() < 1e-9
+
+
+def test_disks_in_one_place_are_steps():
+    system = tm.System("clutch")
+    for name in ("engine", "machine"):
+        system.connect(name, tm.Revolute("z"), system.ground, system.body(name, 1.0, (0.1, 0.1, 0.2)))
+    found = marks(system)
+    assert found["engine"]["radius"] > found["machine"]["radius"]
+    assert found["engine"]["length"] < found["machine"]["length"]
+
+
+def test_a_wheel_that_a_constraint_draws_needs_no_other_symbol():
+    system = tm.System("coin")
+    disk = system.body("disk", 1.0, (0.01, 0.01, 0.02))
+    system.connect("flight", tm.Free(), system.ground, disk)
+    system.connect("rolls", tm.RollingDisk(radius=0.3), system.ground, disk)
+    run = system.build()
+    state = run.assemble(guess={"flight": [0, 0, 0.3, np.cos(np.pi / 4), np.sin(np.pi / 4), 0, 0]})
+    found = sketch(run.simulate((0, 0.1), state))[1]
+    assert not [m for m in found if m["owner"] == ["disk", "body"]]
+    assert [m for m in found if m["kind"] == "torus"]

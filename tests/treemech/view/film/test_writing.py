@@ -24,7 +24,7 @@ def run():
 
 
 def test_a_gif_has_the_pictures_of_the_motion(run, tmp_path):
-    with Image.open(run.animate(tmp_path / "a.gif", size=(160, 120), fps=10)) as film:
+    with Image.open(run.animate(tmp_path / "a.gif", size=(160, 120), fps=10, speed=1.0)) as film:
         assert film.size == (160, 120) and film.n_frames == 5
         film.seek(0)
         first = np.asarray(film.convert("RGB"), dtype=int)

@@ -8,7 +8,7 @@ let W = 1, H = 1, LOW = 70, SIDE = 0, follow = -1;           // the window, what
 function setView(name) {
   const [az, el] = CORNER[name] || CORNER.auto;
   Object.assign(cam, {az, el, zoom: 1, target: [0, 0, 0]});
-  follow = -1;
+  follow = S.follow;
 }
 function turnCamera() {
   const ca = Math.cos(cam.az), sa = Math.sin(cam.az), ce = Math.cos(cam.el), se = Math.sin(cam.el);

@@ -19,7 +19,8 @@ function makeCanvas(canvas) {
     if (look.floor) {
       ctx.strokeStyle = look.dark ? "rgba(165,185,215,.18)" : "rgba(70,85,105,.18)"; ctx.lineWidth = 1;
       const n = Math.ceil(1.6 * S.radius / S.grid), o = times(-1, S.centre), base = add(o, UP, S.floor - dot(o, UP));
-      const at = (i, j) => project(add(add(base, E1, i * S.grid), E2, j * S.grid));
+      const mid = follow >= 0 || S.follow >= 0 ? cam.target : [0, 0, 0], i0 = Math.round(dot(add(mid, o, -1), E1) / S.grid), j0 = Math.round(dot(add(mid, o, -1), E2) / S.grid);
+      const at = (i, j) => project(add(add(base, E1, (i + i0) * S.grid), E2, (j + j0) * S.grid));
       ctx.beginPath();
       for (let i = -n; i <= n; i++) for (const [a, b] of [[at(i, -n), at(i, n)], [at(-n, i), at(n, i)]]) if (a && b) { ctx.moveTo(a[0], a[1]); ctx.lineTo(b[0], b[1]); }
       ctx.stroke();

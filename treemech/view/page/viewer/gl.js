@@ -115,7 +115,8 @@ function makeGl(canvas) {
     gl.bindVertexArray(null);
     return {vao, instances, indices: index.length, type: wide ? gl.UNSIGNED_INT : gl.UNSIGNED_SHORT, solid: 0, clear: 0};
   });
-  const shades = item => S.layers[item.layer] !== "hinges" || S.parts.length < 40;      // small parts of many leave no shadow
+  const road = item => S.layers[item.layer] === "ground" && S.owners[item.owner][1] !== "ground";
+  const shades = item => !road(item) && (S.layers[item.layer] !== "hinges" || S.parts.length < 40);      // small parts of many leave no shadow
   function show(visible) {
     const opaque = MESHES.map(() => []), clear = MESHES.map(() => []);
     for (const item of ITEMS) if (visible(item)) (item.rgba[3] === 255 ? opaque : clear)[item.mesh].push(item);
@@ -246,7 +247,7 @@ function makeGl(canvas) {
   function draw(look) {
     pose();
     for (const f of forms) { gl.bindBuffer(gl.ARRAY_BUFFER, f.own); gl.bufferData(gl.ARRAY_BUFFER, f.g.data.subarray(0, f.g.n), gl.DYNAMIC_DRAW); }
-    const floored = look.floor, middle = add(follow >= 0 ? cam.target : [0, 0, 0], UP, -dot(follow >= 0 ? cam.target : [0, 0, 0], UP));
+    const floored = look.floor, at = follow >= 0 || S.follow >= 0 ? cam.target : [0, 0, 0], middle = add(at, UP, -dot(at, UP));
     if (floored) {
       gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
       gl.viewport(0, 0, SHADOW, SHADOW);
@@ -289,7 +290,9 @@ function makeGl(canvas) {
           gl.uniform1f(p.u("wide"), wide); gl.uniform1f(p.u("dark"), look.dark ? 1 : 0); gl.uniform1i(p.u("shade"), 0);
           const data = shaded(middle);
           gl.bindVertexArray(tiles.vao); gl.bindBuffer(gl.ARRAY_BUFFER, tiles.own); gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
+          gl.enable(gl.POLYGON_OFFSET_FILL); gl.polygonOffset(-2, -4);             // also on a road that lies on the floor
           gl.drawArrays(gl.TRIANGLES, 0, data.length / 3);
+          gl.disable(gl.POLYGON_OFFSET_FILL);
         }
       }
       gl.useProgram(solid.program);

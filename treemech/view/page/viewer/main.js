@@ -76,7 +76,6 @@ function loopStep(now) {
 S.signals.length && setChart(SIGNALS.some(s => s.on));
 if (!S.floored) show.floor = false;
 setView(S.view);
-if (S.follow >= 0) follow = S.follow;
 if (asked.has("theme")) setTheme(asked.get("theme"));
 if (asked.has("view")) setView(asked.get("view"));
 for (const name of (asked.get("show") || "").split(",")) if (name in show) setShow(name, true);
