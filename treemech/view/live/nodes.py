@@ -11,7 +11,8 @@ from ..compose import compose
 from ..motion.sampling import body_frames
 from ..scene.options import Options
 from ..scene.posing import curve_points, part_poses
-from ..scene.scene import Scene
+from ..scene.room import Room, nice
+from ..scene.scene import Scene, horizontal
 
 if TYPE_CHECKING:
     from ...results.run import Run
@@ -58,7 +59,20 @@ class Nodes:
         for k, item in enumerate(scene.items):
             if item.part < self.rigid and item.layer not in HIDDEN:
                 self._mesh(f"/{item.part}-{_plain(names[item.part])}/{k}", k, np.eye(3), np.zeros(3))
+        if self.options.floor is not False:
+            self._floor()
         self.move(run, fresh=True)
+
+    def _floor(self) -> None:
+        """Draw the lines of the floor, where the page of a run would have it."""
+        assert self.scene is not None
+        basis = horizontal(self.scene.up)
+        room = Room(self.scene, basis)
+        wide, cell = 8.0 * room.radius, nice(room.radius / 3.0)
+        self.server.scene.add_grid(
+            "/floor", wide, wide, cell_size=cell, section_size=5.0 * cell, cell_color=(222, 226, 232), section_color=(196, 203, 213),
+            wxyz=euler_parameters(basis.T[None])[0], position=room.floor * basis[2],
+        )  # fmt: skip
 
     def move(self, run: "Run", fresh: bool = False) -> None:
         """Show another state of the mechanism."""
