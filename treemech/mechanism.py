@@ -237,6 +237,20 @@ class Mechanism:
         """Return the tree as text: branches, chords, and the springs, motors and loads on them.
 
         With a path also draw a picture, as in figures 4.4 to 4.6 (needs matplotlib).
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> mech, start = tm.examples.four_bar().mechanism, tm.examples.four_bar().state
+        >>> print(mech.draw())
+        ground
+        ├── crank  [A: Revolute]
+        │   └── coupler  [B: Revolute]
+        └── rocker  [D: Revolute]
+        chords
+            coupler ┄┄ [C: Revolute] ┄┄ rocker
+        springs, motors, loads
+            spring: Spring, crank ╌╌ ground
         """
         from .description.listing import element_lines
 
@@ -313,6 +327,16 @@ class Mechanism:
         from the others: numbers given for them must fit, and choose whole turns. `assemble` finds states that
         fit. Numbers with leading axes, also by name, make many states: q (..., nq) and u (..., nu), which all
         analyses of a state take (docs/calls.md).
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.state(q={"pin": 0.3}, u={"pin": -1.0})
+        State(t=0, q={'pin': 0.3}, u={'pin': -1})
         """
         self._warn_of_changes()
         if x is None:
@@ -372,6 +396,15 @@ class Mechanism:
         elements by name; other states that an element calls ``settled`` start in equilibrium.
 
         Unilateral constraints touch, except those named in `open`; these must not be passed through.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> mech, start = tm.examples.four_bar().mechanism, tm.examples.four_bar().state
+        >>> mech.assemble(fix={"A": -0.6}, guess={"B": -0.1, "D": -1.7}, rates={"A": 1.0})["D"][0].round(6).tolist()
+        [-1.715541]
+        >>> mech.assemble(fix={"A": -0.6}, guess={"B": 1.7, "D": 2.1})["D"][0].round(6).tolist()  # the other way
+        [2.131647]
         """
         from .analyses.given import warn_of_degrees
         from .assembly.assembly import assemble
@@ -502,7 +535,15 @@ class Mechanism:
         )
 
     def mobility(self, state: State) -> Mobility:
-        """Return degrees of freedom by rank (8.2), redundant rows, singular directions, suitable coordinates by name."""
+        """Return degrees of freedom by rank (8.2), redundant rows, singular directions, suitable coordinates by name.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> mech, start = tm.examples.four_bar().mechanism, tm.examples.four_bar().state
+        >>> print(mech.mobility(start))
+        1 degree of freedom (-2 by counting, rank 2); redundant rows at C; prescribe B
+        """
         from .analyses.constraints import mobility
 
         return mobility(self, state)
@@ -531,6 +572,16 @@ class Mechanism:
         `loads` act on the speeds, by name or (nu,). Trees take O(n); closed chains use sparse factors of
         their matrix. This and other analyses of a state take many states as well, with leading axes, by as
         many `threads` as are given (docs/calls.md). `out` is an array for ud.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.forward_dynamics(mech.state(q={"pin": 0.5}), loads={"pin": 2.0}).ud.round(4).tolist()  # (2 - m g l sin q) / m l^2
+        [-1.8516]
         """
         found: ForwardDynamics | None = self._home.forward_dynamics(state, loads, out)
         if found is not None:
@@ -559,6 +610,16 @@ class Mechanism:
         times `weights` (by name or (nu,), default 1): a larger weight means a smaller load. If fewer are,
         give as many accelerations by name: the passive coordinates follow (hybrid dynamics). Accelerations
         given by name are completed from the chains; prescribed ones follow their signals.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.inverse_dynamics(mech.state(q={"pin": 0.5}), [0.0]).round(4).tolist()  # m g l sin q holds it
+        [9.4063]
         """
         if actuated is None and weights is None:
             found: Floats | None = self._home.inverse_dynamics(state, ud, out)
@@ -586,7 +647,15 @@ class Mechanism:
     def mass_matrix(
         self, state: State | tuple[Any, ...], *, out: Floats | None = None, threads: int | None = None
     ) -> Floats:
-        """Return A (nu, nu) of (6.2.12)."""
+        """Return A (nu, nu) of (6.2.12).
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> mech, start = tm.examples.four_bar().mechanism, tm.examples.four_bar().state
+        >>> mech.mass_matrix(start).round(3).tolist()
+        [[21.297, 13.482, 0.0], [13.482, 9.0, 0.0], [0.0, 0.0, 5.208]]
+        """
         found: Floats | None = self._home.mass_matrix(state, out)
         if found is not None:
             return found
@@ -604,7 +673,18 @@ class Mechanism:
         return general
 
     def energy(self, state: State | tuple[Any, ...], *, threads: int | None = None) -> Energy:
-        """Return kinetic, potential and stored energy; heights count from the world origin."""
+        """Return kinetic, potential and stored energy; heights count from the world origin.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.energy(mech.state(u={"pin": 3.0}))  # m l^2 u^2 / 2, and the height from the origin of the world
+        Energy(kinetic=18.0, potential=-19.62, stored=0.0)
+        """
         found: Energy | None = self._home.energy(state)
         if found is not None:
             return found
@@ -626,7 +706,18 @@ class Mechanism:
     def reactions(
         self, state: State | tuple[Any, ...], *, threads: int | None = None
     ) -> Mapping[str, Reaction]:
-        """Return the load every hinge exerts on the body of its end b, at the point of that end, world components."""
+        """Return the load every hinge exerts on the body of its end b, at the point of that end, world components.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mech.reactions(mech.state(u={"pin": 3.0}))["pin"].force.round(6).tolist()  # m g + m l u^2, on the bob
+        [0.0, 0.0, 27.81]
+        """
         found: Any = self._home.reactions(state)
         if found is None and self._fast is not self._home:
             found = self._settle().reactions(state)
@@ -675,7 +766,19 @@ class Mechanism:
         return general
 
     def velocity(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Velocity:
-        """Return (linear, angular) velocity of an end in world axes."""
+        """Return (linear, angular) velocity of an end in world axes.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> velocity = mech.velocity(bob.at((0, 0, -2)), mech.state(u={"pin": 3.0}))
+        >>> velocity.linear.tolist(), velocity.angular.tolist()
+        ([-6.0, 0.0, 0.0], [0.0, 3.0, 0.0])
+        """
         home = self._home
         one = home.velocities.get(end) or home.end("velocity", end)
         found: Velocity | None = one(state)
@@ -774,6 +877,17 @@ class Mechanism:
         -------
         Run
             With ``success`` False if the mechanism locks on the way: ``message`` says when and where.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> drive = system.prescribe("pin", tm.Harmonic(amplitude=0.4, frequency=2.0))
+        >>> run = system.build().kinematics([0.0, 0.5, 1.0])
+        >>> run.connection("pin").q.round(4).tolist()
+        [0.0, 0.3366, 0.3637]
         """
         from .simulation.kinematics import kinematics
 
@@ -857,6 +971,17 @@ class Mechanism:
         Run
             With ``success`` False and a report in ``message`` if the end was not reached. An element that
             raises becomes an `ElementError` with what was computed in its ``partial``.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> run = mech.simulate((0, 10), mech.state(q={"pin": 0.5}), rtol=1e-9)
+        >>> run.success, bool(abs(run.energy.total[-1] - run.energy.total[0]) < 1e-6)
+        (True, True)
         """
         from .simulation.simulate import simulate
 
@@ -1026,6 +1151,17 @@ class Mechanism:
         coordinates that keep to their motion. `loads` on the speeds act constantly. `coordinates` names the
         independent coordinates, in this order (default: those that determine the others best); names that
         depend on each other in this position are refused.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> mode = mech.linearize(mech.state()).modes[0]
+        >>> round(mode.frequency, 4)  # sqrt(g / l) / 2 pi
+        0.3525
         """
         from .analyses.small_motions import linearize
 
@@ -1050,6 +1186,17 @@ class Mechanism:
         `method`: "Newton" finds the balance near the state, stable or not, with shortened steps, and takes
         the loads in parts where one go fails; "energy" goes downhill to a position of least energy, a stable balance if there is one; "settling" releases the
         mechanism, simulates it, and stops it at every peak of its kinetic energy until it stays at rest.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> mech = system.build()
+        >>> found = mech.equilibrium(mech.state(q={"pin": 0.5}))
+        >>> abs(round(float(found.state["pin"][0][0]), 6)), found.stable
+        (0.0, True)
         """
         from .analyses.equilibrium import equilibrium
 

@@ -121,6 +121,15 @@ class System(Journal):
         moves in a plane needs one moment only, `tm.planar_inertia(J)`. `tm.solids` makes mass, inertia, com and
         shapes together, ``**tm.solids.polygon(corners, mass=2.0).properties``. `pose` is
         a reference pose, a position or (position, rotation), needed only for `connect(..., at=, axis=)`.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("crank")
+        >>> system.body("crank", mass=1.0, inertia=(0, 1 / 12, 1 / 12), com=(0.5, 0, 0)).com.tolist()
+        [0.5, 0.0, 0.0]
+        >>> system.body("wheel", **tm.solids.cylinder(radius=0.2, length=0.1, mass=3.0).properties).mass
+        3.0
         """
         if any(body.name == name for body in self.bodies):
             raise TopologyError(f"two bodies are named {name!r}: give every body a name of its own.")
@@ -148,6 +157,21 @@ class System(Journal):
         acts. `inputs` gives its inputs by name: a number, a signal, a function of t, the name of a
         `system.input`, or a coordinate, "A.q", "A.u". `reaction_of` names the hinge or constraint whose load it
         depends on; a hinge becomes a chord.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("slider-crank")
+        >>> crank = system.body("crank", **tm.solids.rod((0, 0, 0), (1, 0, 0), mass=1.0).properties)
+        >>> slider = system.body("slider", 2.0, (0.1, 0.1, 0.1))
+        >>> A = system.connect("A", tm.Revolute("y"), system.ground, crank)  # a hinge
+        >>> B = system.connect("B", tm.Prismatic("x"), system.ground, slider)
+        >>> rod = system.connect("rod", tm.Distance(3.0), crank.at((1, 0, 0)), slider)  # a constraint
+        >>> spring = system.connect("spring", tm.Spring(50.0, length=1.0), system.ground, slider)  # between points
+        >>> rubbing = system.connect("rubbing", tm.RotationalSpring(damping=0.1), "A")  # on the coordinate of a hinge
+        >>> mech = system.build()
+        >>> mech.mobility(mech.assemble(fix={"A": -0.6}, guess={"B": 3.5})).dof
+        1
         """
         self._refuse_taken(name, _joined(ends))
         self._refuse_class("connection", name, element)
@@ -379,6 +403,18 @@ class System(Journal):
         """Name a scalar of the motion: "A.q", "A.u[1]", "rod.position[2]", "spring.effort", or a function of a Run.
 
         It is known to controllers, and in results as ``run.measure(name)``.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> height = system.measure("height", "bob.com[2]")
+        >>> twice = system.measure("twice", lambda run: 2.0 * run.connection("pin").q)
+        >>> mech = system.build()
+        >>> float(mech.simulate((0, 1), mech.state(q={"pin": 0.0})).measure("height")[-1])
+        -2.0
         """
         if name in self.wiring.measures:
             raise TopologyError(f"two measures are named {name!r}: give every measure a name of its own.")
@@ -423,7 +459,19 @@ class System(Journal):
     def prescribe(
         self, name: str | Connection, motion: Signal | float | Any, coordinate: int = 0
     ) -> Prescription:
-        """Give a Lagrange coordinate of a hinge as a function of time (5.4)."""
+        """Give a Lagrange coordinate of a hinge as a function of time (5.4).
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> system = tm.System("pendulum", gravity=(0, 0, -9.81))
+        >>> bob = system.body("bob", mass=1.0, inertia=(0, 0, 0), com=(0, 0, -2))
+        >>> pin = system.connect("pin", tm.Revolute("y"), system.ground, bob)
+        >>> drive = system.prescribe("pin", lambda t: 0.5 * t)  # or tm.Harmonic, tm.Polynomial, tm.Spline
+        >>> run = system.build().kinematics([0.0, 1.0])
+        >>> run.connection("pin").q.tolist(), run.drive("pin").round(3).tolist()
+        ([0.0, 0.5], [0.0, 9.406])
+        """
         name = name.name if isinstance(name, Connection) else name
         hinge = hinge_of(self, name)
         if coordinate not in plain_coordinates(hinge):

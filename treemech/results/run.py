@@ -211,6 +211,15 @@ class Run:
         """Return coordinates, speeds, accelerations and the load of a connection.
 
         A coordinate with a name of its own, "pose.roll", is found too.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> run = tm.examples.four_bar().run()
+        >>> run.connection("C")
+        ConnectionMotion('C': q, u, ud, force, moment, unique, local_force, local_moment, local_unique, loads)
+        >>> run.connection("C").q.shape, run.connection("C").force.shape  # one coordinate; rows over run.t
+        ((601,), (601, 3))
         """
         name, info = _named(name), self._info
         for k, hinge in enumerate(info.hinges):
@@ -294,7 +303,16 @@ class Run:
     chord = connection
 
     def body(self, name: Any) -> "BodyMotion":
-        """Return the motion of a body."""
+        """Return the motion of a body.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> run = tm.examples.four_bar().run()
+        >>> crank = run.body("crank")
+        >>> crank.position.shape, crank.rotation.shape, crank.point((1, 0, 0)).velocity.shape
+        ((601, 3), (601, 3, 3), (601, 3))
+        """
         number = self._number(_named(name))
         from .motions import BodyMotion
 
@@ -334,7 +352,16 @@ class Run:
         return RunEnergy(found.kinetic, found.potential, found.stored, self)
 
     def element(self, name: Any) -> ElementMotion:
-        """Return the motion an energetic element or a load sees, and its load and energies."""
+        """Return the motion an energetic element or a load sees, and its load and energies.
+
+        Examples
+        --------
+        >>> import treemech as tm
+        >>> run = tm.examples.four_bar().run()
+        >>> spring = run.element("spring")  # effort: positive when it is stretched
+        >>> round(float(spring.effort[0]), 3), spring.force.shape  # on the bodies at both ends
+        (-18.26, (601, 2, 3))
+        """
         return element_motion(self._info, self._results().elements, _named(name))
 
     @property
