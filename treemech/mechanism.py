@@ -989,7 +989,12 @@ class Mechanism:
 
     # ------------------------------------------------------------ derivatives
     def derivatives(
-        self, state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
+        self,
+        state: State | tuple[Any, ...],
+        loads: Any = None,
+        parameters: Sequence[str] = (),
+        *,
+        threads: int | None = None,
     ) -> Derivatives:
         """Return ud, multipliers, x' and their derivatives by q, u, loads on the speeds, states and inputs of elements.
 
@@ -1001,7 +1006,7 @@ class Mechanism:
         """
         from .analyses.small_motions import derivatives
 
-        return derivatives(self, state, loads, parameters)
+        return derivatives(self, state, loads, parameters, threads)
 
     def linearize(
         self,

@@ -31,24 +31,24 @@ MANY = 64  # states in one call
 AGREE = 1e-9
 
 
-def ours(mech: tm.Mechanism, state: tm.State) -> dict[str, Callable[[Any], Any]]:
-    """Return our analyses by name, as functions of a state or of many."""
+def ours(mech: tm.Mechanism, state: tm.State) -> dict[str, Work]:
+    """Return our analyses of a state by name, or of many states, as a user writes the calls."""
     end = mech.tree.bodies[-1]
-    found: dict[str, Callable[[Any], Any]] = {
-        "forward_dynamics": mech.forward_dynamics,
-        "mass_matrix": mech.mass_matrix,
-        "load_column": mech.load_column,
-        "pose": lambda s: mech.pose(end, s),
-        "velocity": lambda s: mech.velocity(end, s),
-        "jacobian": lambda s: mech.jacobian(end, s),
-        "energy": mech.energy,
-        "momentum": mech.momentum,
-        "reactions": mech.reactions,
-        "constraints": mech.constraints,
+    found: dict[str, Work] = {
+        "forward_dynamics": lambda: mech.forward_dynamics(state),
+        "mass_matrix": lambda: mech.mass_matrix(state),
+        "load_column": lambda: mech.load_column(state),
+        "pose": lambda: mech.pose(end, state),
+        "velocity": lambda: mech.velocity(end, state),
+        "jacobian": lambda: mech.jacobian(end, state),
+        "energy": lambda: mech.energy(state),
+        "momentum": lambda: mech.momentum(state),
+        "reactions": lambda: mech.reactions(state),
+        "constraints": lambda: mech.constraints(state),
     }
     if not mech.tree.chords:
         ud = np.zeros(mech.nu)
-        found["inverse_dynamics"] = lambda s: mech.inverse_dynamics(s, ud)
+        found["inverse_dynamics"] = lambda: mech.inverse_dynamics(state, ud)
     return found
 
 
@@ -159,8 +159,9 @@ def measure_model(name: str, blocks: int) -> list[dict[str, Any]]:
     many = tm.State(
         0.0, np.tile(state.q, (MANY, 1)), np.tile(state.u, (MANY, 1)), coordinates=state.coordinates
     )
+    of_many = ours(mech, many)
     works: dict[str, dict[str, Work]] = {
-        a: {"ours": _with(f, state), "many": _rows(mech, a, f, many)} for a, f in ours(mech, state).items()
+        a: {"ours": one, "many": _rows(mech, a, of_many[a], many)} for a, one in ours(mech, state).items()
     }
     names: dict[str, dict[str, str]] = {a: {} for a in works}
     for label, calls in peers(mech, state, windows).items():
@@ -183,18 +184,14 @@ def measure_model(name: str, blocks: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _with(analysis: Callable[[Any], Any], state: tm.State) -> Work:
-    return lambda: analysis(state)
-
-
-def _rows(mech: tm.Mechanism, name: str, analysis: Callable[[Any], Any], many: tm.State) -> Work:
+def _rows(mech: tm.Mechanism, name: str, of_many: Work, many: tm.State) -> Work:
     """Return the work of MANY states in the compiled loop alone, or of all of the call without the extension."""
     key: Any = name
     if name in ("pose", "velocity", "jacobian"):
         key = ({"jacobian": "end_jacobian"}.get(name, name), mech.tree.bodies[-1])
     found = mech._fast.table(key)
     if found is None:
-        return lambda: analysis(many)
+        return of_many
     from treemech.topology.arrays import address
 
     t, none = np.zeros(1), np.zeros(1)

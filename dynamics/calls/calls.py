@@ -33,6 +33,18 @@ One = Callable[..., Any]
 Step = tuple[int, bool, tuple[int, ...]]
 
 
+class Differentials(NamedTuple):
+    """What `TreeDerivatives.forward` leaves at one state: speeds in regular order, but for ud."""
+
+    ud: NDArray  # (nu,)
+    by: NDArray  # (nu, 2 nu) d ud/d(q, u)
+    inverse: NDArray  # (nu, nu)
+    by_x: NDArray  # (nu, nx)
+    rates: NDArray  # (nx,)
+    rates_by: NDArray  # (nx, 2 nu)
+    rates_by_x: NDArray  # (nx, nx)
+
+
 class Kinds(NamedTuple):
     """Classes of a state and of results with several parts: those of the layer above."""
 
@@ -112,6 +124,7 @@ class Calls:
     momentum: One
     energy: One
     reactions: One
+    derivatives: One
     state: One
 
     def __init__(
@@ -170,11 +183,9 @@ class Calls:
         given = None if pack is None else self._states()
         if pack is None or given is None:
             return never
-        z, nx = pack.core.layout.efforts.start, pack.core.nx
-        copies = (pack.q.copy, pack.u.copy, z[:nx].copy, z[nx : pack.core.nz].copy)
         maker: One = pack.module.Maker(
             pack.c, given.euler_parameters, given.rounded, given.most, address(pack.keep(given.reference)), *given.places,
-            copies, given.active, given.cut, given.mechanism, given.coordinates,
+            given.active, given.cut, given.mechanism, given.coordinates,
         ).state  # fmt: skip
         return maker
 
@@ -266,7 +277,7 @@ class Pack:
         self.kept.extend((*results, *inputs))
         c = self.module.Call(
             self.c, tuple(copies), tuple(steps), tuple(checks), tuple((address(a), a.shape) for a in inputs),
-            tuple(((address(a), a.shape), a.copy) for a in results), form, kind or object, names,
+            tuple((address(a), a.shape) for a in results), form, kind or object, names,
         )  # fmt: skip
         return Table(c, tuple(inputs), tuple(results), kind, names, self.near)
 
@@ -394,6 +405,26 @@ def _constraints(p: Pack) -> Table:
     return p.call(steps, (residual, P, velocity, bias, tau), p.kinds.constraints)
 
 
+def _derivatives(p: Pack) -> Table | None:
+    """Return the derivatives of forward dynamics of a tree, in a workspace of their own."""
+    core = p.core
+    if core.loops is not None:
+        return None
+    from ..model.tree_derivatives import TreeDerivatives
+
+    work, rates = TreeDerivatives(core), core.work.zd[: core.nx]
+    work.read_from(p.q, p.u)
+    p.kept.append(work)
+    results = Differentials(work.ud, work.out, work.inverse, work.ud_x, rates, work.rates, work.rates_x)
+    return p.call(
+        [p.step("derivatives", 1, work.address, with_time=True)],
+        results,
+        Differentials,
+        (work.tau,),
+        checks=[(address(work.ud), core.nu, FINITE, 0.0)],
+    )
+
+
 _MAKERS: dict[str, Callable[[Pack], Table | None]] = {
     "forward_dynamics": _forward_dynamics,
     "inverse_dynamics": _inverse_dynamics,
@@ -403,4 +434,5 @@ _MAKERS: dict[str, Callable[[Pack], Table | None]] = {
     "momentum": _momentum,
     "energy": _energy,
     "reactions": _reactions,
+    "derivatives": _derivatives,
 }

@@ -31,6 +31,7 @@ SPEED_S, SPEED_Y, SPEED_Z, SPEED_E, SPEED_LOAD_Q, SPEED_LOAD_U, N_COMPONENTS = 0
 BEYOND, TIP, SHARES, PLACE, ROOT, N_BRANCH = range(6)
 COLUMN, RESISTANCE, N_FACTOR = 6, 12, 13
 WIDTH = 64
+FEW = 16  # columns that are not worth telling apart
 # The longest record is that of a hinge with six speeds.
 LONGEST_RECORD = 60
 # Workspace to differentiate a record: the state, three records, and one record of dual numbers with its

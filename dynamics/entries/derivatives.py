@@ -50,7 +50,8 @@ def _forward_derivatives(plan, W, S, t, tau, table):
     """
     rows, nq, nu = counts(plan)
     nz, nx = n_states(plan)
-    ud, factors, everywhere = floats(table[layout.UD], nu), table[layout.FACTORS], n_efforts(plan) > 0
+    ud, factors = floats(table[layout.UD], nu), table[layout.FACTORS]
+    everywhere = n_efforts(plan) > 0 or 2 * nu <= layout.FEW  # all columns at once: fewer and longer loops
     solve_tree(plan, W, S, tau, ud)
     status = tree_derivatives(plan, W, S, t, ud, table, False)
     if status != OK:

@@ -68,6 +68,11 @@ class TreeDerivatives:
         order = np.argsort(core.layout.plan.dof[:, speed.PUBLIC])
         self.order = None if np.array_equal(order, np.arange(n)) else order
 
+    def read_from(self, q: Floats, u: Floats) -> None:
+        """Take the state from these arrays from now on."""
+        self.q, self.u = q, u
+        self.table[[layout.GIVEN_Q, layout.GIVEN_U]] = addresses((q, u))
+
     def _call(self, t: float, forward: int, q: Floats, u: Floats) -> None:
         self.q[:] = q
         self.u[:] = u

@@ -3,15 +3,17 @@
  * The core's entry points are C functions of numbers and addresses. A `Call` holds what an analysis needs of
  * them: which memory is set before, which entry points follow each other, what must hold afterwards, and which
  * arrays are results. It reads the state of a mechanism, copies it to the core's arrays, calls, and returns
- * copies of the results. Whatever is not plain (another kind of state, a number that is not finite, a status
+ * the results in new arrays. Whatever is not plain (another kind of state, a number that is not finite, a status
  * other than OK, a check that fails) makes it return None: the caller then takes the general way in Python,
  * which gives the same numbers, or names what is wrong.
  *
- * Only Python's limited API of 3.11 is used, so that one file serves all later versions. treemech.dynamics.calls.calls
+ * Only Python's limited API of 3.11 is used, so that one file serves all later versions; numpy's C API makes the arrays. treemech.dynamics.calls.calls
  * makes the tables; nothing here knows mechanics.
  */
 #define Py_LIMITED_API 0x030B0000
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <Python.h>
+#include <numpy/arrayobject.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,7 +27,6 @@ typedef struct { char *to; const char *from; Py_ssize_t size; } Copy;
 typedef struct { int64_t address; int with_time, n; int64_t a[MOST_ARGUMENTS]; } Step;
 typedef struct { const double *x; Py_ssize_t n; int kind; double bound; } Check;
 typedef struct { double *to; int axes; Py_ssize_t size, shape[MOST_AXES]; } Array;
-typedef struct { Array to; PyObject *copy; } Result;
 typedef struct { PyObject *name; double *to; Py_ssize_t n; } Near;
 
 /* ---------------------------------------------------------------- a core, and how states get there */
@@ -53,13 +54,36 @@ typedef struct {
     Copy *copies;
     Step *steps;
     Check *checks;
-    Array *inputs;
-    Result *results;
+    Array *inputs, *results;
     int form;
     PyObject *type, *names;
 } Call;
 
 static PyObject *name_t, *name_q, *name_u, *name_x, *name_memory, *name_cut, *name_active, *name_coordinates, *name_mechanism, *name_near, *name_found, *no_arguments;
+
+/* Open numpy's C API, once. Return 0 with an exception if there is none. */
+static int open_numpy(void)
+{
+    return PyArray_API != NULL || _import_array() == 0;
+}
+
+/* Return a new array of these numbers. */
+static PyObject *new_array(const Array *from)
+{
+    npy_intp shape[MOST_AXES] = {0};
+    for (int k = 0; k < from->axes; k++)
+        shape[k] = from->shape[k];
+    PyObject *array = PyArray_SimpleNew(from->axes, shape, NPY_DOUBLE);
+    if (array)
+        memcpy(PyArray_DATA((PyArrayObject *)array), from->to, 8 * (size_t)from->size);
+    return array;
+}
+
+static PyObject *new_row(const double *from, Py_ssize_t n)
+{
+    Array row = {(double *)from, 1, n, {n}};
+    return new_array(&row);
+}
 
 /* Copy numbers out of an object with a buffer. Return 1, or 0 if it is not an array of floats of this shape. */
 static int read_array(PyObject *object, const Array *as, double *to, int checked)
@@ -287,6 +311,7 @@ static int32_t take_step(const Step *s, double t)
     void *f = (void *)(intptr_t)s->address;
     if (s->with_time)
         switch (s->n) {
+        case 2: return ((int32_t(*)(double, I, I))f)(t, A2);
         case 3: return ((int32_t(*)(double, I, I, I))f)(t, A3);
         case 5: return ((int32_t(*)(double, I, I, I, I, I))f)(t, A5);
         }
@@ -388,18 +413,18 @@ static int compute(const Call *c)
 }
 
 /* ---------------------------------------------------------------- calls */
-static int write_out(PyObject *out, const Result *r)
+static int write_out(PyObject *out, const Array *from)
 {
     Py_buffer view;
     if (PyObject_GetBuffer(out, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) != 0) {
         PyErr_Clear();
         return 0;
     }
-    int fits = view.itemsize == 8 && view.format && strcmp(view.format, "d") == 0 && view.ndim == r->to.axes;
-    for (int k = 0; fits && k < r->to.axes; k++)
-        fits = view.shape[k] == r->to.shape[k];
+    int fits = view.itemsize == 8 && view.format && strcmp(view.format, "d") == 0 && view.ndim == from->axes;
+    for (int k = 0; fits && k < from->axes; k++)
+        fits = view.shape[k] == from->shape[k];
     if (fits)
-        memcpy(view.buf, r->to.to, 8 * (size_t)r->to.size);
+        memcpy(view.buf, from->to, 8 * (size_t)from->size);
     PyBuffer_Release(&view);
     return fits;
 }
@@ -408,8 +433,8 @@ static PyObject *answer(Call *c, PyObject *out)
 {
     if (c->form == FIELDS_OF_FLOATS) {
         PyObject *found = PyType_GenericNew((PyTypeObject *)c->type, no_arguments, NULL);
-        for (Py_ssize_t k = 0; found && k < c->results[0].to.size; k++) {
-            PyObject *value = PyFloat_FromDouble(c->results[0].to.to[k]);
+        for (Py_ssize_t k = 0; found && k < c->results[0].size; k++) {
+            PyObject *value = PyFloat_FromDouble(c->results[0].to[k]);
             if (!value || PyObject_GenericSetAttr(found, PyTuple_GetItem(c->names, k), value) != 0)
                 Py_CLEAR(found);
             Py_XDECREF(value);
@@ -418,7 +443,7 @@ static PyObject *answer(Call *c, PyObject *out)
     }
     if (c->form == ATTRIBUTE) {
         PyObject *found = PyType_GenericNew((PyTypeObject *)c->type, no_arguments, NULL);
-        PyObject *array = PyObject_CallNoArgs(c->results[0].copy);
+        PyObject *array = new_array(&c->results[0]);
         if (!found || !array || PyObject_GenericSetAttr(found, PyTuple_GetItem(c->names, 0), array) != 0)
             Py_CLEAR(found);
         Py_XDECREF(array);
@@ -428,14 +453,14 @@ static PyObject *answer(Call *c, PyObject *out)
     if (out)
         Py_INCREF(out);
     else
-        first = PyObject_CallNoArgs(c->results[0].copy);
+        first = new_array(&c->results[0]);
     if (c->form == SINGLE || !first)
         return first;
     PyObject *found = PyType_GenericAlloc((PyTypeObject *)c->type, c->n_results);
     if (!found || PyTuple_SetItem(found, 0, first) != 0)
         return NULL;
     for (Py_ssize_t k = 1; k < c->n_results; k++) {
-        PyObject *array = PyObject_CallNoArgs(c->results[k].copy);
+        PyObject *array = new_array(&c->results[k]);
         if (!array || PyTuple_SetItem(found, k, array) != 0) {
             Py_DECREF(found);
             return NULL;
@@ -519,7 +544,7 @@ static PyObject *call_many(PyObject *self, PyObject *arguments)
         if (!compute(c))
             break;
         for (j = 0; j < c->n_results; j++)
-            memcpy(out[j].at + k * out[j].step, c->results[j].to.to, 8 * (size_t)c->results[j].to.size);
+            memcpy(out[j].at + k * out[j].step, c->results[j].to, 8 * (size_t)c->results[j].size);
     }
     Py_END_ALLOW_THREADS
     return PyLong_FromSsize_t(k);
@@ -637,7 +662,7 @@ static PyObject *new_call(PyTypeObject *type, PyObject *arguments, PyObject *unu
     if (!PyArg_ParseTuple(arguments, "OO!O!O!O!O!iOO!", &pack, &PyTuple_Type, &copies, &PyTuple_Type, &steps, &PyTuple_Type,
                           &checks, &PyTuple_Type, &inputs, &PyTuple_Type, &results, &form, &kind, &PyTuple_Type, &names))
         return NULL;
-    Call *c = (Call *)PyType_GenericAlloc(type, 0);
+    Call *c = open_numpy() ? (Call *)PyType_GenericAlloc(type, 0) : NULL;
     if (!c)
         return NULL;
     Py_INCREF(pack);
@@ -650,7 +675,7 @@ static PyObject *new_call(PyTypeObject *type, PyObject *arguments, PyObject *unu
     c->steps = PyMem_Calloc((size_t)n_steps + 1, sizeof(Step));
     c->checks = PyMem_Calloc((size_t)n_checks + 1, sizeof(Check));
     c->inputs = PyMem_Calloc((size_t)n_inputs + 1, sizeof(Array));
-    c->results = PyMem_Calloc((size_t)n_results + 1, sizeof(Result));
+    c->results = PyMem_Calloc((size_t)n_results + 1, sizeof(Array));
     if (!c->steps || !c->checks || !c->inputs || !c->results) {
         PyErr_NoMemory();
         goto failed;
@@ -680,13 +705,9 @@ static PyObject *new_call(PyTypeObject *type, PyObject *arguments, PyObject *unu
     for (Py_ssize_t k = 0; k < n_inputs; k++, c->n_inputs++)
         if (!as_array(PyTuple_GetItem(inputs, k), &c->inputs[k]))
             goto failed;
-    for (Py_ssize_t k = 0; k < n_results; k++, c->n_results++) {  /* ((address, shape), the method copy of the array) */
-        PyObject *array, *copy;
-        if (!PyArg_ParseTuple(PyTuple_GetItem(results, k), "O!O", &PyTuple_Type, &array, &copy)
-            || !as_array(array, &c->results[k].to))
+    for (Py_ssize_t k = 0; k < n_results; k++, c->n_results++)
+        if (!as_array(PyTuple_GetItem(results, k), &c->results[k]))
             goto failed;
-        Py_INCREF(c->results[k].copy = copy);
-    }
     return (PyObject *)c;
 failed:
     Py_DECREF(c);
@@ -697,8 +718,6 @@ static void free_call(PyObject *self)
 {
     Call *c = (Call *)self;
     PyTypeObject *type = Py_TYPE(self);
-    for (Py_ssize_t k = 0; k < c->n_results; k++)
-        Py_XDECREF(c->results[k].copy);
     PyMem_Free(c->results);
     PyMem_Free(c->inputs);
     PyMem_Free(c->checks);
@@ -741,7 +760,6 @@ typedef struct {
     double rounded, most;  /* how far Euler parameters may miss length 1; numbers that may be degrees */
     const double *reference;
     PyObject *places_q, *places_u;                       /* name -> first + 2^32 count */
-    PyObject *copy_q, *copy_u, *copy_z, *copy_memory;    /* methods that copy the arrays of the pack */
     PyObject *active, *cut_type, *mechanism, *coordinates;  /* cut_type: None without chords; mechanism: a weak reference */
 } Maker;
 
@@ -843,11 +861,11 @@ static PyObject *maker_state(PyObject *self, PyObject *const *given, Py_ssize_t 
     memcpy(p->z, p->z_start, 8 * (size_t)p->nz);
     PyObject *state = PyType_GenericNew((PyTypeObject *)p->state_type, no_arguments, NULL);
     PyObject *t = PyFloat_FromDouble(time);
-    PyObject *q = PyObject_CallNoArgs(m->copy_q), *u = PyObject_CallNoArgs(m->copy_u);
+    PyObject *q = new_row(p->q, p->nq), *u = new_row(p->u, p->nu);
     if (!state || !t || !q || !u || PyObject_GenericSetAttr(state, name_t, t) != 0 || PyObject_GenericSetAttr(state, name_q, q) != 0
         || PyObject_GenericSetAttr(state, name_u, u) != 0 || set_new(state, name_cut, new_cut(m, t, q, u)) != 0
-        || set_new(state, name_x, PyObject_CallNoArgs(m->copy_z)) != 0
-        || set_new(state, name_memory, PyObject_CallNoArgs(m->copy_memory)) != 0
+        || set_new(state, name_x, new_row(p->z, p->nx)) != 0
+        || set_new(state, name_memory, new_row(p->z + p->nx, p->nz - p->nx)) != 0
         || PyObject_GenericSetAttr(state, name_active, m->active) != 0
         || PyObject_GenericSetAttr(state, name_coordinates, m->coordinates) != 0)
         Py_CLEAR(state);
@@ -859,21 +877,18 @@ static PyObject *maker_state(PyObject *self, PyObject *const *given, Py_ssize_t 
 
 static PyObject *new_maker(PyTypeObject *type, PyObject *arguments, PyObject *unused)
 {
-    PyObject *pack, *euler, *places_q, *places_u, *copy_q, *copy_u, *copy_z, *copy_memory, *active, *cut_type, *mechanism, *coordinates;
+    PyObject *pack, *euler, *places_q, *places_u, *active, *cut_type, *mechanism, *coordinates;
     double rounded, most;
     long long reference;
     (void)unused;
-    if (!PyArg_ParseTuple(arguments, "OO!ddLO!O!(OOOO)OOOO", &pack, &PyTuple_Type, &euler, &rounded, &most, &reference, &PyDict_Type,
-                          &places_q, &PyDict_Type, &places_u, &copy_q, &copy_u, &copy_z, &copy_memory, &active, &cut_type,
-                          &mechanism, &coordinates))
+    if (!PyArg_ParseTuple(arguments, "OO!ddLO!O!OOOO", &pack, &PyTuple_Type, &euler, &rounded, &most, &reference, &PyDict_Type,
+                          &places_q, &PyDict_Type, &places_u, &active, &cut_type, &mechanism, &coordinates))
         return NULL;
-    Maker *m = (Maker *)PyType_GenericAlloc(type, 0);
+    Maker *m = open_numpy() ? (Maker *)PyType_GenericAlloc(type, 0) : NULL;
     if (!m)
         return NULL;
     m->pack = (Pack *)Py_NewRef(pack);
     m->places_q = Py_NewRef(places_q), m->places_u = Py_NewRef(places_u);
-    m->copy_q = Py_NewRef(copy_q), m->copy_u = Py_NewRef(copy_u);
-    m->copy_z = Py_NewRef(copy_z), m->copy_memory = Py_NewRef(copy_memory);
     m->active = Py_NewRef(active), m->cut_type = Py_NewRef(cut_type), m->mechanism = Py_NewRef(mechanism);
     m->coordinates = Py_NewRef(coordinates);
     m->rounded = rounded, m->most = most, m->reference = (const double *)(intptr_t)reference;
@@ -892,8 +907,7 @@ static void free_maker(PyObject *self)
 {
     Maker *m = (Maker *)self;
     PyTypeObject *type = Py_TYPE(self);
-    PyObject *held[] = {(PyObject *)m->pack, m->places_q, m->places_u, m->copy_q, m->copy_u, m->copy_z, m->copy_memory, m->active,
-                        m->cut_type, m->mechanism, m->coordinates};
+    PyObject *held[] = {(PyObject *)m->pack, m->places_q, m->places_u, m->active, m->cut_type, m->mechanism, m->coordinates};
     for (size_t k = 0; k < sizeof held / sizeof *held; k++)
         Py_XDECREF(held[k]);
     PyMem_Free(m->euler);
@@ -915,8 +929,16 @@ static PyGetSetDef maker_members[] = {{"state", get_state, NULL, "the function t
 static PyType_Slot maker_slots[] = {{Py_tp_new, new_maker}, {Py_tp_dealloc, free_maker}, {Py_tp_getset, maker_members}, {0, NULL}};
 static PyType_Spec maker_spec = {"treemech_caller.Maker", sizeof(Maker), 0, Py_TPFLAGS_DEFAULT, maker_slots};
 
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "treemech_caller", "Calls of the compiled core.", -1, NULL, NULL, NULL, NULL,
-                                 NULL};
+/* Open numpy's C API, which the calls need: a numpy that does not fit the headers of the build is refused here. */
+static PyObject *module_open(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return open_numpy() ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyMethodDef module_methods[] = {{"open", module_open, METH_NOARGS, "open(): open numpy's C API."}, {NULL, NULL, 0, NULL}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "treemech_caller", "Calls of the compiled core.", -1, module_methods, NULL,
+                                 NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_treemech_caller(void)
 {

@@ -48,6 +48,8 @@ def build_caller(folder: str | Path) -> Path | None:
     import sysconfig
     import tempfile
 
+    import numpy
+
     from .linking import compiler
 
     folder = Path(folder)
@@ -59,10 +61,10 @@ def build_caller(folder: str | Path) -> Path | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     undefined = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
-    include = sysconfig.get_path("include")
+    headers = [f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}"]
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as temporary:
         made = Path(temporary, out.name)
-        options = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", *undefined, f"-I{include}"]
+        options = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", *undefined, *headers]
         done = subprocess.run(
             [*command, *options, str(_SOURCE), "-o", str(made), "-lm"], capture_output=True, text=True
         )
@@ -89,7 +91,8 @@ def caller() -> ModuleType | None:
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
-    except ImportError:
+        module.open()
+    except (ImportError, RuntimeError):  # RuntimeError: a numpy that does not fit the headers of the build
         return None
     return module
 

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treemech.dynamics.calls.calls import Differentials
+from treemech.dynamics.model.inertia_check import refuse_weightless
 from treemech.topology.arrays import Floats
 
 from ..description.parameters import directions
@@ -28,15 +30,73 @@ if TYPE_CHECKING:
 
 
 def derivatives(
-    mech: "Mechanism", state: State | tuple[Any, ...], loads: Any = None, parameters: Sequence[str] = ()
+    mech: "Mechanism",
+    state: State | tuple[Any, ...],
+    loads: Any = None,
+    parameters: Sequence[str] = (),
+    threads: int | None = None,
 ) -> "Derivatives":
-    """Return accelerations, multipliers and their derivatives, see `Mechanism.derivatives`."""
+    """Return accelerations, multipliers and their derivatives, see `Mechanism.derivatives`.
+
+    A tree without inputs and parameters takes one call of the compiled core, for many states too.
+    """
+    if not parameters and mech._fast.table("derivatives") is not None and not element_inputs(mech):
+        quick = mech._home.derivatives(state, loads)
+        if quick is None:
+            quick = mech._general("derivatives", _differentials, state, (loads,), None, threads)
+        return _named(mech, quick)
+    found: Derivatives = mech._general(
+        "", partial(_derivatives, parameters=parameters), state, (loads,), None, threads
+    )
+    return found
+
+
+def _derivatives(
+    mech: "Mechanism", state: State | tuple[Any, ...], loads: Any, parameters: Sequence[str]
+) -> "Derivatives":
     from treemech.dynamics.analyses.derivatives import derivatives as differentiate
 
     workspace = derivative_workspace(mech)
     tau, by = loads_on_speeds(mech, loads), directions(mech, parameters)
     with ready(mech, state, "derivatives", tau) as (t, q, u):
         return differentiate(mech._core, workspace, t, q, u, tau, None, element_inputs(mech), by)
+
+
+def _differentials(mech: "Mechanism", state: State | tuple[Any, ...], loads: Any) -> Differentials:
+    """Return the derivatives of a tree as its workspace holds them."""
+    work, tau = derivative_workspace(mech), loads_on_speeds(mech, loads)
+    with ready(mech, state, "derivatives", tau) as (t, q, u):
+        work.forward(t, q, u, tau)
+        if not np.all(np.isfinite(work.ud)):
+            refuse_weightless(mech._core, t, q)
+    rates = mech._core.work.zd[: mech._core.nx]
+    held = (work.ud, work.out, work.inverse, work.ud_x, rates, work.rates, work.rates_x)
+    return Differentials(*(array.copy() for array in held))
+
+
+def _named(mech: "Mechanism", found: Differentials) -> "Derivatives":
+    """Return derivatives in the public order, of what a workspace held at one state or at many."""
+    from treemech.dynamics.analyses.derivatives import Derivatives
+
+    ud, by, inverse, by_x, rates, rates_by, rates_by_x = found
+    n, nx, order, lead = mech.nu, mech._core.nx, derivative_workspace(mech).order, ud.shape[:-1]
+    if order is not None:
+        n_first = np.concatenate((order, n + order))
+        by, inverse = by[..., order, :][..., n_first], inverse[..., order, :][..., order]
+        by_x, rates_by = by_x[..., order, :], rates_by[..., n_first]
+    none, of_rows, columns = _empty((*lead, 0)), _empty((*lead, 0, n)), _empty((*lead, n, 0))
+    no_x, x_columns = _empty((*lead, 0, nx)), _empty((*lead, nx, 0))
+    x_load, none2 = np.zeros((*lead, nx, n)) if nx else of_rows, _empty((*lead, 0, 0))
+    return Derivatives(
+        ud, none, by[..., :n], by[..., n:], inverse, of_rows, of_rows, of_rows, by_x, no_x, rates, rates_by[..., :n],
+        rates_by[..., n:], rates_by_x, x_load, (), columns, none2, x_columns, columns, none2, x_columns,
+    )  # fmt: skip
+
+
+@lru_cache(64)
+def _empty(shape: tuple[int, ...]) -> Floats:
+    """Return an array without numbers, which all results may share."""
+    return np.zeros(shape)
 
 
 def linearize(

@@ -116,7 +116,7 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
             q, u = as_numbers(q, f"{what}: q"), as_numbers(u, f"{what}: u")
         _refuse_nan(mech, q, u, what)
         keep_near(mech, state)
-        return state.t, q, u
+        return state.t, np.ascontiguousarray(q, np.float64), np.ascontiguousarray(u, np.float64)
     if isinstance(state, tuple) and len(state) in (2, 3):
         t, q, u = (0.0, *state) if len(state) == 2 else state
         if np.shape(q) != (mech.nq,) or np.shape(u) != (mech.nu,):  # which would be broadcast

@@ -28,9 +28,13 @@ def leading_axes_of(mech: Mechanism, t: Any, q: Any, u: Any, x: Any = None) -> t
     try:
         return tuple(np.broadcast_shapes(*shapes))
     except ValueError:
-        raise ElementError(
-            f"t, q, u have the leading axes {', '.join(str(s) for s in shapes)}, which do not fit together."
-        ) from None
+        names = ["t", *_labels(q, "q"), *_labels(u, "u"), "x"]
+        told = ", ".join(f"{name} {s}" for name, s in zip(names, shapes, strict=False) if s)
+        raise ElementError(f"the leading axes of many states do not fit together: {told}.") from None
+
+
+def _labels(given: Any, what: str) -> list[str]:
+    return [f"{what} of {key!r}" for key in given] if isinstance(given, Mapping) else [what]
 
 
 def _shape(given: Any) -> tuple[int, ...]:
@@ -69,7 +73,7 @@ def many_states(mech: Mechanism, lead: tuple[int, ...], t: Any, q: Any, u: Any, 
     if q is not None:
         _normalise(mech, full_q)
     start, nx = mech._core.layout.efforts.start, mech._core.nx
-    z = np.array(np.broadcast_to(start[: mech._core.nz], (*lead, mech._core.nz)))
+    z = np.broadcast_to(start[: mech._core.nz], (*lead, mech._core.nz)).copy()
     own_t: Any = times
     found: Any = CutMotion(mech, own_t, full_q, full_u) if chords else {}
     time: Any = times if np.ndim(t) else float(t)
@@ -85,7 +89,7 @@ def _numeric(given: Any) -> bool:
 def _filled(mech: Mechanism, lead: tuple[int, ...], start: Floats, given: Any, what: str) -> Floats:
     """Return all numbers: those given, others from a start."""
     names = mech.coordinates if what == "q" else mech.speeds
-    values = np.array(np.broadcast_to(start, (*lead, len(start))))
+    values = np.broadcast_to(start, (*lead, len(start))).copy()  # every state in one piece
     try:
         if isinstance(given, Mapping):
             for key, value in mech._numbered(given).items():

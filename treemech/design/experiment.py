@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from treemech.topology import ElementError, TreemechError
 from treemech.topology.arrays import Floats
 
-from ..results.measures import check_owner, find_measure
+from ..analyses.evaluation import empty_run
+from ..results.measures import check_measures, find_measure
 from ..results.run import Run, not_interrupted
 from .sensitivities import Sensitivities
 from .starts import Start
@@ -122,7 +123,7 @@ def check_quantity(mech: "Mechanism", what: Quantity) -> None:
         raise ElementError(f"{what!r} is neither a text like 'max A.q' nor a function of a Run.")
     measure = find_measure(mech._wiring.measures, _parts(what)[1])
     if measure.text is not None:
-        check_owner(mech._info, measure)
+        check_measures([measure], empty_run(mech))
 
 
 def _parts(what: str) -> tuple[str, str]:

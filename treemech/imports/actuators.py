@@ -42,6 +42,7 @@ class Drives:
     def __init__(self, robot: Robot, full: Callable[[Node], Node], autolimits: bool) -> None:
         self.robot, self.full, self.autolimits = robot, full, autolimits
         self.kinds = {joint.name: joint.kind for joint in robot.joints}
+        self.refs = {joint.name: joint.ref for joint in robot.joints}
         self.tendons: dict[str, Tendon] = {}
 
     # ------------------------------------------------------------ tendons
@@ -84,7 +85,9 @@ class Drives:
             )
             return
         ((joint, c),) = tendon.joints.items()
-        spring = RotationalSpring(stiffness=c * c * stiffness, damping=c * c * damping, angle=low / c)
+        spring = RotationalSpring(
+            stiffness=c * c * stiffness, damping=c * c * damping, angle=low / c - self.refs[joint]
+        )
         self._add(f"{name}.spring", spring, [joint])
 
     def _spring_of_sites(self, node: Node, name: str, what: str, tendon: Tendon) -> None:
@@ -233,7 +236,7 @@ class Drives:
                 self.robot.unsupported.append(f"{what}: its force grows with position or speed: not read")
             elif stiffness or damping:
                 rest = share * bias[0] / stiffness if stiffness else 0.0
-                spring = RotationalSpring(stiffness=stiffness, damping=damping, angle=rest)
+                spring = RotationalSpring(stiffness=stiffness, damping=damping, angle=rest - self.refs[joint])
                 self._add(f"{name}.feedback", spring, [joint])
             if bias[0] and not stiffness:
                 constant = {"command": Constant(1.0)}

@@ -1,5 +1,6 @@
 """MJCF: the models of MuJoCo. Bodies, joints, masses of geoms, equalities; defaults and classes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,36 +117,45 @@ class _Reader:
 
     # ------------------------------------------------------------ bodies
     def _inside(self, node: Node, body: str, childclass: str) -> None:
-        """Read what lies in a body: geoms, sites, bodies."""
-        inertial = node.child("inertial")
-        geoms = [
-            as_geom(self._full(g, childclass), self._pose, self.path, self.robot) for g in node.each("geom")
-        ]
-        found = [geom for geom in geoms if geom is not None]
-        link = self.robot.links[body]
+        """Read what lies in a body: geoms, sites, bodies, and frames with more of these."""
+        link, found = self.robot.links[body], list[Geom]()
+        self._contents(node, body, childclass, Pose(), found)
         link.shapes += [shape for geom in found if (shape := shape_of(geom)) is not None]
         if body != _WORLD:
-            link.inertia = self._mass(node, inertial, found)
+            link.inertia = self._mass(node, node.child("inertial"), found)
+            if any(g.touches for g in found):
+                self.robot.unsupported.append(
+                    f"line {node.line}: geoms of body {body!r} do not touch others here: contact is made by elements"
+                )
+
+    def _contents(self, node: Node, body: str, childclass: str, frame: Pose, found: list[Geom]) -> None:
+        """Read what lies in a body, or in a frame that stands in it; geoms are added to those found."""
+        for child in node.each("geom"):
+            geom = as_geom(self._full(child, childclass), self._pose, self.path, self.robot)
+            if geom is not None:
+                found.append(replace(geom, pose=frame @ geom.pose))
         for site in node.each("site"):
             full = self._full(site, childclass)
             if "name" in full.attributes:
-                self.robot.frames[full["name"]] = body, self._pose(full)
+                self.robot.frames[full["name"]] = body, frame @ self._pose(full)
         for child in node.each("body"):
-            self._body(child, body, childclass)
-        if any(g.touches for g in found) and body != _WORLD:
-            self.robot.unsupported.append(
-                f"line {node.line}: geoms of body {body!r} do not touch others here: contact is made by elements"
-            )
+            self._body(child, body, childclass, frame)
+        for child in node.each("frame"):
+            own = child.get("childclass", childclass)
+            self._contents(child, body, own, frame @ self._pose(child), found)
+        known = {"geom", "site", "body", "frame", "light", "camera"}
+        if node.tag != "frame":
+            known |= {"inertial", "joint", "freejoint"}
         for other in node.children:
-            if other.tag not in ("inertial", "geom", "site", "body", "joint", "freejoint", "light", "camera"):
+            if other.tag not in known:
                 self.robot.unsupported.append(
                     f"line {other.line}: <{other.tag}> of body {body!r} is not read"
                 )
 
-    def _body(self, node: Node, parent: str, childclass: str) -> None:
-        """Read a body with its joints: several of them are a chain of frames without mass."""
+    def _body(self, node: Node, parent: str, childclass: str, frame: Pose) -> None:
+        """Read a body in a frame of its parent, with its joints: several of them are a chain of links without mass."""
         name, own = self._name(node, "body"), node.get("childclass", childclass)
-        pose = self._pose(node)
+        pose = frame @ self._pose(node)
         self.at_start[name] = self.at_start[parent] @ pose
         for attribute in node.attributes.keys() - _READ["body"]:
             self.robot.unsupported.append(f"line {node.line}: {attribute} of body {name!r} is not read")
@@ -189,12 +199,13 @@ class _Reader:
             joint.stiffness = float(node.numbers("stiffness", None, "0")[0])
             joint.damping = float(node.numbers("damping", None, "0")[0])
             joint.friction = node.number("frictionloss", 0.0)
-            joint.rest = unit * node.number("springref", 0.0)
+            joint.ref = unit * node.number("ref", 0.0)
+            joint.rest = unit * node.number("springref", 0.0) - joint.ref
             limited = node.get("limited", "auto")
             if "range" in node.attributes and (
                 limited == "true" or (limited == "auto" and self.settings.get("autolimits", "true") == "true")
             ):
-                lower, upper = unit * node.numbers("range", 2)
+                lower, upper = unit * node.numbers("range", 2) - joint.ref
                 joint.limits = {"lower": float(lower), "upper": float(upper)}
         else:
             for attribute in ("stiffness", "damping", "frictionloss", "range"):
@@ -202,9 +213,10 @@ class _Reader:
                     robot.unsupported.append(
                         f"line {node.line}: {attribute} of ball joint {name!r} is not read"
                     )
-        if node.number("ref", 0.0) != 0.0:
+        if joint.ref:
             robot.unsupported.append(
-                f"line {node.line}: ref of joint {name!r}: its coordinate is zero where the model stands"
+                f"line {node.line}: ref of joint {name!r}: its coordinate is zero where the model stands, {joint.ref:g} less than in "
+                "MuJoCo"
             )
         if node.number("armature", 0.0) != 0.0:
             robot.unsupported.append(
@@ -301,7 +313,7 @@ class _Reader:
         name, kind, k = node.get("name"), node.tag, 1
         if name:
             if (kind, name) in self.names:
-                node.fail(f"two {kind}s are named {name!r}.")
+                node.fail(f"there are two of the {kind} {name!r}.")
         else:
             name = default
             while (kind, name) in self.names:

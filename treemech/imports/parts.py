@@ -101,6 +101,7 @@ class Joint:
     friction: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0  # coordinate without load of the spring
+    ref: float = 0.0  # what the file calls the coordinate where ours is zero
     mimic: tuple[str, float, float] | None = None  # joint, factor, offset
 
 

@@ -54,6 +54,11 @@ class State:
         """Refuse a state of another mechanism."""
         has, wanted = (np.shape(self.q), np.shape(self.u)), ((nq,), (nu,))
         if has != wanted:
+            if has[0][-1:] == wanted[0] and has[1][-1:] == wanted[1] and has[0][:-1] == has[1][:-1]:
+                raise ElementError(
+                    f"{what} takes one state, and these are {' x '.join(map(str, has[0][:-1]))}. Go through them: "
+                    "mech.state(q=states.q[k], u=states.u[k])."
+                )
             raise ElementError(
                 f"{what}: q, u have shapes {has[0]}, {has[1]}; wanted {wanted[0]}, {wanted[1]}. Is it a state of another mechanism?"
             )

@@ -29,6 +29,9 @@ def swinging(k=40.0):
 
 def some_states(mech, count=7, seed=3):
     q, u, ud = random_states(mech, count, seed)
+    q = np.array(
+        [mech.state(q=a).q for a in q]
+    )  # Euler parameters of length 1 to the bit, as states have them
     y = np.array(
         [mech._core.pack(a, b, mech._core.work.z[: mech._core.nz]) for a, b in zip(q, u, strict=True)]
     )

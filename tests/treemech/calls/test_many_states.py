@@ -54,3 +54,28 @@ def test_axes_that_do_not_fit_and_bad_numbers_are_named():
         mech.state(q={"nothing": np.zeros(2)})
     with pytest.raises(tm.ElementError, match="another shape"):
         mech.state(q=np.zeros((2, mech.nq + 1)))
+
+
+def test_every_state_is_one_piece_and_one_state_is_asked_for_where_it_must_be():
+    mech, state = PLAIN["tree"]()
+    many = mech.state(q=np.tile(state.q, (4, 1)), u=np.tile(state.u, (4, 1)))
+    assert many.q.flags.c_contiguous and many.u.flags.c_contiguous
+    with pytest.raises(
+        tm.ElementError, match=r"linearize takes one state, and these are 4\. Go through them"
+    ):
+        mech.linearize(many)
+
+
+def test_numbers_of_other_kinds_and_strides_make_a_state():
+    """A column of an array, whole numbers and single precision are states too, for every analysis."""
+    system = tm.System("pendulums", gravity=(0, 0, -9.81))
+    upper, lower = (system.body(n, 1.0, (0.1, 0.1, 0.1), com=(0.1, 0, -0.4)) for n in ("upper", "lower"))
+    system.connect("A", tm.Revolute("y"), system.ground, upper)
+    system.connect("B", tm.Revolute("y"), upper.at((0, 0, -1)), lower)
+    mech = system.build()
+    q = np.asfortranarray(np.tile([0.5, 0.25], (4, 1)))
+    balance = mech.equilibrium(mech.state(q=[0.5, 0.25])).state.q
+    for own in (q[2], q[2].astype(np.float32)):
+        assert np.array_equal(
+            mech.equilibrium(tm.State(0.0, own, np.zeros(2, dtype=np.int64))).state.q, balance
+        )

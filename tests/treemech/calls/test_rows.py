@@ -110,3 +110,20 @@ def test_results_of_many_kinds_are_stacked():
     assert found == {"a": (1.0, "x")}
     both = stacked([tm.Energy(1.0, 2.0), tm.Energy(3.0, 4.0)] if hasattr(tm, "Energy") else [1.0, 2.0], (2,))
     assert np.shape(getattr(both, "total", both)) == (2,)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_derivatives_of_many_states_are_those_of_each(name):
+    """By the extension in trees without inputs, one by one in Python else; columns of Euler parameters in the public order."""
+    from treemech.analyses.small_motions import _derivatives
+
+    mech, many = states(name)
+    loads = np.random.default_rng(1).normal(size=(*LEAD, mech.nu))
+    found = mech.derivatives(many, loads, threads=2)
+    for k, at in enumerate(np.ndindex(*LEAD)):
+        one = row_of(many, LEAD, k)
+        wanted = _derivatives(mech, one, loads[at], ())
+        for given in (found, mech.derivatives(one, loads[at])):
+            for field in wanted._fields:
+                a, b = getattr(given, field), getattr(wanted, field)
+                assert a == b if field == "inputs" else same(a[at] if given is found else a, b), field

@@ -235,6 +235,37 @@ def test_a_connected_loop_is_that_of_mujoco():
     )
 
 
+def test_frames_references_and_joints_beside_the_origin_are_those_of_mujoco():
+    """Nested defaults, coordinate frames, two joints of one body, springs with `ref`, all forms of geoms and orientations."""
+    system = read("frames.xml")
+    mech, rng = system.build(), np.random.default_rng(8)
+    model, data = in_mujoco("frames.xml")
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    assert not any("<frame>" in line for line in system.unsupported)
+    for _ in range(3):
+        data.qpos[:], data.qvel[:] = rng.normal(size=model.nq), rng.normal(size=model.nv)
+        mujoco.mj_normalizeQuat(model, data.qpos)
+        mujoco.mj_forward(model, data)
+        q, u, wanted = {}, {}, {}
+        for j in map(model.joint, range(model.njnt)):
+            x, v, a = data.qpos[j.qposadr[0] :], data.qvel[j.dofadr[0] :], data.qacc[j.dofadr[0] :]
+            if model.jnt_type[j.id] in (2, 3):  # slide, hinge
+                q[j.name], u[j.name], wanted[j.name] = x[0] - model.qpos0[j.qposadr[0]], v[0], a[0]
+                continue
+            at, n = (3, 6) if model.jnt_type[j.id] == 0 else (0, 3)
+            turn = Rotation.from_quat(np.roll(x[at : at + 4], -1))  # MuJoCo: rates in the axes of the child
+            q[j.name] = x[: at + 4].copy()
+            u[j.name], wanted[j.name] = (np.append(r[:at], turn.apply(r[at:n])) for r in (v, a))
+        state = mech.state(q=q, u=u)
+        ud = mech.forward_dynamics(state).ud
+        for name, a in wanted.items():
+            first = next(k for k, s in enumerate(mech.speeds) if s.split("[")[0] == name)
+            assert close(ud[first : first + np.size(a)], a), name
+        position, rotation = mech.pose(system.frames["tip"], state)
+        assert close(position, data.site("tip").xpos)
+        assert close(rotation, data.site("tip").xmat.reshape(3, 3))
+
+
 def test_a_floating_quadruped_with_a_coupling_is_that_of_mujoco():
     system = read("quadruped.xml")
     mech = system.build()

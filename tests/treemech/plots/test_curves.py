@@ -104,3 +104,22 @@ def test_a_name_of_a_picture_is_a_path(run, tmp_path):
         run.plot("A.q", path=tmp_path / "c.txt")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "b.svg", "c.pdf"]
     assert not matplotlib.pyplot.get_fignums()
+
+
+def test_the_total_energy_is_drawn_as_constant_as_the_run_kept_it():
+    """Between the outputs of a closed chain the polynomials would show their own error, a thousand times that of the run."""
+    system = tm.System("four-bar")
+    crank = system.body("crank", **tm.solids.rod((0, 0, 0), (1, 0, 0), mass=1.0).properties)
+    coupler = system.body("coupler", **tm.solids.rod((0, 0, 0), (3, 0, 0), mass=3.0).properties)
+    rocker = system.body("rocker", **tm.solids.rod((0, 0, 0), (2.5, 0, 0), mass=2.5).properties)
+    system.connect("A", tm.Revolute("y"), system.ground, crank)
+    system.connect("B", tm.Revolute("y"), crank.at((1, 0, 0)), coupler)
+    system.connect("C", tm.Revolute("y"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
+    system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
+    mech = system.build()
+    run = mech.simulate((0, 2), mech.assemble(fix={"A": -0.6}, rates={"A": 4.0}), rtol=1e-9)
+    (line,) = run.plot("energy.total").get_lines()
+    (closed,) = run.plot("residual.position").get_lines()
+    assert len(line.get_xdata()) > 2 * len(run.t)
+    assert np.ptp(line.get_ydata()) < 1.01 * np.ptp(run.energy.total) < 1e-6
+    assert closed.get_ydata().max() <= run.residual.position.max()
