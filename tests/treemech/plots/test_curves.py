@@ -1,5 +1,7 @@
 """Curves of a run: signals by name with their units, smooth between the steps."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,31 @@ def test_the_total_energy_is_drawn_as_constant_as_the_run_kept_it():
     assert len(line.get_xdata()) > 2 * len(run.t)
     assert np.ptp(line.get_ydata()) < 1.01 * np.ptp(run.energy.total) < 1e-6
     assert closed.get_ydata().max() <= run.residual.position.max()
+
+
+def test_pictures_without_matplotlib_are_refused_and_nothing_is_left(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for draw in (
+        lambda path: run.plot("A.q", path=path),
+        lambda path: run.energy.plot(path=path),
+        lambda path: run.phase("A", path=path),
+        run.plot,
+    ):
+        with pytest.raises(tm.TreemechError, match=r"pip install treemech\[plot\]"):
+            draw(tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError, match="there is no directory"):
+        run.plot("A.q", path=tmp_path / "nowhere" / "a.png")
+
+    def full(self, stream, **_):
+        stream.write(b"half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", full)
+    with pytest.raises(OSError, match="no space"):
+        run.plot("A.q", path=tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
