@@ -16,9 +16,9 @@ from .manifold import move, turns
 from .rank import allowed, rank
 from .rows import Constraints, Evaluate, Rows, freedoms, quoted, worst_row
 
-_CLOSED = 1e-12  # residual of a closed chain [m, rad], relative to the size of the mechanism
+CLOSED = 1e-12  # residual of a closed chain [m, rad], relative to the size of the mechanism
 # Where closing stops: next to a singular position the position is only as exact as the root of this
-_ROUNDOFF = 4e-16
+ROUNDOFF = 4e-16
 _ATTEMPTS = 12  # starts of a search
 _AS_WISHED = (
     0.1  # [m, rad] a closed position with smaller deviations is taken without looking for nearer ones
@@ -88,13 +88,18 @@ def close_positions(
 
 def starts(lagrange: Lagrange, q: Floats, free: NDArray[np.bool_], scale: float) -> Iterator[Floats]:
     """Yield positions to start a search from, always the same: q itself, then others farther and farther away."""
-    yield q
-    rng = np.random.default_rng(0)
-    for attempt in range(1, 9):
-        yield move(lagrange, q, free * rng.normal(size=lagrange.nu) * 0.15 * attempt)
+    for step in disturbances(lagrange.nu, rng := np.random.default_rng(0)):
+        yield move(lagrange, q, free * step) if np.any(step) else q
     reach = np.concatenate([np.zeros(0), *(_reach(c.hinge, scale) for c in lagrange.hinges)])
     while True:
         yield move(lagrange, q, free * rng.uniform(-reach, reach))
+
+
+def disturbances(nu: int, rng: np.random.Generator | None = None) -> Iterator[Floats]:
+    """Yield the motions that lead to the first starts of a search: none, then farther and farther."""
+    rng = rng or np.random.default_rng(0)
+    for attempt in range(9):
+        yield rng.normal(size=nu) * 0.15 * attempt if attempt else np.zeros(nu)
 
 
 def _reach(hinge: Hinge, scale: float) -> Floats:
@@ -156,7 +161,7 @@ def search(
 
 def is_closed(found: Nearest, scale: float) -> bool:
     """Tell whether the chains are closed to rounding."""
-    return _norm(found.residual) < 1e3 * _CLOSED * scale
+    return _norm(found.residual) < 1e3 * CLOSED * scale
 
 
 def _norm(x: Floats) -> float:
@@ -228,7 +233,7 @@ def nearest(
     now = evaluate(q, rest)
     size = float(np.linalg.norm(now.residual))
     for _ in range(200):
-        if size < _ROUNDOFF * scale:
+        if size < ROUNDOFF * scale:
             break
         P = now.partials * free
         lost = ~(np.isfinite(now.residual) & np.all(np.isfinite(P), axis=1))
@@ -291,7 +296,7 @@ def nearest_positions(
         for _ in range(20):
             trial = nearest(lagrange, evaluate, move(lagrange, q, step), free, scale)
             then = float(np.sum(deviation(trial.q)[0] ** 2))
-            if np.linalg.norm(trial.residual) < 1e3 * _CLOSED * scale and then <= size * (1.0 + 1e-14):
+            if np.linalg.norm(trial.residual) < 1e3 * CLOSED * scale and then <= size * (1.0 + 1e-14):
                 break
             step *= 0.4
         else:

@@ -54,7 +54,7 @@ class Mobility:
         return f"<div>{escape(str(self))}</div>"
 
     def __str__(self) -> str:
-        text = f"{self.dof} degrees of freedom ({self.gruebler} by counting, rank {self.rank})"
+        text = f"{self.dof} degree{'' if self.dof == 1 else 's'} of freedom ({self.gruebler} by counting, rank {self.rank})"
         if self.admissible != self.dof:
             text += f", {self.admissible} of velocity"
         if self.redundant:

@@ -1,36 +1,52 @@
-"""What people read is true: the code in README and docs runs."""
+"""What people read is true: the code in README and docs runs, and prints what the page shows."""
 
 import re
 
 import pytest
 
+from tests.support.docs.pages import agrees, blocks, printed
 from tests.support.places import ROOT
 
 # Packages of the extra of this name: their pages are run by make test-extras
 EXTRAS = ("jax", "torch", "fmpy", "control")
+PEERS = ("pinocchio", "mujoco")  # of the extra test
 
 
-def extras_of(code):
-    return [name for name in EXTRAS if re.search(rf"^\s*(import|from) {name}\b", code, re.M)]
+def needed(page, names):
+    code = "".join(block.code for block in page)
+    return [name for name in names if re.search(rf"^\s*(import|from) {name}\b", code, re.M)]
 
 
 PAGES = [
     pytest.param(
-        code := "\n".join(blocks), id=path.name, marks=[pytest.mark.extras] if extras_of(code) else []
+        page,
+        id=str(path.relative_to(ROOT)),
+        marks=[pytest.mark.extras] if needed(page, EXTRAS) else [],
     )
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    if (blocks := re.findall(r"```python\n(.*?)```", path.read_text(), re.S))
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if path.parent.name != "gallery" and (page := blocks(path.read_text(encoding="utf-8")))
 ]
 
 
-@pytest.mark.parametrize("code", PAGES)
-def test_the_code_of_a_page_runs(code, tmp_path, monkeypatch):
-    for name in extras_of(code):
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
+    for name in needed(page, (*EXTRAS, *PEERS)):
         pytest.importorskip(name)
     monkeypatch.chdir(tmp_path)
-    source = tmp_path / "page.py"
-    source.write_text(code)
-    exec(compile(code, str(source), "exec"), {"__name__": "page"})
+    monkeypatch.setenv("COLUMNS", "80")
+    for block, told in zip(page, printed(page, tmp_path), strict=True):
+        if block.output is not None:
+            assert agrees(block.output, told), f"the page shows\n{block.output}\nand prints\n{told}"
+
+
+def test_no_block_of_code_escapes_the_test():
+    """Blocks that are marked in another way would not be run."""
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        if path.parent.name == "gallery":
+            continue
+        text = path.read_text(encoding="utf-8")
+        marks = re.findall(r"^ *```+ ?(py\w*|\{code[^\n]*)", text, re.M)
+        assert len(marks) == len(blocks(text)), f"{path.name}: write ```python at the start of the line"
 
 
 def test_links_in_the_readme_lead_somewhere():

@@ -120,18 +120,13 @@ def _index(entries: list[Any], folder: Path) -> str:
     top = sorted(entries, key=lambda e: list(GROUPS).index(_group(e)))
     for group, members in groupby(top, key=_group):
         lines += [f"## {GROUPS[group]}", ""]
-        lines += ["| | |", "|---|---|"]
+        lines += [":::{container} cards"]
         lines += [
-            f"| ![]({e.name}-small.png) | [{_cell(e.title.partition(': ')[0].rstrip('.'))}]({e.name}.md){_cell(_rest(e.title))} |"
+            f"- [![]({e.name}-small.png)]({e.name}.md) [{e.title.partition(': ')[0].rstrip('.')}]({e.name}.md){_rest(e.title)}"
             for e in sorted(members, key=lambda e: e.name)
         ]
-        lines.append("")
+        lines += [":::", ""]
     return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    """Return text for a cell of a table."""
-    return text.replace("|", "\\|")
 
 
 def _rest(title: str) -> str:

@@ -75,7 +75,7 @@ class RowSteps:
             inputs.append(values)
             steps.append(pack.step("scatter", len(values), values, pack.keep(numbers.at), numbers.base))
         if core.loops is not None:
-            own = self._checked_start(pack, core)
+            own = checked_start(pack, core, run)
             copies, steps, checks = [*copies, *own[0]], [*steps, *own[1]], [*checks, *own[2]]
         integrate = (
             run.method, run.rhs, run.context, run.n, address(run.control), address(run.count), address(run.y),
@@ -87,38 +87,6 @@ class RowSteps:
         steps += [(native.address(name), False, integrate), (native.address("states"), False, states)]
         self._call = pack.call(steps, (run.y, self._q, self._u), None, tuple(inputs), copies, checks)
         self._zero = np.zeros(1)
-
-    def _checked_start(self, pack: Pack, core: Core) -> tuple[list[Any], list[Any], list[Any]]:
-        """Evaluate a start with all rows: it must be closed, stay closed, and be regular."""
-        loops, run, f = core.loops, self.run, forward(pack)
-        assert loops is not None
-        monitor, work = loops.work.monitor, core.chord_work
-        before = pack.keep(np.zeros_like(monitor))
-        before[watch.LARGEST_PIVOT] = 1e300  # always refine
-        chosen = (
-            watch.LARGEST_PIVOT,
-            watch.NEAR,
-            watch.GAIN,
-            watch.PARTITIONED,
-            watch.WATCHED,
-            watch.LAST_PASSED,
-        )
-        at = pack.keep(np.array(chosen, dtype=np.int64))
-        then = pack.keep(np.array([0.0, *(float(monitor[k]) for k in chosen[1:])]))
-        cut, pivot = run.y[len(run.y) - core.n_cut :], pack.zeros(1)
-        copies = [
-            *f.copies, *pack.copy(monitor, before), *pack.copy(work.q, cut), *pack.copy(f.tau, pack.zeros(core.nu)),
-            *pack.copy(loops.work.independent, pack.keep(np.zeros_like(loops.work.independent))),
-        ]  # fmt: skip
-        steps = [
-            f.steps[0],
-            pack.step("gather", 1, monitor[watch.LAST_PIVOT :], 1, pivot),
-            pack.step("scatter", len(at), then, at, monitor),
-        ]
-        if core.n_cut:
-            steps.append(pack.step("gather", core.n_cut, cut, 1, work.q))
-        checks = [*f.checks[:1], (f.checks[1][0], 2, AT_MOST, OPEN), (address(pivot), 1, ABOVE, REGULAR)]
-        return copies, steps, checks
 
     def on_lanes(
         self,
@@ -192,3 +160,36 @@ class RowSteps:
         if not hasattr(self, "_starts"):
             self._starts: NDArray[np.float64] = np.zeros(max(sum(size for _, _, size in self.pack.near), 1))
         return address(self._starts), 0
+
+
+def checked_start(pack: Pack, core: Core, run: Integrator) -> tuple[list[Any], list[Any], list[Any]]:
+    """Evaluate a start with all rows: it must be closed, stay closed, and be regular."""
+    loops, f = core.loops, forward(pack)
+    assert loops is not None
+    monitor, work = loops.work.monitor, core.chord_work
+    before = pack.keep(np.zeros_like(monitor))
+    before[watch.LARGEST_PIVOT] = 1e300  # always refine
+    chosen = (
+        watch.LARGEST_PIVOT,
+        watch.NEAR,
+        watch.GAIN,
+        watch.PARTITIONED,
+        watch.WATCHED,
+        watch.LAST_PASSED,
+    )
+    at = pack.keep(np.array(chosen, dtype=np.int64))
+    then = pack.keep(np.array([0.0, *(float(monitor[k]) for k in chosen[1:])]))
+    cut, pivot = run.y[len(run.y) - core.n_cut :], pack.zeros(1)
+    copies = [
+        *f.copies, *pack.copy(monitor, before), *pack.copy(work.q, cut), *pack.copy(f.tau, pack.zeros(core.nu)),
+        *pack.copy(loops.work.independent, pack.keep(np.zeros_like(loops.work.independent))),
+    ]  # fmt: skip
+    steps = [
+        f.steps[0],
+        pack.step("gather", 1, monitor[watch.LAST_PIVOT :], 1, pivot),
+        pack.step("scatter", len(at), then, at, monitor),
+    ]
+    if core.n_cut:
+        steps.append(pack.step("gather", core.n_cut, cut, 1, work.q))
+    checks = [*f.checks[:1], (f.checks[1][0], 2, AT_MOST, OPEN), (address(pivot), 1, ABOVE, REGULAR)]
+    return copies, steps, checks

@@ -269,20 +269,8 @@ def adams_integrate(
         if closed:
             note_step(h, monitor[watch.STAGE_PIVOTS], monitor[watch.START_PIVOT], usual, monitor)
         status = write_within(
-            n,
-            t_new,
-            y,
-            work,
-            euler,
-            n_euler,
-            n_out,
-            t_out,
-            y_out_,
-            control,
-            count,
-            hooks[layout.PROJECT],
-            context,
-        )
+            n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks, monitor, context
+        )  # fmt: skip
         if status != OK:
             return status
         if dense_ != 0:

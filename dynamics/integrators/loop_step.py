@@ -14,37 +14,63 @@ from .runge_kutta_step import copy, interpolate, run_stages
 # position if its pivot is below the part BESIDE of the largest. A step near it is given up below the part
 # GIVEN_UP of the usual step.
 BESIDE, GIVEN_UP = 1e-6, 1e-5
-# Size of the next step from this error and the one before (Hairer, Norsett and Wanner, IV.2): exponent of the
-# error before; factor with which equal steps of DOP853 have an error of 0.93^(1/0.0375) = 0.14 of the tolerance
-REGARD, SAFETY = 0.05, 0.93
-ASTRAY = 0.05  # part of the way of a step that an interpolant is not off by
+# Size of the next step from this error and the one before (Hairer, Norsett and Wanner, IV.2): exponents of both,
+# as parts of 1 / order; the error that equal steps have, as a part of the tolerance; errors below SMALL are far
+# too small: they are at a start, and a step that follows two of them is chosen by the last alone
+REGARD, REGARD_BEFORE, AIM, SMALL = 0.7, 0.4, 0.3, 1e-4
+ASTRAY = 0.05  # part of its way in a step that the interpolant of a number is not off by
 INSTANT = 1e-9  # accuracy of the time of switching, as a part of the usual step
+
+
+@kernel
+def growth(order, error, control):
+    """Return the factor from a step with this error to the next, and note the error for the one after it.
+
+    The error before is regarded too: chains with one degree of freedom meet zeros of the estimate often, which
+    say nothing about the next step.
+    """
+    before = control[layout.ACCEPTED_ERROR] if control[layout.ACCEPTED_ERROR] > 0.0 else 1.0
+    control[layout.ACCEPTED_ERROR] = max(error, SMALL)
+    if error < SMALL and before <= SMALL:
+        return min(10.0, 0.9 * max(error, 1e-12) ** (-1.0 / order))
+    part = max(error, 1e-12) / AIM
+    return min(10.0, part ** (-REGARD / order) * (before / AIM) ** (REGARD_BEFORE / order))
 
 
 @kernel
 def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, context):
     """Compute in OUT the end of a step of another size from y, whose rates are in the row `rates` of work.
 
-    Returns a status.
+    Returns a status. The largest pivot stays what it was: pivots far off the motion may have any size.
     """
-    other = work + 8 * n * layout.N_WORK_ROWS
+    other, largest = work + 8 * n * layout.N_WORK_ROWS, monitor[watch.LARGEST_PIVOT]
+    monitor[watch.STEP_PIVOT] = 1e300
     copy(other, 0, n, floats(work + 8 * n * rates, n))
     status = run_stages(method, n, t, h, y, other, control, monitor, rhs, context)
     if status == OK:
         copy(work, layout.OUT, n, floats(other + 8 * n * layout.NEW, n))
         status = call_rhs(project, t + h, work + 8 * n * layout.OUT, -1, context)
+    monitor[watch.LARGEST_PIVOT] = largest
     return status
 
 
 @kernel
-def _gap(method, n, x, y, work):
-    """Return how far the state in OUT is from the interpolant at the part x of the step, as a part of its way."""
-    out, near = floats(work + 8 * n * layout.OUT, n), floats(work + 8 * n * layout.E5, n)
-    new, way, gap = floats(work + 8 * n * layout.NEW, n), 0.0, 0.0
+def _gap(method, n, x, h, y, rates, work):
+    """Return how far the state in OUT is from the interpolant at the part x of the step of size h from y.
+
+    Every number counts as a part of its way in the step, which has its rates at the end in the row `rates`.
+    """
+    out, near, new = (
+        floats(work + 8 * n * layout.OUT, n),
+        floats(work + 8 * n * layout.E5, n),
+        floats(work + 8 * n * layout.NEW, n),
+    )
+    before, after, gap = floats(work, n), floats(work + 8 * n * rates, n), 0.0
     interpolate(method, n, x, y, work + 8 * n * layout.DENSE, near)
     for i in range(n):
-        way, gap = max(way, abs(new[i] - y[i])), max(gap, abs(out[i] - near[i]))
-    return gap / max(way, 1e-300)
+        way = max(abs(new[i] - y[i]), abs(h) * max(abs(before[i]), abs(after[i])))
+        gap = max(gap, abs(out[i] - near[i]) / (way + 1e-6 * (1.0 + abs(y[i]))))
+    return gap
 
 
 @kernel
@@ -54,30 +80,27 @@ def step_to(method, n, wish, t, y, t_new, rates, staged, work, control, monitor,
     Returns a status.
 
     An interpolant is not good enough near a singular position, where its projection could end on the other
-    branch, nor where the noise of stages off the manifold spoils it. If a stage of the shorter step is next
-    to the position, if its end cannot be closed or is far from the interpolant (nobody controls its error), the
-    step is repeated backwards from the end of the step, whose rates are in the row `rates`.
+    branch, nor where the noise of stages off the manifold spoils it. But nobody controls the error of the
+    shorter step: if one of its stages is next to the position, its end cannot be closed or is far from the
+    interpolant, the step is repeated backwards from the end of the step, whose rates are in the row `rates`. Of
+    the two ends, the nearer one is taken then, or the second if only the first has a stage next to the position.
     """
-    monitor[watch.STAGED], monitor[watch.STEP_PIVOT] = 1.0 if staged else 0.0, 1e300
-    status = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
+    monitor[watch.STAGED] = 1.0 if staged else 0.0
+    x, h, new = (wish - t) / (t_new - t), t_new - t, floats(work + 8 * n * layout.NEW, n)
+    first = _lead(method, n, t, wish - t, y, 0, work, control, monitor, rhs, project, context)
+    if first != OK and first != CHAIN_OPEN:
+        return first
     beside = monitor[watch.STEP_PIVOT] < BESIDE * monitor[watch.LARGEST_PIVOT]
-    x, new = (wish - t) / (t_new - t), floats(work + 8 * n * layout.NEW, n)
-    if status == OK and not beside:
-        gap, found = _gap(method, n, x, y, work), floats(work + 8 * n * layout.OUT, n)
-        if gap < ASTRAY:
-            return status
-        copy(work, layout.OLD, n, found)
-        status = _lead(
-            method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
-        )
-        if status != OK or not _gap(method, n, x, y, work) < 0.5 * gap:  # the interpolant itself is astray
-            copy(work, layout.OUT, n, floats(work + 8 * n * layout.OLD, n))
-        return np.int32(OK)
-    if status == OK or status == CHAIN_OPEN:
-        status = _lead(
-            method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context
-        )
-    return status
+    gap = _gap(method, n, x, h, y, rates, work) if first == OK else np.inf
+    if gap < ASTRAY and not beside:
+        return first
+    copy(work, layout.OLD, n, floats(work + 8 * n * layout.OUT, n))
+    second = _lead(method, n, t_new, wish - t_new, new, rates, work, control, monitor, rhs, project, context)
+    other = _gap(method, n, x, h, y, rates, work) if second == OK else np.inf
+    if other < gap or (beside and other < ASTRAY) or first != OK:
+        return second
+    copy(work, layout.OUT, n, floats(work + 8 * n * layout.OLD, n))
+    return first
 
 
 @kernel

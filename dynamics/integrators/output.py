@@ -6,6 +6,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import call_rhs, floats, kernel
 from treemech.kinematics.kernel.status import OK
 
+from ..equations import watch
 from . import layout
 from .runge_kutta_step import DOP853, copy, interpolate, retract
 
@@ -18,27 +19,31 @@ def wanted(t_new, n_out, t_out, control, count):
 
 
 @kernel
-def write_within(n, t_new, y, work, euler, n_euler, n_out, t_out, y_out, control, count, project, context):
+def write_within(
+    n, t_new, y, work, euler, n_euler, n_out, t_out, y_out, control, count, hooks, monitor, context
+):
     """Write the outputs within a step, from its interpolant, projected onto the constraints if there are any.
 
-    Returns a status.
+    Returns a status. The largest pivot stays what it was: outputs change no step.
     """
+    project, status = hooks[layout.PROJECT], np.int32(OK)
+    largest = monitor[watch.LARGEST_PIVOT] if project != 0 else 0.0
     e5, out, t = (
         floats(work + 8 * n * layout.E5, n),
         floats(work + 8 * n * layout.OUT, n),
         control[layout.TIME],
     )
-    while wanted(t_new, n_out, t_out, control, count):
+    while status == OK and wanted(t_new, n_out, t_out, control, count):
         wish = t_out[count[layout.WRITTEN]]
         interpolate(DOP853, n, (wish - t) / (t_new - t), y, work + 8 * n * layout.DENSE, out)
         retract(out, e5, euler, n_euler)
         if project != 0:
             status = call_rhs(project, wish, work + 8 * n * layout.OUT, -1, context)
-            if status != OK:
-                return status
-        copy(y_out, count[layout.WRITTEN], n, out)
-        count[layout.WRITTEN] += 1
-    return np.int32(OK)
+            monitor[watch.LARGEST_PIVOT] = largest
+        if status == OK:
+            copy(y_out, count[layout.WRITTEN], n, out)
+            count[layout.WRITTEN] += 1
+    return status
 
 
 @kernel

@@ -196,20 +196,8 @@ def radau_integrate(
         polynomial(n, y, work)
         count[layout.HAS_PAST] = 1
         status = write_within(
-            n,
-            t_new,
-            y,
-            work,
-            euler,
-            n_euler,
-            n_out,
-            t_out,
-            y_out_,
-            control,
-            count,
-            hooks[layout.PROJECT],
-            context,
-        )
+            n, t_new, y, work, euler, n_euler, n_out, t_out, y_out_, control, count, hooks, monitor, context
+        )  # fmt: skip
         if status != OK:
             return status
         take_step(n, y, layout.LAST, work, dense_, n_euler, euler, count)

@@ -19,9 +19,8 @@ from . import layout
 from .loop_step import (
     BESIDE,
     GIVEN_UP,
-    REGARD,
-    SAFETY,
     fits,
+    growth,
     onto_constraints,
     step_to,
     switches,
@@ -218,14 +217,7 @@ def make_integrate(closed):
                 if error < 1.0:
                     factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
                     if closed:
-                        # regard the previous error: chains with one degree of freedom meet zeros of the
-                        # estimate more often
-                        before = (
-                            control[layout.ACCEPTED_ERROR] if control[layout.ACCEPTED_ERROR] > 0.0 else 1.0
-                        )
-                        error = max(error, 1e-12)
-                        factor = min(10.0, SAFETY * error ** (0.75 * REGARD - 1.0 / order) * before**REGARD)
-                        control[layout.ACCEPTED_ERROR] = max(error, 1e-4)
+                        factor = growth(order, error, control)
                     if rejected:
                         factor = min(1.0, factor)
                     break
@@ -261,6 +253,7 @@ def make_integrate(closed):
             note_usual_step(h, rejected, control)
             inside = wanted(t_new, n_out, t_out, control, count)
             if inside or dense_ != 0:
+                usual = monitor[watch.LARGEST_PIVOT] if closed else 0.0  # outputs change no step
                 status = dense(method, n, t, h, y, work, rhs, context)
                 if status != OK:
                     return status
@@ -285,6 +278,8 @@ def make_integrate(closed):
                     copy(y_out_, count[layout.WRITTEN], n, out)
                     count[layout.WRITTEN] += 1
                     inside = wanted(t_new, n_out, t_out, control, count)
+                if closed:
+                    monitor[watch.LARGEST_PIVOT] = usual
             take_step(n, y, stages, work, dense_, n_euler, euler, count)
             t = t_new
             status = commit_step(

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 REGULAR = 1e-8  # pivots above this part of their usual size: the rows are independent
 _RANK = 1e-6  # singular values below this part of the largest count as zero
-_ROUNDING = 1e-10  # a row below this part of its usual size is zero but for rounding, of the data too
+ROUNDING = 1e-10  # a row below this part of its usual size is zero but for rounding, of the data too
 OPEN = 1e-6  # [m, rad] a larger gap is no closed position
-_SMALL = 1e-3  # a row below this part of its usual size is small, and not the measure of its own pivot
+SMALL = 1e-3  # a row below this part of its usual size is small, and not the measure of its own pivot
 _NEAR = 1e-2  # part of the largest pivot below which a singular position is near
 
 
@@ -65,7 +65,7 @@ class Loops:
             scale = np.fmax(scale, P**2 @ mobility)
             usual = np.fmax(usual, _usual_scale(P, mobility, layout.plan.chord))
         scale = np.where(np.isfinite(scale), scale, 1.0)  # rows that cannot be evaluated there
-        self.vanishing = scale <= _ROUNDING**2 * usual
+        self.vanishing = scale <= ROUNDING**2 * usual
         for entry in layout.plan.chord:
             own = self.vanishing[entry[chord.FIRST_ROW] : entry[chord.FIRST_ROW] + entry[chord.N_ROWS]]
             entry[chord.SKIP] = sum(1 << k for k in np.flatnonzero(own).tolist())
@@ -80,7 +80,7 @@ class Loops:
         self.kept = np.flatnonzero(~self.vanishing)
         self.core, self.n_rows, self.n_kept = core, len(layout.rows), len(self.kept)
         self.usual = np.maximum(usual[self.kept], 1e-300)
-        self.work.scale[: self.n_kept] = np.maximum(scale[self.kept], _SMALL**2 * self.usual)
+        self.work.scale[: self.n_kept] = np.maximum(scale[self.kept], SMALL**2 * self.usual)
         self.context = extend_context(core.chord_context, self.plan, self.work)
         self.rank = self.n_kept
         self.leader: Loops | None = None

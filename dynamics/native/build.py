@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -49,6 +50,7 @@ from .pieces import STAGES, Piece
 TARGETS = ("base", "v3")
 LIBRARIES = ("core", "derivatives", "lanes")
 _KEPT_DAYS = 30  # pieces that no build has used for so long leave the cache
+_LONGEST = 3600.0  # [s] no build takes longer: what is left of an older one was abandoned
 
 
 def machine_targets() -> tuple[str, ...]:
@@ -140,6 +142,7 @@ def build_library(
     folder, started, sources = Path(folder).absolute(), time.perf_counter(), source_hash()
     wanted = parts.pieces(stage)
     folder.mkdir(parents=True, exist_ok=True)
+    _forget_abandoned(folder)
     files = list[Path]()
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as temporary:
         figures: dict[str, Any] = {}
@@ -155,6 +158,13 @@ def build_library(
             what = {"derivatives": "derivatives", "all": "lanes"}.get(step, "core")
             log(f"{what} ready in {time.perf_counter() - started:.0f} s")
     return files
+
+
+def _forget_abandoned(folder: Path) -> None:
+    """Remove what builds that were killed have left."""
+    for path in folder.glob(".build-*"):
+        if path.stat().st_mtime < time.time() - _LONGEST:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _install(
@@ -371,8 +381,9 @@ def _start(folder: Path) -> Any:
     }
     command = [sys.executable, "-m", f"{__package__}.worker", str(folder), "x86" if _x86() else "other"]
     return subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+        start_new_session=True,  # Ctrl-C is for this process, which ends them
+    )  # fmt: skip
 
 
 def say(line: str) -> None:
@@ -387,6 +398,7 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="compile all anew and write down what it costs")
     arguments = parser.parse_args()
     folder = arguments.out or package_folder() / FOLDER
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that processes and files are cleared away
     if arguments.if_changed and up_to_date(folder, stage=arguments.stage):
         return
     try:
@@ -402,6 +414,9 @@ def main() -> None:
         print(budget.table(figures) if arguments.stage == "all" else "the rest of the core: make library")
     except BuildError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        print("treemech: interrupted; the next build goes on with the pieces that are left", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

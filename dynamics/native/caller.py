@@ -1,7 +1,8 @@
 """Build and open the C extension that calls the core from Python with little overhead (caller.c).
 
 It is optional: without it ctypes calls the same entry points, with the same numbers, some microseconds later.
-The file is named by a hash of its source, so one that was built from other code is never opened.
+The name of the file holds a hash of its source and one of its contents, so one that was built from other code, or was cut short
+since, is never opened: it could end the process.
 """
 
 import hashlib
@@ -14,15 +15,26 @@ from pathlib import Path
 from types import ModuleType
 
 from treemech.elements.native import library
+from treemech.elements.native.faults import BUILD_AGAIN
+from treemech.elements.native.messages import log
 from treemech.elements.native.sources import FOLDER, package_folder
 
 NAME = "treemech_caller"
 _SOURCE = Path(__file__).with_name("caller.c")
 
 
-def file_name() -> str:
-    """Return the name of the file that belongs to this source."""
-    return f"caller-{hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]}.abi3.so"
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def built(folder: Path) -> Path | None:
+    """Return the file in the folder that was built from this source; None if there is none. It may be damaged."""
+    return next(folder.glob(f"caller-{_hash(_SOURCE.read_bytes())}-*.abi3.so"), None)
+
+
+def sound(path: Path) -> bool:
+    """Tell whether a file has the contents that its name says."""
+    return path.name.split("-")[-1].startswith(_hash(path.read_bytes()))
 
 
 def obstacle() -> str:
@@ -43,7 +55,7 @@ def obstacle() -> str:
 
 
 def build_caller(folder: str | Path) -> Path | None:
-    """Compile caller.c into the folder, unless it is there. Return the file; None if it cannot be built here."""
+    """Compile caller.c into the folder, unless it is there and sound. Return the file; None if it cannot be built here."""
     import subprocess
     import sysconfig
     import tempfile
@@ -53,9 +65,9 @@ def build_caller(folder: str | Path) -> Path | None:
     from .linking import compiler
 
     folder = Path(folder)
-    out = folder / file_name()
-    if out.exists():
-        return out
+    there = built(folder)
+    if there is not None and sound(there):
+        return there
     command = compiler()
     if obstacle() or command is None:
         return None
@@ -63,13 +75,14 @@ def build_caller(folder: str | Path) -> Path | None:
     undefined = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
     headers = [f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}"]
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as temporary:
-        made = Path(temporary, out.name)
+        made = Path(temporary, "caller.abi3.so")
         options = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", *undefined, *headers]
         done = subprocess.run(
             [*command, *options, str(_SOURCE), "-o", str(made), "-lm"], capture_output=True, text=True
         )
         if done.returncode:
             return None
+        out = folder / f"caller-{_hash(_SOURCE.read_bytes())}-{_hash(made.read_bytes())}.abi3.so"
         for old in folder.glob("caller-*.abi3.so"):
             old.unlink(missing_ok=True)
         os.replace(made, out)
@@ -81,8 +94,11 @@ def caller() -> ModuleType | None:
     """Open the extension. Return None if it was not built, or TREEMECH_JIT or NUMBA_DISABLE_JIT pass over the library."""
     if not library.wanted():
         return None
-    path = package_folder() / FOLDER / file_name()
-    if not path.exists():
+    path = built(package_folder() / FOLDER)
+    if path is None:
+        return None
+    if not sound(path):
+        log.warning("%s is truncated or damaged: calls go by ctypes. To mend it, %s", path.name, BUILD_AGAIN)
         return None
     loader = importlib.machinery.ExtensionFileLoader(NAME, str(path))
     spec = importlib.util.spec_from_file_location(NAME, path, loader=loader)

@@ -8,7 +8,7 @@ from typing import Any
 
 from treemech.elements.compilation.callback import in_python
 from treemech.elements.native import library
-from treemech.elements.native.cache import cache_folder, compiling, numba_cache
+from treemech.elements.native.cache import cache_folder, compiling, kept, numba_cache
 from treemech.elements.native.messages import log
 from treemech.elements.native.numba_version import plain_python
 
@@ -101,8 +101,9 @@ def _announce() -> None:
     """Say once why the first use takes long: there is no library, and nothing in the cache yet."""
     if library.open_library() is None and next(cache_folder().rglob("*.nbi"), None) is None:
         log.warning(
-            "no built library of the core (%s): numba compiles what is needed now, some 10 s, and keeps it",
+            "no built library of the core (%s): numba compiles what is needed now, some 10 s%s",
             library.fault(),
+            ", and keeps it" if kept() else "",
         )
 
 
@@ -132,8 +133,9 @@ def _make(name: str) -> tuple[int, object]:
                 gc.enable()
         if not compiled.cache_hits:
             log.warning(
-                "compiled the core's %s in %.1f s of CPU time (kept for the next process)",
+                "compiled the core's %s in %.1f s of CPU time (%s for the next process)",
                 name,
                 time.process_time() - started,
+                "kept" if kept() else "not kept",
             )
         return compiled.address, compiled

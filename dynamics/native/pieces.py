@@ -58,6 +58,7 @@ _OF_A_FIRST_RUN = (
 _ELEMENTS_OF_A_FIRST_RUN = (
     "elements/hinges/", "elements/signal.py", "elements/load.py", "elements/springs/spring.py",
     "elements/constraints/point.py", "elements/constraints/curve_contact.py", "elements/contact/journal_bearing.py",
+    "elements/contact/ehd_traction.py",
 )  # fmt: skip
 # How far a library was built; each stage contains those before it
 STAGES = ("first", "core", "derivatives", "all")

@@ -88,7 +88,12 @@ def make_dual_entry(element: Element) -> Entry | None:
 def library_name(element: Element, part: str = "") -> str:
     """Return the name of an element in the built library; it names the counts that are not those of the class."""
     cls = type(element)
-    counts = [str(n) for n in form_of(element) if n is not None] if form_of(element) != form_of(cls) else []
+    form = form_of(element)
+    counts = (
+        [str(len(n) if isinstance(n, tuple) else n) for n in form if n is not None]
+        if form != form_of(cls)
+        else []
+    )
     return "_".join(("element", cls.__name__, *counts, *([part] if part else [])))
 
 

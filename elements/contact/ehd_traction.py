@@ -110,6 +110,11 @@ class EhdTraction(Energetic):
     def example(cls) -> "EhdTraction":
         return cls(radius=0.01, width=0.01)
 
+    @classmethod
+    def examples(cls) -> "list[EhdTraction]":
+        """Return one under a reaction and one under a given load: the library holds both."""
+        return [cls.example(), cls(radius=0.01, width=0.01, load=100.0)]
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "given", float(self.load is not None))
         if self.load is None:

@@ -66,6 +66,11 @@ class Friction(Energetic):
     def example(cls) -> "Friction":
         return cls(coulomb=0.1)
 
+    @classmethod
+    def examples(cls) -> "list[Friction]":
+        """Return one under a reaction and one under a given load: the library holds both."""
+        return [cls.example(), cls(coulomb=0.1, load=100.0)]
+
     def __post_init__(self) -> None:
         check_friction(self)
         make_numbers(self, "threshold", "viscous")
@@ -136,6 +141,11 @@ class BristleFriction(Energetic):
     @classmethod
     def example(cls) -> "BristleFriction":
         return cls(coulomb=0.1)
+
+    @classmethod
+    def examples(cls) -> "list[BristleFriction]":
+        """Return one under a reaction and one under a given load: the library holds both."""
+        return [cls.example(), cls(coulomb=0.1, load=100.0)]
 
     def __post_init__(self) -> None:
         check_friction(self)

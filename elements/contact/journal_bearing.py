@@ -1,7 +1,7 @@
 """Hydrodynamic journal bearing (9.1.5): forces of the oil film and of the wall behind it."""
 
 from dataclasses import dataclass
-from math import cos, cosh, log, nan, pi, sin, sqrt, tanh
+from math import cosh, log, nan, pi, sqrt, tanh
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,12 @@ from ..energetic import EndsLoad, EndsMotion, Energetic, motion_views
 from ..fields import make_numbers, refuse_unless_positive
 from ..shared.two_ends import push, twist, velocity_between
 
-NODES = 64  # of the quadrature around the film
 FULLEST = 0.99  # eccentricity ratio beyond which the film force no longer grows
+# Gauss' quadrature around the half film: the fuller the bearing, the narrower the peak. Errors stay below 1e-10, at 0.99 below 1e-6
+NODES, UP_TO = (24, 48, 128), (0.55, 0.85, 1.0)
+_RULES = [np.polynomial.legendre.leggauss(n) for n in NODES]
+ANGLE, WEIGHT = (0.5 * pi * np.concatenate(x) for x in zip(*_RULES, strict=True))
+COS, SIN = np.cos(ANGLE), np.sin(ANGLE)
 
 
 @dataclass(frozen=True)
@@ -171,24 +175,30 @@ def half_film(ea: float, eb: float, eps: float, slenderness: float) -> tuple[flo
     )
     K00, K01, K02, K11, K12, K22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     f0, f1, f2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(1, NODES):
-        a = pi * (k / NODES - 0.5)
-        c, s = cos(a), sin(a)
-        H, dH = 1.0 - ea * c - eb * s, ea * s - eb * c
-        h2 = 1.0 / (H * H)
-        h3 = h2 / H
-        p0, p1, p2 = c * h3, c * h2, s * c * h2
-        d0, d1 = (-s - 3.0 * c * dH / H) * h3, (-s - 2.0 * c * dH / H) * h2
-        d2 = (c * c - s * s - 2.0 * s * c * dH / H) * h2
-        A, B = square / h3, slope / h3
-        K00 += A * d0 * d0 + B * p0 * p0
-        K01 += A * d0 * d1 + B * p0 * p1
-        K02 += A * d0 * d2 + B * p0 * p2
-        K11 += A * d1 * d1 + B * p1 * p1
-        K12 += A * d1 * d2 + B * p1 * p2
-        K22 += A * d2 * d2 + B * p2 * p2
-        f0, f1, f2 = f0 + c * p0, f1 + c * p1, f2 + c * p2
-        g0, g1, g2 = g0 + s * p0, g1 + s * p1, g2 + s * p2
+    first, last = 0, NODES[0]
+    if eps > UP_TO[0]:
+        first, last = last, last + NODES[1]
+    if eps > UP_TO[1]:
+        first, last = last, last + NODES[2]
+    for k in range(first, last):
+        c, s = COS[k], SIN[k]
+        h = 1.0 / (1.0 - ea * c - eb * s)
+        bend = h * (ea * s - eb * c)
+        # the functions times H^2, H being 1 / h, and their slopes: H^3 of the equation leaves h
+        p0, q0 = c * h, (-s - 3.0 * c * bend) * h
+        q1, p2, q2 = -s - 2.0 * c * bend, s * c, c * c - s * s - 2.0 * s * c * bend
+        wh = WEIGHT[k] * h
+        A, B = square * wh, slope * wh
+        A0, A1, B0 = A * q0, A * q1, B * p0
+        K00 += A0 * q0 + B0 * p0
+        K01 += A0 * q1 + B0 * c
+        K02 += A0 * q2 + B0 * p2
+        K11 += A1 * q1 + B * c * c
+        K12 += A1 * q2 + B * c * p2
+        K22 += A * q2 * q2 + B * p2 * p2
+        wc, ws = wh * h * c, wh * h * s
+        f0, f1, f2 = f0 + wc * p0, f1 + wc * c, f2 + wc * p2
+        g0, g1, g2 = g0 + ws * p0, g1 + ws * c, g2 + ws * p2
     K11 *= 1.0 + 1e-9  # at eps = 0 the first two functions coincide
     l1, l2 = K01 / K00, K02 / K00
     K11, K12, K22 = K11 - l1 * K01, K12 - l1 * K02, K22 - l2 * K02
@@ -197,5 +207,5 @@ def half_film(ea: float, eb: float, eps: float, slenderness: float) -> tuple[flo
     x2 = (x2 - l3 * x1) / (K22 - l3 * K12)
     x1 = x1 / K11 - l3 * x2
     x0 = f0 / K00 - l1 * x1 - l2 * x2
-    size = 12.0 * mean * mean * pi / NODES
+    size = 12.0 * mean * mean
     return size * (x0 * f0 + x1 * f1 + x2 * f2), size * (x0 * g0 + x1 * g1 + x2 * g2)

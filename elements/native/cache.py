@@ -17,7 +17,7 @@ from pathlib import Path
 from treemech.topology.errors import TreemechError
 
 from .messages import log as log
-from .numba_files import forgiving
+from .numba_files import forgiving, keeping
 from .numba_version import require_numba
 from .place import cache_root, temporary_folder
 from .sources import core_hash
@@ -42,6 +42,11 @@ def cache_folder() -> Path:
             error, folder,
         )  # fmt: skip
     return folder
+
+
+def kept() -> bool:
+    """Tell whether the next process finds what this one compiled."""
+    return keeping() and (not temporary_folder.cache_info().currsize or cache_folder() != temporary_folder())
 
 
 def clear_cache() -> int:
@@ -77,7 +82,7 @@ def numba_cache() -> Iterator[None]:
                 os.environ["NUMBA_CACHE_DIR"] = before
         from numba import config
 
-        config.CACHE_DIR = before or ""
+        config.reload_config()  # else its first compilation would, and forget the folder that is set below
     from numba import config
 
     previous, config.CACHE_DIR = config.CACHE_DIR, folder

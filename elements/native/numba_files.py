@@ -5,9 +5,17 @@ By itself it would raise: on a full disk, after a compilation of minutes; on a f
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from .messages import log
+
+_told: dict[Path, bool] = {}  # folders of which something was told: whether what is compiled is kept there
+
+
+def keeping() -> bool:
+    """Tell whether what was compiled until now could be written to the cache."""
+    return all(_told.values())
 
 
 @contextmanager
@@ -34,10 +42,13 @@ def _guard(cache: Any) -> Iterator[None]:
             if isinstance(error, OSError) and error.strerror
             else f"{type(error).__name__}: {error}"
         )
-        log.warning(
-            "a file of the cache in %s cannot be used (%s): what it should hold is compiled by each process. To mend it, make room, "
-            "or treemech clear-cache", cache._cache_path, what,
-        )  # fmt: skip
+        folder = Path(cache._cache_path).parent  # of all files: one line for a full disk, not one for each
+        if folder not in _told:
+            log.warning(
+                "a file of the cache in %s cannot be used (%s): what it should hold is compiled by each process. To mend it, make "
+                "room, or treemech clear-cache", folder, what,
+            )  # fmt: skip
+        _told[folder] = _told.get(folder, True) and not isinstance(error, OSError)
         if not isinstance(error, OSError):
             try:
                 cache._cache_file.flush()  # the next to be compiled is kept again

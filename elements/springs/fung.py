@@ -67,6 +67,11 @@ class Fung(Relaxing):
     def example(cls) -> "Fung":
         return cls(stiffness=50.0, weights=[0.3, 0.2], times=[0.1, 1.0], length=0.3)
 
+    @classmethod
+    def examples(cls) -> "list[Fung]":
+        """Return one of one, two and three terms: the library holds them, numba compiles others."""
+        return [cls(50.0, [0.2] * n, [0.1, 0.3, 1.0][:n], 0.3) for n in (1, 2, 3)]
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "length", "stiffening")
         refuse_unless_positive(self, "stiffness")
@@ -148,6 +153,11 @@ class FungHistory(Energetic):
     @classmethod
     def example(cls) -> "FungHistory":
         return cls(stiffness=50.0, times=[0.0, 0.1, 1.0], relaxation=[1.0, 0.7, 0.5], span=1.0, length=0.3)
+
+    @classmethod
+    def examples(cls) -> "list[FungHistory]":
+        """Return one with the usual number of samples: the library holds it, numba compiles others."""
+        return [cls.example()]
 
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "span", "length", "stiffening")

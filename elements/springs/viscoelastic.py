@@ -79,6 +79,11 @@ class Viscoelastic(Relaxing):
     def example(cls) -> "Viscoelastic":
         return cls(stiffness=50.0, branches=[30.0, 20.0], times=[0.1, 1.0], length=0.3)
 
+    @classmethod
+    def examples(cls) -> "list[Viscoelastic]":
+        """Return one of one, two and three branches: the library holds them, numba compiles others."""
+        return [cls(50.0, [10.0] * n, [0.1, 0.3, 1.0][:n], 0.3) for n in (1, 2, 3)]
+
     def __post_init__(self) -> None:
         make_numbers(self, "stiffness", "length", "damping")
         refuse_negative(self, "length")

@@ -126,11 +126,11 @@ CASES = {
 def test_driven_chains_take_the_steps_of_scipy(name, method):
     make, signal, end = CASES[name]
     mech, start = make(signal)
-    for rtol in (1e-5, 1e-8) if method == "DOP853" else (1e-5,):
+    for rtol in (1e-3, 1e-4, 1e-5, 1e-8) if method == "DOP853" else (1e-5,):
         run = mech.simulate((0.0, end), start, method=method, rtol=rtol)
         want = mech.simulate((0.0, end), start, method=f"scipy:{method}", rtol=rtol)
         assert run.success and want.success, (run.message, want.message)
-        assert run.statistics["steps"] <= STEPS * want.statistics["steps"] + 2  # the end may cut a step
+        assert run.statistics["steps"] <= STEPS * want.statistics["steps"]
 
 
 @pytest.mark.parametrize("method", ["DOP853", "DP5", "Radau", "Adams", "alpha3", "alpha2"])

@@ -219,6 +219,24 @@ def test_outputs_beyond_a_singular_position_are_as_accurate_as_their_neighbours(
         assert jumps < 200.0 * rtol
 
 
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "alpha3"])
+@pytest.mark.parametrize("name", ["A02, N = 10", "slider-crank", "parallelogram"])
+def test_outputs_change_no_step(name, method):
+    """The shorter steps to them left their pivots as the largest: every later step looked singular."""
+    mech, fix, guess, rates = MODELS[name]()
+    rng, explicit = np.random.default_rng(1), method in ("DOP853", "DP5")
+    for _ in range(10 if explicit else 3):
+        factor, end = rng.uniform(0.6, 2.0), rng.uniform(1.0, 4.0)
+        rtol = 10.0 ** rng.uniform(-12.0 if explicit else -8.0, -4.0)
+        state = mech.assemble(fix=fix, guess=guess, rates={k: factor * v for k, v in rates.items()})
+        steps, outputs = (
+            mech.simulate((0.0, end), state, method=method, rtol=rtol, **how)
+            for how in ({}, {"t_eval": np.linspace(0.0, end, 201)})
+        )
+        assert steps.statistics["steps"] == outputs.statistics["steps"]
+        assert np.array_equal(steps.q[-1], outputs.q[-1]) and np.array_equal(steps.u[-1], outputs.u[-1])
+
+
 def test_an_output_beside_a_singular_position_is_reached_from_the_other_end_of_its_step():
     """From the start of the step one output of 1,001 could not be closed, and the run ended there."""
     mech, fix, guess, rates = four_bars(10)

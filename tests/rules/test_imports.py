@@ -131,7 +131,7 @@ EDGES = {
     "benchmarks/runs": (
         "benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/formulations", "benchmarks/peers",
     ),
-    "benchmarks/runs/many": ("benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/peers"),
+    "benchmarks/runs/many": ("benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/peers", "benchmarks/runs"),
     "topology": (),
 }  # fmt: skip
 # Imports against the direction of EDGES, inside a function: what only some calls need

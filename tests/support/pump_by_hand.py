@@ -10,7 +10,7 @@ from scipy.interpolate import CubicSpline
 
 from treemech.benchmarks.problems.machines.pump_results import radius
 
-NODES = 64
+NODES, WEIGHTS = (0.5 * np.pi * x for x in np.polynomial.legendre.leggauss(200))
 
 
 def film_force(e, v, clearance, pin, length, viscosity):
@@ -29,8 +29,7 @@ def film_force(e, v, clearance, pin, length, viscosity):
     m = max(0.95 * slender * thin ** (-2 / 3), 0.3)
     mean, square = 1 - np.tanh(m) / m, 1 - 1.5 * np.tanh(m) / m + 0.5 / np.cosh(m) ** 2
     slope = 0.5 * m**2 * (np.tanh(m) / m - 1 / np.cosh(m) ** 2) / slender**2
-    a = np.linspace(-np.pi / 2, np.pi / 2, NODES + 1)[1:-1]
-    c, s = np.cos(a), np.sin(a)
+    c, s = np.cos(NODES), np.sin(NODES)
     H, dH = 1 - along * c - across * s, along * s - across * c
     f = np.array([c / H**3, c / H**2, s * c / H**2])
     df = np.array(
@@ -40,10 +39,11 @@ def film_force(e, v, clearance, pin, length, viscosity):
             (c * c - s * s) / H**2 - 2 * s * c * dH / H**3,
         ]
     )
-    K = (df * (square * H**3)) @ df.T + (f * (slope * H**3)) @ f.T
+    K = (df * (square * WEIGHTS * H**3)) @ df.T + (f * (slope * WEIGHTS * H**3)) @ f.T
     K[1, 1] *= 1 + 1e-9  # at eps = 0 the first two functions coincide
+    f = f * WEIGHTS
     weights = np.linalg.solve(K, f @ c)
-    total = 12 * mean**2 * np.pi / NODES * viscosity * speed * length * (pin / clearance) ** 3
+    total = 12 * mean**2 * viscosity * speed * length * (pin / clearance) ** 3
     return -total * (weights @ f @ c * ahead + weights @ f @ s * aside)
 
 

@@ -49,10 +49,10 @@ def describe(system: "System", free_isolated: bool, probed: bool) -> Description
 def _freed(
     system: "System", bodies: list[Body], connections: list[Connection], cut: set[str]
 ) -> list[Connection]:
-    """Return free hinges for parts that are joined to the rest only by hinges that are cut for their loads."""
+    """Return free hinges for parts that hinges cut for their loads, perhaps with others by role, cut off."""
     if not cut:
         return []
-    kept = [(c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.name not in cut]
+    kept = [(c.body_a.number, c.body_b.number) for c in connections if c.is_hinge and c.role != "chord"]
     ends = [e.body.number for c in connections if c.name in cut for e in c.ends]
     found = []
     for part in connected_parts(len(bodies), kept)[1:]:

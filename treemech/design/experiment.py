@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from treemech.topology import ElementError, TreemechError
 from treemech.topology.arrays import Floats
 
-from ..results.measures import check_owner, find_measure
+from ..analyses.evaluation import empty_run
+from ..results.measures import check_measures, find_measure
 from ..results.run import Run, not_interrupted
 from .sensitivities import Sensitivities
 from .starts import Start
@@ -105,6 +106,11 @@ def gradient(what: Quantity, found: Sensitivities) -> Floats:
     return _statistic(statistic, found.run.t, found.run.measure(measure))[1] @ found.of(measure)
 
 
+def statistic_of(name: str, t: Floats, y: Floats) -> float:
+    """Return one number of a measure over time: final, max, min, mean or rms."""
+    return _statistic(name, t, y)[0]
+
+
 def is_statistic(what: Any) -> bool:
     """Tell whether a text asks for one number of a run, "max A.q", and not for a measure over time."""
     return isinstance(what, str) and what.partition(" ")[0] in _STATISTICS and bool(what.partition(" ")[2])
@@ -122,7 +128,7 @@ def check_quantity(mech: "Mechanism", what: Quantity) -> None:
         raise ElementError(f"{what!r} is neither a text like 'max A.q' nor a function of a Run.")
     measure = find_measure(mech._wiring.measures, _parts(what)[1])
     if measure.text is not None:
-        check_owner(mech._info, measure)
+        check_measures([measure], empty_run(mech))
 
 
 def _parts(what: str) -> tuple[str, str]:

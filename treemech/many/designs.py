@@ -48,15 +48,18 @@ def arrays_of(layout: Layout, parameters: Floats | None = None) -> list[Floats]:
     plan = layout.plan
     return [
         plan.constants, plan.end_points, plan.gravity, layout.parameters if parameters is None else parameters,
-        layout.chords.plan.place, layout.chords.start,
+        layout.chords.plan.place,
     ]  # fmt: skip
 
 
-def numbers_at(core: Core, places: Ints) -> Numbers:
-    """Return where these numbers are in the arrays of a core."""
+def numbers_at(core: Core, places: Ints, scales: bool = False) -> Numbers:
+    """Return where these numbers are in the arrays of a core; with the usual sizes of its constraint rows behind them."""
     arrays = arrays_of(core.layout, core.work.parameters)
     ends = np.cumsum([0, *(a.size for a in arrays)])
     parts = [places[(places >= a) & (places < b)] - a for a, b in pairwise(ends.tolist())]
+    if scales and core.loops is not None:
+        arrays.append(core.loops.work.scale)
+        parts.append(np.arange(core.loops.n_kept))
     return Numbers(core, arrays, parts)
 
 

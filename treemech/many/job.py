@@ -7,6 +7,7 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +39,10 @@ class Job:
     measures: Mapping[str, Quantity] | None
     options: Mapping[str, Any]  # of simulate
     kinematic: bool = False  # follow the prescribed motion over t_eval
-    _trees: dict[str, Any] = field(default_factory=dict)  # what computes runs of trees, made in every process
+    _blocks: dict[str, Any] = field(
+        default_factory=dict
+    )  # what computes runs without Python, made in every process
+    _lock: Any = field(default_factory=Lock)
 
     def __reduce__(self) -> Any:
         own = (self.mech, self.t_span, self.start, self.t_eval, self.measures, self.options, self.kinematic)
@@ -63,23 +67,25 @@ class Job:
 
     def _quickly(self, rows: Rows) -> Block | None:
         """Return the results of runs that take no Python; None if this job has others."""
-        from .tree_runs import TreeRuns, takes
+        from .block_runs import BlockRuns, takes
 
         if not takes(self, rows):
             return None
-        runs = self._trees.setdefault("runs", TreeRuns(self, rows.parameters))
+        with self._lock:
+            runs = self._blocks.get("runs") or self._blocks.setdefault(
+                "runs", BlockRuns(self, rows.parameters)
+            )
         computed = runs.block(rows)
         if computed is None:
             return None
-        out, counts, good = computed
-        q, u = runs.states(out)
+        values, counts, good = computed
         block: Block = {
             "success": good, "message": [""] * rows.count, "t_reached": np.full(rows.count, self.t_span[1]),
-            "steps": counts[:, layout.STEPS].copy(), "evaluations": counts[:, layout.EVALUATIONS].copy(), "q": q, "u": u,
+            "steps": counts[:, layout.STEPS].copy(), "evaluations": counts[:, layout.EVALUATIONS].copy(), **values,
         }  # fmt: skip
         for k in np.flatnonzero(~good).tolist():
-            about, values = self.one(rows, k)
-            for name, x in {**about, "q": values.get("q", np.nan), "u": values.get("u", np.nan)}.items():
+            about, alone = self.one(rows, k)
+            for name, x in {**about, **{name: alone.get(name, np.nan) for name in values}}.items():
                 block[name][k] = x
         return block
 

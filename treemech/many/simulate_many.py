@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treemech.dynamics.simulation.alpha_workspace import radius
+from treemech.dynamics.simulation.integrator import NAMES
 from treemech.topology import ElementError, TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 from treemech.topology.parameter import as_floats
 
 from .. import __version__
+from ..analyses.evaluation import empty_run
 from ..calls.rows import Rows as StateRows
 from ..calls.rows import leading_axes
 from ..description.parameters import origin_of
 from ..design.experiment import check_quantity, is_statistic
 from ..design.study import wanted_quantities
-from ..results.measures import as_measure, check_owner
+from ..results.measures import as_measure, check_measures
 from ..results.state import State
 from ..simulation.simulate import output_times
+from .block_runs import takes
 from .blocks import Store
 from .job import Block, Job, Rows
 from .rate import RateBar
@@ -33,6 +37,11 @@ if TYPE_CHECKING:
 
 _BLOCK = 1000  # runs in a block at most
 _FEWEST = 32  # blocks, where there are enough runs
+# of `simulate`, but for those that are about the files and the progress of one run
+_OPTIONS = (
+    "method", "rtol", "atol", "events", "max_step", "first_step", "dense_output", "stabilisation", "on_singular", "audit", "max_steps",
+)  # fmt: skip
+_QUICK = 100  # runs in a block that take no Python: what a block costs besides is shared by them
 
 
 def simulate_many(
@@ -52,6 +61,7 @@ def simulate_many(
     cycle: Floats | None = None,
 ) -> ManyRuns:
     """Simulate many motions, see `Mechanism.simulate_many`; with a cycle follow a prescribed motion over these times."""
+    _check_options(options or {})
     own = dict(parameters or {})
     origin_of(mech, own)
     varied = {name: _column(name, x, "parameter") for name, x in own.items()}
@@ -72,9 +82,6 @@ def simulate_many(
     (n,) = counts
     if n == 0:
         raise ElementError("simulate_many: there are no runs.")
-    size = max(1, min(_BLOCK, n // _FEWEST)) if block is None else int(block)
-    if size < 1:
-        raise TreemechError(f"block is {block!r}; wanted a number of runs from 1.")
     rows = Rows(n, varied, given, **arrays)
     times = cycle if t_eval is None else output_times(t_eval, float(t_span[0]), float(t_span[1]))
     wanted = None if measures is None else wanted_quantities(measures)
@@ -88,6 +95,9 @@ def simulate_many(
         dict(options or {}),
         cycle is not None,
     )
+    size = max(_QUICK if takes(job, rows) else 1, min(_BLOCK, n // _FEWEST)) if block is None else int(block)
+    if size < 1:
+        raise TreemechError(f"block is {block!r}; wanted a number of runs from 1.")
     header = _header(job, rows, size)
     store = None if path is None else Store.open(path, header)
     if store is not None and store.header["block"] != size:
@@ -136,6 +146,19 @@ def _compute(
     finally:
         if bar is not None:
             bar.close()
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that no run could have, before anything runs."""
+    for name in options:
+        if name not in _OPTIONS:
+            raise TreemechError(f"simulate_many: {unknown('option', name, _OPTIONS)}")
+    method, rtol = options.get("method", "DOP853"), options.get("rtol", 1e-6)
+    kind, _ = radius(method)
+    if kind not in NAMES:
+        raise TreemechError(f"simulate_many: {unknown('method', str(method), NAMES)}")
+    if not (isinstance(rtol, int | float) and 0.0 < rtol < 1.0):
+        raise TreemechError(f"simulate_many: rtol is {rtol!r}; wanted a number between 0 and 1.")
 
 
 def _column(name: str, given: Any, what: str) -> Floats:
@@ -206,7 +229,7 @@ def _check_measures(mech: Mechanism, wanted: Mapping[str, Any] | None, times: Fl
                 )
             known = mech._wiring.measures.get(what)
             if known is None:
-                check_owner(mech._info, as_measure(name, what))
+                check_measures([as_measure(name, what)], empty_run(mech))
         else:
             check_quantity(mech, what)
 

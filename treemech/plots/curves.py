@@ -36,6 +36,7 @@ def plot_run(
     if len(along) != 1:
         raise ElementError(f"run.plot: x={x!r} stands for {len(along)} numbers: add a place, '{x}[0]'.")
     panels = _by_unit(shown, names) if names else _overview(shown)
+    panels = [[_at_outputs(run, shown, signal) for signal in panel] for panel in panels]
     return _draw(panels, along[0], run._info.name, axes, target)
 
 
@@ -53,6 +54,24 @@ def plot_phase(
             f"run.phase: {name!r} has {len(q)} coordinates: add the number of one, {name!r} + '[0]'."
         )
     return _draw([u], q[0], run._info.name, axes, target)
+
+
+def _at_outputs(run: "Run", shown: "Run", signal: Signal) -> Signal:
+    """Return a balance as it is at the outputs, joined smoothly: between them it would show the error of the polynomials.
+
+    The total energy is constant to many digits, and residuals are rounding; coordinates, loads and the other energies
+    change, and are known between the outputs to more digits than a picture shows.
+    """
+    if shown is run or not (signal.label == "energy.total" or signal.label.startswith("residual.")):
+        return signal
+    (whole,) = signals(run, signal.label)
+    values = whole.values
+    order = np.sign(run.t[-1] - run.t[0])
+    if np.all(order * np.diff(run.t) > 0.0):
+        from scipy.interpolate import PchipInterpolator
+
+        return signal._replace(values=PchipInterpolator(order * run.t, values)(order * shown.t))
+    return signal._replace(values=np.interp(order * shown.t, order * run.t, values))
 
 
 def _without_path(names: Sequence[Any], path: Any) -> tuple[Sequence[Any], Any]:

@@ -4,6 +4,7 @@ Bodies are circles with their regular numbers, branches solid lines, chords dott
 A deep tree is folded into several columns, so that sixty links in a row stay readable.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,17 @@ def draw_tree(mech: "Mechanism", path: str | Path) -> Path:
     text = 8.5 if size > 0.9 else 7.0
     axes.set_xlim(places[:, 0].min() - 0.4, places[:, 0].max() + 0.9)
     axes.set_ylim(places[:, 1].min() - 0.4, places[:, 1].max() + 0.4)
-    _draw_connections(axes, mech.tree, places, text)
-    _draw_elements(axes, mech, places, text)
+    labels = _Labels(axes, text)
+    for place, body in zip(places, mech.tree.bodies, strict=True):
+        labels.take(place, "00", text, "center")
+        labels.take(
+            axes.transData.inverted().transform(labels.pixels(place) + 1.6 * text),
+            body.name,
+            1.1 * text,
+            "left",
+        )
+    _draw_connections(axes, mech.tree, places, labels)
+    _draw_elements(axes, mech, places, labels)
     for k, body in enumerate(mech.tree.bodies):
         x, y = places[k]
         ground = {"facecolor": "#d8d8d8", "boxstyle": "square,pad=0.35"}
@@ -43,10 +53,46 @@ def draw_tree(mech: "Mechanism", path: str | Path) -> Path:
         axes.text(x, y, str(k), ha="center", va="center", fontsize=text, zorder=3, bbox=box)
         axes.annotate(
             body.name, (x, y), (0.9 * text, 0.9 * text), textcoords="offset points", fontsize=text, zorder=4, weight="bold",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2, "alpha": 0.8},
         )  # fmt: skip
     axes.set_axis_off()
     axes.set_title(mech.name, fontsize=text + 2)
     return save_picture(figure, target, dpi=150)
+
+
+class _Labels:
+    """Where text stands in a picture, so that new text finds a free place."""
+
+    def __init__(self, axes: Any, text: float) -> None:
+        self.axes, self.text, self._taken = axes, text, list[tuple[float, float, float, float]]()
+        self._unit = axes.figure.dpi / 72.0
+
+    def pixels(self, place: Any) -> Any:
+        return self.axes.transData.transform(place)
+
+    def box(self, place: Any, label: str, size: float, ha: str) -> tuple[float, float, float, float]:
+        """Return the box of a text in pixels: left, right, bottom, top."""
+        (x, y), wide, high = (
+            self.pixels(place),
+            0.56 * size * len(label) * self._unit,
+            0.6 * size * self._unit,
+        )
+        left = x if ha == "left" else x - 0.5 * wide
+        return left, left + wide, y - high, y + high
+
+    def take(self, place: Any, label: str, size: float, ha: str) -> None:
+        self._taken.append(self.box(place, label, size, ha))
+
+    def free(self, places: Sequence[Any], label: str, ha: str) -> Any:
+        """Return the first of some places where a text covers no other one, and keep it; the first of all if none is free."""
+        for place in places:
+            a = self.box(place, label, self.text - 1, ha)
+            if not any(a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3] for b in self._taken):
+                break
+        else:
+            place = places[0]
+        self.take(place, label, self.text - 1, ha)
+        return place
 
 
 def _places(tree: Tree) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -70,21 +116,23 @@ def _places(tree: Tree) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.column_stack((x, -np.where(column % 2, rows - 1 - row, row).astype(np.float64)))
 
 
-def _draw_connections(axes: Any, tree: Tree, places: Any, text: float) -> None:
+def _draw_connections(axes: Any, tree: Tree, places: Any, labels: _Labels) -> None:
     for k, branch in enumerate(tree.branches, 1):
         arrow = "" if branch.forward else " (reversed)"
-        _line(axes, places[tree.parent[k]], places[k], "-", _BRANCH, _label(branch.connection) + arrow, text)
+        _line(
+            axes, places[tree.parent[k]], places[k], "-", _BRANCH, _label(branch.connection) + arrow, labels
+        )
     seen: dict[tuple[int, ...], int] = {}
     for chord in tree.chords:
         a, b = (tree.numbers[end.body.name] for end in chord.ends)
         between = tuple(sorted((a, b)))
         seen[between] = seen.get(between, 0) + 1
-        _line(axes, places[a], places[b], ":", _CHORD, _label(chord), text, bend=0.22 * seen[between])
+        _line(axes, places[a], places[b], ":", _CHORD, _label(chord), labels, bend=0.22 * seen[between])
 
 
-def _draw_elements(axes: Any, mech: "Mechanism", places: Any, text: float) -> None:
+def _draw_elements(axes: Any, mech: "Mechanism", places: Any, labels: _Labels) -> None:
     """Draw springs, motors and loads: dashed, between bodies, or on the hinge whose coordinate they act on."""
-    tree, count = mech.tree, dict[Any, int]()
+    tree, count, text = mech.tree, dict[Any, int](), labels.text
     owners: dict[str, tuple[int, ...]] = {
         b.connection.name: (int(tree.parent[k]), k) for k, b in enumerate(tree.branches, 1)
     }
@@ -96,7 +144,7 @@ def _draw_elements(axes: Any, mech: "Mechanism", places: Any, text: float) -> No
             key = tuple(sorted(bodies[:2]))
             count[key] = count.get(key, 0) + 1
             for a, b in pairwise(bodies):
-                _line(axes, places[a], places[b], "--", _ELEMENT, label, text, bend=-0.2 * count[key])
+                _line(axes, places[a], places[b], "--", _ELEMENT, label, labels, bend=-0.2 * count[key])
                 label = ""
             continue
         hinges = [as_place(name).owner for name, _ in element.coordinates]
@@ -112,19 +160,22 @@ def _draw_elements(axes: Any, mech: "Mechanism", places: Any, text: float) -> No
 
 
 def _line(
-    axes: Any, a: Any, b: Any, style: str, color: str, label: str, text: float, bend: float = 0.0
+    axes: Any, a: Any, b: Any, style: str, color: str, label: str, labels: _Labels, bend: float = 0.0
 ) -> None:
-    """Draw a line, or an arc, between two places, with its label in the middle."""
+    """Draw a line, or an arc, between two places, with its label in the middle or where there is room."""
     axes.annotate(
         "", b, a, zorder=1, annotation_clip=False,
         arrowprops={"arrowstyle": "-", "linestyle": style, "color": color, "linewidth": 1.5,
                     "connectionstyle": f"arc3,rad={bend}"},
     )  # fmt: skip
-    middle = 0.5 * (np.asarray(a) + b) + 0.5 * bend * np.array([b[1] - a[1], a[0] - b[0]])
     if label:
+        text, away = labels.text, bend * np.array([b[1] - a[1], a[0] - b[0]])
+        along = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # of the arc, which is a parabola
+        spots = [(1.0 - s) * np.asarray(a) + s * np.asarray(b) + 2.0 * s * (1.0 - s) * away for s in along]
         level = bend == 0.0 and abs(a[1] - b[1]) < 0.1 * abs(a[0] - b[0])
+        ha = "left" if bend == 0.0 and not level else "center"
         axes.text(
-            *middle, label, fontsize=text - 1, color=color, ha="left" if bend == 0.0 and not level else "center",
+            *labels.free(spots, label, ha), label, fontsize=text - 1, color=color, ha=ha,
             va="bottom" if level else "center", zorder=2, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75},
         )  # fmt: skip
 

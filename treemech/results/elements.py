@@ -1,6 +1,6 @@
 """Motion and loads of energetic elements and loads over a run, from their records."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 
 import numpy as np
@@ -10,6 +10,7 @@ from treemech.topology import TopologyError, unknown
 from treemech.topology.arrays import Floats
 
 from .model_info import ElementInfo, ModelInfo
+from .text import contents
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class Audit:
     supplied: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ElementMotion:
     """An energetic element or a load over time, world components; rows over time.
 
@@ -43,6 +44,9 @@ class ElementMotion:
     dissipated: Floats
     supplied: Floats
     power: Floats
+
+    def __repr__(self) -> str:
+        return contents(self, [f.name for f in fields(self)])
 
 
 def _part(records: Floats, start: int, places: list[tuple[str, tuple[int, ...], int]], name: str) -> Floats:

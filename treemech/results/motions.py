@@ -19,6 +19,7 @@ from treemech.topology.rotation import euler_parameters
 
 from .computed import Unique
 from .model_info import BodyInfo
+from .text import contents
 
 _BLOCK = 256  # states whose trace is held at once; larger blocks are not faster
 N_SWEPT = columns.VELOCITY.stop  # columns of a trace that need no accelerations
@@ -61,6 +62,9 @@ class Lazy:
             value = self.__dict__[name] = finders[name]()
             return value
 
+    def __repr__(self) -> str:
+        return contents(self, [f.name for f in fields(self)])  # type: ignore[arg-type]
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(f.name for f in fields(self))})  # type: ignore[arg-type]
 
@@ -68,7 +72,7 @@ class Lazy:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PointMotion(Lazy):
     """Motion of a point over a run, world components, rows over time."""
 
@@ -77,7 +81,7 @@ class PointMotion(Lazy):
     acceleration: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConnectionMotion(Lazy):
     """A connection over a run. Force and moment act on the body of end b, at the point of end b, world axes.
 
@@ -117,6 +121,13 @@ class BodyMotion:
     def __init__(self, row: Callable[[slice], Floats], info: BodyInfo) -> None:
         """Take a function that returns columns of the body's trace."""
         self.name, self._row, self._info = info.name, row, info
+
+    def __repr__(self) -> str:
+        return contents(self, self._quantities())
+
+    @classmethod
+    def _quantities(cls) -> list[str]:
+        return [n for n, member in vars(cls).items() if isinstance(member, (cached_property, property))]
 
     @classmethod
     def of_trace(cls, row: Floats, info: BodyInfo) -> "BodyMotion":

@@ -25,7 +25,7 @@ from ...peers.models import MujocoModel, PinModel
 from ...problems.mechanisms.a02_double_four_bar import four_bars
 from ...problems.mechanisms.a02_double_four_bar import state as four_bar_state
 from ...timing import machine, say, table
-from .studies import cluster, growth, least, runs_to_an_error
+from .studies import cluster, four_bars_to_an_error, growth, least, runs_to_an_error
 
 TREES = ("chain 7", "chain 30", "humanoid", "tree 127")
 WINDOWS = (2, 10, 40)
@@ -156,7 +156,7 @@ def measure(models: list[str], quick: bool, counts: list[int], dask: int) -> dic
         say(f"batch: {name}")
     return {
         "machine": machine(), "load": os.getloadavg() if hasattr(os, "getloadavg") else None, "states": states,
-        "runs": runs_to_an_error(4 if quick else 200, blocks), "growth": growth(counts), "cluster": cluster(dask) if dask else [],
+        "runs": runs_to_an_error(4 if quick else 200, blocks) + four_bars_to_an_error(4 if quick else 200, blocks, 1 if quick else 3), "growth": growth(counts), "cluster": cluster(dask) if dask else [],
     }  # fmt: skip
 
 

@@ -5,14 +5,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import treemech as tm
 
+from ...peers.loops import TooSlow
 from ...peers.models import MujocoModel
 from ...timing import say
+from ..peers import SECONDS, four_bar, ladder_of, mujoco, pinocchio
 
 ERROR = 1e-6  # of a run
 
@@ -92,6 +94,62 @@ def runs_to_an_error(count: int, blocks: int) -> list[dict[str, Any]]:
     row["its steps"] = steps
     found.append(row)
     return found
+
+
+class _Start(NamedTuple):
+    """A problem for the tools of `peers`."""
+
+    system: tm.System
+    mech: tm.Mechanism
+    state: tm.State
+    end: float
+
+
+def four_bars_to_an_error(count: int, blocks: int, compared: int) -> list[dict[str, Any]]:
+    """Measure runs of 1 s of a four-bar from random starts: ours together, those of others one by one, a few of them.
+
+    MuJoCo integrates in its own loop, as in a rollout; Pinocchio has no integrator, scipy's DOP853 calls it.
+    """
+    system = four_bar()
+    mech, rng = system.build(), np.random.default_rng(1)
+    states = [
+        mech.assemble(fix={"A": a}, guess={"B": 0.2, "D": 1.9}, rates={"A": w})
+        for a, w in zip(rng.uniform(0.3, 0.9, count), rng.normal(size=count), strict=True)
+    ]
+    exact = mech.simulate_many((0, 1), states, rtol=1e-12)["q"]
+    for rtol in 10.0 ** -np.arange(4.0, 10.0, 0.5):
+        runs = mech.simulate_many((0, 1), states, rtol=float(rtol), workers=1)
+        if float(np.abs(runs["q"] - exact).max()) < ERROR:
+            break
+    one = least(lambda: mech.simulate_many((0, 1), states, rtol=float(rtol), workers=1, block=count), blocks)
+    alone = least(lambda: [mech.simulate((0, 1), s, rtol=float(rtol)) for s in states], 1)
+    row: dict[str, Any] = {
+        "model": "four-bar, 1 s", "setting": f"rtol {rtol:.1g}", "treemech": 1e6 * one / count, "mech.simulate": 1e6 * alone / count,
+    }  # fmt: skip
+    for name, make, kind in (
+        ("MuJoCo, RK4", mujoco, "step"),
+        ("Pinocchio, scipy's DOP853", pinocchio, "rtol"),
+    ):
+        try:
+            solves: list[Any] = [make(_Start(system, mech, s, 1.0), SECONDS) for s in states[:compared]]  # type: ignore[arg-type]
+        except ImportError:
+            continue
+        row[name], row[f"{name}: {kind}"] = None, "not within the error"
+        for setting in ladder_of(kind, 1.0):
+            try:
+                gaps = [
+                    np.abs(
+                        solve.answer(solve(setting)) - mech.attitude((1.0, q, np.zeros(mech.nu))).position
+                    ).max()
+                    for solve, q in zip(solves, exact, strict=False)
+                ]
+            except (ArithmeticError, TooSlow):
+                continue
+            if max(gaps) < ERROR:
+                spent = least(lambda: [solve(setting) for solve in solves], min(blocks, 3))  # noqa: B023
+                row[name], row[f"{name}: {kind}"] = 1e6 * spent / len(solves), f"{setting:.2g}"
+                break
+    return [row]
 
 
 def growth(counts: list[int]) -> list[dict[str, Any]]:

@@ -121,7 +121,7 @@ def test_the_four_bar_of_plain_revolutes_has_one_degree_of_freedom_and_names_its
     found = mech.mobility(state)
     assert found.dof == 1 and found.gruebler == -2 and found.rank == 2
     assert set(found.redundant) == {mech.tree.chords[0].name} and len(found.suitable) == 1
-    assert "1 degrees of freedom" in str(found)
+    assert "1 degree of freedom" in str(found)
 
 
 @pytest.mark.parametrize("cut", ["A", "B", "C", "D"])

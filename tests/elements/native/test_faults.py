@@ -154,7 +154,7 @@ def test_switches_are_told(monkeypatch):
 
 
 # ---------------------------------------------------------------- several builds, and builds that are ended
-def started(folder):
+def started(folder, **environment):
     """Start a build of what a first simulation needs into a folder."""
     command = [
         sys.executable,
@@ -167,8 +167,9 @@ def started(folder):
     ]
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH")) if p)
     return subprocess.Popen(
-        command, env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.DEVNULL, start_new_session=True
-    )
+        command, env=os.environ | {"PYTHONPATH": path} | environment, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
 
 
 def assert_whole(folder):
@@ -194,8 +195,33 @@ def test_a_build_that_is_killed_leaves_the_library_as_it_was(tmp_path, after):
     process = started(tmp_path)
     time.sleep(after)
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process.communicate()
     if (tmp_path / MANIFEST).exists():
         assert_whole(tmp_path)
     assert started(tmp_path).wait() == 0  # nothing that is left disturbs the next
     assert_whole(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(build.obstacle() != "", reason=f"no library can be built here: {build.obstacle()}")
+@pytest.mark.parametrize(("how", "code", "lines"), [(signal.SIGINT, 130, 1), (signal.SIGTERM, 143, 0)])
+def test_a_build_that_is_interrupted_ends_at_once_and_clears_away(tmp_path, how, code, lines):
+    """Ctrl-C goes to all processes of a group, and none of them shows a traceback."""
+    library = tmp_path / "library"
+    process = started(library, TREEMECH_CACHE_DIR=str(tmp_path / "cache"))
+    while not list(library.glob(".build-*")):
+        time.sleep(0.05)
+    time.sleep(1.0)
+    os.killpg(process.pid, how)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == code and errors.count("\n") == lines, errors
+    assert not list(library.iterdir())
+
+
+def test_what_a_killed_build_left_is_removed_by_a_later_one(tmp_path):
+    old, new = tmp_path / ".build-old", tmp_path / ".build-new"
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (time.time() - 2e4,) * 2)
+    build._forget_abandoned(tmp_path)
+    assert list(tmp_path.iterdir()) == [new]

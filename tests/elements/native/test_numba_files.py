@@ -24,6 +24,9 @@ with compiling, numba_cache():
     from numba import cfunc
     from small import double
     compiled = cfunc("float64(float64)", cache=True)(double)
+    cfunc("float32(float32)", cache=True)(double)
+from treemech.elements.native.cache import kept
+assert kept() == (not {"full", "from the beginning"} & {*sys.argv})
 print(compiled.ctypes(21.0), compiled.cache_hits)
 """
 FALL = """
@@ -110,8 +113,8 @@ def test_a_full_cache_folder_is_seen_before_anything_is_compiled(small):
     resource = pytest.importorskip("resource")
     code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n{COMPILED}"
     assert resource.RLIMIT_FSIZE is not None
-    out, errors = answer(small, code)
-    assert out.startswith("42.0") and "set TREEMECH_CACHE_DIR" in errors
+    out, errors = answer(small, code, "from the beginning")
+    assert out.startswith("42.0") and "set TREEMECH_CACHE_DIR" in errors and "make room" not in errors
 
 
 # ---------------------------------------------------------------- no home

@@ -215,3 +215,17 @@ def test_friction_a_damper_and_a_motor_in_one_hinge_of_a_closed_chain():
         moment = np.linalg.norm(run.element(f"friction {name}").moment[:, 1], axis=1)
         assert np.all(moment <= 0.2 * 0.05 * np.linalg.norm(run.connection(name).force, axis=1) * (1 + 1e-9))
         assert moment.max() > 0.0
+
+
+@pytest.mark.parametrize("cut", "ABD")
+def test_another_hinge_may_be_cut_beside_one_with_friction_and_a_spring(cut):
+    """Two cuts in one chain: the part between them gets coordinates of its own."""
+    ends = []
+    for roles in ({}, {cut: "chord"}):
+        system, _ = four_bar("C", roles)
+        system.connect("friction C", tm.Friction(0.2, radius=0.05), system.connections["C"])
+        mech = system.build()
+        run = mech.simulate((0, 0.3), mech.assemble(**START), rtol=1e-10, t_eval=[0.3])
+        assert run.success, run.message
+        ends.append([run.body(name).position[0] for name in LENGTHS] + [run.connection("D").force[0]])
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-7, atol=1e-7)

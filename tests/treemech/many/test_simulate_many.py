@@ -23,9 +23,9 @@ from tests.treemech.many.models import (
     own_element,
     pendulum,
 )
+from treemech.many.block_runs import takes
 from treemech.many.job import Job, Rows
 from treemech.many.runs import ManyRuns
-from treemech.many.tree_runs import takes
 
 LENGTHS = np.linspace(0.7, 1.3, 24)
 
@@ -287,5 +287,16 @@ def test_bad_arguments_are_named(mech):
         mech.simulate_many((0, 1), inputs={"force": [1.0]})
     with pytest.raises(tm.TreemechError, match="'A.q' is a measure over time"):
         mech.simulate_many((0, 1), parameters={"l1": [1.0]}, measures=["A.q"])
+    for wrong, message in (
+        ({"rtl": 1e-3}, "no option 'rtl'.*'rtol'"),
+        ({"method": "Euler"}, "'Euler'"),
+        ({"rtol": 2.0}, "rtol is 2.0"),
+    ):
+        with pytest.raises(tm.TreemechError, match=message):
+            mech.simulate_many((0, 1), parameters={"l1": [1.0]}, **wrong)
+    ball = floating()
+    for wrong in (["final ball.q"], ["ball.q"], ["max ball.flux"]):  # in no run a number
+        with pytest.raises(tm.TreemechError, match="ball"):
+            ball.simulate_many((0, 1), parameters={"m": [1.0]}, t_eval=[0, 1], measures=wrong)
     with pytest.raises(tm.TreemechError, match="executor is 'gpu'"):
         mech.simulate_many((0, 1), parameters={"l1": [1.0]}, executor="gpu")

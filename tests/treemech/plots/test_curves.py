@@ -1,5 +1,7 @@
 """Curves of a run: signals by name with their units, smooth between the steps."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,50 @@ def test_a_name_of_a_picture_is_a_path(run, tmp_path):
         run.plot("A.q", path=tmp_path / "c.txt")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "b.svg", "c.pdf"]
     assert not matplotlib.pyplot.get_fignums()
+
+
+def test_the_total_energy_is_drawn_as_constant_as_the_run_kept_it():
+    """Between the outputs of a closed chain the polynomials would show their own error, a thousand times that of the run."""
+    system = tm.System("four-bar")
+    crank = system.body("crank", **tm.solids.rod((0, 0, 0), (1, 0, 0), mass=1.0).properties)
+    coupler = system.body("coupler", **tm.solids.rod((0, 0, 0), (3, 0, 0), mass=3.0).properties)
+    rocker = system.body("rocker", **tm.solids.rod((0, 0, 0), (2.5, 0, 0), mass=2.5).properties)
+    system.connect("A", tm.Revolute("y"), system.ground, crank)
+    system.connect("B", tm.Revolute("y"), crank.at((1, 0, 0)), coupler)
+    system.connect("C", tm.Revolute("y"), coupler.at((3, 0, 0)), rocker.at((2.5, 0, 0)))
+    system.connect("D", tm.Revolute("y"), system.ground.at((3.5, 0, 0)), rocker)
+    mech = system.build()
+    run = mech.simulate((0, 2), mech.assemble(fix={"A": -0.6}, rates={"A": 4.0}), rtol=1e-9)
+    (line,) = run.plot("energy.total").get_lines()
+    (closed,) = run.plot("residual.position").get_lines()
+    assert len(line.get_xdata()) > 2 * len(run.t)
+    assert np.ptp(line.get_ydata()) < 1.01 * np.ptp(run.energy.total) < 1e-6
+    assert closed.get_ydata().max() <= run.residual.position.max()
+
+
+def test_pictures_without_matplotlib_are_refused_and_nothing_is_left(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for draw in (
+        lambda path: run.plot("A.q", path=path),
+        lambda path: run.energy.plot(path=path),
+        lambda path: run.phase("A", path=path),
+        run.plot,
+    ):
+        with pytest.raises(tm.TreemechError, match=r"pip install treemech\[plot\]"):
+            draw(tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_that_fails_leaves_nothing(run, tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError, match="there is no directory"):
+        run.plot("A.q", path=tmp_path / "nowhere" / "a.png")
+
+    def full(self, stream, **_):
+        stream.write(b"half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", full)
+    with pytest.raises(OSError, match="no space"):
+        run.plot("A.q", path=tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())

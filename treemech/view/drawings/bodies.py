@@ -32,10 +32,16 @@ def body_marks(model: Model, elements: Sequence[Mark] = ()) -> list[Mark]:
         owner, layer = (body.name, "body" if k else "ground"), "bodies" if k else "ground"
         place = Place(k, np.zeros(3), np.eye(3))
         if body.shapes:
+            slender = (
+                {"radius": 0.8 * model.girth(k)} if k else {}
+            )  # of rods, which have no thickness of their own
             found += [
-                solid(shape["kind"], place, layer, owner, **{n: x for n, x in shape.items() if n != "kind"})
+                solid(
+                    shape["kind"], place, layer, owner,
+                    **{**(slender if shape["kind"] == "line" else {}), **{n: x for n, x in shape.items() if n != "kind"}},
+                )
                 for shape in body.shapes
-            ]
+            ]  # fmt: skip
         elif k:
             massless = body.mass <= 0.0
             com = None if massless else np.asarray(body.com, dtype=np.float64)

@@ -183,7 +183,7 @@ class Model:
         low, high = self.extents[body]
         length = float(np.linalg.norm(high - low))
         usual = float(np.clip(0.035 * length, 0.018 * self.span, 0.045 * self.span))
-        seen = min(0.006 * self.size, 0.14 * self.span)  # also in a long chain
+        seen = min(0.009 * self.size, 0.18 * self.span)  # also in a long chain
         return max(usual, seen) * (1.0 - 0.03 * (body % 3))  # surfaces of neighbours do not coincide
 
     def girth_of_ends(self, ends: Sequence[Any]) -> float:
