@@ -173,8 +173,8 @@ class Energetic(Element):
        something else (air, a field) declares ``world = True``.
     7. Plain scalar Python is enough and best. It must depend on its arguments and fields only. An element
        with a history stores it in ``remember(self, motion, t, memory)``, which is called after every accepted
-       step; ``memory()`` returns the start values. If ``remembers_every`` [s] is positive, steps end at its
-       multiples after the start of a run, so that what is stored there does not depend on the integrator.
+       step; ``memory()`` returns the start values. If ``remembers_every`` [s] is positive, steps end where t
+       is a multiple of it, so that what is stored there does not depend on the integrator.
     8. Optional: ``initial()`` (start values of x); ``settled`` (indices of the states that start in
        equilibrium, x' = 0); ``n_reactions = 1``: it depends on the load of a hinge or constraint
        (`reaction_of=`), in ``motion.reaction[0]``; ``sample(rng, t)`` (a configuration for the check);

@@ -29,9 +29,9 @@ class RowRuns:
 
     def __init__(
         self, core: Core, calls: Calls, method: str, rtol: float, atol: Floats, times: Floats | None,
-        numbers: Numbers | None = None,
+        numbers: Numbers | None = None, n_kept: int = 0,
     ) -> None:  # fmt: skip
-        self.times = times
+        self.times, self.n_kept = times, n_kept
         pack = calls.pack
         assert pack is not None
         self.core, self.n, self.numbers = core, core.nq + core.nu + core.nz + core.n_cut, numbers
@@ -47,18 +47,19 @@ class RowRuns:
         if core.loops is not None:
             own = checked_start(pack, core, run)
             copies, steps, checks = [*copies, *own[0]], [*steps, *own[1]], own[2]
-        n_out, capacity = (0, _MOST) if times is None else (len(times), 0)
+        n_out, capacity = (0, n_kept or _MOST) if times is None else (len(times), 0)
         at = pack.keep(np.zeros(1) if times is None else times.copy())
         out, t_step = pack.zeros(max(n_out, 1), self.n), pack.zeros(max(capacity, 1))
         y_step = pack.zeros(max(capacity, 1), self.n)
         integrate = (
             run.method, run.rhs, run.context, run.n, address(run.control), address(run.count), address(run.y),
             address(run.atol), address(run.work), len(run.euler) - 1, address(run.euler), n_out, address(at),
-            address(out), capacity, address(t_step), address(y_step), 0, 10**9 if n_out else _MOST, address(run.hooks),
+            address(out), capacity, address(t_step), address(y_step), 0, 10**9 if n_out else capacity, address(run.hooks),
         )  # fmt: skip
         name = "loop_integrate" if run.projects else "integrate"
         steps.append((native.address(name), False, integrate))
-        results = (run.y if times is None else out, run.count)
+        kept = (t_step, y_step) if n_kept else ()
+        results = (run.y if times is None else out, run.count, *kept)
         self._call = pack.call(steps, results, None, tuple(inputs), copies, checks)
         self._zero = np.zeros(max(core.nq, core.nu, core.nz, 1))
 
@@ -68,7 +69,7 @@ class RowRuns:
         """Integrate rows as `take` does, several at once on SIMD lanes. Return the rows that were not; None: all are left."""
         run, core, part = self.run, self.core, slice(first, last)
         lanes = lane_model(core, numbers is not None) if last - first > 1 and plain(core) else None
-        if lanes is None or run.name not in ("DP5", "DOP853"):
+        if lanes is None or self.n_kept or run.name not in ("DP5", "DOP853"):
             return None
         table = None
         if numbers is not None:
@@ -88,19 +89,21 @@ class RowRuns:
         return (first + np.flatnonzero(status != OK)).tolist()
 
     def take(
-        self, first: int, last: int, aim: Floats, y: Floats, numbers: Floats | None, out: Floats, counts: Ints, q: Floats, u: Floats
+        self, first: int, last: int, aim: Floats, y: Floats, numbers: Floats | None, out: Floats, counts: Ints, q: Floats, u: Floats,
+        kept: tuple[Floats, ...] = (),
     ) -> int:  # fmt: skip
         """Integrate rows first to last; return the first row that was not, or `last`.
 
         aim (B, 3): start, end, 0; y (B, n): starts; out (B, times, n) or (B, n): states; counts (B, .): those of the loop;
-        q (B, nq), u (B, nu): the starts in the public convention, by which closed chains are checked.
+        q (B, nq), u (B, nu): the starts in the public convention, by which closed chains are checked; kept: times (B, steps) and
+        states (B, steps, n) of the steps, if they are asked for.
         """
         none, core = (address(self._zero), 0), self.core
         inputs = [(address(aim), 3), (address(y), self.n)]
         if self.numbers is not None:
             assert numbers is not None
             inputs.append((address(numbers), numbers.shape[1]))
-        results = ((address(out), out[0].size), (address(counts), m.N_COUNT))
+        results = tuple((address(x), x[0].size) for x in (out, counts, *kept))
         state = [none, none, none]
         if core.loops is not None:
             z = (address(y) + 8 * (core.nq + core.nu), self.n)

@@ -48,25 +48,25 @@ class Pace:
 
     def __init__(self, t: float, end: float, n: int) -> None:
         self.t, self.end, self.n = t, end, n
-        self.steps, self.next = 0, _WINDOW
+        self.steps, self.next, self.mean = 0, _WINDOW, np.inf
 
     def slow(self, t: float, steps: int) -> bool:
         """Note the time reached after so many steps. Return whether the last ones should be examined."""
         done = steps - self.steps
         if done < _WINDOW:
             return False
-        mean = abs(t - self.t) / done
+        self.mean = abs(t - self.t) / done
         self.t, self.steps = t, steps
-        if steps < self.next or self.n * abs(self.end - t) < _AHEAD * mean:
+        if steps < self.next or self.n * abs(self.end - t) < _AHEAD * self.mean:
             return False
         self.next = 2 * steps  # examinations stay a small part of the whole
         return True
 
 
-def examine(core: Core, times: Floats, states: Floats, end: float, rates: Rates) -> Crawl | None:
+def examine(core: Core, times: Floats, states: Floats, end: float, rates: Rates, pace: float) -> Crawl | None:
     """Return what keeps the steps between these states short, or None if they do get on.
 
-    The run should go on to the time `end`. `rates(t, y)` evaluates the model, so it must be possible to restore its arrays.
+    The run should go on to the time `end`; its last steps had the mean size `pace`. `rates(t, y)` evaluates the model, so it must be possible to restore its arrays.
     """
     try:
         with np.errstate(all="ignore"):
@@ -74,10 +74,10 @@ def examine(core: Core, times: Floats, states: Floats, end: float, rates: Rates)
                 _noise(core, times, states, rates)
                 or _lock(core, times, states, end, rates)
                 or _chatter(core, times, states, rates)
-                or _hopeless(core, times, states, end)
+                or _hopeless(core, times, states, end, pace)
             )
     except TreemechError:  # a state between two steps has no rates
-        return _hopeless(core, times, states, end)
+        return _hopeless(core, times, states, end, pace)
 
 
 def _noise(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
@@ -181,9 +181,12 @@ def _chatter(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl |
     return Crawl(f"{text}. {advice[0]}", name, "", advice)
 
 
-def _hopeless(core: Core, times: Floats, states: Floats, end: float) -> Crawl | None:
-    """Tell whether the rest would take more steps than any computer takes, for whatever reason."""
-    t, mean = float(times[-1]), _mean(times)
+def _hopeless(core: Core, times: Floats, states: Floats, end: float, pace: float) -> Crawl | None:
+    """Tell whether the rest would take more steps than any computer takes, for whatever reason.
+
+    Steps that are short for a while only, after an impact, are no reason: those before them had the mean size `pace`.
+    """
+    t, mean = float(times[-1]), max(_mean(times), pace)
     if not abs(end - t) > _HOPELESS * mean:
         return None
     found = diagnose_state(core, t, states[-1])

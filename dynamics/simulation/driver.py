@@ -293,6 +293,7 @@ class Driver(EventDriver):
 
     def _look_closer(self) -> Crawl | None:
         """Examine some steps ahead, which are taken back."""
+        assert self.pace is not None
         run, here = self.run, self.memory.copy()
         t, y = np.zeros(LOOKED_AT), np.zeros((LOOKED_AT, run.n))
         start = run.t, run.y.copy()
@@ -300,7 +301,11 @@ class Driver(EventDriver):
         taken = int(run.count[m.PENDING])
         times, states = np.append(start[0], t[:taken]), np.vstack((start[1], y[:taken]))
         try:
-            return examine(self.core, times, states, self.t_span[1], run.rates) if taken else None
+            return (
+                examine(self.core, times, states, self.t_span[1], run.rates, self.pace.mean)
+                if taken
+                else None
+            )
         finally:
             self.memory.restore(here)
 

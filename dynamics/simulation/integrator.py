@@ -190,9 +190,10 @@ class Integrator:
         return [Switch(self.t, name, holds) for name, holds in found]
 
     def aim(self, start: float, end: float) -> None:
-        """Start a new leg. The state may have changed, so the first step is chosen anew."""
+        """Start a new leg. The state may have changed, so the first step is chosen anew, but for a fixed one."""
         self.control[m.TIME], self.control[m.END] = start, end
-        self.control[m.STEP], self.count[m.STARTED] = 0.0, 0
+        fixed = self.control[m.MAX_STEP] if self.fixed_step else 0.0
+        self.control[m.STEP], self.count[m.STARTED] = (fixed if end >= start else -fixed), 0
 
     def advance(
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int

@@ -1,7 +1,7 @@
 """Fung's quasi-linear viscoelastic element between two points (3.4.3): Prony series, or with history."""
 
 from dataclasses import dataclass, field
-from math import expm1, log1p
+from math import expm1, floor, log1p
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from ..fields import make_numbers, refuse_negative, refuse_unless_positive
 from ..shared.splines import cubic_coefficients, monotone_coefficients
 from ..shared.two_ends import distance
 from .viscoelastic import Relaxing, make_branches
+
+_EARLY = 1e-6  # part of the time between samples by which a step may end before the time of one, by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +104,8 @@ class Fung(Relaxing):
 class FungHistory(Energetic):
     """Fung's relaxation integral (3.4.3) with any relaxation function, summed over the deformation history.
 
-    The deformation is stored every span / (samples - 1) after the start of a run; steps end there, whatever
-    the integrator and its tolerance. The integral is the trapezoidal sum over these samples and the present
+    The deformation is stored at the start and at all multiples of span / (samples - 1); steps end there, whatever the
+    integrator, its tolerance, and the times at which a run begins or goes on. The integral is the trapezoidal sum over these samples and the present
     deformation, of second order in their distance, which `rtol` does not control: compare with a run with
     twice as many samples. Before the oldest stored sample the deformation is taken as constant.
     With weights w_k of the samples (by partial summation; G_k = G(t - t_k)), and with G_b = G at the age of
@@ -246,8 +248,8 @@ class FungHistory(Energetic):
         workspace = (len(memory) - 2) // 2
         count = int(memory[0])
         if count > 0:
-            last = memory[2 + 2 * ((count - 1) % workspace)]
-            if t - last < (1.0 - 1e-9) * self.span / (workspace - 1.0):
+            last, every = memory[2 + 2 * ((count - 1) % workspace)], self.span / (workspace - 1.0)
+            if floor(t / every + _EARLY) <= floor(last / every + _EARLY):
                 return
         else:
             memory[1] = t

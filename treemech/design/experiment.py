@@ -106,6 +106,11 @@ def gradient(what: Quantity, found: Sensitivities) -> Floats:
     return _statistic(statistic, found.run.t, found.run.measure(measure))[1] @ found.of(measure)
 
 
+def statistic_of(name: str, t: Floats, y: Floats) -> float:
+    """Return one number of a measure over time: final, max, min, mean or rms."""
+    return _statistic(name, t, y)[0]
+
+
 def is_statistic(what: Any) -> bool:
     """Tell whether a text asks for one number of a run, "max A.q", and not for a measure over time."""
     return isinstance(what, str) and what.partition(" ")[0] in _STATISTICS and bool(what.partition(" ")[2])

@@ -20,18 +20,22 @@ from treemech.topology.arrays import Floats
 
 from ..simulation.simulate import tolerances
 from .block_starts import BlockStarts
+from .columns import Columns
 from .designs import Designs, numbers_at
 
 if TYPE_CHECKING:
     from .job import Job, Rows
 
 _METHODS = ("DOP853", "DP5")
+_STEPS, _TOGETHER = 1000, 32  # steps of a run that measures may need, and runs whose steps are kept at a time
 
 
 def takes(job: Job, rows: Rows) -> bool:
     """Tell whether runs of a job may go this way."""
     mech, options = job.mech, job.options
-    if job.measures is not None or job.kinematic or set(options) - {"rtol", "atol", "method"}:
+    if job.kinematic or set(options) - {"rtol", "atol", "method"}:
+        return False
+    if job.measures is not None and Columns.of(mech, job.measures, job.t_eval is not None) is None:
         return False
     if options.get("method", "DOP853") not in _METHODS or mech._prescriptions or mech._core.layout.kinematic:
         return False
@@ -42,6 +46,23 @@ def takes(job: Job, rows: Rows) -> bool:
     pack = mech._fast.pack if is_plain(mech) else None
     loops = mech._core.loops
     return pack is not None and not pack.near and (loops is None or not len(loops.plan.added_row))
+
+
+def _go(runs: RowRuns, good: Any, first: int, last: int, *arrays: Any) -> None:
+    """Integrate rows that are good; those that are handed back are not."""
+    while first < last:
+        stop = first if not good[first] else first + int(np.argmin(np.append(good[first:last], False)))
+        done = runs.take(first, stop, *arrays) if stop > first else first
+        if done < stop or done == first:
+            good[done] = False
+            first = done + 1
+        else:
+            first = done
+
+
+def _known(values: dict[str, Floats], count: int) -> Any:
+    """Tell which runs have all their results."""
+    return np.all([np.isfinite(x.reshape(count, -1)).all(axis=1) for x in values.values()], axis=0)
 
 
 class _Own(NamedTuple):
@@ -58,10 +79,14 @@ class BlockRuns:
         self.job = job
         self.designs = Designs.of(job.mech, names) if names else None
         self.starts = BlockStarts(job.mech, job.start, job.t_span[0])
+        self.columns = (
+            None if job.measures is None else Columns.of(job.mech, job.measures, job.t_eval is not None)
+        )
+        self.steps = _STEPS if self.columns is not None and self.columns.needs_steps else 0
         self._own: dict[tuple[int, bytes], _Own] = {}
 
-    def block(self, rows: Rows) -> tuple[Floats, Any, Any] | None:
-        """Return states (B, ..., n), counts, and which runs are done; None if the parameters cannot be refilled."""
+    def block(self, rows: Rows) -> tuple[dict[str, Floats], Any, Any] | None:
+        """Return results, counts, and which runs are done; None if the parameters cannot be refilled."""
         job, mech, n = self.job, self.job.mech, rows.count
         core = mech._core
         first_z = core.nq + core.nu
@@ -88,20 +113,51 @@ class BlockRuns:
         aim = np.tile([job.t_span[0], job.t_span[1], 0.0], (n, 1))
         times = () if job.t_eval is None else (len(job.t_eval),)
         out, counts = np.full((n, *times, y.shape[1]), np.nan), np.zeros((n, m.N_COUNT), dtype=np.int64)
+        if self.steps:
+            values = self._stepwise(runs, good, aim, y, table, counts, q, u)
+            return values, counts, good & _known(values, n)
         arrays = aim, y, table, out, counts
         left = None if constraints is not None else runs.on_lanes(0, n, *arrays)
         for first, last in [(0, n)] if left is None else [(k, k + 1) for k in left]:
-            while first < last:
-                stop = (
-                    first if not good[first] else first + int(np.argmin(np.append(good[first:last], False)))
-                )
-                done = runs.take(first, stop, *arrays, q, u) if stop > first else first
-                if done < stop or done == first:
-                    good[done] = False
-                    first = done + 1
-                else:
-                    first = done
-        return out, counts, good
+            _go(runs, good, first, last, *arrays, q, u)
+        q, u = self.states(out)
+        values = {"q": q, "u": u} if self.columns is None else self.columns.of_times(job.t_eval, q, u)
+        return values, counts, good & _known(values, n)
+
+    def _stepwise(
+        self, runs: RowRuns, good: Any, aim: Floats, y: Floats, table: Floats | None, counts: Any, q: Floats, u: Floats
+    ) -> dict[str, Floats]:  # fmt: skip
+        """Return measures over the steps of runs, some runs at a time."""
+        assert self.columns is not None
+        n, (t0, t1) = len(y), self.job.t_span
+        values = {name: np.full(n, np.nan) for name in self.columns.columns}
+        size = min(n, _TOGETHER)
+        kept = np.zeros((size, self.steps)), np.zeros((size, self.steps, y.shape[1]))
+        for first in range(0, n, size):
+            part = slice(first, min(first + size, n))
+            own, out = None if table is None else table[part], y[part].copy()
+            _go(
+                runs,
+                good[part],
+                0,
+                len(out),
+                aim[part],
+                y[part],
+                own,
+                out,
+                counts[part],
+                q[part],
+                u[part],
+                tuple(kept),
+            )
+            for k in np.flatnonzero(good[part]).tolist():
+                taken = int(counts[first + k, m.PENDING])
+                t = np.concatenate(([t0], kept[0][k, :taken]))
+                t[-1] = t1
+                found = self.states(np.concatenate((y[first + k][None], kept[1][k, :taken])))
+                for name, x in self.columns.of_steps(t, *found).items():
+                    values[name][first + k] = x
+        return values
 
     def _sizes(self, places: Any, table: Floats | None, count: int) -> Floats:
         """Return the size of the mechanism of every design (`constraints.size`): one and the largest step between bodies."""
@@ -144,7 +200,7 @@ class BlockRuns:
             atol = tolerances(mech, job.options.get("atol"), rtol)
             closed, method = core.loops is not None, job.options.get("method", "DOP853")
             numbers = numbers_at(core, places, closed) if len(places) else None
-            runs = RowRuns(core, spaces.calls(core), method, rtol, atol, job.t_eval, numbers)
+            runs = RowRuns(core, spaces.calls(core), method, rtol, atol, job.t_eval, numbers, self.steps)
             own = None
             if closed:
                 core = spaces.make()

@@ -78,15 +78,14 @@ class Job:
         computed = runs.block(rows)
         if computed is None:
             return None
-        out, counts, good = computed
-        q, u = runs.states(out)
+        values, counts, good = computed
         block: Block = {
             "success": good, "message": [""] * rows.count, "t_reached": np.full(rows.count, self.t_span[1]),
-            "steps": counts[:, layout.STEPS].copy(), "evaluations": counts[:, layout.EVALUATIONS].copy(), "q": q, "u": u,
+            "steps": counts[:, layout.STEPS].copy(), "evaluations": counts[:, layout.EVALUATIONS].copy(), **values,
         }  # fmt: skip
         for k in np.flatnonzero(~good).tolist():
-            about, values = self.one(rows, k)
-            for name, x in {**about, "q": values.get("q", np.nan), "u": values.get("u", np.nan)}.items():
+            about, alone = self.one(rows, k)
+            for name, x in {**about, **{name: alone.get(name, np.nan) for name in values}}.items():
                 block[name][k] = x
         return block
 

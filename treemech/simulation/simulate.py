@@ -213,7 +213,8 @@ def remembered_times(mech: "Mechanism", t0: float, t1: float) -> list[float]:
     """Return the times in a run at which steps end because elements remember what there is then.
 
     What they remember is part of the model: without such times it would depend on the steps of the integrator,
-    and no tolerance would control the motion.
+    and no tolerance would control the motion. They are multiples of a time, wherever a run begins, so that one
+    that goes on from a state of another remembers what a single one would.
     """
     times = list[float]()
     for a in mech._core.layout.efforts.applied:
@@ -226,8 +227,8 @@ def remembered_times(mech: "Mechanism", t0: float, t1: float) -> list[float]:
                 f"{a.element.kind} {a.name!r} remembers every {every:.3g} s, {count:.3g} times between t = {t0:.6g} and "
                 f"{t1:.6g} s: choose a longer span, fewer samples, or an element with states (Fung, Viscoelastic)."
             )
-        step = every if t1 >= t0 else -every
-        times += (t0 + step * np.arange(1, int(count) + 1)).tolist()
+        first, last = sorted((t0 / every, t1 / every))
+        times += (every * np.arange(np.ceil(first), np.floor(last) + 1.0)).tolist()
     return times
 
 

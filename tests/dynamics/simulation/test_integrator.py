@@ -369,3 +369,13 @@ def test_an_error_in_an_element_carries_what_was_computed():
     with pytest.raises(tm.ElementError, match=r"'push'.*0\.5") as caught:
         mech.simulate((0, 1), mech.state(u={"swing": 1.0}), max_step=0.05)
     assert 0.4 < caught.value.partial.t[-1] <= 0.5
+
+
+def test_fixed_steps_stay_so_after_the_break_of_a_signal():
+    """Each leg of RK4 begins with its step, not with one chosen by an error that nobody controls."""
+    system = tm.System("pushed")
+    body = system.body("body", 1.0, (1, 1, 1))
+    system.connect("rail", tm.Prismatic("x"), system.ground, body)
+    system.load("push", tm.Force(x=tm.Function(lambda t: 1.0 if t < 0.5 else 0.0, break_times=(0.5,))), body)
+    run = system.build().simulate((0, 1), method="RK4", max_step=0.1)
+    assert np.allclose(np.diff(run.t), 0.1, rtol=1e-9) and len(run.t) == 11

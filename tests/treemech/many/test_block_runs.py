@@ -6,7 +6,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import treemech as tm
-from tests.treemech.many.models import closed, four_bar, pendulum
+from tests.treemech.many.models import closed, four_bar, last_torque, pendulum
+from treemech.design.experiment import value
 from treemech.many.block_runs import BlockRuns, takes
 from treemech.many.job import Job, Rows
 
@@ -133,3 +134,33 @@ def test_output_times_and_starts_of_trees(mech):
     runs = tree.simulate_many((0, 0.3), assembled, {"l1": [0.9, 1.1]})
     own = tree.with_parameters(l1=1.1)
     np.testing.assert_allclose(runs["q"][1], own.simulate((0, 0.3), assembled(own)).q[-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("model", ["tree", "chain"])
+def test_measures_of_coordinates_are_those_of_runs(mech, model, sampled):
+    made, start = (mech, closed) if model == "chain" else (pendulum(), assembled)
+    times = np.linspace(0, 0.3, 7) if sampled else None
+    designs = {"l": [0.97, 1.0, 1.04]} if model == "chain" else {"l1": [0.9, 1.0, 1.2]}
+    wanted = ["final A.q", "max B.q", "min B.u", "mean A.u", "rms A.q", *(["A.q"] if sampled else [])]
+    job = Job(made, (0.0, 0.3), start, times, {w: w for w in wanted}, {})
+    assert takes(job, Rows(3, {}, {}))
+    runs = made.simulate_many((0, 0.3), start, designs, t_eval=times, measures=wanted)
+    ((name, values),) = designs.items()
+    for k, x in enumerate(values):
+        own = made.with_parameters(**{name: x})
+        run = own.simulate((0, 0.3), start(own), t_eval=times)
+        for w in wanted:
+            expected = run.measure(w) if w == "A.q" else value(w, run)
+            np.testing.assert_allclose(runs[w][k], expected, rtol=1e-7, atol=1e-10)
+
+
+def test_measures_that_need_more_go_the_way_of_simulate(mech):
+    rows = Rows(1, {}, {})
+    for what in ("max crank.position[0]", "final C.q", "max spring.length", last_torque):
+        assert not takes(Job(mech, (0.0, 0.3), closed, None, {"x": what}, {}), rows)
+    runs = mech.simulate_many((0, 0.3), closed, {"l": [1.0]}, measures=["max coupler.position[0]"])
+    own = mech.with_parameters(l=1.0)
+    assert runs["max coupler.position[0]"][0] == value(
+        "max coupler.position[0]", own.simulate((0, 0.3), closed(own))
+    )
