@@ -108,6 +108,7 @@ from .signal import Harmonic as Harmonic
 from .signal import Polynomial as Polynomial
 from .signal import Signal as Signal
 from .signal import Spline as Spline
+from .signal import Steps as Steps
 from .signal import as_signal as as_signal
 from .springs.beam import Beam as Beam
 from .springs.beam import CorotationalBeam as CorotationalBeam

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import cos, floor, sin
+from reprlib import repr as shortened
 from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
@@ -216,6 +217,59 @@ class Spline(Signal):
 
 
 @dataclass(frozen=True, eq=False)
+class Steps(Signal):
+    """Values of a table, each held until the next time: what a digital controller gave out.
+
+    The first value holds before the first time too. It jumps, so no coordinate can be prescribed to follow it.
+
+    Parameters
+    ----------
+    times, values : arrays (n,)
+        The table, with increasing times.
+
+    Examples
+    --------
+    >>> Steps([0.0, 1.0], [2.0, 5.0]).at(0.9).value
+    2.0
+    """
+
+    times: ArrayLike = structure()
+    values: ArrayLike = structure()
+    knots: Any = field(default=None, init=False, repr=False)
+    table: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def example(cls) -> "Steps":
+        return cls(times=[0.0, 1.0], values=[0.0, 1.0])
+
+    def __post_init__(self) -> None:
+        from .fields import as_numbers  # which imports this file
+
+        t = as_numbers(self.times, "Steps.times", "a column of numbers", (None,))
+        y = as_numbers(self.values, "Steps.values", "a column of numbers", (None,))
+        if t.shape != y.shape or len(t) < 1 or not np.all(np.diff(t) > 0.0):
+            raise ElementError("Steps: times and values must be equally long, at least 1, times increasing.")
+        object.__setattr__(self, "knots", t)
+        object.__setattr__(self, "table", y)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(self.knots.tolist()[1:])
+
+    def evaluate(self, t: float, out: Floats) -> None:
+        low, high = 0, len(self.knots)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.knots[middle] <= t:
+                low = middle
+            else:
+                high = middle
+        out[0] = self.table[low]
+        out[1] = 0.0
+        out[2] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class Function(Signal):
     """Function of time written in plain Python; its rates come from jet numbers.
 
@@ -287,15 +341,19 @@ def _function_of_time(given: Any, what: str) -> Callable[[float], float]:
 
 
 def as_signal(value: Any, what: str) -> Signal:
-    """Return a signal unchanged, a number as a Constant, a callable as a Function."""
+    """Return a signal unchanged, a number as a Constant, a callable as a Function, a table (times, values) as a Spline."""
     if isinstance(value, Signal):
         return value
+    if isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value[0]) == 1:
+        return Spline(value[0], value[1], ends="not-a-knot" if len(value[0]) > 3 else "natural")
     if callable(value):
         return Function(_function_of_time(value, what))
     try:
         number = as_float(value)
     except (TypeError, ValueError):
-        raise ElementError(f"{what} is {value!r}: wanted a signal, a number or a function of t.") from None
+        raise ElementError(
+            f"{what} is {shortened(value)}: wanted a signal, a number, a function of t, or a table (times, values)."
+        ) from None
     if not np.isfinite(plain(number)):
         raise ElementError(f"{what} is {value!r}: wanted a finite number.")
     return Constant(number)

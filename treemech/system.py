@@ -361,9 +361,9 @@ class System(Journal):
     # ------------------------------------------------------------ inputs and measures
     @recorded
     def input(self, name: str, signal: Signal | float | Any = None) -> Signal | str:
-        """Name an external input i(t): a signal, a number or a function of t.
+        """Name an external input i(t): a signal, a number, a function of t, or a table (times, values), a smooth curve.
 
-        Elements take it by its name. Without a signal it is held at what it was set to last, 0 at first: by
+        Elements take it by its name. `tm.Steps(times, values)` holds each value until the next. Without a signal it is held at what it was set to last, 0 at first: by
         ``mech.step(state, dt, inputs={name: value})`` or a stepper.
         """
         if name in self.wiring.inputs or name in self.wiring.held():

@@ -12,6 +12,7 @@ With closed chains s also satisfies the constraints, P s_q + df/dp = 0 and its r
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +113,8 @@ class Variation:
         """Return J (states, n, n) and f (states, n, columns) of s' = J s + f at many states."""
         n, nx = self.core.nu, self.core.nx
         size, own = 2 * n + nx, self.starts
-        columns = own + len(self.inputs) + len(self.parameters)
+        by_p = own + len(self.inputs)
+        columns = by_p + len(self.parameters)
         J, f = np.zeros((len(y.t), size, size)), np.zeros((len(y.t), size, columns))
         J[:, :n, n : 2 * n] = np.eye(n)
         if self.core.coordinates.euler_parameters:
@@ -128,8 +130,13 @@ class Variation:
                 inputs=self.inputs,
                 parameters=self.parameters,
             )
-            J[k, n:] = np.block([[d.ud_q, d.ud_u, d.ud_x], [d.x_rates_q, d.x_rates_u, d.x_rates_x]])
-            f[k, n:, own:] = np.block([[d.ud_input, d.ud_p], [d.x_rates_input, d.x_rates_p]])
+            of_speeds, of_states = slice(n, 2 * n), slice(2 * n, size)
+            J[k, of_speeds, :n], J[k, of_speeds, of_speeds] = d.ud_q, d.ud_u
+            f[k, of_speeds, own:by_p], f[k, of_speeds, by_p:] = d.ud_input, d.ud_p
+            if nx:
+                J[k, of_states, :n], J[k, of_states, of_speeds] = d.x_rates_q, d.x_rates_u
+                J[k, of_speeds, of_states], J[k, of_states, of_states] = d.ud_x, d.x_rates_x
+                f[k, of_states, own:by_p], f[k, of_states, by_p:] = d.x_rates_input, d.x_rates_p
         J[:, n:, np.flatnonzero(np.tile(~self.free, 2))] = 0.0  # prescribed motions are in f already
         return J, f
 
@@ -177,6 +184,7 @@ def _dense(nodes: Floats, x: Floats) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
+@cache
 def _radau(stages: int) -> tuple[Floats, Floats, Floats]:
     """Return nodes in (0, 1], coefficients a and weights b of Radau IIA collocation, of order 2 stages - 1.
 

@@ -28,15 +28,25 @@ class RowConstraints:
 
     def __init__(self, core: Core, calls: Calls, numbers: Numbers | None = None) -> None:
         pack, loops, work = calls.pack, core.loops, core.chord_work
-        assert pack is not None and loops is not None
-        self.core, self.loops, self.numbers = core, loops, numbers
-        nu, m, places = core.nu, loops.n_rows, core.entry_places
+        assert pack is not None
+        self.core, self.numbers = core, numbers
+        nu, rest = core.nu, pack.zeros(core.nu)
         steps, inputs = [], []
         if numbers is not None:
             values = pack.zeros(len(numbers.at))
             inputs.append(values)
             steps.append(pack.step("scatter", len(values), values, pack.keep(numbers.at), numbers.base))
-        rest, tau, cut = pack.zeros(nu), pack.zeros(nu), pack.zeros(max(core.n_cut, 1))
+        lower, full, zero = pack.zeros(nu, nu), pack.zeros(nu, nu), pack.zeros(nu, nu)
+        both = [
+            *steps, pack.step("mass_matrix", 1, pack.t, pack.q, rest, lower, core.context_address),
+            pack.step("symmetric", nu, lower, pack.keep(core.public_order.copy()), full),
+        ]  # fmt: skip
+        self._inertia = pack.call(both, (full,), None, tuple(inputs), pack.copy(lower, zero))
+        self._none = np.zeros(max(core.nq, core.nu, core.nz, 1))
+        if loops is None:
+            return
+        self.loops, m, places = loops, loops.n_rows, core.entry_places
+        tau, cut = pack.zeros(nu), pack.zeros(max(core.n_cut, 1))
         P, flat = pack.zeros(m, nu), pack.keep(places[0] * nu + places[1])
         residual, velocity = pack.zeros(m), pack.zeros(m)
         own = [
@@ -49,13 +59,6 @@ class RowConstraints:
         if core.n_cut:
             own.append(pack.step("gather", core.n_cut, work.q, 1, cut))
         self._constraints = pack.call(own, (residual, P, velocity, cut), None, tuple(inputs))
-        lower, full, zero = pack.zeros(nu, nu), pack.zeros(nu, nu), pack.zeros(nu, nu)
-        both = [
-            *steps, pack.step("mass_matrix", 1, pack.t, pack.q, rest, lower, core.context_address),
-            pack.step("symmetric", nu, lower, pack.keep(core.public_order.copy()), full),
-        ]  # fmt: skip
-        self._inertia = pack.call(both, (full,), None, tuple(inputs), pack.copy(lower, zero))
-        self._none = np.zeros(max(core.nq, core.nu, core.nz, 1))
 
     def constraints(self, t: float, q: Floats, u: Floats, numbers: Floats | None) -> Rows:
         """Return the constraints of rows; nan where an element refuses."""
@@ -107,6 +110,12 @@ class RowConstraints:
                 tuple(given), tuple((address(x), x[0].size) for x in results),
             )  # fmt: skip
             first = done + 1
+
+    def weighty(self, count: int, numbers: Floats | None) -> NDArray[np.bool_]:
+        """Tell in which designs of a tree every motion meets inertia, at a random position."""
+        rng, free = np.random.default_rng(1), self.core.free_speeds()
+        q = np.concatenate([np.zeros(0), *(c.hinge.sample(rng) for c in self.core.coordinates.hinges)])
+        return _weighty(self.mass_matrix(np.tile(q, (count, 1)), numbers)[:, free][:, :, free])
 
     def scales(self, count: int, numbers: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the usual size of every row that is kept (`Loops` has the formula), and which designs have its pattern."""

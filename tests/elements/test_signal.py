@@ -116,3 +116,41 @@ def test_a_load_that_cannot_be_compiled_runs_as_python():
 def test_a_function_that_gives_no_number_is_refused_with_its_place(function):
     with pytest.raises(tm.ElementError, match=r"Function \(test_signal.py, line \d+\) gives no number"):
         pushed(function, 0.0, 0.0)
+
+
+def test_steps_hold_each_value_until_the_next_time():
+    steps = tm.Steps([0.0, 0.5, 1.5], [2.0, -1.0, 4.0])
+    assert [steps.at(t).value for t in (-1.0, 0.0, 0.4999, 0.5, 1.4, 1.5, 9.0)] == [2, 2, 2, -1, -1, 4, 4]
+    assert steps.at(0.7).rate == 0.0 and steps.breaks == (0.5, 1.5)
+    with pytest.raises(tm.ElementError, match="times increasing"):
+        tm.Steps([0.0, 0.0], [1.0, 2.0])
+
+
+def motored(force):
+    """Return a sledge of 2 kg that a motor pushes."""
+    system = tm.System("sledge")
+    sledge = system.body("sledge", mass=2.0, inertia=(1, 1, 1))
+    system.connect("rail", tm.Prismatic("x"), system.ground, sledge)
+    system.connect("motor", tm.Actuator(), "rail", inputs={"command": "force"})
+    system.input("force", *(() if force is None else (force,)))
+    return system
+
+
+def test_an_input_takes_a_table_as_a_curve_or_as_steps(tmp_path):
+    """Steps are what a stepper holds; a table is a spline, also after a file."""
+    times, values = np.array([0.0, 0.2, 0.5, 0.9]), np.array([1.0, -2.0, 3.0, 0.5])
+    run = motored(tm.Steps(times, values)).build().simulate((0, 1), t_eval=[*times, 1.0])
+    mech, u = motored(None).build(), 0.0
+    state = mech.state()
+    for k, f in enumerate(values):
+        state = mech.step(state, [*times, 1.0][k + 1] - times[k], {"force": f})
+        u += 0.5 * f * ([*times, 1.0][k + 1] - times[k])
+        assert run.u[k + 1, 0] == pytest.approx(u, abs=1e-12) == state.u[0]
+    system = motored((times, values))
+    area = CubicSpline(times, values).integrate(0.0, 0.9)
+    for made in (system, tm.read(system.save(tmp_path / "sledge.json"))):
+        assert made.build().simulate((0, 0.9), rtol=1e-11).u[-1, 0] == pytest.approx(0.5 * area, abs=1e-10)
+    with pytest.raises(
+        tm.ElementError, match=r"array\(.*\.\.\..*wanted a signal, a number, a function of t, or a table"
+    ):
+        motored(np.arange(500.0))

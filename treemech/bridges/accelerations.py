@@ -14,7 +14,7 @@ from ..mechanism import Mechanism
 from ..results.state import State
 from .model import Model
 from .operation import Operation, split
-from .start import normalised, start, start_slopes
+from .start import by_numbers, normalised, start, start_slopes
 
 
 class Accelerations(NamedTuple):
@@ -37,16 +37,36 @@ class ForwardDynamics(Operation):
 
     def values(self, *arguments: Any) -> tuple[Floats, ...]:
         """Return the results; rows of trees in one call of the compiled core."""
+        many = self._many(arguments)
+        if many is None:
+            return super().values(*arguments)
+        mech, state, loads = many
+        lead = state.q.shape[:-1]
+        return mech.forward_dynamics(state, loads).ud, np.zeros((*lead, 0)), np.zeros((*lead, 0))
+
+    def with_slopes(self, *arguments: Any) -> tuple[Floats, ...]:
+        """Return the results and the slopes; rows of trees without inputs and parameters in one call of the compiled core."""
+        many = None if self.model.ni or self.model.np else self._many(arguments)
+        if many is None:
+            return super().with_slopes(*arguments)
+        mech, state, loads = many
+        d, given, lead = mech.derivatives(state, loads), np.asarray(arguments[0]), state.q.shape[:-1]
+        nq, rows = mech.nq, int(np.prod(lead))
+        W = by_numbers(mech._core, state.q.reshape(rows, nq), given.reshape(rows, nq))
+        J = np.concatenate((d.ud_q @ W.reshape(*lead, mech.nu, nq), d.ud_u, d.ud_load), axis=-1)
+        return d.ud, np.zeros((*lead, 0)), np.zeros((*lead, 0)), J
+
+    def _many(self, arguments: Sequence[Any]) -> tuple[Mechanism, State, Floats] | None:
+        """Return the mechanism, states and loads of rows that the compiled core takes in one call; None for others."""
         model, p = self.model, np.asarray(arguments[4], dtype=np.float64)
         lead, plain = p.shape[:-1], model.n_rows == 0 and not model.nx and not model.mech._prescriptions
         each = p.reshape(int(np.prod(lead)), model.np)
         if not plain or not lead or not len(each) or np.any(each != each[0]):
-            return super().values(*arguments)
+            return None
         t: Any
         q, u, x, inputs, _, loads, t = (np.asarray(a, dtype=np.float64) for a in arguments)
         mech = model.mechanism(each[0])
-        state = model.with_inputs(mech, mech.state(t, normalised(mech._core, q), u), x, inputs)
-        return mech.forward_dynamics(state, loads).ud, np.zeros((*lead, 0)), np.zeros((*lead, 0))
+        return mech, model.with_inputs(mech, mech.state(t, normalised(mech._core, q), u), x, inputs), loads
 
     def row(self, *arguments: Floats) -> tuple[Floats, ...]:
         """Return the results of one row."""

@@ -72,7 +72,7 @@ class Simulation(Operation):
     def row_slopes(self, *arguments: Floats) -> tuple[Floats, ...]:
         """Return the states of one row and their slopes."""
         q, u, x, inputs, p, t0 = arguments
-        model, times, m = self.model, float(t0) + self.times, self.model
+        model, times = self.model, float(t0) + self.times
         mech = model.mechanism(p)
         by, known = directions(mech, model.parameters), element_inputs(mech)
         taken = {name: known.get(name, []) for name in model.inputs}
@@ -97,8 +97,7 @@ class Simulation(Operation):
             if self.steps:
                 state = run.state()
         found = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-        turning = np.array([by_speeds(mech._core, q) for q in found[0]]).reshape(len(times), m.nq, m.nu)
-        return *found, first, s, turning
+        return *found, first, s, by_speeds(mech._core, found[0])
 
     def pullback(self, slopes: Sequence[Floats], of_results: Sequence[Floats]) -> tuple[Floats, ...]:
         """Return derivatives by the arguments, back along the motion; those by time are not known: nan."""

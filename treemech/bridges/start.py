@@ -120,17 +120,18 @@ def normalised(core: Core, q: Floats) -> Floats:
 
 
 def by_speeds(core: Core, q: Floats) -> Floats:
-    """Return N(q) (nq, nu) of q' = N(q) u."""
-    n = core.nu
-    return np.ascontiguousarray(rates(core, np.tile(q, (n, 1)), np.eye(n)).T).reshape(len(q), n)
+    """Return N(q) (..., nq, nu) of q' = N(q) u at a position (nq,) or at many (n, nq)."""
+    n, many = core.nu, q.reshape(-1, q.shape[-1])
+    columns = rates(core, np.repeat(many, n, axis=0), np.tile(np.eye(n), (len(many), 1)))
+    return columns.reshape(*q.shape[:-1], n, q.shape[-1]).swapaxes(-1, -2)
 
 
 def by_numbers(core: Core, q: Floats, given: Floats) -> Floats:
-    """Return W (nu, nq): displacements in the directions of the speeds by the numbers q, normalised from `given`."""
-    scale = np.ones(len(q))
+    """Return W (..., nu, nq): displacements in the directions of the speeds by the numbers q, normalised from `given`."""
+    scale = np.ones(q.shape)
     for k in core.coordinates.euler_parameters:
-        scale[k : k + 4] = 4.0 / np.linalg.norm(given[k : k + 4])
-    return np.ascontiguousarray(by_speeds(core, q).T * scale)
+        scale[..., k : k + 4] = 4.0 / np.linalg.norm(given[..., k : k + 4], axis=-1, keepdims=True)
+    return by_speeds(core, q).swapaxes(-1, -2) * scale[..., None, :]
 
 
 def _reduction(model: Model, core: Core, P: Floats, velocity_q: Floats) -> Reduction:

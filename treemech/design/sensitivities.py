@@ -176,7 +176,7 @@ class Along:
 def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], breaks: list[float]) -> None:
     """Refuse motions that are not smooth in time or in their parameters."""
     core = mech._core
-    if core.nz > core.nx:
+    if mech._wiring.controllers or core.nz > core.nx + len(core.layout.efforts.held):
         raise TreemechError("no sensitivities of this model: elements or controllers in it remember.")
     own = [signal.breaks for signal in core.layout.signals]
     for name, b in zip(names, beside, strict=True):

@@ -52,7 +52,8 @@ class Measurement:
     sigma : float, or dict by signal
         Standard deviation of the noise. Default: unknown, found from the residuals, for each number of a signal.
     inputs : dict
-        Known signals of inputs by name: a signal, a number, a function of time or a table (times, values).
+        Known signals of inputs by name: a signal, a number, a function of time or a table (times, values);
+        ``tm.Steps(times, values)`` for what a digital controller held.
     motion : dict
         A known motion, of all independent coordinates: (q, u, ud), arrays (n,) each at the times `t`, by the
         name of a coordinate. The model is not simulated then: "A.drive" is compared with inverse dynamics, and

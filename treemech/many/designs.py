@@ -6,7 +6,7 @@ not possible (an element that calls `math`, a table that depends on a parameter)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,12 +55,17 @@ def arrays_of(layout: Layout, parameters: Floats | None = None) -> list[Floats]:
 def numbers_at(core: Core, places: Ints, scales: bool = False) -> Numbers:
     """Return where these numbers are in the arrays of a core; with the usual sizes of its constraint rows behind them."""
     arrays = arrays_of(core.layout, core.work.parameters)
-    ends = np.cumsum([0, *(a.size for a in arrays)])
-    parts = [places[(places >= a) & (places < b)] - a for a, b in pairwise(ends.tolist())]
+    parts = split_places(places, [a.size for a in arrays])
     if scales and core.loops is not None:
         arrays.append(core.loops.work.scale)
         parts.append(np.arange(core.loops.n_kept))
     return Numbers(core, arrays, parts)
+
+
+def split_places(places: Ints, sizes: Sequence[int]) -> list[Ints]:
+    """Return places in all numbers as places in each of the arrays."""
+    ends = np.cumsum([0, *sizes])
+    return [places[(places >= a) & (places < b)] - a for a, b in pairwise(ends.tolist())]
 
 
 class Designs:

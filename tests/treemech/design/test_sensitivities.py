@@ -218,3 +218,23 @@ def test_an_objective_for_scipy_and_its_errors():
         tm.Objective(mech, experiment, "A.q", ["l"]).value([1.0])
     with pytest.raises(tm.ElementError, match="give t_span"):
         tm.Experiment()
+
+
+def test_inputs_that_are_held_are_no_memory():
+    """A motor whose input nobody sets changes nothing."""
+
+    def crank(driven):
+        k, system = tm.Parameter("k", 40.0), tm.System("crank", gravity=(0, 0, -9.81))
+        arm = system.body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.4, 0, 0))
+        system.connect("A", tm.Revolute("y"), system.ground, arm)
+        system.connect("spring", tm.Spring(k, 0.3, 0.5), arm.at((0.5, 0, 0)), system.ground.at((0, 0, 1)))
+        if driven:
+            system.connect("motor", tm.Actuator(), "A", inputs={"command": "torque"})
+            system.input("torque")
+        return system.build()
+
+    free, held = (
+        mech.sensitivities((0, 0.5), mech.state(q={"A": 0.3}), t_eval=[0.25, 0.5], rtol=1e-10)
+        for mech in (crank(False), crank(True))
+    )
+    assert np.allclose(free.q, held.q, rtol=1e-9, atol=1e-14) and np.max(np.abs(free.q)) > 1e-3

@@ -123,6 +123,39 @@ def test_a_row_that_fails_is_named_and_the_others_go_on(mechanisms):
     assert not batch.failed and not np.array_equal(batch.q[3], before[3])
 
 
+def test_designs_together_are_those_alone(mechanisms):
+    """Some parameters, others later, and back again: rows have the numbers of a batch that got them one at a time."""
+    mech, rng = mechanisms["four_bar"], np.random.default_rng(2)
+    together, alone = mech.batch(4), mech.batch(4)
+    for names in (["k"], ["k"], ["l", "k"], []):
+        for name in mech.parameters:
+            spread = rng.uniform(0.9, 1.1, 4) if name in names else np.ones(4)
+            together.parameters[name][:] = mech.parameters[name] * spread
+            for k in range(4):
+                alone.parameters[name][k] = mech.parameters[name] * spread[k]
+        for k in range(4):
+            now = {name: float(together.parameters[name][k]) for name in mech.parameters}
+            start = mech.with_parameters(**now).assemble(fix={"A": -0.5})
+            state = mech.state(q=start.q, u=start.u)
+            together.reset([k], state)
+            alone.reset([k], state)
+        together.step(0.01)
+        numbers = alone._numbers
+        for k in range(4):  # one changed row at a time is built by itself
+            kept = {name: numbers.values[name].copy() for name in numbers.values}
+            for name, x in numbers.values.items():
+                x[:] = numbers._seen[name]
+                x[k] = kept[name][k]
+            assert not numbers.refresh([])
+            for name, x in numbers.values.items():
+                x[:] = kept[name]
+        alone._steps.clear()
+        alone.step(0.01)
+        assert not together.failed and not alone.failed
+        np.testing.assert_allclose(together.q, alone.q, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(together.u, alone.u, rtol=0, atol=1e-12)
+
+
 def test_a_design_that_cannot_be_built_is_a_failed_row(mechanisms):
     batch = mechanisms["pendulum"].batch(3)
     batch.parameters["l1"][:] = [1.0, 0.0, 2.0]
