@@ -23,6 +23,10 @@ RUNS = {
         "runs.ik",
         "inverse kinematics: success and time beside the iteration of Pinocchio's documentation",
     ),
+    "checkouts": (
+        "checkouts",
+        "two checkouts in turns: whether the core has become slower, or its numbers others",
+    ),
     "reference": ("runs.reference", "problems with known answers: error and time"),
 }
 

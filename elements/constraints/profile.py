@@ -17,6 +17,7 @@ from ..hinges.curve import Curve
 # or centre, radius, first angle and rate of the angle of an arc. The last row holds end and closed flag.
 START, KIND, X, Y, COLUMNS = 0, 1, 2, 8, 14
 CENTRE_X, CENTRE_Y, RADIUS, ANGLE, RATE = 2, 3, 4, 5, 6
+TINY = 1e-30  # [m2], so that the distance from a centre is differentiable there
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,23 @@ class Profile:
         2.0
         """
         return float(curvature_near(self.pieces, float(x), float(y)))
+
+    def least_curvature(self) -> float:
+        """Return the smallest curvature [1/m] of all pieces, of a spline at nine points of each.
+
+        >>> (Profile.arc((0, 0), 0.5, 0.0, 1.0) + Profile.arc((0, 0), 0.5, 1.0, 2.0)).least_curvature()
+        2.0
+        """
+        least = float("inf")
+        for k in range(len(self.pieces) - 1):
+            if self.pieces[k, KIND] > 0.5:
+                bend = self.pieces[k, RATE]
+            else:
+                h = np.linspace(0.0, self.pieces[k + 1, START] - self.pieces[k, START], 9)
+                _, _, dx, dy, ddx, ddy = in_piece(self.pieces, k, h)
+                bend = np.min((dx * ddy - dy * ddx) / np.hypot(dx, dy) ** 3)
+            least = min(least, float(bend))
+        return least
 
     @staticmethod
     def line(start: ArrayLike, stop: ArrayLike) -> "Profile":
@@ -192,8 +210,11 @@ def curvature_near(pieces, px, py):  # type: ignore[no-untyped-def]
     for k in range(len(pieces) - 1):
         span = pieces[k + 1, START] - pieces[k, START]
         if pieces[k, KIND] > 0.5:
-            rate = pieces[k, RATE]
-            h = (atan2(py - pieces[k, CENTRE_Y], px - pieces[k, CENTRE_X]) - pieces[k, ANGLE]) / rate
+            rate, cx, cy = pieces[k, RATE], px - pieces[k, CENTRE_X], py - pieces[k, CENTRE_Y]
+            short = sqrt(cx * cx + cy * cy + TINY) - pieces[k, RADIUS]
+            if short * short > nearest:  # the whole circle is farther away
+                continue
+            h = (atan2(cy, cx) - pieces[k, ANGLE]) / rate
             period = 2.0 * pi / abs(rate)
             h = h - period * floor((h + 0.5 * (period - span)) / period)  # the turn nearest to the arc
             h = min(max(h, 0.0 * h), span + 0.0 * h)

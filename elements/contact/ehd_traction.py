@@ -149,8 +149,7 @@ class EhdTraction(Energetic):
                 "EhdTraction: with a profile the curvature follows from it, and load and normal from the contact; leave out "
                 "curvature and load, and say reaction_of= the contact."
             )
-        points = [profile.point(s) for s in np.linspace(0.0, profile.length, 400)]
-        least = min(profile.curvature(x, y) for x, y, _, _ in points)
+        least = profile.least_curvature()
         if 1.0 / float(self.radius) + least <= 0.0:
             raise ElementError(
                 f"EhdTraction.profile has a hollow of radius {-1.0 / least:g}: wanted wider than the roller, {self.radius:g}."
