@@ -119,7 +119,7 @@ def test_points_of_a_composite_move_with_it():
     soft.connect("two", tm.Spring(stiffness=300.0, length=0.4), "n", "b")
     system.connect("soft", soft, system.ground.at((0, 0, 1)), body)
     mech = system.build()
-    run = mech.simulate((0, 1), mech.state(q={"slide": 0.0}), rtol=1e-6)
+    run = mech.simulate((0, 1), mech.state(q={"slide": 0.0}), rtol=1e-6, t_eval=np.linspace(0, 1, 601))
     scene = compose(run, Options())
     inner = [k + 1 for k, part in enumerate(scene.parts) if not part.is_body]
     assert inner and sum(spot.part in inner for d in scene.derived for spot in d.spots) >= 2
