@@ -9,7 +9,7 @@ from .interpolation import Frames, conjugate, exponential, nearest_turn, product
 
 WAY = 0.1  # by how much a way may differ from time times the mean velocity at its ends, relative to the size of the scene
 TURN = 0.3  # the same of a turn [rad]
-BRIEF = 0.005  # of the whole time: an interval that is over before it is seen
+BRIEF = 0.0099  # of the whole time: an interval that is over before it is seen
 
 
 def gaps(frames: Frames, size: float) -> NDArray[np.bool_]:
