@@ -38,8 +38,8 @@ class LaneLoops:
         context[0] = self.tree.context_address
         first = N_CHORD_CONTEXT - len(self.chord_work)
         context[first - len(ChordPlan._fields) + ChordPlan._fields.index("place")] = address(self.place)
-        context[first:N_CHORD_CONTEXT] = addresses(self.chord_work.values())
-        context[len(context) - len(self.work) :] = addresses(self.work.values())
+        context[first:N_CHORD_CONTEXT] = [address(x) for x in self.chord_work.values()]
+        context[len(context) - len(self.work) :] = [address(x) for x in self.work.values()]
         self.context_address, self.rhs = address(context), native.address("lane_loop_rhs")
 
     @property
