@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
-from treemech.kinematics.plan.chord_arrays import ChordPlan, ChordWork
-from treemech.kinematics.plan.chord_views import N_CHORD_CONTEXT
+from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, ChordPlan, ChordWork
 from treemech.kinematics.plan.columns import body, chord
 from treemech.topology.arrays import Floats, address, addresses
 
@@ -36,11 +35,13 @@ class LaneLoops:
         self.chord_work, self.work = _on_lanes(core.chord_work), _on_lanes(loops.work)
         context = self.context = loops.context.copy()
         context[0] = self.tree.context_address
-        first = N_CHORD_CONTEXT - len(self.chord_work)
-        context[first - len(ChordPlan._fields) + ChordPlan._fields.index("place")] = address(self.place)
-        context[first:N_CHORD_CONTEXT] = [address(x) for x in self.chord_work.values()]
+        plan = CHORD_DUALS + 1  # where arrays of the plan begin; those of the work follow (chord_views)
+        first = plan + len(ChordPlan._fields)
+        context[plan + ChordPlan._fields.index("place")] = address(self.place)
+        context[first : first + len(self.chord_work)] = [address(x) for x in self.chord_work.values()]
         context[len(context) - len(self.work) :] = [address(x) for x in self.work.values()]
         self.context_address, self.rhs = address(context), native.address("lane_loop_rhs")
+        self.project = native.address("lane_loop_project")
 
     @property
     def euler(self) -> NDArray[np.int64]:
