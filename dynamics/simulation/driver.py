@@ -109,6 +109,10 @@ class Driver(EventDriver):
         self.leg, self.entered = 0, False
         self.capacity, self.budget = _BUFFER, _FEW if self.search else _BUFFER
         self.mark: Mark | None = None
+        self._room = (
+            np.zeros(0),
+            np.zeros((0, self.run.n)),
+        )  # of the steps; others each time where they are kept
 
     @cached_property
     def memory(self) -> Snapshots:
@@ -312,7 +316,9 @@ class Driver(EventDriver):
     def _advance(self, budget: int) -> tuple[int, Piece]:
         run = self.run
         size = min(self.capacity, budget)
-        t, y = np.zeros(size), np.zeros((size, run.n))
+        if self.stepwise or len(self._room[0]) != size:
+            self._room = np.zeros(size), np.zeros((size, run.n))
+        t, y = self._room
         table = np.zeros((size, 8 * run.n)) if self.dense else None
         advance = run.advance if self.automatic is None else self.automatic.advance
         status = advance(self.t_out, self.y_out, t, y, table, budget)
