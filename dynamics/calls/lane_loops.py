@@ -41,6 +41,7 @@ class LaneLoops:
         context[first : first + len(self.chord_work)] = [address(x) for x in self.chord_work.values()]
         context[len(context) - len(self.work) :] = [address(x) for x in self.work.values()]
         self.context_address, self.rhs = address(context), native.address("lane_loop_rhs")
+        self.project = native.address("lane_loop_project")
 
     @property
     def euler(self) -> NDArray[np.int64]:
