@@ -739,11 +739,11 @@ class Mechanism:
         found: Attitude = self._general("", attitude, state, many=many_attitudes)
         return found
 
-    # ------------------------------------------------------------ ends: bodies, attachments, names of bodies
+    # ------------------------------------------------------------ ends: bodies, attachments, names of frames or bodies
     def pose(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Pose:
         """Return (position, rotation) of an end in world axes.
 
-        An end is a body, an attachment, body.at(...), or the name of a body.
+        An end is a body, an attachment, body.at(...), or the name of a frame (`System.frame`) or a body.
 
         Examples
         --------
@@ -928,8 +928,8 @@ class Mechanism:
             a spectral radius at infinity other than 0.8; steps of one size, without error control, if
             first_step == max_step. "auto": DOP853 or Radau, whichever gets further. Methods of other
             libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF",
-            "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed
-            by DOP853, DP5, auto, alpha3 and alpha2.
+            "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Our own
+            methods pass singular positions, Radau, Adams and generalized-alpha with a few steps of DOP853.
         rtol : float
             Relative error of one step, in positions, speeds and states. With "alpha3" and "alpha2", of order 2,
             the error of a whole motion is about 0.1 to 3 rtol^(2/3), of loads somewhat more; with other
