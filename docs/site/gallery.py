@@ -62,7 +62,10 @@ def _make(entry: Any, folder: Path) -> bool:
     source = Path(example._module.__file__ or "")
     page = folder / f"{entry.name}.md"
     digest = hashlib.sha256(
-        (core_hash() + source.read_text() + Path(__file__).read_text()).encode()
+        (
+            core_hash()
+            + "".join(file.read_text() for file in (source, Path(tm.examples.__file__), Path(__file__)))
+        ).encode()
     ).hexdigest()[:16]
     mark = f"% made of {digest}"
     if page.exists() and page.read_text(encoding="utf-8").startswith(mark):
