@@ -66,4 +66,11 @@ FOUND = (
     Found("other_method", Recipe(2106346401, branches=("Prismatic",), planar=True, couplings=("Differential",), drives=("Harmonic",),
                                  chains=(("Revolute", "Revolute", "Revolute", "Revolute"),
                                          ("Prismatic", "Revolute", "Prismatic", "Revolute")))),
+    # without coordinates compiled derivatives gave up: none of accelerations, none of states of elements for implicit methods
+    Found("derivatives", Recipe(925854678, branches=("Rigid",))),
+    Found("other_method", Recipe(2119052711, branches=("Rigid", "Moving"), elements=("SphereSphere", "Fung", "ReactionFriction"))),
+    # the law placed free bodies of planar mechanisms in the axes of their plane
+    Found("energy", Recipe(474622598, branches=("Revolute",), elements=("ReactionFriction",), planar=True)),
+    # the law asked nothing to be actuated where couplings are all that closes a chain
+    Found("inverse_of_forward", Recipe(75334616, branches=("Revolute", "Revolute"), couplings=("Belt",), planar=True)),
 )  # fmt: skip
