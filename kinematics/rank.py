@@ -1,5 +1,7 @@
 """Rank of constraint rows (8.2): independent rows, the rates they allow, speeds that determine all others."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,3 +64,16 @@ def complete(N: Floats, chosen: list[int]) -> list[int]:
     own = N[chosen]
     left = N - N @ np.linalg.pinv(own, rcond=_RANK) @ own if own.size else N
     return pivoted(left)[: N.shape[1] - rank(own, 1.0)]
+
+
+def preferring(N: Floats, wanted: Iterable[int]) -> list[int]:
+    """Return speeds that determine all rates in the null space N: the wanted ones as far as they are independent, then the best.
+
+    >>> preferring(np.array([[1.0], [1.0], [0.0]]), [2, 1, 0])
+    [1]
+    """
+    chosen: list[int] = []
+    for k in wanted:
+        if k not in chosen and rank(N[[*chosen, k]], 1.0) > len(chosen):
+            chosen.append(k)
+    return [*chosen, *complete(N, chosen)]

@@ -58,7 +58,7 @@ def fit(
         Default: all parameters of the mechanism, none if `bodies` are given.
     bodies : names
         Bodies whose ten inertial parameters are to be found: NAME_m, NAME_hx, ... (`tm.inertial_parameters`). They stay
-        physical, all ten together; combinations that were not excited stay where they were.
+        physical, all ten together; combinations that were not excited stay as near to their start as the others allow.
     bounds : dict
         (lowest, highest) by name, None for an open side.
     priors : dict
@@ -99,7 +99,8 @@ def fit(
     chosen = [bodies] if isinstance(bodies, str) else list(bodies)
     mech = with_inertial_parameters(mech, chosen)
     names = _names(mech, parameters, chosen)
-    _check_options(loss, loss_scale, segments, confidence)
+    _check_options(loss, loss_scale, confidence)
+    _check_counts(segments=segments, max_iterations=max_iterations)
     mech = with_still(mech)
     experiments, mechanisms = list[Any](), list["Mechanism"]()
     for k, one in enumerate(given):
@@ -146,6 +147,7 @@ def fit(
         if not problem.reweigh(search, loss):
             break
         search = problem.search(search.values, loss, loss_scale, max_iterations)
+    search = problem.back_to_start(search, loss, loss_scale, max_iterations)
     return Fit.of(problem, search, problem_name, confidence, loss, float(loss_scale))
 
 
@@ -165,17 +167,21 @@ def _names(mech: "Mechanism", parameters: Sequence[str] | str | None, bodies: Se
     return names
 
 
-def _check_options(loss: str, loss_scale: float, segments: int, confidence: float) -> None:
+def _check_options(loss: str, loss_scale: float, confidence: float) -> None:
     if loss not in _LOSSES:
         raise ElementError(f"fit: loss is {loss!r}; wanted one of {', '.join(_LOSSES)}.")
     if not (isinstance(loss_scale, (int, float)) and np.isfinite(loss_scale) and loss_scale > 0.0):
         raise ElementError(f"fit: loss_scale is {loss_scale!r}; wanted a positive number.")
-    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
-        raise ElementError(f"fit: segments is {segments!r}; wanted a whole number, 1 or more.")
     if not (isinstance(confidence, float) and 0.0 < confidence < 1.0):
         raise ElementError(
             f"fit: confidence is {confidence!r}; wanted a number between 0 and 1, such as 0.95."
         )
+
+
+def _check_counts(**given: int) -> None:
+    for name, count in given.items():
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ElementError(f"fit: {name} is {count!r}; wanted a whole number, 1 or more.")
 
 
 def _priors(given: Mapping[str, tuple[float, float]], unknowns: Unknowns) -> list[tuple[int, float, float]]:

@@ -8,6 +8,7 @@ members: an unknown that moves nothing, or two that only count together (base pa
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treemech.topology.arrays import Floats
 
@@ -45,22 +46,30 @@ def identify(W: Floats, meat: Floats, names: list[str], scales: Floats) -> Ident
 
     `meat` is the covariance of W^T r, W^T W for residuals of unit variance.
     """
-    n = len(names)
-    if not len(W):
-        W = np.zeros((1, n))
-    _, values, Vt = np.linalg.svd(W * scales, full_matrices=True)
-    values = np.concatenate((values, np.zeros(n - len(values))))[:n]
-    known = values > STRUCTURAL * max(float(values[0]), 1e-300)
-    V = Vt.T
+    V, values, known = _directions(W, scales)
     inverse = (V[:, known] / values[known] ** 2) @ V[:, known].T
     covariance = inverse @ (meat * np.outer(scales, scales)) @ inverse
     null = V[:, ~known]
-    determined = np.linalg.norm(null, axis=1) < 1e-3 if null.size else np.ones(n, dtype=bool)
+    determined = np.linalg.norm(null, axis=1) < 1e-3 if null.size else np.ones(len(names), dtype=bool)
     covariance = covariance * np.outer(scales, scales)
     for k in np.flatnonzero(~determined):
         covariance[k, :] = covariance[:, k] = np.nan
         covariance[k, k] = np.inf
     return Identifiability(covariance, values, _combinations(null, names, scales), determined)
+
+
+def unseen(W: Floats, scales: Floats) -> Floats:
+    """Return directions (n, k) of the unknowns, in their units, in which nothing measured changes."""
+    V, _, known = _directions(W, scales)
+    return scales[:, None] * V[:, ~known]
+
+
+def _directions(W: Floats, scales: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Return directions of the scaled unknowns as columns, their singular values, and which of them are seen."""
+    n = len(scales)
+    R = np.linalg.qr(W * scales, mode="r") if len(W) > n else W * scales
+    _, values, Vt = np.linalg.svd(np.vstack((R, np.zeros((max(n - len(R), 0), n)))))
+    return Vt.T, values, values > STRUCTURAL * max(float(values[0]), 1e-300)
 
 
 def _combinations(null: Floats, names: list[str], scales: Floats) -> list[Combination]:

@@ -154,5 +154,7 @@ def as_measurements(given: Any) -> list[Measurement]:
     """Return one or several experiments as a list."""
     many = [given] if isinstance(given, Measurement) else given
     if not isinstance(many, Sequence) or not many or not all(isinstance(m, Measurement) for m in many):
-        raise TreemechError(f"fit: measurements is {given!r}; wanted a tm.Measurement, or a list of them.")
+        raise TreemechError(
+            f"fit: measurements is of type {type(given).__name__}; wanted a tm.Measurement, or a list of them."
+        )
     return list(many)

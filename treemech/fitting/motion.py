@@ -78,27 +78,16 @@ class MeasuredMotion:
             len(self.begun.memory) and len(self.begun.z) != mech._core.nz
         ):  # of a mechanism whose inputs are open
             self.begun = replace(self.begun, memory=np.zeros(0))
-        asked = given.estimate
+        named = [] if isinstance(given.estimate, bool) else given.estimate
+        self.preferred = [*([named] if isinstance(named, str) else named), *(c.label for c in channels)]
         self.start: Start | None = None
-        if asked:
-            preferred = (
-                [] if isinstance(asked, bool) else [n.removesuffix(".u").removesuffix(".q") for n in asked]
-            )
-            preferred += [c.label.removesuffix(".q") for c in channels if c.label.endswith(".q")]
-            self.start = self._start(mech, preferred)
-        elif mech._core.loops is not None and not callable(given.start):
-            self.start = self._start(
-                mech, [c.label.removesuffix(".q") for c in channels if c.label.endswith(".q")]
-            )
+        if given.estimate or (mech._core.loops is not None and not callable(given.start)):
+            self.start = self._start()
         self.segments: list[Segment] = []
         self.sizes = np.zeros(0)  # of the independent numbers: gaps are judged by them
 
-    def _start(self, mech: "Mechanism", preferred: Sequence[str]) -> Start:
-        try:
-            chosen = independent_speeds(mech, self.begun, preferred)
-        except TreemechError:
-            chosen = independent_speeds(mech, self.begun)
-        return Start(mech, self.begun, chosen)
+    def _start(self) -> Start:
+        return Start(self.mech, self.begun, independent_speeds(self.mech, self.begun, self.preferred))
 
     def own_unknowns(self) -> tuple[list[str], list[float]]:
         """Return the names and first values of the start values to be found."""
@@ -119,7 +108,7 @@ class MeasuredMotion:
         edges = np.linspace(self.t0, float(self.times[-1]), segments + 1)
         self.segments, at = [], first + len(asked)
         if segments > 1 and self.start is None:
-            self.start = self._start(self.mech, ())
+            self.start = self._start()
         for k in range(segments):
             last = k == segments - 1
             inside = (self.times >= edges[k]) & ((self.times < edges[k + 1]) | last)

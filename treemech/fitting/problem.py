@@ -11,7 +11,9 @@ from treemech.topology import ElementError, TreemechError
 from treemech.topology.arrays import Floats
 
 from ..description.parameters import origin_of
+from .identifiability import unseen
 from .known_motion import KnownMotion
+from .unexcited import nearest_to_start
 from .unknowns import Unknowns
 
 if TYPE_CHECKING:
@@ -200,27 +202,18 @@ class Problem:
     def search(self, values: Floats, loss: str, loss_scale: float, iterations: int) -> Search:
         """Minimise, from these values of the unknowns."""
         unknowns, kept = self.unknowns, dict[bytes, tuple[Floats, Floats]]()
-        start = unknowns.variables(values)
-        low, high = unknowns.lower, unknowns.upper
-        start = np.clip(start, low, high)
-        _, J0 = self.residuals(unknowns.values(start), True)
+        start = np.clip(unknowns.variables(values), unknowns.lower, unknowns.upper)
+        samples = self._samples(unknowns.values(start), loss, loss_scale)
         size = unknowns.scales(unknowns.values(start))
-        norm = float(np.linalg.norm(J0 * size, 2)) if J0.size else 1.0
-        hold = _HOLD * norm * np.ones(len(start))
-        hold[[k for k in range(len(start)) if k not in unknowns.in_groups]] /= size[
-            [k for k in range(len(start)) if k not in unknowns.in_groups]
-        ]
-        plain = loss == "linear"
+        _, J0 = samples(unknowns.values(start), True)
+        hold = _HOLD * (float(np.linalg.norm(J0 * size, 2)) if J0.size else 1.0) / size
+        hold[unknowns.in_groups] *= size[unknowns.in_groups]  # their variables have no units
 
         def rows(x: Floats, slopes: bool) -> tuple[Floats, Floats]:
             values = unknowns.values(x)
-            r, J = self.residuals(values, slopes)
+            r, J = samples(values, slopes)
             p, by = self.prior_rows(values)
-            held = hold * (x - start)
-            if not plain:  # a robust loss is for samples alone
-                r, weight = _robust(r, loss, loss_scale)
-                J = J * weight[:, None] if slopes else J
-            r = np.concatenate((r, p, held))
+            r = np.concatenate((r, p, hold * (x - start)))
             if not slopes:
                 return r, J
             return r, np.vstack((np.vstack((J, by)) @ unknowns.slopes(x), np.diag(hold)))
@@ -245,10 +238,43 @@ class Problem:
         with warnings.catch_warnings():  # of models on the way; the model that is found warns for itself
             warnings.simplefilter("ignore")
             found = least_squares(
-                fun, start, jac, bounds=(low, high), method="trf", x_scale="jac", ftol=1e-8, xtol=1e-8, gtol=1e-12,
+                fun, start, jac, bounds=(unknowns.lower, unknowns.upper), method="trf", x_scale="jac", ftol=1e-8, xtol=1e-8, gtol=1e-12,
                 max_nfev=iterations,
             )  # fmt: skip
         return Search(unknowns.values(found.x), bool(found.status > 0), str(found.message), int(found.nfev))
+
+    def _samples(
+        self, at: Floats, loss: str, scale: float
+    ) -> Callable[[Floats, bool], tuple[Floats, Floats]]:
+        """Return the function that gives rows whose squares add up to the loss of all samples, and their derivatives.
+
+        Many linear rows r + J d become few by R of J, r = Q R: |r + J d| = |R (d, 1)|.
+        """
+
+        def all_rows(values: Floats, slopes: bool) -> tuple[Floats, Floats]:
+            r, J = self.residuals(values, slopes)
+            if loss == "linear":
+                return r, J
+            r, weight = _robust(r, loss, scale)
+            return r, J * weight[:, None] if slopes else J
+
+        if loss != "linear" or len(self._regressor) < len(self.experiments):
+            return all_rows
+        r, J = self.residuals(at, True)
+        R = np.linalg.qr(np.column_stack((J, r)), mode="r")
+        return lambda values, slopes: (R[:, :-1] @ (values - at) + R[:, -1], R[:, :-1])
+
+    def back_to_start(self, search: Search, loss: str, loss_scale: float, iterations: int) -> Search:
+        """Let inertias that nothing measured decides return to where they started; predictions stay as they are."""
+        if not self.unknowns.groups:
+            return search
+        W = np.vstack((self.residuals(search.values, True)[1], self.prior_rows(search.values)[1]))
+        N = unseen(W, self.unknowns.scales(search.values))
+        there = nearest_to_start(self.unknowns, search.values, N)
+        if len(self._regressor) == len(self.experiments):
+            return search._replace(values=there)
+        again = self.search(there, loss, loss_scale, iterations)  # elsewhere other derivatives may hold
+        return again._replace(evaluations=search.evaluations + again.evaluations)
 
     def leverages(self, values: Floats) -> list[list[float]]:
         """Return how many unknowns every channel decides: the sum of the leverages of its samples."""

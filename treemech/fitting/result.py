@@ -196,7 +196,15 @@ class Fit:
             )
         if self.combinations:
             said.append("Not told apart by these measurements:")
-            said += [f"  {c}" for c in self.combinations]
+            alone = [next(iter(c.changes)) for c in self.combinations if len(c.changes) == 1]
+            if alone:
+                verb = (
+                    "move nothing that was measured, none of them"
+                    if len(alone) > 1
+                    else "moves nothing that was measured"
+                )
+                said.append(f"  {', '.join(alone)}: {verb}")
+            said += [f"  {c}" for c in self.combinations if len(c.changes) > 1]
         with np.errstate(invalid="ignore"):
             near = np.argwhere(np.triu(np.abs(self.correlation) > 0.99, 1))
         said += [

@@ -6,6 +6,7 @@ constraints, and so do their changes, from the constraints differentiated::
     P s_q + df/dp = 0,   P s_u + d(P u + P0)/dp = 0      independent entries given
 """
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from treemech.dynamics.analyses.displacement import displaced
 from treemech.dynamics.analyses.parameter_derivatives import Direction
+from treemech.kinematics.rank import allowed, preferring
 from treemech.topology import ElementError, unknown
 from treemech.topology.arrays import Floats
 
@@ -24,10 +26,14 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 _RANK = 1e-9
+_NUMBER = re.compile(r"\.[qu](?=$|\[)")  # of a coordinate or speed: A.q, A.u[1]
 
 
 def independent_speeds(mech: "Mechanism", state: State, preferred: Sequence[str] = ()) -> list[int]:
-    """Return the places of speeds whose coordinates decide the position; the preferred ones if they can."""
+    """Return the places of speeds whose coordinates decide the position: the preferred ones as far as they are independent.
+
+    `preferred` are names of coordinates, speeds or hinges, "A", "A.q", "A.u[1]"; others are passed over.
+    """
     free = np.flatnonzero(mech._core.free_speeds())
     if mech._core.loops is None:
         return [int(k) for k in free]
@@ -35,12 +41,10 @@ def independent_speeds(mech: "Mechanism", state: State, preferred: Sequence[str]
         raise ElementError(
             "constraints on rates alone (rolling, skates) allow no start values to be estimated."
         )
-    wanted = [n for n in dict.fromkeys(preferred) if n in mech.speeds] or None
-    names = [
-        s for s in mech.linearize(state, inputs=(), outputs=(), coordinates=wanted).states if s in mech.speeds
-    ]
-    count = len(mech.linearize(state, inputs=(), outputs=()).states) // 2
-    return [mech.speeds.index(n) for n in names[: max(count, 0)]]
+    t, q, u = unpack(mech, state, "fit")
+    N = allowed(mech._core.constraints(t, q, u).partials, mech._core.free_speeds())
+    plain = [_NUMBER.sub("", n) for n in preferred]
+    return preferring(N, [k for n in plain for k, own in enumerate(mech.speeds) if n in (own, _owner(own))])
 
 
 class Start:

@@ -55,8 +55,8 @@ class Unknowns:
                 raise ElementError(f"bounds of {name!r} are {given!r}; wanted the lower one first.")
             if not self.lower[k] <= self.start[k] <= self.upper[k]:
                 raise ElementError(
-                    f"bounds of {name!r} are {given!r}, and it starts at {self.start[k]:g}: start inside, "
-                    f"with_parameters({name}=...), or give start={{{name!r}: ...}}."
+                    f"bounds of {name!r} are {given!r}, and it starts at {self.start[k]:g}: start inside"
+                    f"{f', mech.with_parameters({name}=...)' if name in self.parameters else ''}."
                 )
 
     def values(self, variables: Floats) -> Floats:

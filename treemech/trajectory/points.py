@@ -12,7 +12,7 @@ import numpy as np
 from treemech.dynamics.analyses.derivatives import derivatives
 from treemech.dynamics.model.reaction_dependent import ReactionDependent
 from treemech.dynamics.model.row_derivatives import row_derivatives
-from treemech.kinematics.rank import complete, null_space, pivoted, rank
+from treemech.kinematics.rank import complete, null_space, pivoted, preferring, rank
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
@@ -57,11 +57,7 @@ class Points:
     def independent_with(self, t: float, q: Floats, u: Floats, wanted: list[int]) -> list[int]:
         """Return independent coordinates, those wanted first as far as they are independent."""
         unpack(self.mech, (t, q, u), "trajectory")
-        N, chosen = null_space(self.core.constraints(t, q, u).partials[self.holonomic]), list[int]()
-        for k in wanted:
-            if rank(N[[*chosen, k]], 1.0) > len(chosen):
-                chosen.append(k)
-        return [*chosen, *complete(N, chosen)]
+        return preferring(null_space(self.core.constraints(t, q, u).partials[self.holonomic]), wanted)
 
     def independent(self, t: float, q: Floats, u: Floats) -> list[int]:
         """Return the places in y whose rates are compared at a point: independent coordinates and speeds, states."""

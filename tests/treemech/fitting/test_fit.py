@@ -245,6 +245,29 @@ def test_inertias_of_bodies_stay_physical_and_repeat_the_loads():
     assert not np.isfinite(found.errors["fore_hy"])
 
 
+def test_inertias_that_nothing_excites_stay_near_their_start():
+    """Ten numbers of the upper arm, of which a motion shows one: a heavy start and a light one keep their masses."""
+    rng, t = np.random.default_rng(2), np.linspace(0, 2, 60)
+    motion = shaken(["shoulder", "elbow"], t, rng)
+    tau = loads_along(arm(**ARM), motion, t) + 0.05 * rng.normal(size=(60, 2))
+    given = tm.Measurement({"shoulder.drive": tau[:, 0], "elbow.drive": tau[:, 1]}, t, motion=motion)
+    found = tm.fit(arm(**ARM), given, [], bodies=["upper", "fore"])
+    assert found.values["upper_m"] == pytest.approx(2.0, rel=0.2)
+    assert found.values["fore_m"] == pytest.approx(ARM["m1"], rel=0.2)
+    sizes = [np.sqrt(np.mean(c.residual**2)) for c in found.channels]
+    assert sizes == pytest.approx([0.05, 0.05], rel=0.3)
+
+
+def test_two_angles_of_a_chain_of_one_freedom():
+    """Both are measured, one of them decides the start: that which is estimated."""
+    seen = swing(four_bar(**FOUR_BAR), four_bar_start, ["A.q", "D.q"], TIMES, np.random.default_rng(7))
+    mech = four_bar(**FOUR_BAR | {"k": 40.0})
+    given = tm.Measurement(seen, TIMES, start=four_bar_start(mech), estimate="A.u", sigma=NOISE)
+    found = tm.fit(mech, given, ["k"])
+    assert list(found.values) == ["k", "experiment 1: start of A.u"]
+    assert chi2.cdf(np.sum(z_of(found, {"k": 46.0, "experiment 1: start of A.u": 2.0}) ** 2), 2) < 0.999
+
+
 def test_known_inputs_of_an_experiment():
     system, k = tm.System("driven"), tm.Parameter("k", 30.0)
     mass = system.body("mass", 1.0, (0.1, 0.1, 0.1))
@@ -295,6 +318,8 @@ def _bad(**changes):
         (_bad, {"priors": {"m1": (1.0, 0.0)}}, "positive deviation"),
         (_bad, {"loss": "l1"}, "loss"),
         (_bad, {"segments": 0}, "segments"),
+        (_bad, {"max_iterations": 0}, "max_iterations is 0"),
+        (lambda: {"elbow.q": np.zeros(5)}, {}, "measurements is of type dict"),
         (_bad, {"confidence": 95.0}, "between 0 and 1"),
     ],
 )  # fmt: skip
