@@ -739,11 +739,11 @@ class Mechanism:
         found: Attitude = self._general("", attitude, state, many=many_attitudes)
         return found
 
-    # ------------------------------------------------------------ ends: bodies, attachments, names of bodies
+    # ------------------------------------------------------------ ends: bodies, attachments, names of frames or bodies
     def pose(self, end: End, state: State | tuple[Any, ...], *, threads: int | None = None) -> Pose:
         """Return (position, rotation) of an end in world axes.
 
-        An end is a body, an attachment, body.at(...), or the name of a body.
+        An end is a body, an attachment, body.at(...), or the name of a frame (`System.frame`) or a body.
 
         Examples
         --------

@@ -135,6 +135,10 @@ class LaneModel:
             return address(self.records) + 8 * at, count, 1, self.records.shape[1]
         return address(self.numbers[name]) + 8 * LANES * at, count, LANES, 1
 
+    def entry(self, name: str) -> Any:
+        """Return an entry point of trees on lanes."""
+        return native.entry("lane_" + name)
+
     def room(self, n: int) -> Floats:
         """Return n numbers of workspace; they stay the same array as long as that is large enough."""
         if self._room.size < n * LANES:
@@ -158,7 +162,7 @@ class LaneModel:
         if name == "mass_matrix":
             self._matrix = aligned(self.core.nu**2, LANES) if self._matrix is None else self._matrix
             at.append(address(self._matrix))
-        native.entry("lane_" + name)(len(t), *at, address(status), self.begin())
+        self.entry(name)(len(t), *at, address(status), self.begin())
 
     def begin(self) -> int:
         """Take over what may have changed in the core since the last call. Return the address of the context."""
@@ -171,7 +175,7 @@ class LaneModel:
 
 
 def lane_model(core: Core, varied: bool = False) -> LaneModel | None:
-    """Return the core's model on lanes, made once; None if there is none."""
+    """Return the core's tree on lanes, made once; None if there is none."""
     if core.lanes is None:
         core.lanes = {} if served() and _suits(core) else False
     if core.lanes is False:
@@ -183,9 +187,7 @@ def lane_model(core: Core, varied: bool = False) -> LaneModel | None:
 
 
 def _suits(core: Core) -> bool:
-    """Tell whether all of a model runs on lanes: a tree without internal points and reaction-dependent elements."""
+    """Tell whether the tree of a model runs on lanes: without internal points and reaction-dependent elements."""
     plan = core.layout.plan
-    alone = (
-        core.loops is None and not len(plan.composites) and not core.foreign and core.nu > 0 and core.nq > 0
-    )
+    alone = not len(plan.composites) and not core.foreign and core.nu > 0 and core.nq > 0
     return bool(alone and not np.any(plan.efforts[:, effort.REACTION] >= 0))

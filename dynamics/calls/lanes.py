@@ -7,7 +7,7 @@ lock; whoever has several cores gives every thread a core of its own (`dynamics.
 the rows. It returns a status for every row (`kinematics.kernel.status`, 1 = ok): a row that failed keeps what it had,
 and the others go on. `Core.fail(status, t, None)` turns a status into an error with the user's names.
 
-A row has the same numbers whatever stands beside it, to the bit, and those of the scalar path.
+A row has the same numbers whatever stands beside it, to the bit, and those of the scalar path (closed chains: to rounding).
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,7 @@ from ..model.core import Core
 from ..model.state_vector import without_prescribed
 from ..native import entry_points as native
 from ..simulation.integrator import METHODS, Closure, Integrator
+from .lane_loops import LaneLoops
 from .lane_model import LaneModel, lane_model
 
 _BUDGET = 1_000_000  # steps of the method in one call
@@ -148,7 +149,8 @@ def _evaluated(
         raise AssertionError("the core takes C-contiguous float64 arrays")
     own = None if z is None or not core.nz else np.ascontiguousarray(z, dtype=np.float64)
     status = np.zeros(len(t), dtype=np.int64)
-    lanes = lane_model(core) if given is None and len(t) > 1 else None
+    closed = core.loops is not None and name == "forward_dynamics"  # an equation of trees
+    lanes = lane_model(core) if given is None and len(t) > 1 and not closed else None
     if lanes is not None:
         lanes.evaluate(name, t, q, u, own, rows, out, status)
     left = np.flatnonzero(status != OK).tolist()
@@ -200,20 +202,39 @@ def rk4_steps(
 
 
 def steps_on_lanes(
-    lanes: LaneModel, t: Floats, y: Floats, dt: float, steps: int, table: NDArray[np.int64] | None = None
+    lanes: LaneModel | LaneLoops,
+    t: Floats,
+    y: Floats,
+    dt: float,
+    steps: int,
+    table: NDArray[np.int64] | None = None,
 ) -> Status:
     """Take RK4 steps on lanes; return the status of each row. Rows that fail stay as they are."""
     n, euler, size, status = y.shape[1], lanes.euler, np.array([dt]), np.zeros(len(t), dtype=np.int64)
     fills, context, room = _NO_NUMBERS if table is None else table, lanes.begin(), lanes.room(6 * n)
-    native.entry("lane_rk4")(
-        len(t), steps, *addresses((size, t, y)), n, len(euler), address(euler), lanes.rhs,
-        address(room), len(fills), address(fills), address(status), context,
-    )  # fmt: skip
+
+    def go(first: int, count: int) -> None:
+        own = from_row(fills, first)
+        lanes.entry("rk4")(
+            count, steps, *addresses((size, t[first:], y[first:])), n, len(euler), address(euler), lanes.rhs,
+            address(room), len(own), *addresses((own, status[first:])), context,
+        )  # fmt: skip
+
+    go(0, len(t))
+    if isinstance(lanes, LaneLoops):
+        lanes.apart(status, go)
     return status
 
 
+def from_row(table: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+    """Return the table of numbers as seen from a row."""
+    moved = table.copy()
+    moved[:, 0] += 8 * first * moved[:, 5]
+    return moved
+
+
 def runs_on_lanes(
-    lanes: LaneModel, method: int, t: Floats, y: Floats, end: Floats, rtol: float, atol: Floats, max_step: float,
+    lanes: LaneModel | LaneLoops, method: int, t: Floats, y: Floats, end: Floats, rtol: float, atol: Floats, max_step: float,
     t_eval: Floats | None = None, out: Floats | None = None, table: NDArray[np.int64] | None = None,
 ) -> tuple[Status, NDArray[np.int64]]:  # fmt: skip
     """Integrate rows on lanes; return status, and evaluations, steps, rejected (B, 3). Rows that fail stay as they are."""
@@ -229,7 +250,7 @@ def runs_on_lanes(
         lanes.begin(),
         lanes.room(_ROOM * n + _CONTROL),
     )
-    native.entry("lane_integrate")(
+    lanes.entry("integrate")(
         method, lanes.rhs, len(t), n, len(atol), *addresses((t, y, end, control, atol)), len(euler), address(euler),
         len(times), *addresses((times, samples)), address(room), len(fills), address(fills),
         address(spare), _BUDGET, *addresses((counts, status)), context,
@@ -250,8 +271,9 @@ def _own(given: Given | None) -> dict[str, Floats]:
 
 
 def _lanes(core: Core, given: Given | None, count: int) -> LaneModel | None:
-    """Return the model on lanes if rows go that way."""
-    return lane_model(core, bool(_own(given))) if count > 1 and plain(core) else None
+    """Return the model on lanes if rows go that way: trees, as `Given` has no numbers of chords."""
+    alone = core.loops is None and count > 1 and plain(core)
+    return lane_model(core, bool(_own(given))) if alone else None
 
 
 class Progress(NamedTuple):

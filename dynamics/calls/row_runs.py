@@ -68,7 +68,8 @@ class RowRuns:
     ) -> list[int] | None:
         """Integrate rows as `take` does, several at once on SIMD lanes. Return the rows that were not; None: all are left."""
         run, core, part = self.run, self.core, slice(first, last)
-        lanes = lane_model(core, numbers is not None) if last - first > 1 and plain(core) else None
+        alone = core.loops is None and last - first > 1 and plain(core)
+        lanes = lane_model(core, numbers is not None) if alone else None
         if lanes is None or self.n_kept or run.name not in ("DP5", "DOP853"):
             return None
         table = None

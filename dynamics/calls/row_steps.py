@@ -21,6 +21,7 @@ from ..model.loops import OPEN, REGULAR
 from ..native import entry_points as native
 from ..simulation.integrator import Closure, Integrator
 from .calls import ABOVE, AT_MOST, Calls, Pack, forward
+from .lane_loops import LaneLoops, lane_loops
 from .lane_model import LaneModel, lane_model
 from .lanes import plain, runs_on_lanes, steps_on_lanes
 
@@ -102,16 +103,24 @@ class RowSteps:
 
         None: this model, or so few rows, are not for lanes; nothing was moved.
         """
-        lanes = lane_model(self.core, numbers is not None) if last - first > 1 and plain(self.core) else None
-        if lanes is None or self.run.name not in ("RK4", "DP5", "DOP853"):
+        lanes = self._lanes(last - first, numbers is not None)
+        if lanes is None:
             return None
         left: list[int] = []
         for start in range(first, last, _BLOCK):  # memory does not grow with the rows
             left += self._block_on_lanes(lanes, start, min(start + _BLOCK, last), aim, dt, y, u, numbers)
         return left
 
+    def _lanes(self, count: int, varied: bool) -> LaneModel | LaneLoops | None:
+        """Return the model on lanes if so many rows go that way."""
+        if not plain(self.core) or self.run.name not in ("RK4", "DP5", "DOP853"):
+            return None
+        if self.core.loops is None:
+            return lane_model(self.core, varied) if count > 1 else None
+        return lane_loops(self.core) if self.run.projects and self.run.name == "RK4" else None
+
     def _block_on_lanes(
-        self, lanes: LaneModel, first: int, last: int, aim: Floats, dt: float, y: Floats, u: Floats, numbers: Floats | None
+        self, lanes: LaneModel | LaneLoops, first: int, last: int, aim: Floats, dt: float, y: Floats, u: Floats, numbers: Floats | None
     ) -> list[int]:  # fmt: skip
         part, core, table = slice(first, last), self.core, None
         if numbers is not None:

@@ -59,7 +59,7 @@ from .begin import loads_on_speeds, tree_rates
 
 
 @inlined
-def _read(to, address, last):
+def read(to, address, last):
     """Read rows of numbers, one behind the other, side by side."""
     n = to.shape[0]
     for j in range(n):
@@ -67,24 +67,24 @@ def _read(to, address, last):
 
 
 @inlined
-def _write(values, n, address, last):
+def write(values, n, address, last):
     for j in range(n):
         to_rows(values[j], address + 8 * j, 8 * n, last)
 
 
 @inlined
-def _begin(plan, t, q, u, z, k, last):
+def take_states(plan, t, q, u, z, k, last):
     """Begin the states of a block that starts with row k, at their times t. Returns a status."""
     rows, nq, nu = counts(plan)
     failed = signals(plan, t)
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
     state_q, state_u = own_q(plan), own_u(plan)
-    _read(state_q, q + 8 * nq * k, last)
-    _read(state_u, u + 8 * nu * k, last)
+    read(state_q, q + 8 * nq * k, last)
+    read(state_u, u + 8 * nu * k, last)
     if z != 0:
         own = own_z(plan)
-        _read(own, z + 8 * own.shape[0] * k, last)
+        read(own, z + 8 * own.shape[0] * k, last)
     prescribe(plan, state_q, state_u)
     return OK
 
@@ -92,7 +92,7 @@ def _begin(plan, t, q, u, z, k, last):
 @inlined
 def _evaluate(plan, t, q, u, z, k, last):
     """Evaluate the motion of a block. Returns a status."""
-    status = _begin(plan, t, q, u, z, k, last)
+    status = take_states(plan, t, q, u, z, k, last)
     if status == OK:
         status = evaluate_motion(plan, body_work(plan), speed_work(plan), t, own_q(plan), own_u(plan))
     return status
@@ -101,7 +101,7 @@ def _evaluate(plan, t, q, u, z, k, last):
 @inlined
 def _place(plan, t, q, u, z, k, last):
     """Place the bodies of a block. Returns a status."""
-    status = _begin(plan, t, q, u, z, k, last)
+    status = take_states(plan, t, q, u, z, k, last)
     if status == OK:
         failed = place(plan, body_work(plan), speed_work(plan), t, own_q(plan))
         status = OK if failed < 0 else HINGE_FAILED + 16 * failed
@@ -109,7 +109,7 @@ def _place(plan, t, q, u, z, k, last):
 
 
 @inlined
-def _mark(states, k, last, status):
+def mark(states, k, last, status):
     for j in range(k, k + last + 1):
         states[j] = status
 
@@ -123,11 +123,11 @@ def lane_forward_dynamics(count, t, q, u, z, tau, ud, state, context):
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
         status = _evaluate(plan, from_rows(t + 8 * k, 8, last), q, u, z, k, last)
-        _mark(states, k, last, status)
+        mark(states, k, last, status)
         if status == OK:
-            _read(loads, tau + 8 * nu * k, last)
+            read(loads, tau + 8 * nu * k, last)
             solve_tree(plan, body_work(plan), speed_work(plan), loads_on_speeds(plan, loads), out)
-            _write(out, nu, ud + 8 * nu * k, last)
+            write(out, nu, ud + 8 * nu * k, last)
     return np.int32(OK)
 
 
@@ -139,11 +139,11 @@ def lane_inverse_dynamics(count, t, q, u, z, ud, tau, state, context):
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
         status = _evaluate(plan, from_rows(t + 8 * k, 8, last), q, u, z, k, last)
-        _mark(states, k, last, status)
+        mark(states, k, last, status)
         if status == OK:
-            _read(given, ud + 8 * nu * k, last)
+            read(given, ud + 8 * nu * k, last)
             load_tree(plan, body_work(plan), speed_work(plan), given, out)
-            _write(out, nu, tau + 8 * nu * k, last)
+            write(out, nu, tau + 8 * nu * k, last)
     return np.int32(OK)
 
 
@@ -158,7 +158,7 @@ def lane_mass_matrix(count, t, q, u, z, A, room, state, context):
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
         status = _place(plan, from_rows(t + 8 * k, 8, last), q, u, z, k, last)
-        _mark(states, k, last, status)
+        mark(states, k, last, status)
         if status == OK:
             assemble_mass_matrix(plan, body_work(plan), speed_work(plan), room, False)
             for d in range(nu):
@@ -176,7 +176,7 @@ def lane_pose(count, t, q, u, z, number, end, out, state, context):
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
         status = _place(plan, from_rows(t + 8 * k, 8, last), q, u, z, k, last)
-        _mark(states, k, last, status)
+        mark(states, k, last, status)
         if status == OK:
             R = load9(W, number, body.R)
             p, own = add(load3(W, number, body.P), rotate(R, (at[9], at[10], at[11]))), multiply(R, base)
@@ -196,7 +196,7 @@ def lane_energy(count, t, q, u, z, n, stores, out, state, context):
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
         status = _evaluate(plan, from_rows(t + 8 * k, 8, last), q, u, z, k, last)
-        _mark(states, k, last, status)
+        mark(states, k, last, status)
         if status == OK:
             origin_velocities(plan, W, S, state_u)
             kinetic, potential, stored = 0.0 * W[0, 0], 0.0 * W[0, 0], 0.0 * W[0, 0]
@@ -272,16 +272,16 @@ def lane_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, n_table, tabl
                 end = time + step
                 status = rk4_step(plan, rhs, n, time, end - time, own, room, euler_, context)
                 time = end
-        _mark(states, k, last, status)
+        mark(states, k, last, status)
         if status == OK:
             total = 0.0 * own[0]
             for j in range(1, n):
                 total += 0.0 * own[j]
             if every(total == 0.0):
-                _write(own, n, y + 8 * n * k, last)
+                write(own, n, y + 8 * n * k, last)
                 to_rows(time, t + 8 * k, 8, last)
             else:
-                _mark(states, k, last, NOT_FINITE)
+                mark(states, k, last, NOT_FINITE)
     return np.int32(OK)
 
 

@@ -16,6 +16,7 @@ from ..integrators.runge_kutta import integrate, loop_integrate
 from .bodies import carry_chord_loads, end_jacobian, energy, momentum, pose, velocity
 from .derivatives import DERIVATIVE_ENTRIES
 from .duals import DUAL_ENTRIES
+from .lane_loops import LANE_LOOP_ENTRIES
 from .lanes import LANE_ENTRIES
 from .loops import (
     constraints,
@@ -71,4 +72,5 @@ ENTRIES = {
     **DERIVATIVE_ENTRIES,
     **DUAL_ENTRIES,
     **LANE_ENTRIES,
+    **LANE_LOOP_ENTRIES,
 }

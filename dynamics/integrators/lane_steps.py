@@ -6,6 +6,8 @@ state alone. Sums of stages run over the numbers of the state once where that fi
 first product is stored before the next is added to it, so that the compiler contracts the same pairs.
 """
 
+import numpy as np
+
 from treemech.kinematics.kernel.language import address_of, call_rates, inlined, kernel, number_size, numbers
 from treemech.kinematics.kernel.status import OK
 
@@ -47,10 +49,20 @@ def _stage(plan, new, n, y, h, K, s, a):
 @kernel
 def rk4_step(plan, rhs, n, t, h, y, work, euler, context):
     """Take one step of RK4 from the state y, in place. `work` is the address of 5 n numbers. Returns a status."""
-    size = number_size(plan)
-    K, new = numbers(plan, work, n), numbers(plan, work + 4 * size * n, n)
+    K = numbers(plan, work, n)
     retract(y, K, euler, euler.shape[0])
     status = call_rates(rhs, t, address_of(y), work, context)
+    if status == OK:
+        status = rk4_rest(plan, rhs, n, t, h, y, work, context)
+    retract(y, K, euler, euler.shape[0])
+    return status
+
+
+@kernel
+def rk4_rest(plan, rhs, n, t, h, y, work, context):
+    """Take the rest of a step, after its first stage. Returns a status."""
+    size, status = number_size(plan), np.int32(OK)
+    K, new = numbers(plan, work, n), numbers(plan, work + 4 * size * n, n)
     for s in range(1, 4):
         if status != OK:
             return status
@@ -71,5 +83,4 @@ def rk4_step(plan, rhs, n, t, h, y, work, euler, context):
         total += w[1] * k2[i]
         total += w[2] * k3[i]
         y[i] = y[i] + h * total
-    retract(y, K, euler, euler.shape[0])
     return status

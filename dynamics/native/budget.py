@@ -46,7 +46,7 @@ def expected(names: Iterable[str]) -> float:
 
 def library_of(name: str) -> str:
     """Return the library that holds a piece."""
-    if name.endswith("+lanes") or name == "dynamics/entries/lanes":
+    if name.endswith("+lanes") or name in ("dynamics/entries/lanes", "dynamics/entries/lane_loops"):
         return "lanes"
     aside = name.endswith("+dual") or name in ("dynamics/entries/derivatives", "dynamics/entries/duals")
     return "derivatives" if aside else "core"

@@ -72,6 +72,9 @@ PROTOTYPES: dict[str, list[Any]] = {
     "varied_rhs": [_N] * 4,
     "lane_rk4": [_N] * 14,
     "lane_integrate": [_N] * 23,
+    "lane_loop_rhs": [_N] * 4,
+    "lane_loop_dynamics": [_N] * 11,
+    "lane_loop_rk4": [_N] * 14,
 }
 FIRST_SIMULATION = ("rhs", "integrate")
 

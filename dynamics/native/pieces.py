@@ -47,9 +47,10 @@ ENTRIES_OF = {
         "lane_forward_dynamics", "lane_inverse_dynamics", "lane_mass_matrix", "lane_pose", "lane_energy", "lane_hinge",
         "lane_loads", "lane_rhs", "varied_hinge", "varied_loads", "varied_rhs", "lane_rk4", "lane_integrate",
     ),
+    "dynamics/entries/lane_loops.py": ("lane_loop_rhs", "lane_loop_dynamics", "lane_loop_rk4"),
 }  # fmt: skip
 _OF_DERIVATIVES = ("dynamics/entries/derivatives.py", "dynamics/entries/duals.py")
-_OF_LANES = ("dynamics/entries/lanes.py",)
+_OF_LANES = ("dynamics/entries/lanes.py", "dynamics/entries/lane_loops.py")
 # What the first simulations need: of open and closed chains, of the demonstration
 _OF_A_FIRST_RUN = (
     "dynamics/entries/tree.py", "dynamics/entries/loops.py", "dynamics/entries/parts.py", "dynamics/entries/results.py",

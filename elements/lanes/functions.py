@@ -10,6 +10,7 @@ import operator
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.typing import signature as typed
 from numba.extending import lower_builtin
 
@@ -53,6 +54,16 @@ for _name in (
     declare(getattr(math, _name), _by_lane(getattr(math, _name)), 1)
 for _function in (math.atan2, math.hypot, math.copysign, math.pow, operator.pow, operator.ipow, operator.mod):
     declare(_function, _by_lane(_function), 2)
+
+
+def _floor(context, builder, sig, args):
+    kind = args[0].type
+    name = f"llvm.floor.v{kind.count}f64"
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
+    return builder.call(function, args)
+
+
+declare(math.floor, _floor, 1)
 
 
 def _int_power(a, b):

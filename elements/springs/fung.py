@@ -260,17 +260,22 @@ class FungHistory(Energetic):
 
 
 def response(k: float, b: float, eps: float) -> float:
-    """Return E(eps): linear, or Fung's exponential."""
-    if b == 0.0:
-        return k * eps
-    return k * expm1(b * eps) / b
+    """Return E(eps): Fung's exponential, by its series where it is almost linear, so that slopes by b are exact there."""
+    x = b * eps
+    if abs(x) < 1e-2:
+        series = 1.0 + x / 4.0 * (1.0 + x / 5.0 * (1.0 + x / 6.0 * (1.0 + x / 7.0)))
+        return k * eps * (1.0 + x / 2.0 * (1.0 + x / 3.0 * series))
+    return k * expm1(x) / b
 
 
 def response_inverse(k: float, b: float, E: float) -> float:
     """Return the eps at which E(eps) = E."""
-    if b == 0.0:
-        return E / k
-    return log1p(b * E / k) / b
+    eps = E / k
+    x = b * eps
+    if abs(x) < 1e-2:
+        series = 1.0 / 4.0 - x * (1.0 / 5.0 - x * (1.0 / 6.0 - x * (1.0 / 7.0 - x / 8.0)))
+        return eps * (1.0 - x * (1.0 / 2.0 - x * (1.0 / 3.0 - x * series)))
+    return log1p(x) / b
 
 
 def response_energy(k: float, b: float, eps: float) -> float:

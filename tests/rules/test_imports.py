@@ -95,7 +95,7 @@ EDGES = {
     "treemech/view/page": ("treemech/files", "treemech/view/scene"),
     "treemech/view/film": ("treemech/files", "treemech/view/meshes", "treemech/view/scene"),
     "treemech/view": (
-        "treemech", "treemech/results", "treemech/analyses", "treemech/files", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
+        "treemech", "treemech/results", "treemech/analyses", "treemech/files", "treemech/plots", "treemech/view/meshes", "treemech/view/motion", "treemech/view/scene",
         "treemech/view/drawings", "treemech/view/page", "treemech/view/film",
     ),
     "treemech/view/live": (

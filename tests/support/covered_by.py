@@ -74,6 +74,8 @@ COVERED_BY = {
     "dynamics/entries/derivatives.py": ["dynamics/analyses/test_derivatives.py"],
     "dynamics/entries/duals.py": ["dynamics/analyses/test_dual_model.py"],
     "dynamics/entries/lanes.py": ["dynamics/calls/test_lanes.py"],
+    "dynamics/entries/lane_loops.py": ["dynamics/calls/test_lane_loops.py"],
+    "dynamics/equations/lane_loops.py": ["dynamics/calls/test_lane_loops.py"],
     "dynamics/integrators/lane_integration.py": ["dynamics/calls/test_lanes.py"],
     "dynamics/integrators/lane_steps.py": ["dynamics/calls/test_lanes.py"],
     "dynamics/calls/lane_model.py": ["dynamics/calls/test_lanes.py"],

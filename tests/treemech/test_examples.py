@@ -4,6 +4,7 @@ A file of benchmarks/problems is tested by being there; tests/benchmarks/problem
 """
 
 import ast
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -156,6 +157,16 @@ def test_results_are_written(tmp_path):
     assert {path.name for path, _ in written} >= {"four_bar.html", "four_bar.txt"}
     assert all(path.stat().st_size for path, _ in written)
     assert "Eksergian" in (tmp_path / "new" / "four_bar.txt").read_text()
+
+
+def test_an_example_with_few_known_times_is_shown_as_it_moves(tmp_path):
+    """Four outputs would give an animation that jumps."""
+    ex = example("double_pendulum")
+    assert len(ex.run().t) < 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ex.save(tmp_path)
+    assert len(ex.run().t) < 10
 
 
 def model_lines(module):

@@ -58,20 +58,28 @@ def attitudes(mech: "Mechanism", t: Floats, q: Floats, u: Floats) -> Attitude:
         ]
         return Attitude(*(np.concatenate(part) for part in zip(*parts, strict=True)))
     with core.unloaded():
-        # prescribed entries of q, u are those of their signals now
-        now, _ = core.trace(t, q, u, np.zeros((count, n)))
-        # the motion with no speed, and with each speed alone
-        alone = np.tile(np.vstack((np.zeros((1, n)), np.eye(n))), (count, 1))
+        core.trace(t, q, u, np.zeros((count, n)))  # prescribed entries of q, u are those of their signals now
+        # as it moves, with no speed, and with each speed alone; accelerations of drives belong to ud, not to z00
+        speeds = np.empty((count, n + 2, n))
+        speeds[:, 0], speeds[:, 1], speeds[:, 2:] = u, 0.0, np.eye(n)
         with core.undriven():
-            rates, _ = core.trace(
-                np.repeat(t, n + 1), np.repeat(q, n + 1, axis=0), alone, np.zeros((count * (n + 1), n))
+            trace, _ = core.trace(
+                np.repeat(t, n + 2),
+                np.repeat(q, n + 2, axis=0),
+                speeds.reshape(-1, n),
+                np.zeros((count * (n + 2), n)),
             )
-    z = np.concatenate((rates[:, 1:, columns.VELOCITY], rates[:, 1:, columns.OMEGA]), axis=2)
-    z = z.reshape(count, n + 1, -1)
-    bias = np.concatenate((now[:, 1:, columns.ACCELERATION], now[:, 1:, columns.ALPHA]), axis=2)
-    rotation = now[:, 1:, columns.ROTATION].reshape(count, -1, 3, 3)
+    bodies = trace.reshape(count, n + 2, core.rows, N_TRACE)[:, :, 1:]
+    z = np.concatenate((bodies[..., columns.VELOCITY], bodies[..., columns.OMEGA]), axis=3)
+    z = z.reshape(count, n + 2, -1)
+    now = bodies[:, 0]
+    bias = np.concatenate((now[..., columns.ACCELERATION], now[..., columns.ALPHA]), axis=2)
     return Attitude(
-        now[:, 1:, columns.POSITION], rotation, z[:, 1:] - z[:, :1], z[:, 0], bias.reshape(count, -1)
+        now[..., columns.POSITION],
+        now[..., columns.ROTATION].reshape(count, -1, 3, 3),
+        z[:, 2:] - z[:, 1:2],
+        z[:, 1],
+        bias.reshape(count, -1),
     )
 
 

@@ -24,13 +24,18 @@ def place_of(mech: Mechanism, end: Any, what: str) -> tuple[int, Floats]:
 
     `what` is the call that asks, for messages.
     """
-    numbers = mech.tree.numbers
+    numbers, frames = mech.tree.numbers, mech._wiring.frames
+    if isinstance(end, str):
+        if end not in frames and end not in numbers:
+            kind = "frame or body" if frames else "body"
+            raise TopologyError(f"{what}: {unknown(kind, end, [*frames, *numbers])}")
+        end = frames.get(end, end)
     name = end if isinstance(end, str) else end.name if isinstance(end, Body) else None
     if isinstance(end, Attachment):
         name = end.body.name
     if name is None:
         raise TopologyError(
-            f"{what}: {end!r} is neither a body nor an attachment, body.at(...), nor the name of a body."
+            f"{what}: {end!r} is neither a body nor an attachment, body.at(...), nor the name of a frame or a body."
         )
     if name not in numbers:
         raise TopologyError(f"{what}: {unknown('body', name, numbers)}")

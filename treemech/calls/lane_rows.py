@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics.calls import lanes
+from treemech.dynamics.calls.lane_loops import lane_loops
 from treemech.dynamics.calls.lane_model import lane_model
+from treemech.dynamics.calls.lanes import plain
 from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats
 
@@ -24,12 +26,19 @@ def left_by_lanes(
 ) -> NDArray[np.int64] | None:
     """Compute rows first to last on lanes. Return the rows that are left; None if all are, and lanes are no use."""
     core = mech._core
-    if last - first < 2 or lane_model(core) is None:
+    if (last - first < 2 and core.loops is None) or lane_model(core) is None:
         return None
     part = slice(first, last)
     t, q, u, z, out = rows.t[part], rows.q[part], rows.u[part], rows.z[part], results[0][part]
     finite = np.isfinite(t) & np.isfinite(q).all(axis=1) & np.isfinite(u).all(axis=1)
-    if name == "forward_dynamics":
+    if name == "forward_dynamics" and core.loops is not None:
+        closed = lane_loops(core) if plain(core) else None
+        if closed is None:
+            return None
+        status = closed.dynamics(t, q, u, z, _input(rows, part, mech.nu), out, results[1][part])
+    elif core.loops is not None and name == "inverse_dynamics":
+        return None
+    elif name == "forward_dynamics":
         status = lanes.forward_dynamics(core, t, q, u, _input(rows, part, mech.nu), out, z)
         finite &= np.isfinite(out).all(axis=1)
     elif name == "inverse_dynamics":

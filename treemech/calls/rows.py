@@ -3,7 +3,8 @@
 A state with leading axes has q (..., nq) and u (..., nu); every array of a result has the same axes in front.
 The rows are computed on SIMD lanes (`lane_rows.py`) or else by the C extension, in one crossing and without the
 interpreter lock; a row that neither takes (and all rows, where there is no extension or no table for the analysis)
-goes the way of a single state, in Python. So every row has the numbers that its state has alone, to the bit, for any number of threads.
+goes the way of a single state, in Python. So every row has the numbers that its state has alone, to the bit (forward dynamics of
+closed chains on lanes: to rounding), for any number of threads.
 """
 
 from __future__ import annotations

@@ -39,8 +39,14 @@ class Tendon:
 class Drives:
     """Reads the tendons and actuators of an MJCF. `full` gives a node the attributes of its class."""
 
-    def __init__(self, robot: Robot, full: Callable[[Node], Node], autolimits: bool) -> None:
-        self.robot, self.full, self.autolimits = robot, full, autolimits
+    def __init__(
+        self,
+        robot: Robot,
+        full: Callable[[Node], Node],
+        autolimits: bool,
+        sites: Mapping[str, tuple[str, Pose]],
+    ) -> None:
+        self.robot, self.full, self.autolimits, self.sites = robot, full, autolimits, sites
         self.kinds = {joint.name: joint.kind for joint in robot.joints}
         self.refs = {joint.name: joint.ref for joint in robot.joints}
         self.tendons: dict[str, Tendon] = {}
@@ -75,7 +81,9 @@ class Drives:
         self.tendons[name] = tendon
 
     def _spring_of_joints(self, node: Node, name: str, what: str, tendon: Tendon) -> None:
-        stiffness, damping = node.number("stiffness", 0.0), node.number("damping", 0.0)
+        stiffness, damping = (
+            first_number(node, n, f"tendon {name!r}", self.robot) for n in ("stiffness", "damping")
+        )
         if not (stiffness or damping):
             return
         low, high = self._rest(node, 0.0)
@@ -91,7 +99,9 @@ class Drives:
         self._add(f"{name}.spring", spring, [joint])
 
     def _spring_of_sites(self, node: Node, name: str, what: str, tendon: Tendon) -> None:
-        stiffness, damping = node.number("stiffness", 0.0), node.number("damping", 0.0)
+        stiffness, damping = (
+            first_number(node, n, f"tendon {name!r}", self.robot) for n in ("stiffness", "damping")
+        )
         if not (stiffness or damping):
             return
         if "springlength" not in node.attributes or node.numbers("springlength")[0] < 0.0:
@@ -120,10 +130,9 @@ class Drives:
         return float(numbers[0]), float(numbers[-1])
 
     def _site(self, node: Node) -> tuple[str, Pose]:
-        found = self.robot.frames.get(node["site"])
-        if found is None:
-            node.fail(unknown("site", node["site"], self.robot.frames))
-        return found
+        if node["site"] not in self.sites:
+            node.fail(unknown("site", node["site"], self.sites))
+        return self.sites[node["site"]]
 
     # ------------------------------------------------------------ actuators
     def actuator(self, node: Node) -> None:
@@ -266,3 +275,13 @@ class Drives:
     def _list_unread(self, node: Node, what: str, known: set[str]) -> None:
         for attribute in sorted(node.attributes.keys() - known):
             self.robot.unsupported.append(f"{what}: {attribute} is not read")
+
+
+def first_number(node: Node, attribute: str, what: str, robot: Robot) -> float:
+    """Return a stiffness or damping: the first of the coefficients of a polynomial; others are listed."""
+    numbers = node.numbers(attribute, None, "0")
+    if np.any(numbers[1:]):
+        robot.unsupported.append(
+            f"line {node.line}: {attribute} of {what}: only the first coefficient, {numbers[0]:g}, is kept"
+        )
+    return float(numbers[0])

@@ -10,6 +10,7 @@ import numpy as np
 from treemech.topology import solids, unknown
 from treemech.topology.arrays import Floats
 
+from .compiler import from_z
 from .parts import Inertia, Pose, Robot
 from .xml import Node
 
@@ -29,6 +30,7 @@ class Geom:
     density: float
     name: str
     touches: bool  # whether it takes part in contact
+    group: int = 0
 
 
 def as_geom(node: Node, pose_of: Callable[[Node], Pose], path: Path, robot: Robot) -> Geom | None:
@@ -46,6 +48,13 @@ def as_geom(node: Node, pose_of: Callable[[Node], Pose], path: Path, robot: Robo
         return None
     if kind not in _SIZES:
         node.fail(f"geom {name!r}: {unknown('type of geom', kind, [*_SIZES, *_OTHERS])}")
+    if "mesh" in node.attributes:
+        robot.unsupported.append(
+            f"line {node.line}: geom {name!r} ({kind}, fitted to a mesh) is not read: it has no shape and no mass here"
+        )
+        return None
+    if node.get("shellinertia") == "true":
+        robot.unsupported.append(f"line {node.line}: geom {name!r}: shellinertia is not read: it is solid")
     pose, size = pose_of(node), node.numbers("size", None, "0 0 0")
     if "fromto" in node.attributes:
         if kind not in ("capsule", "cylinder", "box", "ellipsoid"):
@@ -55,8 +64,6 @@ def as_geom(node: Node, pose_of: Callable[[Node], Pose], path: Path, robot: Robo
         half = 0.5 * float(np.linalg.norm(along))
         if half == 0.0:
             node.fail(f"geom {name!r}: both ends of fromto are the same point.")
-        from .mjcf import from_z
-
         pose = Pose(0.5 * (ends[:3] + ends[3:]), from_z(along))
         radius = float(size[0])
         size = (
@@ -66,7 +73,8 @@ def as_geom(node: Node, pose_of: Callable[[Node], Pose], path: Path, robot: Robo
     if len(size) < need or not np.all(size[:need] > 0.0):
         node.fail(f"geom {name!r} ({kind}) has size {size.tolist()}; wanted {need} positive numbers.")
     mass = node.number("mass") if "mass" in node.attributes else None
-    return Geom(kind, size[:need], pose, mass, node.number("density", _DENSITY), name, touches)
+    group = int(node.number("group", 0.0))
+    return Geom(kind, size[:need], pose, mass, node.number("density", _DENSITY), name, touches, group)
 
 
 def mass_of(geom: Geom, robot: Robot) -> Inertia:

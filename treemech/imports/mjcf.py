@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from treemech.topology import unknown
-from treemech.topology.arrays import Floats
 
-from .actuators import Drives
+from .actuators import Drives, first_number
+from .compiler import Compiler
 from .geoms import Geom, as_geom, mass_of, shape_of
-from .parts import Inertia, Joint, Link, Pose, Robot, bryant, quaternion_rotation
+from .parts import Inertia, Joint, Link, Pose, Robot, quaternion_rotation
 from .xml import Node
 
 _KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
@@ -30,6 +30,10 @@ _SILENT = {
     "tendon",
     "actuator",
 }
+# What counts in the motion and may be switched off
+_FLAGS = (
+    "gravity", "passive", "spring", "damper", "constraint", "equality", "frictionloss", "limit", "actuation", "clampctrl",
+)  # fmt: skip
 _READ = {
     "joint": {"name", "type", "pos", "axis", "range", "limited", "damping", "stiffness", "springref", "frictionloss", "class", "group", "ref"},
     "body": {"name", "pos", "quat", "euler", "axisangle", "xyaxes", "zaxis", "childclass", "mocap", "gravcomp"},
@@ -45,37 +49,31 @@ class _Reader:
     def __init__(self, root: Node, path: Path) -> None:
         self.root, self.path = root, path
         self.robot = Robot(root.get("model", path.stem), path.name, ground=_WORLD)
-        compilers = list(root.each("compiler"))
-        self.settings: dict[str, str] = {k: v for node in compilers for k, v in node.attributes.items()}
-        self.degrees = self.settings.get("angle", "degree") == "degree"
+        self.compiler = Compiler(root)
         self.classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
         self.chains: dict[str, str] = {}  # body -> the link that its own joints end in: itself
         self.at_start: dict[str, Pose] = {_WORLD: Pose()}
         self.names = set[tuple[str, str]]()
+        self.sites: dict[str, tuple[str, Pose]] = {}  # name -> body and place in it
 
     def read(self) -> Robot:
         """Read everything."""
         robot, root = self.robot, self.root
-        if self.settings.get("coordinate", "local") != "local":
-            root.fail('coordinate="global" is not read; save the model by a newer MuJoCo.')
         for node in root.each("include"):
             node.fail("<include> is not read: save the model as one file, mujoco.mj_saveLastXML.")
         for node in root.each("default"):
             self._defaults(node, node.get("class", "main"), {})
         for node in root.each("option"):
-            if "gravity" in node.attributes:
-                robot.gravity = node.numbers("gravity", 3).tolist()
-            for name in ("wind", "density", "viscosity"):
-                if any(node.numbers(name)) if name in node.attributes else False:
-                    robot.unsupported.append(f"line {node.line}: {name} of the medium is not read")
+            self._option(node)
         robot.links[_WORLD] = Link(_WORLD)
         for world in root.each("worldbody"):
             self._inside(world, _WORLD, "main")
+        self._name_sites()
+        self.compiler.scale_masses(robot.links.values())
         for equalities in root.each("equality"):
             for node in equalities.children:
                 self._equality(node)
-        autolimits = self.settings.get("autolimits", "true") == "true"
-        drives = Drives(robot, self._full_drive, autolimits)
+        drives = Drives(robot, self._full_drive, self.compiler.autolimits, self.sites)
         for tendons in root.each("tendon"):
             for node in tendons.children:
                 drives.tendon(node)
@@ -87,6 +85,24 @@ class _Reader:
                 parts = ", ".join(dict.fromkeys(child.tag for child in node.children)) or "nothing"
                 robot.unsupported.append(f"line {node.line}: <{node.tag}> is not read ({parts})")
         return robot
+
+    # ------------------------------------------------------------ settings
+    def _option(self, node: Node) -> None:
+        """Read gravity; list what else changes the motion."""
+        robot = self.robot
+        if "gravity" in node.attributes:
+            robot.gravity = node.numbers("gravity", 3).tolist()
+        for name in ("wind", "density", "viscosity"):
+            if name in node.attributes and np.any(node.numbers(name)):
+                robot.unsupported.append(f"line {node.line}: {name} of the medium is not read")
+        for flags in node.each("flag"):
+            off = [name for name in _FLAGS if flags.get(name) == "disable"]
+            if "gravity" in off:
+                robot.gravity = [0.0, 0.0, 0.0]
+            robot.unsupported += [
+                f'line {flags.line}: {name}="disable" is not read: it stays in force'
+                for name in off if name != "gravity"
+            ]  # fmt: skip
 
     # ------------------------------------------------------------ defaults
     def _defaults(self, node: Node, name: str, above: dict[str, dict[str, str]]) -> None:
@@ -122,7 +138,7 @@ class _Reader:
         self._contents(node, body, childclass, Pose(), found)
         link.shapes += [shape for geom in found if (shape := shape_of(geom)) is not None]
         if body != _WORLD:
-            link.inertia = self._mass(node, node.child("inertial"), found)
+            link.inertia = self.compiler.bounded(self._mass(node, node.child("inertial"), found))
             if any(g.touches for g in found):
                 self.robot.unsupported.append(
                     f"line {node.line}: geoms of body {body!r} do not touch others here: contact is made by elements"
@@ -131,18 +147,18 @@ class _Reader:
     def _contents(self, node: Node, body: str, childclass: str, frame: Pose, found: list[Geom]) -> None:
         """Read what lies in a body, or in a frame that stands in it; geoms are added to those found."""
         for child in node.each("geom"):
-            geom = as_geom(self._full(child, childclass), self._pose, self.path, self.robot)
+            geom = as_geom(self._full(child, childclass), self.compiler.pose, self.path, self.robot)
             if geom is not None:
                 found.append(replace(geom, pose=frame @ geom.pose))
         for site in node.each("site"):
             full = self._full(site, childclass)
             if "name" in full.attributes:
-                self.robot.frames[full["name"]] = body, frame @ self._pose(full)
+                self.sites[full["name"]] = body, frame @ self.compiler.pose(full)
         for child in node.each("body"):
             self._body(child, body, childclass, frame)
         for child in node.each("frame"):
             own = child.get("childclass", childclass)
-            self._contents(child, body, own, frame @ self._pose(child), found)
+            self._contents(child, body, own, frame @ self.compiler.pose(child), found)
         known = {"geom", "site", "body", "frame", "light", "camera"}
         if node.tag != "frame":
             known |= {"inertial", "joint", "freejoint"}
@@ -155,7 +171,7 @@ class _Reader:
     def _body(self, node: Node, parent: str, childclass: str, frame: Pose) -> None:
         """Read a body in a frame of its parent, with its joints: several of them are a chain of links without mass."""
         name, own = self._name(node, "body"), node.get("childclass", childclass)
-        pose = frame @ self._pose(node)
+        pose = frame @ self.compiler.pose(node)
         self.at_start[name] = self.at_start[parent] @ pose
         for attribute in node.attributes.keys() - _READ["body"]:
             self.robot.unsupported.append(f"line {node.line}: {attribute} of body {name!r} is not read")
@@ -188,31 +204,28 @@ class _Reader:
         if kind == "free":
             if count > 1 or parent != _WORLD:
                 node.fail(f"free joint {name!r}: wanted the only joint of a body in the world.")
+            self._unread(node, name, "free", "stiffness", "damping", "frictionloss", "armature")
             return Joint(name, parent, child, "floating")  # its coordinates are the place in the world
         place = Pose(node.numbers("pos", 3, "0 0 0"))
         joint = Joint(name, parent, child, _KINDS[kind], pose @ place, place)
         if kind != "ball":
             joint.axis = node.numbers("axis", 3, "0 0 1")
-        turning = self.degrees and kind in ("hinge", "ball")
-        unit = np.pi / 180.0 if turning else 1.0
+        unit = self.compiler.unit if kind in ("hinge", "ball") else 1.0
         if kind != "ball":
-            joint.stiffness = float(node.numbers("stiffness", None, "0")[0])
-            joint.damping = float(node.numbers("damping", None, "0")[0])
+            joint.stiffness, joint.damping = (
+                first_number(node, n, f"joint {name!r}", robot) for n in ("stiffness", "damping")
+            )
             joint.friction = node.number("frictionloss", 0.0)
             joint.ref = unit * node.number("ref", 0.0)
             joint.rest = unit * node.number("springref", 0.0) - joint.ref
             limited = node.get("limited", "auto")
             if "range" in node.attributes and (
-                limited == "true" or (limited == "auto" and self.settings.get("autolimits", "true") == "true")
+                limited == "true" or (limited == "auto" and self.compiler.autolimits)
             ):
                 lower, upper = unit * node.numbers("range", 2) - joint.ref
                 joint.limits = {"lower": float(lower), "upper": float(upper)}
         else:
-            for attribute in ("stiffness", "damping", "frictionloss", "range"):
-                if attribute in node.attributes and np.any(node.numbers(attribute)):
-                    robot.unsupported.append(
-                        f"line {node.line}: {attribute} of ball joint {name!r} is not read"
-                    )
+            self._unread(node, name, "ball", "stiffness", "damping", "frictionloss", "range")
         if joint.ref:
             robot.unsupported.append(
                 f"line {node.line}: ref of joint {name!r}: its coordinate is zero where the model stands, {joint.ref:g} less than in "
@@ -227,17 +240,27 @@ class _Reader:
                 robot.unsupported.append(f"line {node.line}: {attribute} of joint {name!r} is not read")
         return joint
 
+    def _unread(self, node: Node, name: str, kind: str, *attributes: str) -> None:
+        """List what a joint of this kind does not have here."""
+        for attribute in attributes:
+            if attribute in node.attributes and np.any(node.numbers(attribute)):
+                self.robot.unsupported.append(
+                    f"line {node.line}: {attribute} of {kind} joint {name!r} is not read"
+                )
+
     def _mass(self, node: Node, inertial: Node | None, geoms: list[Geom]) -> Inertia:
         """Return the mass properties of a body: given, or those of its geoms."""
-        how = self.settings.get("inertiafromgeom", "auto")
+        how = self.compiler.get("inertiafromgeom", "auto")
         if how == "true" or (inertial is None and how == "auto"):
             total = Inertia()
+            low, high = self.compiler.numbers("inertiagrouprange", 2, "0 5")
             for geom in geoms:
-                total = total + mass_of(geom, self.robot)
+                if low <= geom.group <= high:
+                    total = total + mass_of(geom, self.robot)
             return total
         if inertial is None:
             return Inertia()
-        pose = self._pose(inertial)
+        pose = self.compiler.pose(inertial)
         if "fullinertia" in inertial.attributes:
             xx, yy, zz, xy, xz, yz = inertial.numbers("fullinertia", 6)
             matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -248,16 +271,18 @@ class _Reader:
     # ------------------------------------------------------------ equalities
     def _equality(self, node: Node) -> None:
         """Add a joint that closes a loop, or a coupling of two joints."""
-        robot = self.robot
+        robot, tag = self.robot, node.tag
+        shared = self._full(Node("equality", {"class": node.get("class", "main")}, node.file, node.line), "")
+        node = Node(tag, shared.attributes | node.attributes, node.file, node.line)
         if node.get("active", "true") == "false":
             return
         what = f"line {node.line}: equality <{node.tag}>"
         if node.tag in ("connect", "weld"):
             if "site1" in node.attributes:
-                sites = [robot.frames.get(node[f"site{k}"]) for k in (1, 2)]
-                if None in sites:
-                    node.fail(f"{unknown('site', node['site1'], robot.frames)}")
-                (a, in_a), (b, in_b) = (site for site in sites if site is not None)
+                for site in (node["site1"], node["site2"]):
+                    if site not in self.sites:
+                        node.fail(unknown("site", site, self.sites))
+                (a, in_a), (b, in_b) = self.sites[node["site1"]], self.sites[node["site2"]]
             else:
                 a, b = node["body1"], node.get("body2", _WORLD)
                 for body in (a, b):
@@ -308,6 +333,16 @@ class _Reader:
             first.mimic = node["joint2"], float(a[1]), float(a[0])
 
     # ------------------------------------------------------------ small things
+    def _name_sites(self) -> None:
+        """Make sites frames of the system; one that has the name of a body gets another."""
+        for name, place in self.sites.items():
+            frame = f"{name} site" if name in self.robot.links else name
+            if frame != name:
+                self.robot.unsupported.append(
+                    f"site {name!r} has the name of a body: it is the frame {frame!r}"
+                )
+            self.robot.frames[frame] = place
+
     def _name(self, node: Node, default: str) -> str:
         """Return the name of a body or joint; one that has none gets one. Bodies and joints may have the same name."""
         name, kind, k = node.get("name"), node.tag, 1
@@ -321,50 +356,3 @@ class _Reader:
                 name = f"{default} {k}"
         self.names.add((kind, name))
         return name
-
-    def _pose(self, node: Node) -> Pose:
-        """Return position and orientation of a body, geom, site or inertia."""
-        position = node.numbers("pos", 3, "0 0 0")
-        unit = np.pi / 180.0 if self.degrees else 1.0
-        given = [n for n in ("quat", "euler", "axisangle", "xyaxes", "zaxis") if n in node.attributes]
-        if len(given) > 1:
-            node.fail(f"<{node.tag}> has {' and '.join(given)}; wanted one of them.")
-        if not given:
-            return Pose(position)
-        if given[0] == "quat":
-            return Pose(position, quaternion_rotation(self._nonzero(node, "quat", 4)))
-        if given[0] == "euler":
-            angles, order = unit * node.numbers("euler", 3), self.settings.get("eulerseq", "xyz")
-            if order.isupper():  # about fixed axes
-                return Pose(position, bryant(angles, order.lower()))
-            return Pose(position, bryant(angles[::-1], order[::-1].lower()))  # about the axes as they turn
-        if given[0] == "axisangle":
-            *axis, angle = self._nonzero(node, "axisangle", 4)
-            half = 0.5 * unit * angle
-            axis = np.array(axis) / np.linalg.norm(axis)
-            return Pose(position, quaternion_rotation(np.array([np.cos(half), *(np.sin(half) * axis)])))
-        if given[0] == "xyaxes":
-            numbers = node.numbers("xyaxes", 6)
-            x = numbers[:3] / np.linalg.norm(numbers[:3])
-            y = numbers[3:] - (numbers[3:] @ x) * x
-            y /= np.linalg.norm(y)
-            return Pose(position, np.column_stack((x, y, np.cross(x, y))))
-        return Pose(position, from_z(self._nonzero(node, "zaxis", 3)))
-
-    @staticmethod
-    def _nonzero(node: Node, name: str, count: int) -> Floats:
-        numbers = node.numbers(name, count)
-        if not np.any(numbers):
-            node.fail(f"<{node.tag}> {name} is zero; wanted a direction.")
-        return numbers
-
-
-def from_z(direction: Floats) -> Floats:
-    """Return the smallest rotation that turns z into a direction."""
-    z = direction / np.linalg.norm(direction)
-    w = np.array([-z[1], z[0], 0.0])
-    s, c = float(np.linalg.norm(w)), float(z[2])
-    if s < 1e-14:
-        return np.eye(3) if c > 0 else np.diag([1.0, -1.0, -1.0])
-    half = 0.5 * np.arctan2(s, c)
-    return quaternion_rotation(np.array([np.cos(half), *(np.sin(half) * w / s)]))

@@ -188,7 +188,7 @@ class _Maker:
         self._place([joint.child for joint in moving])
         self._make_bodies()
         for link in robot.links:
-            if link != robot.ground:
+            if link != robot.ground or link not in ("world", "ground"):
                 self.system.frame(link, self._end(link))
         for name, (link, pose) in robot.frames.items():
             if name not in self.system.frames:
@@ -271,10 +271,12 @@ class _Maker:
         a, b = self._end(joint.parent, joint.in_parent), self._end(joint.child, joint.in_child)
         if a.body is b.body:
             self.robot.refuse(f"joint {joint.name!r} joins links that are fixed to each other.")
+        if not np.any(joint.axis):
+            self.robot.refuse(f"joint {joint.name!r}: its axis is {joint.axis.tolist()}; wanted a direction.")
         if joint.kind == "planar":  # its plane is normal to the axis
             turn = _z_along(joint.axis)
             a, b = a.at((0, 0, 0), turn), b.at((0, 0, 0), turn)
-        self.system.connect(joint.name, _element(joint, self.robot), a, b)
+        self.system.connect(joint.name, _element(joint), a, b)
         if joint.limits:
             self.system.limit(joint.name, **joint.limits)
         if joint.damping or joint.stiffness:
@@ -287,12 +289,9 @@ class _Maker:
             self.system.connect(f"{joint.name}.friction", friction, joint.name)
 
 
-def _element(joint: Joint, robot: Robot) -> Any:
+def _element(joint: Joint) -> Any:
     if joint.kind in _SLIDING | _TURNING:
-        length = float(np.linalg.norm(joint.axis))
-        if not length > 0.0:
-            robot.refuse(f"joint {joint.name!r}: its axis is {joint.axis.tolist()}; wanted a direction.")
-        return (Prismatic if joint.kind in _SLIDING else Revolute)(joint.axis / length)
+        return (Prismatic if joint.kind in _SLIDING else Revolute)(joint.axis / np.linalg.norm(joint.axis))
     made: dict[str, Any] = {
         "floating": Free,
         "planar": Planar,

@@ -7,7 +7,8 @@ import numpy as np
 
 from treemech.topology import unknown
 
-from .parts import Inertia, Joint, Link, Pose, Robot, bryant
+from .parts import Inertia, Joint, Link, Pose, Robot, bryant, quaternion_rotation
+from .sdf_nested import flattened
 from .urdf import mesh_file
 from .xml import Node
 
@@ -24,7 +25,7 @@ def read_sdf(root: Node, path: Path) -> Robot:
     models = [*root.each("model"), *([] if world is None else world.each("model"))]
     if not models:
         root.fail("there is no <model>.")
-    model = models[0]
+    model = flattened(models[0])
     robot = Robot(model.get("name", path.stem), path.name, ground=_WORLD)
     robot.unsupported += [
         f"line {m.line}: model {m.get('name')!r} is not read: one model makes one system" for m in models[1:]
@@ -32,7 +33,10 @@ def read_sdf(root: Node, path: Path) -> Robot:
     gravity = None if world is None else world.child("gravity")
     if gravity is not None:
         robot.gravity = gravity.read(gravity.text, "", 3).tolist()
-    reader = _Model(model, robot, path)
+    elif world is not None:
+        robot.gravity = [0.0, 0.0, -9.8]  # the default of SDF
+    version = root.read(root.get("version", "1.7").replace(".", " "), "version=", 2)
+    reader = _Model(model, robot, path, old_axes=tuple(version) < (1, 5))
     reader.read()
     for node in (root, *([world] if world else [])):
         for other in node.children:
@@ -44,8 +48,8 @@ def read_sdf(root: Node, path: Path) -> Robot:
 class _Model:
     """Reads one model: places first, since any of them may be relative to any other."""
 
-    def __init__(self, model: Node, robot: Robot, path: Path) -> None:
-        self.model, self.robot, self.path = model, robot, path
+    def __init__(self, model: Node, robot: Robot, path: Path, old_axes: bool) -> None:
+        self.model, self.robot, self.path, self.old_axes = model, robot, path, old_axes
         self.nodes = {n["name"]: n for n in model.each("link", "joint", "frame")}
         self.known: dict[str, Pose] = {}
         self.at_start: dict[str, Pose] = {}  # where links stand in the world
@@ -54,39 +58,48 @@ class _Model:
         """Read links and joints."""
         robot, model = self.robot, self.model
         own = self._own_pose(model)
+        if model.get("placement_frame"):
+            own = own @ self._place(model["placement_frame"]).inverse()
         robot.links[_WORLD] = Link(_WORLD)
         for node in model.each("link"):
             if node["name"] in robot.links:
                 node.fail(f"two links are named {node['name']!r}.")
             robot.links[node["name"]] = self._link(node)
             self.at_start[node["name"]] = own @ self._place(node["name"])
+        first = model.get("canonical_link") or next(iter(list(robot.links)[1:]), _WORLD)
         for node in model.each("frame"):
-            base = self._body_of(node.get("attached_to") or next(iter(list(robot.links)[1:]), _WORLD), node)
+            base = self._body_of(node.get("attached_to") or first, node)
             robot.frames[node["name"]] = (
                 base,
                 self._from_world(base).inverse() @ own @ self._place(node["name"]),
             )
-        for node in model.each("joint"):
-            robot.joints.append(self._joint(node, own))
+        joints = [self._joint(node, own) for node in model.each("joint")]
         static = model.child("static")
-        if static is not None and static.text.strip() in ("1", "true"):
-            first = list(robot.links)[1]
-            robot.joints.append(Joint("static", _WORLD, first, "fixed", self.at_start[first]))
+        if static is not None and static.text.strip() in ("1", "true"):  # nothing moves
+            joints = [
+                Joint(f"static {link}", _WORLD, link, "fixed", pose) for link, pose in self.at_start.items()
+            ]
+        robot.joints += joints
         held = {end for joint in robot.joints for end in (joint.parent, joint.child)}
         robot.poses = {link: pose for link, pose in self.at_start.items() if link not in held}  # they float
-        for node in model.children:
-            if node.tag not in ("link", "joint", "frame", "pose", "static"):
-                robot.unsupported.append(
-                    f"line {node.line}: <{node.tag}> of model {robot.name!r} is not read"
-                )
+        self._rest(model, f"model {robot.name!r}", "link", "joint", "frame", "pose", "static")
 
     def _own_pose(self, node: Node) -> Pose:
         """Return the numbers of a <pose>; the identity if there is none."""
         found = node.child("pose")
         if found is None or not found.text.strip():
             return Pose()
-        if found.get("rotation_format", "euler_rpy") != "euler_rpy":
-            found.fail("a pose as a quaternion is not read; write x y z roll pitch yaw.")
+        if node.tag in ("inertial", "visual") and found.get("relative_to"):
+            self.robot.unsupported.append(
+                f"line {found.line}: relative_to of <{node.tag}> is not read: its pose is taken in the link"
+            )
+        if found.get("frame"):
+            self.robot.unsupported.append(f"line {found.line}: frame of <pose> is not read")
+        if found.get("rotation_format", "euler_rpy") == "quat_xyzw":
+            numbers = found.read(found.text, "", 7)
+            if not np.any(numbers[3:]):
+                found.fail("the quaternion of a pose is zero.")
+            return Pose(numbers[:3], quaternion_rotation(np.roll(numbers[3:], 1)))
         numbers = found.read(found.text, "", 6)
         angles = np.radians(numbers[3:]) if found.get("degrees") in ("true", "1") else numbers[3:]
         return Pose(numbers[:3], bryant(angles))
@@ -145,6 +158,11 @@ class _Model:
                 xy, xz, yz = (_number(tensor, f"i{k}", 0.0) for k in ("xy", "xz", "yz"))
                 matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             link.inertia = Inertia(mass, pose.position, pose.rotation @ matrix @ pose.rotation.T)
+            self._rest(inertial, f"<inertial> of link {link.name!r}", "pose", "mass", "inertia")
+            if inertial.get("auto") in ("1", "true"):
+                self.robot.unsupported.append(
+                    f"line {inertial.line}: auto of <inertial> of link {link.name!r} is not read: it has what the file says"
+                )
         else:  # the default of SDF
             link.inertia = Inertia(1.0, np.zeros(3), np.eye(3))
         for visual in node.each("visual"):
@@ -155,12 +173,14 @@ class _Model:
             self.robot.unsupported.append(
                 f"line {node.line}: <collision> of link {link.name!r}: shapes do not touch each other here"
             )
-        for other in node.children:
-            if other.tag not in ("pose", "inertial", "visual", "collision"):
-                self.robot.unsupported.append(
-                    f"line {other.line}: <{other.tag}> of link {link.name!r} is not read"
-                )
+        self._rest(node, f"link {link.name!r}", "pose", "inertial", "visual", "collision")
         return link
+
+    def _rest(self, node: Node, what: str, *read: str) -> None:
+        """List the children of a node that are not among those that are read."""
+        for other in node.children:
+            if other.tag not in read:
+                self.robot.unsupported.append(f"line {other.line}: <{other.tag}> of {what} is not read")
 
     def _shape(self, visual: Node, link: str) -> dict[str, Any] | None:
         pose = self._own_pose(visual)
@@ -187,7 +207,7 @@ class _Model:
 
     def _joint(self, node: Node, own: Pose) -> Joint:
         """Return a joint; its coordinate is zero where the model stands."""
-        robot, name, kind = self.robot, node["name"], node["type"]
+        name, kind = node["name"], node["type"]
         if kind not in _KINDS:
             node.fail(f"joint {name!r}: {unknown('type of joint', kind, _KINDS)}")
         parent, child = (self._body_of(_text(node, end), node) for end in ("parent", "child"))
@@ -209,9 +229,10 @@ class _Model:
                 node.fail(f"joint {name!r}: the axes of a universal joint must be at right angles.")
             turn = Pose(np.zeros(3), np.column_stack((x, y, np.cross(x, y))))
             joint.in_parent, joint.in_child = in_parent @ turn, in_child @ turn
-        for other in node.children:
-            if other.tag not in ("parent", "child", "pose", "axis", "axis2"):
-                robot.unsupported.append(f"line {other.line}: <{other.tag}> of joint {name!r} is not read")
+        self._rest(node, f"joint {name!r}", "parent", "child", "pose", "axis", "axis2")
+        for axis in node.each("axis", "axis2"):
+            more = ("limit", "dynamics", "mimic") if joint.kind in ("revolute", "prismatic") else ()
+            self._rest(axis, f"<{axis.tag}> of joint {name!r}", "xyz", "use_parent_model_frame", *more)
         return joint
 
     def _axis(self, node: Node, joint: str) -> Any:
@@ -219,6 +240,11 @@ class _Model:
         found = node.child("xyz")
         vector = np.array([0.0, 0.0, 1.0]) if found is None else found.read(found.text, "", 3)
         base = "" if found is None else found.get("expressed_in")
+        of_model = node.child("use_parent_model_frame")
+        if self.old_axes or (of_model is not None and of_model.text.strip() in ("1", "true")):
+            base = (
+                joint.rpartition("::")[0] or "__model__"
+            )  # as axes were said before version 1.5, and might be before 1.7
         if base:
             vector = self._place(joint).rotation.T @ self._place(base).rotation @ vector
         length = float(np.linalg.norm(vector))
@@ -244,6 +270,13 @@ class _Model:
             joint.stiffness, joint.rest = (
                 _number(dynamics, n, 0.0) for n in ("spring_stiffness", "spring_reference")
             )
+        mimic = axis.child("mimic")
+        if mimic is not None:  # follows the leader's coordinate less a reference
+            factor = _number(mimic, "multiplier", 1.0)
+            offset = _number(mimic, "offset", 0.0) - factor * _number(mimic, "reference", 0.0)
+            joint.mimic = mimic["joint"], factor, offset
+            if mimic.get("axis", "axis") != "axis":
+                mimic.fail(f"joint {joint.name!r} mimics the second axis of {mimic['joint']!r}: not read.")
 
 
 def _text(node: Node, tag: str) -> str:

@@ -36,8 +36,12 @@ def _yaml(text: str, file: str) -> Any:
 
 
 def _plain_yaml(text: str, file: str) -> dict[str, Any]:
-    """Read lines "name: value", the value a word or lists of words in brackets, over several lines too.
+    """Read lines "name: value", the value a word or lists of words, in brackets or one a line after dashes.
 
+    What is written in other ways stays text: it is of no use here.
+
+    >>> _plain_yaml("closed_loop:\\n  - [a, b]\\n  - [c, d]\\nmotors: {a: 1}", "x")
+    {'closed_loop': [['a', 'b'], ['c', 'd']], 'motors': '{a: 1}'}
     >>> _plain_yaml("closed_loop: [[a, b],\\n  [c, d]]\\ntype: ['6d', 3d]  # of each", "x")
     {'closed_loop': [['a', 'b'], ['c', 'd']], 'type': ['6d', '3d']}
     """
@@ -58,11 +62,9 @@ def _plain_yaml(text: str, file: str) -> dict[str, Any]:
 
 def _value(text: str, file: str) -> Any:
     """Read a word, or lists in brackets."""
+    if text.startswith("- "):
+        return [_value(part.strip(), file) for part in re.split(r"^\s*- ", text, flags=re.MULTILINE)[1:]]
     if not text.startswith("["):
-        if text.startswith(("-", "{", "|", ">", "&", "*")):
-            raise TreemechError(
-                f"{file}: {text.splitlines()[0]!r} is not understood; install PyYAML to read it."
-            )
         return text.strip("'\"")
     quoted = re.sub(
         r"'([^']*)'|\"([^\"]*)\"|([^\s\[\],]+)",

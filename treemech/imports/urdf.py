@@ -27,6 +27,9 @@ _WORLD = "ground"
 def read_urdf(root: Node, path: Path, loops: str | Path | None = None, floating: bool = False) -> Robot:
     """Return the robot that a URDF describes."""
     robot = Robot(root.get("name", path.stem), path.name)
+    for node in root.children:
+        if node.tag.startswith("xacro:"):
+            node.fail(f"<{node.tag}> is of xacro: expand the file first, xacro {path.name} > robot.urdf.")
     for node in root.each("link"):
         link = _link(node, robot, path)
         if link.name in robot.links:
@@ -82,6 +85,9 @@ def _link(node: Node, robot: Robot, path: Path) -> Link:
         robot.unsupported.append(
             f"line {node.line}: <collision> of link {link.name!r}: shapes do not touch each other here"
         )
+    for other in node.children:
+        if other.tag not in ("inertial", "visual", "collision"):
+            robot.unsupported.append(f"line {other.line}: <{other.tag}> of link {link.name!r} is not read")
     return link
 
 
@@ -140,19 +146,24 @@ def _joint(node: Node, robot: Robot) -> Joint:
         node["name"], node.needed("parent")["link"], node.needed("child")["link"], _KINDS[kind], origin(node),
         axis=np.array([1.0, 0.0, 0.0]) if axis is None else axis.numbers("xyz", 3),
     )  # fmt: skip
+    plain = joint.kind in ("revolute", "prismatic")
     limit = node.child("limit")
-    if limit is not None and joint.kind in ("revolute", "prismatic"):
+    if limit is not None and plain:
         bounds = ("lower", "upper") if kind != "continuous" else ()
         joint.limits = {n: limit.number(n, 0.0) for n in bounds} | {
             n: limit.number(n) for n in ("effort", "velocity") if n in limit.attributes
         }
     dynamics = node.child("dynamics")
-    if dynamics is not None and joint.kind in ("revolute", "prismatic"):
+    if dynamics is not None and plain:
         joint.damping, joint.friction = dynamics.number("damping", 0.0), dynamics.number("friction", 0.0)
     mimic = node.child("mimic")
     if mimic is not None:
         joint.mimic = mimic["joint"], mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
     for other in node.children:
+        if not plain and other.tag in ("limit", "dynamics") and joint.kind != "fixed":
+            robot.unsupported.append(
+                f"line {other.line}: <{other.tag}> of {kind} joint {joint.name!r} is not read"
+            )
         if other.tag not in ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"):
             robot.unsupported.append(f"line {other.line}: <{other.tag}> of joint {joint.name!r} is not read")
     return joint
@@ -179,7 +190,8 @@ def _close(robot: Robot, content: Mapping[str, Any], file: str) -> None:
     """Add the loops of a side file."""
     pairs, kinds = content.get("closed_loop", []), content.get("type")
     if not isinstance(pairs, list) or any(not isinstance(p, list) or len(p) != 2 for p in pairs):
-        raise TreemechError(f"{file}: closed_loop is {pairs!r}; wanted a list of pairs of frames.")
+        more = "; install PyYAML if YAML says it so" if isinstance(pairs, str) and pairs else ""
+        raise TreemechError(f"{file}: closed_loop is {pairs!r}; wanted a list of pairs of frames{more}.")
     kinds = (
         ["6d"] * len(pairs) if kinds is None else kinds if isinstance(kinds, list) else [kinds] * len(pairs)
     )

@@ -68,7 +68,8 @@ class Node:
         try:
             found = np.array([float(word) for word in text.split()])
         except ValueError:
-            self.fail(f"<{self.tag}> {what}{text!r}; wanted numbers.")
+            hint = " Expand the file by xacro first." if "${" in text else ""
+            self.fail(f"<{self.tag}> {what}{text!r}; wanted numbers.{hint}")
         if (count is not None and len(found) != count) or not np.all(np.isfinite(found)):
             wanted = "finite numbers" if count is None else f"{count} finite number{'s' * (count > 1)}"
             self.fail(f"<{self.tag}> {what}{text!r}; wanted {wanted}.")
@@ -110,6 +111,8 @@ def parse(path: Path) -> Node:
     parser.ExternalEntityRefHandler = refuse  # type: ignore[assignment]
     try:
         parser.Parse(path.read_bytes(), True)
+    except LookupError as error:
+        raise TreemechError(f"{path.name}: {error}.") from None
     except expat.ExpatError as error:
         raise TreemechError(
             f"{path.name}, line {error.lineno}: this is no XML: {expat.ErrorString(error.code)}."

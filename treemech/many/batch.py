@@ -184,7 +184,9 @@ class Batch:
 
     # ------------------------------------------------------------ steps
     def step(self, dt: float, n: int = 1) -> Batch:
-        """Move all rows on by dt, n times. A row has then what ``mech.step(batch.state(row), dt)`` gives, to the bit.
+        """Move all rows on by dt, n times. A row has then what ``mech.step(batch.state(row), dt)`` gives.
+
+        That is to the bit in trees, to rounding in closed chains. It does not depend on other rows or on threads, to the bit.
 
         A row that fails keeps its state and is named in `failed`; the others go on.
         """

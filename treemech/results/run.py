@@ -411,8 +411,8 @@ class Run:
 
         Options are those of `view.scene.options.Options`, among them ``show=("forces", "names")``,
         ``traces=[body.at((1, 0, 0))]``, ``signals=["A.q"]``, ``colors={"arm": "#cc3333"}``, ``view="front"``,
-        ``follow="arm"``, ``theme="dark"``, ``floor=0.0`` and ``speed=0.5``. Between outputs bodies move by the
-        interpolant of the run if it kept one (``dense_output=True``), and by cubics from their velocities otherwise.
+        ``follow="arm"``, ``theme="dark"``, ``floor=0.0`` and ``speed=0.5``. Bodies move as they did within the steps of the
+        integrator; with ``t_eval`` by cubics between its outputs, which have to lie close enough to tell the motion.
         """
         from ..view.animate import animate_run
 

@@ -1,5 +1,6 @@
 """Make the scene of a run: its frames, and the marks of its model turned into items, curves and arrows."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .drawings.model import Model
 from .drawings.sketch import sketch
 from .meshes.pieces import pieces
 from .meshes.symbols import coil_mesh, unit_triangle
+from .motion.gaps import stepped
 from .motion.interpolation import Frames
 from .motion.sampling import body_frames, candidates, kept, selected
 from .overlays import add_arrows, add_labels, add_signals, add_traces
@@ -29,7 +31,13 @@ def compose(run: "Run", options: Options) -> Scene:
     full = candidates(run)
     frames = body_frames(full)
     rows = kept(frames, model.size, options.max_frames)
-    view, frames = selected(full, rows), frames.rows(rows)
+    frames, shown = stepped(frames.rows(rows), model.size, np.diff(rows) > 1)
+    if len(shown) > len(rows):
+        warnings.warn(
+            f"the {len(run.t)} outputs of the run are too far apart to show the motion between them: it stands still from one to the next. "
+            "Ask for more outputs, or leave t_eval out.", stacklevel=4,
+        )  # fmt: skip
+    view = selected(full, rows[shown])
     bodies = model.info.bodies
     for name in (*options.colors, *([options.follow] if options.follow else ())):
         if name not in {b.name for b in bodies[1:]}:
@@ -133,7 +141,8 @@ class _Marks:
         )
 
     def _length(self, ends: list[Place]) -> Floats:
-        a, b = (self.scene.position(e.spot) for e in ends[:2])
+        on_bodies = all(e.part < len(self.model.info.bodies) for e in ends[:2])
+        a, b = (self.model.pose(e)[0] if on_bodies else self.scene.position(e.spot) for e in ends[:2])
         found = np.linalg.norm(b - a, axis=1)
         return np.asarray(found[np.isfinite(found)])
 

@@ -7,6 +7,7 @@ import numpy as np
 from treemech.topology import Attachment, TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 
+from ..plots.signals import signals as curves
 from ..results.model_info import ChordInfo, HingeInfo
 from .drawings.model import Model
 from .scene.options import Options
@@ -115,7 +116,7 @@ def _arrow(scene: Scene, kind: str, spot: Spot, vectors: Floats, owner: int) -> 
 def add_signals(scene: Scene, run: "Run", options: Options) -> None:
     """Add the curves that are asked for, and the usual ones: coordinates, efforts, energies."""
     for name in options.signals:
-        scene.signals += signals_of(run, name)
+        scene.signals += [signal._replace(shown=True) for signal in signals_of(run, name)]
     named = {s.name for s in scene.signals}
     usual: list[str] = []
     cut = [c for c in run._info.chords if c.nu and not c.joins]
@@ -134,43 +135,7 @@ def add_signals(scene: Scene, run: "Run", options: Options) -> None:
 
 
 def signals_of(run: "Run", name: str) -> list[Signal]:
-    """Return the curves of a name: "A.q", "A.q[1]", "box.position", "spring.effort", "energy.total", a measure."""
-    if not isinstance(name, str):
-        raise TreemechError(
-            f"signals: {name!r} is no name; wanted 'A.q', 'spring.effort', 'energy.total' or a measure."
-        )
-    owner, _, rest = name.rpartition(".")
-    field, _, index = rest.partition("[")
-    values: Any = None
-    if owner == "energy" and hasattr(run.energy, field):
-        values = getattr(run.energy, field)
-    elif owner:
-        for find in (run.connection, run.element, run.body):
-            try:
-                values = getattr(find(owner), field)
-                break
-            except (TopologyError, AttributeError):
-                continue
-    if values is None:
-        try:
-            values = run.measure(name)
-        except TreemechError as error:
-            raise TreemechError(
-                f"signals: there is nothing called {name!r}; wanted the quantity of a connection, body or element, "
-                f"'A.q', 'box.position', 'spring.effort', 'energy.total', or a measure ({error})."
-            ) from None
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape[:1] != run.t.shape:
-        raise TreemechError(f"signals: {name!r} has no value for every output of the run.")
-    flat = array.reshape(len(array), -1)
-    columns = range(flat.shape[1])
-    if index:
-        k = int(index.rstrip("]")) if index.rstrip("]").isdigit() else -1
-        if not 0 <= k < flat.shape[1]:
-            raise TreemechError(f"signals: {name!r}: {owner}.{field} has {flat.shape[1]} numbers, from 0.")
-        columns, flat = range(1), flat[:, [k]]
+    """Return the curves of a name, as in run.plot: "A.q", "A.q[1]", "box.position", "spring.effort", "energy.total", a measure."""
     rows = np.unique(np.round(np.linspace(0, len(run.t) - 1, min(SAMPLES, len(run.t)))).astype(int))
-    order = np.argsort(run.t[rows], kind="stable")
-    rows = rows[order]
-    label = name if len(columns) == 1 else name + "[{}]"
-    return [Signal(label.format(k), run.t[rows], flat[rows, k]) for k in columns]
+    rows = rows[np.argsort(run.t[rows], kind="stable")]
+    return [Signal(s.label, run.t[rows], s.values[rows], s.unit) for s in curves(run, name)]

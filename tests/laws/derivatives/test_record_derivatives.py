@@ -33,7 +33,7 @@ cases = [
     (tm.Curve, {"points": POINTS, "degree": 5, "closed": True}), (tm.Curve, {"points": POINTS[:5], "degree": 3, "closed": True}),
     (tm.Curve, {"points": POINTS[:5], "degree": 3, "parameters": [0.1, 1.0, 2.3, 3.1, 4.0]}),
     (tm.Moving, {"x": 0.1, "y": 0.2, "z": -0.3, "turn_x": 0.4, "turn_y": 0.3, "turn_z": 0.2}),
-    (tm.Constant, {"level": 1.2}), (tm.Polynomial, {"coefficients": [0.3, 1.2, 0.0, 2.0]}),
+    (tm.Steps, {"times": [0.1, 0.2, 1.6], "values": [0.3, 1.2, -0.4]}), (tm.Constant, {"level": 1.2}), (tm.Polynomial, {"coefficients": [0.3, 1.2, 0.0, 2.0]}),
     (tm.Harmonic, {"amplitude": 1.1, "frequency": 2.0, "phase": 0.3, "offset": 0.2}),
     *((tm.Spline, {"times": [0.1, 1.0, 1.6, 2.7, 3.1][:n], "values": [0.3, 1.2, -0.4, 0.6, 0.9][:n], "ends": ends})
       for ends in ("clamped", "natural", "not-a-knot") for n in (2, 3, 5)),
@@ -81,6 +81,7 @@ cases = [
     (e.MusclePath, {**MUSCLE, "tendon_length": 0.8}), (tm.Path, {"stiffness": 2.0, "damping": 0.3, "length": 0.9}),
     (tm.Viscoelastic, {"stiffness": 1.2, "branches": [0.5, 0.3], "times": [0.2, 1.1], "length": 0.3, "damping": 0.1}),
     (tm.Fung, {"stiffness": 1.2, "weights": [0.5, 0.3], "times": [0.2, 1.1], "length": 0.3, "stiffening": 0.2}),
+    (tm.Fung, {"stiffness": 1.2, "weights": [0.5, 0.3], "times": [0.2, 1.1], "length": 0.3, "stiffening": 0.0}),
     (tm.FungHistory, {"stiffness": 1.2, "times": [0.0, 0.4, 1.0, 2.0], "relaxation": [1.0, 0.8, 0.57, 0.3], "span": 3.0,
                       "length": 0.3, "stiffening": 0.2, "samples": 20}),
     (tm.FungHistory, {"stiffness": 1.2, "times": [0.0, 0.3, 0.4, 2.2], "relaxation": [1.0, 0.9, 0.3, 0.29], "span": 3.0,

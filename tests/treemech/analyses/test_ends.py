@@ -83,6 +83,26 @@ def test_the_ground_stands_still_and_what_is_no_end_is_named():
         mech.jacobian(ground, state, out=np.zeros(3))
 
 
+def test_a_frame_is_an_end_by_its_name_and_goes_before_a_body_of_that_name():
+    system = tm.System("arm", gravity=(0, 0, -9.81))
+    length = tm.Parameter("length", 2.0)
+    link = system.body("link", 1.0, (0.1, 0.1, 0.1), com=(0, 0, -0.3))
+    system.connect("A", tm.Revolute("y"), system.ground, link)
+    tool = system.frame("tool", link.at((0, 0, -length), TURN))
+    system.frame("link", link.at((0.5, 0, 0)))
+    mech = system.build()
+    state = mech.state(q={"A": 0.3}, u={"A": 2.0})
+    for call in (mech.pose, mech.velocity, mech.jacobian):
+        assert same(call("tool", state), call(tool, state))
+        with general_way(mech):
+            assert same(call("tool", state), call(tool, state))
+    assert np.allclose(mech.pose("link", state).position, mech.pose(link.at((0.5, 0, 0)), state).position)
+    longer = mech.with_parameters(length=3.0)
+    assert np.allclose(longer.pose("tool", state).position, 1.5 * mech.pose("tool", state).position)
+    with pytest.raises(tm.TopologyError, match="no frame or body 'tol': did you mean 'tool'"):
+        mech.pose("tol", state)
+
+
 def test_out_of_a_jacobian():
     mech, state = PLAIN["tree"]()
     out = np.zeros((6, mech.nu))

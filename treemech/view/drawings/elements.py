@@ -17,7 +17,7 @@ from .couplings import DRAWINGS as COUPLINGS
 from .described import described_marks, own_drawing
 from .hinges import axis_places, foot
 from .marks import Mark
-from .model import Model
+from .model import Joined, Model
 from .springs import DRAWINGS as SPRINGS
 
 DRAWINGS: dict[str, Callable[[Any, "Seen"], Any]] = {
@@ -32,6 +32,8 @@ class Seen:
         self.ends, self._model, self._girths = ends, model, girths or []
         self.t = float(model.frames.t[0])
         self.size, self.span = model.size, model.span
+        self.turns: list[bool] = []  # whether the coordinates that it acts on are angles
+        self.slides = False  # whether the last two ends are those of the sliding hinge that it acts on
         self.girth = min(self._girths) if self._girths else model.girth_of_ends(ends)
 
     def number(self, value: Any) -> float:
@@ -112,10 +114,19 @@ def _applied(model: Model, applied: Applied) -> Iterator[Mark]:
             return
         ends, girths = [p["place"] for p in known], [p["girth"] for p in known]
     turns = [bool(p and p["turns"]) for p in places]
-    yield from _drawn(model, applied.element, ends, (applied.name, "element"), girths, turns)
+    slide = _slide(places[0]["joined"]) if turns == [False] and places[0] else ()
+    yield from _drawn(model, applied.element, ends, (applied.name, "element"), girths, turns, slide)
     for end in ends:
         if isinstance(end, Place) and end.part == 0 and len(applied.ends) > 1 and _supports(applied.element):
             yield foot(end, model.up, model.girth_of_ends(ends))
+
+
+def _slide(joined: Joined) -> tuple[Place, ...]:
+    """Return both ends of a hinge with one sliding coordinate, if end b stays on one side of end a."""
+    if joined.q is None or joined.q.shape[1] != 1:
+        return ()
+    low, high = float(np.nanmin(joined.q)), float(np.nanmax(joined.q))
+    return (joined.a, joined.b) if low * high > 0.0 and min(abs(low), abs(high)) > 0.1 * (high - low) else ()
 
 
 def _supports(element: Any) -> bool:
@@ -132,13 +143,15 @@ def _drawn(
     owner: tuple[str, str],
     girths: list[float] | None,
     turns: Any,
+    slide: tuple[Place, ...] = (),
 ) -> Iterator[Mark]:
     own = own_drawing(element)
     if own is None:
         kept = next((DRAWINGS[c.__name__] for c in type(element).__mro__ if c.__name__ in DRAWINGS), None)
         seen = Seen(model, ends, girths)
-        seen.turns = turns or []  # type: ignore[attr-defined]
+        seen.turns, seen.slides = turns or [], bool(slide)
         if kept is not None:
+            ends = [*ends, *slide]
             own = lambda: kept(element, seen)  # noqa: E731
         elif len(ends) > 1 and owner[1] in ("element", "constraint"):
             own = lambda: [{"kind": "cord", "ends": range(len(ends))}]  # noqa: E731

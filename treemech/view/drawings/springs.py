@@ -47,6 +47,8 @@ def spiral(element: Any, seen: Any) -> list[Any]:
     """Draw a spiral around a turning axis, a coil along a sliding one."""
     g = seen.girth
     angle = np.linspace(0.0, 6.0 * np.pi, 90)
+    if seen.slides:
+        return [{"kind": "coil", "color": COIL, "ends": (-2, -1)}]
     if seen.turns and not seen.turns[0]:
         line = np.column_stack((1.7 * g * np.cos(angle), 1.7 * g * np.sin(angle), g * (angle / np.pi - 3.0)))
     else:

@@ -44,8 +44,7 @@ class Painter:
         self.right = -sa * e1 + ca * e2
         self.above = np.cross(self.back, self.right)
         self.focal = 0.5 * min(self.width, self.height) / np.tan(FOV / 2)
-        half = self.room.half
-        box = np.array([[(-1.0, 1.0)[k >> i & 1] * half[i] for i in range(3)] for k in range(8)]) @ self.basis
+        box = self.room.outline @ self.basis
         reach = np.maximum(
             np.abs(box @ self.right) / (0.46 * self.width), np.abs(box @ self.above) / (0.46 * self.height)
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_FRAMES = 2000
 MAX_CANDIDATES = 6000  # states of the interpolant that are looked at
 PER_STEP = 6
+ENOUGH = 500  # outputs; fewer are filled in where they are the steps of the integrator
 DISTANCE = 5e-4  # error of a place between frames, relative to the size of the scene
 ANGLE = 2e-3  # [rad]
 
@@ -68,9 +69,11 @@ def resampled(run: "Run", times: Floats) -> "Run":
 
 
 def candidates(run: "Run") -> "Run":
-    """Return the states that frames are chosen from: with an interpolant many in every step, else the outputs."""
+    """Return the states that frames are chosen from: many in every step of the integrator, or the outputs that were asked for."""
+    from ...results.refine import refined
+
     if run._dense is None or run._core is None or len(run._dense[0]) < 2:
-        return forwards(run)
+        return refined(forwards(run), ENOUGH)
     nodes = np.unique(run._dense[0])
     inside = nodes[(nodes >= run.t.min()) & (nodes <= run.t.max())]
     nodes = np.unique(np.concatenate((inside, run.t[[0, -1]])))

@@ -76,7 +76,7 @@ def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
         "basis": basis.tolist(),
         "centre": room.centre.tolist(),
         "radius": room.radius,
-        "half": room.half.tolist(),
+        "outline": np.round(room.outline / room.radius, 4).tolist(),
         "azimuth": room.azimuth,
         "azimuth0": room.azimuth,
         "floor": float(room.floor - basis[2] @ room.centre),
@@ -126,7 +126,7 @@ def _header(scene: Scene, packer: Packer) -> dict[str, Any]:
             for x in scene.traces
             if x.spot.part
         ],
-        "signals": _signals(scene, packer, options),
+        "signals": _signals(scene, packer),
     }  # fmt: skip
     return header
 
@@ -196,13 +196,12 @@ def _arrow(arrow: Any, packer: Packer) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _signals(scene: Scene, packer: Packer, options: Options) -> list[dict[str, Any]]:
-    asked, times, found = set(options.signals), dict[bytes, Any](), []
+def _signals(scene: Scene, packer: Packer) -> list[dict[str, Any]]:
+    times, found = dict[bytes, Any](), []
     for s in scene.signals:
         key = np.asarray(s.t).tobytes()
         if key not in times:
             times[key] = packer.array(s.t, "f4")
-        shown = s.name in asked or s.name.partition("[")[0] in asked
         known = np.isfinite(s.values)
         low, high = float(s.values[known].min(initial=np.inf)), float(s.values[known].max(initial=-np.inf))
         middle, step = (0.5 * (low + high), 0.5 * (high - low) / CURVE or 1.0) if known.any() else (0.0, 1.0)
@@ -216,7 +215,7 @@ def _signals(scene: Scene, packer: Packer, options: Options) -> list[dict[str, A
                 "y": y,
                 "middle": middle,
                 "step": step,
-                "shown": shown,
+                "shown": s.shown,
             }
         )
     return found

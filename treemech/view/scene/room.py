@@ -10,6 +10,7 @@ from .posing import part_poses
 from .scene import Scene
 
 LOOKED_AT = 60  # frames
+SIDES = 120  # directions in which the outermost points are kept
 TRAVELS = 4.0  # the way of a mechanism, in its own sizes, from which on the camera goes with it
 
 
@@ -17,7 +18,8 @@ class Room:
     """The box around everything that is drawn, over all frames, and where the floor and the camera are.
 
     A mechanism that goes a long way, a car or a thrown body, would be a speck in that box: the camera then follows
-    its heaviest body, and `half` and `radius` are those of the mechanism alone.
+    its heaviest body, and `half` and `radius` are those of the mechanism alone. `outline` has the outermost points of
+    everything (m, 3), from the centre, in the same axes: what a picture has to show.
     """
 
     def __init__(self, scene: Scene, basis: Floats, follow: str | None = None) -> None:
@@ -26,6 +28,8 @@ class Room:
         boxes = {key: _corners(mesh.vertices) for key, mesh in scene.meshes.items() if len(mesh.vertices)}
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         origins = []
+        sides = _directions(SIDES)
+        outermost, outline = np.full(len(sides), -np.inf), np.zeros((len(sides), 3))
         nearest, farthest = (
             np.full((len(times), 3), np.inf),
             np.full((len(times), 3), -np.inf),
@@ -45,6 +49,11 @@ class Room:
             flat = flat[np.isfinite(flat).all(axis=1) & (np.abs(flat) < 1e30).all(axis=1)]
             if len(flat):
                 low, high = np.minimum(low, flat.min(axis=0)), np.maximum(high, flat.max(axis=0))
+                reach = flat @ sides.T
+                best = reach.argmax(axis=0)
+                farther = reach[best, np.arange(len(sides))] > outermost
+                outline[farther] = flat[best[farther]]
+                outermost = np.maximum(outermost, reach.max(axis=0))
             if item.layer in ("bodies", "hinges"):
                 origins.append((item.offset @ np.swapaxes(own[:, :, :3], 1, 2) + own[:, :, 3]) @ basis.T)
         if not np.isfinite(low).all():
@@ -53,6 +62,8 @@ class Room:
             low, high = low - scene.size, high + scene.size
         self.low, self.high = low, high
         self.half = 0.5 * (high - low)
+        shown = outline[np.isfinite(outermost)]
+        self.outline = np.unique(shown - 0.5 * (low + high), axis=0) if len(shown) else _box(self.half)
         self.radius = float(np.linalg.norm(self.half))
         self.centre = 0.5 * (low + high) @ basis
         self.floor = _floor(float(low[2]), self.radius) if scene.floor is None else float(scene.floor)
@@ -82,6 +93,19 @@ class Room:
         if len(reach):
             self.follow, self.half = part, reach.max(axis=0)
             self.radius = float(np.linalg.norm(self.half))
+            self.outline = _box(self.half)
+
+
+def _directions(n: int) -> Floats:
+    """Return the six directions of the axes, and n that lie evenly around."""
+    k = np.arange(n) + 0.5
+    z, angle = 1.0 - 2.0 * k / n, np.pi * (1.0 + 5.0**0.5) * k
+    r = np.sqrt(1.0 - z * z)
+    return np.vstack((np.eye(3), -np.eye(3), np.column_stack((r * np.cos(angle), r * np.sin(angle), z))))
+
+
+def _box(half: Floats) -> Floats:
+    return _corners(np.array((-half, half)))
 
 
 def _corners(vertices: Floats) -> Floats:

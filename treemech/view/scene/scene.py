@@ -125,6 +125,7 @@ class Signal(NamedTuple):
     t: Floats
     values: Floats
     unit: str = ""
+    shown: bool = False  # from the start; others on demand
 
 
 class Trace(NamedTuple):

@@ -7,6 +7,7 @@ import treemech as tm
 from treemech.elements import CONSTRAINTS, COUPLINGS, ENERGETIC, Energetic
 from treemech.view.compose import compose
 from treemech.view.drawings.elements import DRAWINGS
+from treemech.view.drawings.sketch import sketch
 from treemech.view.scene.options import Options
 
 LOADS = {"Drag", "ForceFunction", "MomentFunction"}  # arrows, on demand
@@ -119,10 +120,25 @@ def test_points_of_a_composite_move_with_it():
     soft.connect("two", tm.Spring(stiffness=300.0, length=0.4), "n", "b")
     system.connect("soft", soft, system.ground.at((0, 0, 1)), body)
     mech = system.build()
-    run = mech.simulate((0, 1), mech.state(q={"slide": 0.0}), rtol=1e-6)
+    run = mech.simulate((0, 1), mech.state(q={"slide": 0.0}), rtol=1e-6, t_eval=np.linspace(0, 1, 601))
     scene = compose(run, Options())
     inner = [k + 1 for k, part in enumerate(scene.parts) if not part.is_body]
     assert inner and sum(spot.part in inner for d in scene.derived for spot in d.spots) >= 2
     rows = np.searchsorted(run.t, scene.frames.t)
     wanted = run.element("soft.one").position[rows, 1]
     assert np.allclose(scene.frames.position[:, inner[0] - 1], wanted)
+
+
+def test_the_spring_of_a_slide_is_a_coil_between_its_bodies():
+    """It was a short coil at the zero of the coordinate, far from the body."""
+    for start, kind in ((0.5, "coil"), (0.0, "line")):
+        system = tm.System("slide", gravity=(0, 0, 0))
+        body = system.body("b", 1.0, (0.1, 0.1, 0.1))
+        slide = system.connect("slide", tm.Prismatic("y"), system.ground, body)
+        system.connect("spring", tm.RotationalSpring(stiffness=50.0, angle=start + 0.1), slide)
+        mech = system.build()
+        run = mech.simulate((0, 2), mech.state(q={"slide": start}), rtol=1e-6)
+        (mark,) = (m for m in sketch(run)[1] if m["owner"][0] == "spring")
+        assert mark["kind"] == kind
+        if kind == "coil":
+            assert [end[0] for end in mark["ends"]] == [0, 1]

@@ -90,8 +90,9 @@ def test_signals_and_the_floor_are_those_that_are_asked_for(run, tmp_path):
         run.animate(tmp_path / "a.html", signals=["link 3.position", "energy.total"], floor=-2.0)
     )
     shown = [s["name"] for s in header["signals"] if s["shown"]]
-    assert shown == ["link 3.position[0]", "link 3.position[1]", "link 3.position[2]", "energy.total"]
+    assert shown == ["link 3.position.x", "link 3.position.y", "link 3.position.z", "energy.total"]
     assert abs(header["floor"] + header["centre"][2] + 2.0) < 1e-9
+    assert [s["unit"] for s in header["signals"] if s["shown"]] == ["m", "m", "m", "J"]
     signal = next(s for s in header["signals"] if s["name"] == "energy.total")
     y = signal["middle"] + signal["step"] * array(signal["y"])
     assert np.allclose([y.min(), y.max()], [run.energy.total.min(), run.energy.total.max()], rtol=1e-3)

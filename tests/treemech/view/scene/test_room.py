@@ -52,3 +52,15 @@ def test_supports_on_the_ground_stay_in_the_picture():
 def test_short_motions_are_shown_slowly(duration, speed):
     assert Options().pace(duration) == pytest.approx(speed)
     assert Options(speed=3.0).pace(duration) == 3.0
+
+
+def test_the_outline_is_what_is_drawn_and_not_the_box_around_it():
+    """A disk seen from the corner of its box would be small."""
+    system = tm.System("disk")
+    disk = system.body("disk", **tm.solids.cylinder(radius=1.0, length=0.1, mass=1.0).properties)
+    system.connect("axle", tm.Revolute("z"), system.ground, disk)
+    mech = system.build()
+    _, seen = room(mech.simulate((0, 3), mech.state(u={"axle": 2.0}), rtol=1e-4))
+    assert np.all(np.abs(seen.outline) <= seen.half + 1e-9) and len(seen.outline) < 127
+    for axis in range(3):
+        assert np.isclose(seen.outline[:, axis].max(), seen.half[axis])

@@ -16,13 +16,11 @@ function turnCamera() {
   cam.right = [0, 1, 2].map(i => -sa * E1[i] + ca * E2[i]);
   cam.up = cross(cam.back, cam.right);
 }
-function fitDistance() {                                     // from where the box around the motion fills the window
+const OUTLINE = S.outline.map(o => add(add(times(o[0] * S.radius, E1), E2, o[1] * S.radius), UP, o[2] * S.radius));
+function fitDistance() {                                     // from where everything that is drawn over all times fills the window
   const half = [Math.max((W - SIDE) / 2 - 30, 40), Math.max((H - LOW) / 2 - 36, 40)];
   let far = 0;
-  for (let k = 0; k < 8; k++) {
-    const c = [0, 1, 2].map(i => (k & 1 ? 1 : -1) * S.half[0] * E1[i] + (k & 2 ? 1 : -1) * S.half[1] * E2[i] + (k & 4 ? 1 : -1) * S.half[2] * UP[i]);
-    far = Math.max(far, dot(c, cam.back) + cam.focal * Math.max(Math.abs(dot(c, cam.right)) / half[0], Math.abs(dot(c, cam.up)) / half[1]));
-  }
+  for (const c of OUTLINE) far = Math.max(far, dot(c, cam.back) + cam.focal * Math.max(Math.abs(dot(c, cam.right)) / half[0], Math.abs(dot(c, cam.up)) / half[1]));
   return clamp(far, .4 * S.radius / Math.sin(FOV / 2), 1.35 * S.radius / Math.sin(FOV / 2));
 }
 function aim() {

@@ -14,6 +14,7 @@ canvas.addEventListener("webglcontextrestored", () => { renderer = makeGl(canvas
 function resize() {
   W = innerWidth; H = innerHeight;
   SIDE = el("side").offsetWidth < .3 * W ? el("side").offsetWidth : 0;
+  chart.style.bottom = el("bar").offsetHeight + 24 + "px";     // the bar takes several lines of a narrow window
   LOW = el("bar").offsetHeight + 26 + (chart.hidden || chart.classList.contains("beside") ? 0 : chart.offsetHeight + 10);
   const ratio = Math.min(window.devicePixelRatio || 1, 2) * quality;
   for (const c of new Set([canvas, surface])) { c.width = Math.max(1, Math.round(W * ratio)); c.height = Math.max(1, Math.round(H * ratio)); }
@@ -30,17 +31,18 @@ function drawLabels() {
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0); ctx.clearRect(0, 0, W, H);
   ctx.textAlign = "center"; ctx.textBaseline = "middle"; ctx.lineJoin = "round";
   const style = getComputedStyle(document.documentElement), text = style.getPropertyValue("--text"), paper = style.getPropertyValue("--paper"), taken = [];
-  for (const l of S.labels) {
-    if (LOST[l.part]) continue;
-    const p = project(spot(l.part, l.offset));
-    if (!p) continue;
+  const seen = S.labels.filter(l => !LOST[l.part]).map(l => ({l, p: project(spot(l.part, l.offset))})).filter(x => x.p);
+  seen.sort((a, b) => (b.l.kind === "body") - (a.l.kind === "body"));      // bodies first; a name without a place is left out
+  for (const {l, p} of seen) {
     ctx.font = (l.kind === "body" ? "600 13px" : "italic 12px") + " system-ui, sans-serif";
     const w = ctx.measureText(l.text).width / 2 + 3, x = p[0];
     let y = p[1] - (l.kind === "body" ? 0 : 17);
-    for (let tries = 0; tries < 4 && taken.some(b => Math.abs(b[0] - x) < b[2] + w && Math.abs(b[1] - y) < 14); tries++) y -= 14;
+    const full = () => taken.some(b => Math.abs(b[0] - x) < b[2] + w && Math.abs(b[1] - y) < 14);
+    for (let tries = 0; tries < 3 && full(); tries++) y -= 14;
+    if (full()) continue;
     taken.push([x, y, w]);
     ctx.strokeStyle = paper; ctx.lineWidth = 4; ctx.strokeText(l.text, x, y);
-    ctx.fillStyle = l.kind === "body" ? S.parts[l.part - 1] ? text : text : style.getPropertyValue("--soft");
+    ctx.fillStyle = l.kind === "body" ? text : style.getPropertyValue("--soft");
     ctx.fillText(l.text, x, y);
   }
 }

@@ -1,0 +1,219 @@
+"""Closed chains on SIMD lanes: the motions of single states to rounding, and no row depends on what stands beside it."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treemech as tm
+from tests.laws.test_random_loops import moving
+from tests.support.mechanisms import random_mechanism
+from tests.support.models import inertia
+from treemech.dynamics.calls.lane_loops import lane_loops
+from treemech.dynamics.calls.lane_model import served
+from treemech.kinematics.kernel.status import OK
+
+pytestmark = pytest.mark.skipif(not served(), reason="the library has no lanes")
+
+CLOSED = (
+    1e-11  # two routes to accelerations of a closed chain, relative: its equations may be ill-conditioned
+)
+COUNT = 11
+
+
+def bodies(system, n, mass=1.0):
+    rng = np.random.default_rng(n)
+    return [
+        system.body(f"b{k}", mass * (1.0 + 0.2 * k), inertia(rng, 1.0), com=(0.4, 0.05, 0.0))
+        for k in range(n)
+    ]
+
+
+def four_bar(last=None, prescribed=False, pull=3.0):
+    """Return a four-bar on a spring and a drive, with a signal; `last` closes it."""
+    l = tm.Parameter("l", 1.2)
+    system = tm.System("four-bar", gravity=(0.3, -9.0, -1.0))
+    crank, coupler, rocker = bodies(system, 3)
+    ground = system.ground
+    system.connect("A", tm.Revolute("z"), ground, crank)
+    system.connect("B", tm.Revolute("z"), crank.at((0.5, 0.0, 0.0)), coupler)
+    system.connect("D", tm.Revolute("z"), ground.at((1.3, 0.0, 0.0)), rocker)
+    system.connect(
+        "C", last or tm.Revolute("z"), coupler.at((l, 0.0, 0.0)), rocker.at((0.9, 0.0, 0.0)), role="chord"
+    )
+    system.connect(
+        "s", tm.Spring(stiffness=30.0, damping=0.4, length=0.5), crank.at((0.3, 0, 0)), rocker.at((0.5, 0, 0))
+    )
+    if prescribed:
+        system.prescribe("A", tm.Function(lambda t: 0.6 + np.sin(t)))
+    else:
+        system.connect("drive", tm.Actuator(upper=20.0), "A", inputs={"command": "torque"})
+        system.input("torque")
+    mech = system.build()
+    starts = []
+    for a, w in zip(np.linspace(0.3, 0.9, COUNT), np.linspace(-2.0, 2.0, COUNT), strict=True):
+        guess = {"B": 0.2, "D": 1.9}
+        starts.append(
+            mech.assemble(guess=guess)
+            if prescribed
+            else mech.assemble(fix={"A": a}, guess=guess, rates={"A": w})
+        )
+    return mech, starts
+
+
+def random_chain(seed):
+    """Return a random closed chain of hinges the sweeps know, and closed states of it."""
+    mechanism = random_mechanism(seed, seed % 2 == 0, 1 + (seed // 2) % 3)
+    mech = mechanism.system.build()
+    run = mech.simulate(
+        (0.0, 0.3), moving(mechanism, mech, seed), rtol=1e-9, t_eval=np.linspace(0.0, 0.3, COUNT)
+    )
+    return mech, [run.state(k) for k in range(COUNT)]
+
+
+MODELS = {
+    "revolute": four_bar,
+    "ball": lambda: four_bar(tm.Ball()),
+    "driven by a signal": lambda: four_bar(prescribed=True),
+    **{f"random {seed}": lambda seed=seed: random_chain(seed) for seed in (0, 4, 6, 10)},
+}
+
+
+@cache
+def model(name):
+    mech, states = MODELS[name]()
+    q, u = np.array([s.q for s in states]), np.array([s.u for s in states])
+    return (
+        mech,
+        states,
+        mech.state(np.array([s.t for s in states]), q=q, u=u) if not mech._prescriptions else None,
+    )
+
+
+def agree(a, b):
+    return np.abs(a - b).max() <= CLOSED * (1.0 + np.abs(b).max())
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n != "driven by a signal"])
+def test_accelerations_on_lanes_are_those_of_single_states(name):
+    mech, states, many = model(name)
+    assert lane_loops(mech._core) is not None
+    loads = np.random.default_rng(0).normal(size=(COUNT, mech.nu))
+    found = mech.forward_dynamics(many, loads)
+    for k, state in enumerate(states):
+        alone = mech.forward_dynamics(state, loads[k])
+        assert agree(found.ud[k], alone.ud)
+        assert agree(found.multipliers[k], alone.multipliers)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_steps_on_lanes_are_those_of_single_states_and_stay_closed(name):
+    mech, states, _ = model(name)
+    batch = mech.batch(COUNT)
+    for k, state in enumerate(states):
+        batch.reset([k], state)
+    if batch.inputs:
+        batch.inputs["torque"][:] = np.linspace(-3.0, 3.0, COUNT)
+    states = [batch.state(k) for k in range(COUNT)]
+    batch.step(2e-3, 3)
+    assert not batch.failed
+    for k, state in enumerate(states):
+        stepper = mech.stepper(state, 2e-3, method="RK4")
+        for _ in range(3):
+            stepper.step()
+        assert agree(batch.q[k], stepper.q) and agree(batch.u[k], stepper.u)
+        after = batch.state(k)
+        assert np.abs(mech.constraints(after).residual).max() < 1e-12
+
+
+def test_rows_go_on_lanes():
+    """What the other tests compare does not go one by one."""
+    mech, states, _ = model("revolute")
+    batch = mech.batch(COUNT, states[3])
+    own = batch._own_steps()
+    aim = np.tile([0.0, 1e-3, 1e-3], (COUNT, 1))
+    assert own.on_lanes(0, COUNT, aim, 1e-3, batch._y, batch.u) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.permutations(range(COUNT)),
+    st.integers(1, COUNT),
+    st.sampled_from(("revolute", "ball", "random 4")),
+    st.integers(1, 3),
+)
+def test_a_row_does_not_depend_on_neighbours_batch_size_and_threads(order, count, name, threads):
+    mech, _, many = model(name)
+    rows = list(order)[:count]
+    part = mech.state(many.t[rows], q=many.q[rows], u=many.u[rows])
+    whole, found = mech.forward_dynamics(many), mech.forward_dynamics(part, threads=threads)
+    assert found.ud.tobytes() == whole.ud[rows].tobytes()
+    assert found.multipliers.tobytes() == whole.multipliers[rows].tobytes()
+    together, some = (
+        mech.batch(COUNT, many).step(1e-3, 2),
+        mech.batch(count, part, threads=threads).step(1e-3, 2),
+    )
+    assert some._y.tobytes() == together._y[rows].tobytes()
+
+
+def test_rows_have_parameters_of_their_own():
+    mech, states, _ = model("revolute")
+    values = np.linspace(1.19, 1.21, 9)
+    batch = mech.batch(9)
+    batch.parameters["l"][:] = values
+    designs = [mech.with_parameters(l=float(x)) for x in values]
+    starts = [d.assemble(fix={"A": 0.4}, guess={"B": 0.2, "D": 1.9}, rates={"A": 1.0}) for d in designs]
+    for k, state in enumerate(starts):
+        batch.reset([k], mech.state(q=state.q, u=state.u))
+    batch.step(1e-2, 5)
+    assert not batch.failed
+    for k, (design, state) in enumerate(zip(designs, starts, strict=True)):
+        stepper = design.stepper(state, 1e-2, method="RK4")
+        for _ in range(5):
+            stepper.step()
+        assert agree(batch.q[k], stepper.q) and agree(batch.u[k], stepper.u)
+
+
+def test_a_row_that_is_open_or_not_finite_leaves_the_others_alone():
+    mech, states, many = model("revolute")
+    whole, some = mech.batch(COUNT, many), mech.batch(COUNT, many)
+    some.q[2, 0] += 0.1
+    some.u[5, 0] = np.nan
+    whole.step(1e-3)
+    some.step(1e-3)
+    assert sorted(some.failed) == [2, 5] and "open" in some.failed[2]
+    rest = [k for k in range(COUNT) if k not in (2, 5)]
+    assert some._y[rest].tobytes() == whole._y[rest].tobytes()
+
+
+def test_a_row_near_a_singular_position_goes_the_way_of_a_single_state():
+    """A parallelogram that is stretched out is passed on its branch, beside rows that are far from there."""
+    from treemech.benchmarks.problems.mechanisms.a02_double_four_bar import four_bars, state
+
+    mech = four_bars(2).build()
+    at = mech.simulate((0.0, 2.0), state(mech), rtol=1e-9).singular[0][0]
+    times = np.array([at - 0.6, at - 0.5, at - 0.4, at - 0.3, at - 2e-3])
+    run = mech.simulate((0.0, 2.0), state(mech), rtol=1e-9, t_eval=times)
+    states = [run.state(k) for k in (0, 1, 4, 2, 3)]
+    batch = mech.batch(
+        len(states), mech.state(q=np.array([s.q for s in states]), u=np.array([s.u for s in states]))
+    )
+    own = batch._own_steps()
+    aim = np.tile([0.0, 4e-3, 4e-3], (len(states), 1))
+    assert own.on_lanes(0, len(states), aim, 4e-3, batch._y.copy(), batch.u) == [2]
+    batch.step(4e-3)
+    assert not batch.failed
+    after = mech.step(states[2], 4e-3, method="RK4")
+    assert np.allclose(batch.q[2], after.q, rtol=0, atol=1e-9)
+
+
+def test_statuses_tell_rows_that_are_left():
+    mech, _, many = model("revolute")
+    closed = lane_loops(mech._core)
+    q = many.q.copy()
+    q[4, 0] += 0.2
+    ud, multipliers = np.zeros_like(many.u), np.zeros((COUNT, mech._core.loops.n_rows))
+    status = closed.dynamics(np.zeros(COUNT), q, many.u.copy(), None, np.zeros_like(ud), ud, multipliers)
+    assert status[4] != OK and np.all(np.delete(status, 4) == OK)
