@@ -250,7 +250,8 @@ class Blueprint:
             if "the given rates do not fit together" not in str(error):
                 raise
             q, u, _ = self.numbers_of(mech, still)
-            rows = mech.constraints((0.0, q, self._driven(mech, u)))
+            moved = mech.state(q=q, u=self._driven(mech, u))  # without names nothing is checked
+            rows = mech.constraints(replace(moved, x=np.zeros_like(moved.x)))
             if _left(rows.partials[:, self.free_speeds(mech)], rows.velocity) < 1e-8:
                 raise AssertionError(f"refused without need: {error}") from error
             raise Unfit(IMMOVABLE) from error

@@ -47,29 +47,31 @@ def main_run(blueprint):
         blueprint._undecided = any("which the model does not decide" in str(w.message) for w in told)
     if not isinstance(blueprint._run, Exception):
         return blueprint._run
-    if isinstance(blueprint._run, Stopped) and not _singular(blueprint):
+    if isinstance(blueprint._run, Stopped) and not _singular(blueprint, blueprint.mech, blueprint.state):
         raise Wrong(f"stopped without need: {blueprint._run}")
     raise blueprint._run
 
 
-def _again(mech, state, what, **options):
-    """Return another run of a motion whose main run did not stop."""
+def _again(blueprint, mech, state, what, **options):
+    """Return another run of a motion whose main run did not stop. This one may, in a position that is nearly singular."""
     try:
         return _run(mech, state, **options)
     except Stopped as stopped:
+        if _singular(blueprint, mech, state, **options):
+            raise
         raise Wrong(f"{what}: stopped where others go on: {stopped}") from stopped
 
 
-def _singular(blueprint):
+def _singular(blueprint, mech, state, **options):
     """Return whether the free speeds hardly reach one of the rows where a run stops, as they do at its start."""
-    mech, free = blueprint.mech, blueprint.free_speeds(blueprint.mech)
-    run = mech.simulate((0.0, END), blueprint.state, rtol=RTOL)
+    free = blueprint.free_speeds(mech)
+    run = mech.simulate((0.0, END), state, **{"rtol": RTOL, **options})
     before, after = (
-        np.linalg.svd(mech.constraints(state).partials[:, free], compute_uv=False)
-        for state in (blueprint.state, run.state(-1))
+        np.linalg.svd(mech.constraints(now).partials[:, free], compute_uv=False)
+        for now in (state, run.state(-1))
     )
     rank = int(np.sum(before > 1e-9 * before.max(initial=0.0)))
-    return rank > 0 and after[rank - 1] < 1e-3 * after[0]
+    return rank > 0 and after[rank - 1] < 1e-3 * max(before[0], after[0])
 
 
 def _cornered(blueprint):
@@ -234,7 +236,7 @@ def _compare(blueprint, mech, what, flip=False):
     if blueprint._undecided:
         return  # it is said that the motion depends on the description
     state = blueprint.state_of(mech, _twists(blueprint, run, 0), flip)
-    again = _again(mech, state, what, audit=True)
+    again = _again(blueprint, mech, state, what, audit=True)
     _same_start(blueprint, run, again, what)
     _same_motion(blueprint, run, again, what)
 
@@ -334,7 +336,7 @@ def other_method(blueprint):
     method = methods[int(rng.integers(len(methods)))]
     rtol, bound = METHODS[method]
     run = main_run(blueprint)
-    again = _again(blueprint.mech, blueprint.state, method, method=method, rtol=rtol)
+    again = _again(blueprint, blueprint.mech, blueprint.state, method, method=method, rtol=rtol)
     bound *= 10.0 if _cornered(blueprint) else 1.0
     _same_motion(blueprint, run, again, method, bound)
 
@@ -342,7 +344,7 @@ def other_method(blueprint):
 def other_tolerance(blueprint):
     """A tighter tolerance changes the motion by no more than the looser one allows."""
     run = main_run(blueprint)
-    again = _again(blueprint.mech, blueprint.state, "rtol 1e-12", rtol=1e-12, atol=1e-14)
+    again = _again(blueprint, blueprint.mech, blueprint.state, "rtol 1e-12", rtol=1e-12, atol=1e-14)
     _same_motion(blueprint, run, again, "rtol 1e-12", 1e-6 if _cornered(blueprint) else 1e-7)
 
 
