@@ -71,7 +71,7 @@ def _singular(blueprint, mech, state, **options):
         for now in (state, run.state(-1))
     )
     rank = int(np.sum(before > 1e-9 * before.max(initial=0.0)))
-    return rank > 0 and after[rank - 1] < 1e-3 * max(before[0], after[0])
+    return rank > 0 and after[rank - 1] < 1e-2 * max(before[0], after[0])
 
 
 def _cornered(blueprint):
