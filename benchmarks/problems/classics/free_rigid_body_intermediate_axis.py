@@ -1,7 +1,7 @@
 """Torque-free body started near its intermediate axis (Landau and Lifshitz 37): it tumbles over.
 
 Period in closed form, motion by a Taylor series in many digits. The motion follows the separatrix and magnifies
-errors by 1e5.
+errors by 1e5. Moments of inertia are ours.
 """
 
 import numpy as np

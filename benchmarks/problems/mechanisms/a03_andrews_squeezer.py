@@ -2,7 +2,7 @@
 
 Every body has its base in the hinge it hangs on and carries the angle of the reference. The three hinges in E are
 cut, so that their loads are the multipliers of the six loop equations there. Small masses and a stiff spring make it
-fast: the crank reaches 1140 rad/s in 0.03 s.
+fast: the crank reaches 1140 rad/s in 0.03 s. Data: the test set's.
 """
 
 from dataclasses import dataclass
