@@ -112,7 +112,6 @@ COVERED_BY = {
     "dynamics/simulation/snapshot.py": ["treemech/files/test_checkpoint.py"],
     "dynamics/analyses/displacement.py": ["dynamics/analyses/test_dual_model.py"],
     "dynamics/analyses/reactions.py": ["laws/derivatives/test_reaction_derivatives.py"],
-    "dynamics/analyses/sensitivity.py": ["treemech/design/test_sensitivities.py"],
     # ------------------------------------------------ treemech
     "treemech/inverse_kinematics/": ["treemech/inverse_kinematics/test_call.py"],
     "treemech/__main__.py": ["elements/native/test_cache.py"],

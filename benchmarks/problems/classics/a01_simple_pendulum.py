@@ -11,6 +11,7 @@ from ..problem import load, zero_crossings
 
 REFERENCE = load("A01_simple_pendulum")
 SAMPLES = 1001  # for the period
+PLOTS = [("pin.q",), ("energy.kinetic", "energy.potential", "energy.total")]
 
 
 def system() -> tm.System:

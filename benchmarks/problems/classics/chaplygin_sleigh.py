@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("chaplygin_sleigh")
+PLOTS = [("sleigh.position[0]", "sleigh.position[1]"), ("plane.q[2]",), ("plane.u[2]",)]
 FOREVER = 20.0  # s; after that it turns by 1e-13 rad at most
 
 

@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("double_pendulum")
+PLOTS = [("joint1.q", "joint2.q"), ("energy.kinetic", "energy.potential", "energy.total")]
 
 
 def system() -> tm.System:

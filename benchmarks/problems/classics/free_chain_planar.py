@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load, momentum
 
 REFERENCE = load("free_chain_planar")
+PLOTS = [("joint2.q", "joint3.q", "joint4.q", "joint5.q"), ("plane.u[2]",)]
 
 
 def system() -> tm.System:

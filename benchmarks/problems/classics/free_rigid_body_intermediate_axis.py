@@ -12,12 +12,14 @@ from ..problem import body_components, load, momentum, zero_crossings
 
 REFERENCE = load("free_rigid_body_intermediate_axis")
 SAMPLES = 1001  # for the period
+PLOTS = [("free.u[3]", "free.u[4]", "free.u[5]")]
 
 
 def system() -> tm.System:
     p = REFERENCE.parameters
     system = tm.System(REFERENCE.name, gravity=REFERENCE.gravity)
-    body = system.body("body", mass=p["mass"], inertia=p["inertia_principal"])
+    plate = tm.solids.box((2.0, 1.4, 0.1), mass=1).shapes  # as flat as these moments are
+    body = system.body("body", mass=p["mass"], inertia=p["inertia_principal"], shapes=plate)
     system.connect("free", tm.Free(), system.ground, body)
     return system
 

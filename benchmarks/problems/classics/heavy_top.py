@@ -8,6 +8,7 @@ import treemech as tm
 from ..problem import body_components, load, momentum
 
 REFERENCE = load("heavy_top")
+PLOTS = [("top.com[0]", "top.com[1]", "top.com[2]"), ("energy.kinetic", "energy.potential", "energy.total")]
 
 
 def system() -> tm.System:

@@ -14,6 +14,11 @@ from ..problem import load
 
 REFERENCE = load("rolling_disk")
 SAMPLES = 301  # to count the turns
+PLOTS = [
+    ("disk.position[0]", "disk.position[1]"),
+    ("disk.position[2]",),
+    ("energy.kinetic", "energy.potential", "energy.total"),
+]
 
 
 def system() -> tm.System:

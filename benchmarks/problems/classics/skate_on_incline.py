@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("skate_on_incline")
+PLOTS = [("skate.position[0]", "skate.position[1]"), ("energy.kinetic", "energy.potential", "energy.total")]
 GRAVITY = 9.81  # m/s^2, vertical
 
 

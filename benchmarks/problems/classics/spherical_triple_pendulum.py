@@ -11,6 +11,10 @@ import treemech as tm
 from ..problem import load, momentum
 
 REFERENCE = load("spherical_triple_pendulum")
+PLOTS = [
+    ("bar3.com[0]", "bar3.com[1]", "bar3.com[2]"),
+    ("energy.kinetic", "energy.potential", "energy.total"),
+]
 
 
 def system() -> tm.System:

@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load, momentum
 
 REFERENCE = load("A05_flyball_governor")
+PLOTS = [("slider.q",), ("shaft.u",), ("right spring.effort",)]
 P = REFERENCE.parameters
 HALF_TURN = np.diag([-1.0, -1.0, 1.0])
 

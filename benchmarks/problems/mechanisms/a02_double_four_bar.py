@@ -20,6 +20,7 @@ from ..problem import load, zero_crossings
 
 REFERENCE = load("A02_double_four_bar")
 SAMPLES = 1001  # for the first time in the singular position
+PLOTS = [("A0.q",), ("A0.u",), ("energy.kinetic", "energy.potential", "energy.total")]
 
 
 def gravity(hanging: bool = False) -> tuple[float, float, float]:

@@ -16,6 +16,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("A03_andrews_squeezer")
+PLOTS = [("beta.q", "Theta.q"), ("gamma.q", "delta.q", "epsilon.q"), ("spring.effort",)]
 ANGLES = ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")
 LOOPS = ("E3", "E4", "E6")  # E of body 3, 4 or 6 is that of body 2
 

@@ -11,6 +11,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("A04_bricard")
+PLOTS = [("joint1.q", "joint2.q"), ("joint1.u", "joint2.u")]
 SIDE = 0.1  # of the square section
 
 

@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("slider_crank_driven")
+PLOTS = [("D.q",), ("D.u",), ("D.ud",)]
 
 
 def system() -> tm.System:

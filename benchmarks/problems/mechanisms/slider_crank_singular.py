@@ -12,6 +12,7 @@ from ..problem import load
 from .slider_crank_driven import slider_crank
 
 REFERENCE = load("slider_crank_singular")
+PLOTS = [("A.q",), ("D.q",), ("D.u",)]
 
 
 def system() -> tm.System:

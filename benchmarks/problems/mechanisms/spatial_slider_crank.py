@@ -11,6 +11,7 @@ import treemech as tm
 from ..problem import Reference, load
 
 REFERENCE = load("spatial_slider_crank")
+PLOTS = [("D.q",), ("D.u",), ("A.u",)]
 
 
 def system() -> tm.System:

@@ -8,6 +8,7 @@ from .spatial_slider_crank import mechanism, observe, state
 __all__ = ["REFERENCE", "observe", "state", "system"]
 
 REFERENCE = load("spatial_slider_crank_iftomm")
+PLOTS = [("D.q",), ("D.u",), ("A.u",)]
 
 
 def system() -> tm.System:

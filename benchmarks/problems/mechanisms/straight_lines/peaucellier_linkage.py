@@ -11,6 +11,7 @@ import treemech as tm
 from ...problem import load
 
 REFERENCE = load("peaucellier_linkage")
+PLOTS = [("tracer along", "tracer across"), ("A.q",)]
 P = REFERENCE.parameters
 O, A = np.array([*P["inversor_centre_O"], 0.0]), np.array([*P["crank_centre_A"], 0.0])
 P1 = A + (P["crank_length_A_P1"], 0, 0)
@@ -41,6 +42,8 @@ def system() -> tm.System:
         tracers.append(far_end)
     system.connect("P2", tm.Revolute("z"), *tracers)
     system.prescribe("A", tm.Harmonic(amplitude=0.5, frequency=0.9))
+    system.measure("tracer across", lambda run: run.point("far B", P2 - B).position[:, 0])
+    system.measure("tracer along", lambda run: run.point("far B", P2 - B).position[:, 1])
     return system
 
 
