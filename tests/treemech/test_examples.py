@@ -153,7 +153,8 @@ def test_it_can_be_looked_at(name):
     ex = example(name)
     assert len(ex.run().t) > 20 and ex.plots
     for label in {label for signals in ex.plots for label in signals}:
-        assert all(np.all(np.isfinite(curve.values)) for curve in signals_of(ex.run(), label))
+        curves = signals_of(ex.run(), label)
+        assert curves and all(np.all(np.isfinite(curve.values)) for curve in curves), label
 
 
 def test_known_values_are_told_in_one_line_each_and_long_sources_once():
