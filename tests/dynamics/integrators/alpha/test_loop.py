@@ -569,7 +569,8 @@ def test_a_motion_beyond_the_end_of_the_travel_is_reported_with_the_joint(method
     run = mech.simulate((0, 1), mech.assemble(guess={"A": 0.7, "B": -1.4, "C": 0.7}), method, **options)
     found = run.report
     assert not run.success and run.t[-1] == pytest.approx(0.5, abs=1e-4)
-    assert "Newton" in run.message or "the step size fell" in run.message
+    reasons = ("Newton", "the step size fell", "lose rank at t = 0.5 s")
+    assert any(reason in run.message for reason in reasons)
     assert found.coordinate[0] in "AB" and found.connection == "C"
     assert (
         "singular there: look at 'C'" in found.advice[0] and "beyond the end of the travel" in found.advice[1]
