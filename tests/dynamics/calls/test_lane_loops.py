@@ -333,3 +333,22 @@ def test_starts_that_are_not_found_together_do_not_go_on_lanes(monkeypatch):
         (0.0, 0.1), lambda m: m.assemble(fix={"A": 0.4}), {"l": [1.2, 9.0, 1.21]}, workers=1
     )
     assert runs.success.tolist() == [True, False, True] and found == [(2, [])]
+
+
+def test_accelerations_do_not_depend_on_rows_that_were_chosen_for_other_states():
+    """A stretched parallelogram makes the core choose rows; a regular state has the numbers it had before."""
+    from treemech.benchmarks.problems.mechanisms.a02_double_four_bar import four_bars, state
+
+    mech = four_bars(2).build()
+    one = state(mech)
+    many = mech.state(q=np.tile(one.q, (5, 1)), u=np.tile(one.u, (5, 1)))
+    before = mech.forward_dynamics(many)
+    at = mech.simulate((0.0, 2.0), one, rtol=1e-9).singular[0][0]
+    flat = mech.simulate((0.0, at), one, rtol=1e-10).state()
+    mech._core.loops.choose(0.0, flat.q, flat.u)
+    mech._core.loops.work.masked[0] = 1
+    after = mech.forward_dynamics(many)
+    assert (
+        after.ud.tobytes() == before.ud.tobytes()
+        and after.multipliers.tobytes() == before.multipliers.tobytes()
+    )
