@@ -352,3 +352,17 @@ def test_accelerations_do_not_depend_on_rows_that_were_chosen_for_other_states()
         after.ud.tobytes() == before.ud.tobytes()
         and after.multipliers.tobytes() == before.multipliers.tobytes()
     )
+
+
+@pytest.mark.parametrize("method", ["RK4", "DP5", "DOP853"])
+def test_steps_below_the_rounding_of_the_time_end(method):
+    """t + dt is t: rows stay where they are, and come back."""
+    tree = tm.System("pendulum")
+    tree.connect(
+        "A", tm.Revolute("y"), tree.ground, tree.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0.0, 0.0, -1.0))
+    )
+    for mech, state in ((tree.build(), None), (model("revolute")[0], model("revolute")[1][3])):
+        batch = mech.batch(5, state, method=method)
+        batch.t[:] = 1e18
+        batch.step(1e-3)
+        assert np.all(batch.t == 1e18)
