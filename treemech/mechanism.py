@@ -928,8 +928,8 @@ class Mechanism:
             a spectral radius at infinity other than 0.8; steps of one size, without error control, if
             first_step == max_step. "auto": DOP853 or Radau, whichever gets further. Methods of other
             libraries, slow, for comparison: "scipy:RK45", "scipy:DOP853", "scipy:Radau", "scipy:BDF",
-            "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Singular positions are passed
-            by DOP853, DP5, auto, alpha3 and alpha2.
+            "scipy:LSODA", "scipy:RK23"; with scikit-sundae "CVODE" and "IDA". Our own
+            methods pass singular positions, Radau, Adams and generalized-alpha with a few steps of DOP853.
         rtol : float
             Relative error of one step, in positions, speeds and states. With "alpha3" and "alpha2", of order 2,
             the error of a whole motion is about 0.1 to 3 rtol^(2/3), of loads somewhat more; with other

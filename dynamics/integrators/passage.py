@@ -199,13 +199,17 @@ def passes(samples, steepest, n, t, h, y, last, work, n_euler, euler, rtol, coun
     zero *= zero * monitor[watch.LARGEST_PIVOT]
     first, first_row = 0.0, -1
     for k in range(samples - 1):
-        if not _may_vanish(k, steepest, monitor):
-            continue
         a, b = monitor[watch.SAMPLE_TIMES + k], monitor[watch.SAMPLE_TIMES + k + 1]
         p, r = monitor[watch.SAMPLES + k] ** 2, monitor[watch.SAMPLES + k + 1] ** 2
-        x = _vanishes(
-            n, t, h, y, last, a, b, p, r, zero, work, n_euler, euler, count, monitor, project, context
-        )  # fmt: skip
+        x = -1.0
+        if _may_vanish(k, steepest, monitor):
+            x = _vanishes(
+                n, t, h, y, last, a, b, p, r, zero, work, n_euler, euler, count, monitor, project, context
+            )  # fmt: skip
+        if x < 0.0 and a == 0.0 and k > 0 and p < zero and p < r and p < monitor[watch.SAMPLES] ** 2:
+            # the step before ended at the position: to both steps it is the end that is lower
+            _pivot(n, t, h, 0.0, y, last, work, n_euler, euler, count, monitor, project, context)
+            x = 0.0
         if x < 0.0:
             continue
         time = t + x * h

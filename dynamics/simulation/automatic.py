@@ -85,6 +85,7 @@ class Automatic:
         done = int(self.run.count[m.STEPS]) - before
         if split(status)[0] in _LOST and (self.trial or self.methods[self.now] == "Radau"):
             self._back()
+            self.run.count[m.STARTED] = 0  # rates and pivots are those of the step that failed
             return PAUSED
         if self.settle:
             self.settle -= done

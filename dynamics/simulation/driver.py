@@ -17,15 +17,18 @@ import numpy as np
 from treemech.kinematics.kernel.status import (
     CHAIN_OPEN,
     CHORD_SWITCHED,
+    NOT_CONVERGED,
     OK,
     PAUSED,
     SINGULAR_POSITION,
+    STEP_TOO_SMALL,
     split,
 )
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 from treemech.topology.user_code import user_code
 
+from ..equations import watch
 from ..integrators import layout as m
 from ..model.core import Core
 from ..model.prescribed_jump import speed_jump
@@ -47,6 +50,12 @@ _PASSAGE = 4  # steps of DOP853 at once, where another method cannot pass a sing
 _MOST_PASSAGE = 64  # the most of them
 _MOST_HANDED = 4  # times that DOP853 takes over before one position, and does not pass it
 _SAME_PLACE = 1e-6  # part of the whole way within which it is one position
+_EARLIER = (4, 16, 64)  # steps before the position where DOP853 takes over, if it does not pass from its edge
+_LOST = (CHAIN_OPEN, NOT_CONVERGED, SINGULAR_POSITION, STEP_TOO_SMALL)
+# loops that let DOP853 pass a position, and how they end there
+_HANDED_OVER = {
+    "radau_integrate": (SINGULAR_POSITION,), "adams_integrate": (SINGULAR_POSITION,), "alpha_integrate": _LOST,
+}  # fmt: skip
 _SCALARS = (
     "leg", "entered", "budget", "capacity", "done", "status", "ended_by", "stuck_at", "every", "left", "instead",
     "handed", "handed_at",
@@ -106,9 +115,15 @@ class Driver(EventDriver):
         self.switched, self.singular = list[Switch](), list[tuple[float, str]]()
         self.left, self.instead = 0, ""  # steps left of DOP853, and the method that it passes a position for
         self.handed, self.handed_at = 0, np.inf  # how often in vain, and where
+        self.origin: Mark | None = None  # before the call of the loop that ended at a position
+        self.ended, self.earlier, self.until = 0, 0, 0  # steps then, tries from earlier ones, steps to repeat
         self.leg, self.entered = 0, False
         self.capacity, self.budget = _BUFFER, _FEW if self.search else _BUFFER
         self.mark: Mark | None = None
+        self._room = (
+            np.zeros(0),
+            np.zeros((0, self.run.n)),
+        )  # of the steps; others each time where they are kept
 
     @cached_property
     def memory(self) -> Snapshots:
@@ -132,10 +147,12 @@ class Driver(EventDriver):
             try:
                 while not self.done:
                     entered = self.entered
+                    if entered and self._hands_over and not (self.left or self.until):
+                        self.origin = self._mark()
                     self._visit() if entered else self._enter()
                     if entered and not self.done:
                         self.crawl = self._crawl()
-                        self.done = self.crawl is not None
+                        self.done = self.crawl is not None and not self._creeps_to_position()
                     self._thin()
                     if back:
                         self.mark = self._mark()
@@ -181,18 +198,25 @@ class Driver(EventDriver):
     def _back(self) -> None:
         """Undo everything since the mark."""
         if self.mark is not None:
-            for found, count in zip(self._written, self.mark.counts, strict=True):
-                del found[count:]
-            self.stored = sum(len(t) for t in self.t)
-            self.resume(self.mark.memory, self.mark.place)
+            self._return(self.mark)
+
+    def _return(self, mark: Mark) -> None:
+        """Undo everything since a mark."""
+        for found, count in zip(self._written, mark.counts, strict=True):
+            del found[count:]
+        self.stored = sum(len(t) for t in self.t)
+        self.resume(mark.memory, mark.place)
 
     def _visit(self) -> None:
         """Call the compiled loop once and handle its status."""
         _, end, mark = self.legs[self.leg]
         run, started = self.run, time.perf_counter()
-        passed, passing = len(self.singular), self.left > 0
-        allowed = self.budget if self.max_steps is None else self.max_steps - int(run.count[m.STEPS])
-        status, piece = self._advance(min(min(self.left, _PASSAGE) or self.budget, max(allowed, 1)))
+        passed, passing, steps = len(self.singular), self.left > 0 or self.until > 0, int(run.count[m.STEPS])
+        allowed = self.budget if self.max_steps is None else self.max_steps - steps
+        wanted = min(self.left, _PASSAGE) or (
+            min(self.until - steps, self.budget) if self.until else self.budget
+        )
+        status, piece = self._advance(min(wanted, max(allowed, 1)))
         elapsed = time.perf_counter() - started
         if self.search is not None and self.mark is not None and self._look(self.search, self.mark):
             return
@@ -200,9 +224,11 @@ class Driver(EventDriver):
         if self.left and status in (OK, PAUSED):
             self.left -= _PASSAGE
             if len(self.singular) > passed:
-                self.handed = 0
+                self.handed = self.earlier = 0
             if len(self.singular) > passed or not self.left:
                 self._take_back()
+        elif self.until and status == PAUSED and run.count[m.STEPS] >= self.until:
+            self._let_pass()
         if status == CHAIN_OPEN and run.raise_rank():
             return
         if split(status)[0] == CHORD_SWITCHED:
@@ -225,27 +251,77 @@ class Driver(EventDriver):
             self.leg, self.entered = self.leg + 1, False
             self.done = self.leg == len(self.legs)
 
+    @property
+    def _hands_over(self) -> bool:
+        """Whether the method lets DOP853 pass singular positions."""
+        return self.core.loops is not None and self.automatic is None and self.run.loop in _HANDED_OVER
+
     def _hand_over(self, status: int) -> bool:
-        """Let DOP853 pass a singular position that Radau or Adams end at.
+        """Let DOP853 pass a singular position that the method ends at.
 
         Return whether it does, or tries to once more. With on_singular="stop" the position is noted.
         """
         run, (code, index) = self.run, split(status)
-        if code != SINGULAR_POSITION or run.loop not in ("radau_integrate", "adams_integrate"):
+        if self.left:
+            return code in _LOST and self._start_earlier()
+        if not self._hands_over or code not in _HANDED_OVER[run.loop]:
             return False
-        if run.hooks[m.STOP]:
-            assert self.core.loops is not None
-            self.singular.append((float(run.control[m.STAGE_TIME]), self.core.loops.row_name(index)))
+        if code == SINGULAR_POSITION:
+            if run.hooks[m.STOP]:
+                assert self.core.loops is not None
+                if run.loop != "alpha_integrate":  # which notes it itself
+                    self.singular.append((float(run.control[m.STAGE_TIME]), self.core.loops.row_name(index)))
+                return False
+        elif not self._near:
             return False
         near = _SAME_PLACE * abs(self.t_span[1] - self.t_span[0])
         self.handed = self.handed + 1 if abs(run.t - self.handed_at) < near else 1
-        self.handed_at = run.t
+        self.handed_at, self.ended = run.t, int(run.count[m.STEPS])
         if self.handed > _MOST_HANDED:
-            return False
-        self.left, self.instead = _MOST_PASSAGE, run.name
-        run.use("DOP853")
-        run.count[m.STARTED] = 0
+            return self._start_earlier()
+        self._let_pass()
         return True
+
+    def _creeps_to_position(self) -> bool:
+        """Let DOP853 pass if what looks like a crawl is the way to a singular position. Return whether it tries."""
+        full = self.max_steps is not None and self.run.count[m.STEPS] >= self.max_steps
+        if full or not (self.left or self._hands_over) or not self._near or self.earlier == len(_EARLIER):
+            return False
+        if self.left:
+            self.crawl = None if self._start_earlier() else self.crawl
+            return self.crawl is None
+        self.crawl, self.ended = None, int(self.run.count[m.STEPS])
+        self.earlier += 1
+        self._let_pass()
+        return True
+
+    @property
+    def _near(self) -> bool:
+        """Whether a singular position is near the state reached."""
+        assert self.core.loops is not None
+        monitor = self.core.loops.work.monitor
+        return bool(monitor[watch.START_PIVOT] < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT])
+
+    def _start_earlier(self) -> bool:
+        """Repeat the way to the position, and let DOP853 take over some steps before.
+
+        From the edge of a position the steps to choose from are those that end next to it. Return whether there is a place to try.
+        """
+        if self.origin is None or self.earlier == len(_EARLIER):
+            return False
+        self._return(self.origin)
+        self.until = max(self.ended - _EARLIER[self.earlier], int(self.run.count[m.STEPS]))
+        self.earlier += 1
+        if self.until == int(self.run.count[m.STEPS]):
+            self._let_pass()
+        return True
+
+    def _let_pass(self) -> None:
+        """Go on with DOP853 for some steps."""
+        run = self.run
+        self.left, self.instead, self.until = _MOST_PASSAGE, run.name, 0
+        run.use("DOP853")
+        run.count[m.STARTED], run.control[m.STEP] = 0, 0.0
 
     def _take_back(self) -> None:
         """Go on with the method that DOP853 was used instead of."""
@@ -312,7 +388,9 @@ class Driver(EventDriver):
     def _advance(self, budget: int) -> tuple[int, Piece]:
         run = self.run
         size = min(self.capacity, budget)
-        t, y = np.zeros(size), np.zeros((size, run.n))
+        if self.stepwise or len(self._room[0]) != size:
+            self._room = np.zeros(size), np.zeros((size, run.n))
+        t, y = self._room
         table = np.zeros((size, 8 * run.n)) if self.dense else None
         advance = run.advance if self.automatic is None else self.automatic.advance
         status = advance(self.t_out, self.y_out, t, y, table, budget)
@@ -342,6 +420,7 @@ class Driver(EventDriver):
         if self.dense:
             self.crawl, self.done = self.crawl or _too_dense(self.run.t, self.stored), True
             return
+        self.origin = None  # what was written until then is not there any more
         t, y = np.concatenate(self.t), np.concatenate(self.y)
         kept = np.arange(len(t) % 2 == 0, len(t), 2)  # the last step among them
         if len(kept) and kept[0]:

@@ -1,6 +1,6 @@
 """Workspace of one run of a compiled integrator, and the calls on it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,9 @@ class Integrator:
             )  # fmt: skip
         if core.remembers or len(core.layout.plan.points):
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
+        # Arrays of the last call of the loop, and their addresses: finding all takes longer than a short leg
+        self._given: list[NDArray[Any]] = [np.zeros(0)] * 11
+        self._at = [0] * 11
         self.groups: NDArray[np.int64] | None = None  # moved together for a Jacobian by differences
         self.alpha: AlphaWorkspace | None = None
         if METHODS.get(method, ("",))[0] == "alpha_integrate":
@@ -198,10 +201,15 @@ class Integrator:
     def advance(
         self, t_out: Floats, y_out: Floats, t_step: Floats, y_step: Floats, dense: Floats | None, budget: int
     ) -> int:
+        given = (
+            self.control, self.count, self.y, self.atol, self.work, self.euler, self.hooks, t_out, y_out, t_step, y_step,
+        )  # fmt: skip
+        for k, array in enumerate(given):
+            if array is not self._given[k]:
+                self._given[k], self._at[k] = array, address(array)
+        control, count, y, atol, work, euler, hooks, t_at, y_at, t_step_at, y_step_at = self._at
         status: int = self.integrate(
-            self.method, self.rhs, self.context, self.n, address(self.control), address(self.count),
-            address(self.y), address(self.atol), address(self.work), len(self.euler) - 1, address(self.euler),
-            len(t_out), address(t_out), address(y_out), len(t_step), address(t_step), address(y_step),
-            0 if dense is None else address(dense), budget, address(self.hooks),
+            self.method, self.rhs, self.context, self.n, control, count, y, atol, work, len(self.euler) - 1, euler, len(t_out),
+            t_at, y_at, len(t_step), t_step_at, y_step_at, 0 if dense is None else address(dense), budget, hooks,
         )  # fmt: skip
         return status

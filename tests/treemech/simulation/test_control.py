@@ -141,3 +141,22 @@ def test_what_a_controller_looks_at_leaves_the_run_as_it_is():
     off, on = plain.switched[0].t, plain.switched[1].t
     for t, force in seen:
         assert (abs(force) < 1e-9) == (off < t < on)
+
+
+def test_a_leg_between_two_calls_finds_no_address_again(monkeypatch):
+    """Finding the addresses of all arrays took longer than the leg itself."""
+    from treemech.dynamics.simulation import integrator
+
+    found, own = [], integrator.address
+    monkeypatch.setattr(integrator, "address", lambda array: found.append(1) or own(array))
+    system, counts = tm.System("held", gravity=(0, 0, -9.81)), []
+    bob = system.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0, 0, -0.5))
+    system.connect("A", tm.Revolute("y"), system.ground, bob)
+    system.connect("motor", tm.Actuator(), "A", inputs={"command": "torque"})
+    system.controller("regulator", lambda t, q, u: -5.0 * q - u, 0.01, ("A.q", "A.u"), ("torque",))
+    mech = system.build()
+    for end in (0.5, 1.0):
+        found.clear()
+        mech.simulate((0.0, end), mech.state(q={"A": 0.5}), t_eval=[end])
+        counts.append(len(found))
+    assert counts[0] == counts[1] < 20
