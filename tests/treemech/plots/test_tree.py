@@ -1,6 +1,7 @@
 """The picture of the tree: every body, branch, chord and element is in it."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -77,5 +78,5 @@ def test_a_tree_with_many_leaves_lies_on_its_side(tmp_path):
     assert 0.7 < wide / high < 1.6
     found = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]*>shin', text)
     heights = sorted(float(y) for _, y in found)
-    assert len(heights) == 20 and min(b - a for a, b in zip(heights, heights[1:], strict=False)) > 20.0
+    assert len(heights) == 20 and min(b - a for a, b in pairwise(heights)) > 20.0
     assert len({x for x, _ in found}) == 1
