@@ -152,7 +152,7 @@ class Example:
         if self._problem is None:
             default["t_eval"] = np.linspace(0.0, self.duration, OUTPUTS)
         else:
-            default |= {"rtol": 1e-11, "t_eval": self._problem.times()}
+            default |= {"rtol": 1e-11, "t_eval": self._problem.times(OUTPUTS)}
         return default | dict(getattr(self._module, "SIMULATE", {}))
 
     def run(self, **options: Any) -> "Run":
@@ -251,8 +251,10 @@ class Example:
     def table(self) -> str:
         """Return our values beside the known ones, as text."""
         ours = self.measured()
+        sources = _footnotes([self.known[name].source for name in ours if name in self.known])
         rows = [
-            (name, _text(value), _text(known.value), f"{_distance(value, known.value):.1e}", f"{known.tolerance:.1e}", known.source)
+            (name, _text(value), _text(known.value), f"{_distance(value, known.value):.1e}", f"{known.tolerance:.1e}",
+             sources.get(known.source, known.source))
             for name, value in ours.items()
             if (known := self.known.get(name))
         ]  # fmt: skip
@@ -263,6 +265,7 @@ class Example:
         lines = [self.description.splitlines()[0], f"{run}", run.message]
         if rows:
             lines += ["", *_columns([("", "ours", "known", "deviation", "allowed", "source"), *rows])]
+            lines += [f"{mark} {source}" for source, mark in sources.items()]
         balance = self.imbalance()
         if not np.isnan(balance):
             lines += ["", f"power balance: {balance:.1e} of the energy of the motion is unaccounted for"]
@@ -278,15 +281,9 @@ class Example:
         given = getattr(self._module, "PLOTS", [])
         return [(signals,) if isinstance(signals, str) else tuple(signals) for signals in given]
 
-    def _shown(self) -> "Run":
-        """Return a run to look at: the example's own, or one with more outputs if that has only the times of known values."""
-        run = self.run()
-        few = self._problem is not None and getattr(self._module, "run", None) is None and 1 < len(run.t) < 50
-        return self.run(t_span=(float(run.t[0]), float(run.t[-1]))) if few else run
-
     def save(self, folder: str | Path) -> list[tuple[Path, str]]:
         """Write animation, table and pictures (if matplotlib is there) into a folder; return (path, what it is)."""
-        folder, run = Path(folder), self._shown()
+        folder, run = Path(folder), self.run()
         folder.mkdir(parents=True, exist_ok=True)
         written = [(run.animate(folder / f"{self.name}.html"), "animation: open it in a browser")]
         table = folder / f"{self.name}.txt"
@@ -314,7 +311,26 @@ def _farthest(values: Any, wanted: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    return np.array2string(np.asarray(value), precision=9, separator=", ", max_line_width=200, threshold=8)
+    array = np.asarray(value)
+    text = np.array2string(
+        array,
+        precision=9 if array.size <= 4 else 6,
+        separator=", ",
+        max_line_width=10_000,
+        threshold=8,
+        suppress_small=True,
+    )
+    return " ".join(text.split())
+
+
+def _footnotes(sources: Sequence[str]) -> dict[str, str]:
+    """Return marks for long sources of several rows.
+
+    >>> _footnotes(["closed form", "the same long source of two rows", "the same long source of two rows"])
+    {'the same long source of two rows': '[1]'}
+    """
+    several = [source for source in dict.fromkeys(sources) if len(source) > 24 and sources.count(source) > 1]
+    return {source: f"[{k}]" for k, source in enumerate(several, 1)}
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

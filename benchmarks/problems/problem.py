@@ -134,11 +134,11 @@ class Problem:
         """Return the initial state of a case."""
         return self.state(mech, case) if case else self.state(mech)
 
-    def times(self) -> Floats:
-        """Return the output times: start, end, times of the reference, samples the observables ask for."""
+    def times(self, samples: int = 0) -> Floats:
+        """Return the output times: start, end, times of the reference, samples the observables ask for, at least so many."""
         asked = [e.time for e in self.reference().entries() if e.time is not None]
         times = np.unique([0.0, self.t_end, *asked])
-        grid = np.linspace(0.0, self.t_end, self.samples)
+        grid = np.linspace(0.0, self.t_end, max(self.samples, samples))
         apart = [g for g in grid if np.min(np.abs(times - g)) > 1e-9 * self.t_end]
         return np.sort(np.concatenate((times, apart)))
 

@@ -91,7 +91,10 @@ class Variation:
         )
         h = np.diff(fine)
         nodes, a, b = _radau(_STAGES)
-        J, f = self.linear(motion((fine[:-1, None] + h[:, None] * nodes).ravel()))
+        at = np.minimum(
+            fine[:-1, None] + h[:, None] * nodes, fine[1:, None]
+        )  # rounding must not pass the end
+        J, f = self.linear(motion(at.ravel()))
         J, f = J.reshape(len(h), _STAGES, n, n), f.reshape(len(h), _STAGES, n, -1)
         f = np.concatenate((f, np.zeros((*f.shape[:3], start.shape[1] - f.shape[3]))), axis=3)
         # K_i = J_i (s + h sum a_ij K_j) + f_i, for s = each unit vector and for f

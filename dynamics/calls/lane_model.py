@@ -61,6 +61,8 @@ class LaneModel:
     Where it is `varied`, the numbers of the model (VARIED and the records of elements) stand side by side as well.
     """
 
+    project = 0  # entry that projects states onto constraints: trees have none
+
     def __init__(self, core: Core, varied: bool = False) -> None:
         self.core = core
         plan = core.layout.plan

@@ -21,6 +21,7 @@ from treemech.kinematics.layout.layout import Layout
 from treemech.kinematics.plan.columns import effort
 from treemech.topology.arrays import Floats, address, addresses
 
+from ..equations import watch
 from ..integrators import layout as m
 from ..model.core import Core
 from ..model.state_vector import without_prescribed
@@ -31,7 +32,7 @@ from .lane_model import LaneModel, lane_model
 
 _BUDGET = 1_000_000  # steps of the method in one call
 # Workspace of an integration on lanes, as in integrators.lane_integration: rows of n numbers, and numbers behind them
-_ROOM, _CONTROL = 30, 16
+_ROOM, _CONTROL = 30, 48
 Status = NDArray[np.int64]
 _NO_NUMBERS = np.zeros((0, 6), dtype=np.int64)
 EXPLICIT = tuple(name for name, (loop, _) in METHODS.items() if loop == "integrate")
@@ -244,17 +245,22 @@ def runs_on_lanes(
         (none, none) if t_eval is None or out is None else (np.array(t_eval, dtype=np.float64), out)
     )
     _check(samples, atol, end)
-    control, spare = np.array([rtol, max_step]), np.zeros(m.N_CONTROL)
-    fills, context, room = (
-        _NO_NUMBERS if table is None else table,
-        lanes.begin(),
-        lanes.room(_ROOM * n + _CONTROL),
-    )
-    lanes.entry("integrate")(
-        method, lanes.rhs, len(t), n, len(atol), *addresses((t, y, end, control, atol)), len(euler), address(euler),
-        len(times), *addresses((times, samples)), address(room), len(fills), address(fills),
-        address(spare), _BUDGET, *addresses((counts, status)), context,
-    )  # fmt: skip
+    control, spare = np.array([rtol, max_step, 0.0]), np.zeros(m.N_CONTROL + watch.N_MONITOR)
+    control.view(np.int64)[2] = lanes.project
+    fills, context = _NO_NUMBERS if table is None else table, lanes.begin()
+    room = lanes.room(_ROOM * n + _CONTROL)
+
+    def go(first: int, count: int) -> None:
+        own = from_row(fills, first)
+        lanes.entry("integrate")(
+            method, lanes.rhs, count, n, len(atol), *addresses((t[first:], y[first:], end[first:], control, atol)), len(euler),
+            address(euler), len(times), *addresses((times, samples[first:])), address(room), len(own), address(own),
+            address(spare), _BUDGET, *addresses((counts[first:], status[first:])), context,
+        )  # fmt: skip
+
+    go(0, len(t))
+    if isinstance(lanes, LaneLoops):
+        lanes.apart(status, go)
     return status, counts
 
 

@@ -17,7 +17,8 @@ from ..model.core import Core
 from ..native import entry_points as native
 from ..simulation.integrator import Closure, Integrator
 from .calls import Calls
-from .lane_model import lane_model
+from .lane_loops import LaneLoops, lane_loops
+from .lane_model import LaneModel, lane_model
 from .lanes import plain, runs_on_lanes
 from .row_steps import Numbers, checked_start
 
@@ -68,8 +69,11 @@ class RowRuns:
     ) -> list[int] | None:
         """Integrate rows as `take` does, several at once on SIMD lanes. Return the rows that were not; None: all are left."""
         run, core, part = self.run, self.core, slice(first, last)
-        alone = core.loops is None and last - first > 1 and plain(core)
-        lanes = lane_model(core, numbers is not None) if alone else None
+        lanes: LaneModel | LaneLoops | None = None
+        if plain(core) and core.loops is not None:
+            lanes = lane_loops(core) if run.projects else None
+        elif plain(core) and last - first > 1:
+            lanes = lane_model(core, numbers is not None)
         if lanes is None or self.n_kept or run.name not in ("DP5", "DOP853"):
             return None
         table = None

@@ -117,7 +117,7 @@ class RowSteps:
             return None
         if self.core.loops is None:
             return lane_model(self.core, varied) if count > 1 else None
-        return lane_loops(self.core) if self.run.projects and self.run.name == "RK4" else None
+        return lane_loops(self.core) if self.run.projects else None
 
     def _block_on_lanes(
         self, lanes: LaneModel | LaneLoops, first: int, last: int, aim: Floats, dt: float, y: Floats, u: Floats, numbers: Floats | None

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Entry points of closed chains on lanes: accelerations, steps of RK4.
+"""Entry points of closed chains on lanes: accelerations, steps of RK4, integration with error control.
 
 Their models have numbers of their own in each lane. Every row has a status of its own; where that is not OK its results are
 left alone, and the caller takes the way of a single state: the chain is open, a singular position is near, an element failed.
@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 
 from treemech.elements.lanes import functions as _functions  # noqa: F401  teaches numba sin, floor, ... of lanes
-from treemech.elements.lanes.numbers import LANES, both, from_rows, lane_of, select, to_rows
+from treemech.elements.lanes.numbers import LANES, both, from_rows, lane_of, select, some, to_rows
 from treemech.kinematics.chords.coordinates import chord_rates
 from treemech.kinematics.kernel.language import (
     call_rates,
@@ -41,10 +41,13 @@ from treemech.kinematics.plan.views import (
 from treemech.kinematics.tree.sweep import coordinate_rates, turn_speeds
 
 from ..equations import watch
-from ..equations.lane_loops import accelerate, largest, project
-from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, monitors, solutions
+from ..equations.lane_chords import N_LANE_LOOP_CONTEXT, choose_complements, element_rows
+from ..equations.lane_loops import accelerate, factorise, largest, project, spin_of, take_back
+from ..equations.loop_views import kept_rows, monitors, solutions
 from ..equations.loops import evaluate
+from ..integrators import layout
 from ..integrators.lane_integration import fill_lane
+from ..integrators.lane_loop_integration import integrate_lane_loops
 from ..integrators.lane_steps import rk4_rest
 from ..integrators.runge_kutta_step import retract
 from .begin import begin_loops, hold_prescribed, state_rates
@@ -57,7 +60,7 @@ _CLOSED = 1e-7  # what a projection must come to, as in equations.loops
 @inlined
 def _contexts(address):
     """Return the contexts of the tree and of the chords."""
-    loops = varied_context(address, N_LOOP_CONTEXT)
+    loops = varied_context(address, N_LANE_LOOP_CONTEXT)
     return varied_context(loops[0], N_LANE_CONTEXT), loops
 
 
@@ -85,23 +88,6 @@ def _rate(plan, loops, t, y, dy):
     return status
 
 
-@kernel
-def _take_back(plan, loops, y):
-    """Write the states of the work arrays to y, as `loop_project` does."""
-    _, nq, nu = counts(plan)
-    nz, _ = n_states(plan)
-    q, u, cut, size = own_q(plan), own_u(plan), chord_q(loops), number_size(plan)
-    turn_speeds(plan, q, u, 1.0)
-    to = numbers(plan, y, nq + nu)
-    for k in range(nq):
-        to[k] = q[k]
-    for k in range(nu):
-        to[nq + k] = u[k]
-    to = numbers(plan, y + size * (nq + nu + nz + n_audit(plan)), cut.shape[0])
-    for k in range(cut.shape[0]):
-        to[k] = cut[k]
-
-
 @inlined
 def _mark_lanes(states, k, last, fine, otherwise):
     """Write the status of every row of a block: OK in the lanes that are fine."""
@@ -111,11 +97,11 @@ def _mark_lanes(states, k, last, fine, otherwise):
 
 
 @inlined
-def _regular(loops):
-    """Return the lanes whose chains are closed, stay closed, and have independent rows."""
+def _note_regular(loops):
+    """Note in the monitor (STAGED) in which lanes chains are closed, stay closed, and have independent rows: 1, else 0."""
     monitor = monitors(loops)
     closed = both(largest(loops, row.POSITION) <= OPEN, largest(loops, row.VELOCITY) <= OPEN)
-    return both(closed, monitor[watch.LAST_PIVOT] > REGULAR)
+    monitor[watch.STAGED] = select(both(closed, monitor[watch.LAST_PIVOT] > REGULAR), 1.0, 0.0)
 
 
 @inlined
@@ -127,10 +113,41 @@ def _finite(values, n):
     return total == 0.0
 
 
-def lane_loop_rhs(t, y, dy, loops):
-    """Compute y' as `loop_rhs` does, of states side by side; t is an address."""
+def lane_chord(c, t, loops):
+    """Compute the rows of chord c as `chord_element` does; t is an address."""
     plan, chords = _contexts(loops)
-    return np.int32(_rate(plan, chords, numbers(plan, t, 1)[0], y, dy))
+    return np.int32(element_rows(plan, chords, c, numbers(plan, t, 1)[0]))
+
+
+def lane_loop_rhs(t, y, dy, loops):
+    """Compute y' as `loop_rhs` does, of states side by side; t is an address. Notes which lanes are regular."""
+    plan, chords = _contexts(loops)
+    status = _rate(plan, chords, numbers(plan, t, 1)[0], y, dy)
+    _note_regular(chords)
+    return np.int32(status)
+
+
+def lane_loop_project(t, y, gap, loops):
+    """Project states onto the constraints as `loop_project` does; t is an address.
+
+    If the monitor says FRESH, they were evaluated last. At the address `gap`: what is left of the gaps, as a part of what is
+    allowed. The monitor notes the spin.
+    """
+    plan, chords = _contexts(loops)
+    time, monitor, status = numbers(plan, t, 1)[0], monitors(chords), OK
+    W, S = body_work(plan), speed_work(plan)
+    if not some(monitor[watch.FRESH] > 0.0):
+        status = begin_loops(plan, chords, time, y)
+        if status == OK:
+            status = evaluate(plan, chords, W, S, time, own_q(plan), own_u(plan))
+        if status == OK:
+            factorise(chords)
+    if status == OK:
+        status, left = project(plan, chords, W, S, time)
+        numbers(plan, gap, 1)[0] = left / _CLOSED
+        monitor[watch.SPIN] = spin_of(plan, chords, W)
+        take_back(plan, chords, y)
+    return np.int32(status)
 
 
 def lane_loop_dynamics(count, t, q, u, z, tau, start, ud, multipliers, state, loops):
@@ -147,6 +164,8 @@ def lane_loop_dynamics(count, t, q, u, z, tau, start, ud, multipliers, state, lo
         if status == OK:
             for j in range(cut.shape[0]):
                 cut[j] = near[j]
+            for lane in range(LANES):
+                choose_complements(chords, lane)
             status = evaluate(plan, chords, W, S, time, own_q(plan), own_u(plan))
         mark(states, k, last, status)
         if status == OK:
@@ -188,10 +207,12 @@ def lane_loop_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, n_table,
             if status == OK:
                 end = time + step
                 retract(own, K, euler_, n_euler)
+                for lane in range(LANES):
+                    choose_complements(chords, lane)
                 monitor[watch.LARGEST_PIVOT] = 0.0
                 status = call_rates(rhs, time, at, room, loops)
                 if status == OK:
-                    fine = both(fine, _regular(chords))
+                    fine = both(fine, monitor[watch.STAGED] > 0.0)
                     usual = monitor[watch.LARGEST_PIVOT]
                     monitor[watch.STEP_PIVOT] = 1e300
                     status = rk4_rest(plan, rhs, n, time, end - time, own, room, loops)
@@ -203,7 +224,7 @@ def lane_loop_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, n_table,
                     status, gap = project(plan, chords, W, S, end)
                     fine = both(fine, gap < _CLOSED)
                 if status == OK:
-                    _take_back(plan, chords, at)
+                    take_back(plan, chords, at)
                     retract(own, K, euler_, n_euler)
                 time = end
         mark(states, k, last, status)
@@ -219,10 +240,56 @@ def lane_loop_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, n_table,
     return np.int32(OK)
 
 
+def lane_loop_integrate(
+    method, rhs, count, n, m, t, y, end, control, atol, n_euler, euler, n_out, t_out, out, room, n_table, table, spare,
+    budget, counts, state, loops,
+):  # fmt: skip
+    """Integrate rows with error control (`integrate_lane_loops`); control: rtol, largest step, entry that projects.
+
+    `spare` has room for the control and the monitor of one integration.
+    """
+    plan, chords = _contexts(loops)
+    given = floats(control, 2)
+    return np.int32(
+        integrate_lane_loops(
+            plan,
+            chords,
+            method,
+            rhs,
+            ints(control, 3)[2],
+            NEAR,
+            count,
+            n,
+            m,
+            t,
+            y,
+            end,
+            given[1],
+            given[0],
+            floats(atol, m),
+            ints(euler, n_euler),
+            n_out,
+            floats(t_out, n_out),
+            out,
+            room,
+            ints2(table, n_table, 6),
+            floats(spare, layout.N_CONTROL),
+            floats(spare + 8 * layout.N_CONTROL, watch.N_MONITOR),
+            budget,
+            ints2(counts, count, 3),
+            ints(state, count),
+            loops,
+        )
+    )
+
+
 _n, _status = types.int64, types.int32
 # name -> function, C signature
 LANE_LOOP_ENTRIES = {
+    "lane_chord": (lane_chord, _status(*[_n] * 3)),
     "lane_loop_rhs": (lane_loop_rhs, _status(*[_n] * 4)),
+    "lane_loop_project": (lane_loop_project, _status(*[_n] * 4)),
+    "lane_loop_integrate": (lane_loop_integrate, _status(*[_n] * 23)),
     "lane_loop_dynamics": (lane_loop_dynamics, _status(*[_n] * 11)),
     "lane_loop_rk4": (lane_loop_rk4, _status(*[_n] * 14)),
 }

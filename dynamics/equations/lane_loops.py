@@ -9,13 +9,23 @@ are made in every lane for itself: a lane that is closed stays as it is while ot
 from math import atan2, floor, pi, sqrt
 
 from treemech.elements.lanes.numbers import alike, both, select, some
-from treemech.kinematics.kernel.language import kernel, load3
+from treemech.kinematics.kernel.language import kernel, load3, number_size, numbers
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.kernel.vector import dot, sub
 from treemech.kinematics.plan.chord_views import chord_paths, chord_q, chord_work, chords, partials, rows
 from treemech.kinematics.plan.columns import body, chord, row, speed
-from treemech.kinematics.plan.views import bodies, dofs, own_q, own_required, own_u, own_ud
-from treemech.kinematics.tree.sweep import coordinate_rates, normalise
+from treemech.kinematics.plan.views import (
+    bodies,
+    counts,
+    dofs,
+    n_audit,
+    n_states,
+    own_q,
+    own_required,
+    own_u,
+    own_ud,
+)
+from treemech.kinematics.tree.sweep import coordinate_rates, normalise, turn_speeds
 
 from . import kkt, watch
 from .loop_views import (
@@ -290,3 +300,20 @@ def spin_of(plan, loops, W):
                 w = sub(load3(W, i, body.OMEGA), load3(W, plan_body[i, body.PARENT], body.OMEGA))
                 fastest = max(fastest, dot(w, w))
     return sqrt(fastest)
+
+
+@kernel
+def take_back(plan, loops, y):
+    """Write the projected states of the work arrays to y, as `loop_project` does."""
+    _, nq, nu = counts(plan)
+    nz, _ = n_states(plan)
+    q, u, cut, size = own_q(plan), own_u(plan), chord_q(loops), number_size(plan)
+    turn_speeds(plan, q, u, 1.0)
+    to = numbers(plan, y, nq + nu)
+    for k in range(nq):
+        to[k] = q[k]
+    for k in range(nu):
+        to[nq + k] = u[k]
+    to = numbers(plan, y + size * (nq + nu + nz + n_audit(plan)), cut.shape[0])
+    for k in range(cut.shape[0]):
+        to[k] = cut[k]

@@ -63,15 +63,11 @@ def fill_lane(lane, row, n, y, own, table):
 
 
 @kernel
-def _open(plan, rhs, n, m, order, rtol, atol, euler, most, room, own, context):
-    """Evaluate the rates of fresh lanes and choose their first steps, as `open_leg` does. Returns a status."""
-    at_new, at_e5, at_old = (
-        _at(plan, room, n, layout.NEW),
-        _at(plan, room, n, layout.E5),
-        _at(plan, room, n, layout.OLD),
-    )
-    y, K = numbers(plan, _at(plan, room, n, Y), n), numbers(plan, room, n)
-    new, e5, old = numbers(plan, at_new, n), numbers(plan, at_e5, n), numbers(plan, at_old, n)
+def first_rates(plan, rhs, n, euler, room, own, context):
+    """Evaluate the rates of fresh lanes, as `open_leg` does. Returns a status."""
+    at_new, at_old = row_at(plan, room, n, layout.NEW), row_at(plan, room, n, layout.OLD)
+    y, K = numbers(plan, row_at(plan, room, n, Y), n), numbers(plan, room, n)
+    new, old = numbers(plan, at_new, n), numbers(plan, at_old, n)
     fresh = own[FRESH] > 0.0
     for i in range(n):
         new[i] = y[i]
@@ -83,10 +79,24 @@ def _open(plan, rhs, n, m, order, rtol, atol, euler, most, room, own, context):
         return status
     for i in range(n):
         K[i] = select(fresh, old[i], K[i])
+    return status
+
+
+@kernel
+def first_steps(plan, rhs, n, m, order, rtol, atol, most, room, own, context):
+    """Choose the first steps of fresh lanes, as `open_leg` does. Returns a status."""
+    at_new, at_e5 = row_at(plan, room, n, layout.NEW), row_at(plan, room, n, layout.E5)
+    y, K = numbers(plan, row_at(plan, room, n, Y), n), numbers(plan, room, n)
+    new, e5 = numbers(plan, at_new, n), numbers(plan, at_e5, n)
     own[N5], own[N3] = square_norm(y, y, y, m, rtol, atol), square_norm(K, y, y, m, rtol, atol)
     base = address_of(own)
-    t, end, step, flag = _lane(base, TIME), _lane(base, END), _lane(base, STEP), _lane(base, FRESH)
-    n5, n3, h0 = _lane(base, N5), _lane(base, N3), _lane(base, TRIED)
+    t, end, step, flag = (
+        numbers_of(base, TIME),
+        numbers_of(base, END),
+        numbers_of(base, STEP),
+        numbers_of(base, FRESH),
+    )
+    n5, n3, h0 = numbers_of(base, N5), numbers_of(base, N3), numbers_of(base, TRIED)
     for k in range(LANES):
         h0[k] = 0.0
         if flag[k] > 0.0:
@@ -114,58 +124,63 @@ def _open(plan, rhs, n, m, order, rtol, atol, euler, most, room, own, context):
 
 
 @kernel
-def _at(plan, room, n, row):
+def row_at(plan, room, n, row):
     """Return the address of a row of the workspace."""
     return room + number_size(plan) * n * row
 
 
 @inlined
-def _lane(base, k):
+def numbers_of(base, k):
     """Return the numbers of all lanes of one entry of the control."""
     return floats(base + 8 * LANES * k, LANES)
 
 
 @kernel
-def _stages(plan, method, rhs, n, room, own, context):
-    """Compute the stages of a step, the new state and the estimates of its error. Returns a status."""
+def stage_lanes(plan, method, rhs, n, room, own, pivot, pivots, context):
+    """Compute the stages of a step, the new state and the estimates of its error. Returns a status.
+
+    With chords, `pivot` is the address of the last one, and those of the stages are noted at the address `pivots`.
+    """
     last, table, nodes = (6, _A5, C5) if method == DP5 else (12, _A8, C8)
-    new, y = numbers(plan, _at(plan, room, n, layout.NEW), n), numbers(plan, _at(plan, room, n, Y), n)
+    new, y = numbers(plan, row_at(plan, room, n, layout.NEW), n), numbers(plan, row_at(plan, room, n, Y), n)
     for s in range(1, last + 1):
         combine_lanes(plan, new, n, y, own[TRIED], room, table + s)
         time = own[TIME] + COEFFICIENTS[nodes + s] * own[TRIED]
-        status = call_rates(rhs, time, address_of(new), _at(plan, room, n, s), context)
+        status = call_rates(rhs, time, address_of(new), row_at(plan, room, n, s), context)
         if status != OK:
             return status
+        if pivot != 0:
+            numbers(plan, pivots, s + 1)[s] = numbers(plan, pivot, 1)[0]
     row = (_EC if method == DP5 else E5C) + 0 * n  # not a literal, so that `weigh_lanes` is compiled once
-    weigh_lanes(plan, numbers(plan, _at(plan, room, n, layout.E5), n), n, room, row)
+    weigh_lanes(plan, numbers(plan, row_at(plan, room, n, layout.E5), n), n, room, row)
     if method != DP5:
-        weigh_lanes(plan, numbers(plan, _at(plan, room, n, layout.E3), n), n, room, row + E3C - E5C)
+        weigh_lanes(plan, numbers(plan, row_at(plan, room, n, layout.E3), n), n, room, row + E3C - E5C)
     return status
 
 
 @kernel
-def _dense(plan, method, rhs, n, room, own, context):
+def dense_lanes(plan, method, rhs, n, room, own, context):
     """Compute the interpolants of the lanes, as `dense` does. Returns a status."""
-    new, y = numbers(plan, _at(plan, room, n, layout.NEW), n), numbers(plan, _at(plan, room, n, Y), n)
+    new, y = numbers(plan, row_at(plan, room, n, layout.NEW), n), numbers(plan, row_at(plan, room, n, Y), n)
     if method == DP5:
         for r in range(4):
-            f = numbers(plan, _at(plan, room, n, layout.DENSE + r), n)
+            f = numbers(plan, row_at(plan, room, n, layout.DENSE + r), n)
             weigh_lanes(plan, f, n, room, _P5 + r)
             for i in range(n):
                 f[i] *= own[TRIED]
         return OK
-    scratch = numbers(plan, _at(plan, room, n, layout.OUT), n)
+    scratch = numbers(plan, row_at(plan, room, n, layout.OUT), n)
     for s in range(13, 16):
         combine_lanes(plan, scratch, n, y, own[TRIED], room, _A8 + s)
         time = own[TIME] + COEFFICIENTS[C8 + s] * own[TRIED]
-        status = call_rates(rhs, time, address_of(scratch), _at(plan, room, n, s), context)
+        status = call_rates(rhs, time, address_of(scratch), row_at(plan, room, n, s), context)
         if status != OK:
             return status
-    rate, last = numbers(plan, room, n), numbers(plan, _at(plan, room, n, 12), n)
+    rate, last = numbers(plan, room, n), numbers(plan, row_at(plan, room, n, 12), n)
     F0, F1, F2 = (
-        numbers(plan, _at(plan, room, n, layout.DENSE), n),
-        numbers(plan, _at(plan, room, n, layout.DENSE + 1), n),
-        numbers(plan, _at(plan, room, n, layout.DENSE + 2), n),
+        numbers(plan, row_at(plan, room, n, layout.DENSE), n),
+        numbers(plan, row_at(plan, room, n, layout.DENSE + 1), n),
+        numbers(plan, row_at(plan, room, n, layout.DENSE + 2), n),
     )
     h = own[TRIED]
     for i in range(n):
@@ -174,7 +189,7 @@ def _dense(plan, method, rhs, n, room, own, context):
         F1[i] = h * rate[i] - d
         F2[i] = 2.0 * d - h * (last[i] + rate[i])
     for r in range(4):
-        f = numbers(plan, _at(plan, room, n, layout.DENSE + 3 + r), n)
+        f = numbers(plan, row_at(plan, room, n, layout.DENSE + 3 + r), n)
         weigh_lanes(plan, f, n, room, _D8 + r)
         for i in range(n):
             f[i] *= h
@@ -182,17 +197,17 @@ def _dense(plan, method, rhs, n, room, own, context):
 
 
 @kernel
-def _interpolate(plan, method, n, room, own, euler):
+def interpolate_lanes(plan, method, n, room, own, euler):
     """Compute the states at the fractions FRACTION of the steps into the row OUT."""
-    x, y = own[FRACTION], numbers(plan, _at(plan, room, n, Y), n)
+    x, y = own[FRACTION], numbers(plan, row_at(plan, room, n, Y), n)
     out, spare = (
-        numbers(plan, _at(plan, room, n, layout.OUT), n),
-        numbers(plan, _at(plan, room, n, layout.E5), n),
+        numbers(plan, row_at(plan, room, n, layout.OUT), n),
+        numbers(plan, row_at(plan, room, n, layout.E5), n),
     )
     for i in range(n):
         out[i] = 0.0
     for r in range(3 if method == DP5 else 6, -1, -1):
-        f = numbers(plan, _at(plan, room, n, layout.DENSE + r), n)
+        f = numbers(plan, row_at(plan, room, n, layout.DENSE + r), n)
         if method != DP5 and r % 2 == 1:
             for i in range(n):
                 out[i] = (out[i] + f[i]) * (1.0 - x)
@@ -208,8 +223,13 @@ def _interpolate(plan, method, n, room, own, euler):
 def _judge(method, m, rtol, base, rows, counts):
     """Accept or reject the step of every lane, and choose the size of its next one."""
     order = 5 if method == DP5 else 8
-    n5, n3, tried, step = _lane(base, N5), _lane(base, N3), _lane(base, TRIED), _lane(base, STEP)
-    accepted, rejected = _lane(base, ACCEPTED), _lane(base, REJECTED)
+    n5, n3, tried, step = (
+        numbers_of(base, N5),
+        numbers_of(base, N3),
+        numbers_of(base, TRIED),
+        numbers_of(base, STEP),
+    )
+    accepted, rejected = numbers_of(base, ACCEPTED), numbers_of(base, REJECTED)
     for k in range(LANES):
         accepted[k] = 0.0
         row = rows[k, 0]
@@ -252,16 +272,34 @@ def integrate_lanes(
     )
     order = 5 if method == DP5 else 8
     last = 6 if method == DP5 else 12
-    base = _at(plan, room, n, N_ROWS)
+    base = row_at(plan, room, n, N_ROWS)
     rows = ints2(base + 8 * LANES * N_LANE_CONTROL, LANES, 2)  # row of every lane or -1, outputs written
     own = numbers(plan, base, N_LANE_CONTROL)
-    state, new = numbers(plan, _at(plan, room, n, Y), n), numbers(plan, _at(plan, room, n, layout.NEW), n)
-    K, K_last = numbers(plan, room, n), numbers(plan, _at(plan, room, n, last), n)
-    e5, e3 = numbers(plan, _at(plan, room, n, layout.E5), n), numbers(plan, _at(plan, room, n, layout.E3), n)
-    doubles, result = floats(address_of(state), n * LANES), floats(_at(plan, room, n, layout.OUT), n * LANES)
-    time, aim, fresh, step = _lane(base, TIME), _lane(base, END), _lane(base, FRESH), _lane(base, STEP)
-    tried, next_, rejected = _lane(base, TRIED), _lane(base, NEXT), _lane(base, REJECTED)
-    accepted, fraction, wants = _lane(base, ACCEPTED), _lane(base, FRACTION), _lane(base, WANTS)
+    state, new = (
+        numbers(plan, row_at(plan, room, n, Y), n),
+        numbers(plan, row_at(plan, room, n, layout.NEW), n),
+    )
+    K, K_last = numbers(plan, room, n), numbers(plan, row_at(plan, room, n, last), n)
+    e5, e3 = (
+        numbers(plan, row_at(plan, room, n, layout.E5), n),
+        numbers(plan, row_at(plan, room, n, layout.E3), n),
+    )
+    doubles, result = (
+        floats(address_of(state), n * LANES),
+        floats(row_at(plan, room, n, layout.OUT), n * LANES),
+    )
+    time, aim, fresh, step = (
+        numbers_of(base, TIME),
+        numbers_of(base, END),
+        numbers_of(base, FRESH),
+        numbers_of(base, STEP),
+    )
+    tried, next_, rejected = numbers_of(base, TRIED), numbers_of(base, NEXT), numbers_of(base, REJECTED)
+    accepted, fraction, wants = (
+        numbers_of(base, ACCEPTED),
+        numbers_of(base, FRACTION),
+        numbers_of(base, WANTS),
+    )
     for k in range(LANES):
         rows[k, 0], fresh[k], tried[k], step[k] = -1, 0.0, 0.0, 0.0
         time[k], aim[k], rejected[k] = t[0], end[0], 0.0
@@ -273,7 +311,7 @@ def integrate_lanes(
             while rows[k, 0] < 0 and following < count:
                 row = following
                 following += 1
-                if end[row] < t[row] or not isfinite(end[row]):
+                if not end[row] > t[row] or not isfinite(end[row]):
                     states[row] = NOT_FINITE
                     continue
                 fill_lane(k, row, n, y, doubles, table)
@@ -286,10 +324,12 @@ def integrate_lanes(
             break
         status = OK
         if opened:
-            status = _open(plan, rhs, n, m, order, rtol, atol, euler, most, room, own, context)
+            status = first_rates(plan, rhs, n, euler, room, own, context)
+            if status == OK:
+                status = first_steps(plan, rhs, n, m, order, rtol, atol, most, room, own, context)
             for k in range(LANES):
                 if rows[k, 0] >= 0 and counts[rows[k, 0], 1] == 0:
-                    _write_reached(k, n, n_out, t_out, outputs, doubles, time, rows)
+                    write_reached(k, n, n_out, t_out, outputs, doubles, time, rows)
         # the ends of the steps
         for k in range(LANES):
             tried[k], next_[k] = 0.0, time[k]
@@ -307,7 +347,7 @@ def integrate_lanes(
                 next_[k] = end_of_step(time[k], h, 1.0, aim[k], 0.0)
                 tried[k] = next_[k] - time[k]
         if status == OK:
-            status = _stages(plan, method, rhs, n, room, own, context)
+            status = stage_lanes(plan, method, rhs, n, room, own, 0, 0, context)
         if status == OK:
             own[N5] = square_norm(e5, state, new, m, rtol, atol)
             own[N3] = square_norm(e3, state, new, m, rtol, atol) if method != DP5 else own[N5]
@@ -318,7 +358,7 @@ def integrate_lanes(
                 if accepted[k] > 0.0 and rows[k, 1] < n_out and t_out[rows[k, 1]] < next_[k]:
                     wants[k], dense = 1.0, True
             if dense:
-                status = _dense(plan, method, rhs, n, room, own, context)
+                status = dense_lanes(plan, method, rhs, n, room, own, context)
                 for k in range(LANES):
                     if wants[k] > 0.0 and method != DP5:
                         counts[rows[k, 0], 0] += 3
@@ -327,7 +367,7 @@ def integrate_lanes(
                     fraction[k] = 0.0
                     if wants[k] > 0.0:
                         fraction[k] = (t_out[rows[k, 1]] - time[k]) / tried[k]
-                _interpolate(plan, method, n, room, own, euler)
+                interpolate_lanes(plan, method, n, room, own, euler)
                 dense = False
                 for k in range(LANES):
                     if wants[k] > 0.0:
@@ -355,7 +395,7 @@ def integrate_lanes(
             if row < 0 or accepted[k] == 0.0:
                 continue
             time[k] = next_[k]
-            _write_reached(k, n, n_out, t_out, outputs, doubles, time, rows)
+            write_reached(k, n, n_out, t_out, outputs, doubles, time, rows)
             if time[k] == aim[k]:
                 t[row], states[row] = time[k], OK
                 for i in range(n):
@@ -366,7 +406,7 @@ def integrate_lanes(
 
 
 @kernel
-def _write_reached(k, n, n_out, t_out, outputs, doubles, time, rows):
+def write_reached(k, n, n_out, t_out, outputs, doubles, time, rows):
     """Write the outputs of lane k at the time it has reached."""
     while rows[k, 1] < n_out and t_out[rows[k, 1]] == time[k]:
         at = n * (n_out * rows[k, 0] + rows[k, 1])

@@ -47,7 +47,9 @@ ENTRIES_OF = {
         "lane_forward_dynamics", "lane_inverse_dynamics", "lane_mass_matrix", "lane_pose", "lane_energy", "lane_hinge",
         "lane_loads", "lane_rhs", "varied_hinge", "varied_loads", "varied_rhs", "lane_rk4", "lane_integrate",
     ),
-    "dynamics/entries/lane_loops.py": ("lane_loop_rhs", "lane_loop_dynamics", "lane_loop_rk4"),
+    "dynamics/entries/lane_loops.py": (
+        "lane_chord", "lane_loop_rhs", "lane_loop_project", "lane_loop_dynamics", "lane_loop_rk4", "lane_loop_integrate",
+    ),
 }  # fmt: skip
 _OF_DERIVATIVES = ("dynamics/entries/derivatives.py", "dynamics/entries/duals.py")
 _OF_LANES = ("dynamics/entries/lanes.py", "dynamics/entries/lane_loops.py")

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from treemech.topology import ElementError
+from treemech.topology import ElementError, TreemechError
 from treemech.topology.arrays import Floats
 
 from .functions import Functions
@@ -89,7 +89,17 @@ def _crossing(
     """Call a function of numpy arrays, which computes in double precision; vmap puts its axis in front."""
     kinds = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results]
     host = partial(_on_host, function, [dtype for _, dtype in results])
-    return tuple(jax.pure_callback(host, kinds, *arrays, vmap_method="broadcast_all"))
+
+    @jax.custom_jvp
+    def crossing(*given: Any) -> tuple[Any, ...]:
+        return tuple(jax.pure_callback(host, kinds, *given, vmap_method="broadcast_all"))
+
+    crossing.defjvp(_refuse)
+    return tuple(crossing(*arrays))
+
+
+def _refuse(*_: Any) -> Any:
+    raise TreemechError("there are no second derivatives here: differentiate once.")
 
 
 def _on_host(

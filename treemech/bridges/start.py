@@ -140,8 +140,8 @@ def _reduction(model: Model, core: Core, P: Floats, velocity_q: Floats) -> Reduc
     try:
         return reduce(P, rows, velocity_q, core.free_speeds(), np.eye(n), names, model.wanted)
     except ElementError as error:
-        told = str(error).replace("linearize: ", "independent=: ").replace("coordinates=", "independent=")
-        raise ElementError(told) from None
+        told = str(error).removeprefix("linearize: ").replace("coordinates=", "independent=")
+        raise ElementError(told if "independent=" in told else f"independent=: {told}") from None
 
 
 def _marks(numbers: list[int], free: Marks) -> Marks:

@@ -168,7 +168,7 @@ def of_rows(
     """Return an analysis of many states: by its table where there is one, else row by row."""
     n = len(rows.t)
     table = mech._fast.table(name)
-    if table is None or not n or not _takes(table, rows):
+    if table is None or not _takes(table, rows):
         return _written(
             stacked([one(mech, *_flat(rows.row(k))) for k in range(n)], rows.lead), out, _what(name)
         )
@@ -183,7 +183,8 @@ def of_rows(
             for to, part in zip(results, parts, strict=True):
                 to[k] = part
 
-    shared(compute, n, _cores(n * mech.nu) if threads is None else threads)
+    if n:
+        shared(compute, n, _cores(n * mech.nu) if threads is None else threads)
     shaped = [x.reshape(*rows.lead, *shape) for x, shape in zip(results, table.shapes, strict=True)]
     if out is not None:
         shaped[0] = out
@@ -202,7 +203,7 @@ def _takes(table: Table, rows: Rows) -> bool:
     """Tell whether the inputs are arrays as the extension takes them."""
     for given, array in zip(rows.inputs, table.inputs, strict=True):
         if isinstance(given, _Each):
-            if not all(np.shape(x) == array.shape for x in given[:1]) or isinstance(given[0], Mapping):
+            if any(isinstance(x, Mapping) or np.shape(x) != array.shape for x in given[:1]):
                 return False
         elif given is not None and np.shape(given) != array.shape:
             return False

@@ -135,10 +135,14 @@ class Batch:
 
         Default: the state the batch began with. Rows that had failed take part again.
         """
-        which = np.arange(len(self))[
-            slice(None) if rows is None else np.asarray(rows) if np.ndim(rows) else rows
-        ]
-        which = np.atleast_1d(which)
+        try:
+            which = np.atleast_1d(
+                np.arange(len(self))[
+                    slice(None) if rows is None else np.asarray(rows) if np.ndim(rows) else rows
+                ]
+            )
+        except IndexError as error:
+            raise ElementError(f"batch: there are {len(self)} rows, 0 to {len(self) - 1}: {error}.") from None
         mech, core = self._mech, self._mech._core
         given = self._start if state is None else state
         lead = leading_axes(given)
@@ -193,6 +197,8 @@ class Batch:
         dt = as_number(dt, "dt")
         if not (np.isfinite(dt) and dt > 0.0):
             raise TreemechError(f"dt is {dt!r}; wanted a positive time [s].")
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise TreemechError(f"batch: the number of steps is {n!r}; wanted a whole number from 0.")
         for _ in range(n):
             self._step(dt)
         return self

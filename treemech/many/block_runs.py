@@ -117,12 +117,28 @@ class BlockRuns:
             values = self._stepwise(runs, good, aim, y, table, counts, q, u)
             return values, counts, good & _known(values, n)
         arrays = aim, y, table, out, counts
-        left = None if constraints is not None else runs.on_lanes(0, n, *arrays)
+        left = self._on_lanes(runs, good, *arrays)
         for first, last in [(0, n)] if left is None else [(k, k + 1) for k in left]:
             _go(runs, good, first, last, *arrays, q, u)
         q, u = self.states(out)
         values = {"q": q, "u": u} if self.columns is None else self.columns.of_times(job.t_eval, q, u)
         return values, counts, good & _known(values, n)
+
+    @staticmethod
+    def _on_lanes(
+        runs: RowRuns, good: Any, aim: Floats, y: Floats, table: Floats | None, out: Floats, counts: Any
+    ) -> list[int] | None:
+        """Integrate the rows that are good on lanes. Return those that are left; None: all."""
+        which = np.flatnonzero(good)
+        if len(which) == len(good):
+            return runs.on_lanes(0, len(good), aim, y, table, out, counts)
+        own, own_out, own_counts = None if table is None else table[which], out[which], counts[which]
+        left = runs.on_lanes(0, len(which), aim[which], y[which], own, own_out, own_counts)
+        if left is None:
+            return None
+        out[which], counts[which] = own_out, own_counts
+        found: list[int] = which[left].tolist()
+        return found
 
     def _stepwise(
         self, runs: RowRuns, good: Any, aim: Floats, y: Floats, table: Floats | None, counts: Any, q: Floats, u: Floats

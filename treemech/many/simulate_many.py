@@ -63,6 +63,7 @@ def simulate_many(
 ) -> ManyRuns:
     """Simulate many motions, see `Mechanism.simulate_many`; with a cycle follow a prescribed motion over these times."""
     _check_options(options or {})
+_check_events(mech, (options or {}).get("events"), float(t_span[1]) >= float(t_span[0]))
     own = dict(as_numbers_by_name(parameters, "simulate_many: parameters"))
     origin_of(mech, own)
     varied = {name: _column(name, x, "parameter") for name, x in own.items()}
@@ -163,6 +164,15 @@ def _check_options(options: Mapping[str, Any]) -> None:
         raise TreemechError(f"simulate_many: {unknown('method', str(method), NAMES)}")
     if not (isinstance(rtol, int | float) and 0.0 < rtol < 1.0):
         raise TreemechError(f"simulate_many: rtol is {rtol!r}; wanted a number between 0 and 1.")
+
+
+def _check_events(mech: Mechanism, events: Any, ahead: bool) -> None:
+    """Refuse events that no run of this mechanism could have, before anything runs."""
+    if events is not None:
+        from ..simulation.events import Watch, as_events
+
+        if listed := as_events(events):
+            Watch(mech, listed, 1.0 if ahead else -1.0)
 
 
 def _column(name: str, given: Any, what: str) -> Floats:

@@ -21,7 +21,7 @@ MUSCLES = {  # strength [N], body and place of both ends
 }
 POSTURE = {"shoulder": 0.4, "elbow": 1.2}
 DURATION = 0.2
-PLOTS = [("shoulder.q", "elbow.q"), ("biceps.effort", "brachialis.effort", "deltoid.effort")]
+PLOTS = [("shoulder.q", "elbow.q"), tuple(f"{name}.effort" for name in MUSCLES)]
 
 
 def system() -> tm.System:
@@ -65,7 +65,8 @@ def share(mech: tm.Mechanism, state: tm.State) -> dict[str, float]:
 
 
 def run(mech: tm.Mechanism, state: tm.State) -> tm.Run:
-    return mech.with_parameters(**share(mech, state)).simulate((0, DURATION), state, rtol=1e-9)
+    tensed = mech.with_parameters(**share(mech, state))
+    return tensed.simulate((0, DURATION), state, rtol=1e-9, t_eval=np.linspace(0, DURATION, 21))
 
 
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:

@@ -1,6 +1,6 @@
 """Chaplygin's sleigh: a body on a plane with one knife edge behind its centre of mass; closed form.
 
-The base of the sleigh stands at the edge, which points along x. It starts backwards and turns over.
+The base of the sleigh stands at the edge, which points along x. It starts backwards and turns over. Sizes are ours.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("chaplygin_sleigh")
+PLOTS = [("sleigh.position[0]", "sleigh.position[1]"), ("plane.q[2]",), ("plane.u[2]",)]
 FOREVER = 20.0  # s; after that it turns by 1e-13 rad at most
 
 

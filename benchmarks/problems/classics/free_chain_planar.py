@@ -1,6 +1,6 @@
 """Free-floating planar chain of five slender links, no gravity; reference by two independent formulations.
 
-Links along their own x axis, their bases at the centres of mass.
+Links along their own x axis, their bases at the centres of mass. Sizes are ours.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load, momentum
 
 REFERENCE = load("free_chain_planar")
+PLOTS = [("joint2.q", "joint3.q", "joint4.q", "joint5.q"), ("plane.u[2]",)]
 
 
 def system() -> tm.System:

@@ -1,6 +1,6 @@
 """Heavy top of Geradin, Cardona and Bruels on a ball joint; reference by two independent formulations.
 
-Spins at 150 rad/s and passes close to the downward vertical, where angle coordinates are singular.
+Spins at 150 rad/s and passes close to the downward vertical, where angle coordinates are singular. Data: the benchmark's.
 """
 
 import treemech as tm
@@ -8,6 +8,7 @@ import treemech as tm
 from ..problem import body_components, load, momentum
 
 REFERENCE = load("heavy_top")
+PLOTS = [("top.com[0]", "top.com[1]", "top.com[2]"), ("energy.kinetic", "energy.potential", "energy.total")]
 
 
 def system() -> tm.System:

@@ -1,6 +1,6 @@
 """Knife edge on an incline: it does not slide down on average; closed form.
 
-The world's x axis points down the slope and z is normal to it, so the slope is in the direction of gravity.
+The world's x axis points down the slope and z is normal to it, so the slope is in the direction of gravity. Sizes are ours.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("skate_on_incline")
+PLOTS = [("skate.position[0]", "skate.position[1]"), ("energy.kinetic", "energy.potential", "energy.total")]
 GRAVITY = 9.81  # m/s^2, vertical
 
 

@@ -1,6 +1,6 @@
 """Hanging chain of three bars on ball joints; reference by two independent formulations.
 
-Bars along their own z axis, hung at their +z end, where their base stands; the next one hangs at the -z end.
+Bars along their own z axis, hung at their +z end, where their base stands; the next one hangs at the -z end. Sizes are ours.
 """
 
 import numpy as np
@@ -11,6 +11,10 @@ import treemech as tm
 from ..problem import load, momentum
 
 REFERENCE = load("spherical_triple_pendulum")
+PLOTS = [
+    ("bar3.com[0]", "bar3.com[1]", "bar3.com[2]"),
+    ("energy.kinetic", "energy.potential", "energy.total"),
+]
 
 
 def system() -> tm.System:

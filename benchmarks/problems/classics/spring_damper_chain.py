@@ -1,4 +1,7 @@
-"""Six masses between two walls on spring-dampers, all along x; closed-form modal solution."""
+"""Six masses between two walls on spring-dampers, all along x; closed-form modal solution.
+
+Sizes are ours.
+"""
 
 import numpy as np
 
@@ -7,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("spring_damper_chain")
+PLOTS = [("x1.q", "x2.q", "x3.q", "x4.q", "x5.q", "x6.q"), ("spring 1.effort", "last spring.effort")]
 P = REFERENCE.parameters
 NAMES = [f"x{k}" for k in range(1, P["n"] + 1)]
 

@@ -1,6 +1,6 @@
 """IFToMM A05, the stiff flyball governor: a tree with two strong spring-dampers; two independent formulations.
 
-Rods along their own x axis, their bases at the hinges; the second one is turned by half a turn about the shaft.
+Rods along their own x axis, their bases at the hinges; the second one is turned by half a turn about the shaft. Data: the benchmark's.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load, momentum
 
 REFERENCE = load("A05_flyball_governor")
+PLOTS = [("slider.q",), ("shaft.u",), ("right spring.effort",)]
 P = REFERENCE.parameters
 HALF_TURN = np.diag([-1.0, -1.0, 1.0])
 

@@ -17,6 +17,7 @@ RATIO, HALF = (
     sin(pi / SLOTS),
     pi / 2 - pi / SLOTS,
 )  # driver's radius over distance; its angle in the slot, to each side
+DISTANCE = 0.1  # of the shafts [m]
 DRIVER, WHEEL, SPEED = 0.02, 0.004, 10.0  # inertias [kg m2], first speed [rad/s]
 DURATION = 2.0
 PLOTS = [("driver.q", "wheel.q"), ("driver.u", "wheel.u"), ("wheel.ud",)]
@@ -29,12 +30,28 @@ def geneva(q, t):
     return q[1] + 2 * pi / SLOTS * turns + atan2(RATIO * sin(a), 1.0 - RATIO * cos(a))
 
 
+def crank() -> tm.solids.Solid:
+    """Return what is seen of the driver: a disk under the wheel, and the pin."""
+    pin = tm.solids.cylinder(0.0035, 0.02, mass=1).moved((RATIO * DISTANCE, 0, 0))
+    return pin + tm.solids.cylinder(RATIO * DISTANCE + 0.006, 0.006, mass=1).moved((0, 0, -0.01))
+
+
+def star() -> tm.solids.Solid:
+    """Return what is seen of the wheel: four slots on its x and y axes."""
+    rim, depth, half = DISTANCE * cos(HALF), DISTANCE * (1 - RATIO) - 0.005, 0.004
+    slot, corners = [(rim, -half), (depth, -half), (depth, half), (rim, half)], []
+    for k in range(SLOTS):
+        c, s = cos(k * pi / 2), sin(k * pi / 2)
+        corners += [(c * x - s * y, s * x + c * y) for x, y in slot]
+    return tm.solids.polygon(corners, thickness=0.01, mass=1)
+
+
 def system() -> tm.System:
     system = tm.System("Geneva drive", gravity=(0, 0, 0))
-    driver = system.body("driver", 1.0, tm.planar_inertia(DRIVER))
-    wheel = system.body("wheel", 1.0, tm.planar_inertia(WHEEL))
+    driver = system.body("driver", 1.0, tm.planar_inertia(DRIVER), shapes=crank().shapes)
+    wheel = system.body("wheel", 1.0, tm.planar_inertia(WHEEL), shapes=star().shapes)
     system.connect("driver", tm.Revolute("z"), system.ground, driver)
-    system.connect("wheel", tm.Revolute("z"), system.ground.at((0.1, 0, 0)), wheel)
+    system.connect("wheel", tm.Revolute("z"), system.ground.at((DISTANCE, 0, 0)), wheel)
     system.couple("slots", tm.Relation(geneva), "driver", "wheel")
     return system
 

@@ -8,6 +8,7 @@ vertical there is one equation, that of a pendulum::
     T = phi'^2 (4 N + 1) / 6      V = g cos(phi) (3 N + 1) / 2      phi'' = k sin(phi),  k = 3 g (3 N + 1) / (8 N + 2)
 
 With gravity upwards (`hanging`) the bars swing about the same position and never come near a singular one.
+Data: the benchmark's, with two windows for its 40.
 """
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..problem import load, zero_crossings
 
 REFERENCE = load("A02_double_four_bar")
 SAMPLES = 1001  # for the first time in the singular position
+PLOTS = [("A0.q",), ("A0.u",), ("energy.kinetic", "energy.potential", "energy.total")]
 
 
 def gravity(hanging: bool = False) -> tuple[float, float, float]:

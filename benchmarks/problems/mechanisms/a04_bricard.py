@@ -1,7 +1,7 @@
 """IFToMM A04: Bricard's mechanism, six revolutes in one loop that moves although counting says it cannot.
 
 Every base is parallel to the world at the start, so all angles are zero there. The last hinge is the one cut, as
-the reference has it.
+the reference has it. Data: the benchmark's.
 """
 
 import numpy as np
@@ -11,6 +11,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("A04_bricard")
+PLOTS = [("joint1.q", "joint2.q"), ("joint1.u", "joint2.u")]
 SIDE = 0.1  # of the square section
 
 

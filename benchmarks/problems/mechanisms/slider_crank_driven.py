@@ -1,6 +1,6 @@
 """Offset slider-crank with a crank driven at constant speed: motion and driving torque; closed form.
 
-Crank and rod along their own x axis, their bases at their first ends.
+Crank and rod along their own x axis, their bases at their first ends. Sizes are ours.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import treemech as tm
 from ..problem import load
 
 REFERENCE = load("slider_crank_driven")
+PLOTS = [("D.q",), ("D.u",), ("D.ud",)]
 
 
 def system() -> tm.System:

@@ -73,11 +73,30 @@ def random_chain(seed):
     return mech, [run.state(k) for k in range(COUNT)]
 
 
+def machine():
+    """Return a chain of constraints and couplings: a rod on two points, gears, a knife edge, and states of it."""
+    system = tm.System("machine", gravity=(0.3, -9.0, -1.0))
+    crank, wheel, rod, sledge = bodies(system, 4)
+    ground = system.ground
+    system.connect("A", tm.Revolute("z"), ground, crank)
+    system.connect("W", tm.Revolute("z"), ground.at((2.0, 0.0, 0.0)), wheel)
+    system.couple("gear", tm.Gear(ratio=2.0), "A", "W")
+    system.connect("B", tm.Cylindrical("x"), crank.at((0.5, 0.0, 0.0)), rod)
+    system.connect("far", tm.Distance(1.5), rod.at((0.8, 0.0, 0.0)), ground.at((1.6, 1.0, 0.2)))
+    system.connect("skate", tm.Planar(), ground, sledge)
+    system.connect("edge", tm.KnifeEdge(), ground, sledge)
+    mech = system.build()
+    start = mech.assemble(guess={"A": 0.4}, rates={"A": 1.0})
+    run = mech.simulate((0.0, 0.2), start, rtol=1e-9, t_eval=np.linspace(0.0, 0.2, COUNT))
+    return mech, [run.state(k) for k in range(COUNT)]
+
+
 MODELS = {
+    "constraints and couplings": machine,
     "revolute": four_bar,
     "ball": lambda: four_bar(tm.Ball()),
     "driven by a signal": lambda: four_bar(prescribed=True),
-    **{f"random {seed}": lambda seed=seed: random_chain(seed) for seed in (0, 4, 6, 10)},
+    **{f"random {seed}": lambda seed=seed: random_chain(seed) for seed in (0, 4, 6, 10, 13, 41, 53)},
 }
 
 
@@ -111,7 +130,7 @@ def test_accelerations_on_lanes_are_those_of_single_states(name):
 @pytest.mark.parametrize("name", list(MODELS))
 def test_steps_on_lanes_are_those_of_single_states_and_stay_closed(name):
     mech, states, _ = model(name)
-    batch = mech.batch(COUNT)
+    batch = mech.batch(COUNT, states[0])
     for k, state in enumerate(states):
         batch.reset([k], state)
     if batch.inputs:
@@ -141,7 +160,7 @@ def test_rows_go_on_lanes():
 @given(
     st.permutations(range(COUNT)),
     st.integers(1, COUNT),
-    st.sampled_from(("revolute", "ball", "random 4")),
+    st.sampled_from(("revolute", "ball", "random 4", "random 53")),
     st.integers(1, 3),
 )
 def test_a_row_does_not_depend_on_neighbours_batch_size_and_threads(order, count, name, threads):
@@ -217,3 +236,133 @@ def test_statuses_tell_rows_that_are_left():
     ud, multipliers = np.zeros_like(many.u), np.zeros((COUNT, mech._core.loops.n_rows))
     status = closed.dynamics(np.zeros(COUNT), q, many.u.copy(), None, np.zeros_like(ud), ud, multipliers)
     assert status[4] != OK and np.all(np.delete(status, 4) == OK)
+
+
+@pytest.mark.parametrize("method", ["DP5", "DOP853"])
+@pytest.mark.parametrize("name", ["revolute", "ball", "random 0", "random 6"])
+def test_runs_on_lanes_are_those_of_simulate(name, method):
+    """More rows than lanes, which arrive after different numbers of steps; outputs between the steps."""
+    mech, states, many = model(name)
+    times = np.linspace(0.0, 0.5, 4)
+    options = {"method": method, "rtol": 1e-7, "atol": 1e-9}
+    start = mech.state(q=many.q, u=many.u)
+    ends, sampled = (
+        mech.simulate_many((0.0, 0.5), start, **options),
+        mech.simulate_many((0.0, 0.5), start, t_eval=times, **options),
+    )
+    for k in range(COUNT):
+        run = mech.simulate((0.0, 0.5), mech.state(q=many.q[k], u=many.u[k]), t_eval=times, **options)
+        assert np.abs(ends["q"][k] - run.q[-1]).max() < 1e-9
+        assert np.abs(sampled["q"][k] - run.q).max() < 1e-9 and np.abs(sampled["u"][k] - run.u).max() < 1e-8
+
+
+def counted(monkeypatch):
+    """Note which rows go on lanes, and which are left by them."""
+    from treemech.dynamics.calls.row_runs import RowRuns
+
+    found, on_lanes = [], RowRuns.on_lanes
+
+    def noting(self, first, last, *arrays):
+        left = on_lanes(self, first, last, *arrays)
+        found.append((last - first, left))
+        return left
+
+    monkeypatch.setattr(RowRuns, "on_lanes", noting)
+    return found
+
+
+def test_runs_that_pass_singular_positions_are_left_to_the_scalar_integrator(monkeypatch):
+    from treemech.benchmarks.problems.mechanisms.a02_double_four_bar import four_bars, state
+
+    mech = four_bars(2).build()
+    one = state(mech)
+    at = mech.simulate((0.0, 2.0), one, rtol=1e-9).singular[0][0]
+    u = np.outer([1.0, 0.02, 0.01, 1.0, 0.03], one.u)  # the slow ones do not come so far
+    found = counted(monkeypatch)
+    runs = mech.simulate_many(
+        (0.0, 1.1 * at), mech.state(q=np.tile(one.q, (5, 1)), u=u), rtol=1e-8, workers=1, block=5
+    )
+    assert found == [(5, [0, 3])] or set(found[0][1]) >= {0, 3}
+    for k in range(5):
+        run = mech.simulate((0.0, 1.1 * at), mech.state(q=one.q, u=u[k]), rtol=1e-8)
+        assert np.abs(runs["q"][k] - run.q[-1]).max() < 1e-6
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.permutations(range(COUNT)),
+    st.integers(1, COUNT),
+    st.sampled_from(("DP5", "DOP853")),
+    st.integers(1, 2),
+)
+def test_a_run_does_not_depend_on_neighbours_blocks_and_threads(order, count, method, workers):
+    mech, _, many = model("revolute")
+    rows = list(order)[:count]
+    options = {"method": method, "rtol": 1e-6}
+    whole = mech.simulate_many((0.0, 0.4), mech.state(q=many.q, u=many.u), workers=1, **options)
+    some = mech.simulate_many(
+        (0.0, 0.4), mech.state(q=many.q[rows], u=many.u[rows]), workers=workers, block=3, **options
+    )
+    for name in ("q", "u"):
+        assert some[name].tobytes() == whole[name][rows].tobytes()
+
+
+def test_runs_have_parameters_and_starts_of_their_own(monkeypatch):
+    mech, _, _ = model("revolute")
+    values, found = np.linspace(1.15, 1.25, 9), counted(monkeypatch)
+    runs = mech.simulate_many(
+        (0.0, 0.5),
+        lambda m: m.assemble(fix={"A": 0.4}, rates={"A": 1.0}),
+        {"l": values},
+        rtol=1e-7,
+        workers=1,
+    )
+    assert runs.success.all()
+    for k, value in enumerate(values):
+        own = mech.with_parameters(l=float(value))
+        run = own.simulate((0.0, 0.5), own.assemble(fix={"A": 0.4}, rates={"A": 1.0}), rtol=1e-7)
+        assert np.abs(runs["q"][k] - run.q[-1]).max() < 1e-8
+    assert found and all(left == [] for _, left in found), found
+
+
+def test_starts_that_are_not_found_together_do_not_go_on_lanes(monkeypatch):
+    """A design that cannot close is a failure; the others go together."""
+    mech, _, _ = model("revolute")
+    found = counted(monkeypatch)
+    runs = mech.simulate_many(
+        (0.0, 0.1), lambda m: m.assemble(fix={"A": 0.4}), {"l": [1.2, 9.0, 1.21]}, workers=1
+    )
+    assert runs.success.tolist() == [True, False, True] and found == [(2, [])]
+
+
+def test_accelerations_do_not_depend_on_rows_that_were_chosen_for_other_states():
+    """A stretched parallelogram makes the core choose rows; a regular state has the numbers it had before."""
+    from treemech.benchmarks.problems.mechanisms.a02_double_four_bar import four_bars, state
+
+    mech = four_bars(2).build()
+    one = state(mech)
+    many = mech.state(q=np.tile(one.q, (5, 1)), u=np.tile(one.u, (5, 1)))
+    before = mech.forward_dynamics(many)
+    at = mech.simulate((0.0, 2.0), one, rtol=1e-9).singular[0][0]
+    flat = mech.simulate((0.0, at), one, rtol=1e-10).state()
+    mech._core.loops.choose(0.0, flat.q, flat.u)
+    mech._core.loops.work.masked[0] = 1
+    after = mech.forward_dynamics(many)
+    assert (
+        after.ud.tobytes() == before.ud.tobytes()
+        and after.multipliers.tobytes() == before.multipliers.tobytes()
+    )
+
+
+@pytest.mark.parametrize("method", ["RK4", "DP5", "DOP853"])
+def test_steps_below_the_rounding_of_the_time_end(method):
+    """t + dt is t: rows stay where they are, and come back."""
+    tree = tm.System("pendulum")
+    tree.connect(
+        "A", tm.Revolute("y"), tree.ground, tree.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0.0, 0.0, -1.0))
+    )
+    for mech, state in ((tree.build(), None), (model("revolute")[0], model("revolute")[1][3])):
+        batch = mech.batch(5, state, method=method)
+        batch.t[:] = 1e18
+        batch.step(1e-3)
+        assert np.all(batch.t == 1e18)

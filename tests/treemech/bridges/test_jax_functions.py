@@ -157,5 +157,8 @@ def test_errors_name_what_is_wrong():
         f.simulate(state.q, state.u, (0.0, 0.0))
     with pytest.raises(tm.TreemechError, match="one for every interval"):
         f.simulate(state.q, state.u, (0.0, 0.1, 0.2), inputs=jnp.zeros((3, 1)))
+    for twice in (jax.hessian, lambda g: jax.grad(jax.grad(g))):
+        with pytest.raises(tm.TreemechError, match="differentiate once"):
+            twice(lambda k: f.step(state.q, state.u, 0.1, parameters={"k": k}).q[0])(30.0)
     with pytest.raises(Exception, match="'m'.*mass|mass.*wanted|negative"):  # from the host
         f.step(state.q, state.u, 0.1, parameters={"m": -1.0})

@@ -56,6 +56,9 @@ def test_what_has_no_derivatives_is_refused_by_name():
         Model(mech)
     with pytest.raises(tm.TreemechError, match="'push'"):
         Model(mech, (), ("push",))
+    flat = np.zeros(mech.nq)  # singular: a bar lies on the others
+    with pytest.raises(tm.TreemechError, match="^independent= names 1 of 2"):
+        Simulation(Model(mech, (), independent=("A",)), TIMES, False).values(flat, flat, [], [], [], 0.0)
     with pytest.raises(tm.TreemechError, match="is a tree"):
         Model(parametric.tree().build(), ("l",), independent=("B",))
     with pytest.raises(tm.TreemechError, match="parameter 'll'"):

@@ -70,6 +70,16 @@ def test_out_takes_all_rows():
         mech.load_column(many, out=np.zeros((2, *LEAD)))
 
 
+@pytest.mark.parametrize("name", list(PLAIN)[:3])
+def test_no_rows_give_results_of_no_rows(name):
+    mech, many = states(name)
+    none = mech.state(np.zeros(0), q=many.q[:0, 0], u=many.u[:0, 0]) if not mech._prescriptions else None
+    if none is not None:
+        assert mech.forward_dynamics(none).ud.shape == (0, mech.nu)
+        assert mech.forward_dynamics(none, np.zeros((0, mech.nu))).ud.shape == (0, mech.nu)
+        assert mech.mass_matrix(none).shape == (0, mech.nu, mech.nu)
+
+
 def test_what_is_wrong_in_one_row_is_named():
     mech, many = states("tree")
     many.u[1, 2, 0] = np.nan

@@ -291,6 +291,8 @@ def test_bad_arguments_are_named(mech):
         ({"rtl": 1e-3}, "no option 'rtl'.*'rtol'"),
         ({"method": "Euler"}, "'Euler'"),
         ({"rtol": 2.0}, "rtol is 2.0"),
+        ({"events": "A.q"}, "no comparison"),
+        ({"events": "X.q < 0"}, "'X.q'"),
     ):
         with pytest.raises(tm.TreemechError, match=message):
             mech.simulate_many((0, 1), parameters={"l1": [1.0]}, **wrong)

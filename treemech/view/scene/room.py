@@ -9,7 +9,7 @@ from treemech.topology.arrays import Floats
 from .posing import part_poses
 from .scene import Scene
 
-LOOKED_AT = 60  # frames
+LOOKED_AT = 60  # frames, and times between
 SIDES = 120  # directions in which the outermost points are kept
 TRAVELS = 4.0  # the way of a mechanism, in its own sizes, from which on the camera goes with it
 
@@ -23,7 +23,8 @@ class Room:
     """
 
     def __init__(self, scene: Scene, basis: Floats, follow: str | None = None) -> None:
-        times = scene.frames.t[np.unique(np.linspace(0, len(scene.frames.t) - 1, LOOKED_AT).astype(int))]
+        kept = scene.frames.t[np.unique(np.linspace(0, len(scene.frames.t) - 1, LOOKED_AT).astype(int))]
+        times = np.union1d(kept, np.linspace(kept[0], kept[-1], LOOKED_AT))  # an even turn has few frames
         poses = part_poses(scene, times)
         boxes = {key: _corners(mesh.vertices) for key, mesh in scene.meshes.items() if len(mesh.vertices)}
         low, high = np.full(3, np.inf), np.full(3, -np.inf)

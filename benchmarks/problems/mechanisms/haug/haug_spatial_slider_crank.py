@@ -38,7 +38,8 @@ def system(rod: float = 0.3, sense: float = -1.0, free: bool = False) -> tm.Syst
     link = system.body(
         "rod", 0.5, (0.004, 0.0004, 0.004), pose=((x / 2, 0.05, 0.1), axes(along, np.cross(along, level)))
     )
-    slider = system.body("block", 2.0, (1e-4, 1e-4, 1e-4), pose=(x, 0, 0))
+    block = tm.solids.box((0.06, 0.04, 0.04), mass=1).shapes
+    slider = system.body("block", 2.0, (1e-4, 1e-4, 1e-4), pose=(x, 0, 0), shapes=block)
     system.connect("crank", tm.Revolute("x"), system.ground.at((0, 0.1, 0.12)), crank)
     system.connect("ball", tm.Ball(), crank.at((0, 0.08, 0)), link.at((-rod / 2, 0, 0)))
     system.connect("slider", tm.Prismatic("x"), system.ground, slider)

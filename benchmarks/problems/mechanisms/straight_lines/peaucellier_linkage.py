@@ -1,7 +1,7 @@
 """Peaucellier's linkage: the tracer draws an exact straight line; closed form.
 
 Three loops with a driven crank: nothing is left to move freely. Every base is parallel to the world at the start,
-so all angles are zero there; the bars are slender, of any mass, since only the motion is asked for.
+so all angles are zero there; the bars are slender, of any mass, since only the motion is asked for. Lengths are ours.
 """
 
 import numpy as np
@@ -11,6 +11,7 @@ import treemech as tm
 from ...problem import load
 
 REFERENCE = load("peaucellier_linkage")
+PLOTS = [("tracer along", "tracer across"), ("A.q",)]
 P = REFERENCE.parameters
 O, A = np.array([*P["inversor_centre_O"], 0.0]), np.array([*P["crank_centre_A"], 0.0])
 P1 = A + (P["crank_length_A_P1"], 0, 0)
@@ -41,6 +42,8 @@ def system() -> tm.System:
         tracers.append(far_end)
     system.connect("P2", tm.Revolute("z"), *tracers)
     system.prescribe("A", tm.Harmonic(amplitude=0.5, frequency=0.9))
+    system.measure("tracer across", lambda run: run.point("far B", P2 - B).position[:, 0])
+    system.measure("tracer along", lambda run: run.point("far B", P2 - B).position[:, 1])
     return system
 
 

@@ -48,6 +48,18 @@ def test_supports_on_the_ground_stay_in_the_picture():
     assert seen.follow == -1 and seen.radius > 9.0
 
 
+def test_a_turn_of_few_frames_is_seen_all_the_way_round():
+    """A bar that turns evenly needs two frames, in which it hangs down; the camera looked at those alone."""
+    system = tm.System("clock", gravity=(0, 0, 0))
+    hand = system.body("hand", **tm.solids.rod((0, 0, 0), (0, 0, -1), mass=1.0).properties)
+    system.connect("pin", tm.Revolute("y"), system.ground, hand)
+    system.prescribe("pin", tm.Polynomial([0.0, 2 * np.pi]))
+    mech = system.build()
+    scene, seen = room(mech.simulate((0, 1), mech.state()))
+    assert len(scene.frames.t) < 10
+    assert seen.low[0] < -0.99 and seen.high[0] > 0.99 and seen.low[2] < -0.99 and seen.high[2] > 0.99
+
+
 @pytest.mark.parametrize("duration, speed", [(0.0, 1.0), (0.018, 0.01), (0.9, 0.5), (1.5, 1.0), (100.0, 1.0)])
 def test_short_motions_are_shown_slowly(duration, speed):
     assert Options().pace(duration) == pytest.approx(speed)
