@@ -63,7 +63,7 @@ def simulate_many(
 ) -> ManyRuns:
     """Simulate many motions, see `Mechanism.simulate_many`; with a cycle follow a prescribed motion over these times."""
     _check_options(options or {})
-_check_events(mech, (options or {}).get("events"), float(t_span[1]) >= float(t_span[0]))
+    _check_events(mech, (options or {}).get("events"), float(t_span[1]) >= float(t_span[0]))
     own = dict(as_numbers_by_name(parameters, "simulate_many: parameters"))
     origin_of(mech, own)
     varied = {name: _column(name, x, "parameter") for name, x in own.items()}
