@@ -101,7 +101,9 @@ class Integrator:
         """Continue with this method from the state reached."""
         self.name = method
         self.loop, self.method = METHODS[method]
-        if self.core.loops is not None and method != "DOP853":  # others do not know how far a hinge may turn in a step
+        if (
+            self.core.loops is not None and method != "DOP853"
+        ):  # others do not know how far a hinge may turn in a step
             self.core.loops.work.monitor[watch.TURNS] = 1.0
         closed = self.loop == "integrate" and self.projects
         self.integrate = native.entry("loop_integrate" if closed else self.loop)
