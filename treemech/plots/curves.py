@@ -93,7 +93,10 @@ def _by_unit(run: "Run", names: Sequence[str]) -> list[list[Signal]]:
     """Return the signals in groups of one unit, in the order in which units come first."""
     panels: dict[str, list[Signal]] = {}
     for name in names:
-        for signal in signals(run, name):
+        found = signals(run, name)
+        if not found:
+            raise ElementError(f"run.plot: {name!r} has no numbers.")
+        for signal in found:
             panels.setdefault(signal.unit, []).append(signal)
     return list(panels.values())
 
