@@ -604,7 +604,8 @@ class Mechanism:
         """Return the loads on the speeds that make the accelerations ud (nu,).
 
         They are A ud - Q, with closed chains A ud - Q - P^T lambda. Only `actuated` speeds carry loads, by
-        name; the default is every speed in a tree, the prescribed ones with closed chains. A cut hinge may be
+        name; the default is every speed in a tree, the prescribed ones with closed chains (couplings and
+        constraints close chains too). A cut hinge may be
         actuated too: its load is returned as loads on the speeds of the tree, and `drive_loads` gives it by
         name. If more speeds are actuated than there are freedoms, they get the least sum of squared loads
         times `weights` (by name or (nu,), default 1): a larger weight means a smaller load. If fewer are,
@@ -756,7 +757,10 @@ class Mechanism:
         [-1.0, 0.0, -0.0]
         """
         home = self._home
-        one = home.poses.get(end) or home.end("pose", end)
+        try:
+            one = home.poses.get(end) or home.end("pose", end)
+        except TypeError:  # it cannot be looked up
+            one = home.end("pose", end)
         found: Pose | None = one(state)
         if found is not None:
             return found
@@ -780,7 +784,10 @@ class Mechanism:
         ([-6.0, 0.0, 0.0], [0.0, 3.0, 0.0])
         """
         home = self._home
-        one = home.velocities.get(end) or home.end("velocity", end)
+        try:
+            one = home.velocities.get(end) or home.end("velocity", end)
+        except TypeError:  # it cannot be looked up
+            one = home.end("velocity", end)
         found: Velocity | None = one(state)
         if found is not None:
             return found
@@ -804,7 +811,10 @@ class Mechanism:
         Prescribed speeds have their columns too.
         """
         home = self._home
-        one = home.jacobians.get(end) or home.end("end_jacobian", end)
+        try:
+            one = home.jacobians.get(end) or home.end("end_jacobian", end)
+        except TypeError:  # it cannot be looked up
+            one = home.end("end_jacobian", end)
         found: Floats | None = one(state, out)
         if found is not None:
             return found
