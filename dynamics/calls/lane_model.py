@@ -1,7 +1,7 @@
 """A model whose work arrays hold several states side by side: what the entry points on lanes compute with.
 
 It belongs to one core and has its Plan, but for the addresses of elements: each becomes that of a pair, the C function
-for one state and that for lanes (0: the element is called lane by lane; elements.lanes.calls).
+for one state and that for lanes (elements.lanes.entry), or 0: then the element is called lane by lane.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.elements.compilation.callback import Entry
+from treemech.elements.element import Element
+from treemech.elements.lanes.entry import make_lane_entry
 from treemech.elements.native import library
 from treemech.kinematics.plan.arrays import (
     APPLIED_LOADS,
@@ -70,14 +73,17 @@ class LaneModel:
             array if name in _COMMON else side_by_side(array) for name, array in core.work._asdict().items()
         ]
         self._pairs: dict[int, NDArray[np.int64]] = {}
+        self._entries = list[Entry | None]()  # kept alive
         tables = plan._replace(
             body=plan.body.copy(), efforts=plan.efforts.copy(), signals=plan.signals.copy()
         )
-        for table, column in (
-            (tables.body, body.ADDRESS), (tables.efforts, effort.ADDRESS), (tables.signals, signal.ADDRESS),
-        ):  # fmt: skip
-            for row in table:
-                row[column] = self._pair(int(row[column]))
+        hinges, applied = core.layout.hinges, [x.element for x in core.layout.efforts.applied]
+        for k, row in enumerate(tables.body):
+            row[body.ADDRESS] = self._pair(int(row[body.ADDRESS]), hinges.get(k))
+        for row, element in zip(tables.efforts, applied, strict=True):
+            row[effort.ADDRESS] = self._pair(int(row[effort.ADDRESS]), element)
+        for row in tables.signals:
+            row[signal.ADDRESS] = self._pair(int(row[signal.ADDRESS]))
         self.numbers = {name: side_by_side(getattr(plan, name)) for name in VARIED if varied}
         kept: Any = self.numbers
         self.plan = tables._replace(**kept)
@@ -100,12 +106,14 @@ class LaneModel:
             self.context[FIRST_WORK + Work._fields.index("parameters")] = address(self.records)
             self.context[LANE_STRIDE] = self.records.strides[0]
 
-    def _pair(self, single: int) -> int:
+    def _pair(self, single: int, element: Element | None = None) -> int:
         """Return the address of the pair of an element's addresses, 0 for none."""
         if not single:
             return 0
         if single not in self._pairs:
-            self._pairs[single] = np.array([single, 0], dtype=np.int64)
+            entry = make_lane_entry(element) if element is not None else None
+            self._entries.append(entry)
+            self._pairs[single] = np.array([single, entry.address if entry else 0], dtype=np.int64)
         return address(self._pairs[single])
 
     @cached_property
@@ -191,5 +199,6 @@ def lane_model(core: Core, varied: bool = False) -> LaneModel | None:
 def _suits(core: Core) -> bool:
     """Tell whether the tree of a model runs on lanes: without internal points and reaction-dependent elements."""
     plan = core.layout.plan
-    alone = not len(plan.composites) and not core.foreign and core.nu > 0 and core.nq > 0
+    simple = not core.foreign or (core.loops is None and not core.interpreted)
+    alone = not len(plan.composites) and simple and core.nu > 0 and core.nq > 0
     return bool(alone and not np.any(plan.efforts[:, effort.REACTION] >= 0))

@@ -153,7 +153,8 @@ def _evaluated(
     closed = core.loops is not None and name == "forward_dynamics"  # an equation of trees
     lanes = lane_model(core) if given is None and len(t) > 1 and not closed else None
     if lanes is not None:
-        lanes.evaluate(name, t, q, u, own, rows, out, status)
+        with core.guard():  # a row whose element raises is left, and computed again
+            lanes.evaluate(name, t, q, u, own, rows, out, status)
     left = np.flatnonzero(status != OK).tolist()
     if not left:
         return status
@@ -164,7 +165,10 @@ def _evaluated(
         if own is not None:
             core.work.z[: core.nz] = own[k]
         one = [address(x[k:]) if isinstance(x, np.ndarray) else x for x in rows]
-        status[k] = entry(1, *addresses((time, q[k:], u[k:])), *one, address(out[k:]), core.context_address)
+        with core.guard():
+            status[k] = entry(
+                1, *addresses((time, q[k:], u[k:])), *one, address(out[k:]), core.context_address
+            )
     core.work.z[:] = before
     row.put_back()
     return status

@@ -63,7 +63,11 @@ class Core:
         """Make the arrays; `pattern` is that of a model of the same structure, taken over where it fits."""
         self.tree, self.coordinates, self.layout = tree, coordinates, (layout := layout.copy())
         self.nq, self.nu, self.rows = coordinates.nq, coordinates.nu, len(tree.bodies)
-        self.foreign = self._may_raise()
+        ways = self._ways()
+        self.foreign = ways != {"library"} and bool(
+            ways
+        )  # only elements and members of the library never raise
+        self.interpreted = "python" in ways
         efforts = layout.efforts
         self.nz, self.nx, self.n_cut, self.n_audit = efforts.nz, efforts.nx, len(layout.chords.start), 0
         self.work = make_work(layout.plan, self.nq, layout.parameters, efforts.workspace, self.nz)
@@ -154,8 +158,8 @@ class Core:
         finally:
             self.context[Z_ROWS] = 0
 
-    def _may_raise(self) -> bool:
-        """Tell whether an element may raise: only elements and members of the built library never do."""
+    def _ways(self) -> set[str]:
+        """Return the ways by which elements and their members are called: library, numba, python."""
         joining = [*(b.connection.element for b in self.tree.branches), *self.layout.chords.elements]
         members = [
             entry
@@ -163,7 +167,7 @@ class Core:
             for entry in (*getattr(x, "_entries", ()), getattr(x, "_entry", None))
             if entry
         ]
-        return self.layout.foreign or any(entry.way != "library" for entry in members)
+        return {entry.way for entry in (*self.layout.entries, *members)}
 
     def guard(self) -> AbstractContextManager[Any]:
         """Catch what a foreign element raises. This costs nothing in models without foreign elements."""

@@ -65,12 +65,14 @@ _ELEMENTS_OF_A_FIRST_RUN = (
 )  # fmt: skip
 # How far a library was built; each stage contains those before it
 STAGES = ("first", "core", "derivatives", "all")
+STAGE_OF_PART = {"dual": "derivatives", "lanes": "all"}  # forms of elements for other numbers
 # What every element is compiled with, besides its own file
 _COMPILER = (
     "elements/compilation/numba_side.py",
     "elements/compilation/source.py",
     "elements/compilation/entry.py",
 )
+_LANE_COMPILER = ("elements/lanes/entry.py", "elements/lanes/numba_side.py")
 _LOWERING = tuple(f"elements/compilation/{n}.py" for n in ("lowering", "llvm_text", "machine", "quicker"))
 
 
@@ -127,16 +129,22 @@ def element_parts() -> list[tuple[str, Any, str]]:
     """Return (exported name, element, part) of everything to compile for the elements."""
     from treemech.elements.compilation.entry import library_name
     from treemech.elements.compilation.methods import DUAL_PART
+    from treemech.elements.lanes.entry import LANE_PART, may_go_on_lanes
 
     built = builtin_elements()
     parts = [(e, part) for part in ("", DUAL_PART) for e in built]
     parts += [(e, "remember") for e in built if hasattr(type(e), "remember")]
+    parts += [(e, LANE_PART) for e in built if may_go_on_lanes(e)]
     return [(library_name(e, part), e, part) for e, part in parts]
+
+
+def piece_of(element: Any, part: str) -> str:
+    """Return the name of the piece that holds a part of an element: its file, and the numbers it is compiled for."""
+    return file_of(element).removesuffix(".py") + (f"+{part}" if part in STAGE_OF_PART else "")
 
 
 def pieces(stage: str = "all") -> list[Piece]:
     """Return the pieces up to a stage, those that are needed first at the front."""
-    from treemech.elements.compilation.methods import DUAL_PART
     from treemech.elements.element import kinds
 
     found = []
@@ -144,14 +152,16 @@ def pieces(stage: str = "all") -> list[Piece]:
         of = "first" if file in _OF_A_FIRST_RUN else "core"
         of = "derivatives" if file in _OF_DERIVATIVES else "all" if file in _OF_LANES else of
         found.append(Piece(file.removesuffix(".py"), file, of, entries, {}, key_of((file,), entries)))
-    elements: dict[tuple[str, str], dict[str, list[str]]] = {}
+    elements: dict[str, dict[str, list[str]]] = {}
     for name, element, part in element_parts():
-        dual = DUAL_PART if part == DUAL_PART else ""
-        elements.setdefault((dual, file_of(element)), {})[name] = list(kinds(element))
-    for (part, file), named in elements.items():
-        of = "derivatives" if part else "first" if file.startswith(_ELEMENTS_OF_A_FIRST_RUN) else "core"
-        name = file.removesuffix(".py") + (f"+{part}" if part else "")
-        key = key_of((file, *_COMPILER), [f"{n} {k}" for n, k in named.items()])
+        elements.setdefault(piece_of(element, part), {})[name] = list(kinds(element))
+    for name, named in elements.items():
+        file, _, part = name.partition("+")
+        file += ".py"
+        of = "first" if file.startswith(_ELEMENTS_OF_A_FIRST_RUN) else "core"
+        of = STAGE_OF_PART.get(part, of)
+        more = _LANE_COMPILER if of == "all" else ()
+        key = key_of((file, *_COMPILER, *more), [f"{n} {k}" for n, k in named.items()])
         found.append(Piece(name, file, of, (), named, key))
     wanted = STAGES[: STAGES.index(stage) + 1]
     return sorted((p for p in found if p.stage in wanted), key=lambda p: STAGES.index(p.stage))

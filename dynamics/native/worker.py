@@ -34,6 +34,7 @@ def functions(piece: str, file: str) -> dict[str, tuple[Any, Any]]:
     from treemech.elements.compilation.entry import entry_globals
     from treemech.elements.compilation.numba_side import SIGNATURE
     from treemech.elements.compilation.source import entry_source
+    from treemech.elements.lanes.entry import LANE_PART
 
     from . import pieces
 
@@ -43,10 +44,16 @@ def functions(piece: str, file: str) -> dict[str, tuple[Any, Any]]:
         return {name: ENTRIES[name] for name in pieces.ENTRIES_OF[file]}
     found: dict[str, tuple[Any, Any]] = {}
     for name, element, part in pieces.element_parts():
-        if pieces.file_of(element) == file and piece.endswith("+dual") == (part == "dual"):
-            scope, _ = entry_globals(element, part)
-            exec(entry_source(element, part), scope)
-            found[name] = scope["entry"], SIGNATURE
+        if pieces.piece_of(element, part) != piece:
+            continue
+        if part == LANE_PART:
+            from treemech.elements.lanes.numba_side import on_lanes
+
+            found[name] = on_lanes(element)
+            continue
+        scope, _ = entry_globals(element, part)
+        exec(entry_source(element, part), scope)
+        found[name] = scope["entry"], SIGNATURE
     return found
 
 

@@ -70,7 +70,7 @@ def with_helpers(function, seen, dual=False):
     """Compile a plain function with all plain functions that it names, so that authors need no decorator."""
     replaced = DUAL_REPLACED if dual else REPLACED
     if function in replaced:
-        seen[function] = replaced[function]
+        seen.setdefault(function, replaced[function])  # numbers on lanes have forms of their own
     if function in seen:
         return seen[function]
     if hasattr(function, "py_func"):

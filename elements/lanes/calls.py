@@ -1,8 +1,8 @@
 # mypy: ignore-errors
 """Call an element on lanes by its address.
 
-The address of an element in a model on lanes is that of a pair: its C function for one state, and that for lanes. No element has
-the second one yet: it is 0. A function for lanes takes pointers to lanes, t as well, and returns PARTED where the
+The address of an element in a model on lanes is that of a pair: its C function for one state, and that for lanes, or 0
+(elements.lanes.entry). A function for lanes takes pointers to lanes, t as well, and returns PARTED where the
 lanes want different branches. There, and where there is no function for lanes, the element is called lane by lane. The
 records of parameters are an array (L, n); its rows are one and the same where all lanes have the numbers in common.
 """
@@ -84,20 +84,8 @@ def _record(context, builder, kind, array, lane, first):
 
 
 @intrinsic
-def _in_common(typingctx, parameters):
-    """Return whether all lanes have the same record."""
-
-    def generate(context, builder, sig, args):
-        rows = context.make_array(parameters)(context, builder, args[0])
-        stride = builder.extract_value(rows.strides, 0)
-        return builder.icmp_unsigned("==", stride, stride.type(0))
-
-    return types.boolean(parameters), generate
-
-
-@intrinsic
 def _call_whole(typingctx, address, a, ia, b, ib, t, parameters, ip, out, io):
-    """Return status = element(&a[ia], &b[ib], &t, &parameters[0, ip], &out[io]) of a function for lanes."""
+    """Return status = element(&a[ia], &b[ib], &t, &parameters[0, ip], stride, &out[io]) of a function for lanes."""
     n = types.intp
 
     def generate(context, builder, sig, args):
@@ -107,8 +95,11 @@ def _call_whole(typingctx, address, a, ia, b, ib, t, parameters, ip, out, io):
 
         time = builder.bitcast(cgutils.alloca_once_value(builder, args[5]), _POINTER)
         record = _record(context, builder, sig.args[6], args[6], LONG(0), args[7])
-        callee = builder.inttoptr(args[0], ir.FunctionType(INT, [_POINTER] * 5).as_pointer())
-        return builder.call(callee, [at(1), at(3), time, record, at(8)])
+        rows = context.make_array(sig.args[6])(context, builder, args[6])
+        stride = builder.extract_value(rows.strides, 0)
+        function = ir.FunctionType(INT, [_POINTER, _POINTER, _POINTER, _POINTER, LONG, _POINTER])
+        callee = builder.inttoptr(args[0], function.as_pointer())
+        return builder.call(callee, [at(1), at(3), time, record, stride, at(8)])
 
     return types.int32(n, a, n, b, n, t, parameters, n, out, n), generate
 
@@ -141,7 +132,7 @@ def call_on_lanes(address, a, ia, na, b, ib, nb, t, parameters, ip, out, io, no)
     one, whole = _word(address, 0), _word(address, 1)
     for j in range(L * no):
         room[kept + j] = z[L * io + j]
-    if whole != 0 and _in_common(parameters):
+    if whole != 0:
         status = _call_whole(whole, a, ia, b, ib, t, parameters, ip, out, io)
         if status != PARTED:
             return status

@@ -17,7 +17,7 @@ from numba.extending import lower_builtin
 from .numbers import DOUBLE, INT, Lanes, alike, declare
 
 
-def _by_lane(function):
+def by_lane(function):
     """Return what generates a function of numbers, lane by lane; plain arguments keep their types."""
 
     def lower(context, builder, sig, args):
@@ -51,9 +51,9 @@ for _name in (
     "log",
     "log1p",
 ):
-    declare(getattr(math, _name), _by_lane(getattr(math, _name)), 1)
+    declare(getattr(math, _name), by_lane(getattr(math, _name)), 1)
 for _function in (math.atan2, math.hypot, math.copysign, math.pow, operator.pow, operator.ipow, operator.mod):
-    declare(_function, _by_lane(_function), 2)
+    declare(_function, by_lane(_function), 2)
 
 
 def _floor(context, builder, sig, args):

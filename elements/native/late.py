@@ -159,6 +159,11 @@ def _results(function):
     return _lowered.setdefault(function, {})
 
 
+def lowered(function, args):
+    """Return the compiler's result for a jitted function and types of arguments, here or by numba's own way."""
+    return _results(function).get(args) or function.overloads[args]
+
+
 def _compile(self, sig):
     """Lower a jitted function for these types of arguments, in place of numba's compile()."""
     args, return_type = dispatcher.sigutils.normalize_signature(sig)
