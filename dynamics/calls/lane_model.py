@@ -77,13 +77,14 @@ class LaneModel:
         tables = plan._replace(
             body=plan.body.copy(), efforts=plan.efforts.copy(), signals=plan.signals.copy()
         )
+        element: Element
         hinges, applied = core.layout.hinges, [x.element for x in core.layout.efforts.applied]
         for k, row in enumerate(tables.body):
             row[body.ADDRESS] = self._pair(int(row[body.ADDRESS]), hinges.get(k))
         for row, element in zip(tables.efforts, applied, strict=True):
             row[effort.ADDRESS] = self._pair(int(row[effort.ADDRESS]), element)
-        for row in tables.signals:
-            row[signal.ADDRESS] = self._pair(int(row[signal.ADDRESS]))
+        for row, element in zip(tables.signals, core.layout.signals, strict=True):
+            row[signal.ADDRESS] = self._pair(int(row[signal.ADDRESS]), element)
         self.numbers = {name: side_by_side(getattr(plan, name)) for name in VARIED if varied}
         kept: Any = self.numbers
         self.plan = tables._replace(**kept)

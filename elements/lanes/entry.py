@@ -29,8 +29,8 @@ _compiled: dict[tuple[Any, ...], Any] = {}
 
 
 def may_go_on_lanes(element: Element) -> bool:
-    """Tell whether there is a form for lanes: of hinges, loads and energetic elements whose methods need no derivatives."""
-    if role_of(element) not in ("hinge", "load", "energetic") or members_of(element):
+    """Tell whether there is a form for lanes: of hinges, signals, loads and energetic elements whose methods need no derivatives."""
+    if role_of(element) not in ("hinge", "signal", "load", "energetic") or members_of(element):
         return False
     depends = isinstance(element, Energetic) and element.n.reactions > 0
     if type(element).__module__.startswith("treemech.elements.") and element.kind in _OTHER_DIGITS:

@@ -21,7 +21,7 @@ from ..dual.numbers import on_stack
 from ..native.late import lowered
 from .calls import PARTED, array_at
 from .functions import by_lane
-from .numbers import DOUBLE, INT, LANES, LONG, Lanes, Mask, declare
+from .numbers import BIT, DOUBLE, INT, LANES, LONG, Lanes, Mask, declare
 
 KIND = Lanes(LANES, True)  # numbers whose masks may stand in conditions
 _P = types.CPointer(types.float64)
@@ -143,21 +143,38 @@ def shift(typingctx, pointer, k):
     return pointer(pointer, types.intp), generate
 
 
+def _differ(builder, data, stride, n):
+    """Return whether arrays of n numbers, one of each lane, differ."""
+    differ = cgutils.alloca_once_value(builder, BIT(0))
+    with builder.if_then(builder.icmp_unsigned("!=", stride, LONG(0))):
+        first = builder.bitcast(data, LONG.as_pointer())
+        with cgutils.for_range(builder, n) as loop:
+            one = builder.load(builder.gep(first, [loop.index]))
+            for lane in range(1, LANES):
+                at = builder.add(builder.ptrtoint(first, LONG), builder.mul(LONG(lane), stride))
+                own = builder.gep(builder.inttoptr(at, first.type), [loop.index])
+                unlike = builder.icmp_unsigned("!=", one, builder.load(own))
+                builder.store(builder.or_(builder.load(differ), unlike), differ)
+    return builder.load(differ)
+
+
 @intrinsic
 def carray(typingctx, pointer, shape):
-    """Return the array at a pointer. An array among parameters is one for all lanes; where it is not, they part."""
+    """Return the array at a pointer. Lanes part where they have different arrays among their parameters."""
     kind = types.Array(types.float64 if pointer == RECORDS else KIND, len(shape), "C")
 
     def generate(context, builder, sig, args):
         data = args[0]
-        if pointer == RECORDS:
-            own = cgutils.create_struct_proxy(RECORDS)(context, builder, data)
-            data = own.data
-            _leave_if(context, builder, builder.icmp_unsigned("!=", own.stride, LONG(0)))
         extents = [
             context.cast(builder, builder.extract_value(args[1], k), n, types.intp)
             for k, n in enumerate(shape)
         ]
+        if pointer == RECORDS:
+            own = cgutils.create_struct_proxy(RECORDS)(context, builder, data)
+            data, total = own.data, LONG(1)
+            for extent in extents:
+                total = builder.mul(total, extent)
+            _leave_if(context, builder, _differ(builder, data, own.stride, total))
         return array_at(context, builder, kind, data, extents)
 
     return kind(pointer, shape), generate

@@ -34,7 +34,13 @@ def sample(element: Any, rng: np.random.Generator) -> tuple[Floats, Floats, floa
     if isinstance(element, Energetic):
         a = element.sample(rng, t)
         return a, a, t, numbers, np.zeros(element.n.load_size)
-    return rng.normal(size=12), rng.normal(size=6), t, numbers, np.zeros(6)
+    return (
+        rng.normal(size=12),
+        rng.normal(size=6),
+        t,
+        numbers,
+        np.zeros(6),
+    )  # a load; a signal reads and writes less
 
 
 def call_both(one: int, lanes: int, rows: list[Any], common: bool = True) -> tuple[int, Floats, Floats]:
