@@ -1,7 +1,7 @@
 """A model whose work arrays hold several states side by side: what the entry points on lanes compute with.
 
 It belongs to one core and has its Plan, but for the addresses of elements: each becomes that of a pair, the C function
-for one state and that for lanes (elements.lanes.entry), or 0: then the element is called lane by lane.
+for one state and that for lanes (elements.lane_forms.entry), or 0: then the element is called lane by lane.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treemech.elements.compilation.callback import Entry
 from treemech.elements.element import Element
-from treemech.elements.lanes.entry import make_lane_entry
+from treemech.elements.lane_forms.entry import make_lane_entry
 from treemech.elements.native import library
 from treemech.kinematics.plan.arrays import (
     APPLIED_LOADS,

@@ -72,7 +72,7 @@ _COMPILER = (
     "elements/compilation/source.py",
     "elements/compilation/entry.py",
 )
-_LANE_COMPILER = ("elements/lanes/entry.py", "elements/lanes/numba_side.py")
+_LANE_COMPILER = ("elements/lane_forms/entry.py", "elements/lane_forms/numba_side.py")
 _LOWERING = tuple(f"elements/compilation/{n}.py" for n in ("lowering", "llvm_text", "machine", "quicker"))
 
 
@@ -129,7 +129,7 @@ def element_parts() -> list[tuple[str, Any, str]]:
     """Return (exported name, element, part) of everything to compile for the elements."""
     from treemech.elements.compilation.entry import library_name
     from treemech.elements.compilation.methods import DUAL_PART
-    from treemech.elements.lanes.entry import LANE_PART, may_go_on_lanes
+    from treemech.elements.lane_forms.entry import LANE_PART, may_go_on_lanes
 
     built = builtin_elements()
     parts = [(e, part) for part in ("", DUAL_PART) for e in built]

@@ -34,7 +34,7 @@ def functions(piece: str, file: str) -> dict[str, tuple[Any, Any]]:
     from treemech.elements.compilation.entry import entry_globals
     from treemech.elements.compilation.numba_side import SIGNATURE
     from treemech.elements.compilation.source import entry_source
-    from treemech.elements.lanes.entry import LANE_PART
+    from treemech.elements.lane_forms.entry import LANE_PART
 
     from . import pieces
 
@@ -47,7 +47,7 @@ def functions(piece: str, file: str) -> dict[str, tuple[Any, Any]]:
         if pieces.piece_of(element, part) != piece:
             continue
         if part == LANE_PART:
-            from treemech.elements.lanes.numba_side import on_lanes
+            from treemech.elements.lane_forms.numba_side import on_lanes
 
             found[name] = on_lanes(element)
             continue

@@ -15,7 +15,7 @@ LIBRARY = FOLDERS[:-1]  # benchmarks are never built into the core and compile t
 # These may change with every release of numba: what needs them stands behind a few files. numba.extending is public.
 PRIVATE = ("llvmlite", "numba.core", "numba.np", "numba.cpython", "numba.misc", "numba.parfors")
 PRIVATE_NUMBA = (
-    "kinematics/kernel/language.py", "elements/dual/", "elements/lanes/", "elements/compilation/",
+    "kinematics/kernel/language.py", "elements/dual/", "elements/lanes/", "elements/lane_forms/", "elements/compilation/",
     "elements/native/numba_files.py", "elements/native/late.py",
     "dynamics/native/cross.py",
 )  # fmt: skip

@@ -22,6 +22,9 @@ EDGES = {
     "elements/dual": ("elements",),
     "elements/lanes": (),
     "elements/compilation": ("elements", "elements/dual", "elements/native"),
+    "elements/lane_forms": (
+        "elements", "elements/dual", "elements/native", "elements/lanes", "elements/compilation",
+    ),
     "elements/check": ("elements", "elements/compilation"),
     "elements/shared": ("elements",),
     "elements/hinges": ("elements", "elements/shared"),

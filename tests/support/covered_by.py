@@ -36,7 +36,8 @@ COVERED_BY = {
     "elements/springs/table_spring.py": ["elements/springs/test_spring.py"],
     "elements/shared/": ["elements/springs/test_spring.py", "elements/springs/test_bushing.py", "elements/test_hinge.py"],
     "elements/dual/functions.py": ["elements/dual/test_numbers.py"],
-    "elements/lanes/": ["elements/lanes", "dynamics/calls/test_lanes.py"],
+    "elements/lanes/": ["elements/lanes/test_numbers.py", "dynamics/calls/test_lanes.py"],
+    "elements/lane_forms/": ["elements/lane_forms/test_entry.py", "dynamics/calls/test_lanes.py"],
     "elements/compilation/": [
         "elements/compilation/test_entry.py", "elements/test_constraint.py", "laws/derivatives/test_dual_elements.py",
     ],

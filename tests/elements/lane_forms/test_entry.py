@@ -13,8 +13,8 @@ from tests.support.models import inertia
 from treemech.dynamics.calls.lane_model import lane_model, served
 from treemech.dynamics.native import pieces
 from treemech.elements.compilation.entry import make_entry
-from treemech.elements.lanes.entry import make_lane_entry, may_go_on_lanes
-from treemech.elements.lanes.probe import LANES, PARTED, call_both, same, sample
+from treemech.elements.lane_forms.entry import make_lane_entry, may_go_on_lanes
+from treemech.elements.lane_forms.probe import LANES, PARTED, call_both, same, sample
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="lanes exist in compiled code only")
 BUILT_IN = [e for e in pieces.builtin_elements() if may_go_on_lanes(e)]

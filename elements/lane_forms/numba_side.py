@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The numba side of elements.lanes.entry: branches of an author on lanes, and the names that the entry uses."""
+"""The numba side of elements.lane_forms.entry: branches of an author on lanes, and the names that the entry uses."""
 
 import math
 import operator
@@ -18,10 +18,10 @@ from ..compilation.methods import methods_of
 from ..compilation.motion import JIT_OPTIONS
 from ..compilation.source import entry_source
 from ..dual.numbers import on_stack
+from ..lanes.calls import PARTED, array_at
+from ..lanes.functions import by_lane
+from ..lanes.numbers import BIT, DOUBLE, INT, LANES, LONG, Lanes, Mask, declare
 from ..native.late import lowered
-from .calls import PARTED, array_at
-from .functions import by_lane
-from .numbers import BIT, DOUBLE, INT, LANES, LONG, Lanes, Mask, declare
 
 KIND = Lanes(LANES, True)  # numbers whose masks may stand in conditions
 _P = types.CPointer(types.float64)

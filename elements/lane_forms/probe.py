@@ -21,7 +21,7 @@ LANE_ELEMENT = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4, ctypes.c
 _TRIALS = 24
 
 
-def sample(element: Any, rng: np.random.Generator) -> tuple[Floats, Floats, float, Floats, Floats]:
+def sample(element: Any, rng: "np.random.Generator") -> tuple[Floats, Floats, float, Floats, Floats]:
     """Return a, b, t, the record, and what the element finds in its results, of one random state."""
     t = float(rng.uniform(0.0, 1.0))
     numbers, signals = record(element)
