@@ -97,7 +97,7 @@ def energy(blueprint):
             continue
         stored = run.element(name).energy - run.element(name).energy[0]
         terms = np.array([audit.work[-1], stored[-1], audit.dissipated[-1], -audit.supplied[-1]])
-        most = max(1.0, float(np.abs(terms).max()), float(np.abs(stored).max()))  # what came and went counts too
+        most = max(1.0, float(np.abs(terms).max()), float(np.abs(stored).max()))
         size = max(size, most)
         if "omposite" in name:  # the parts of a composite balance together
             composites += terms.sum()
