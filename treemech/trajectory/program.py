@@ -127,23 +127,29 @@ class Transcribed:
     # ------------------------------------------------------------ constraints
     def constraints(self, X: Floats) -> Floats:
         """Return all constraints: rates of every interval, rows of closed chains, periodicity, conditions."""
-        return self._assembled(X, False)[0]
+        if self._kept.get("assembled", (b"",))[0] == X.tobytes():
+            return self.assembled(X)[0]
+        values: Floats = self._once("values", X, lambda: self._assemble(X, False)[0])
+        return values
 
     def jacobian(self, X: Floats) -> Any:
         """Return their derivatives, sparse."""
-        return self._assembled(X, True)[1]
+        return self.assembled(X)[1]
 
-    def _assembled(self, X: Floats, slopes: bool) -> tuple[Floats, Any]:
-        found = self._once("assembled", X, lambda: self._assemble(X))
-        return found[0], found[1]
+    def assembled(self, X: Floats) -> tuple[Floats, Any]:
+        """Return both."""
+        found: tuple[Floats, Any] = self._once("assembled", X, lambda: self._assemble(X, True))
+        return found
 
-    def _assemble(self, X: Floats) -> tuple[Floats, Any]:
+    def _assemble(self, X: Floats, slopes: bool) -> tuple[Floats, Any]:
         t, Z, T = self.split(X)
         p, nz, ny = self.points, self.nz, self.points.ny
         values, rows, columns, entries = list[Floats](), list[Any](), list[Any](), list[Any]()
         count = 0
 
         def block(r: Any, c: Any, J: Any) -> None:
+            if not slopes:
+                return
             rows.append(np.repeat(r, len(c)))
             columns.append(np.tile(c, len(r)))
             entries.append(np.asarray(J, dtype=np.float64).ravel())
@@ -199,15 +205,15 @@ class Transcribed:
                 count += 1
         slack = self.of_slack
         for limit in self.conditions:
-            g, G = (
-                limit.sampled.values(t[limit.where], Z[limit.where]),
-                limit.sampled.gradient(t[limit.where], Z[limit.where]),
-            )
-            values.append(g - X[slack : slack + len(limit.where)])
+            at = t[limit.where], Z[limit.where]
+            values.append(limit.sampled.values(*at) - X[slack : slack + len(limit.where)])
+            G = limit.sampled.gradient(*at) if slopes else np.zeros(at[1].shape)
             for j, k in enumerate(limit.where):
                 block([count + j], k * nz + np.arange(nz), G[j][None])
                 block([count + j], [slack + j], [[-1.0]])
             count, slack = count + len(limit.where), slack + len(limit.where)
+        if not slopes:
+            return np.concatenate(values), None
         J = coo_matrix(
             (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=(count, len(X))
         )

@@ -115,8 +115,12 @@ def test_terms_of_the_objective_and_periodic_motion():
 
 
 @pytest.mark.parametrize(
-    "problem", [lambda: swing_up("hermite-simpson", 4), lambda: swing_up("shooting", 2), lambda: half_turn("radau", 3)],
-    ids=["collocation", "shooting", "closed chain"],
+    "problem",
+    [
+        lambda: swing_up("hermite-simpson", 4), lambda: swing_up("shooting", 2), lambda: half_turn("radau", 3),
+        lambda: reach(2, path=[(lambda run: run.body("fore").com[:, 0] * run.connection("E").u, -0.3, None)]),
+    ],
+    ids=["collocation", "shooting", "closed chain", "limits in space"],
 )  # fmt: skip
 def test_derivatives_agree_with_differences(problem):
     made, X = problem().transcribe()
