@@ -21,7 +21,7 @@ from treemech.topology.arrays import Floats
 from ..analyses.evaluation import results_of_states
 from ..analyses.small_motions import derivative_workspace
 from ..description.parameters import directions, follow, neighbours, origin_of
-from ..design.sensitivities import Along, Sensitivities
+from ..design.sensitivities import Along, Sensitivities, smooth_steps
 from ..design.starts import start_derivative
 from ..plots.signals import signals
 from ..results.run import Run, not_interrupted
@@ -256,19 +256,8 @@ class MeasuredMotion:
         self, mech: "Mechanism", run: Run, along: Sequence[Direction], s0: Floats, segment: Segment
     ) -> tuple[Floats, Motion]:
         """Return how the motion changes with parameters and start values, and its states."""
-        if run.singular or run.switched or run._dense is None:
-            raise TreemechError(
-                f"{self.what}: the motion passes singular positions or switches: it cannot be differentiated."
-            )
+        edges = smooth_steps(mech, run, f"{self.what}: the motion cannot be differentiated")
         motion = Along(mech._core, run)
-        breaks = [
-            b
-            for signal in mech._core.layout.signals
-            for b in signal.breaks
-            if segment.start < b < segment.end
-        ]
-        edges = np.unique(np.concatenate((run._dense[0], breaks)))
-        edges = edges[(edges >= segment.start) & (edges <= segment.end)]
         variation = Variation(mech._core, derivative_workspace(mech), along)
         s, _ = variation.solve(motion, edges, s0, max(_SLOPES, self.options.rtol), segment.times)
         return s, motion(segment.times)
