@@ -68,12 +68,7 @@ class MeasuredMotion:
         if len(self.times) < 2:
             raise ElementError(f"{what}: a motion is measured at one time only; wanted several.")
         self.t0 = float(self.times[0])
-        begun = given.start(mech) if callable(given.start) else given.start
-        if begun is not None and not isinstance(begun, State):
-            raise ElementError(
-                f"{what}: start is {begun!r}; wanted a State, or a function of the mechanism that makes one."
-            )
-        self.begun = begun if begun is not None else mech.assemble(self.t0)
+        self.begun = given.begun(mech, what) or mech.assemble(self.t0)
         if (
             len(self.begun.memory) and len(self.begun.z) != mech._core.nz
         ):  # of a mechanism whose inputs are open
