@@ -1,6 +1,7 @@
 """Settings of the documentation: `make docs` builds it into out/docs without network."""
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
 napoleon_use_ivar = True
 add_module_names = False
@@ -35,7 +36,11 @@ suppress_warnings = ["ref.python"]  # words in `single quotes` of docstrings tha
 
 html_theme = "pydata_sphinx_theme"
 html_title = "treemech"
+highlight_language = "none"  # of blocks that name none
+
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
+templates_path = ["site/templates"]
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 html_theme_options = {
@@ -47,7 +52,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "**": ["globaltoc.html"]}
+html_sidebars = {"index": [], "**": ["pages.html"]}
 
 
 def without_substitutions(
@@ -67,6 +72,19 @@ def without_substitutions(
                 literal, depth = True, indent
 
 
+def attributes_together(
+    app: object, what: str, name: str, thing: object, options: object, lines: list[str]
+) -> None:
+    """Join "q, u : arrays" of a list of attributes into one name; napoleon would take the first for a type."""
+    inside = False
+    for k, line in enumerate(lines):
+        if k + 1 < len(lines) and re.fullmatch(r" *-{3,}", lines[k + 1]):
+            inside = line.strip() == "Attributes"
+        elif inside:
+            lines[k] = re.sub(r"^( *\w+(?:, \w+)+)(?= : )", lambda m: m[1].replace(", ", ","), line)
+
+
 def setup(app: Any) -> None:
     """Add the changes of docstrings."""
+    app.connect("autodoc-process-docstring", attributes_together, priority=100)
     app.connect("autodoc-process-docstring", without_substitutions, priority=900)

@@ -8,13 +8,14 @@ from tests.support.docs.pages import agrees, blocks, printed
 from tests.support.places import ROOT
 
 # Packages of the extra of this name: their pages are run by make test-extras
-EXTRAS = ("jax", "torch", "fmpy", "control")
+EXTRAS = ("jax", "torch", "fmpy", "control", "viser")
 PEERS = ("pinocchio", "mujoco")  # of the extra test
+BY_A_CALL = {"viser": r"\.live\("}  # not imported by the page itself
 
 
 def needed(page, names):
     code = "".join(block.code for block in page)
-    return [name for name in names if re.search(rf"^\s*(import|from) {name}\b", code, re.M)]
+    return [n for n in names if re.search(BY_A_CALL.get(n, rf"^\s*(import|from) {n}\b"), code, re.M)]
 
 
 PAGES = [
@@ -47,6 +48,17 @@ def test_no_block_of_code_escapes_the_test():
         text = path.read_text(encoding="utf-8")
         marks = re.findall(r"^ *```+ ?(py\w*|\{code[^\n]*)", text, re.M)
         assert len(marks) == len(blocks(text)), f"{path.name}: write ```python at the start of the line"
+
+
+def test_blocks_without_a_language_are_no_code():
+    """Code of Python is marked as such, so that it runs."""
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        if path.parent.name == "gallery":
+            continue
+        text = path.read_text(encoding="utf-8")
+        for language, body in re.findall(r"^```+ ?(\w*)\n(.*?)^```+$", text, re.M | re.S):
+            found = re.search(r"^(import \w|from \w+ import|\w+(\.\w+)* = |\w+\.\w+\()", body, re.M)
+            assert language or not found, f"{path.name}: {found[0]}"
 
 
 def test_links_in_the_readme_lead_somewhere():

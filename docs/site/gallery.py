@@ -8,6 +8,7 @@ to import, not scripts, which is why this is not sphinx-gallery.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import time
 from itertools import groupby
@@ -74,8 +75,8 @@ def _make(entry: Any, folder: Path) -> bool:
     example.mechanism.show(run.state(len(run.t) // 7), folder / f"{entry.name}-small.png", size=(300, 200))
     pictures = [path for path, _ in written if path.suffix == ".png"]
     first, _, rest = example.description.partition("\n\n")
-    title, colon, said = " ".join(first.split()).partition(": ")
-    text = f"{said[:1].upper()}{said[1:]}\n\n{rest}" if colon else rest
+    title, said = _split(" ".join(first.split()))
+    text = f"{said[:1].upper()}{said[1:]}\n\n{rest}" if said else rest
     lines = [mark, "", f"# {title.rstrip('.')}", "", text.strip(), ""]
     lines += ["```{raw} html", f'<iframe src="../_static/gallery/{entry.name}.html" width="100%" height="460" loading="lazy"', 'style="border:1px solid #8884"></iframe>', "```", ""]  # fmt: skip
     lines += [f"![{path.stem}]({path.name})" for path in pictures]
@@ -119,22 +120,31 @@ def _index(entries: list[Any], folder: Path) -> str:
         "Models with known answers, ready to run: `tm.examples.NAME()`, or `treemech example NAME`. Copy their files.",
         "",
     ]
-    lines += ["```{toctree}", ":hidden:", "", *(e.name for e in entries), "```", ""]
+    lines += ["```{toctree}", ":hidden:", ":titlesonly:", "", *(e.name for e in entries), "```", ""]
     top = sorted(entries, key=lambda e: list(GROUPS).index(_group(e)))
     for group, members in groupby(top, key=_group):
         lines += [f"## {GROUPS[group]}", ""]
         lines += [":::{container} cards"]
         lines += [
-            f"- [![]({e.name}-small.png)]({e.name}.md) [{e.title.partition(': ')[0].rstrip('.')}]({e.name}.md){_rest(e.title)}"
+            f"- [![]({e.name}-small.png)]({e.name}.md) [{_split(e.title)[0]}]({e.name}.md){_rest(e.title)}"
             for e in sorted(members, key=lambda e: e.name)
         ]
         lines += [":::", ""]
     return "\n".join(lines)
 
 
+def _split(sentence: str) -> tuple[str, str]:
+    """Return the name of an example and what its first sentence says behind a colon or a semicolon."""
+    name, said = (re.split("[:;] ", sentence, maxsplit=1) + [""])[:2]
+    if name.startswith("IFToMM") and len(name) < 12:  # a number alone tells nobody what it is
+        more, _, said = said.partition(", ")
+        name = f"{name}: {more}"
+    return name.rstrip("."), said if said else ""
+
+
 def _rest(title: str) -> str:
-    """Return what a title says behind its colon."""
-    rest = title.partition(": ")[2].rstrip(".")
+    """Return what a title says behind its name, as text to go on with."""
+    rest = _split(title)[1].rstrip(".")
     return f": {rest}" if rest else ""
 
 

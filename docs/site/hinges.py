@@ -12,10 +12,12 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patheffects import withStroke
 
 import treemech as tm
 
 X, Y, Z = np.eye(3)
+X_LEFT = np.array((-1.1, 0.2, 0.9))  # up and left in the picture
 N = np.array((0.3, 0.5, 0.81)) / np.linalg.norm((0.3, 0.5, 0.81))  # the axis of a turn of a ball
 PATH = [(0, 0, 0), (0.4, 0.3, 0), (0.8, 0.2, 0.2), (1.1, 0.5, 0.4), (1.3, 0.9, 0.4), (1.2, 1.2, 0.2)]
 
@@ -49,6 +51,7 @@ HINGES: tuple[tuple[str, str, Any, list[float], list[tuple[str, Any, float, str]
 )  # fmt: skip
 COLORS = ("#c0392b", "#2e8b57", "#2b5d8a")
 INK = "#222222"
+HALO = [withStroke(linewidth=3.5, foreground="white")]  # letters stay readable on lines
 
 
 def turning(axis: np.ndarray, angle: float) -> np.ndarray:
@@ -68,8 +71,9 @@ def base(axes: Any, at: np.ndarray, rotation: np.ndarray, size: float, faint: bo
             *(at + 1.13 * tip), "xyz"[k], color=color, alpha=0.6 if faint else 1.0, fontsize=9, ha="center"
         )
     axes.text(
-        *(at - 0.1 * rotation.sum(axis=1)), letter, fontsize=12, weight="bold", ha="center", va="center"
-    )
+        *(at + 0.11 * (X_LEFT if letter == "b" else -rotation.sum(axis=1))), letter, fontsize=12, weight="bold", ha="center",
+        va="center", path_effects=HALO,
+    )  # fmt: skip
 
 
 def across(direction: np.ndarray) -> np.ndarray:
@@ -90,19 +94,16 @@ def turn(
     axes.plot(*arc.T, color=INK, linewidth=2.2)
     axes.quiver(*arc[-6], *(1.15 * (arc[-1] - arc[-6])), color=INK, arrow_length_ratio=0.9, linewidth=2.2)
     axes.plot(*np.column_stack((at, at + 0.75 * axis)), ":", color=INK, linewidth=1.0)
-    middle = arc[15] + 0.13 * (arc[15] - at) / radius
-    axes.text(*middle, label, fontsize=12, color=INK, ha="center", va="center")
+    middle = arc[15] + 0.17 * (arc[15] - at) / radius
+    axes.text(*middle, label, fontsize=12, color=INK, ha="center", va="center", path_effects=HALO)
 
 
-def move(axes: Any, at: np.ndarray, way: np.ndarray, label: str) -> None:
+def move(axes: Any, at: np.ndarray, way: np.ndarray, label: str, part: float) -> None:
     """Draw a way with an arrow at its end."""
     axes.quiver(*at, *way, color=INK, arrow_length_ratio=0.12 / np.linalg.norm(way), linewidth=2.2)
-    axes.text(
-        *(at + 0.6 * way + 0.17 * np.cross(way, (0.5, -0.6, 0.2)) / np.linalg.norm(way)),
-        label,
-        fontsize=12,
-        color=INK,
-    )
+    beside = np.array((0.24, -0.05, 0.0) if abs(way[2]) > 0.5 * np.linalg.norm(way) else (0.0, 0.0, -0.14))
+    middle = at + part * way + beside
+    axes.text(*middle, label, fontsize=12, color=INK, ha="center", va="center", path_effects=HALO)
 
 
 def main() -> None:
@@ -116,7 +117,7 @@ def main() -> None:
         base(axes, at, R, 1.0, True, "a")
         for kind, direction, amount, label in steps:
             if kind == "move":
-                move(axes, at, amount * (R @ direction), label)
+                move(axes, at, amount * (R @ direction), label, 0.75 if turns else 0.45)
                 at, turns = at + amount * (R @ direction), 0
             else:
                 if kind == "turn":
@@ -150,7 +151,7 @@ def main() -> None:
         axes.view_init(24, -52)
     figure.text(0.5, 0.012, "faint: axes of end a; full: axes of end b", ha="center", fontsize=12)
     figure.subplots_adjust(0.0, 0.03, 1.0, 0.97, 0.0, 0.06)
-    figure.savefig(Path(__file__).resolve().parents[1] / "hinges.png", dpi=80)
+    figure.savefig(Path(__file__).resolve().parents[1] / "hinges.png", dpi=110)
 
 
 if __name__ == "__main__":

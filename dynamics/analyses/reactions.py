@@ -78,6 +78,7 @@ class Undecided(NamedTuple):
     chords: Floats  # (nc, k, 6) of every chord, at its end b; zero for couplings
     couplings: NDArray[np.bool_]  # (nc,) whether the load of a coupling is open
     bodies: Floats  # (nb+1, k, 6) of the hinge before every body, about the world origin
+    multipliers: Floats  # (k, rows)
 
 
 def undecided_loads(core: Core, t: float, q: Floats, on: NDArray[np.bool_], trace: Floats) -> Undecided:
@@ -96,7 +97,7 @@ def undecided_loads(core: Core, t: float, q: Floats, on: NDArray[np.bool_], trac
     open_[:, rows_on] = V[rank:]  # multipliers without effect
     wrench, k = core.chord_work.row[:, row.F : row.F + 6], len(open_)
     found = Undecided(
-        np.zeros((len(chords), k, 6)), np.zeros(len(chords), dtype=bool), np.zeros((core.rows, k, 6))
+        np.zeros((len(chords), k, 6)), np.zeros(len(chords), dtype=bool), np.zeros((core.rows, k, 6)), open_
     )
     for c, index in enumerate(chords):
         rows = slice(index[chord.FIRST_ROW], index[chord.FIRST_ROW] + index[chord.N_ROWS])

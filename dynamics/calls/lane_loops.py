@@ -7,16 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
-from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, ChordPlan, ChordWork
-from treemech.kinematics.plan.columns import body, chord
+from treemech.kinematics.plan.arrays import FIRST_WORK, Work
+from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, CHORD_ELEMENT, ChordPlan, ChordWork
 from treemech.topology.arrays import Floats, address, addresses
 
 from ..equations.loop_arrays import LoopWork
 from ..model.core import Core
 from ..native import entry_points as native
 from .lane_model import LANES, VARIED, LaneModel, lane_model, side_by_side
-
-_BUILT_IN = (body.RIGID, body.REVOLUTE, body.PRISMATIC, body.BALL)
 
 
 def _on_lanes(arrays: ChordWork | LoopWork) -> dict[str, NDArray]:
@@ -40,8 +38,26 @@ class LaneLoops:
         context[plan + ChordPlan._fields.index("place")] = address(self.place)
         context[first : first + len(self.chord_work)] = [address(x) for x in self.chord_work.values()]
         context[len(context) - len(self.work) :] = [address(x) for x in self.work.values()]
+        if context[CHORD_ELEMENT]:
+            context[CHORD_ELEMENT] = native.address("lane_chord")
+        self.pivots = np.full((LANES, *core.chord_work.pivot.shape), -1, dtype=np.int64)
+        more = (self._single(), native.address("chord_element"), address(self.pivots))
+        self.context = context = np.append(context, np.array(more, dtype=np.int64))
         self.context_address, self.rhs = address(context), native.address("lane_loop_rhs")
         self.project = native.address("lane_loop_project")
+
+    def _single(self) -> int:
+        """Return the address of a context for one state, with chord work, coordinates and speeds of its own."""
+        core = self.core
+        self.one = ChordWork(*(x.copy() for x in core.chord_work))
+        self.moving = {name: getattr(core.work, name).copy() for name in ("q", "u", "ud")}
+        self.one_tree, self.one_context = core.context.copy(), self.loops.context.copy()
+        for name, array in self.moving.items():
+            self.one_tree[FIRST_WORK + Work._fields.index(name)] = address(array)
+        self.one_context[0] = address(self.one_tree)
+        first = CHORD_DUALS + 1 + len(ChordPlan._fields)
+        self.one_context[first : first + len(self.one)] = [address(x) for x in self.one]
+        return address(self.one_context)
 
     @property
     def euler(self) -> NDArray[np.int64]:
@@ -102,11 +118,8 @@ class LaneLoops:
 
 
 def suits(core: Core) -> bool:
-    """Tell whether the chords of a model are on lanes: cut hinges that the sweeps know, none that may let go."""
-    loops = core.loops
-    if loops is None or len(loops.plan.unilateral):
-        return False
-    return bool(np.isin(core.layout.chords.plan.chord[:, chord.KIND], _BUILT_IN).all())
+    """Tell whether the chords of a model may go on lanes: none lets go."""
+    return core.loops is not None and not len(core.loops.plan.unilateral)
 
 
 def lane_loops(core: Core) -> LaneLoops | None:

@@ -257,6 +257,8 @@ def accelerations(plan, work, B, X, m, everywhere):
     body, and of bodies before and beyond each other.
     """
     rows, nq, nu = counts(plan)
+    if nu == 0:
+        return
     factors = _first_factor(plan, work)
     T, F = ints2(work, rows, layout.N_BRANCH), floats2(factors, nu, layout.N_FACTOR)
     places = factors + 8 * layout.N_FACTOR * nu

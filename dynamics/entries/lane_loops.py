@@ -41,8 +41,9 @@ from treemech.kinematics.plan.views import (
 from treemech.kinematics.tree.sweep import coordinate_rates, turn_speeds
 
 from ..equations import watch
+from ..equations.lane_chords import N_LANE_LOOP_CONTEXT, choose_complements, element_rows
 from ..equations.lane_loops import accelerate, factorise, largest, project, spin_of, take_back
-from ..equations.loop_views import N_LOOP_CONTEXT, kept_rows, monitors, solutions
+from ..equations.loop_views import kept_rows, monitors, solutions
 from ..equations.loops import evaluate
 from ..integrators import layout
 from ..integrators.lane_integration import fill_lane
@@ -59,7 +60,7 @@ _CLOSED = 1e-7  # what a projection must come to, as in equations.loops
 @inlined
 def _contexts(address):
     """Return the contexts of the tree and of the chords."""
-    loops = varied_context(address, N_LOOP_CONTEXT)
+    loops = varied_context(address, N_LANE_LOOP_CONTEXT)
     return varied_context(loops[0], N_LANE_CONTEXT), loops
 
 
@@ -112,6 +113,12 @@ def _finite(values, n):
     return total == 0.0
 
 
+def lane_chord(c, t, loops):
+    """Compute the rows of chord c as `chord_element` does; t is an address."""
+    plan, chords = _contexts(loops)
+    return np.int32(element_rows(plan, chords, c, numbers(plan, t, 1)[0]))
+
+
 def lane_loop_rhs(t, y, dy, loops):
     """Compute y' as `loop_rhs` does, of states side by side; t is an address. Notes which lanes are regular."""
     plan, chords = _contexts(loops)
@@ -157,6 +164,8 @@ def lane_loop_dynamics(count, t, q, u, z, tau, start, ud, multipliers, state, lo
         if status == OK:
             for j in range(cut.shape[0]):
                 cut[j] = near[j]
+            for lane in range(LANES):
+                choose_complements(chords, lane)
             status = evaluate(plan, chords, W, S, time, own_q(plan), own_u(plan))
         mark(states, k, last, status)
         if status == OK:
@@ -198,6 +207,8 @@ def lane_loop_rk4(count, steps, dt, t, y, n, n_euler, euler, rhs, room, n_table,
             if status == OK:
                 end = time + step
                 retract(own, K, euler_, n_euler)
+                for lane in range(LANES):
+                    choose_complements(chords, lane)
                 monitor[watch.LARGEST_PIVOT] = 0.0
                 status = call_rates(rhs, time, at, room, loops)
                 if status == OK:
@@ -275,6 +286,7 @@ def lane_loop_integrate(
 _n, _status = types.int64, types.int32
 # name -> function, C signature
 LANE_LOOP_ENTRIES = {
+    "lane_chord": (lane_chord, _status(*[_n] * 3)),
     "lane_loop_rhs": (lane_loop_rhs, _status(*[_n] * 4)),
     "lane_loop_project": (lane_loop_project, _status(*[_n] * 4)),
     "lane_loop_integrate": (lane_loop_integrate, _status(*[_n] * 23)),

@@ -82,6 +82,10 @@ _SOUND = 0.1  # above this part of the largest pivot the effect of the regularis
 # [m] a gap that is closed by less is no contact yet: at lift-off it opens with the third power of time, out
 # of rounding
 _TOUCH = 1e-12
+_RATES_ONLY, _LAST = (
+    2,
+    1e-8,
+)  # mark of rows that restrict rates only; factor of their size^2, so that they come last
 
 
 @inlined
@@ -489,7 +493,8 @@ def choose_complements(loops):
 def select_rows(loops, rank):
     """Mask all but `rank` independent rows: pivoted Gram-Schmidt of P, speeds weighted by their inertia.
 
-    The choice stays the same until the next call, because redundant rows must not alternate in between.
+    Rows that restrict rates only come last: they imply the rate of a position that they depend on, but not the
+    position itself, which drifts. The choice stays the same until the next call, because redundant rows must not alternate in between.
     """
     masked, kept, P, fixed = masks(loops), kept_rows(loops), partials(loops), fixed_speeds(loops)
     entry_row, entry_speed, off = entry_rows(loops), entry_speeds(loops), off_rows(loops)
@@ -515,6 +520,12 @@ def select_rows(loops, rank):
         masked[r] = 1
         for d in range(n):
             G[r, d] = 0.0
+    table = chords(loops)
+    for c in range(table.shape[0]):
+        for k in range(table[c, chord.HOLONOMIC], table[c, chord.N_ROWS]):
+            r = kept[table[c, chord.FIRST_ROW] + k]
+            if r >= 0:
+                masked[r] = _RATES_ONLY
     for k in range(P.shape[0]):
         r = kept[entry_row[k]]
         if r >= 0 and fixed[entry_speed[k]] == 0 and off[entry_row[k]] == 0:
@@ -522,20 +533,27 @@ def select_rows(loops, rank):
     for _ in range(rank):
         best, size = -1, 0.0
         for r in range(m):
-            if masked[r] == 1:
+            if masked[r] != 0:
                 s = 0.0
                 for d in range(n):
                     s += G[r, d] * G[r, d]
+                if masked[r] == _RATES_ONLY:
+                    s *= _LAST
                 if s > size:
                     best, size = r, s
         if best < 0:
-            return
+            break
+        if masked[best] == _RATES_ONLY:
+            size /= _LAST
         masked[best] = 0
         for r in range(m):
-            if masked[r] == 1:
+            if masked[r] != 0:
                 s = 0.0
                 for d in range(n):
                     s += G[r, d] * G[best, d]
                 s /= size
                 for d in range(n):
                     G[r, d] -= s * G[best, d]
+    for r in range(m):
+        if masked[r] == _RATES_ONLY:
+            masked[r] = 1

@@ -28,6 +28,7 @@ from treemech.kinematics.kernel.status import (
 )
 
 from ..equations import watch
+from ..equations.lane_chords import choose_complements
 from ..equations.loop_views import monitors
 from . import layout
 from .lane_integration import (
@@ -204,6 +205,7 @@ def integrate_lane_loops(
                 fill_lane(k, row, n, y, doubles, table)
                 rows[k, 0], rows[k, 1] = row, 0
                 time[k], aim[k], rejected[k], fresh[k] = t[row], end[row], 0.0, 1.0
+                choose_complements(loops, k)
                 largest[k], spin[k], turns[k], usual[k], before[k] = 0.0, 0.0, 0.0, 0.0, 0.0
                 counts[row, 0] = 2
                 opened = True
@@ -291,6 +293,9 @@ def integrate_lane_loops(
                 context,
             )
             own[SPIN_AFTER] = monitor[watch.SPIN]
+            for k in range(LANES):
+                if tried[k] != 0.0 and _error(method, m, tried[k], n5[k], n3[k]) < 1.0:
+                    choose_complements(loops, k)
             if status == OK:
                 status = call_rates(rhs, own[NEXT], new_at, last_at, context)
             own[AFTER] = monitor[watch.LAST_PIVOT]

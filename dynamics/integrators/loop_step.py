@@ -20,6 +20,7 @@ BESIDE, GIVEN_UP = 1e-6, 1e-5
 REGARD, REGARD_BEFORE, AIM, SMALL = 0.7, 0.4, 0.3, 1e-4
 ASTRAY = 0.05  # part of its way in a step that the interpolant of a number is not off by
 INSTANT = 1e-9  # accuracy of the time of switching, as a part of the usual step
+TICKS = 2e-14  # and as a part of the time itself, which has no finer ones
 
 
 @kernel
@@ -153,5 +154,6 @@ def switches(n, t, h, work, control, switch, context):
     """
     out = floats(work + 8 * n * layout.OUT, 2)
     call_rhs(switch, t, work + 8 * n * layout.NEW, work + 8 * n * layout.OUT, context)
-    control[layout.SWITCHED] = out[1] if abs(h) < INSTANT * control[layout.USUAL_STEP] else -1.0
+    finest = max(INSTANT * control[layout.USUAL_STEP], TICKS * abs(t))
+    control[layout.SWITCHED] = out[1] if abs(h) < finest else -1.0
     return -1 if control[layout.SWITCHED] >= 0.0 else int(out[1])

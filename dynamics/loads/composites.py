@@ -10,7 +10,17 @@ from math import sqrt
 
 from treemech.kinematics.kernel.language import accumulate, kernel, load3, load9, store
 from treemech.kinematics.kernel.status import OK, POINT_LOST
-from treemech.kinematics.kernel.vector import add, cross, dot, euler_rotation, multiply, rotate, scale, sub
+from treemech.kinematics.kernel.vector import (
+    add,
+    cross,
+    dot,
+    euler_rotation,
+    multiply,
+    rotate,
+    scale,
+    sub,
+    transpose,
+)
 from treemech.kinematics.plan.columns import body, effort, point
 from treemech.kinematics.plan.views import (
     body_work,
@@ -24,6 +34,7 @@ from treemech.kinematics.plan.views import (
     point_table,
     point_work,
 )
+from treemech.kinematics.tree.ends import euler_parameters
 
 from .efforts import call, gather, scatter
 
@@ -85,6 +96,18 @@ def _line(plan, c):
 
 
 @kernel
+def _half_way(plan, c):
+    """Return the base half-way between those of the first two ends of composite c."""
+    composites, W, ends, places = composite_table(plan), body_work(plan), end_table(plan), end_points(plan)
+    i, j = composites[c, point.LINE_A], composites[c, point.LINE_B]
+    A = multiply(load9(W, ends[i, 0], body.R), load9(places, i, 0))
+    B = multiply(load9(W, ends[j, 0], body.R), load9(places, j, 0))
+    a, b, c, d = euler_parameters(A)
+    w, x, y, z = euler_parameters(multiply(transpose(A), B))
+    return multiply(euler_rotation(a, b, c, d), euler_rotation(1.0 + w, x, y, z))
+
+
+@kernel
 def move_point(plan, c, p, k, step):
     """Change unknown k of point p."""
     inner, table = point_work(plan), point_table(plan)
@@ -113,8 +136,9 @@ def move_point(plan, c, p, k, step):
 def begin_points(plan, c):
     """Set the unknowns of the points of composite c to those that are remembered in z.
 
-    Before anything is remembered, the points are in the middle of the ends and move with the first one. So
-    what is found depends on the state alone.
+    Before anything is remembered, the points are in the middle of the ends, turned half-way from the first to
+    the second, and move with the first one. So what is found depends on the state alone, and not on the axes of
+    the world.
     """
     composites, inner, points, z = composite_table(plan), point_work(plan), point_table(plan), own_z(plan)
     origin, direction, size, velocity = _line(plan, c)
@@ -128,14 +152,14 @@ def begin_points(plan, c):
         for k in range(3):
             inner[p, point.V + k] = velocity[k] if viscous else 0.0
             inner[p, point.W + k] = 0.0
-        for k in range(9):
-            inner[p, point.R + k] = 1.0 if k % 4 == 0 else 0.0
+        turn = _half_way(plan, c) if n == 6 else euler_rotation(1.0, 0.0, 0.0, 0.0)
+        store(inner, p, point.R, turn)
         if known and n == 1:
             inner[p, point.RATE if viscous else point.S] = z[at + 1]
         elif known:
             for k in range(3):
                 inner[p, (point.V if viscous else point.P) + k] = z[at + 1 + k]
-        if known and n == 6:
+        if known and n == 6 and z[at + 4] * z[at + 4] + z[at + 5] * z[at + 5] + z[at + 6] * z[at + 6] > 0.0:
             for k in range(9):
                 inner[p, point.R + k] = z[at + 4 + k]
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .tree_derivatives import TreeDerivatives
 
 _STEPS, _SMALLEST = 50, 1e-3
+_SWAYED = 1e-8  # change of load per load seen, above which an element acts otherwise
 _FIRST_STEP, _LEVELS, _ENOUGH = 2.0**-6, 8, 1e-12
 
 
@@ -166,6 +167,22 @@ class ReactionDependent:
                     own[public[d]] += (v + np.cross(w, about)) @ force + w @ moment
             for j in range(nc):
                 own[plan.acted[row[effort.FIRST_ACTED] + j, effort.ACTED_U]] += loads[6 * n + j]
+        return found
+
+    def swayed(self, change: Floats, act: Callable[[], Floats]) -> list[int]:
+        """Return the elements that act otherwise if they see this change of the multipliers, at the last state.
+
+        `act` returns A ud - Q at this state.
+        """
+        records, seen, found = self.core.work.effort_records, change @ self.wrenches(), []
+        with self.held():
+            before = act()
+            for k, place in enumerate(self.places):
+                there = records[place].copy()
+                records[place] = there + seen[6 * k : 6 * k + 6]
+                if np.max(np.abs(act() - before), initial=0.0) > _SWAYED * np.max(np.abs(records[place])):
+                    found.append(self.numbers[k])
+                records[place] = there
         return found
 
     def rate_derivatives(self, t: float, q: Floats, u: Floats) -> Floats:

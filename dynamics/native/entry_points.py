@@ -74,6 +74,7 @@ PROTOTYPES: dict[str, list[Any]] = {
     "lane_integrate": [_N] * 23,
     "lane_loop_rhs": [_N] * 4,
     "lane_loop_dynamics": [_N] * 11,
+    "lane_chord": [_N] * 3,
     "lane_loop_project": [_N] * 4,
     "lane_loop_rk4": [_N] * 14,
     "lane_loop_integrate": [_N] * 23,

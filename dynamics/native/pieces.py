@@ -48,7 +48,7 @@ ENTRIES_OF = {
         "lane_loads", "lane_rhs", "varied_hinge", "varied_loads", "varied_rhs", "lane_rk4", "lane_integrate",
     ),
     "dynamics/entries/lane_loops.py": (
-        "lane_loop_rhs", "lane_loop_project", "lane_loop_dynamics", "lane_loop_rk4", "lane_loop_integrate",
+        "lane_chord", "lane_loop_rhs", "lane_loop_project", "lane_loop_dynamics", "lane_loop_rk4", "lane_loop_integrate",
     ),
 }  # fmt: skip
 _OF_DERIVATIVES = ("dynamics/entries/derivatives.py", "dynamics/entries/duals.py")

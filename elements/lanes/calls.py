@@ -1,8 +1,8 @@
 # mypy: ignore-errors
 """Call an element on lanes by its address.
 
-The address of an element in a model on lanes is that of a pair: its C function for one state, and that for lanes, or 0
-(`elements.compilation.lanes`). The function for lanes takes pointers to lanes, t as well, and returns PARTED where the
+The address of an element in a model on lanes is that of a pair: its C function for one state, and that for lanes. No element has
+the second one yet: it is 0. A function for lanes takes pointers to lanes, t as well, and returns PARTED where the
 lanes want different branches. There, and where there is no function for lanes, the element is called lane by lane. The
 records of parameters are an array (L, n); its rows are one and the same where all lanes have the numbers in common.
 """

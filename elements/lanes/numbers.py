@@ -5,8 +5,7 @@ Arithmetic on lanes is that of doubles, lane by lane and to the bit. In memory a
 array of lanes is a float64 array with one more index. Plain numbers mix with lanes: all states have them in common.
 
 A comparison gives a ``Mask``. A mask has no truth value: ``if x > 0.0`` does not compile. Kernels choose with
-``select(mask, a, b)`` and ask ``some(mask)``, ``every(mask)``, which on plain numbers are what they say. Only in the
-methods of authors (``Lanes(L, True)``) a mask may stand in a condition: see ``branches.py``.
+``select(mask, a, b)`` and ask ``some(mask)``, ``every(mask)``, which on plain numbers are what they say.
 """
 
 import math

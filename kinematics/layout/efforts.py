@@ -238,11 +238,9 @@ def place_of(end: Attachment, F: Floats, f: Floats) -> Floats:
 
 
 def _sought(n_coordinates: int, start: Any) -> list[float]:
-    """Return what a point is sought from at the start: its given position, or not known."""
+    """Return what a point is sought from at the start: its given position, or not known. A turn is never known."""
     found = np.zeros(1 + point.N_SOUGHT[n_coordinates])
     if start is not None:
         position = np.broadcast_to(as_floats(start), (min(n_coordinates, 3),))
         found[0], found[1 : 1 + len(position)] = 1.0, plain(position)
-        if n_coordinates == 6:
-            found[4:] = np.eye(3).ravel()
     return found.tolist()

@@ -44,9 +44,8 @@ def main(names):
             browser.settle()
             picture = Image.open(io.BytesIO(browser.picture())).convert("RGB")
             colours = len(np.unique(np.asarray(picture).reshape(-1, 3), axis=0))
-            few = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-            few.save(ROOT / "docs" / f"view-{name}.png", optimize=True)
-            print(f"docs/view-{name}.png: {colours} colours, {browser.messages}")
+            picture.save(ROOT / "docs" / f"view-{name}.webp", quality=88, method=6)
+            print(f"docs/view-{name}.webp: {colours} colours, {browser.messages}")
 
 
 if __name__ == "__main__":

@@ -405,6 +405,24 @@ def test_a_moving_hinge_is_a_prescribed_one_without_coordinates():
     np.testing.assert_allclose(one.drive("rail"), two.connection("rail").force[:, 0], atol=1e-8)
 
 
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "Adams", "alpha3"])
+def test_without_coordinates_states_of_elements_still_move(method):
+    """A moved body stretches a standard linear solid: every method finds its force, and there are derivatives."""
+    signal = tm.Harmonic(0.2, 5.0, 0.4)
+    system = tm.System("moved")
+    body = system.body("cart", 1.0, (0.1, 0.1, 0.1))
+    system.connect("rail", tm.Moving(x=signal), system.ground.at((0.5, 0, 0)), body)
+    system.connect("slow", tm.Viscoelastic(0.0, [30.0], [0.1], length=0.2), system.ground, body)
+    mech = system.build()
+    run = mech.simulate((0, 2), method=method, rtol=1e-8)
+    # d' + d / 0.1 = a' with the force 30 d: a sinusoid after a while
+    stretch = 0.1 * 5.0 * 1j / (1.0 + 0.1 * 5.0 * 1j) * 0.2 * np.exp(1j * (5.0 * 2.0 + 0.4))
+    assert run.element("slow").effort[-1] == pytest.approx(30.0 * stretch.imag, abs=1e-5)
+    found = mech.derivatives(mech.state())
+    assert found.ud_q.shape == (0, 0) and found.x_rates_x.shape == (1, 1)
+    assert found.x_rates_x[0, 0] == pytest.approx(-10.0)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_partials_of_bodies_have_the_columns_of_prescribed_speeds(seed):
     """Z, z0, z00 and Jacobians do not ask who drives a coordinate: they equal those of the tree without drives."""

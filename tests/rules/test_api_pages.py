@@ -12,7 +12,7 @@ PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 ENTRIES = [
     entry
     for page in PAGES
-    for entry in re.findall(r"^\.\. auto(class|function|module):: ([\w.]+)$", page.read_text(), re.M)
+    for entry in re.findall(r"^\.\. auto(class|function|module):: ([\w.]+)(?:\(\))?$", page.read_text(), re.M)
 ]
 # What authors of elements meet as arguments, and what the contracts explain
 ARGUMENTS = {

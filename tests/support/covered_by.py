@@ -75,6 +75,7 @@ COVERED_BY = {
     "dynamics/entries/duals.py": ["dynamics/analyses/test_dual_model.py"],
     "dynamics/entries/lanes.py": ["dynamics/calls/test_lanes.py"],
     "dynamics/entries/lane_loops.py": ["dynamics/calls/test_lane_loops.py"],
+    "dynamics/equations/lane_chords.py": ["dynamics/calls/test_lane_loops.py"],
     "dynamics/equations/lane_loops.py": ["dynamics/calls/test_lane_loops.py"],
     "dynamics/integrators/lane_loop_integration.py": ["dynamics/calls/test_lane_loops.py"],
     "dynamics/integrators/lane_integration.py": ["dynamics/calls/test_lanes.py"],

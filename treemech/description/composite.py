@@ -58,7 +58,7 @@ class Composite(Journal):
         from the equilibrium.
     start : dict
         Positions of points at the start (world, or the distance). Default: in equilibrium, searched from the
-        middle of the ends.
+        middle of the ends, turned half-way from the first to the second.
     frames : names
         Internal bodies without mass, of a kinematic assembly.
 

@@ -24,7 +24,12 @@ def atomic(target: Path) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(
             f"there is no directory {str(target.parent)!r} for {target.name!r}: make it first."
         )
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    except OSError as error:  # with the name of the file that was wanted, not of the temporary one
+        raise type(error)(
+            f"the folder {str(target.parent)!r} cannot be written ({error.strerror}), so {target.name!r} was not: choose another one."
+        ) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream

@@ -1,7 +1,8 @@
 """Picture of the tree of a mechanism, as in figures 4.4 to 4.6 of the thesis.
 
 Bodies are circles with their regular numbers, branches solid lines, chords dotted, springs, motors and loads dashed.
-A deep tree is folded into several columns, so that sixty links in a row stay readable.
+A deep tree is folded into several columns, so that sixty links in a row stay readable; a tree with many leaves lies on its side, its
+names below each other.
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _BRANCH, _CHORD, _ELEMENT = "#2b5d8a", "#b3401f", "#5c7f45"
 _MOST_ROWS = 13  # levels of the tree in one column
+_MOST_LEAVES = 9  # side by side; a tree with more of them lies on its side
+_LYING = (3.3, 0.45)  # inches between levels and between leaves of one that lies
 
 
 def draw_tree(mech: "Mechanism", path: str | Path) -> Path:
@@ -29,9 +32,13 @@ def draw_tree(mech: "Mechanism", path: str | Path) -> Path:
     target = picture_path(path, "mech.draw")
     places = _places(mech.tree)
     wide, high = places.max(axis=0) - places.min(axis=0) if len(places) > 1 else (0.0, 0.0)
-    size = float(np.clip(12.0 / max(wide + 1, high + 1, 6.0), 0.6, 1.4))  # inches between neighbours
-    figure, axes = pyplot().subplots(figsize=(1.0 + size * 1.4 * (wide + 1), 0.6 + size * (high + 1)))
-    text = 8.5 if size > 0.9 else 7.0
+    if wide + 1 > _MOST_LEAVES and high < _MOST_ROWS:
+        places, text = np.column_stack((-places[:, 1], -places[:, 0])), 8.5
+        inches = 1.0 + _LYING[0] * (high + 1), 0.6 + _LYING[1] * (wide + 1)
+    else:
+        size = float(np.clip(12.0 / max(wide + 1, high + 1, 6.0), 0.6, 1.4))  # inches between neighbours
+        inches, text = (1.0 + size * 1.4 * (wide + 1), 0.6 + size * (high + 1)), 8.5 if size > 0.9 else 7.0
+    figure, axes = pyplot().subplots(figsize=inches)
     axes.set_xlim(places[:, 0].min() - 0.4, places[:, 0].max() + 0.9)
     axes.set_ylim(places[:, 1].min() - 0.4, places[:, 1].max() + 0.4)
     labels = _Labels(axes, text)
@@ -65,7 +72,7 @@ class _Labels:
 
     def __init__(self, axes: Any, text: float) -> None:
         self.axes, self.text, self._taken = axes, text, list[tuple[float, float, float, float]]()
-        self._unit = axes.figure.dpi / 72.0
+        self.unit = axes.figure.dpi / 72.0  # pixels in a point
 
     def pixels(self, place: Any) -> Any:
         return self.axes.transData.transform(place)
@@ -74,8 +81,8 @@ class _Labels:
         """Return the box of a text in pixels: left, right, bottom, top."""
         (x, y), wide, high = (
             self.pixels(place),
-            0.56 * size * len(label) * self._unit,
-            0.6 * size * self._unit,
+            0.56 * size * len(label) * self.unit,
+            0.6 * size * self.unit,
         )
         left = x if ha == "left" else x - 0.5 * wide
         return left, left + wide, y - high, y + high
@@ -169,11 +176,14 @@ def _line(
                     "connectionstyle": f"arc3,rad={bend}"},
     )  # fmt: skip
     if label:
-        text, away = labels.text, bend * np.array([b[1] - a[1], a[0] - b[0]])
+        text, p, r = labels.text, labels.pixels(a), labels.pixels(b)
+        away = bend * np.array([r[1] - p[1], p[0] - r[0]])
         along = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # of the arc, which is a parabola
-        spots = [(1.0 - s) * np.asarray(a) + s * np.asarray(b) + 2.0 * s * (1.0 - s) * away for s in along]
-        level = bend == 0.0 and abs(a[1] - b[1]) < 0.1 * abs(a[0] - b[0])
-        ha = "left" if bend == 0.0 and not level else "center"
+        arc = [(1.0 - s) * p + s * r + 2.0 * s * (1.0 - s) * away for s in along]
+        spots = labels.axes.transData.inverted().transform(arc)
+        level = bend == 0.0 and abs(p[1] - r[1]) < 0.1 * abs(p[0] - r[0])
+        level = level and abs(p[0] - r[0]) < 2.0 * labels.unit * 72.0  # over a long line there is room on it
+        ha = "left" if bend == 0.0 and abs(p[1] - r[1]) > 0.7 * abs(p[0] - r[0]) else "center"
         axes.text(
             *labels.free(spots, label, ha), label, fontsize=text - 1, color=color, ha=ha,
             va="bottom" if level else "center", zorder=2, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75},

@@ -49,8 +49,12 @@ class Run:
 
     Attributes
     ----------
-    t, q, u : arrays (n,), (n, nq), (n, nu)
-        In the public order; by name through `connection`.
+    t : array (n,)
+        Times of the outputs [s].
+    q : array (n, nq)
+        Coordinates in the public order; by name through `connection`.
+    u : array (n, nu)
+        Speeds.
     success : bool
         True if the end was reached; if not, `message` tells what happened and what to try.
     report : Report

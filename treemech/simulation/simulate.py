@@ -13,6 +13,7 @@ from treemech.dynamics.simulation.alpha_workspace import radius
 from treemech.dynamics.simulation.integrate import integrate
 from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Switch
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
+from treemech.kinematics.plan.arrays import REACTIONS
 from treemech.topology import ElementError, SingularError, TreemechError
 from treemech.topology.arrays import Floats
 from treemech.topology.parameter import as_float, as_floats
@@ -168,6 +169,7 @@ def simulate(
     if on_singular == "warn" and run.singular:
         where = ", ".join(f"{t:.6g} s ({name!r})" for t, name in run.singular[:8])
         warnings.warn(f"{mech.name!r} passed singular positions at t = {where}.", stacklevel=3)
+    _warn_of_undecided(mech, run)
     if watch is not None:
         run.events = watch.points(result.events)
     if result.error is not None:
@@ -263,6 +265,26 @@ def _departure(mech: "Mechanism", t0: float, t1: float, q: Floats, u: Floats) ->
 def times_after(times: Floats | None, begin: float, end: float) -> Floats | None:
     """Return the output times that are not before the begin of an integration."""
     return None if times is None else times[(times - begin) * (end - begin) >= 0.0]
+
+
+def _warn_of_undecided(mech: "Mechanism", run: Run) -> None:
+    """Warn of elements that depend on loads which no model of rigid bodies decides."""
+    from ..analyses.closed_chains import undecided_elements
+
+    found: dict[str, str] = {}
+    if run.success and mech._core.context[REACTIONS]:
+        for k in sorted({0, len(run.t) // 2, len(run.t) - 1}):
+            state = run.state(k)
+            now = mech.reactions(state)
+            loads = np.array([(*now[c.name].force, *now[c.name].moment) for c in mech._info.connections])
+            found |= undecided_elements(mech, state, loads)
+    for name, hinge in found.items():
+        warnings.warn(
+            f"element {name!r} depends on the load of {hinge!r}, part of which the model does not decide, as constraints are "
+            "redundant: the motion depends on which hinge is cut. Let a hinge give way in a redundant direction, or give the "
+            "element its load.",
+            stacklevel=4,
+        )
 
 
 def _prepend(mech: "Mechanism", departure: "Departure", result: Any, times: Floats | None) -> None:

@@ -16,7 +16,7 @@ from .meshes.pieces import pieces
 from .meshes.symbols import coil_mesh, unit_triangle
 from .motion.gaps import stepped
 from .motion.interpolation import Frames
-from .motion.sampling import body_frames, candidates, kept, selected
+from .motion.sampling import body_frames, candidates, enough, selected
 from .overlays import add_arrows, add_labels, add_signals, add_traces
 from .scene.options import Options
 from .scene.scene import DARK, GROUND, PALETTE, STEEL, Curve, PartInfo, Place, Scene, Tint
@@ -30,7 +30,7 @@ def compose(run: "Run", options: Options) -> Scene:
     model, marks = sketch(run)
     full = candidates(run)
     frames = body_frames(full)
-    rows = kept(frames, model.size, options.max_frames)
+    rows = enough(frames, model.size, options.max_frames)
     frames, shown = stepped(frames.rows(rows), model.size, np.diff(rows) > 1)
     if len(shown) > len(rows):
         warnings.warn(

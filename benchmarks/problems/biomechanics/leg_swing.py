@@ -50,7 +50,8 @@ def system() -> tm.System:
     muscle("psoas", tm.Muscle(**short), pelvis.at((0.04, 0.08, 0)), thigh.at((0.01, -0.06, 0)))
     muscle("gluteus", tm.Muscle(**short), pelvis.at((-0.08, 0.06, 0)), thigh.at((-0.02, -0.08, 0)))
     long = {"max_force": 1200.0, "optimal_length": 0.11, "tendon_length": 0.33}
-    rectus = tm.MusclePath(**long, wraps={1: tm.WrapCylinder(KNEE, side=-1)})
+    front = long | {"tendon_length": 0.44}  # round the knee; a shorter one would tear the shank forwards
+    rectus = tm.MusclePath(**front, wraps={1: tm.WrapCylinder(KNEE, side=-1)})
     muscle("rectus femoris", rectus, pelvis.at((0.04, 0.02, 0)), knee, shank.at((KNEE, -0.06, 0)))
     muscle("hamstrings", tm.Muscle(**long), pelvis.at(ISCHIUM), shank.at(TIBIA))
     return system

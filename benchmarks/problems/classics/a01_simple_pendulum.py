@@ -1,6 +1,6 @@
 """IFToMM A01: a point mass on a massless bar, from the horizontal; exact answer by elliptic functions.
 
-The body's base stands at the pivot; at angle zero the bar lies where it starts.
+The body's base stands at the pivot; at angle zero the bar lies where it starts. Data: the benchmark's.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Chaplygin's sleigh: a body on a plane with one knife edge behind its centre of mass; closed form.
 
-The base of the sleigh stands at the edge, which points along x. It starts backwards and turns over.
+The base of the sleigh stands at the edge, which points along x. It starts backwards and turns over. Sizes are ours.
 """
 
 import numpy as np

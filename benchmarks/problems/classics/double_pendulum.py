@@ -1,6 +1,6 @@
 """Planar double pendulum of slender bars; reference by two independent formulations.
 
-Angles from the downward vertical, the second relative to the first; bars along -y of their own base.
+Angles from the downward vertical, the second relative to the first; bars along -y of their own base. Sizes are ours.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Free-floating planar chain of five slender links, no gravity; reference by two independent formulations.
 
-Links along their own x axis, their bases at the centres of mass.
+Links along their own x axis, their bases at the centres of mass. Sizes are ours.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 The symmetry axis is z of the body and starts in the x-z plane. With tilt theta and axial speed w3 the two steady
 rates of precession solve  I1 cos(theta) p^2 - I3 w3 p + m g l = 0. Disturbed, it nutates: small motions about the steady one, in
-three turns instead of a ball joint, since angles that do not matter leave their equations constant.
+three turns instead of a ball joint, since angles that do not matter leave their equations constant. Sizes are ours.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Heavy top of Geradin, Cardona and Bruels on a ball joint; reference by two independent formulations.
 
-Spins at 150 rad/s and passes close to the downward vertical, where angle coordinates are singular.
+Spins at 150 rad/s and passes close to the downward vertical, where angle coordinates are singular. Data: the benchmark's.
 """
 
 import treemech as tm

@@ -1,7 +1,7 @@
 """Thin disk that rolls without slip on a horizontal plane; reference by two independent formulations.
 
 The axis of the disk is its own y axis; yaw, lean and spin are turns about z, x and y, in this order. The start is
-turned and moving as these say, with the centre where the disk touches the plane at the origin.
+turned and moving as these say, with the centre where the disk touches the plane at the origin. Sizes are ours.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Knife edge on an incline: it does not slide down on average; closed form.
 
-The world's x axis points down the slope and z is normal to it, so the slope is in the direction of gravity.
+The world's x axis points down the slope and z is normal to it, so the slope is in the direction of gravity. Sizes are ours.
 """
 
 import numpy as np

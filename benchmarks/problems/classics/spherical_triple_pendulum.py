@@ -1,6 +1,6 @@
 """Hanging chain of three bars on ball joints; reference by two independent formulations.
 
-Bars along their own z axis, hung at their +z end, where their base stands; the next one hangs at the -z end.
+Bars along their own z axis, hung at their +z end, where their base stands; the next one hangs at the -z end. Sizes are ours.
 """
 
 import numpy as np

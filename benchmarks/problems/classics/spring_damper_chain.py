@@ -1,4 +1,7 @@
-"""Six masses between two walls on spring-dampers, all along x; closed-form modal solution."""
+"""Six masses between two walls on spring-dampers, all along x; closed-form modal solution.
+
+Sizes are ours.
+"""
 
 import numpy as np
 

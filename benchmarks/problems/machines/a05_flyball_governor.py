@@ -1,6 +1,6 @@
 """IFToMM A05, the stiff flyball governor: a tree with two strong spring-dampers; two independent formulations.
 
-Rods along their own x axis, their bases at the hinges; the second one is turned by half a turn about the shaft.
+Rods along their own x axis, their bases at the hinges; the second one is turned by half a turn about the shaft. Data: the benchmark's.
 """
 
 import numpy as np

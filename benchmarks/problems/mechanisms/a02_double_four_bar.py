@@ -8,6 +8,7 @@ vertical there is one equation, that of a pendulum::
     T = phi'^2 (4 N + 1) / 6      V = g cos(phi) (3 N + 1) / 2      phi'' = k sin(phi),  k = 3 g (3 N + 1) / (8 N + 2)
 
 With gravity upwards (`hanging`) the bars swing about the same position and never come near a singular one.
+Data: the benchmark's, with two windows for its 40.
 """
 
 import numpy as np

@@ -2,12 +2,8 @@
 
 Every body has its base in the hinge it hangs on and carries the angle of the reference. The three hinges in E are
 cut, so that their loads are the multipliers of the six loop equations there. Small masses and a stiff spring make it
-fast: the crank reaches 1140 rad/s in 0.03 s.
+fast: the crank reaches 1140 rad/s in 0.03 s. Data: the test set's.
 """
-
-from dataclasses import dataclass
-from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -19,32 +15,6 @@ REFERENCE = load("A03_andrews_squeezer")
 PLOTS = [("beta.q", "Theta.q"), ("gamma.q", "delta.q", "epsilon.q"), ("spring.effort",)]
 ANGLES = ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")
 LOOPS = ("E3", "E4", "E6")  # E of body 3, 4 or 6 is that of body 2
-
-
-@dataclass(frozen=True)
-class SpringToGround(tm.Load):
-    """A spring from the loaded end to a point of the ground, with d the vector to it::
-
-        force = k (|d| - l) d / |d|
-
-    stiffness : k [N/m].
-    free_length : l [m].
-    x, y, z : the point, world components [m].
-    """
-
-    stiffness: float
-    free_length: float
-    x: float
-    y: float
-    z: float = 0.0
-
-    def evaluate(self, end: Any, t: float, load: Any) -> None:
-        dx, dy, dz = self.x - end.position[0], self.y - end.position[1], self.z - end.position[2]
-        length = sqrt(dx * dx + dy * dy + dz * dz)
-        pull = self.stiffness * (length - self.free_length) / length
-        load.force[0] = pull * dx
-        load.force[1] = pull * dy
-        load.force[2] = pull * dz
 
 
 def system() -> tm.System:
@@ -68,7 +38,8 @@ def system() -> tm.System:
     for name, end in zip(LOOPS, (E3, E4, E6), strict=True):
         system.connect(name, tm.Revolute("z"), end, E2, role="chord")
     system.load("drive", tm.Moment(z=p["mom"]), K1)
-    system.load("spring", SpringToGround(p["c0"], p["l0"], p["xc"], p["yc"]), K3.at((p["sd"], -p["sc"], 0)))
+    C, D = system.ground.at((p["xc"], p["yc"], 0)), K3.at((p["sd"], -p["sc"], 0))
+    system.connect("spring", tm.Spring(p["c0"], length=p["l0"]), C, D)
     return system
 
 

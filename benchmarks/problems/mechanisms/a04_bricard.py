@@ -1,7 +1,7 @@
 """IFToMM A04: Bricard's mechanism, six revolutes in one loop that moves although counting says it cannot.
 
 Every base is parallel to the world at the start, so all angles are zero there. The last hinge is the one cut, as
-the reference has it.
+the reference has it. Data: the benchmark's.
 """
 
 import numpy as np

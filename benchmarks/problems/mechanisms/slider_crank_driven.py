@@ -1,6 +1,6 @@
 """Offset slider-crank with a crank driven at constant speed: motion and driving torque; closed form.
 
-Crank and rod along their own x axis, their bases at their first ends.
+Crank and rod along their own x axis, their bases at their first ends. Sizes are ours.
 """
 
 import numpy as np

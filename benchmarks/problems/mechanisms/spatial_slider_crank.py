@@ -2,6 +2,7 @@
 
 Crank along its own z axis from A to B; rod along its own x axis u from B to C, with the second axis of the
 universal joint, a = u x (sliding direction), as y. The slider starts and stays parallel to the world.
+Data: the library's, but for the rod, which is slender here.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""The spatial slider-crank with the rod inertia that reproduces the curve in the IFToMM library."""
+"""The spatial slider-crank with the rod inertia that reproduces the curve in the IFToMM library.
+
+Data: the library's, the small moment of inertia of the rod about the axis that gives its curve; `spatial_slider_crank` has a slender rod.
+"""
 
 import treemech as tm
 

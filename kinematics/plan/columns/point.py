@@ -6,7 +6,8 @@ FIRST_PART, N_PARTS, FIRST_POINT, N_POINTS, N_UNKNOWNS, WORKSPACE, LINE_A, LINE_
 N_COMPOSITE = 8
 
 # Plan.points: number of coordinates (1: along the line between those ends, 3 or 6), its place in z or -1, and
-# the place in z of what it is sought from: 1 once that is known, then its N_SOUGHT unknowns by coordinates.
+# the place in z of what it is sought from: 1 once that is known, then its N_SOUGHT unknowns by coordinates
+# (a rotation of zeros is not known).
 COORDINATES, STATE, SOUGHT = range(3)
 N_TABLE = 3
 N_SOUGHT = {1: 1, 3: 3, 6: 12}  # distance along the line; position or velocity; position and rotation

@@ -1,5 +1,6 @@
 """Elements that depend on the load of a hinge: solved together with the multipliers."""
 
+import warnings
 from dataclasses import dataclass
 from math import exp, sqrt, tanh
 
@@ -344,3 +345,31 @@ def test_the_hinge_must_be_named():
     system.connect("pin", tm.Revolute("y"), system.ground, rod)
     with pytest.raises(tm.ElementError, match="reaction_of="):
         system.connect("friction", Pin(0.1, 0.05, 1e-2), system.ground, rod)
+
+
+def rubbing_four_bar(offset, follower, pivot):
+    """Return a four-bar linkage about y with friction in a hinge and a coupler whose mass is off the plane, and a start."""
+    system = tm.System("four-bar", gravity=(0.0, 0.0, -9.81))
+    inertia = (0.1, 0.1, 0.1)
+    crank = system.body("crank", 1.0, inertia, com=(0.5, 0, 0))
+    coupler = system.body("coupler", 2.0, inertia, com=(0.7, offset, 0))
+    rocker = system.body("rocker", 1.0, inertia, com=(0.6, 0, 0))
+    A = system.connect("A", tm.Revolute("y"), system.ground, crank)
+    system.connect("B", tm.Revolute("y"), crank.at((1.0, 0, 0)), coupler)
+    system.connect("C", follower, coupler.at((2.0, 0, 0)), rocker.at((1.5, 0, 0)))
+    system.connect("D", pivot, system.ground.at((2.0, 0, 0)), rocker)
+    system.connect("rub", tm.Friction(0.1, radius=0.1, threshold=0.05), A)
+    mech = system.build()
+    return mech, mech.assemble(guess={"A": -0.8}, rates={"A": 1.0})
+
+
+def test_friction_by_a_load_that_is_not_decided_is_told():
+    """Plain revolutes leave open how they share what is across the plane: nothing if all is in it."""
+    plain = tm.Revolute("y"), tm.Revolute("y")
+    mech, start = rubbing_four_bar(0.2, *plain)
+    with pytest.warns(UserWarning, match="element 'rub' depends on the load of 'A', part of which"):
+        mech.simulate((0, 0.5), start)
+    for decided in (rubbing_four_bar(0.0, *plain), rubbing_four_bar(0.2, tm.Ball(), tm.Cylindrical("y"))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            decided[0].simulate((0, 0.5), decided[1])

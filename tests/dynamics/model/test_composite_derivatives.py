@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import treemech as tm
 from tests.dynamics.analyses.test_derivatives import agrees, along
@@ -39,9 +40,9 @@ def slow_net():
     return composite
 
 
-def framed():
+def framed(start=None):
     """A frame of six coordinates between two bushings."""
-    composite = tm.Composite(ends=("a", "b"), points={"frame": 6})
+    composite = tm.Composite(ends=("a", "b"), points={"frame": 6}, start=start)
     composite.connect("one", tm.Bushing((30.0, 40.0, 50.0, 6.0, 7.0, 8.0)), "a", "frame")
     composite.connect("two", tm.Bushing((35.0, 45.0, 25.0, 9.0, 5.0, 4.0)), "frame", "b")
     return composite
@@ -105,6 +106,27 @@ def test_composites_in_closed_chains(seed):
     multipliers = np.hstack((found.multipliers_q, found.multipliers_u, found.multipliers_x))[chosen]
     assert agrees(multipliers, want[n : n + m])
     assert agrees(np.hstack((found.x_rates_q, found.x_rates_u, found.x_rates_x)), want[n + m :])
+
+
+@pytest.mark.parametrize("start", [None, {"frame": (0.0, 0.05, 0.2)}])
+@pytest.mark.parametrize("angle", [0.4, 2.0, np.pi])
+def test_frames_are_found_however_the_whole_is_turned(angle, start):
+    """They are sought half-way between the ends, not along the axes of the world: there half a turn was too far."""
+
+    def rate_of(turn):
+        axes = Rotation.from_rotvec(turn).as_matrix()
+        system = tm.System("turned", gravity=axes @ (0.5, 0.0, -9.81))
+        body = system.body("body", 1.0, (0.1, 0.1, 0.1))
+        system.connect("hinge", tm.Revolute("x"), system.ground.at((0, 0, 0), axes), body)
+        given = None if start is None else {"frame": axes @ start["frame"]}
+        ends = system.ground.at(axes @ (0, 0, 0.2), axes), body.at((0, 0.1, 0.2))
+        system.connect("framed", framed(given), *ends)
+        mech = system.build()
+        return mech.forward_dynamics(mech.state(q={"hinge": 0.3})).ud[0]
+
+    upright = rate_of(np.zeros(3))
+    for axis in np.vstack((np.eye(3), [[0.6, 0.0, 0.8]])):
+        assert rate_of(angle * axis) == pytest.approx(upright, rel=1e-9)
 
 
 def test_springs_in_series_swing_and_hang_like_one():

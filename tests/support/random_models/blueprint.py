@@ -26,6 +26,9 @@ REVERSIBLE = (
 )
 
 
+IMMOVABLE = "a drive moves what cannot move"
+
+
 class Joint(NamedTuple):
     """A hinge between two ends, with the coordinates that fit at the start."""
 
@@ -225,7 +228,7 @@ class Blueprint:
     def state(self):
         """A start: closed, prescribed coordinates on their motions, other speeds at random as far as the rows allow."""
         mech = self.mech
-        start = self.state_of(mech, self.at_rest())
+        start = self._closed(mech)
         u = start.u.copy()
         free = self.free_speeds(mech)
         u[free] = self.recipe.stream("speeds").normal(size=mech.nu)[free]
@@ -234,8 +237,37 @@ class Blueprint:
             u[free] -= np.linalg.lstsq(rows.partials[:, free], rows.velocity, rcond=1e-9)[0]
             rows = mech.constraints(replace(start, u=u))
         if np.abs(rows.velocity).max(initial=0.0) > 1e-8:
-            raise Unfit("a drive moves what cannot move")
+            raise Unfit(IMMOVABLE)
+        self._check_motions(mech, rows)
         return self._state(mech, start.q, u, start.cut)
+
+    def _closed(self, mech):
+        """Return the start with the rates of drives and no others; that these are refused must be true."""
+        still = self.at_rest()
+        try:
+            return self.state_of(mech, still)
+        except tm.TreemechError as error:
+            if "the given rates do not fit together" not in str(error):
+                raise
+            q, u, _ = self.numbers_of(mech, still)
+            moved = mech.state(q=q, u=self._driven(mech, u))  # without names nothing is checked
+            rows = mech.constraints(replace(moved, x=np.zeros_like(moved.x)))
+            if _left(rows.partials[:, self.free_speeds(mech)], rows.velocity) < 1e-8:
+                raise AssertionError(f"refused without need: {error}") from error
+            raise Unfit(IMMOVABLE) from error
+
+    def _check_motions(self, mech, rows):
+        """Raise Unfit if prescribed motions soon go where the others cannot follow, though they can at the start."""
+        P, _free = rows.partials[:, self.free_speeds(mech)], self.free_speeds(mech)
+        if self.drives and np.linalg.matrix_rank(P, 1e-9) < np.linalg.matrix_rank(rows.partials, 1e-9):
+            raise Unfit(IMMOVABLE)
+        ud = np.zeros(mech.nu)
+        for name, motion in self.drives.items():
+            ud[mech.speeds.index(name)] = motion.at(0.0).acceleration
+        if self.drives or "Moving" in self.recipe.branches:
+            wanted = rows.partials @ ud + rows.bias
+            if _left(P, wanted) > 1e-6 * (1.0 + np.abs(wanted).max(initial=0.0)):
+                raise Unfit(IMMOVABLE)
 
     def free_speeds(self, mech):
         """Return which speeds are not prescribed."""
@@ -246,28 +278,43 @@ class Blueprint:
 
     def at_rest(self):
         """Return the motion of the bodies at the start as if nothing moved."""
-        return {name: (*pose, np.zeros(3), np.zeros(3)) for name, pose in self.poses.items()}
+        return {name: (*pose, np.zeros(3), np.zeros(3)) for name, pose in self.placed.items()}
+
+    @property
+    def placed(self):
+        """The poses as the system has them, whose ground stands upright: a planar mechanism is drawn on a tilted one."""
+        tilt = self.poses["ground"][1]
+        return {name: (tilt.T @ x, tilt.T @ B) for name, (x, B) in self.poses.items()}
 
     def state_of(self, mech, twists, flip=False):
         """Return the start for any build of the system, found from the motion of the bodies alone.
 
         `twists` has position, rotation, velocity and angular velocity of every body by name.
         """
+        return self._state(mech, *self.numbers_of(mech, twists, flip))
+
+    def numbers_of(self, mech, twists, flip=False):
+        """Return coordinates and speeds of any build of the system, and the coordinates of its cut hinges by name."""
         q, u, cut = np.zeros(mech.nq), np.zeros(mech.nu), {}
         for c in mech._lagrange.hinges:
-            joint = self.joint(c.name, flip) if c.name in self.joints else _free(c, self.poses)
+            joint = self.joint(c.name, flip) if c.name in self.joints else _free(c, self.placed)
             if joint.hinge.n_speeds:
                 q[c.q_slice], u[c.u_slice] = joint.q, speeds_of(joint, twists)
         for c in mech.tree.chords:
             if c.name in self.joints and len(self.joint(c.name, flip).q):
                 cut[c.name] = self.joint(c.name, flip).q
-        return self._state(mech, q, u, cut)
+        return q, u, cut
 
-    def _state(self, mech, q, u, cut):
-        """Return the state with these numbers; states of elements start in equilibrium where they have one."""
+    def _driven(self, mech, u):
+        """Return the speeds with those of the drives at the start."""
         u = u.copy()
         for name, motion in self.drives.items():
             u[mech.speeds.index(name)] = motion.at(0.0).rate
+        return u
+
+    def _state(self, mech, q, u, cut):
+        """Return the state with these numbers; states of elements start in equilibrium where they have one."""
+        u = self._driven(mech, u)
         named = {n: q[c.q_slice] for c in mech._lagrange.hinges if (n := c.name) and c.hinge.n_coordinates}
         near = {name: value[0] if isinstance(value, tuple) else value for name, value in cut.items()}
         near = {name: value for name, value in near.items() if len(value)}
@@ -278,6 +325,11 @@ class Blueprint:
                 self.settled = dict(zip(names, mech.assemble(guess={**named, **near}).x, strict=True))
             state = replace(state, x=np.array([self.settled[name] for name in names]))
         return state
+
+
+def _left(A, b):
+    """Return the size of what is left of b by the best combination of the columns of A."""
+    return np.abs(b - A @ np.linalg.lstsq(A, b, rcond=1e-9)[0]).max(initial=0.0)
 
 
 class Unfit(Exception):

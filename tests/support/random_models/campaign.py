@@ -22,12 +22,16 @@ from .laws import LAWS, Stopped, Wrong
 from .recipe import numbered_recipe
 
 BAD = ("wrong", "crash", "hang")
-LUMP = 50  # mechanisms that are written down at once
+LUMP = 200  # mechanisms that are written down at once
 
 
-def outcome(recipe, laws=LAWS):
-    """Return (kind, law, words) for every law that did not hold, from one blueprint: [] if all is well."""
+def outcome(recipe, laws=LAWS, begun=lambda law: None):
+    """Return (kind, law, words) for every law that did not hold, from one blueprint: [] if all is well.
+
+    `begun` is told what begins.
+    """
     found = []
+    begun("start")
     try:
         blueprint = Blueprint(recipe)
         blueprint.state
@@ -38,6 +42,7 @@ def outcome(recipe, laws=LAWS):
     except Exception as error:
         return [("crash", "start", f"{type(error).__name__}: {error}")]
     for name, law in laws.items():
+        begun(name)
         try:
             law(blueprint)
         except Wrong as error:
@@ -80,8 +85,11 @@ def _work(seed, numbers, options, laws, pipe):
     chosen = {name: LAWS[name] for name in laws}
     for number in numbers:
         recipe = numbered_recipe(seed, number, **options)
-        pipe.send(("start", number, time.process_time()))
-        pipe.send(("end", number, outcome(recipe, chosen)))
+
+        def begun(law, number=number):
+            pipe.send(("start", number, (law, time.process_time())))
+
+        pipe.send(("end", number, outcome(recipe, chosen, begun)))
     pipe.send(("done", None, None))
 
 
@@ -99,20 +107,20 @@ def campaign(seed, count, first=0, limit=60.0, options=None, laws=tuple(LAWS), r
         worker = context.Process(target=_work, args=(seed, numbers, options or {}, laws, there), daemon=True)
         worker.start()
         there.close()
-        now, since = numbers[0], 0.0
+        now, law, since = numbers[0], "process", 0.0
         while numbers:
             if here.poll(5.0):
                 try:
                     what, number, value = here.recv()
                 except EOFError:
-                    results[now] = [("crash", "process", "the process died")]
+                    results[now] = [("crash", law, "the process died")]
                     report(now, results[now])
                     numbers = [n for n in numbers if n > now]
                     break
                 if what == "done":
                     break
                 if what == "start":
-                    now, since = number, value
+                    now, (law, since) = number, value
                 else:
                     results[number] = value
                     numbers = [n for n in numbers if n > number]
@@ -120,7 +128,7 @@ def campaign(seed, count, first=0, limit=60.0, options=None, laws=tuple(LAWS), r
                         report(number, value)
             elif _cpu(worker.pid) - since > limit:
                 worker.kill()
-                results[now] = [("hang", "process", f"more than {limit:.0f} s of CPU")]
+                results[now] = [("hang", law, f"more than {limit:.0f} s of CPU")]
                 report(now, results[now])
                 numbers = [n for n in numbers if n > now]
                 break

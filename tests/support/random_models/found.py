@@ -66,4 +66,18 @@ FOUND = (
     Found("other_method", Recipe(2106346401, branches=("Prismatic",), planar=True, couplings=("Differential",), drives=("Harmonic",),
                                  chains=(("Revolute", "Revolute", "Revolute", "Revolute"),
                                          ("Prismatic", "Revolute", "Prismatic", "Revolute")))),
+    # without coordinates compiled derivatives gave up: none of accelerations, none of states of elements for implicit methods
+    Found("derivatives", Recipe(925854678, branches=("Rigid",))),
+    Found("other_method", Recipe(2119052711, branches=("Rigid", "Moving"), elements=("SphereSphere", "Fung", "ReactionFriction"))),
+    # alpha let the position of a rolling ball drift: its row was left out as redundant, beside those of the rates that it implies
+    Found("other_method", Recipe(551374383, branches=("Ball",), constraints=("RollingBall",), drives=("Polynomial",),
+                                 elements=("Drag", "Pid", "TensionSpring"))),
+    # friction by a load that redundant constraints leave open: which hinge is cut decided, without a word
+    Found("other_cut", Recipe(578850694, branches=("Revolute", "Revolute", "Revolute"), planar=True,
+                              chains=(("Revolute", "Revolute", "Revolute", "Revolute"),),
+                              elements=("ViscousComposite", "ReactionFriction", "HydraulicActuator"))),
+    # the law placed free bodies of planar mechanisms in the axes of their plane
+    Found("energy", Recipe(474622598, branches=("Revolute",), elements=("ReactionFriction",), planar=True)),
+    # the law asked nothing to be actuated where couplings are all that closes a chain
+    Found("inverse_of_forward", Recipe(75334616, branches=("Revolute", "Revolute"), couplings=("Belt",), planar=True)),
 )  # fmt: skip

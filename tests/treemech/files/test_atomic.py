@@ -154,3 +154,18 @@ def test_files_may_be_read_by_those_whom_the_mask_lets(kept, tmp_path):
         assert (kept[0].save(tmp_path / "model").stat().st_mode & 0o777) == 0o640
     finally:
         os.umask(mask)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    """The error would name a temporary file that nobody asked for."""
+
+    def refused(**_):
+        raise PermissionError(13, "Permission denied", str(tmp_path / ".a.csv.x.tmp"))
+
+    monkeypatch.setattr(atomic.tempfile, "mkstemp", refused)
+    with pytest.raises(
+        PermissionError, match=r"the folder '.*' cannot be written \(Permission denied\), so 'a.csv'"
+    ):
+        with atomic.atomic(tmp_path / "a.csv"):
+            pass
+    assert not list(tmp_path.iterdir())

@@ -61,6 +61,17 @@ def test_a_name_that_is_no_signal_is_told(run, name, said):
         signals(run, name)
 
 
+def test_a_load_without_numbers_of_that_name_is_told():
+    """matplotlib said 'Number of rows must be a positive integer, not 0'."""
+    system = tm.System("loaded")
+    body = system.body("body", 1.0, (1, 1, 1))
+    system.connect("pin", tm.Revolute("z"), system.ground, body)
+    system.load("motor", tm.Moment(z=1.0), body)
+    mech = system.build()
+    with pytest.raises(tm.TreemechError, match="'motor' has no numbers in effort"):
+        mech.simulate((0, 1), mech.state()).plot("motor.effort")
+
+
 def test_arguments_are_signals_and_axes_come_back(run):
     axes = run.plot("A.q", "B.q")
     assert axes.get_ylabel() == "q [rad]" and len(axes.lines) == 2 and axes.get_xlabel() == "t [s]"

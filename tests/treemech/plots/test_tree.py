@@ -1,6 +1,7 @@
 """The picture of the tree: every body, branch, chord and element is in it."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -60,3 +61,22 @@ def test_sixty_links_in_a_row_fit_on_a_page(tmp_path):
     page = (tmp_path / "chain.svg").read_text()
     width, height = (float(x) / 72 for x in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', page).groups())
     assert width < 14 and height < 14 and {f"link{k}" for k in range(60)} <= texts(tmp_path / "chain.svg")
+
+
+def test_a_tree_with_many_leaves_lies_on_its_side(tmp_path):
+    """Names of forty bodies side by side would cover each other: they stand below each other, and no text lies on them."""
+    system = tm.System("centipede")
+    spine = system.body("spine", 1.0, (0.1, 0.1, 0.1))
+    system.connect("walk", tm.Planar(), system.ground, spine)
+    for k in range(20):
+        thigh, shin = (system.body(f"{n} number {k}", 1.0, (0.1, 0.1, 0.1)) for n in ("thigh", "shin"))
+        system.connect(f"hip {k}", tm.Revolute("y"), spine.at((k, 0, 0)), thigh)
+        system.connect(f"knee {k}", tm.Revolute("y"), thigh.at((0, 0, -1)), shin)
+    system.build().draw(tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text()
+    wide, high = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups())
+    assert 0.7 < wide / high < 1.6
+    found = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]*>shin', text)
+    heights = sorted(float(y) for _, y in found)
+    assert len(heights) == 20 and min(b - a for a, b in pairwise(heights)) > 20.0
+    assert len({x for x, _ in found}) == 1

@@ -22,6 +22,8 @@ PER_STEP = 6
 ENOUGH = 500  # outputs; fewer are filled in where they are the steps of the integrator
 DISTANCE = 5e-4  # error of a place between frames, relative to the size of the scene
 ANGLE = 2e-3  # [rad]
+MANY = 900  # frames; a motion that needs more is followed less closely, at most SLACK times
+SLACK = 8.0
 
 
 def forwards(run: "Run") -> "Run":
@@ -98,8 +100,17 @@ def body_frames(run: "Run") -> Frames:
     return Frames.of(run.t, position, rotation, trace[:, :, columns.VELOCITY], trace[:, :, columns.OMEGA])
 
 
-def kept(frames: Frames, size: float, most: int = MAX_FRAMES) -> NDArray[np.intp]:
-    """Return the numbers of the frames from which all others follow, to DISTANCE of the size and ANGLE.
+def enough(frames: Frames, size: float, most: int = MAX_FRAMES) -> NDArray[np.intp]:
+    """Return the numbers of frames from which all others follow; a long wild motion is followed less closely, for the size of its page."""
+    slack, rows = 1.0, kept(frames, size, most)
+    while len(rows) > MANY and slack < SLACK:
+        slack *= 2.0
+        rows = kept(frames, size, most, slack)
+    return rows
+
+
+def kept(frames: Frames, size: float, most: int = MAX_FRAMES, slack: float = 1.0) -> NDArray[np.intp]:
+    """Return the numbers of the frames from which all others follow, to `slack` times DISTANCE of the size and ANGLE.
 
     Intervals are halved where the motion between their ends misses a frame.
     """
@@ -117,7 +128,7 @@ def kept(frames: Frames, size: float, most: int = MAX_FRAMES) -> NDArray[np.intp
     while open_ and len(chosen) < most:
         following = []
         for k, m in open_:
-            if m - k < 2 or not _missed(frames, k, m, size):
+            if m - k < 2 or not _missed(frames, k, m, size, slack):
                 continue
             middle = int(np.searchsorted(frames.t, 0.5 * (frames.t[k] + frames.t[m])))
             middle = min(max(middle, k + 1), m - 1)
@@ -130,20 +141,22 @@ def kept(frames: Frames, size: float, most: int = MAX_FRAMES) -> NDArray[np.intp
     return found
 
 
-def _missed(frames: Frames, k: int, m: int, size: float) -> bool:
+def _missed(frames: Frames, k: int, m: int, size: float, slack: float) -> bool:
     """Return whether the motion between two frames misses one of those between them."""
     inside = np.arange(k + 1, m)
     if len(inside) > 64:  # first look at some
         some = inside[:: len(inside) // 16]
-        if _off(frames, k, m, some, size):
+        if _off(frames, k, m, some, size, slack):
             return True
-    return _off(frames, k, m, inside, size)
+    return _off(frames, k, m, inside, size, slack)
 
 
-def _off(frames: Frames, k: int, m: int, inside: NDArray[np.intp], size: float) -> bool:
+def _off(frames: Frames, k: int, m: int, inside: NDArray[np.intp], size: float, slack: float) -> bool:
     first, last = np.full(len(inside), k), np.full(len(inside), m)
     position, attitude = frames.across(first, last, frames.t[inside])
     gap = np.linalg.norm(position - frames.position[inside], axis=-1)
     same = np.abs(np.sum(attitude * frames.attitude[inside], axis=-1))
     turn = 2.0 * np.sqrt(np.maximum(0.0, 2.0 * (1.0 - np.minimum(same, 1.0))))
-    return bool(np.nanmax(gap, initial=0.0) > DISTANCE * size or np.nanmax(turn, initial=0.0) > ANGLE)
+    return bool(
+        np.nanmax(gap, initial=0.0) > slack * DISTANCE * size or np.nanmax(turn, initial=0.0) > slack * ANGLE
+    )

@@ -1,4 +1,7 @@
-"""Haug's driven pendulum (examples 6.3, 6.6): reaction of the pivot and torque of the drive; closed form."""
+"""Haug's driven pendulum (examples 6.3, 6.6): reaction of the pivot and torque of the drive; closed form.
+
+The motion is printed; mass and length are ours (any will do).
+"""
 
 import numpy as np
 

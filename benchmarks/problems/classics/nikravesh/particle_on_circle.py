@@ -1,7 +1,7 @@
 """A particle on the unit circle whose height is driven, y = 0.1 sin(50 pi t): kinematics on both branches (ME751).
 
 Everything is known in closed form: x = sqrt(1 - y^2), or its negative on the other branch, which Newton's method picks
-from the start; x' = -y y' / x, x'' = -(y'^2 + y y'' + x'^2) / x.
+from the start; x' = -y y' / x, x'' = -(y'^2 + y y'' + x'^2) / x. The motion is printed, masses are ours.
 """
 
 import numpy as np

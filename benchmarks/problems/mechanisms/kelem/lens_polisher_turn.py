@@ -31,11 +31,16 @@ def state(mech: tm.Mechanism) -> tm.State:
 def measured(mech: tm.Mechanism, run: tm.Run) -> dict:
     slider, rows = run.connection("slider"), np.arange(0, 720, 90)
     longer = mech.with_parameters(length=0.56)
+    top, foot = run.point("coupler"), run.point("coupler", (0, 0, polisher.LENGTH))
+    ends = np.linalg.norm(
+        foot.velocity - top.velocity, axis=1
+    )  # across the coupler: how it spins does not matter
     nominal = longer.kinematics(run.t, longer.assemble(guess={"A": [1.1, 0], "slider": -0.066}))
     return {
         "slider": slider.q[rows],
         "slider by crank angle": slider.u[rows] / RATE,
         "slider by crank angle, second": slider.ud[rows] / RATE**2,
+        "coupler over crank speed": ends[rows] / polisher.LENGTH / RATE,
         "reduced inertia": 2 * run.energy.kinetic[rows] / RATE**2,
         "torque": run.drive("crank")[rows],
         "ends of the stroke, variant A": [slider.q.min(), slider.q.max()],
@@ -59,6 +64,10 @@ KNOWN = {
     ),
     "slider by crank angle, second": (
         [-3.04215933, 0.32338463, 0.46090076, 0.28534663, -0.00271422, -0.09524743, -0.06247302, -0.03266431],
+        1e-8, WHERE,
+    ),
+    "coupler over crank speed": (
+        [0.20003111, 0.61950959, 0.53739552, 0.34389689, 0.01547307, 0.32101642, 0.52610255, 0.61598787],
         1e-8, WHERE,
     ),
     "reduced inertia": (

@@ -1,7 +1,7 @@
 """Peaucellier's linkage: the tracer draws an exact straight line; closed form.
 
 Three loops with a driven crank: nothing is left to move freely. Every base is parallel to the world at the start,
-so all angles are zero there; the bars are slender, of any mass, since only the motion is asked for.
+so all angles are zero there; the bars are slender, of any mass, since only the motion is asked for. Lengths are ours.
 """
 
 import numpy as np

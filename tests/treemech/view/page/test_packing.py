@@ -105,3 +105,15 @@ def test_a_motion_that_is_lost_leaves_a_valid_page(tmp_path):
     header, array = unpacked(run.animate(tmp_path / "a.html"))
     p = array(header["frames"]["position"])
     assert (p == LOST).any() and not (p == LOST).all() and np.isfinite(header["radius"])
+
+
+def test_the_page_of_a_wild_long_motion_is_small_enough(tmp_path):
+    """Ten links that fall from the level and never come to rest: the steps of the integrator are thousands."""
+    system, end = tm.System("whip"), None
+    for k in range(10):
+        link = system.body(f"link {k}", 0.1, (1e-5, 1e-4, 1e-4), com=(0.05, 0, 0))
+        system.connect(f"hinge {k}", tm.Revolute("y"), system.ground if end is None else end, link)
+        end = link.at((0.1, 0, 0))
+    run = system.build().simulate((0, 10), rtol=1e-6)
+    assert len(run.t) > 1500
+    assert run.animate(tmp_path / "a.html").stat().st_size < LARGEST
