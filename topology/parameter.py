@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -214,6 +214,8 @@ def as_float(value: Any) -> float:
         raise TypeError(f"{value!r} is a text")
     try:
         return float(value)
+    except OverflowError:  # a whole number that no float holds
+        return inf if value > 0 else -inf
     except TypeError:
         if not getattr(value, "is_dual", False):
             raise
@@ -233,6 +235,8 @@ def as_floats(numbers: Any) -> NDArray[np.float64]:
         raise TypeError(f"{numbers!r} holds a text")
     try:
         return np.array(given, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{numbers!r} holds a whole number that is too large") from None
     except TypeError:
         carried = (x for x in np.array(numbers, dtype=object).flat if getattr(x, "is_dual", False))
         first: Any = next(carried, None)

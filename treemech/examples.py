@@ -281,6 +281,15 @@ class Example:
         given = getattr(self._module, "PLOTS", [])
         return [(signals,) if isinstance(signals, str) else tuple(signals) for signals in given]
 
+    def _has(self, names: Sequence[str]) -> bool:
+        """Return whether the run has these signals: other parameters may leave parts of the model out."""
+        from .plots.signals import signals
+
+        try:
+            return not self.parameters or all(signals(self.run(), name) for name in names)
+        except TreemechError:
+            return False
+
     def save(self, folder: str | Path) -> list[tuple[Path, str]]:
         """Write animation, table and pictures (if matplotlib is there) into a folder; return (path, what it is)."""
         folder, run = Path(folder), self.run()
@@ -290,7 +299,7 @@ class Example:
         table.write_text(self.table() + "\n", encoding="utf-8")
         written.append((table, "our values beside the known ones"))
         if find_spec("matplotlib") is not None:
-            for k, signals in enumerate(self.plots):
+            for k, signals in enumerate(filter(self._has, self.plots)):
                 picture = folder / f"{self.name}-{k + 1}.png"
                 run.plot(*signals, path=picture)
                 written.append((picture, ", ".join(signals)))

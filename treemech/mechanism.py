@@ -756,7 +756,10 @@ class Mechanism:
         [-1.0, 0.0, -0.0]
         """
         home = self._home
-        one = home.poses.get(end) or home.end("pose", end)
+        try:
+            one = home.poses.get(end) or home.end("pose", end)
+        except TypeError:  # it cannot be looked up
+            one = home.end("pose", end)
         found: Pose | None = one(state)
         if found is not None:
             return found
@@ -780,7 +783,10 @@ class Mechanism:
         ([-6.0, 0.0, 0.0], [0.0, 3.0, 0.0])
         """
         home = self._home
-        one = home.velocities.get(end) or home.end("velocity", end)
+        try:
+            one = home.velocities.get(end) or home.end("velocity", end)
+        except TypeError:  # it cannot be looked up
+            one = home.end("velocity", end)
         found: Velocity | None = one(state)
         if found is not None:
             return found
@@ -804,7 +810,10 @@ class Mechanism:
         Prescribed speeds have their columns too.
         """
         home = self._home
-        one = home.jacobians.get(end) or home.end("end_jacobian", end)
+        try:
+            one = home.jacobians.get(end) or home.end("end_jacobian", end)
+        except TypeError:  # it cannot be looked up
+            one = home.end("end_jacobian", end)
         found: Floats | None = one(state, out)
         if found is not None:
             return found

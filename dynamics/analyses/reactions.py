@@ -40,7 +40,8 @@ def smallest_multipliers(core: Core, t: Floats, q: Floats, found: ClosedMotion) 
         core.chord_work.q[:] = found.cut_q[k]
         P = core.constraints(float(t[k]), q[k], np.zeros(core.nu)).partials
         T = _weights(core)
-        multipliers[k] = T @ np.linalg.lstsq(P.T @ T, P.T @ multipliers[k], rcond=_ZERO)[0]
+        least = T @ np.linalg.lstsq(P.T @ T, P.T @ multipliers[k], rcond=_ZERO)[0]
+        multipliers[k] = least + 0.0  # the sign of a zero would depend on where the arrays lie
         wrench = core.chord_work.row[:, row.F : row.F + 6] * multipliers[k][:, None]
         for c, index in enumerate(chords):
             loads[k, c] = wrench[index[chord.FIRST_ROW] : index[chord.FIRST_ROW] + index[chord.N_ROWS]].sum(

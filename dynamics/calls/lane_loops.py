@@ -31,6 +31,9 @@ class LaneLoops:
         self.core, self.loops, self.tree = core, loops, LaneModel(core, True)
         self.place = side_by_side(core.layout.chords.plan.place)
         self.chord_work, self.work = _on_lanes(core.chord_work), _on_lanes(loops.work)
+        self.work["masked"] = np.zeros_like(
+            loops.work.masked
+        )  # all rows count, whatever was chosen for other states
         context = self.context = loops.context.copy()
         context[0] = self.tree.context_address
         plan = CHORD_DUALS + 1  # where arrays of the plan begin; those of the work follow (chord_views)
@@ -49,7 +52,8 @@ class LaneLoops:
     def _single(self) -> int:
         """Return the address of a context for one state, with chord work, coordinates and speeds of its own."""
         core = self.core
-        self.one = ChordWork(*(x.copy() for x in core.chord_work))
+        copies: Any = [x.copy() for x in core.chord_work]
+        self.one = ChordWork(*copies)
         self.moving = {name: getattr(core.work, name).copy() for name in ("q", "u", "ud")}
         self.one_tree, self.one_context = core.context.copy(), self.loops.context.copy()
         for name, array in self.moving.items():

@@ -177,7 +177,7 @@ def lane_loop_dynamics(count, t, q, u, z, tau, start, ud, multipliers, state, lo
             _mark_lanes(states, k, last, fine, SINGULAR_POSITION)
             write(out, nu, ud + 8 * nu * k, last)
             for r in range(m):
-                value = 0.0 * x[0]
+                value = x[0] - x[0]  # zero, and not minus zero
                 if kept[r] >= 0:
                     value = -x[nu + kept[r]]
                 to_rows(value, multipliers + 8 * (m * k + r), 8 * m, last)

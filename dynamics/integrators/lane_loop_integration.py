@@ -199,7 +199,7 @@ def integrate_lane_loops(
             while rows[k, 0] < 0 and following < count:
                 row = following
                 following += 1
-                if end[row] < t[row] or not isfinite(end[row]):
+                if not end[row] > t[row] or not isfinite(end[row]):
                     states[row] = NOT_FINITE
                     continue
                 fill_lane(k, row, n, y, doubles, table)

@@ -9,6 +9,7 @@ from treemech.kinematics.kernel.status import OK
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
+from ..equations import watch
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_layout
 from ..model.core import Core
@@ -100,6 +101,10 @@ class Integrator:
         """Continue with this method from the state reached."""
         self.name = method
         self.loop, self.method = METHODS[method]
+        if (
+            self.core.loops is not None and method != "DOP853"
+        ):  # others do not know how far a hinge may turn in a step
+            self.core.loops.work.monitor[watch.TURNS] = 1.0
         closed = self.loop == "integrate" and self.projects
         self.integrate = native.entry("loop_integrate" if closed else self.loop)
         self.count[m.HAS_JACOBIAN] = -1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import treemech as tm
+from tests.support import driven
 
 RNG = np.random.default_rng(2)
 ROOT = RNG.normal(size=(6, 6))
@@ -217,3 +218,14 @@ def test_an_audit_of_a_mechanism_without_elements_is_empty():
     system = tm.System("pendulum", gravity=(0, 0, -9.81))
     system.connect("A", tm.Revolute("y"), system.ground, system.body("bob", 1.0, (0, 0, 0), com=(0, 0, -1)))
     assert system.build().simulate((0, 1), audit=True).audit == {}
+
+
+def test_calls_after_an_audited_run_are_those_before_it():
+    """The numbers of the audit stayed in the state of the model: a batch could not be made."""
+    mech, state = driven.rubbing(0)
+    ahead, stepper = mech.step(state, 0.01), mech.stepper(state, 0.01)
+    mech.simulate((0, 0.1), state, audit=True)
+    assert np.array_equal(mech.batch(3, state).q, np.tile(state.q, (3, 1)))
+    assert np.array_equal(mech.step(state, 0.01).q, ahead.q)
+    mech.simulate((0, 0.1), state, audit=True)
+    assert np.array_equal(stepper.step().q, ahead.q)

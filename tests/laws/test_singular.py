@@ -261,6 +261,25 @@ def test_every_method_lists_the_positions_it_passes(name, method, count):
         so_far += len(passed)
 
 
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "Adams", "Radau", "auto", "alpha3"])
+def test_steps_of_several_radians_hide_no_position(method):
+    """DOP853 passed a position for Adams, and left it the turns that it may take in a step: 3 of 9 were missed."""
+    system = tm.System("turning evenly", gravity=(0, 0, 0))
+    bars = [
+        system.body(n, 1.0, (1e-3, x * x / 12, x * x / 12), com=(x / 2, 0, 0))
+        for n, x in zip("abc", (1, 2, 1), strict=True)
+    ]
+    system.connect("A", tm.Revolute("z"), system.ground, bars[0])
+    system.connect("B", tm.Revolute("z"), bars[0].at((1, 0, 0)), bars[1])
+    system.connect("C", tm.Revolute("z"), bars[1].at((2, 0, 0)), bars[2].at((1, 0, 0)))
+    system.connect("D", tm.Revolute("z"), system.ground.at((2, 0, 0)), bars[2])
+    mech = system.build()
+    start = mech.assemble(fix={"A": 0.8}, guess={"B": -0.8, "D": 0.8}, rates={"A": -9.0})
+    run = mech.simulate((0.0, 3.0), start, method=method, rtol=1e-9)
+    times = (0.8 + np.pi * np.arange(9)) / 9.0
+    assert np.allclose([t for t, _ in run.singular], times, atol=2e-3)
+
+
 # (model, method, factor of the rates, rtol, end)
 STOPPED = [
     # DOP853 took over next to the position and did not get over it
@@ -287,6 +306,7 @@ def test_a_run_goes_on_from_the_edge_of_a_position(name, method, factor, rtol, e
     assert off_the_branch(name, run) < 1e-6
     steps = mech.simulate((0.0, end), state, rtol=rtol, method=method)
     assert np.all(np.diff(steps.t) > 0.0) and np.array_equal(steps.q[-1], run.q[-1])
+    assert len(steps.singular) == len(want.singular)
     watched = mech.simulate((0.0, end), state, rtol=rtol, method=method, events=lambda t, s: 1.0)
     assert np.array_equal(watched.q[-1], run.q[-1])
 

@@ -174,6 +174,14 @@ def test_a_wrong_value_is_seen(monkeypatch):
     assert ex.deviations()["crank, first acceleration"] > 10.0
 
 
+@pytest.mark.parametrize("parameters", [{"rpm": 1500.0}, {"films": False}])
+def test_another_pump_is_written_too(parameters, tmp_path):
+    """What a parameter takes out of the model is not drawn: without films there is no bearing."""
+    ex = tm.examples.pump(**parameters)
+    assert "plunger" in ex.table()
+    assert {path.suffix for path, _ in ex.save(tmp_path)} >= {".html", ".txt"}
+
+
 def test_results_are_written(tmp_path):
     ex = example("four_bar")
     written = ex.save(tmp_path / "new")

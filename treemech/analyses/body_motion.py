@@ -66,7 +66,7 @@ def attitudes(mech: "Mechanism", t: Floats, q: Floats, u: Floats) -> Attitude:
             trace, _ = core.trace(
                 np.repeat(t, n + 2),
                 np.repeat(q, n + 2, axis=0),
-                speeds.reshape(-1, n),
+                speeds.reshape(count * (n + 2), n),
                 np.zeros((count * (n + 2), n)),
             )
     bodies = trace.reshape(count, n + 2, core.rows, N_TRACE)[:, :, 1:]

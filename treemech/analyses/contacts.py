@@ -9,6 +9,7 @@ import numpy as np
 from treemech.topology import ConvergenceError, TopologyError, unknown
 from treemech.topology.arrays import Floats
 
+from ..results.naming import as_names
 from ..results.state import State
 from .closed_chains import closed_motion
 
@@ -42,7 +43,7 @@ def open_contacts(mech: "Mechanism", t: float, q: Floats, u: Floats) -> tuple[st
 @contextmanager
 def without(mech: "Mechanism", names: Collection[str]) -> Iterator[None]:
     """Release exactly these unilateral constraints within the context."""
-    loops, own = mech._core.loops, unilateral(mech)
+    loops, own, names = mech._core.loops, unilateral(mech), as_names(names, "open")
     for name in names:
         if name not in own:
             raise TopologyError(unknown("unilateral constraint", name, own))

@@ -12,6 +12,7 @@ from treemech.kinematics.layout.efforts import EffortLayout
 from treemech.kinematics.plan.columns import effort
 from treemech.topology import ConvergenceError, ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.parameter import as_floats
 
 from ..results.naming import as_place
 from ..results.state import State
@@ -28,7 +29,10 @@ def element_states(layout: EffortLayout, given: Any) -> Floats:
     if given is None:
         return z
     if not isinstance(given, Mapping):
-        numbers = np.asarray(given, dtype=np.float64)
+        try:
+            numbers = as_floats(given)
+        except (TypeError, ValueError):
+            raise ElementError(f"x is {given!r}; wanted numbers: {_listed(layout)}.") from None
         if numbers.shape != (layout.nx,):
             raise ElementError(f"x has {numbers.size} numbers; wanted {layout.nx}: {_listed(layout)}.")
         z[: layout.nx] = numbers

@@ -13,6 +13,7 @@ from treemech.kinematics.closure import close_positions
 from treemech.topology import ConvergenceError, ElementError
 from treemech.topology.arrays import Floats
 
+from ..results.naming import as_names
 from ..results.state import State, fill
 from .constraints import holonomic, size
 from .contacts import misjudged, open_contacts, unilateral, without
@@ -43,6 +44,7 @@ def equilibrium(
     for name, what in (("fix", fix), ("rates", rates)):
         if what is not None and not isinstance(what, Mapping):
             raise ElementError(f"equilibrium: {name} is {what!r}; wanted numbers by name, {{'A': 0.3}}.")
+    free = as_names(free, "equilibrium: free")
     start, given, speeds = state, dict(fix or {}), dict(rates or {})
     not_cut(mech, [*given, *speeds])
     if start is None or given:

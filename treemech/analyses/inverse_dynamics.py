@@ -16,7 +16,7 @@ from treemech.dynamics.model.reaction_dependent import ReactionDependent
 from treemech.topology import ElementError
 from treemech.topology.arrays import Floats
 
-from ..results.naming import as_place
+from ..results.naming import as_names, as_place
 from ..results.state import State, fill
 from .closed_chains import closed_motion
 from .contacts import open_contacts, without
@@ -92,6 +92,7 @@ def _drives(
         for d in prescribed_drives(mech):
             full[d.u] = d.signal.at(t).acceleration
     known = of_tree if isinstance(ud, Mapping) else dict.fromkeys(c.name for c in mech._lagrange.hinges)
+    actuated = None if actuated is None else as_names(actuated, "actuated")
     in_tree, in_cut = split(mech, dict.fromkeys(actuated or ()))
     chosen = ~left_free(mech, {}) if actuated is None else ~left_free(mech, in_tree, driven=False)
     columns, names = np.eye(mech.nu)[:, chosen], [mech.speeds[k] for k in np.flatnonzero(chosen)]

@@ -13,7 +13,7 @@ from treemech.dynamics.model.inertia_check import refuse_weightless
 from treemech.topology.arrays import Floats
 
 from ..description.parameters import directions
-from ..results.naming import as_place
+from ..results.naming import as_names, as_place
 from ..results.run import Run
 from ..results.state import State
 from .contacts import contacts
@@ -40,6 +40,7 @@ def derivatives(
 
     A tree without inputs and parameters takes one call of the compiled core, for many states too.
     """
+    parameters = as_names(parameters, "derivatives: parameters")
     if not parameters and mech._fast.table("derivatives") is not None and not element_inputs(mech):
         quick = mech._home.derivatives(state, loads)
         if quick is None:
@@ -115,11 +116,14 @@ def linearize(
     acting: list[int | str] | None = None
     if inputs is not None:
         acting = []
-        for name in inputs:
+        for name in as_names(inputs, "linearize: inputs"):
             acting.extend([name] if name in known else _all_numbers(mech, [name]))
-    seen = None if outputs is None else _all_numbers(mech, outputs)
-    wanted = None if coordinates is None else _all_numbers(mech, coordinates)
+    seen = None if outputs is None else _all_numbers(mech, as_names(outputs, "linearize: outputs"))
+    wanted = (
+        None if coordinates is None else _all_numbers(mech, as_names(coordinates, "linearize: coordinates"))
+    )
     held = None
+    hold = as_names(hold, "linearize: hold")
     if hold:
         held = np.zeros(mech.nu, dtype=bool)
         held[speed_numbers(mech, hold)] = True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treemech.kinematics.closure import is_closed, search, starts, unwound
-from treemech.topology import ConvergenceError
+from treemech.topology import ConvergenceError, ElementError
 from treemech.topology.arrays import Floats
 
 from ..results.state import State
@@ -21,6 +21,8 @@ _SAME = 1e-5  # positions of bodies and entries of their rotations that differ b
 
 def assemblies(mech: "Mechanism", attempts: int, open: Collection[str] = (), **given: Any) -> list[State]:
     """Find distinct closed positions, see `Mechanism.assemblies`."""
+    if not (isinstance(attempts, (int, np.integer)) and 0 < attempts < 2**31):
+        raise ElementError(f"assemblies: attempts is {attempts!r}; wanted a positive whole number.")
     sought = Assembly(mech, **given)
     with sought.searching(open):
         found = _all_positions(sought, attempts)

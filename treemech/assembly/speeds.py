@@ -15,7 +15,7 @@ from ..analyses.body_motion import attitude, momentum, trace_of
 from ..analyses.cut_hinges import connection_names, cut_numbers, cut_partials, split
 from ..analyses.ends import jacobian
 from ..analyses.states import left_free
-from ..results.naming import as_place
+from ..results.naming import as_numbers_by_name, as_place
 from ..results.state import State, fill
 from .targets import as_end, end_label
 from .weights import hinge_weights
@@ -39,6 +39,8 @@ class Speeds:
     ) -> None:
         self.mech, self.t, self.core = mech, t, mech._core
         known = connection_names(mech)
+        if weights is not None:
+            as_numbers_by_name(weights, "rate_weights")
         soft = {as_place(str(name), known).owner for name in weights or {}}
         wishes = {n: v for n, v in (rates or {}).items() if as_place(str(n), known).owner in soft}
         held = {n: v for n, v in (rates or {}).items() if n not in wishes}

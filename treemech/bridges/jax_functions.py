@@ -90,10 +90,10 @@ def _crossing(
     kinds = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results]
     host = partial(_on_host, function, [dtype for _, dtype in results])
 
-    @jax.custom_jvp
-    def crossing(*given: Any) -> tuple[Any, ...]:
+    def on_host(*given: Any) -> tuple[Any, ...]:
         return tuple(jax.pure_callback(host, kinds, *given, vmap_method="broadcast_all"))
 
+    crossing = jax.custom_jvp(on_host)
     crossing.defjvp(_refuse)
     return tuple(crossing(*arrays))
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from treemech.dynamics.calls import lanes
 from treemech.dynamics.calls.lane_loops import lane_loops
 from treemech.dynamics.calls.lane_model import lane_model
-from treemech.dynamics.calls.lanes import plain
 from treemech.kinematics.kernel.status import OK
 from treemech.topology.arrays import Floats
 
@@ -30,9 +29,9 @@ def left_by_lanes(
         return None
     part = slice(first, last)
     t, q, u, z, out = rows.t[part], rows.q[part], rows.u[part], rows.z[part], results[0][part]
-    finite = np.isfinite(t) & np.isfinite(q).all(axis=1) & np.isfinite(u).all(axis=1)
+    finite = _finite(t[:, None], q, u)
     if name == "forward_dynamics" and core.loops is not None:
-        closed = lane_loops(core) if plain(core) else None
+        closed = lane_loops(core)
         if closed is None:
             return None
         status = closed.dynamics(t, q, u, z, _input(rows, part, mech.nu), out, results[1][part])
@@ -40,7 +39,7 @@ def left_by_lanes(
         return None
     elif name == "forward_dynamics":
         status = lanes.forward_dynamics(core, t, q, u, _input(rows, part, mech.nu), out, z)
-        finite &= np.isfinite(out).all(axis=1)
+        finite &= _finite(out)
     elif name == "inverse_dynamics":
         status = lanes.inverse_dynamics(core, t, q, u, _input(rows, part, mech.nu), out, z)
     elif name == "load_column":
@@ -56,6 +55,16 @@ def left_by_lanes(
     else:
         return None
     return first + np.flatnonzero(~finite | (status != OK))
+
+
+def _finite(*arrays: Floats) -> NDArray[np.bool_]:
+    """Tell which rows have finite numbers in all arrays. Sums are finite where all numbers are, but for huge ones."""
+    found = np.ones(len(arrays[0]), dtype=bool)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for array in arrays:
+            if not np.isfinite(array.sum()):
+                found &= np.isfinite(array).all(axis=1)
+    return found
 
 
 def _input(rows: Rows, part: slice, n: int) -> Floats:

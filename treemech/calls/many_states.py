@@ -38,7 +38,10 @@ def _labels(given: Any, what: str) -> list[str]:
 
 
 def _shape(given: Any) -> tuple[int, ...]:
-    return np.shape(given) if isinstance(given, np.ndarray | list | tuple) else ()
+    try:
+        return np.shape(given) if isinstance(given, np.ndarray | list | tuple) else ()
+    except ValueError:
+        raise ElementError(f"a state is given {given!r}; wanted rows of one length.") from None
 
 
 def _shapes(mech: Mechanism, given: Any, which: int) -> list[tuple[int, ...]]:
@@ -58,7 +61,10 @@ def _shapes(mech: Mechanism, given: Any, which: int) -> list[tuple[int, ...]]:
 
 def many_states(mech: Mechanism, lead: tuple[int, ...], t: Any, q: Any, u: Any, x: Any) -> State:
     """Return states with leading axes: t (...), q (..., nq), u (..., nu)."""
-    times = np.array(np.broadcast_to(np.asarray(t, dtype=np.float64), lead))
+    try:
+        times = np.array(np.broadcast_to(as_floats(t), lead))
+    except (TypeError, ValueError):
+        raise ElementError(f"t is {t!r}; wanted a number, or one for every state.") from None
     chords, own = {c.name for c in mech._info.chords}, {c.name for c in mech._lagrange.hinges}
     cut = any(
         as_place(str(key), own | chords).owner in chords

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
-from treemech.topology import Attachment, Body, Connection, ElementError, TreemechError
+from treemech.topology import Attachment, Body, Connection, ElementError, TopologyError, TreemechError
 from treemech.topology.declared import Making, Property, made_again, mapped, parameters_in, remade
 from treemech.topology.parameter import Expression, Parameter
 
@@ -40,16 +40,26 @@ class Journal:
         return bool(found)
 
 
+def _refuse_nameless(method: str, name: Any) -> None:
+    """Refuse what is neither a name nor a thing that has one."""
+    if not isinstance(name if isinstance(name, str) else getattr(name, "name", None), str):
+        raise TopologyError(f"{method}: the name is {name!r}; wanted a text.")
+
+
 def recorded(method: F) -> F:
     """Decorate a method: it gets numbers for parameters.
 
     Its calls are recorded unless another such method makes them.
     """
 
+    names = method.__code__.co_varnames[1:2] == ("name",)
+
     @wraps(method)
     def call(self: Journal, *args: Any, **options: Any) -> Any:
         if self._inside:
             return method(self, *args, **options)
+        if names and (args or "name" in options):
+            _refuse_nameless(method.__name__, args[0] if args else options["name"])
         kept = Call(method.__name__, mapped(args, _lasting), mapped(options, _lasting))
         given: tuple[Any, Any] = (kept.args, kept.options)
         if self._known(given, f"{method.__name__} {args[0] if args else ''!r}"):

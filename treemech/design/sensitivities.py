@@ -20,8 +20,10 @@ from ..analyses.evaluation import results_of_states
 from ..analyses.small_motions import derivative_workspace
 from ..analyses.states import left_free, prescribed_drives
 from ..description.parameters import Neighbours, directions, follow, neighbours
+from ..results.naming import as_names
 from ..results.run import Run, not_interrupted
 from ..simulation.kinematics import results_of_motion
+from ..simulation.simulate import as_span, output_times
 from .starts import Start, start_derivative
 
 if TYPE_CHECKING:
@@ -106,11 +108,12 @@ def sensitivities(
     atol: Any = None,
 ) -> Sensitivities:
     """Simulate and differentiate by parameters, see `Mechanism.sensitivities`."""
-    names = list(mech.parameters) if parameters is None else list(parameters)
+    names = list(mech.parameters) if parameters is None else as_names(parameters, "sensitivities: parameters")
     beside = neighbours(mech, names)
-    t0, t1 = (float(t) for t in t_span)
+    t0, t1 = as_span(t_span)
     if not t1 > t0:
         raise TreemechError(f"sensitivities: t_span is {t_span!r}; wanted an end after the start.")
+    wanted = None if t_eval is None else output_times(t_eval, t0, t1)
     breaks = [b for signal in mech._core.layout.signals for b in signal.breaks if t0 < b < t1]
     _refuse(mech, beside, names, breaks)
     along_parameters = directions(mech, names)
@@ -118,7 +121,7 @@ def sensitivities(
     run = not_interrupted(mech.simulate((t0, t1), begun.state, method, rtol, atol, dense_output=True))
     edges = smooth_steps(mech, run, "no sensitivities of this motion")
     along = Along(mech._core, run)
-    times = run.t if t_eval is None else np.array(t_eval, dtype=np.float64)
+    times = run.t if wanted is None else wanted
     variation = Variation(mech._core, derivative_workspace(mech), along_parameters)
     motion = along(times)
     found, error = variation.solve(along, edges, begun.s, rtol, times)
@@ -138,7 +141,7 @@ def kinematic_sensitivities(
     mech: "Mechanism", t_eval: ArrayLike, start: Start = None, parameters: Sequence[str] | None = None
 ) -> Sensitivities:
     """Run the kinematics and differentiate by parameters, see `Mechanism.kinematic_sensitivities`."""
-    names = list(mech.parameters) if parameters is None else list(parameters)
+    names = list(mech.parameters) if parameters is None else as_names(parameters, "sensitivities: parameters")
     if np.any(nonholonomic(mech)):
         raise TreemechError("no sensitivities of this motion: constraints restrict rates only.")
     run = mech.kinematics(t_eval, start(mech) if callable(start) else start)

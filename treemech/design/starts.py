@@ -71,9 +71,17 @@ def start_derivative(
                 "function, start=lambda mech: mech.assemble(fix={...})."
             )
         return StartDerivative(start, s, np.zeros(len(names)))
-    make = start or (lambda mech: mech.assemble(t))
+    if start is not None and not callable(start):
+        raise TreemechError(
+            f"sensitivities: start is {start!r}; wanted a State or a function, start=lambda mech: mech.state(...)."
+        )
+    make = (lambda mech: mech.assemble(t)) if start is None else start
     with recording() as made:
         state = make(mech)
+    if not isinstance(state, State):
+        raise TreemechError(
+            f"sensitivities: start gives {state!r}; wanted a State, lambda mech: mech.state(...)."
+        )
     last = next((k for k, found in enumerate(made.found) if found is state), None)
     call = None if last is None else _Call(last, made.given[last])
     error = np.zeros(len(names))

@@ -31,7 +31,7 @@ class Table(NamedTuple):
 
 def summary(mech: "Mechanism", style: str = "markdown", state: "State | None" = None) -> Text:
     """Return the tables of a mechanism as text, see `Mechanism.summary`."""
-    written = {"markdown": _markdown, "latex": _latex}.get(style)
+    written = {"markdown": _markdown, "latex": _latex}.get(str(style))
     if written is None:
         raise TreemechError(f"style is {style!r}; wanted 'markdown' or 'latex'.")
     return Text(written(mech.name, [t for t in tables(mech, state) if t.rows]))

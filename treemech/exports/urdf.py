@@ -15,7 +15,7 @@ from treemech.topology import Attachment, Body, TreemechError
 from treemech.topology.arrays import Floats
 
 from ..description.parameters import origin_of
-from ..files.atomic import atomic
+from ..files.atomic import as_path, atomic
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -26,7 +26,7 @@ _SILENT = {"body", "connect", "frame", "limit", "couple", "measure"}  # read fro
 
 def write_urdf(mech: "Mechanism", path: str | Path, strict: bool = True) -> Path:
     """Write a tree as URDF, see `Mechanism.to_urdf`."""
-    path = Path(path)
+    path = as_path(path, "to_urdf")
     if path.suffix != ".urdf":
         raise TreemechError(f"{path}: wanted a file with the ending .urdf.")
     made = _Writer(mech)

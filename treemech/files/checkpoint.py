@@ -24,7 +24,7 @@ from treemech.dynamics.simulation.snapshot import Snapshot
 from treemech.kinematics.plan.columns import body, chord, effort, signal
 from treemech.topology import TreemechError
 
-from .atomic import atomic
+from .atomic import as_path, atomic
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -73,7 +73,7 @@ class Checkpoint:
         """Bring the driver to the state in the file."""
         if self.source is None:
             return
-        header, numbers = _read(Path(self.source))
+        header, numbers = _read(as_path(self.source, "simulate: resume"))
         for name, own in self.identity.items():
             other = header["identity"].get(name)
             if other != own:

@@ -23,6 +23,7 @@ from ..description.parameters import origin_of
 from ..design.experiment import check_quantity, is_statistic
 from ..design.study import wanted_quantities
 from ..results.measures import as_measure, check_measures
+from ..results.naming import as_numbers_by_name
 from ..results.state import State
 from ..simulation.simulate import output_times
 from .block_runs import takes
@@ -63,11 +64,14 @@ def simulate_many(
     """Simulate many motions, see `Mechanism.simulate_many`; with a cycle follow a prescribed motion over these times."""
     _check_options(options or {})
     _check_events(mech, (options or {}).get("events"), float(t_span[1]) >= float(t_span[0]))
-    own = dict(parameters or {})
+    own = dict(as_numbers_by_name(parameters, "simulate_many: parameters"))
     origin_of(mech, own)
     varied = {name: _column(name, x, "parameter") for name, x in own.items()}
     held = mech._core.layout.efforts.held
-    given = {name: _column(name, x, "input") for name, x in (inputs or {}).items()}
+    given = {
+        name: _column(name, x, "input")
+        for name, x in as_numbers_by_name(inputs, "simulate_many: inputs").items()
+    }
     for name in given:
         if name not in held:
             raise TopologyError(unknown("input without a signal", name, held))
@@ -205,6 +209,10 @@ def _starts(mech: Mechanism, states: Any) -> tuple[Any, dict[str, Floats | None]
     if lead is None:  # one for all
         one = states
         if not isinstance(one, State):
+            if not isinstance(one, Sequence) or isinstance(one, (str, bytes)) or len(one) not in (2, 3):
+                raise ElementError(
+                    f"simulate_many: states is {one!r}; wanted a State, a list of them, (q, u), (t, q, u) or a function."
+                )
             t, q, u = (0.0, *one) if len(one) == 2 else one
             one = mech.state(t, q=q, u=u)
         return _Same(one.q, one.u, one.x), {}, 0

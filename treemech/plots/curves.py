@@ -44,6 +44,10 @@ def plot_phase(
     run: "Run", name: str, path: str | Path | None = None, smooth: bool = True, axes: Any = None
 ) -> Any:
     """Draw the speed of a coordinate over the coordinate."""
+    if not isinstance(name, str):
+        raise ElementError(
+            f"run.phase: name is {name!r}; wanted the name of a coordinate, such as 'A' or 'A[1]'."
+        )
     place = as_place(name, {c.name for c in run._info.connections})
     index = "" if place.index is None else f"[{place.index}]"
     target = None if path is None else picture_path(path, "run.phase")
@@ -89,7 +93,10 @@ def _by_unit(run: "Run", names: Sequence[str]) -> list[list[Signal]]:
     """Return the signals in groups of one unit, in the order in which units come first."""
     panels: dict[str, list[Signal]] = {}
     for name in names:
-        for signal in signals(run, name):
+        found = signals(run, name)
+        if not found:
+            raise ElementError(f"run.plot: {name!r} has no numbers.")
+        for signal in found:
             panels.setdefault(signal.unit, []).append(signal)
     return list(panels.values())
 
@@ -112,6 +119,8 @@ def _overview(run: "Run") -> list[list[Signal]]:
 def _draw(panels: list[list[Signal]], along: Signal, title: str, axes: Any, target: Path | None) -> Any:
     """Draw every group of signals in a panel of its own, or all of them in the given axes."""
     plt = pyplot()
+    if axes is not None and not hasattr(axes, "plot"):
+        raise ElementError(f"axes is {axes!r}; wanted Axes of matplotlib.")
     if axes is not None:
         panels = [[signal for panel in panels for signal in panel]]
         figure, grid = axes.figure, [axes]

@@ -65,10 +65,7 @@ def signals(run: "Run", name: str) -> list[Signal]:
         raise ElementError(f"signal {name!r}: {unknown('quantity', quantity, offered)}")
     values = _array(getattr(thing, quantity), len(run.t), name)
     unit = "" if owner == "residual" else QUANTITIES.get(quantity, "")
-    found = _split(f"{owner}.{quantity}", unit, values, indices, name)
-    if not found:
-        raise ElementError(f"signal {name!r}: {owner!r} has no numbers in {quantity}.")
-    return found
+    return _split(f"{owner}.{quantity}", unit, values, indices, name)
 
 
 def names(run: "Run") -> list[str]:

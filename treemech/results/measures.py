@@ -1,7 +1,7 @@
 """Named scalars of the motion, for controllers and results."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -146,7 +146,7 @@ def _known(info: "ModelInfo", name: str, measure: str) -> None:
 
 def find_measure(measures: Mapping[str, Measure], what: str) -> Measure:
     """Return a measure by its name, or made of a text."""
-    if what in measures:
+    if isinstance(what, Hashable) and what in measures:
         return measures[what]
     if isinstance(what, str) and "." not in what:
         raise ElementError(f"{unknown('measure', what, measures)} Or write it as 'name.quantity[0]'.")

@@ -5,9 +5,11 @@ it: "A.q", "rod.position[2]". A comparison has one of them, or a number, on each
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from treemech.topology import ElementError
 
 # Texts, so that a pattern is compiled when it is first needed
 _PLACE = r"(?s)(.+)\[([^\[\]]*)\]"
@@ -69,6 +71,29 @@ class Comparison(NamedTuple):
     left: str
     sign: str  # ">", "<", ">=", "<=" or "=="
     right: str
+
+
+def as_names(given: Any, what: str) -> list[str]:
+    """Return names given in a list, or one alone. `what` is the argument that a message names.
+
+    >>> as_names("pin", "hold"), as_names(("pin", "rail"), "hold")
+    (['pin'], ['pin', 'rail'])
+    """
+    if isinstance(given, str):
+        return [given]
+    names = list(given) if isinstance(given, Iterable) else [given]
+    if any(not isinstance(name, str) for name in names):
+        raise ElementError(f"{what} is {given!r}; wanted a list of names, ['A', 'B'].")
+    return names
+
+
+def as_numbers_by_name(given: Any, what: str) -> Mapping[Any, Any]:
+    """Return numbers by name, none for None."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ElementError(f"{what} is {given!r}; wanted numbers by name, {{'A': 0.3}}.")
+    return given
 
 
 def as_place(text: str, known: Container[str] = ()) -> Place:

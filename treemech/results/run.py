@@ -16,6 +16,7 @@ from treemech.dynamics.simulation.integrator import Switch
 from treemech.dynamics.simulation.report import Report
 from treemech.topology import TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.parameter import as_floats
 
 from .computed import Energy, Residual, Results, RunEnergy, Tracer, Unique, Unpack
 from .elements import Audit, ElementMotion, element_motion, stored_energy
@@ -404,7 +405,12 @@ class Run:
             raise TreemechError("this run kept no interpolant: simulate(..., dense_output=True).")
         times, table, method, unpack = self._dense
         starts = [h.q + h.euler_parameters for h in self._info.hinges if h.euler_parameters is not None]
-        asked = np.asarray(t, dtype=np.float64)
+        try:
+            asked = as_floats(t)
+        except (TypeError, ValueError):
+            raise TreemechError(f"run.sol: t is {t!r}; wanted times.") from None
+        if not asked.size:
+            return np.zeros((*asked.shape, self.q.shape[-1])), np.zeros((*asked.shape, self.u.shape[-1]))
         y = interpolate(method, times, table, asked, starts)
         q, u = unpack(asked.ravel(), y.reshape(-1, y.shape[-1]))
         return q.reshape(*asked.shape, -1), u.reshape(*asked.shape, -1)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,21 @@ _STEPS = 100  # of a run in which only the memory of elements changes
 _MOST_REMEMBERED = 1_000_000  # times in a run at which an element remembers
 
 
+def _own_audit(simulate: Callable[..., Run]) -> Callable[..., Run]:
+    """Leave the numbers of an audit out of the model's state again when a run has ended."""
+
+    @wraps(simulate)
+    def run(mech: "Mechanism", *given: Any, **options: Any) -> Run:
+        core = mech._core
+        try:
+            return simulate(mech, *given, **options)
+        finally:
+            core.audit(False)
+
+    return run
+
+
+@_own_audit
 def simulate(
     mech: "Mechanism",
     t_span: tuple[float, float],
@@ -60,7 +75,7 @@ def simulate(
 ) -> Run:
     """Simulate the motion over t_span (DSP, 8.4), see `Mechanism.simulate`."""
     name = check_method(method, rtol)
-    core, (t0, t1) = mech._core, _span(t_span)
+    core, (t0, t1) = mech._core, as_span(t_span)
     state = mech.assemble(t0) if state is None else state
     _, q, u = as_rows(mech, state, "simulate")
     if on_singular not in ("pass", "warn", "stop"):
@@ -361,7 +376,7 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
 
 def _tolerance(given: Any, what: str) -> Floats:
     try:
-        numbers = np.asarray(given, dtype=np.float64)
+        numbers = as_floats(given)
     except (TypeError, ValueError):
         numbers = np.array(np.nan)
     if not np.all(numbers >= 0.0):
@@ -389,10 +404,10 @@ def check_method(method: Any, rtol: Any) -> str:
 
 
 def _positive(number: Any) -> bool:
-    return isinstance(number, (int, float, np.number)) and bool(number > 0.0)
+    return isinstance(number, (int, float, np.number)) and as_float(number) > 0.0
 
 
-def _span(t_span: Any) -> tuple[float, float]:
+def as_span(t_span: Any) -> tuple[float, float]:
     try:
         t0, t1 = (as_float(x) for x in t_span)
     except (TypeError, ValueError):

@@ -12,6 +12,7 @@ from treemech.dynamics.native.caller import caller
 from treemech.topology import ElementError, TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 from treemech.topology.body import as_number
+from treemech.topology.parameter import as_float
 
 from ..analyses.states import as_rows
 from ..results.state import State
@@ -220,7 +221,17 @@ def step(
 ) -> State:
     """Return the state dt later, see `Mechanism.step`."""
     kept: dict[Any, Stepper] = mech._fast.steppers
-    key = (method, float(rtol), None if atol is None else repr(atol), float(dt) if method == "RK4" else 0.0)
+    if not isinstance(method, (str, tuple)):
+        raise TreemechError(f"there is no method {method!r}.")
+    try:
+        key = (
+            method,
+            as_float(rtol),
+            None if atol is None else repr(atol),
+            as_float(dt) if method == "RK4" else 0.0,
+        )
+    except (TypeError, ValueError):
+        raise TreemechError(f"rtol is {rtol!r}, dt {dt!r}; wanted numbers.") from None
     own = kept.get(key)
     if own is None:
         if len(kept) > 8:

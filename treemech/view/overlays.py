@@ -125,7 +125,7 @@ def add_signals(scene: Scene, run: "Run", options: Options) -> None:
         usual += [f"{h.name}.q"] if h.nq == 1 else [f"{h.name}.q[{k}]" for k in range(h.nq)]
     usual += [f"{h.name}.u" for h in run._info.hinges if h.nu == 1]
     rest = ["energy.total", "energy.kinetic", "energy.potential"]
-    rest += [f"{e.name}.effort" for e in run._info.elements]
+    rest += [f"{e.name}.effort" for e in run._info.elements if run.element(e.name).effort.size]
     for name in [*usual[: OFFERED - min(len(rest), 10)], *rest[:10]]:
         if len(scene.signals) < OFFERED + len(named):
             for signal in signals_of(run, name):

@@ -10,8 +10,12 @@ d from the point of i to the point of j, e fixed in the world::
     ANGLE   angle about a - f(t)    a revolute's driver
     SCREW   a . d - p angle         advance with the turn
     EDGE    b . d' = 0              the knife edge, nonholonomic
+    N2B     b . d          N2 along a vector of the other body
+    TRIPLE  (a x b) . d - f(t)      distance between two lines at right angles
+    TURN    angle of b seen along a - f(t)
 
-What has no such rows raises `Inexpressible` by name.
+Haug's elementary constraints, composite joints (9.4) and drivers (9.5) are made of them. What has no such rows raises
+`Inexpressible` by name.
 """
 
 from collections.abc import Callable
@@ -24,7 +28,7 @@ from treemech.topology.arrays import Floats
 
 from ..formulation import Inexpressible, signals_of
 
-POINT, N1, N2, LENGTH, ANGLE, SCREW, EDGE = range(7)
+POINT, N1, N2, LENGTH, ANGLE, SCREW, EDGE, N2B, TRIPLE, TURN = range(10)
 _X, _Y, _Z = range(3)
 _NO = np.zeros(3)
 
@@ -71,8 +75,29 @@ class _Ends:
         """Add rows: the point of end b has no (or a given) coordinate along these vectors of end a."""
         return [self.row(N2, self.A[:, k], signal=signal) for k in axes]
 
+    def across(self, *axes: int) -> list[Row]:
+        """Add rows: the point of end a has no coordinate along these vectors of end b."""
+        return [self.row(N2B, _NO, self.B[:, k]) for k in axes]
+
+    def along(self, direction: Any, signal: Any = None) -> list[Row]:
+        """Add a row: the coordinate of the point of end b along a direction of end a follows a signal."""
+        return [self.row(N2, self.A @ np.asarray(direction, dtype=np.float64), signal=_moving(signal))]
+
+    def apart(self, length: Any) -> list[Row]:
+        """Add a row: the points are a length apart."""
+        return [self.row(LENGTH, _NO, number=length.at(0.0).value, signal=length)]
+
+    def offset_of_lines(self, signal: Any) -> list[Row]:
+        """Add a row: the z axes of both ends pass each other at a distance."""
+        return [self.row(TRIPLE, self.A[:, _Z], self.B[:, _Z], signal=_moving(signal))]
+
     def angle(self, signal: Any) -> list[Row]:
         return [self.row(ANGLE, self.A[:, _Z], signal=signal)]
+
+
+def _moving(signal: Any) -> Any:
+    """Return a signal; None for one that is always zero."""
+    return None if isinstance(signal, tm.Constant) and signal.level == 0.0 else signal
 
 
 def _parallel(e: _Ends) -> list[Row]:
@@ -153,9 +178,39 @@ def coordinate_row(connection: Any, number: int, what: str) -> Row:
     return row
 
 
+def _pose(e: _Ends, c: Any) -> list[Row]:
+    signals = ((k, f) for k, f in enumerate((c.x, c.y, c.z)) if f is not None)
+    return [row for k, f in signals for row in e.along(np.eye(3)[k], (c.offset_x, c.offset_y, c.offset_z)[k])]
+
+
+# Haug 9.4 and 9.5
+_CONSTRAINTS: dict[type, Callable[[_Ends, Any], list[Row]]] = {
+    tm.Distance: lambda e, c: e.apart(c.length),
+    tm.Perpendicular: lambda e, c: [e.row(N1, e.A @ c.axis_a, e.B @ c.axis_b)],
+    tm.InPlane: lambda e, c: e.along((0, 0, 1), c.distance),
+    tm.Parallel: lambda e, c: _parallel(e),
+    tm.InLine: lambda e, c: e.along(c.across[0]) + e.along(c.across[1]),
+    tm.AtRotation: lambda e, c: _no_turn(e),
+    tm.RevoluteSpherical: lambda e, c: e.apart(c.length) + e.line(_Z),
+    tm.RevoluteRevolute: lambda e, c: e.apart(c.length) + e.line(_Z) + _parallel(e),
+    tm.RevoluteRevoluteOrthogonal: lambda e, c: e.apart(c.length) + e.line(_Z) + e.across(_X, _Y),
+    tm.RevoluteCylindrical: lambda e, c: e.normal((_Z, _Z)) + e.line(_Z) + e.offset_of_lines(c.length),
+    tm.RevoluteTranslational: lambda e, c: (
+        e.normal((_Z, _Y), (_Z, _Z)) + e.line(_Z) + e.offset_of_lines(c.length)
+    ),
+    tm.RelativeOffset: lambda e, c: e.along(c.direction, c.value),
+    tm.RelativeAngle: lambda e, c: [e.row(TURN, e.A[:, _Z], e.B[:, _X], signal=_moving(c.angle))],
+    tm.PrescribedPose: _pose,
+}
+
+
 def _constraint(ends: _Ends, name: str, element: Any) -> list[Row]:
-    if type(element) is tm.Distance:
-        return [ends.row(LENGTH, _NO, number=element.length.at(0.0).value, signal=element.length)]
     if type(element) is tm.KnifeEdge and ends.i == 0:
         return [ends.row(EDGE, _NO, ends.B[:, _Y])]
-    raise Inexpressible(f"constraint {name!r} ({element.kind}) has no Cartesian rows.")
+    if type(element) not in _CONSTRAINTS:
+        raise Inexpressible(f"constraint {name!r} ({element.kind}) has no Cartesian rows.")
+    if getattr(element, "unilateral", False):
+        raise Inexpressible(f"constraint {name!r} ({element.kind}) only pushes.")
+    if getattr(element, "rotation", None) is not None:
+        raise Inexpressible(f"constraint {name!r} ({element.kind}) prescribes a rotation.")
+    return _CONSTRAINTS[type(element)](ends, element)

@@ -12,7 +12,7 @@ import numpy as np
 from treemech.kinematics.kernel.language import kernel, load3, load9, store
 from treemech.kinematics.kernel.vector import add, cross, dot, rotate, scale, sub, unrotate
 
-from .joint_rows import ANGLE, EDGE, LENGTH, N1, N2, POINT, SCREW
+from .joint_rows import ANGLE, EDGE, LENGTH, N1, N2, N2B, POINT, SCREW, TRIPLE, TURN
 from .views import (
     GAMMA,
     OMEGA,
@@ -76,6 +76,37 @@ def row(C, r, given):
         a = rotate(Rj, load3(c, r, 3))
         rate = dot(a, dd)
         gamma = -(dot(cross(wj, a), dd) + dot(a, bend))
+    elif kind == N2B:
+        a = rotate(Rj, load3(c, r, 3))
+        da = cross(wj, a)
+        phi, rate = dot(a, d), dot(a, dd) + dot(da, d)
+        gamma = -(2.0 * dot(da, dd) + dot(d, cross(wj, da)) + dot(a, bend))
+        mj = cross(a, d)
+    elif kind == TRIPLE:
+        p, b = rotate(Ri, a), rotate(Rj, load3(c, r, 3))
+        dp, db = cross(wi, p), cross(wj, b)
+        a, da = cross(p, b), add(cross(dp, b), cross(p, db))
+        ddp, ddb = cross(wi, dp), cross(wj, db)
+        dda = add(add(cross(ddp, b), scale(2.0, cross(dp, db))), cross(p, ddb))
+        phi, rate = dot(a, d) - f, dot(a, dd) + dot(da, d) - fd
+        gamma = fdd - (dot(a, bend) + 2.0 * dot(da, dd) + dot(dda, d))
+        mi, mj = cross(p, cross(b, d)), cross(b, cross(d, p))
+    elif kind == TURN:
+        x_axis = rotate(Ri, load3(c, r, 12))
+        y_axis, b = cross(rotate(Ri, a), x_axis), rotate(Rj, load3(c, r, 3))
+        dx, dy, db = cross(wi, x_axis), cross(wi, y_axis), cross(wj, b)
+        x, y = dot(x_axis, b), dot(y_axis, b)
+        x_rate, y_rate = dot(dx, b) + dot(x_axis, db), dot(dy, b) + dot(y_axis, db)
+        size = 1.0 / (x * x + y * y)
+        g = sub(scale(x, y_axis), scale(y, x_axis))
+        dg = add(sub(scale(x_rate, y_axis), scale(y_rate, x_axis)), sub(scale(x, dy), scale(y, dx)))
+        mj = scale(size, cross(b, g))
+        dm = sub(
+            scale(size, add(cross(db, g), cross(b, dg))), scale(2.0 * size * (x * x_rate + y * y_rate), mj)
+        )
+        phi, rate = wrapped(atan2(y, x) - f), dot(mj, sub(wj, wi)) - fd
+        gamma = fdd - dot(dm, sub(wj, wi))
+        mi, a = scale(-1.0, mj), (0.0, 0.0, 0.0)
     else:
         a = rotate(Ri, a)
         da = cross(wi, a)

@@ -20,7 +20,9 @@ from ..formulation import Bodies, Inexpressible
 from . import kernels as p
 
 _FLAT = 1e-9
-_PARALLEL = (spatial.N1, spatial.POINT, spatial.N2, spatial.LENGTH, spatial.ANGLE, spatial.EDGE)
+_PARALLEL = (
+    spatial.N1, spatial.POINT, spatial.N2, spatial.LENGTH, spatial.ANGLE, spatial.EDGE, spatial.TURN,
+)  # fmt: skip
 
 
 @c_function(RHS)
@@ -162,12 +164,20 @@ class Planar(Cartesian):
         if row.kind == spatial.N2:
             if abs(a[2]) > 1 - _FLAT:
                 return None
+            if abs(a[2]) > _FLAT:
+                raise Inexpressible(f"{row.connection!r} has a vector that is oblique to the plane.")
             line[:2] = a[:2]
             return p.LINE, line
-        if row.kind == spatial.ANGLE:
-            line[18], line[19] = row.signal.at(state.t).value, np.sign(a[2])
+        if row.kind in (spatial.ANGLE, spatial.TURN):
+            if abs(a[2]) < 1 - _FLAT:
+                raise Inexpressible(f"{row.connection!r} turns about an axis that leads out of the plane.")
+            line[18], line[19] = (0.0 if row.signal is None else row.signal.at(state.t).value), np.sign(a[2])
             return p.TURN, line
         if row.kind == spatial.LENGTH:
+            heights = self.arrays["body"][:, 11]
+            apart = E @ (Rj @ (row.point_j - bodies[row.j].com) - Ri @ (row.point_i - bodies[row.i].com))
+            if abs(heights[row.j] - heights[row.i] + apart[2]) > _FLAT:
+                raise Inexpressible(f"{row.connection!r} joins points at two heights above the plane.")
             line[18] = row.number
             return p.LENGTH, line
         line[3:5] = b[:2]
@@ -270,7 +280,11 @@ def _normal(system: tm.System, rows: list[Row]) -> tuple[int, Floats]:
     """Return (body, direction in it) of the normal of the plane: the axis of the first hinge that turns in
     one.
     """
-    allowed = (tm.Revolute, tm.Prismatic, tm.Planar, tm.Polar, tm.Rigid, tm.Distance, tm.KnifeEdge)
+    allowed = (
+        tm.Revolute, tm.Prismatic, tm.Planar, tm.Polar, tm.Rigid, tm.KnifeEdge, tm.Distance, tm.InPlane, tm.InLine, tm.Parallel,
+        tm.Perpendicular, tm.AtRotation, tm.RevoluteSpherical, tm.RevoluteRevolute, tm.RelativeOffset, tm.RelativeAngle,
+        tm.PrescribedPose,
+    )  # fmt: skip
     found: tuple[int, Floats] | None = None
     for name, connection in system.connections.items():
         element = connection.element

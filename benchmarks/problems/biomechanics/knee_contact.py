@@ -58,7 +58,10 @@ class Condyle(tm.Constraint):
 
 def system() -> tm.System:
     system = tm.System("knee with surfaces in contact", gravity=(0, 0, -9.81))
-    femur = system.body("femur", 7.0, (0.10, 0.10, 0.02), com=(0, 0, 0.2))
+    bone = tm.solids.rod((0, 0, 0.03), (0, 0, 0.4), mass=1)  # what is seen: a shaft on both condyles
+    for y, _ in SIDES.values():
+        bone += tm.solids.ellipsoid(SEMI_AXES, mass=1).moved((0, y, 0.022))
+    femur = system.body("femur", 7.0, (0.10, 0.10, 0.02), com=(0, 0, 0.2), shapes=bone.shapes)
     tibia = system.ground
     system.connect("knee", tm.Free(), tibia, femur)
     for name, (y, bowl) in SIDES.items():

@@ -30,12 +30,14 @@ BURSTS = {  # excitation over time, like a smoothed EMG
 def system() -> tm.System:
     system = tm.System("leg swing", gravity=(0, -9.81, 0))
     pelvis = system.ground
-    thigh = system.body(
-        "thigh", 7.4, tm.planar_inertia(7.4 * (0.323 * THIGH) ** 2), com=(0, -0.433 * THIGH, 0)
-    )
-    shank = system.body(
-        "shank", 4.5, tm.planar_inertia(4.5 * (0.416 * SHANK) ** 2), com=(0, -0.606 * SHANK, 0)
-    )
+
+    def segment(name, mass, length, centre, gyration):
+        bone = tm.solids.rod((0, 0, 0), (0, -length, 0), mass=1).shapes
+        inertia = tm.planar_inertia(mass * (gyration * length) ** 2)
+        return system.body(name, mass, inertia, com=(0, -centre * length, 0), shapes=bone)
+
+    thigh = segment("thigh", 7.4, THIGH, 0.433, 0.323)
+    shank = segment("shank", 4.5, SHANK, 0.606, 0.416)
     knee = thigh.at((0, -THIGH, 0))
     system.connect("hip", tm.Revolute("z"), pelvis, thigh)
     system.connect("knee", tm.Revolute((0, 0, -1)), knee, shank)

@@ -46,10 +46,10 @@ def on_the_wall(work: Callable[[], Any], blocks: int) -> float:
 def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
     """Measure forward dynamics and RK4 steps of a model."""
     if name in FAMILIES:
-        mech = FAMILIES[name]().build()
+        mech = built(name)
         q, u, _ = random_states(mech, rows)
     else:
-        mech = four_bars(int(name.split()[-1])).build()
+        mech = built(name)
         one = four_bar_state(mech)
         q, u = np.tile(one.q, (rows, 1)), np.tile(one.u, (rows, 1))
     state = mech.state(q=q, u=u)
@@ -63,6 +63,7 @@ def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
     }
     both = {k: mech.batch(rows, state, threads=k) for k in (1, 2)}
     wall |= {("RK4 step", k): partial(both[k].step, DT) for k in (1, 2)}
+    works |= row_by_row(name, state, rows)
     if name in FAMILIES:
         works |= pinocchio(mech, q, u) | mujoco(mech, q, u)
     times = {key: 1e6 * least(work, blocks) / rows for key, work in works.items()}
@@ -70,12 +71,30 @@ def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
     for what in ("forward dynamics", "RK4 step"):
         row: dict[str, Any] = {"model": name, "what": what}
         row |= {who: t for (w, who), t in times.items() if w == what}
-        peers = [t for who, t in row.items() if who not in ("model", "what", "treemech")]
+        peers = [t for who, t in row.items() if who not in ("model", "what", "treemech", "row by row")]
         row["times the best"] = min(peers) / row["treemech"] if peers else None
         single, double = (on_the_wall(wall[what, k], max(3, blocks)) for k in (1, 2))
         row["two threads"] = single / double
         found.append(row)
     return found
+
+
+def built(name: str) -> tm.Mechanism:
+    """Return a model of a name."""
+    return (FAMILIES[name]() if name in FAMILIES else four_bars(int(name.split()[-1]))).build()
+
+
+def row_by_row(name: str, state: tm.State, rows: int) -> dict[tuple[str, str], Callable[[], Any]]:
+    """Return the same work by the scalar path, without SIMD lanes."""
+    mech = built(name)
+    mech._core.lanes = False
+    batch = mech.batch(rows, mech.state(q=state.q, u=state.u), threads=1)
+    batch._own_steps().core.lanes = False
+    own = mech.state(q=state.q, u=state.u)
+    return {
+        ("forward dynamics", "row by row"): lambda: mech.forward_dynamics(own, threads=1),
+        ("RK4 step", "row by row"): lambda: batch.step(DT),
+    }
 
 
 def pinocchio(mech: tm.Mechanism, q: Any, u: Any) -> dict[tuple[str, str], Callable[[], Any]]:

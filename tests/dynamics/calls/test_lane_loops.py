@@ -333,3 +333,36 @@ def test_starts_that_are_not_found_together_do_not_go_on_lanes(monkeypatch):
         (0.0, 0.1), lambda m: m.assemble(fix={"A": 0.4}), {"l": [1.2, 9.0, 1.21]}, workers=1
     )
     assert runs.success.tolist() == [True, False, True] and found == [(2, [])]
+
+
+def test_accelerations_do_not_depend_on_rows_that_were_chosen_for_other_states():
+    """A stretched parallelogram makes the core choose rows; a regular state has the numbers it had before."""
+    from treemech.benchmarks.problems.mechanisms.a02_double_four_bar import four_bars, state
+
+    mech = four_bars(2).build()
+    one = state(mech)
+    many = mech.state(q=np.tile(one.q, (5, 1)), u=np.tile(one.u, (5, 1)))
+    before = mech.forward_dynamics(many)
+    at = mech.simulate((0.0, 2.0), one, rtol=1e-9).singular[0][0]
+    flat = mech.simulate((0.0, at), one, rtol=1e-10).state()
+    mech._core.loops.choose(0.0, flat.q, flat.u)
+    mech._core.loops.work.masked[0] = 1
+    after = mech.forward_dynamics(many)
+    assert (
+        after.ud.tobytes() == before.ud.tobytes()
+        and after.multipliers.tobytes() == before.multipliers.tobytes()
+    )
+
+
+@pytest.mark.parametrize("method", ["RK4", "DP5", "DOP853"])
+def test_steps_below_the_rounding_of_the_time_end(method):
+    """t + dt is t: rows stay where they are, and come back."""
+    tree = tm.System("pendulum")
+    tree.connect(
+        "A", tm.Revolute("y"), tree.ground, tree.body("bob", 1.0, (0.1, 0.1, 0.1), com=(0.0, 0.0, -1.0))
+    )
+    for mech, state in ((tree.build(), None), (model("revolute")[0], model("revolute")[1][3])):
+        batch = mech.batch(5, state, method=method)
+        batch.t[:] = 1e18
+        batch.step(1e-3)
+        assert np.all(batch.t == 1e18)

@@ -66,6 +66,12 @@ FOUND = (
     Found("other_method", Recipe(2106346401, branches=("Prismatic",), planar=True, couplings=("Differential",), drives=("Harmonic",),
                                  chains=(("Revolute", "Revolute", "Revolute", "Revolute"),
                                          ("Prismatic", "Revolute", "Prismatic", "Revolute")))),
+    # no speeds: the attitude could not be asked for
+    Found("calls", Recipe(529215017, branches=("Moving",), elements=("Fung",), parameters=True)),
+    # multipliers of rows that are left out were minus zero in rows of states
+    Found("calls", Recipe(1234231135, branches=("Revolute", "Revolute", "Prismatic", "Revolute"), planar=True, parameters=True,
+                          chains=(("Prismatic", "Revolute", "Revolute", "Revolute"),
+                                  ("Revolute", "Revolute", "Prismatic", "Prismatic")))),
     # without coordinates compiled derivatives gave up: none of accelerations, none of states of elements for implicit methods
     Found("derivatives", Recipe(925854678, branches=("Rigid",))),
     Found("other_method", Recipe(2119052711, branches=("Rigid", "Moving"), elements=("SphereSphere", "Fung", "ReactionFriction"))),

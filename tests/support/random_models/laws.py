@@ -13,6 +13,7 @@ import numpy as np
 
 import treemech as tm
 from tests.support.random_models.blueprint import end_motion
+from tests.support.random_models.calls import odd_calls
 from tests.support.random_models.recipe import CORNERED, REMEMBERING
 
 END = 0.4
@@ -437,6 +438,15 @@ def twice(blueprint):
     _check("late results", float(np.abs(again.ud - runs[0].ud).max(initial=0.0)), 0.0)
 
 
+def calls(blueprint):
+    """An answer depends on its state alone: not on calls before it, nor on the way or the rows it is computed in."""
+    run = main_run(blueprint)
+    states = [run.state(k) for k in (0, len(run.t) // 2, len(run.t) - 1)]
+    odd = odd_calls(blueprint.mech, states, blueprint.recipe.stream("calls"))
+    if odd:
+        raise Wrong(", ".join(odd))
+
+
 def files(blueprint):
     """A model that is saved and read is the same, to the bit."""
     if "Controller" in blueprint.recipe.elements:
@@ -453,6 +463,6 @@ LAWS = {
     law.__name__: law
     for law in (
         energy, momentum, newton_euler, other_cut, other_order, other_direction, other_method, other_tolerance,
-        inverse_of_forward, derivatives, twice, files,
+        inverse_of_forward, derivatives, twice, calls, files,
     )
 }  # fmt: skip

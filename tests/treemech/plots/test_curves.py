@@ -68,7 +68,7 @@ def test_a_load_without_numbers_of_that_name_is_told():
     system.connect("pin", tm.Revolute("z"), system.ground, body)
     system.load("motor", tm.Moment(z=1.0), body)
     mech = system.build()
-    with pytest.raises(tm.TreemechError, match="'motor' has no numbers in effort"):
+    with pytest.raises(tm.TreemechError, match="'motor.effort' has no numbers"):
         mech.simulate((0, 1), mech.state()).plot("motor.effort")
 
 

@@ -569,12 +569,9 @@ def test_a_motion_beyond_the_end_of_the_travel_is_reported_with_the_joint(method
     run = mech.simulate((0, 1), mech.assemble(guess={"A": 0.7, "B": -1.4, "C": 0.7}), method, **options)
     found = run.report
     assert not run.success and run.t[-1] == pytest.approx(0.5, abs=1e-4)
-    assert "Newton" in run.message or "the step size fell" in run.message
-    assert found.coordinate[0] in "AB" and found.connection == "C"
-    assert (
-        "singular there: look at 'C'" in found.advice[0] and "beyond the end of the travel" in found.advice[1]
-    )
-    assert found.advice[1] in run.message
+    assert "lose rank at t = 0.5 s: the position is singular, look at 'C'" in run.message
+    assert found.connection == "C"
+    assert "beyond the end of the travel" in found.advice[0] and found.advice[0] in run.message
 
 
 def test_a_load_that_is_no_number_is_named_with_its_time():

@@ -98,6 +98,12 @@ def test_signals_and_the_floor_are_those_that_are_asked_for(run, tmp_path):
     assert np.allclose([y.min(), y.max()], [run.energy.total.min(), run.energy.total.max()], rtol=1e-3)
 
 
+def test_elements_without_efforts_offer_no_curve_of_them(tmp_path):
+    header, _ = unpacked(tm.examples.find("pump").run().animate(tmp_path / "a.html"))
+    names = {s["name"].partition("[")[0] for s in header["signals"]}
+    assert "spring.effort" in names and "ehd.effort" not in names
+
+
 def test_a_motion_that_is_lost_leaves_a_valid_page(tmp_path):
     mech = chain(2)
     run = mech.simulate((0, 1), rtol=1e-4, t_eval=np.linspace(0, 1, 11))
