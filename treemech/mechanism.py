@@ -604,7 +604,8 @@ class Mechanism:
         """Return the loads on the speeds that make the accelerations ud (nu,).
 
         They are A ud - Q, with closed chains A ud - Q - P^T lambda. Only `actuated` speeds carry loads, by
-        name; the default is every speed in a tree, the prescribed ones with closed chains. A cut hinge may be
+        name; the default is every speed in a tree, the prescribed ones with closed chains (couplings and
+        constraints close chains too). A cut hinge may be
         actuated too: its load is returned as loads on the speeds of the tree, and `drive_loads` gives it by
         name. If more speeds are actuated than there are freedoms, they get the least sum of squared loads
         times `weights` (by name or (nu,), default 1): a larger weight means a smaller load. If fewer are,

@@ -104,6 +104,11 @@ def _given_up(core: Core, run: Integrator, crawl: Crawl, end: float) -> Report:
     found = diagnose(core, run, not crawl.advice and run.loop != "radau_integrate")
     advice = crawl.advice or _advice(core, run, OK, 0, True, end, found, -1)
     text = crawl.message if crawl.advice else " ".join((crawl.message, *advice))
+    if crawl.advice and not crawl.load and found.conditioning > 1e6:  # nothing that was given jumps
+        text = (
+            f"{text} The conditioning is {found.conditioning:.2g}, look at {found.weakest!r}: so near a singular position "
+            "rounding alone makes the rates jump. A larger rtol may do."
+        )
     return Report(
         text, run.t, int(run.count[m.STEPS]), int(run.count[m.REJECTED]), abs(float(run.control[m.STEP])),
         crawl.coordinate, np.nan, found.connection, found.residual, found.conditioning, found.weakest, crawl.load, advice,

@@ -14,7 +14,7 @@ from tests.support.random_models.blueprint import Blueprint, Unfit
 from tests.support.random_models.campaign import BAD, campaign
 from tests.support.random_models.found import FOUND
 from tests.support.random_models.laws import LAWS, Stopped
-from tests.support.random_models.recipe import recipes
+from tests.support.random_models.recipe import ELEMENTS, MORE, recipes
 
 # What may be refused, or may end a run: each of these is true of the mechanism that is named
 REFUSALS = (
@@ -53,7 +53,7 @@ def hold(law, recipe):
 @pytest.mark.parametrize("law", LAWS)
 def test_random_mechanisms_keep_the_law(law):
     @QUICK
-    @given(recipes())
+    @given(recipes(elements=ELEMENTS + MORE))
     def keeps(recipe):
         hold(law, recipe)
 

@@ -251,7 +251,7 @@ class Blueprint:
                 raise
             q, u, _ = self.numbers_of(mech, still)
             moved = mech.state(q=q, u=self._driven(mech, u))  # without names nothing is checked
-            rows = mech.constraints(replace(moved, x=np.zeros_like(moved.x)))
+            rows = mech.constraints(replace(moved, x=np.nan_to_num(moved.x, nan=0.37)))
             if _left(rows.partials[:, self.free_speeds(mech)], rows.velocity) < 1e-8:
                 raise AssertionError(f"refused without need: {error}") from error
             raise Unfit(IMMOVABLE) from error

@@ -19,7 +19,7 @@ import treemech as tm
 
 from .blueprint import Blueprint, Unfit
 from .laws import LAWS, Stopped, Wrong
-from .recipe import numbered_recipe
+from .recipe import ELEMENTS, MORE, numbered_recipe
 
 BAD = ("wrong", "crash", "hang")
 LUMP = 200  # mechanisms that are written down at once
@@ -179,11 +179,13 @@ def main():
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--laws", default=",".join(LAWS))
     parser.add_argument("--log", help="file of results, to go on after a stop")
+    parser.add_argument("--more", action="store_true", help="with elements that the older series do not have")
     parser.add_argument("--shrink", action="store_true", help="make recipes of failures small")
     given = parser.parse_args()
+    options = {"elements": ELEMENTS + MORE} if given.more else {}
 
     def report(number, findings):
-        recipe = numbered_recipe(given.seed, number)
+        recipe = numbered_recipe(given.seed, number, **options)
         for kind, law, words in findings:
             if kind in BAD:
                 print(f"{number}: {kind} {law}: {words}\n    {recipe}", flush=True)
@@ -191,7 +193,8 @@ def main():
                     print(f"    smallest: {smallest(recipe, kind, law)}", flush=True)
 
     def run(first, count):
-        return campaign(given.seed, count, first, given.limit, laws=given.laws.split(","), report=report)
+        laws = given.laws.split(",")
+        return campaign(given.seed, count, first, given.limit, options, laws, report)
 
     results = logged(given.log, given.first, given.count, run) if given.log else run(given.first, given.count)
     print("\n".join(table(results)))

@@ -14,7 +14,7 @@ import numpy as np
 import treemech as tm
 from tests.support.random_models.blueprint import end_motion
 from tests.support.random_models.calls import odd_calls
-from tests.support.random_models.recipe import CORNERED, REMEMBERING
+from tests.support.random_models.recipe import CORNERED, FOREIGN, REMEMBERING
 
 END = 0.4
 RTOL = 1e-10
@@ -449,8 +449,8 @@ def calls(blueprint):
 
 def files(blueprint):
     """A model that is saved and read is the same, to the bit."""
-    if "Controller" in blueprint.recipe.elements:
-        return  # functions are refused
+    if set(blueprint.recipe.elements) & {"Controller", *FOREIGN}:
+        return  # functions, and classes that are in no package, are refused
     main_run(blueprint)
     with tempfile.TemporaryDirectory() as folder:
         path = blueprint.system().save(Path(folder) / "model.json")

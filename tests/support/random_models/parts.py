@@ -7,6 +7,8 @@ import numpy as np
 import treemech as tm
 from tests.support.models import rotation
 
+from .foreign import Band, LaggingDrive, Wind
+
 
 class End(NamedTuple):
     """A place on a body: its point and base in the axes of the body."""
@@ -145,7 +147,7 @@ def element(kind, scene, taken=()):
 
 _ON_HINGES = (
     "RotationalSpring", "HingeStop", "ElectricMotor", "PositionServo", "Pid", "Friction", "ReactionFriction",
-    "BristleFriction", "Controller",
+    "BristleFriction", "Controller", "LaggingDrive",
 )  # fmt: skip
 
 
@@ -176,6 +178,8 @@ def _on_hinge(kind, scene, taken):
         made = tm.Friction(draw(0.02, 0.1), radius=0.05, threshold=0.05)
     elif kind == "BristleFriction":
         made = tm.BristleFriction(draw(0.05, 0.3), radius=0.05, load=draw(5, 20), presliding=1e-2)
+    elif kind == "LaggingDrive":
+        made, inputs = LaggingDrive(draw(2, 8), draw(0.05, 0.3)), {"command": at + draw(-0.3, 0.3)}
     else:  # Controller
         made, inputs = tm.ElectricMotor(0.5, 2.0, 0.05), {"voltage": ("controller", names[0])}
     return Part(made, (names[0],), inputs)
@@ -183,7 +187,7 @@ def _on_hinge(kind, scene, taken):
 
 def _between(kind, scene, taken):
     rng, draw = scene.rng, scene.rng.uniform
-    wanted = {"PlaneElement": 3, "Path": 3, "Drag": 1, "Force": 1, "Moment": 1}.get(kind, 2)
+    wanted = {"PlaneElement": 3, "Path": 3, "Drag": 1, "Force": 1, "Moment": 1, "Wind": 1}.get(kind, 2)
     names = scene.bodies(wanted, ground=wanted > 1)
     if names is None:
         return None
@@ -259,6 +263,17 @@ def _between(kind, scene, taken):
         return Part(tm.Force(x=draw(-2, 2), z=tm.Harmonic(draw(0, 3), draw(1, 5)), frame="body"), ends, {})
     if kind == "Moment":
         return Part(tm.Moment(y=draw(-1, 1), x=tm.Polynomial([0.1, draw(-1, 1)])), ends, {})
+    if kind == "Band":
+        return Part(Band(k, draw(0, 100), d, rest), ends, {}, True)
+    if kind == "Wind":
+        return Part(Wind(draw(-3, 3), draw(0, 2)), ends, {})
+    if kind == "FramedComposite":
+        p, R = at[0]
+        b = scene.place(ends[1].body, p + draw(-0.02, 0.02, 3), R @ _turn("y", draw(-0.5, 0.5)))
+        series = tm.Composite(ends=("a", "b"), points={"n": 6})
+        series.connect("damper", tm.Bushing(draw(20, 80, 6)), "a", "n")
+        series.connect("spring", tm.Bushing(draw(20, 80, 6)), "n", "b")
+        return Part(series, (ends[0], b), {})
     if kind in ("Composite", "ViscousComposite"):
         return Part(_series(k, d, reach, kind == "ViscousComposite"), ends, {})
     raise ValueError(kind)

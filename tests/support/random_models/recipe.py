@@ -35,6 +35,9 @@ CORNERED = (
 )
 REMEMBERING = ("FungHistory", "Controller")
 ELEMENTS = SMOOTH + CORNERED + REMEMBERING
+# In addition, not in the numbered recipes of old: elements from outside the library, springs with a frame between them
+FOREIGN = ("Band", "LaggingDrive", "Wind")
+MORE = (*FOREIGN, "FramedComposite")
 DRIVES = ("Harmonic", "Polynomial", "Spline")
 
 
@@ -146,7 +149,7 @@ def _few(choose):
 INTERNAL = (
     "Spring", "TableSpring", "Viscoelastic", "Fung", "RambergOsgood", "Bushing", "PlaneElement", "RotationalSpring",
     "ElectricMotor", "Pid", "HydraulicActuator", "Muscle", "Path", "TensionSpring", "Friction", "Composite",
-    "CorotationalBeam", "Beam", "BristleFriction", "HingeStop",
+    "CorotationalBeam", "Beam", "BristleFriction", "HingeStop", "Band", "LaggingDrive", "FramedComposite",
 )  # fmt: skip
 
 
