@@ -1,6 +1,6 @@
 # make demo      two simulations end to end; animations, curves and a table in out/
 # make test      the quick tests            make test-all   the slow ones too
-# make test-extras    what needs JAX, PyTorch, FMI tools, ...: installs them (a few hundred MB)
+# make test-extras    what needs JAX, PyTorch (for processors), FMI tools, ...: installs them (a few hundred MB)
 # make test-browser   the pages in a headless Chromium; screenshots in out/browser
 # make lint      ruff, mypy                 make library    the compiled core, built in place
 # make docs      the documentation as web pages in out/docs      make docs-quick   with two examples in place of the gallery
@@ -83,7 +83,12 @@ EDITABLE := TREEMECH_NO_LIBRARY=1 $(BIN)/python -m pip install -q --no-build-iso
 	$(EDITABLE) ".[test]"
 	touch $@ .venv/installed
 
+# PyTorch for processors, unless there is one: the file that Linux gets by default brings gigabytes for graphics cards.
+# make test-extras TORCH=torch==2.13.0   takes another one, of a disk or an index of your own
+TORCH ?= torch --index-url https://download.pytorch.org/whl/cpu
+
 .venv/installed-extras: $(INSTALL) | .venv/installed-test
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install -q $(TORCH)
 	$(EDITABLE) ".[test,extras]"
 	touch $@
 

@@ -119,7 +119,7 @@ EDGES = {
     ),
     "treemech/exports": ("treemech/results", "treemech/description", "treemech/files"),
     "treemech/bridges": (
-        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design",
+        "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/simulation",
     ),
     "treemech/trajectory": (
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots",

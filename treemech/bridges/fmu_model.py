@@ -22,6 +22,7 @@ from ..analyses.states import left_free
 from ..mechanism import Mechanism
 from ..results.run import Run
 from ..results.state import State
+from ..simulation.simulate import check_method
 from .accelerations import accelerations
 from .model import Model
 from .start import independent_of, start
@@ -46,7 +47,7 @@ class FmuModel:
         outputs: Sequence[str],
         independent: Sequence[str] | None = None,
         exchange: bool = True,
-        method: str = "DOP853",
+        method: Any = "DOP853",
         rtol: float = 1e-8,
     ) -> None:
         for given, known, what in (
@@ -57,6 +58,7 @@ class FmuModel:
             for name in given:
                 if name not in known:
                     raise TopologyError(unknown(what, name, known))
+        check_method(method, rtol)
         self.nominal_mech, self.mech, self.method, self.rtol = mech, mech, method, rtol
         self.outputs = tuple(outputs)
         self.inputs = dict.fromkeys(inputs, 0.0)

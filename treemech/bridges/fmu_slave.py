@@ -47,7 +47,7 @@ class _Variables(Fmi3SlaveBase):  # type: ignore[misc]
         state = mech.state(told["t"], np.array(told["q"]), np.array(told["u"]), told["x"] or None)
         m = self.it = FmuModel(
             mech, state, told["inputs"], told["parameters"], told["outputs"], told["independent"], self.exchange,
-            told["method"], told["rtol"],
+            told["method"] if isinstance(told["method"], str) else tuple(told["method"]), told["rtol"],
         )  # fmt: skip
         self.time = m.t
         self.modelName = told["identifier"]

@@ -75,7 +75,15 @@ def write_fmu(
         "rtol": rtol,
     }
     FmuModel(  # refuses by name what cannot be
-        mech, begun, told["inputs"], told["parameters"], told["outputs"], independent, kind != "Steps"
+        mech,
+        begun,
+        told["inputs"],
+        told["parameters"],
+        told["outputs"],
+        independent,
+        kind != "Steps",
+        method,
+        rtol,
     )
     with TemporaryDirectory() as made:
         folder = Path(made)

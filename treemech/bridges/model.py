@@ -14,6 +14,7 @@ from ..analyses.contacts import unilateral
 from ..analyses.small_motions import speed_numbers
 from ..analyses.states import left_free
 from ..results.state import State
+from ..simulation.simulate import check_method
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -40,6 +41,7 @@ class Model:
         rtol: float = 1e-10,
         atol: Any = None,
     ) -> None:
+        check_method(method, rtol)
         self.mech, self.method, self.rtol, self.atol = mech, method, rtol, atol
         core = mech._core
         self._held = core.layout.efforts.held

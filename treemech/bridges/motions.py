@@ -18,7 +18,7 @@ from treemech.topology.arrays import Floats
 
 from ..analyses.small_motions import derivative_workspace, element_inputs, ready
 from ..description.parameters import directions
-from ..design.sensitivities import Along
+from ..design.sensitivities import Along, smooth_steps
 from ..mechanism import Mechanism
 from ..results.run import Run, not_interrupted
 from ..results.state import State
@@ -144,10 +144,6 @@ class Simulation(Operation):
 
 
 def _edges(mech: Mechanism, run: Run, times: Floats) -> Floats:
-    """Return the steps of a run with their middles, and the times; refuse motions without derivatives."""
-    if run.singular or run.switched or run._dense is None:
-        raise TreemechError("no derivatives of this motion: it passes singular positions or switches.")
-    steps = np.asarray(run._dense[0], dtype=np.float64)
-    breaks = [b for g in mech._core.layout.signals for b in g.breaks if times[0] < b < times[-1]]
-    edges = np.unique(np.concatenate((steps, breaks, times)))
+    """Return the steps of a run with their middles, and the times."""
+    edges = np.unique(np.concatenate((smooth_steps(mech, run, "no derivatives of this motion"), times)))
     return np.unique(np.concatenate((edges, 0.5 * (edges[:-1] + edges[1:]))))

@@ -119,12 +119,9 @@ def sensitivities(
     along_parameters = directions(mech, names)
     begun = start_derivative(mech, start, t0, beside, along_parameters, names)
     run = not_interrupted(mech.simulate((t0, t1), begun.state, method, rtol, atol, dense_output=True))
-    if not run.success or run.singular or run.switched or run._dense is None:
-        reason = run.message if not run.success else "it passes singular positions or switches"
-        raise TreemechError(f"no sensitivities of this motion: {reason}")
+    edges = smooth_steps(mech, run, "no sensitivities of this motion")
     along = Along(mech._core, run)
     times = run.t if wanted is None else wanted
-    edges = np.unique(np.concatenate((run.t, breaks)))
     variation = Variation(mech._core, derivative_workspace(mech), along_parameters)
     motion = along(times)
     found, error = variation.solve(along, edges, begun.s, rtol, times)
@@ -160,6 +157,16 @@ def kinematic_sensitivities(
         return results_of_motion(other, *_driven(other, y), _named(other, y.cut[0]))
 
     return Sensitivities(mech, run, names, motion, found, results, np.zeros(len(names)))
+
+
+def smooth_steps(mech: "Mechanism", run: Run, refusal: str) -> Floats:
+    """Return the steps of a run with dense output and the times at which its signals break; refuse motions without derivatives."""
+    if not run.success or run.singular or run.switched or run._dense is None:
+        reason = run.message if not run.success else "it passes singular positions or switches"
+        raise TreemechError(f"{refusal}: {reason}")
+    steps = np.asarray(run._dense[0], dtype=np.float64)
+    breaks = [b for signal in mech._core.layout.signals for b in signal.breaks if steps[0] < b < steps[-1]]
+    return np.unique(np.concatenate((steps, breaks)))
 
 
 class Along:

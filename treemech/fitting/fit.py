@@ -102,32 +102,13 @@ def fit(
     _check_options(loss, loss_scale, confidence)
     _check_counts(segments=segments, max_iterations=max_iterations)
     mech = with_still(mech)
-    experiments, mechanisms = list[Any](), list["Mechanism"]()
-    for k, one in enumerate(given):
-        what = one.name or f"experiment {k + 1}"
-        own = with_inputs(mech, one.inputs)
-        channels = one.channels(own, what)
-        if one.motion is not None:
-            experiments.append(KnownMotion(own, one, channels, what))
-        else:
-            for channel in channels:
-                if channel.signal.endswith(".drive"):
-                    raise ElementError(
-                        f"{what}: {channel.signal!r} needs motion=, the known motion along which it was measured."
-                    )
-            experiments.append(MeasuredMotion(own, one, channels, what, Options(method, rtol, atol)))
-        mechanisms.append(own)
-    unknowns = Unknowns(names, np.array([mech.parameters[n] for n in names]), names)
-    for experiment in experiments:
-        own_names, own_values = experiment.own_unknowns()
-        experiment.first = len(unknowns.names)
-        unknowns = unknowns.more(own_names, own_values)
-    offsets: dict[tuple[int, int], int] = {}
-    for e, experiment in enumerate(experiments):
-        for c, channel in enumerate(experiment.channels):
-            if channel.offset:
-                offsets[e, c] = len(unknowns.names)
-                unknowns = unknowns.more([f"{experiment.what}: offset of {channel.label}"], [0.0])
+    mechanisms = [with_inputs(mech, one.inputs) for one in given]
+    options = Options(method, rtol, atol)
+    experiments = [
+        _experiment(own, one, one.name or f"experiment {k + 1}", options)
+        for k, (own, one) in enumerate(zip(mechanisms, given, strict=True))
+    ]
+    unknowns, offsets = _unknowns(mech, names, experiments)
     unknowns.bound(bounds or {})
     problem = Problem(
         mech, mechanisms, experiments, unknowns, offsets, _priors(priors or {}, unknowns), progress
@@ -149,6 +130,37 @@ def fit(
         search = problem.search(search.values, loss, loss_scale, max_iterations)
     search = problem.back_to_start(search, loss, loss_scale, max_iterations)
     return Fit.of(problem, search, problem_name, confidence, loss, float(loss_scale))
+
+
+def _experiment(mech: "Mechanism", given: Measurement, what: str, options: Options) -> Any:
+    """Return what predicts one experiment: a motion that is simulated, or a known one."""
+    channels = given.channels(mech, what)
+    if given.motion is not None:
+        return KnownMotion(mech, given, channels, what)
+    for channel in channels:
+        if channel.signal.endswith(".drive"):
+            raise ElementError(
+                f"{what}: {channel.signal!r} needs motion=, the known motion along which it was measured."
+            )
+    return MeasuredMotion(mech, given, channels, what, options)
+
+
+def _unknowns(
+    mech: "Mechanism", names: list[str], experiments: Sequence[Any]
+) -> tuple[Unknowns, dict[tuple[int, int], int]]:
+    """Return parameters, start values and offsets, and the places of offsets by experiment and channel."""
+    unknowns = Unknowns(names, np.array([mech.parameters[n] for n in names]), names)
+    for experiment in experiments:
+        own_names, own_values = experiment.own_unknowns()
+        experiment.first = len(unknowns.names)
+        unknowns = unknowns.more(own_names, own_values)
+    offsets: dict[tuple[int, int], int] = {}
+    for e, experiment in enumerate(experiments):
+        for c, channel in enumerate(experiment.channels):
+            if channel.offset:
+                offsets[e, c] = len(unknowns.names)
+                unknowns = unknowns.more([f"{experiment.what}: offset of {channel.label}"], [0.0])
+    return unknowns, offsets
 
 
 def _names(mech: "Mechanism", parameters: Sequence[str] | str | None, bodies: Sequence[str]) -> list[str]:

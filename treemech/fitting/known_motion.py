@@ -52,7 +52,7 @@ class KnownMotion:
             if name not in mech.speeds:
                 raise ElementError(f"{what}: motion: {unknown('coordinate', name, mech.speeds)}")
         first = {name: float(x[0, 0]) for name, x in rows.items()}
-        begun = given.start(mech) if callable(given.start) else given.start
+        begun = given.begun(mech, what)
         if mech._core.loops is not None:
             guess = {} if begun is None else {
                 c.name: begun[c.name][0] for c in mech._lagrange.hinges if c.name not in first and begun[c.name][0].size

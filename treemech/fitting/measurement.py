@@ -12,10 +12,10 @@ from treemech.topology.arrays import Floats
 
 from ..analyses.evaluation import empty_run
 from ..plots.signals import signals
+from ..results.state import State
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
-    from ..results.state import State
 
 
 class Channel(NamedTuple):
@@ -104,6 +104,15 @@ class Measurement:
                         label, name, k, t[there], y[there, k], self._sigma(name, what), name in self.offsets
                     )
                 )
+        return found
+
+    def begun(self, mech: "Mechanism", what: str) -> "State | None":
+        """Return the start of a mechanism, if there is one."""
+        found = self.start(mech) if callable(self.start) else self.start
+        if found is not None and not isinstance(found, State):
+            raise ElementError(
+                f"{what}: start is {found!r}; wanted a State, or a function of the mechanism that makes one."
+            )
         return found
 
     def _sigma(self, name: str, what: str) -> float | None:

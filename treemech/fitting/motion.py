@@ -21,7 +21,7 @@ from treemech.topology.arrays import Floats
 from ..analyses.evaluation import results_of_states
 from ..analyses.small_motions import derivative_workspace
 from ..description.parameters import directions, follow, neighbours, origin_of
-from ..design.sensitivities import Along, Sensitivities
+from ..design.sensitivities import Along, Sensitivities, smooth_steps
 from ..design.starts import start_derivative
 from ..plots.signals import signals
 from ..results.run import Run, not_interrupted
@@ -68,12 +68,7 @@ class MeasuredMotion:
         if len(self.times) < 2:
             raise ElementError(f"{what}: a motion is measured at one time only; wanted several.")
         self.t0 = float(self.times[0])
-        begun = given.start(mech) if callable(given.start) else given.start
-        if begun is not None and not isinstance(begun, State):
-            raise ElementError(
-                f"{what}: start is {begun!r}; wanted a State, or a function of the mechanism that makes one."
-            )
-        self.begun = begun if begun is not None else mech.assemble(self.t0)
+        self.begun = given.begun(mech, what) or mech.assemble(self.t0)
         if (
             len(self.begun.memory) and len(self.begun.z) != mech._core.nz
         ):  # of a mechanism whose inputs are open
@@ -256,19 +251,8 @@ class MeasuredMotion:
         self, mech: "Mechanism", run: Run, along: Sequence[Direction], s0: Floats, segment: Segment
     ) -> tuple[Floats, Motion]:
         """Return how the motion changes with parameters and start values, and its states."""
-        if run.singular or run.switched or run._dense is None:
-            raise TreemechError(
-                f"{self.what}: the motion passes singular positions or switches: it cannot be differentiated."
-            )
+        edges = smooth_steps(mech, run, f"{self.what}: the motion cannot be differentiated")
         motion = Along(mech._core, run)
-        breaks = [
-            b
-            for signal in mech._core.layout.signals
-            for b in signal.breaks
-            if segment.start < b < segment.end
-        ]
-        edges = np.unique(np.concatenate((run._dense[0], breaks)))
-        edges = edges[(edges >= segment.start) & (edges <= segment.end)]
         variation = Variation(mech._core, derivative_workspace(mech), along)
         s, _ = variation.solve(motion, edges, s0, max(_SLOPES, self.options.rtol), segment.times)
         return s, motion(segment.times)

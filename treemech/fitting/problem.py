@@ -261,7 +261,7 @@ class Problem:
         if loss != "linear" or len(self._regressor) < len(self.experiments):
             return all_rows
         r, J = self.residuals(at, True)
-        R = np.linalg.qr(np.column_stack((J, r)), mode="r")
+        R = np.asarray(np.linalg.qr(np.column_stack((J, r)), mode="r"))
         return lambda values, slopes: (R[:, :-1] @ (values - at) + R[:, -1], R[:, :-1])
 
     def back_to_start(self, search: Search, loss: str, loss_scale: float, iterations: int) -> Search:

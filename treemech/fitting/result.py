@@ -172,6 +172,10 @@ class Fit:
             )
         return rows
 
+    def _labelled(self, channel: FittedChannel) -> str:
+        several = len({c.experiment for c in self.channels}) > 1
+        return f"{channel.experiment}: {channel.label}" if several else channel.label
+
     @property
     def remarks(self) -> list[str]:
         """What else there is to say: what cannot be told apart, how well the model fits, how the search ended."""
@@ -192,7 +196,9 @@ class Fit:
             said.append(f"Residuals are {ratio:.3g} times the given standard deviations{fault}.")
         elif not self.sigma_known:
             said.append(
-                "Noise found: " + ", ".join(f"{c.label} {c.sigma:.3g}" for c in self.channels[:12]) + "."
+                "Noise found: "
+                + ", ".join(f"{self._labelled(c)} {c.sigma:.3g}" for c in self.channels[:12])
+                + "."
             )
         if self.combinations:
             said.append("Not told apart by these measurements:")

@@ -74,9 +74,7 @@ def simulate(
     max_steps: int | None = None,
 ) -> Run:
     """Simulate the motion over t_span (DSP, 8.4), see `Mechanism.simulate`."""
-    name, _ = radius(method)
-    if name not in NAMES:
-        raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
+    name = check_method(method, rtol)
     core, (t0, t1) = mech._core, as_span(t_span)
     state = mech.assemble(t0) if state is None else state
     _, q, u = as_rows(mech, state, "simulate")
@@ -93,8 +91,6 @@ def simulate(
         open_ = open_contacts(mech, t0, q[0], u[0])
         core.loops.release(open_)
         departure = _departure(mech, t0, t1, q[0], u[0])
-    if not _positive(rtol) or rtol >= 1.0:
-        raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
     if not _positive(max_step) or (first_step is not None and not _positive(first_step)):
         raise TreemechError(f"max_step is {max_step!r}, first_step {first_step!r}; wanted positive numbers.")
     if max_steps is not None and not (isinstance(max_steps, (int, np.integer)) and max_steps > 0):
@@ -395,6 +391,16 @@ def _released(at_start: tuple[str, ...], switched: Sequence[Switch]) -> Released
         before = steps[-1][1]
         steps.append((t, tuple(n for n in before if n != name) if holds else (*before, name)))
     return tuple(steps)
+
+
+def check_method(method: Any, rtol: Any) -> str:
+    """Return the name of a method; refuse one that does not exist, and a tolerance that is none."""
+    name, _ = radius(method)
+    if name not in NAMES:
+        raise TreemechError(f"there is no method {method!r}: there are {', '.join(NAMES)}.")
+    if not _positive(rtol) or rtol >= 1.0:
+        raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
+    return name
 
 
 def _positive(number: Any) -> bool:

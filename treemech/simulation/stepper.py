@@ -16,7 +16,7 @@ from treemech.topology.parameter import as_float
 
 from ..analyses.states import as_rows
 from ..results.state import State
-from .simulate import tolerances
+from .simulate import check_method, tolerances
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -37,8 +37,7 @@ class Stepper:
         self.dt = as_number(dt, "dt")
         if not (np.isfinite(self.dt) and self.dt > 0.0):
             raise TreemechError(f"dt is {dt!r}; wanted a positive time [s].")
-        if not (isinstance(rtol, int | float) and 0.0 < rtol < 1.0):
-            raise TreemechError(f"rtol is {rtol!r}; wanted a number between 0 and 1.")
+        check_method(method, rtol)
         self._mech, self._method, self._rtol, self._atol = mech, method, rtol, atol
         self._core = mech._workspaces.by_depth.make()
         efforts = self._core.layout.efforts

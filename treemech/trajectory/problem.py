@@ -94,6 +94,8 @@ class Trajectory:
             raise ElementError(f"trajectory: {unknown('scheme', scheme, SCHEMES)}")
         self.durations = _durations(duration)
         self.intervals = _intervals(intervals, len(self.durations))
+        if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
+            raise ElementError(f"trajectory: substeps is {substeps!r}; wanted a whole number, 1 or more.")
         self.scheme, self.substeps = scheme, int(substeps)
         if any(a < b for a, b in self.durations) and any(
             not isinstance(s, Constant) for s in mech._core.layout.signals
@@ -122,12 +124,17 @@ class Trajectory:
             raise ElementError(
                 f"trajectory: via has {len(self.via)} entries; wanted {len(self.durations) - 1}, one between any two phases."
             )
-        self.bounds, self.path, self.periodic = dict(bounds or {}), list(path), list(periodic)
+        self.bounds, self.path, self.periodic = (
+            dict(bounds or {}),
+            [_limited(p) for p in path],
+            list(periodic),
+        )
         self.objective, self.guess = objective, guess
         self._near = self._first_state()
         self.points = Points(mech, self.inputs, self._near)
         x_names = mech._core.layout.efforts.z_names[: mech._core.nx]
         self.names = [*mech.speeds, *(f"{n}.u" for n in mech.speeds), *x_names, *self.inputs]
+        self._refuse_guess()
 
     def with_scheme(
         self, scheme: str, intervals: int | Sequence[int] | None = None, guess: Any = None
@@ -146,6 +153,20 @@ class Trajectory:
         plain = name[:-2] if name.endswith(".q") else name
         plain = plain.replace(".q[", "[").replace(".u[", "[") + (".u" if ".u[" in plain else "")
         return self.names.index(plain) if plain in self.names else None
+
+    def _refuse_guess(self) -> None:
+        """Refuse guesses that would not be used."""
+        if self.guess is None or isinstance(self.guess, (Run, Optimum)):
+            return
+        if not isinstance(self.guess, Mapping):
+            raise ElementError(
+                f"trajectory: guess is of type {type(self.guess).__name__}; wanted a dict of functions of s by name, a Run, or an optimum."
+            )
+        for name in self.guess:
+            if name not in self.names:
+                raise ElementError(
+                    f"trajectory: guess: {unknown('coordinate, speed, state or input', name, self.names)}"
+                )
 
     def _first_state(self) -> State:
         """Return a closed state near the start."""
@@ -193,8 +214,7 @@ class Trajectory:
                     raise ElementError(
                         f"trajectory: limits of {name!r} contradict each other: {where} wants {x!r}."
                     )
-        for function, least, most in self.path:
-            a, b = (-np.inf if least is None else float(least)), (np.inf if most is None else float(most))
+        for function, a, b in self.path:
             found.append(Condition(Sampled(self.points, function, "trajectory: path"), everywhere, a, b))
         return found
 
@@ -206,6 +226,11 @@ class Trajectory:
 
     def _cost(self) -> Cost:
         given = self.objective
+        if not isinstance(given, (str, Mapping)):
+            raise ElementError(
+                f"trajectory: objective is of type {type(given).__name__}; wanted 'effort', 'time', or a dict: a function of a Run "
+                "goes under {'integral': function} or {'terminal': function}."
+            )
         terms: dict[str, Any] = {given: 1.0} if isinstance(given, str) else dict(given)
         for name in terms:
             if name not in ("effort", "time", "integral", "terminal"):
@@ -213,6 +238,9 @@ class Trajectory:
                     f"trajectory: {unknown('term of the objective', name, ['effort', 'time', 'integral', 'terminal'])}"
                 )
         effort = terms.get("effort", 0.0)
+        for name in effort if isinstance(effort, Mapping) else ():
+            if name not in self.inputs:
+                raise ElementError(f"trajectory: effort: {unknown('input', name, self.inputs)}")
         weights = (
             [effort.get(n, 0.0) for n in self.inputs]
             if isinstance(effort, Mapping)
@@ -323,6 +351,8 @@ class Trajectory:
 
         `solver`: "interior-point" (own, exact second derivatives), "trust-constr" of scipy, or "ipopt" (needs casadi).
         """
+        if not (0.0 < tolerance < 1.0):
+            raise ElementError(f"trajectory: tolerance is {tolerance!r}; wanted a number between 0 and 1.")
         made, X = self.transcribe()
         tell = print if progress is True else (progress if callable(progress) else None)
         if solver == "interior-point":
@@ -350,6 +380,15 @@ def _limits(given: Any, what: str) -> tuple[float, float]:
     if not found[0] <= found[1] or np.isnan(found).any():
         raise ElementError(f"trajectory: {what} is {given!r}; wanted the lower limit first.")
     return found
+
+
+def _limited(given: Any) -> tuple[Callable[[Run], Any], float, float]:
+    """Return (function, low, high) of a path condition."""
+    if not (isinstance(given, (tuple, list)) and len(given) == 3 and callable(given[0])):
+        raise ElementError(
+            f"trajectory: path has {given!r}; wanted (function of a Run, low, high), None for an open side."
+        )
+    return given[0], *_limits(tuple(given[1:]), "path")
 
 
 def _durations(given: Any) -> list[tuple[float, float]]:

@@ -37,6 +37,26 @@ class Cost(NamedTuple):
     terminal: Sampled | None
 
 
+class _Blocks:
+    """A sparse matrix of blocks; without `wanted` nothing is kept."""
+
+    def __init__(self, wanted: bool = True) -> None:
+        self.wanted = wanted
+        self.rows, self.columns, self.entries = list[Any](), list[Any](), list[Any]()
+
+    def add(self, rows: Any, columns: Any, block: Any) -> None:
+        """Add a block at these rows and columns."""
+        if self.wanted:
+            self.rows.append(np.repeat(rows, len(columns)))
+            self.columns.append(np.tile(columns, len(rows)))
+            self.entries.append(np.asarray(block, dtype=np.float64).ravel())
+
+    def matrix(self, shape: tuple[int, int]) -> Any:
+        """Return their sum."""
+        at = tuple(np.concatenate(k).astype(np.int64) for k in (self.rows, self.columns))
+        return coo_matrix((np.concatenate(self.entries), at), shape=shape)
+
+
 class Transcribed:
     """A trajectory as a nonlinear program."""
 
@@ -127,91 +147,86 @@ class Transcribed:
     # ------------------------------------------------------------ constraints
     def constraints(self, X: Floats) -> Floats:
         """Return all constraints: rates of every interval, rows of closed chains, periodicity, conditions."""
-        return self._assembled(X, False)[0]
+        if self._kept.get("assembled", (b"",))[0] == X.tobytes():
+            return self.assembled(X)[0]
+        values: Floats = self._once("values", X, lambda: self._assemble(X, False)[0])
+        return values
 
     def jacobian(self, X: Floats) -> Any:
         """Return their derivatives, sparse."""
-        return self._assembled(X, True)[1]
+        return self.assembled(X)[1]
 
-    def _assembled(self, X: Floats, slopes: bool) -> tuple[Floats, Any]:
-        found = self._once("assembled", X, lambda: self._assemble(X))
-        return found[0], found[1]
+    def assembled(self, X: Floats) -> tuple[Floats, Any]:
+        """Return both."""
+        found: tuple[Floats, Any] = self._once("assembled", X, lambda: self._assemble(X, True))
+        return found
 
-    def _assemble(self, X: Floats) -> tuple[Floats, Any]:
+    def _assemble(self, X: Floats, slopes: bool) -> tuple[Floats, Any]:
         t, Z, T = self.split(X)
-        p, nz, ny = self.points, self.nz, self.points.ny
-        values, rows, columns, entries = list[Floats](), list[Any](), list[Any](), list[Any]()
-        count = 0
-
-        def block(r: Any, c: Any, J: Any) -> None:
-            rows.append(np.repeat(r, len(c)))
-            columns.append(np.tile(c, len(r)))
-            entries.append(np.asarray(J, dtype=np.float64).ravel())
-
-        here = None if self.shooting and not p.nr else self.at(X)
-        for e, (phase, members) in enumerate(zip(self.grid.phases, self.grid.members, strict=True)):
-            own, part = self.independent[e], 1.0 / self.grid.counts[phase]
-            first = members[0]
-            if self.shooting:
-                end, S = self.shots(X)[e]
-                last = members[1]
-                values.append((Z[last, :ny] - end)[own])
-                r = count + np.arange(len(own))
-                block(r, last * nz + np.asarray(own), np.eye(len(own)))
-                block(r, first * nz + np.arange(nz), -S[own, :nz])
-                block(r, last * nz + np.arange(ny, nz), -S[own, nz:-1])
-                block(r, [self.of_time + phase], -S[own, -1:])
-                count += len(own)
-                continue
-            assert here is not None
-            rates = np.array([here[k].rates for k in members])
-            for j, weights in enumerate(self.grid.scheme.integrals, start=1):
-                last, r = members[j], count + np.arange(len(own))
-                integral = part * weights @ rates
-                values.append((Z[last, :ny] - Z[first, :ny] - T[phase] * integral)[own])
-                block(r, last * nz + np.asarray(own), np.eye(len(own)))
-                block(r, first * nz + np.asarray(own), -np.eye(len(own)))
-                block(r, [self.of_time + phase], -integral[own][:, None])
-                for k, w in zip(members, weights, strict=True):
-                    if w:
-                        block(r, k * nz + np.arange(nz), -T[phase] * part * w * here[k].rates_z[own])
-                count += len(own)
-        if p.nr:
-            assert here is not None
-            for k, point in enumerate(here):
-                values.append(point.rows)
-                block(count + np.arange(p.nr), k * nz + np.arange(nz), point.rows_z)
-                count += p.nr
+        parts, blocks = list[Floats](), _Blocks(slopes)
+        parts += self._shot_rows(X, Z, blocks) if self.shooting else self._collocated_rows(X, Z, T, blocks)
+        count, p, nz, ny = sum(map(len, parts)), self.points, self.nz, self.points.ny
+        for k, point in enumerate(self.at(X) if p.nr else ()):
+            parts.append(point.rows)
+            blocks.add(count + np.arange(p.nr), k * nz + np.arange(nz), point.rows_z)
+            count += p.nr
         last = (self.N - 1) * nz
         for place in self.periodic:
-            values.append(np.array([X[last + place] - X[place]]))
-            block([count], [place, last + place], [[-1.0, 1.0]])
+            parts.append(np.array([X[last + place] - X[place]]))
+            blocks.add([count], [place, last + place], [[-1.0, 1.0]])
             count += 1
-        if not self.grid.scheme.integrals[
-            :, 0
-        ].any():  # inputs at the very start follow from those of the first interval
+        if not self.grid.scheme.integrals[:, 0].any():
+            # inputs at the very start follow from those of the first interval
             members, c = self.grid.members[0], self.grid.scheme.points
             L = np.linalg.solve(np.vander(c[1:], increasing=True).T, np.eye(len(c) - 1)[0])
             for i in range(ny, nz):
                 places = [k * nz + i for k in members]
-                values.append(np.array([X[places[0]] - L @ X[places[1:]]]))
-                block([count], places, [[1.0, *(-L)]])
+                parts.append(np.array([X[places[0]] - L @ X[places[1:]]]))
+                blocks.add([count], places, [[1.0, *(-L)]])
                 count += 1
         slack = self.of_slack
         for limit in self.conditions:
-            g, G = (
-                limit.sampled.values(t[limit.where], Z[limit.where]),
-                limit.sampled.gradient(t[limit.where], Z[limit.where]),
-            )
-            values.append(g - X[slack : slack + len(limit.where)])
+            at = t[limit.where], Z[limit.where]
+            parts.append(limit.sampled.values(*at) - X[slack : slack + len(limit.where)])
+            G = limit.sampled.gradient(*at) if slopes else np.zeros(at[1].shape)
             for j, k in enumerate(limit.where):
-                block([count + j], k * nz + np.arange(nz), G[j][None])
-                block([count + j], [slack + j], [[-1.0]])
+                blocks.add([count + j], k * nz + np.arange(nz), G[j][None])
+                blocks.add([count + j], [slack + j], [[-1.0]])
             count, slack = count + len(limit.where), slack + len(limit.where)
-        J = coo_matrix(
-            (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=(count, len(X))
-        )
-        return np.concatenate(values), J.tocsr()
+        return np.concatenate(parts), blocks.matrix((count, len(X))).tocsr() if slopes else None
+
+    def _collocated_rows(self, X: Floats, Z: Floats, T: Floats, blocks: "_Blocks") -> list[Floats]:
+        """Return y_j - y_0 - h sum A_jk y'_k of every interval; add their derivatives."""
+        here, nz, ny, found, count = self.at(X), self.nz, self.points.ny, list[Floats](), 0
+        for e, (phase, members) in enumerate(zip(self.grid.phases, self.grid.members, strict=True)):
+            own, part, first = np.asarray(self.independent[e]), 1.0 / self.grid.counts[phase], members[0]
+            rates = np.array([here[k].rates for k in members])
+            for j, weights in enumerate(self.grid.scheme.integrals, start=1):
+                last, r = members[j], count + np.arange(len(own))
+                integral = part * weights @ rates
+                found.append((Z[last, :ny] - Z[first, :ny] - T[phase] * integral)[own])
+                blocks.add(r, last * nz + own, np.eye(len(own)))
+                blocks.add(r, first * nz + own, -np.eye(len(own)))
+                blocks.add(r, [self.of_time + phase], -integral[own][:, None])
+                for k, w in zip(members, weights, strict=True):
+                    if w:
+                        blocks.add(r, k * nz + np.arange(nz), -T[phase] * part * w * here[k].rates_z[own])
+                count += len(own)
+        return found
+
+    def _shot_rows(self, X: Floats, Z: Floats, blocks: "_Blocks") -> list[Floats]:
+        """Return the gaps between the end of every interval and the next point; add their derivatives."""
+        nz, ny, found, count = self.nz, self.points.ny, list[Floats](), 0
+        for e, (phase, members) in enumerate(zip(self.grid.phases, self.grid.members, strict=True)):
+            own, (first, last), (end, S) = np.asarray(self.independent[e]), members, self.shots(X)[e]
+            found.append((Z[last, :ny] - end)[own])
+            r = count + np.arange(len(own))
+            blocks.add(r, last * nz + own, np.eye(len(own)))
+            blocks.add(r, first * nz + np.arange(nz), -S[own, :nz])
+            blocks.add(r, last * nz + np.arange(ny, nz), -S[own, nz:-1])
+            blocks.add(r, [self.of_time + phase], -S[own, -1:])
+            count += len(own)
+        return found
 
     # ------------------------------------------------------------ objective
     def _masses(self) -> Floats:
@@ -283,14 +298,8 @@ class Transcribed:
         """Return the Hessian of objective + y constraints, sparse."""
         t, Z, T = self.split(X)
         p, nz, ny, grid = self.points, self.nz, self.points.ny, self.grid
-        r, c, e = self._once("terms", X, lambda: self._terms(X))[2]
-        rows, columns, entries = [np.array(r)], [np.array(c)], [np.array(e)]
-
-        def block(a: Any, b: Any, H: Floats) -> None:
-            rows.append(np.repeat(a, len(b)))
-            columns.append(np.tile(b, len(a)))
-            entries.append(np.asarray(H).ravel())
-
+        blocks, terms = _Blocks(), self._once("terms", X, lambda: self._terms(X))[2]
+        blocks.rows, blocks.columns, blocks.entries = ([np.array(part)] for part in terms)
         of_rates, of_rows, count = np.zeros((self.N, ny)), np.zeros((self.N, p.nr)), 0
         for k, (phase, members) in enumerate(zip(grid.phases, grid.members, strict=True)):
             own, time = np.asarray(self.independent[k]), self.of_time + phase
@@ -302,7 +311,7 @@ class Transcribed:
                 count += len(own)
                 a, b = members
                 places = np.array([*(a * nz + np.arange(nz)), *(b * nz + np.arange(ny, nz)), time])
-                block(
+                blocks.add(
                     places,
                     places,
                     self._shot_curvature(float(t[a]), Z[a], Z[b, ny:], float(T[phase]), phase, full),
@@ -315,15 +324,15 @@ class Transcribed:
                 for point, w in zip(members, weights, strict=True):
                     of_rates[point, own] -= T[phase] * part * w * mine
                     cross = -part * w * (mine @ here[point].rates_z[own])
-                    block(point * nz + np.arange(nz), [time], cross)
-                    block([time], point * nz + np.arange(nz), cross)
+                    blocks.add(point * nz + np.arange(nz), [time], cross)
+                    blocks.add([time], point * nz + np.arange(nz), cross)
         if p.nr:
             of_rows = y[count : count + self.N * p.nr].reshape(self.N, p.nr)
             count += self.N * p.nr
         if not self.shooting or p.nr:
             for k in range(self.N):
                 if np.any(of_rates[k]) or np.any(of_rows[k]):
-                    block(
+                    blocks.add(
                         k * nz + np.arange(nz),
                         k * nz + np.arange(nz),
                         p.curvature(float(t[k]), Z[k], of_rates[k], of_rows[k]),
@@ -334,28 +343,21 @@ class Transcribed:
         for condition in self.conditions if np.any(y) else ():
             H = condition.sampled.hessian(t[condition.where], Z[condition.where])
             for j, k in enumerate(condition.where):
-                block(k * nz + np.arange(nz), k * nz + np.arange(nz), y[count + j] * H[j])
+                blocks.add(k * nz + np.arange(nz), k * nz + np.arange(nz), y[count + j] * H[j])
             count += len(condition.where)
         if self.cost.integral is not None:
             weights, by = self._point_weights(T)
             H, G = self.cost.integral.hessian(t, Z), self.cost.integral.gradient(t, Z)
             for k in range(self.N):
                 at = k * nz + np.arange(nz)
-                block(at, at, weights[k] * H[k])
+                blocks.add(at, at, weights[k] * H[k])
                 for phase in np.flatnonzero(by[k]).tolist():
-                    block(at, [self.of_time + phase], by[k, phase] * G[k])
-                    block([self.of_time + phase], at, by[k, phase] * G[k])
+                    blocks.add(at, [self.of_time + phase], by[k, phase] * G[k])
+                    blocks.add([self.of_time + phase], at, by[k, phase] * G[k])
         if self.cost.terminal is not None:
             at = (self.N - 1) * nz + np.arange(nz)
-            block(at, at, self.cost.terminal.hessian(t[-1:], Z[-1:])[0])
-        size = len(X)
-        return coo_matrix(
-            (
-                np.concatenate(entries),
-                (np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)),
-            ),
-            shape=(size, size),
-        ).tocsc()
+            blocks.add(at, at, self.cost.terminal.hessian(t[-1:], Z[-1:])[0])
+        return blocks.matrix((len(X), len(X))).tocsc()
 
     def _shot_curvature(self, t: float, z: Floats, w1: Floats, T: float, phase: int, of: Floats) -> Floats:
         """Return the second derivatives of of . end of an interval, by differences of exact first ones."""

@@ -58,14 +58,21 @@ class Sampled:
 
     def hessian(self, t: Floats, Z: Floats) -> Floats:
         """Return the second derivatives (points, nz, nz)."""
-        found = np.zeros((*Z.shape, Z.shape[1]))
-        for k in range(Z.shape[1]):
-            h = _STEP * np.maximum(1.0, np.abs(Z[:, k]))
-            ahead, behind = Z.copy(), Z.copy()
-            ahead[:, k] += h
-            behind[:, k] -= h
-            found[:, k] = (self.gradient(t, ahead) - self.gradient(t, behind)) / (2 * h[:, None])
-        return 0.5 * (found + found.transpose(0, 2, 1))
+        found, n = np.zeros((*Z.shape, Z.shape[1])), Z.shape[1]
+        h, here = _STEP * np.maximum(1.0, np.abs(Z)), self.values(t, Z)
+
+        def beside(*moves: tuple[int, float]) -> Floats:
+            moved = Z.copy()
+            for k, sign in moves:
+                moved[:, k] += sign * h[:, k]
+            return self.values(t, moved)
+
+        for k in range(n):
+            found[:, k, k] = (beside((k, 1.0)) - 2.0 * here + beside((k, -1.0))) / h[:, k] ** 2
+            for j in range(k):
+                corners = [a * b * beside((k, a), (j, b)) for a in (1.0, -1.0) for b in (1.0, -1.0)]
+                found[:, k, j] = found[:, j, k] = sum(corners) / (4.0 * h[:, k] * h[:, j])
+        return found
 
 
 def run_of(points: Points, t: Floats, Z: Floats, mech: "Mechanism | None" = None) -> Run:

@@ -82,6 +82,10 @@ FOUND = (
     Found("other_cut", Recipe(578850694, branches=("Revolute", "Revolute", "Revolute"), planar=True,
                               chains=(("Revolute", "Revolute", "Revolute", "Revolute"),),
                               elements=("ViscousComposite", "ReactionFriction", "HydraulicActuator"))),
+    # the law did not count the 63 J that a spring held in between against the balance of the 1.7 J left at the end
+    Found("energy", Recipe(960099315, branches=("Polar", "Translation", "Prismatic"), drives=("Spline",),
+                           chains=(("Curve", "Translation", "Prismatic", "Universal"),),
+                           elements=("Drag", "RambergOsgood", "PlaneElement", "Path"))),
     # the law placed free bodies of planar mechanisms in the axes of their plane
     Found("energy", Recipe(474622598, branches=("Revolute",), elements=("ReactionFriction",), planar=True)),
     # the law asked nothing to be actuated where couplings are all that closes a chain

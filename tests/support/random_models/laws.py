@@ -97,11 +97,12 @@ def energy(blueprint):
             continue
         stored = run.element(name).energy - run.element(name).energy[0]
         terms = np.array([audit.work[-1], stored[-1], audit.dissipated[-1], -audit.supplied[-1]])
-        size = max(size, float(np.abs(terms).max()))
+        most = max(1.0, float(np.abs(terms).max()), float(np.abs(stored).max()))
+        size = max(size, most)
         if "omposite" in name:  # the parts of a composite balance together
             composites += terms.sum()
         else:
-            _check(f"balance of {name}", abs(terms.sum()), bound * max(1.0, float(np.abs(terms).max())))
+            _check(f"balance of {name}", abs(terms.sum()), bound * most)
     _check("balance of composites", abs(composites), bound * size)
     held = run.energy.kinetic + run.energy.potential
     works = [audit.work[-1] for audit in run.audit.values()]  # of drives too

@@ -85,6 +85,10 @@ def test_what_an_fmu_cannot_hold_is_refused_by_name(tmp_path):
         mech.to_fmu(tmp_path / "x.zip")
     with pytest.raises(tm.TreemechError, match="wanted 'model exchange'"):
         mech.to_fmu(tmp_path / "x.fmu", kinds=("me",))
+    with pytest.raises(tm.TreemechError, match="no method 'Euler'"):
+        FmuModel(mech, start, (), (), (), ("A",), method="Euler")
+    with pytest.raises(tm.TreemechError, match="rtol is -1"):
+        FmuModel(mech, start, (), (), (), ("A",), rtol=-1)
     spatial = parametric.spatial().build()
     with pytest.raises(tm.TreemechError, match="attitude"):
         FmuModel(spatial, parametric.spatial_start(spatial), (), (), (), ("B[0]",))

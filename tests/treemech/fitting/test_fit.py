@@ -310,6 +310,7 @@ def _bad(**changes):
         (lambda: _bad(signals={"elbow.drive": np.zeros(5)}), {}, "motion="),
         (lambda: _bad(signals={"elbow.drive": np.zeros(5)}, motion={"elbow": (0, 0, 0)}), {}, "shoulder"),
         (lambda: _bad(start=3), {}, "start is 3"),
+        (lambda: _bad(signals={"elbow.drive": np.zeros(5)}, motion={}, start=lambda mech: 3), {}, "start is 3"),
         (lambda: [], {}, "wanted a tm.Measurement"),
         (_bad, {"parameters": ["mass"]}, "no parameter 'mass'"),
         (_bad, {"bodies": ["hand"]}, "hand"),

@@ -115,8 +115,12 @@ def test_terms_of_the_objective_and_periodic_motion():
 
 
 @pytest.mark.parametrize(
-    "problem", [lambda: swing_up("hermite-simpson", 4), lambda: swing_up("shooting", 2), lambda: half_turn("radau", 3)],
-    ids=["collocation", "shooting", "closed chain"],
+    "problem",
+    [
+        lambda: swing_up("hermite-simpson", 4), lambda: swing_up("shooting", 2), lambda: half_turn("radau", 3),
+        lambda: reach(2, path=[(lambda run: run.body("fore").com[:, 0] * run.connection("E").u, -0.3, None)]),
+    ],
+    ids=["collocation", "shooting", "closed chain", "limits in space"],
 )  # fmt: skip
 def test_derivatives_agree_with_differences(problem):
     made, X = problem().transcribe()
@@ -180,6 +184,42 @@ def test_other_solvers_find_the_same():
     assert problem.solve(solver="ipopt").objective == pytest.approx(own.objective, rel=1e-6)
 
 
+def arm():
+    system = tm.System("arm", gravity=(0, 0, -9.81))
+    upper = system.body("upper", **tm.solids.rod((0, 0, 0), (0, 0, -0.5), mass=1.0).properties)
+    fore = system.body("fore", **tm.solids.rod((0, 0, 0), (0, 0, -0.5), mass=0.8).properties)
+    system.connect("S", tm.Revolute("y"), system.ground, upper)
+    system.connect("E", tm.Revolute("y"), upper.at((0, 0, -0.5)), fore)
+    for n in "SE":
+        system.connect(f"motor {n}", tm.Actuator(), n, inputs={"command": f"torque_{n}"})
+        system.input(f"torque_{n}")
+    return system.build()
+
+
+def reach(intervals, **options):
+    """Bring the hand of an arm to a place; the straight guess knows nothing of it."""
+    rest = {"S.u": 0, "E.u": 0}
+    return tm.Trajectory(
+        arm(), 1.0, {"S": 0.1, "E": 0.2, **rest}, {"fore.com[0]": 0.4, "fore.com[2]": 0.3, **rest},
+        inputs={"torque_S": (-30, 30), "torque_E": (-15, 15)}, intervals=intervals, **options,
+    )  # fmt: skip
+
+
+def test_a_place_of_the_hand_is_reached():
+    best = reach(10).solve(iterations=150)
+    assert best.success, best.message
+    np.testing.assert_allclose(best.points.body("fore").com[-1, [0, 2]], [0.4, 0.3], atol=1e-7)
+
+
+@pytest.mark.slow
+def test_a_wall_is_kept_off_and_another_transcription_confirms_it():
+    best = reach(20, path=[(lambda run: run.body("fore").com[:, 0], -0.3, None)]).solve()
+    other = best.problem.with_scheme("radau", 16, guess=best).solve()
+    assert best.success and other.success
+    assert np.min(best.points.body("fore").com[:, 0]) > -0.3 - 1e-7
+    assert other.objective == pytest.approx(best.objective, rel=0.05)
+
+
 def test_report_and_picture(tmp_path):
     best = tm.Trajectory(cart(), 2.0, {"slide": 0, **REST}, {"slide": 3, **REST}, intervals=4).solve()
     assert "optimum of 'cart'" in str(best) and "<pre>" in best._repr_html_()
@@ -217,6 +257,14 @@ def bare():
         (lambda: tm.Trajectory(cart(), 1.0, {}, periodic=["cart.position"]).transcribe(), "periodic"),
         (lambda: tm.Trajectory(cart(), 1.0, {}, objective={"speed": 1.0}).transcribe(), "speed"),
         (lambda: tm.Trajectory(cart(), 1.0, {}).solve(solver="snopt"), "snopt"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}).solve(tolerance=0.0), "tolerance is 0.0"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}, substeps=0), "substeps is 0"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}, guess={"slade": lambda s: s}), "guess.*'slade'.*'slide'"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}, guess=np.zeros(3)), "guess is of type ndarray"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}, path=[lambda run: run.t]), r"wanted \(function of a Run, low, high\)"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}, path=[(lambda run: run.t, 2, 1)]), "lower limit first"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}, objective=lambda run: 1).transcribe(), "objective is of type function"),
+        (lambda: tm.Trajectory(cart(), 1.0, {}, objective={"effort": {"torque": 1}}).transcribe(), "effort.*'torque'"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_by_name(make, says):
