@@ -107,6 +107,7 @@ NOT_FOR_A_TREE = {
     "treemech.dynamics.analyses.derivatives", "treemech.dynamics.analyses.equilibrium", "treemech.dynamics.analyses.linearization",
     "treemech.dynamics.simulation.external_methods", "treemech.dynamics.derivatives.rows", "treemech.kinematics.kinematic_simulation",
     "treemech.topology.dual", "treemech.elements.shared.splines", "treemech.kinematics.layout.plan_derivatives",
+    "treemech.calls.reactions", "treemech.analyses.closed_chains", "treemech.dynamics.model.loops", "treemech.dynamics.calls.lanes",
     "treemech.elements.springs.spring", "treemech.elements.assembled.series", "treemech.elements.constraints.prescribed_pose",
 }  # fmt: skip
 

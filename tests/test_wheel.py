@@ -170,6 +170,19 @@ def test_a_first_result_takes_at_most_twice_the_time_of_import_numpy(environment
 
 
 @pytest.mark.slow
+def test_an_edited_source_of_an_installed_package_is_noticed(tmp_path, environment):
+    python = installed(tmp_path / "venv", environment[1])
+    file = Path(
+        run(python, "-c", "import treemech.dynamics.entries as e; print(e.__path__[0])", cwd=tmp_path),
+        "tree.py",
+    )
+    file.write_text(file.read_text() + "\nEDITED = 1\n")
+    later = file.stat().st_mtime + 60.0
+    os.utime(file, (later, later))
+    assert run(python, "-c", WAY, cwd=tmp_path) != "library"
+
+
+@pytest.mark.slow
 def test_quick_tests_pass_against_the_wheel(environment, tmp_path):
     chosen = (
         "tests/test_readme.py",

@@ -1349,7 +1349,7 @@ _NONE = np.zeros(0)
 
 def _kinds() -> Kinds:
     """Return the classes of results, once a call makes one."""
-    from .calls.reactions import Loads
+    from .calls.loads import Loads
 
     return Kinds(State, ForwardDynamics, Constraints, Momentum, Energy, Loads, Pose, Velocity)
 

@@ -2,7 +2,7 @@
 
 Docstrings, comments and layout do not count, because they change no machine code. Parsing all sources takes a
 second, so the hash of the code is stored under the hash of the bytes: in the manifest of a built library and
-in the user's cache folder.
+in the user's cache folder. Sources that were installed with their library and are no younger are not even read.
 """
 
 import ast
@@ -24,6 +24,7 @@ CORE_FOLDERS = (
 PYTHON_FOLDERS = ("elements/check", "elements/native")
 FOLDER = "_library"
 MANIFEST = "core.json"
+INSTALLING = 10.0  # seconds that the files of one installation may lie apart
 
 
 def package_folder() -> Path:
@@ -72,6 +73,21 @@ def source_hash() -> str:
     return h.hexdigest()[:16]
 
 
+def untouched(folder: str, names: Iterable[str], manifest: str) -> bool:
+    """Return whether no file was changed since the library was installed with it."""
+    try:
+        latest = os.stat(manifest).st_mtime + INSTALLING
+        return all(os.stat(f"{folder}/{name}").st_mtime <= latest for name in names)
+    except OSError:
+        return False
+
+
+def _as_installed() -> bool:
+    """Return whether the sources are a copy that came with the library, as it came. Those of a checkout never are."""
+    folder = package_folder()
+    return root() == folder.resolve() and untouched(str(folder), _names(), f"{folder}/{FOLDER}/{MANIFEST}")
+
+
 def code_hash(texts: Iterable[tuple[str, str]]) -> str:
     """Hash the code of (name, source) pairs, without docstrings and comments.
 
@@ -96,7 +112,7 @@ def code_hash(texts: Iterable[tuple[str, str]]) -> str:
 def core_hash() -> str:
     """Hash the code of the core. The hash names the jit cache and marks the built library."""
     known = read_manifest()
-    if known.get("sources") == source_hash() and known.get("hash"):
+    if known.get("hash") and (_as_installed() or known.get("sources") == source_hash()):
         return str(known["hash"])
     kept = cache_root() / "hashes" / source_hash()
     try:

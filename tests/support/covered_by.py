@@ -14,6 +14,7 @@ COVERED_BY = {
     "topology/graph.py": ["topology/test_tree.py", "topology/test_location.py"],
     "topology/polygon.py": ["topology/test_solids.py"],
     "kinematics/layout/refill.py": ["treemech/description/test_refill.py"],
+    "treemech/calls/loads.py": ["treemech/calls/test_reactions.py"],
     "dynamics/calls/row_steps.py": ["treemech/many/test_batch.py"],
     "benchmarks/runs/many/studies.py": ["benchmarks/runs/many/test_batch.py"],
     "dynamics/calls/row_runs.py": ["treemech/many/test_simulate_many.py"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,22 +16,11 @@ from ..analyses.states import as_rows, unpack
 from ..results.computed import Unique
 from ..results.model_info import ChordInfo
 from ..results.state import State
+from .loads import Loads
 from .rows import Rows, of_rows, stacked
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
-
-
-class Loads(NamedTuple):
-    """Motion of the bodies with the loads of their hinges, loads of the chords, multipliers."""
-
-    trace: Floats  # (nb+1, 30), columns in dynamics.model.trace
-    chords: Floats  # (nc, 6)
-    multipliers: Floats
-
-    def named(self, mech: Mechanism, state: Any) -> Reactions:
-        """Return the loads by the names of the connections."""
-        return Reactions(mech, state, self)
 
 
 class Reactions(Mapping[str, Reaction]):

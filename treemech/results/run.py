@@ -19,12 +19,12 @@ from treemech.topology.arrays import Floats
 from treemech.topology.parameter import as_floats
 
 from .computed import Energy, Residual, Results, RunEnergy, Tracer, Unique, Unpack
-from .elements import Audit, ElementMotion, element_motion, stored_energy
 from .measures import Measure, all_measures, find_measure, known_measure
 from .model_info import ChordInfo, HingeInfo, ModelInfo, energies
 
 if TYPE_CHECKING:
     from ..simulation.events import EventPoints
+    from .elements import Audit, ElementMotion
     from .motions import BodyMotion, ConnectionMotion, PointMotion
     from .state import State
 
@@ -350,13 +350,15 @@ class Run:
     def energy(self) -> RunEnergy:
         """Kinetic, potential and total energy over time."""
         if self._info.elements:
+            from .elements import stored_energy
+
             results = self._results()
             found = Energy(*energies(results.trace, self._info), stored_energy(results.elements, self._info))
         else:
             found = Energy(*energies(self._trace(columns.VELOCITY), self._info), np.zeros(len(self.t)))
         return RunEnergy(found.kinetic, found.potential, found.stored, self)
 
-    def element(self, name: Any) -> ElementMotion:
+    def element(self, name: Any) -> "ElementMotion":
         """Return the motion an energetic element or a load sees, and its load and energies.
 
         Examples
@@ -367,15 +369,19 @@ class Run:
         >>> round(float(spring.effort[0]), 3), spring.force.shape  # on the bodies at both ends
         (-18.26, (601, 2, 3))
         """
+        from .elements import element_motion
+
         return element_motion(self._info, self._results().elements, _named(name))
 
     @property
-    def audit(self) -> dict[str, Audit]:
+    def audit(self) -> "dict[str, Audit]":
         """Work done on the bodies, energy dissipated and supplied since the start, by element and by drive.
 
         Only after ``simulate(audit=True)``. Drives are the prescribed coordinates and the constraints that
         move; what they are supplied with they give to the bodies.
         """
+        from .elements import Audit
+
         kept = self._audit.shape[1] or self._work
         if not kept and (self._info.elements or self._info.prescribed):
             raise TreemechError("this run kept no energy audit: simulate(..., audit=True).")

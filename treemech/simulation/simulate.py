@@ -284,15 +284,16 @@ def times_after(times: Floats | None, begin: float, end: float) -> Floats | None
 
 def _warn_of_undecided(mech: "Mechanism", run: Run) -> None:
     """Warn of elements that depend on loads which no model of rigid bodies decides."""
+    if not run.success or not mech._core.context[REACTIONS]:
+        return
     from ..analyses.closed_chains import undecided_elements
 
     found: dict[str, str] = {}
-    if run.success and mech._core.context[REACTIONS]:
-        for k in sorted({0, len(run.t) // 2, len(run.t) - 1}):
-            state = run.state(k)
-            now = mech.reactions(state)
-            loads = np.array([(*now[c.name].force, *now[c.name].moment) for c in mech._info.connections])
-            found |= undecided_elements(mech, state, loads)
+    for k in sorted({0, len(run.t) // 2, len(run.t) - 1}):
+        state = run.state(k)
+        now = mech.reactions(state)
+        loads = np.array([(*now[c.name].force, *now[c.name].moment) for c in mech._info.connections])
+        found |= undecided_elements(mech, state, loads)
     for name, hinge in found.items():
         warnings.warn(
             f"element {name!r} depends on the load of {hinge!r}, part of which the model does not decide, as constraints are "

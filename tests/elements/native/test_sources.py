@@ -1,7 +1,10 @@
 """The hash of the core: it changes with the code, and with nothing else."""
 
+import os
+
 import pytest
 
+from treemech.elements.native import sources
 from treemech.elements.native.sources import code_hash
 
 SOURCE = '''
@@ -41,3 +44,20 @@ def test_code_counts(old, new):
 
 def test_the_place_of_a_file_counts():
     assert hashed(SOURCE, "plan/layout.py") != hashed(SOURCE, "integrators/layout.py")
+
+
+def test_a_file_younger_than_the_library_counts_as_changed(tmp_path):
+    names = ("a.py", "b.py")
+    for name in (*names, "core.json"):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (1e9, 1e9 + (sources.INSTALLING if name == "a.py" else 0.0)))
+    manifest = str(tmp_path / "core.json")
+    assert sources.untouched(str(tmp_path), names, manifest)
+    os.utime(tmp_path / "b.py", (1e9, 1e9 + 2.0 * sources.INSTALLING))
+    assert not sources.untouched(str(tmp_path), names, manifest)
+    assert not sources.untouched(str(tmp_path), (*names, "c.py"), manifest)
+    assert not sources.untouched(str(tmp_path), names, manifest + "s")
+
+
+def test_sources_of_a_checkout_are_always_read():
+    assert not sources._as_installed()
