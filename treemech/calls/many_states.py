@@ -59,8 +59,13 @@ def _shapes(mech: Mechanism, given: Any, which: int) -> list[tuple[int, ...]]:
     return found
 
 
-def many_states(mech: Mechanism, lead: tuple[int, ...], t: Any, q: Any, u: Any, x: Any) -> State:
-    """Return states with leading axes: t (...), q (..., nq), u (..., nu)."""
+def many_states(
+    mech: Mechanism, lead: tuple[int, ...], t: Any, q: Any, u: Any, x: Any, kept: bool = True
+) -> State:
+    """Return states with leading axes: t (...), q (..., nq), u (..., nu).
+
+    States that are not kept may have the arrays that are given in place of copies.
+    """
     try:
         times = np.array(np.broadcast_to(as_floats(t), lead))
     except (TypeError, ValueError):
@@ -74,8 +79,9 @@ def many_states(mech: Mechanism, lead: tuple[int, ...], t: Any, q: Any, u: Any, 
         return _one_by_one(mech, lead, times, q, u, x)
     if not np.all(np.isfinite(times)):
         raise ElementError("t has numbers that are not finite.")
-    full_q = _filled(mech, lead, reference_state(mech._lagrange, 0.0).q, q, "q")
-    full_u = _filled(mech, lead, np.zeros(mech.nu), u, "u")
+    changed = bool(mech._lagrange.euler_parameters)  # which are normalised in place
+    full_q = _filled(mech, lead, reference_state(mech._lagrange, 0.0).q, q, "q", kept or changed)
+    full_u = _filled(mech, lead, np.zeros(mech.nu), u, "u", kept)
     if q is not None:
         _normalise(mech, full_q)
     start, nx = mech._core.layout.efforts.start, mech._core.nx
@@ -92,11 +98,22 @@ def _numeric(given: Any) -> bool:
     return not any(hasattr(v, "as_matrix") or _shape(v)[-2:] == (3, 3) for v in values)
 
 
-def _filled(mech: Mechanism, lead: tuple[int, ...], start: Floats, given: Any, what: str) -> Floats:
-    """Return all numbers: those given, others from a start."""
+def _filled(
+    mech: Mechanism, lead: tuple[int, ...], start: Floats, given: Any, what: str, own: bool
+) -> Floats:
+    """Return all numbers: those given, others from a start; in an array of their own if asked for."""
     names = mech.coordinates if what == "q" else mech.speeds
-    values = np.broadcast_to(start, (*lead, len(start))).copy()  # every state in one piece
+    shape = (*lead, len(start))
     try:
+        numbers = None if given is None or isinstance(given, Mapping) else given
+        if numbers is not None and (
+            own or not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64
+        ):
+            numbers = as_floats(numbers)  # a new array
+        if numbers is not None and numbers.shape == shape and numbers.dtype == np.float64:
+            values = numbers
+        else:
+            values = np.broadcast_to(start, shape).copy()  # every state in one piece
         if isinstance(given, Mapping):
             for key, value in mech._numbered(given).items():
                 first, n = _where(mech, str(key), what)
@@ -104,16 +121,18 @@ def _filled(mech: Mechanism, lead: tuple[int, ...], start: Floats, given: Any, w
                 values[..., first : first + n] = (
                     numbers[..., None] if n == 1 and numbers.shape[-1:] != (1,) else numbers
                 )
-        elif given is not None:
-            values[...] = as_floats(given)
+        elif numbers is not None and values is not numbers:
+            values[...] = numbers
     except (TypeError, ValueError):
         raise ElementError(
-            f"{what} is given numbers of another shape; wanted {(*lead, len(start))}, the leading axes first: "
+            f"{what} is given numbers of another shape; wanted {shape}, the leading axes first: "
             f"{', '.join(names[:12])}{', ...' if len(names) > 12 else '.'}"
         ) from None
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        at = tuple(bad[0].tolist())
+    with np.errstate(invalid="ignore", over="ignore"):
+        sound = bool(np.isfinite(values.sum()))  # sums are finite where all numbers are, but for huge ones
+    bad = [] if sound else np.argwhere(~np.isfinite(values)).tolist()
+    if bad:
+        at = tuple(bad[0])
         raise ElementError(
             f"{what} of {names[at[-1]]!r} is {values[at]} in state {at[:-1]}; wanted a finite number."
         )

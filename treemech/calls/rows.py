@@ -24,6 +24,7 @@ from ..analyses.cut_hinges import CutMotion
 from ..results.computed import Pair
 from ..results.state import State
 from .lane_rows import left_by_lanes
+from .many_states import leading_axes_of, many_states
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -96,7 +97,8 @@ class Rows(NamedTuple):
         """Take a state with leading axes, and inputs with or without them, apart; refuse other shapes."""
         if not isinstance(state, State):
             t, q, u = (0.0, *state) if len(state) == 2 else state
-            state = mech.state(t, q=q, u=u)
+            mech._warn_of_changes()
+            state = many_states(mech, leading_axes_of(mech, t, q, u), t, q, u, None, kept=False)
         n, core = int(np.prod(lead)), mech._core
         for letter, numbers, size in (("q", state.q, mech.nq), ("u", state.u, mech.nu)):
             if np.shape(numbers) != (*lead, size):
