@@ -30,6 +30,7 @@ from .studies import cluster, four_bars_to_an_error, growth, least, runs_to_an_e
 TREES = ("chain 7", "chain 30", "humanoid", "tree 127")
 WINDOWS = (2, 10, 40)
 DT = 1e-4
+LONG = 2e4  # us of a call of forward dynamics that two threads share
 AGREE = 1e-8
 
 
@@ -58,15 +59,17 @@ def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
         ("forward dynamics", "treemech"): lambda: mech.forward_dynamics(state),
         ("RK4 step", "treemech"): lambda: batch.step(DT),
     }
-    wall: dict[tuple[str, int], Callable[[], Any]] = {
-        ("forward dynamics", k): partial(mech.forward_dynamics, state, threads=k) for k in (1, 2)
-    }
-    both = {k: mech.batch(rows, state, threads=k) for k in (1, 2)}
-    wall |= {("RK4 step", k): partial(both[k].step, DT) for k in (1, 2)}
     works |= row_by_row(name, state, rows)
     if name in FAMILIES:
         works |= pinocchio(mech, q, u) | mujoco(mech, q, u)
     times = {key: 1e6 * least(work, blocks) / rows for key, work in works.items()}
+    # Threads get work enough for their wake-up not to count
+    copies = max(1, round(LONG / (times["forward dynamics", "treemech"] * rows))) if blocks > 1 else 1
+    large = mech.state(q=np.tile(q, (copies, 1)), u=np.tile(u, (copies, 1)))
+    both = {k: mech.batch(rows * copies, large, threads=k) for k in (1, 2)}
+    wall: dict[tuple[str, int], Callable[[], Any]] = {
+        ("forward dynamics", k): partial(mech.forward_dynamics, large, threads=k) for k in (1, 2)
+    } | {("RK4 step", k): partial(both[k].step, DT) for k in (1, 2)}
     found = []
     for what in ("forward dynamics", "RK4 step"):
         row: dict[str, Any] = {"model": name, "what": what}
