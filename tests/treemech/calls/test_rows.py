@@ -137,3 +137,17 @@ def test_derivatives_of_many_states_are_those_of_each(name):
             for field in wanted._fields:
                 a, b = getattr(given, field), getattr(wanted, field)
                 assert a == b if field == "inputs" else same(a[at] if given is found else a, b), field
+
+
+def test_given_arrays_may_be_written_over_after_and_by_a_call():
+    """Arrays of many states are not copied: results that are read late, and `out` in the place of u, hold all the same."""
+    mech, state = PLAIN["tree"]()
+    q, u = np.tile(state.q, (9, 1)), np.tile(state.u, (9, 1)) * np.linspace(0.5, 1.5, 9)[:, None]
+    name = mech.info.connections[0].name
+    want, ud = mech.reactions((q, u))[name].force.copy(), mech.forward_dynamics((q, u)).ud.copy()
+    given_q, given_u = q.copy(), u.copy()
+    late = mech.reactions((given_q, given_u))
+    given_q[:], given_u[:] = 0.1, 9.0
+    assert np.array_equal(late[name].force, want)
+    given_u[:] = u
+    assert np.array_equal(mech.forward_dynamics((q, given_u), out=given_u).ud, ud)
