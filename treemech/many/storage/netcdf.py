@@ -34,10 +34,10 @@ class NetcdfBlocks(Store):
                 )
             return None
         try:
-            header = json.loads(file.read_text())
+            header: dict[str, Any] = json.loads(file.read_text())
         except (OSError, ValueError) as error:
             raise TreemechError(f"{folder.name!r} is no folder of runs: {error}") from None
-        return dict(header)
+        return header
 
     @classmethod
     def begun(cls, folder: Path, header: dict[str, Any]) -> NetcdfBlocks:

@@ -49,7 +49,8 @@ class ZarrStore(Store):
                     f"{folder.name!r} is a Zarr store of something else than runs: take another folder."
                 )
             return None
-        return dict(json.loads(attributes[_STUDY]))
+        header: dict[str, Any] = json.loads(str(attributes[_STUDY]))
+        return header
 
     @classmethod
     def begun(cls, folder: Path, header: dict[str, Any]) -> ZarrStore:
