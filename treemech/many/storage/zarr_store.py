@@ -55,10 +55,9 @@ class ZarrStore(Store):
     @classmethod
     def begun(cls, folder: Path, header: dict[str, Any]) -> ZarrStore:
         named = [name for name in map(plain_name, header["varied"]) if " " not in name]
-        attributes = {name: header[name] for name in ("title", "source") if name in header}
-        _zarr().open_group(folder, mode="a", zarr_format=2).attrs.update(
-            {**attributes, "coordinates": " ".join(named), _STUDY: json.dumps(header)}
-        )
+        attributes: dict[str, Any] = {name: header[name] for name in ("title", "source") if name in header}
+        attributes |= {"coordinates": " ".join(named), _STUDY: json.dumps(header)}
+        _zarr().open_group(folder, mode="a", zarr_format=2).attrs.update(attributes)
         return cls(folder, header)
 
     # ------------------------------------------------------------ blocks
