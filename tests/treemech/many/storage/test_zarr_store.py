@@ -71,17 +71,21 @@ def test_xarray_opens_the_store_with_names(computed, tmp_path):
 @pytest.mark.extras
 def test_blocks_that_are_there_are_not_computed_again(computed, tmp_path):
     def stop(fraction):
-        if fraction > 0.5:
+        told.append(fraction)
+        if len(told) == 2:
             raise KeyboardInterrupt
 
+    told = []
     part = computed(progress=stop)
-    assert not part.complete and [part.has(k) for k in range(4)] == [True, True, False, False]
-    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "runs.zarr" / "q").glob("[01].0.0")}
-    assert len(before) == 2
+    there = [k for k in range(4) if part.has(k)]  # those that finish together are kept in any order
+    assert len(there) == 2 and not part.complete
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "runs.zarr" / "q").glob("*.0.0")}
+    assert {p.name for p in before} == {f"{k}.0.0" for k in there}
     xarray = pytest.importorskip("xarray")
     with xarray.open_zarr(tmp_path / "runs.zarr") as data:  # what is not there has no number
-        assert np.isfinite(data.success.values).tolist() == [True] * 4 + [False] * 3
-        assert np.isnan(data.q.values[4:]).all()
+        known = [k // 2 in there for k in range(7)]
+        assert np.isfinite(data.success.values).tolist() == known
+        assert np.isnan(data.q.values[~np.array(known)]).all()
     whole = computed()
     equal(whole, computed(stored=False))
     assert all(p.stat().st_mtime_ns == stamp for p, stamp in before.items())
