@@ -150,7 +150,7 @@ class Calls:
             one = self._state()
         elif name in _MAKERS:
             table = self.table(name)
-            one = never if table is None else table.c.one
+            one = self._one(table)
         else:
             raise AttributeError(name)
         setattr(self, name, one)
@@ -174,8 +174,12 @@ class Calls:
             own.clear()
             self._tables = {key: table for key, table in self._tables.items() if isinstance(key, str)}
         table = self.table((name, end))
-        own[end] = one = never if table is None else table.c.one
+        own[end] = one = self._one(table)
         return one
+
+    def _one(self, table: "Table | None") -> One:
+        """Return the call for one state. Where an element may raise, the general way takes it, which catches that."""
+        return never if table is None or self._core.foreign else table.c.one
 
     def _state(self) -> One:
         """Return the function state(t, q, u)."""
@@ -213,8 +217,8 @@ class Calls:
 
 
 def _is_plain(core: Core) -> bool:
-    """Tell whether one evaluation is all that an analysis takes: nothing that raises, switches or iterates."""
-    if core.foreign or not core.nu or not core.nq or len(core.layout.plan.composites):
+    """Tell whether one evaluation is all that an analysis takes: nothing in Python, nothing that switches or iterates."""
+    if core.interpreted or not core.nu or not core.nq or len(core.layout.plan.composites):
         return False
     if np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0):
         return False
@@ -408,7 +412,7 @@ def _constraints(p: Pack) -> Table:
 def _derivatives(p: Pack) -> Table | None:
     """Return the derivatives of forward dynamics of a tree, in a workspace of their own."""
     core = p.core
-    if core.loops is not None:
+    if core.loops is not None or core.foreign:
         return None
     from ..model.tree_derivatives import TreeDerivatives
 
