@@ -1095,7 +1095,8 @@ class Mechanism:
             How many threads or processes; default all cores.
         path : folder
             Write blocks of runs there as they are finished, each whole or not at all, instead of keeping them in
-            memory. The same call goes on where an interrupted one ended.
+            memory: "study" is a folder of NetCDF files, "study.zarr" a Zarr store (needs zarr). The same call goes on
+            where an interrupted one ended.
         progress : bool or callable
             A line on stderr with runs a second and time left, or a function of the fraction done.
         block : int

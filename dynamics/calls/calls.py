@@ -158,7 +158,7 @@ class Calls:
             one = self._state()
         elif name in _MAKERS:
             table = self.table(name)
-            one = never if table is None else table.c.one
+            one = self._one(table)
         else:
             raise AttributeError(name)
         setattr(self, name, one)
@@ -167,8 +167,7 @@ class Calls:
     def one(self, name: Any) -> One:
         """Return the call of an analysis for one state."""
         if isinstance(name, Driven):
-            table = self.table(name)
-            return never if table is None else table.c.one
+            return self._one(self.table(name))
         if isinstance(name, tuple):
             return self.end(*name)
         found: One = getattr(self, name) if name in _MAKERS else never
@@ -183,11 +182,11 @@ class Calls:
 
         An end has a call of its own from the second time on. The first time it borrows one that all ends of its body share.
         """
-        if not isinstance(end, str) and (name, end) not in self._seen:
+        number, place = self._place(name, end)  # refuses what is no end
+        if (name, end) not in self._seen:
             if len(self._seen) >= _MOST_ENDS:
                 self._seen.clear()
             self._seen.add((name, end))
-            number, place = self._place(name, end)
             borrowed = self._borrowed.get((name, number)) or self._borrow(name, number)
             borrowed[0][:] = place
             return borrowed[1]
@@ -196,13 +195,13 @@ class Calls:
             own.clear()
             self._tables = {key: table for key, table in self._tables.items() if isinstance(key, str)}
         table = self.table((name, end))
-        own[end] = one = never if table is None else table.c.one
+        own[end] = one = self._one(table)
         return one
 
     def _borrow(self, name: str, number: int) -> tuple[NDArray, One]:
         """Return a call of an end of a body, and the array in which it finds where the end is."""
         place, pack = np.zeros(12), self.pack
-        one = never if pack is None else _end(pack, name, number, place).c.one
+        one = self._one(None if pack is None else _end(pack, name, number, place))
         self._borrowed[name, number] = place, one
         return place, one
 
@@ -218,6 +217,10 @@ class Calls:
                 self._driven.clear()
             self._driven[key] = one = self.one(name())
         return one
+
+    def _one(self, table: "Table | None") -> One:
+        """Return the call for one state. Where an element may raise, the general way takes it, which catches that."""
+        return never if table is None or self._core.foreign else table.c.one
 
     def _state(self) -> One:
         """Return the function state(t, q, u)."""
@@ -258,8 +261,8 @@ class Calls:
 
 
 def _is_plain(core: Core) -> bool:
-    """Tell whether one evaluation is all that an analysis takes: nothing that raises, switches or iterates."""
-    if core.foreign or not core.nu or not core.nq or len(core.layout.plan.composites):
+    """Tell whether one evaluation is all that an analysis takes: nothing in Python, nothing that switches or iterates."""
+    if core.interpreted or not core.nu or not core.nq or len(core.layout.plan.composites):
         return False
     if np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0):
         return False
@@ -454,7 +457,7 @@ def _constraints(p: Pack) -> Table:
 def _derivatives(p: Pack) -> Table | None:
     """Return the derivatives of forward dynamics of a tree, in a workspace of their own."""
     core = p.core
-    if core.loops is not None:
+    if core.loops is not None or core.foreign:
         return None
     from ..model.tree_derivatives import TreeDerivatives
 

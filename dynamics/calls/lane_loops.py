@@ -111,8 +111,9 @@ class LaneLoops:
             to = addresses((start, ud[first:], multipliers[first:], status[first:]))
             self.entry("dynamics")(count, *at, *to, context)
 
-        go(0, len(t))
-        self.apart(status, go)
+        with self.core.guard():
+            go(0, len(t))
+            self.apart(status, go)
         return status
 
     def apart(self, status: NDArray[np.int64], go: Callable[[int, int], None]) -> None:

@@ -198,8 +198,7 @@ def lane_model(core: Core, varied: bool = False) -> LaneModel | None:
 
 
 def _suits(core: Core) -> bool:
-    """Tell whether the tree of a model runs on lanes: without internal points and reaction-dependent elements."""
+    """Tell whether the tree of a model runs on lanes: without internal points, reaction-dependent elements and elements in Python."""
     plan = core.layout.plan
-    simple = not core.foreign or (core.loops is None and not core.interpreted)
-    alone = not len(plan.composites) and simple and core.nu > 0 and core.nq > 0
+    alone = not len(plan.composites) and not core.interpreted and core.nu > 0 and core.nq > 0
     return bool(alone and not np.any(plan.efforts[:, effort.REACTION] >= 0))

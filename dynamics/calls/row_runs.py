@@ -113,5 +113,8 @@ class RowRuns:
         if core.loops is not None:
             z = (address(y) + 8 * (core.nq + core.nu), self.n)
             state = [(address(q), core.nq), (address(u), core.nu), z]
-        done: int = self._call.c.many(first, last, (address(aim), 3), *state, none, tuple(inputs), results)
+        with core.guard():
+            done: int = self._call.c.many(
+                first, last, (address(aim), 3), *state, none, tuple(inputs), results
+            )
         return done

@@ -157,9 +157,10 @@ class RowSteps:
             inputs.append((address(numbers), numbers.shape[1]))
         z = (at + 8 * (core.nq + core.nu), n)
         results = ((at, n), (at, n) if core.nq else none, speeds if core.nu else none)
-        done: int = self._call.c.many(
-            first, last, (address(aim), 3), (at, n), speeds, z, self._near, tuple(inputs), results
-        )
+        with core.guard():
+            done: int = self._call.c.many(
+                first, last, (address(aim), 3), (at, n), speeds, z, self._near, tuple(inputs), results
+            )
         return done
 
     @property

@@ -16,6 +16,7 @@ COVERED_BY = {
     "kinematics/layout/refill.py": ["treemech/description/test_refill.py"],
     "treemech/calls/loads.py": ["treemech/calls/test_reactions.py"],
     "dynamics/calls/row_steps.py": ["treemech/many/test_batch.py"],
+    "benchmarks/families/own.py": ["benchmarks/runs/many/test_batch.py"],
     "benchmarks/runs/many/studies.py": ["benchmarks/runs/many/test_batch.py"],
     "dynamics/calls/row_runs.py": ["treemech/many/test_simulate_many.py"],
     "dynamics/calls/row_constraints.py": ["treemech/many/test_block_runs.py"],
@@ -82,7 +83,6 @@ COVERED_BY = {
     "dynamics/integrators/lane_loop_integration.py": ["dynamics/calls/test_lane_loops.py"],
     "dynamics/integrators/lane_integration.py": ["dynamics/calls/test_lanes.py"],
     "dynamics/integrators/lane_steps.py": ["dynamics/calls/test_lanes.py"],
-    "dynamics/calls/lane_model.py": ["dynamics/calls/test_lanes.py"],
     "treemech/calls/lane_rows.py": ["treemech/calls/test_rows.py", "dynamics/calls/test_lanes.py"],
     # ------------------------------------------------ dynamics, Python
     "dynamics/native/build.py": ["test_packaging.py", "dynamics/native/test_pieces.py"],

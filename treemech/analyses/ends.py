@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from treemech.topology import Attachment, Body, TopologyError, unknown
 from treemech.topology.arrays import Floats
 from treemech.topology.body import UNTURNED
