@@ -29,6 +29,7 @@ from treemech.topology import (
 from treemech.topology.arrays import Floats
 from treemech.topology.user_code import user_code
 
+from .analyses.element_states import placed_points, points_to_place
 from .analyses.equations_of_motion import ForwardDynamics, forward_dynamics, load_column, mass_matrix
 from .analyses.recorded_starts import recorded
 from .analyses.states import make_state
@@ -98,6 +99,7 @@ class Mechanism:
         )
         self._workspaces = Workspaces(partial(Core, tree, coordinates, layout, pattern), calls)
         self.nq, self.nu = coordinates.nq, coordinates.nu
+        self._points_to_place = points_to_place(layout.efforts)
         self._origin: Origin | None = None
         self._system: ref[System] | None = None  # and the number of its calls when this was built
         self._calls = 0
@@ -323,7 +325,8 @@ class Mechanism:
         """Make a state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
         Coordinates that are not given are at the reference position, speeds at rest; prescribed coordinates
-        follow their signals; a number given for one of them must agree with its signal. Cut hinges follow
+        follow their signals; a number given for one of them must agree with its signal. Viscous points of
+        composites are put where they are in equilibrium. Cut hinges follow
         from the others: numbers given for them must fit, and choose whole turns. `assemble` finds states that
         fit. Numbers with leading axes, also by name, make many states: q (..., nq) and u (..., nu), which all
         analyses of a state take (docs/calls.md).
@@ -339,7 +342,7 @@ class Mechanism:
         State(t=0, q={'pin': 0.3}, u={'pin': -1})
         """
         self._warn_of_changes()
-        if x is None:
+        if x is None and not self._points_to_place:
             made: State | None = self._home.state(t, q, u)
             if made is None and self._fast is not self._home:
                 made = self._settle().state(t, q, u)
@@ -357,7 +360,7 @@ class Mechanism:
 
             refuse_contradictions(self, state, q, u)
             warn_of_degrees(self, q)
-        return state
+        return placed_points(self._core, state) if self._points_to_place else state
 
     @recorded
     def assemble(
