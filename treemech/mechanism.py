@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,10 +185,21 @@ class Mechanism:
         return {alias: place for hinge in hinges for alias, place in named_coordinates(*hinge).items()}
 
     def _numbered(self, given: Any) -> Any:
-        """Return what is given by name, with the numbers of coordinates in place of their names."""
-        if not self._named or not isinstance(given, Mapping):
+        """Return what is given by name, or names, with the numbers of coordinates in place of their names."""
+        if not self._named:
+            return given
+        if isinstance(given, str):
+            return self._named.get(given, given)
+        if isinstance(given, (list, tuple)):
+            return type(given)(self._named.get(x, x) if isinstance(x, str) else x for x in given)
+        if not isinstance(given, Mapping):
             return given
         return {self._named.get(key, key) if isinstance(key, str) else key: x for key, x in given.items()}
+
+    def _by_given_names(self, found: Mapping[str, float], *given: Any) -> dict[str, float]:
+        """Return numbers by the names of coordinates that were given for them."""
+        names = {self._named[x]: x for each in given for x in each or () if x in self._named}
+        return {names.get(key, key): number for key, number in found.items()}
 
     def _warn_of_changes(self) -> None:
         """Warn once if the system was changed after this mechanism was built."""
@@ -590,7 +602,7 @@ class Mechanism:
         if found is not None:
             return found
         general: ForwardDynamics = self._general(
-            "forward_dynamics", forward_dynamics, state, (loads,), out, threads
+            "forward_dynamics", forward_dynamics, state, (self._numbered(loads),), out, threads
         )
         return general
 
@@ -626,6 +638,7 @@ class Mechanism:
         [9.4063]
         """
         name: Any = "inverse_dynamics"
+        ud, actuated, weights = self._numbered(ud), self._numbered(actuated), self._numbered(weights)
         if actuated is None and weights is None:
             found: Floats | None = self._home.inverse_dynamics(state, ud, out)
         else:
@@ -651,7 +664,8 @@ class Mechanism:
         """Return the loads of `inverse_dynamics` by name: of every drive, on the coordinate of its hinge, cut or not."""
         from .analyses.inverse_dynamics import drive_loads
 
-        return drive_loads(self, state, ud, actuated, weights)
+        by = self._numbered
+        return self._by_given_names(drive_loads(self, state, by(ud), by(actuated), by(weights)), actuated)
 
     def mass_matrix(
         self, state: State | tuple[Any, ...], *, out: Floats | None = None, threads: int | None = None
@@ -1150,7 +1164,7 @@ class Mechanism:
         """
         from .analyses.small_motions import derivatives
 
-        return derivatives(self, state, loads, parameters, threads)
+        return derivatives(self, state, self._numbered(loads), parameters, threads)
 
     def linearize(
         self,
@@ -1184,7 +1198,8 @@ class Mechanism:
         """
         from .analyses.small_motions import linearize
 
-        return linearize(self, state, inputs, outputs, hold, loads, coordinates)
+        given = (self._numbered(x) for x in (inputs, outputs, hold, loads, coordinates))
+        return linearize(self, state, *given)
 
     def equilibrium(
         self,
@@ -1219,7 +1234,9 @@ class Mechanism:
         """
         from .analyses.equilibrium import equilibrium
 
-        return equilibrium(self, state, fix, rates, free, method)
+        by = self._numbered
+        found = equilibrium(self, state, by(fix), by(rates), by(free), method)
+        return replace(found, loads=self._by_given_names(found.loads, fix, rates)) if self._named else found
 
     def sensitivities(
         self,

@@ -76,7 +76,14 @@ def many_states(
         as_place(str(key), own | chords).owner in chords
         for given in (q, u) if isinstance(given, Mapping) for key in given
     )  # fmt: skip
-    if mech._prescriptions or cut or x is not None or mech._points_to_place or not _numeric(q) or not _numeric(u):
+    if (
+        mech._prescriptions
+        or cut
+        or x is not None
+        or mech._points_to_place
+        or not _numeric(q)
+        or not _numeric(u)
+    ):
         return _one_by_one(mech, lead, times, q, u, x)
     if not np.all(np.isfinite(times)):
         raise ElementError("t has numbers that are not finite.")

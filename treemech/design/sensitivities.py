@@ -188,7 +188,9 @@ def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], break
     """Refuse motions that are not smooth in time or in their parameters."""
     core = mech._core
     efforts = core.layout.efforts
-    remembering = [a.name for a, row in zip(efforts.applied, efforts.rows, strict=True) if row[effort.N_MEMORY]]
+    remembering = [
+        a.name for a, row in zip(efforts.applied, efforts.rows, strict=True) if row[effort.N_MEMORY]
+    ]
     if mech._wiring.controllers or remembering:
         who = ", ".join(repr(name) for name in remembering) or "controllers"
         raise TreemechError(f"no sensitivities of this model: {who} in it remember.")
