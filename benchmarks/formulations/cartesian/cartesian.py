@@ -375,7 +375,9 @@ class Cartesian(CompiledFormulation):
 
     def _with_elements(self, loads: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
         """Add to the loads what elements on hinge coordinates, and couplings, do to the body of end b."""
-        multipliers = np.where(np.isin(np.arange(len(self.rows)), self.active), self.arrays["multipliers"][: len(self.rows)], 0.0)
+        multipliers = np.where(
+            np.isin(np.arange(len(self.rows)), self.active), self.arrays["multipliers"][: len(self.rows)], 0.0
+        )
         joined = self.elements.on_coordinates(multipliers)
         for number, row, load in [*self.forces.on_coordinates(self.mech), *joined]:
             force, moment = self._of_row(number, row, load)
@@ -385,7 +387,10 @@ class Cartesian(CompiledFormulation):
 
     def _of_row(self, number: int, row: Row, size: float) -> tuple[Floats, Floats]:
         """Return (force, moment) of a row with a load of this size, on the body of end b, at that end."""
-        J, turn = size * self.arrays["jacobian"][self.blocks[number] :][:2], self.arrays["turn"].reshape(-1, 3, 3)
+        J, turn = (
+            size * self.arrays["jacobian"][self.blocks[number] :][:2],
+            self.arrays["turn"].reshape(-1, 3, 3),
+        )
         if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
             force, moment = -J[0, :3], -turn[row.i] @ J[0, 3:]
             arm = row.point_j - self.arrays["state"][row.i, views.PLACE : views.PLACE + 3]

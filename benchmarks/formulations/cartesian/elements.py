@@ -67,13 +67,16 @@ class Elements:
         for c in couplings:
             for hinge, number in c.arguments:
                 measured.row_of(hinge, number, f"coupling {c.name!r} ({c.element.kind})")
-        own = dict.fromkeys(row.connection for row in (*rows, *measured.rows) if row.kind in (ELEMENT, FITTED))
+        own = dict.fromkeys(
+            row.connection for row in (*rows, *measured.rows) if row.kind in (ELEMENT, FITTED)
+        )
         connections = [system.connections[name] for name in own]
+        described: list[Any] = [*connections, *couplings]
         joined = {key: row - measured.n_rows for key, row in measured.coordinates.items()}
         tree: Any = _Loose(connections, {b.name: i for i, b in enumerate(system.bodies)})
         self.layout = make_chord_layout(
             tree, self.core.layout.plan, {i: (np.eye(3), b.com) for i, b in enumerate(system.bodies)},
-            {c.name: self._record(mech, c.name, c.element) for c in (*connections, *couplings)},
+            {c.name: self._record(mech, c.name, c.element) for c in described},
             couplings, {key: Coordinate(k, k) for key, k in joined.items()},
         )  # fmt: skip
         ours = {name: iter([r for r, row in enumerate(rows) if row.connection == name and row.kind in (ELEMENT, JOINED)])

@@ -7,7 +7,6 @@ import numpy as np
 import treemech as tm
 from treemech.kinematics.layout.efforts import FromHinge
 from treemech.kinematics.plan.columns import effort
-from treemech.topology.arrays import Floats
 
 from ..formulation import Inexpressible, refuse_composites, refuse_memory
 from .elements import Measured

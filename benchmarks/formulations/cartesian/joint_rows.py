@@ -234,7 +234,9 @@ _CONSTRAINTS: dict[type, Callable[[_Ends, Any], list[Row]]] = {
 
 def _constraint(ends: _Ends, name: str, element: Any) -> list[Row]:
     if getattr(element, "unilateral", False):
-        raise Inexpressible(f"constraint {name!r} ({element.kind}) may open, and no event is looked for here.")
+        raise Inexpressible(
+            f"constraint {name!r} ({element.kind}) may open, and no event is looked for here."
+        )
     if type(element) is tm.KnifeEdge and ends.i == 0:
         return [ends.row(EDGE, _NO, ends.B[:, _Y], holonomic=False)]
     if type(element) in _CONSTRAINTS and getattr(element, "rotation", None) is None:

@@ -33,10 +33,22 @@ _FIELDS = (
     ("acted_rows", _I, ((ACTED, 0),)),  # rows that measure the coordinates elements act on
     ("source_rows", _I, ((SOURCES, 0),)),  # the same for inputs
     ("turns", _F, ((MEASURED, 0),)),  # measured angles as last seen, counted beyond half a turn
-    ("turn_rows", _I, ((TURNS, 0),)),  # rows of measured angles; they are carried in y, then what chords carry
+    (
+        "turn_rows",
+        _I,
+        ((TURNS, 0),),
+    ),  # rows of measured angles; they are carried in y, then what chords carry
     ("element_rows", _I, ((N_ELEMENT_ROWS, 0),)),  # our rows of the rows of constraint elements and couplings
-    ("argument_blocks", _I, ((N_PLACES, 0), 2)),  # of each argument of a coupling: blocks of its bodies in the row, or -1
-    ("poses", _F, ((BODIES, 1), body.N_WORK)),  # the bodies as the engine's relative motion of two ends takes them
+    (
+        "argument_blocks",
+        _I,
+        ((N_PLACES, 0), 2),
+    ),  # of each argument of a coupling: blocks of its bodies in the row, or -1
+    (
+        "poses",
+        _F,
+        ((BODIES, 1), body.N_WORK),
+    ),  # the bodies as the engine's relative motion of two ends takes them
     ("block_bodies", _I, ((BLOCKS, 0),)),
     ("touched", _I, ((TOUCHED, 0),)),  # bodies an element acts on, element by element
     ("touched_from", _I, ((LOADS, 1),)),

@@ -97,7 +97,13 @@ def apply(C, t):
 @kernel
 def row(C, r, given):
     """Compute one row: on the velocities of its bodies, residual, its rate, gamma (6.3, Table of chapter 3)."""
-    n, c, S, B, V = views.row_ints(C), views.row_constants(C), views.flat_(C), views.jacobian_(C), views.level_(C)
+    n, c, S, B, V = (
+        views.row_ints(C),
+        views.row_constants(C),
+        views.flat_(C),
+        views.jacobian_(C),
+        views.level_(C),
+    )
     kind, i, j, signal, p = (
         n[r, views.ROW_KIND], n[r, views.BODY_I], n[r, views.BODY_J], n[r, views.SIGNAL], n[r, FIRST],
     )  # fmt: skip
@@ -147,9 +153,9 @@ def row(C, r, given):
 def evaluate_rows(C, t):
     """Evaluate the rows of the bodies as they are placed. Returns a status code."""
     active, n, given = views.active_(C), views.row_ints(C), signal_values(ints(C[views.CORE], N_CONTEXT))
-    for k in range(C[views.ACTIVE]):
-        if n[active[k], views.ROW_KIND] < ELEMENT:
-            row(C, active[k], given)
+    for a in range(C[views.ACTIVE]):
+        if n[active[a], views.ROW_KIND] < ELEMENT:
+            row(C, active[a], given)
     if C[views.CHORDS] == 0:
         return OK
     status, B, joined = rows_of_elements(C, t), views.jacobian_(C), views.block_bodies(C)
