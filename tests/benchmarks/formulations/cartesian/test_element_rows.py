@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import treemech as tm
+from tests.benchmarks.formulations.cartesian.contacts import CASES, FREE, PLANE, mesh, train
 from tests.benchmarks.formulations.test_formulation import (
     AGREE,
     FORMULATIONS,
@@ -12,7 +13,6 @@ from tests.benchmarks.formulations.test_formulation import (
     Reference,
     agreement,
 )
-from tests.support.contacts import CASES, FREE, PLANE, mesh, train
 from treemech.benchmarks.formulations import Inexpressible
 from treemech.benchmarks.formulations.cartesian.joint_rows import ELEMENT, FITTED, JOINED, coordinate_row
 from treemech.benchmarks.problems.catalogue import catalogue
