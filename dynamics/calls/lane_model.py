@@ -80,11 +80,11 @@ class LaneModel:
         element: Element
         hinges, applied = core.layout.hinges, [x.element for x in core.layout.efforts.applied]
         for k, row in enumerate(tables.body):
-            row[body.ADDRESS] = self._pair(int(row[body.ADDRESS]), hinges.get(k))
+            row[body.ADDRESS] = self.pair(int(row[body.ADDRESS]), hinges.get(k))
         for row, element in zip(tables.efforts, applied, strict=True):
-            row[effort.ADDRESS] = self._pair(int(row[effort.ADDRESS]), element)
+            row[effort.ADDRESS] = self.pair(int(row[effort.ADDRESS]), element)
         for row, element in zip(tables.signals, core.layout.signals, strict=True):
-            row[signal.ADDRESS] = self._pair(int(row[signal.ADDRESS]), element)
+            row[signal.ADDRESS] = self.pair(int(row[signal.ADDRESS]), element)
         self.numbers = {name: side_by_side(getattr(plan, name)) for name in VARIED if varied}
         kept: Any = self.numbers
         self.plan = tables._replace(**kept)
@@ -107,7 +107,7 @@ class LaneModel:
             self.context[FIRST_WORK + Work._fields.index("parameters")] = address(self.records)
             self.context[LANE_STRIDE] = self.records.strides[0]
 
-    def _pair(self, single: int, element: Element | None = None) -> int:
+    def pair(self, single: int, element: Element | None = None) -> int:
         """Return the address of the pair of an element's addresses, 0 for none."""
         if not single:
             return 0

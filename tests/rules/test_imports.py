@@ -64,7 +64,7 @@ EDGES = {
         "dynamics/native", "dynamics/model", "dynamics/equations", "dynamics/integrators",
         "dynamics/integrators/alpha",
     ),
-    "dynamics/analyses": ("dynamics/native", "dynamics/model", "dynamics/simulation"),
+    "dynamics/analyses": ("dynamics/native", "dynamics/model", "dynamics/equations", "dynamics/simulation"),
     "dynamics/calls": (
         "dynamics/native", "dynamics/model", "dynamics/equations", "dynamics/simulation", "dynamics/integrators",
     ),

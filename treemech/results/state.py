@@ -206,8 +206,8 @@ def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what:
 
 
 def hinge_numbers(value: Any, hinge: Hinge, name: str, what: str) -> Floats:
-    """Return the numbers of one hinge; the attitude of a ball may be given as a rotation."""
-    if what == "q" and hinge.euler_parameters == 0 and hinge.n_coordinates == 4:
+    """Return the numbers of one hinge, or unknowns of a constraint; the attitude of a ball may be given as a rotation."""
+    if what == "q" and getattr(hinge, "euler_parameters", None) == 0 and hinge.n_coordinates == 4:
         matrix = value.as_matrix() if hasattr(value, "as_matrix") else np.asarray(value, dtype=np.float64)
         if np.shape(matrix) == (3, 3):
             e = euler_parameters(matrix)
