@@ -9,7 +9,7 @@ import pytest
 from numba import config
 
 import treemech as tm
-from tests.support import own_elements as own
+from tests.support import own_elements as mine
 from tests.support.models import inertia
 from treemech.dynamics.calls.lane_model import lane_model, served
 from treemech.dynamics.native import pieces
@@ -20,8 +20,8 @@ from treemech.elements.lane_forms.probe import LANES, PARTED, call_both, same, s
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="lanes exist in compiled code only")
 BUILT_IN = [e for e in pieces.builtin_elements() if pieces.built_for_lanes(e)]
 OWN = [
-    own.Slide(), own.Cam(), own.Band(), own.Lag(), own.Torsion.example(), own.Wind(), own.Bowl(), own.Level(), own.Skate(),
-    own.Ovals().joining(2), own.Rack().joining(2), tm.Function(lambda t: 0.2 + sin(3.0 * t)),
+    mine.Slide(), mine.Cam(), mine.Band(), mine.Lag(), mine.Torsion.example(), mine.Wind(), mine.Bowl(), mine.Level(), mine.Skate(),
+    mine.Ovals().joining(2), mine.Rack().joining(2), tm.Function(lambda t: 0.2 + sin(3.0 * t)),
 ]  # fmt: skip
 
 
