@@ -120,7 +120,7 @@ def make_integrate(closed):
                     return status if lost(status) else np.int32(STEP_TOO_SMALL)
                 t_new = end_of_step(t, h, direction, end, 1e-6 if method == RK4 else 0.0)
                 h = t_new - t
-                status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
+                status = run_stages(method, n, t, h, y, work, control, monitor, rhs, project, context)
                 if status != OK and status != CHAIN_OPEN and not lost(status):
                     control[layout.TIME] = t
                     control[layout.STEP] = h
@@ -182,7 +182,7 @@ def make_integrate(closed):
                         stages,
                         atol,
                         reach,
-                        not staged,
+                        method != DP5 or not staged,
                         rank,
                         monitor,
                         rhs,
@@ -192,6 +192,8 @@ def make_integrate(closed):
                     count[layout.EVALUATIONS] += 2
                     if status == CHAIN_OPEN:
                         error = 2.0
+                    elif lost(status):
+                        error = 1e30
                     elif status != OK:
                         return status
                     elif (
