@@ -175,12 +175,6 @@ def _meeting(k, samples, monitor):
 
 
 @kernel
-def _within_step(found, a, b, p, r):
-    """Return whether the minimum near `found` lies in this step: at an end of the step that is lower it does not."""
-    return (found <= p or a > 0.0) and (found <= r or b < 1.0)
-
-
-@kernel
 def _vanishes(k, samples, n, t, h, y, last, zero, work, n_euler, euler, count, monitor, project, context):
     """Find the minimum of the pivot between the samples k and k + 1.
 
@@ -188,7 +182,8 @@ def _vanishes(k, samples, n, t, h, y, last, zero, work, n_euler, euler, count, m
     """
     a, b = monitor[watch.SAMPLE_TIMES + k], monitor[watch.SAMPLE_TIMES + k + 1]
     p, r = monitor[watch.SAMPLES + k] ** 2, monitor[watch.SAMPLES + k + 1] ** 2
-    x, least = _meeting(k, samples, monitor), 1e-3 * (b - a)
+    x = _meeting(k, samples, monitor)
+    least = min(1e-3 * (b - a), 0.5 * (x - a), 0.5 * (b - x))  # it may begin next to the position
     inner, q, nearer, again = (
         -1.0,
         1e300,
@@ -198,7 +193,7 @@ def _vanishes(k, samples, n, t, h, y, last, zero, work, n_euler, euler, count, m
     for tried in range(_MOST):
         x = min(max(x, a + least), b - least)
         found = _pivot(n, t, h, x, y, last, work, n_euler, euler, count, monitor, project, context)
-        if found < zero and _within_step(found, a, b, p, r):
+        if found < zero and found <= min(p, r):
             return x
         if tried == 0:
             s, low, high = sqrt(found), sqrt(p), sqrt(r)
@@ -212,8 +207,10 @@ def _vanishes(k, samples, n, t, h, y, last, zero, work, n_euler, euler, count, m
                 p = _pivot(n, t, h, a, y, last, work, n_euler, euler, count, monitor, project, context)
             elif r <= p and b < 1.0:
                 r = _pivot(n, t, h, b, y, last, work, n_euler, euler, count, monitor, project, context)
-            if min(p, r) < zero and (a > 0.0 if p < r else b < 1.0):
-                return a if p < r else b
+            lower, beside = (p, k - 1) if p < r else (r, k + 2)
+            if lower < zero and lower <= found and 0 <= beside < samples:
+                if lower <= monitor[watch.SAMPLES + beside] ** 2:
+                    return a if p < r else b
         if inner < 0.0:
             if found >= min(p, r):  # the minimum is beside the lower end, or beyond it
                 if nearer == 2 or b - a < 4.0 * least:
@@ -244,7 +241,7 @@ def _vanishes(k, samples, n, t, h, y, last, zero, work, n_euler, euler, count, m
             left, right = (q - p) / (inner - a), (r - q) / (b - inner)
             bend = (right - left) / (b - a)
             slope = left + bend * (inner - a)  # of a parabola of p at the best point
-            at_all = q < 2.0 * zero and q - 0.25 * slope * slope / bend < zero and _within_step(q, a, b, p, r)
+            at_all = q < 2.0 * zero and q - 0.25 * slope * slope / bend < zero
             return inner if at_all else -1.0
         x = _line(a, inner, low, -s) if before < beyond else _line(inner, b, s, -high)
     return -1.0
