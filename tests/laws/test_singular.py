@@ -245,12 +245,13 @@ def test_outputs_change_no_step(name, method):
         factor, end = rng.uniform(0.6, 2.0), rng.uniform(1.0, 4.0)
         rtol = 10.0 ** rng.uniform(-12.0 if explicit else -8.0, -4.0)
         state = mech.assemble(fix=fix, guess=guess, rates={k: factor * v for k, v in rates.items()})
-        steps, outputs = (
+        steps, *others = (
             mech.simulate((0.0, end), state, method=method, rtol=rtol, **how)
-            for how in ({}, {"t_eval": np.linspace(0.0, end, 201)})
+            for how in ({}, {"t_eval": np.linspace(0.0, end, 201)}, {"dense_output": True})
         )
-        assert steps.statistics["steps"] == outputs.statistics["steps"]
-        assert np.array_equal(steps.q[-1], outputs.q[-1]) and np.array_equal(steps.u[-1], outputs.u[-1])
+        for run in others:
+            assert steps.statistics["steps"] == run.statistics["steps"]
+            assert np.array_equal(steps.q[-1], run.q[-1]) and np.array_equal(steps.u[-1], run.u[-1])
 
 
 def test_an_output_beside_a_singular_position_is_reached_from_the_other_end_of_its_step():
@@ -373,7 +374,7 @@ def test_methods_that_hand_over_at_singular_positions_pass_any_number_of_them(me
     assert len(run.singular) == -np.ceil(run.connection("A").q[-1] / np.pi) + 1 > 70
 
 
-@pytest.mark.parametrize("method", ["DOP853", "DP5", "RK4", "Adams", "Radau", "auto", "alpha3", "alpha2"])
+@pytest.mark.parametrize("method", ["DOP853", "DP5", "RK4", "Adams", "auto"])
 @pytest.mark.parametrize("name", ["A02, N = 2", "slider-crank", "parallelogram"])
 def test_a_start_beside_a_position_hides_it_not(name, method):
     """Pivots were compared with the largest so far, that of the start: 1e-5 rad beside it the position looked regular.
@@ -387,8 +388,7 @@ def test_a_start_beside_a_position_hides_it_not(name, method):
         for distance in 10.0 ** np.arange(-2.0, -7.1, -0.5):
             for side in (1.0, -1.0):
                 state = start_beside(name, (mech, fix), side * distance, -2.0)
-                end = 0.2 if "alpha" not in method or rtol == 1e-6 else 0.02
-                run = mech.simulate((0.0, end), state, method, rtol=rtol, **how)
+                run = mech.simulate((0.0, 0.2), state, method, rtol=rtol, **how)
                 assert run.success, (rtol, side * distance, run.message)
                 in_it = any(t == 0.0 for t, _ in run.singular)
                 angle = run.connection(first).q - (np.pi / 2 if name == "slider-crank" else 0.0)
