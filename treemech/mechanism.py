@@ -630,6 +630,8 @@ class Mechanism:
         times `weights` (by name or (nu,), default 1): a larger weight means a smaller load. If fewer are,
         give as many accelerations by name: the passive coordinates follow (hybrid dynamics). Accelerations
         given by name are completed from the chains; prescribed ones follow their signals.
+        Elements that act by the load of a hinge (`reaction_of=`) see the load that they see in forward dynamics,
+        also where redundant constraints leave it open.
 
         Examples
         --------

@@ -68,13 +68,20 @@ def _compiled(required: Floats, P: Floats, S: Floats, root: Floats) -> Floats | 
 def inverse_dynamics(
     core: Core, t: float, q: Floats, u: Floats, ud: Floats, S: Floats, weights: Floats
 ) -> DriveLoads:
-    """Return the drive loads of one state with known accelerations, also with reaction-dependent elements."""
+    """Return the drive loads of one state with known accelerations, also with reaction-dependent elements.
+
+    These see what they see in forward dynamics, the loads of independent rows, after `core.loops.choose`: where
+    rows are redundant, the smallest multipliers, which are returned, are others.
+    """
     now, reaction_dependent = core.constraints(t, q, u, ud, loaded=True), ReactionDependent(core)
     required = now.loads
-    if reaction_dependent:
+    if reaction_dependent and core.loops is not None:
+        rows = core.loops.carrying(t, q, u)
 
         def respond(x: Floats) -> Floats:
-            return drive_loads(x, now.partials, S, weights).multipliers
+            multipliers = np.zeros(len(now.partials))
+            multipliers[rows] = drive_loads(x, now.partials[rows], S, weights).multipliers
+            return multipliers
 
         required = reaction_dependent.solve_reactions(
             lambda: core.constraints(t, q, u, ud, loaded=True).loads, respond

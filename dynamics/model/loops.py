@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.manifold import move
 from treemech.kinematics.plan.columns import chord, effort, row, speed
-from treemech.kinematics.rank import pivoted
+from treemech.kinematics.rank import complete, pivoted, rank
 from treemech.kinematics.rows import worst_row
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, addresses
@@ -210,6 +210,18 @@ class Loops:
         rows = rows[self.work.off[rows] == 0]
         D = 1.0 / self.work.scale[self.plan.kept[rows]]
         return np.asarray(A + (P[rows].T * D) @ P[rows])
+
+    def carrying(self, t: float, q: Floats, u: Floats) -> list[int]:
+        """Return independent rows (of all rows): those that carry loads in the motion from a state, after `choose`.
+
+        Rows that only prescribed speeds move are not among these; they complete them here.
+        """
+        if self.selected:
+            with self.core.unloaded():
+                self.solve(np.array([t]), q[None], u[None], self.core.chord_work.q[None].copy())
+        chosen = self.kept[self.work.masked[: self.n_kept] == 0].tolist()
+        P = self.core.constraints(t, q, u).partials
+        return [*chosen, *complete(np.linalg.svd(P)[0][:, : rank(P)], chosen)]
 
     def stabilise(self, how: str | tuple[str, float]) -> bool:
         """Set how the constraints are kept. Return whether states are projected."""

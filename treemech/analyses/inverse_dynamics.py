@@ -119,6 +119,8 @@ def _drives(
     full = complete_accelerations(core, t, q, u, full, left_free(mech, dict(known)), rows, wanted, Z)
     if not is_passive(core, t, q, u, full, Z):
         refuse_under_actuation(P, columns, names, mech.speeds)
+    if core.loops is not None and ReactionDependent(core):
+        core.loops.choose(t, q, u)
     found = drives_of_accelerations(core, t, q, u, full, columns, weights_of(mech, weights, names))
     return Drives(dict(zip(names, found.actuated.tolist(), strict=True)), found.loads)
 

@@ -347,8 +347,11 @@ def test_the_hinge_must_be_named():
         system.connect("friction", Pin(0.1, 0.05, 1e-2), system.ground, rod)
 
 
-def rubbing_four_bar(offset, follower, pivot):
-    """Return a four-bar linkage about y with friction in a hinge and a coupler whose mass is off the plane, and a start."""
+def rubbing_four_bar(offset, follower, pivot, also=False):
+    """Return a four-bar linkage about y with friction in a hinge and a coupler whose mass is off the plane, and a start.
+
+    If `also`, there is friction in a second hinge, which is cut too.
+    """
     system = tm.System("four-bar", gravity=(0.0, 0.0, -9.81))
     inertia = (0.1, 0.1, 0.1)
     crank = system.body("crank", 1.0, inertia, com=(0.5, 0, 0))
@@ -357,8 +360,11 @@ def rubbing_four_bar(offset, follower, pivot):
     A = system.connect("A", tm.Revolute("y"), system.ground, crank)
     system.connect("B", tm.Revolute("y"), crank.at((1.0, 0, 0)), coupler)
     system.connect("C", follower, coupler.at((2.0, 0, 0)), rocker.at((1.5, 0, 0)))
-    system.connect("D", pivot, system.ground.at((2.0, 0, 0)), rocker)
-    system.connect("rub", tm.Friction(0.1, radius=0.1, threshold=0.05), A)
+    D = system.connect("D", pivot, system.ground.at((2.0, 0, 0)), rocker)
+    for hinge in (A, D) if also else (A,):
+        system.connect(
+            "rub" if hinge is A else "rub too", tm.Friction(0.1, radius=0.1, threshold=0.05), hinge
+        )
     mech = system.build()
     return mech, mech.assemble(guess={"A": -0.8}, rates={"A": 1.0})
 
@@ -373,3 +379,13 @@ def test_friction_by_a_load_that_is_not_decided_is_told():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             decided[0].simulate((0, 0.5), decided[1])
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.2])
+def test_inverse_dynamics_sees_the_load_that_forward_dynamics_saw(offset):
+    """Also where the load is not decided: with the coupler off the plane friction depends on the shares of the hinges."""
+    mech, start = rubbing_four_bar(offset, tm.Revolute("y"), tm.Revolute("y"), also=True)
+    driven = mech.mobility(start).suitable
+    tau = np.where(np.isin(mech.speeds, driven), 3.0, 0.0)
+    found = mech.inverse_dynamics(start, mech.forward_dynamics(start, tau).ud, actuated=driven)
+    np.testing.assert_allclose(found, tau, rtol=0.0, atol=1e-11)
