@@ -95,6 +95,8 @@ FOUND = (
     # a state did not take back the unknown of a constraint
     Found("energy", Recipe(1000, branches=("Revolute", "Ball"), constraints=("PointOnCurve",))),
     # a step that ends at a corner is too short to move the state beyond it by a digit, again and again
-    Found("energy", Recipe(587497365, branches=("Curve",), elements=("MusclePath", "TensionSpring")),
-          open="corner_within ends steps of 7e-16 s, which leave q = 3.4 as it is; the run stops and names the spring"),
+    Found("energy", Recipe(587497365, branches=("Curve",), elements=("MusclePath", "TensionSpring"))),
+    Found("other_tolerance", Recipe(1769398424, branches=("Assembly", "Cylindrical", "Screw"),
+                                    chains=(("Planar", "Polar", "Polar"), ("Polar", "Translation", "Prismatic", "Swivel")),
+                                    elements=("TensionSpring", "Drag", "SphereSphere"))),
 )  # fmt: skip
