@@ -12,7 +12,6 @@ cones and hemispheres stand with the centre of their base on it. ``moved`` place
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import hypot, pi
 from typing import NamedTuple, TypedDict, cast
 
@@ -21,6 +20,7 @@ import numpy as np
 from .arrays import Floats
 from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
 from .declared import Declaration, Property, declarable
+from .deferred import dataclass
 from .errors import ElementError
 from .parameter import component, pictured, plain
 from .polygon import as_outline, integrals, refuse_misplaced_holes

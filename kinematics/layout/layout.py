@@ -1,7 +1,7 @@
 """Lay out the Plan of a tree and its elements: geometry, inertia, coordinates, addresses, parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from treemech.elements.compilation.entry import make_entry, moves_by_differences
 from treemech.elements.element import Element, record
 from treemech.topology import Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
+from treemech.topology.deferred import dataclass
 
 from ..plan.arrays import Plan
 from ..plan.chord_arrays import ChordPlan

@@ -135,7 +135,8 @@ EDGES = {
         "benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/formulations", "benchmarks/peers",
     ),
     "benchmarks/runs/many": ("benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/peers", "benchmarks/runs"),
-    "topology": (),
+    "topology/deferred": (),
+    "topology": ("topology/deferred",),
 }  # fmt: skip
 # Imports against the direction of EDGES, inside a function: what only some calls need
 WHEN_CALLED = {
