@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ Pose = tuple[Vector, Matrix]
 INERTIA_TOLERANCE = 1e-9  # relative to the largest moment: six printed digits would be refused, nine pass
 UNIT_TOLERANCE = 1e-15  # of n.n - 1: a normalised vector passes unchanged
 ROTATION_TOLERANCE = 1e-8  # of R^T R - 1: a matrix from a file in single precision does not pass
+UNTURNED: Matrix = np.eye(3)  # the rotation of what is not turned
+UNTURNED.setflags(write=False)
+_PLAIN = {float, int, np.float64}  # types of numbers that are neither parameters nor have derivatives
 # kinds of shapes for pictures -> the measures they must have
 _MEASURES: dict[str, tuple[str, ...]] = {
     "line": ("points",), "box": ("size",), "sphere": ("radius",), "ellipsoid": ("semi_axes",), "hemisphere": ("radius",),
@@ -73,6 +77,8 @@ class Body:
         >>> make_body("crank", 1.0, (0, 1, 1)).at((1, 0, 0))
         Attachment('crank', offset=[1.0, 0.0, 0.0])
         """
+        if rotation is None and (point := _plain_point(offset)) is not None:
+            return Attachment(self, point, UNTURNED)
         of = f"of an attachment of body {self.name!r}"
         b, B = remade((offset, rotation), {})
         declared = Declaration(_attach, (self, offset, rotation), {}) if depends((offset, rotation)) else None
@@ -105,6 +111,20 @@ class Attachment:
     def __repr__(self) -> str:
         turned = "" if np.array_equal(self.rotation, np.eye(3)) else f", rotation={self.rotation.tolist()}"
         return f"Attachment({self.body.name!r}, offset={self.offset.tolist()}{turned})"
+
+
+def _plain_point(offset: object) -> Vector | None:
+    """Return three finite plain numbers as an array; None for everything else, which `as_vector` looks at."""
+    if isinstance(offset, np.ndarray):
+        if offset.dtype != np.float64 or offset.shape != (3,):
+            return None
+    elif type(offset) is not tuple or len(offset) != 3 or not _PLAIN.issuperset(map(type, offset)):
+        return None
+    x, y, z = offset
+    try:
+        return _frozen(np.array((x, y, z), dtype=np.float64)) if isfinite(x + y + z) else None
+    except OverflowError:
+        return None
 
 
 def _attach(start: Body | Attachment, offset: object, rotation: object) -> Attachment:
@@ -218,7 +238,7 @@ def as_rotation(value: object, what: str) -> Matrix:
     tolerance of 1e-8 are removed; otherwise constraints could not be closed exactly.
     """
     if value is None:
-        return _frozen(np.eye(3))
+        return UNTURNED
     wanted = "a 3x3 rotation matrix or a scipy Rotation"
     as_matrix = getattr(value, "as_matrix", None)
     rotation = _as_floats(value if as_matrix is None else as_matrix(), what, wanted)

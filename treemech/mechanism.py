@@ -624,14 +624,19 @@ class Mechanism:
         >>> mech.inverse_dynamics(mech.state(q={"pin": 0.5}), [0.0]).round(4).tolist()  # m g l sin q holds it
         [9.4063]
         """
+        name: Any = "inverse_dynamics"
         if actuated is None and weights is None:
             found: Floats | None = self._home.inverse_dynamics(state, ud, out)
-            if found is not None:
-                return found
+        else:
+            name = partial(_driven, self, actuated, weights)
+            found = self._home.with_drives(actuated, weights, name)(state, ud, out)
+        if found is not None:
+            return found
         from .analyses.inverse_dynamics import inverse_dynamics
 
         one = partial(inverse_dynamics, actuated=actuated, weights=weights)
-        name = "inverse_dynamics" if actuated is None and weights is None else ""
+        if callable(name):
+            name = name()
         general: Floats = self._general(name, one, state, (ud,), out, threads)
         return general
 
@@ -1092,7 +1097,8 @@ class Mechanism:
             How many threads or processes; default all cores.
         path : folder
             Write blocks of runs there as they are finished, each whole or not at all, instead of keeping them in
-            memory. The same call goes on where an interrupted one ended.
+            memory: "study" is a folder of NetCDF files, "study.zarr" a Zarr store (needs zarr). The same call goes on
+            where an interrupted one ended.
         progress : bool or callable
             A line on stderr with runs a second and time left, or a function of the fraction done.
         block : int
@@ -1354,6 +1360,13 @@ def _kinds() -> Kinds:
     from .calls.loads import Loads
 
     return Kinds(State, ForwardDynamics, Constraints, Momentum, Energy, Loads, Pose, Velocity)
+
+
+def _driven(mech: Mechanism, actuated: Sequence[str] | None, weights: Any) -> Any:
+    """Return what an inverse dynamics with drives is called in the tables of the extension; "" if it has none."""
+    from .calls.driven import driven
+
+    return driven(mech, actuated, weights)
 
 
 def _place(mech: ref[Mechanism], name: str, end: Any) -> tuple[int, Floats]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import treemech as tm
+from treemech.calls.driven import driven
 from treemech.dynamics.native import entry_points as native
 from treemech.dynamics.native.caller import caller
 
@@ -31,8 +32,11 @@ MANY = 64  # states in one call
 AGREE = 1e-9
 
 
-def ours(mech: tm.Mechanism, state: tm.State) -> dict[str, Work]:
-    """Return our analyses of a state by name, or of many states, as a user writes the calls."""
+def ours(mech: tm.Mechanism, state: tm.State, actuated: list[str] | None) -> dict[str, Work]:
+    """Return our analyses of a state by name, or of many states, as a user writes the calls.
+
+    `actuated` speeds make the motion of closed chains: accelerations that they allow are those of forward dynamics.
+    """
     end = mech.tree.bodies[-1]
     found: dict[str, Work] = {
         "forward_dynamics": lambda: mech.forward_dynamics(state),
@@ -46,9 +50,8 @@ def ours(mech: tm.Mechanism, state: tm.State) -> dict[str, Work]:
         "reactions": lambda: mech.reactions(state),
         "constraints": lambda: mech.constraints(state),
     }
-    if not mech.tree.chords:
-        ud = np.zeros(mech.nu)
-        found["inverse_dynamics"] = lambda: mech.inverse_dynamics(state, ud)
+    ud = np.zeros(mech.nu) if actuated is None else mech.forward_dynamics(state).ud
+    found["inverse_dynamics"] = lambda: mech.inverse_dynamics(state, ud, actuated)
     return found
 
 
@@ -159,9 +162,11 @@ def measure_model(name: str, blocks: int) -> list[dict[str, Any]]:
     many = tm.State(
         0.0, np.tile(state.q, (MANY, 1)), np.tile(state.u, (MANY, 1)), coordinates=state.coordinates
     )
-    of_many = ours(mech, many)
+    actuated = list(mech.mobility(state).suitable) if mech.tree.chords else None
+    of_many = ours(mech, many, actuated)
     works: dict[str, dict[str, Work]] = {
-        a: {"ours": one, "many": _rows(mech, a, of_many[a], many)} for a, one in ours(mech, state).items()
+        a: {"ours": one, "many": _rows(mech, a, of_many[a], many, actuated)}
+        for a, one in ours(mech, state, actuated).items()
     }
     names: dict[str, dict[str, str]] = {a: {} for a in works}
     for label, calls in peers(mech, state, windows).items():
@@ -184,11 +189,13 @@ def measure_model(name: str, blocks: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(mech: tm.Mechanism, name: str, of_many: Work, many: tm.State) -> Work:
+def _rows(mech: tm.Mechanism, name: str, of_many: Work, many: tm.State, actuated: list[str] | None) -> Work:
     """Return the work of MANY states in the compiled loop alone, or of all of the call without the extension."""
     key: Any = name
     if name in ("pose", "velocity", "jacobian"):
         key = ({"jacobian": "end_jacobian"}.get(name, name), mech.tree.bodies[-1])
+    if name == "inverse_dynamics" and actuated is not None:
+        key = driven(mech, actuated, None)
     found = mech._fast.table(key)
     if found is None:
         return of_many
@@ -197,6 +204,8 @@ def _rows(mech: tm.Mechanism, name: str, of_many: Work, many: tm.State) -> Work:
     t, none = np.zeros(1), np.zeros(1)
     results = [np.zeros((MANY, *shape)) for shape in found.shapes]
     inputs = [np.zeros(x.shape) for x in found.inputs]
+    if name == "inverse_dynamics" and actuated is not None:
+        inputs = [np.ascontiguousarray(mech.forward_dynamics(many).ud[0])]
     rows = (
         (address(t), 0),
         (address(many.q), mech.nq),

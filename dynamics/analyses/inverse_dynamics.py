@@ -10,14 +10,17 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from treemech.kinematics.kernel.status import OK
 from treemech.kinematics.plan.columns import chord, row
 from treemech.kinematics.rank import complete, null_space, rank
 from treemech.kinematics.rows import freedoms, quoted, worst_row
 from treemech.topology import SingularError
-from treemech.topology.arrays import Floats
+from treemech.topology.arrays import Floats, addresses
 
+from ..equations.loop_arrays import room_of_drives
 from ..model.core import Core
 from ..model.reaction_dependent import ReactionDependent
+from ..native import entry_points as native
 from .reactions import add_element_loads
 
 
@@ -40,13 +43,26 @@ def drive_loads(required: Floats, P: Floats, S: Floats, weights: Floats) -> Driv
 
     S (nu, k): effect of every drive on the speeds. On the rates that the constraints allow, only the drives
     do work: N^T required = N^T S actuated. Smallest means the least sum of squares, times `weights` (k,).
+    The compiled way decides where all ranks are clear and the drives move all freedoms; else singular values do.
     """
-    N, root = null_space(P), 1.0 / np.sqrt(weights)
-    actuated = root * (np.linalg.pinv(N.T @ S * root, rcond=1e-9) @ (N.T @ required))
+    root = 1.0 / np.sqrt(weights)
+    actuated = _compiled(required, P, S, root)
+    if actuated is None:
+        N = null_space(P)
+        actuated = root * (np.linalg.pinv(N.T @ S * root, rcond=1e-9) @ (N.T @ required))
     loads = S @ actuated
     multipliers = np.linalg.pinv(P.T, rcond=1e-9) @ (required - loads) if P.size else np.zeros(len(P))
     left = required - loads - P.T @ multipliers
     return DriveLoads(loads, actuated, multipliers, _largest(left), _largest(required))
+
+
+def _compiled(required: Floats, P: Floats, S: Floats, root: Floats) -> Floats | None:
+    """Return the smallest loads by the entry point `drive_loads`; None where it leaves them to singular values."""
+    (n, k), m = S.shape, len(P)
+    arrays = [np.ascontiguousarray(x, dtype=np.float64) for x in (P, S.T, root, required)]
+    actuated, room = np.zeros(k), np.zeros(room_of_drives(n, m, k))
+    status = native.entry("drive_loads")(n, m, k, *addresses((*arrays, actuated, room)))
+    return actuated if status == OK else None
 
 
 def inverse_dynamics(

@@ -22,6 +22,7 @@ from ..model.core import Core
 from ..model.trace import N_TRACE
 from ..native import entry_points as native
 from ..native.caller import caller
+from .driven import Driven, driven, key_of
 
 _SINGLE, _TUPLE, _FLOATS, _PAIR = range(4)  # how caller.c returns results
 FINITE, AT_MOST, ABOVE = range(3)  # what it checks
@@ -109,6 +110,10 @@ class NoCalls:
         """Return a call that takes no state."""
         return never
 
+    def with_drives(self, actuated: Any, weights: Any, name: Any) -> One:
+        """Return a call that takes no state."""
+        return never
+
 
 NO_CALLS = NoCalls()
 
@@ -144,13 +149,16 @@ class Calls:
         self.poses: dict[Any, One] = {}
         self.velocities: dict[Any, One] = {}
         self.jacobians: dict[Any, One] = {}
+        self._seen: set[tuple[str, Any]] = set()  # ends that were asked for
+        self._borrowed: dict[tuple[str, int], tuple[NDArray, One]] = {}
+        self._driven: dict[Any, One] = {}  # of inverse dynamics, by what the user gave
 
     def __getattr__(self, name: str) -> One:
         if name == "state":
             one = self._state()
         elif name in _MAKERS:
             table = self.table(name)
-            one = never if table is None else table.c.one
+            one = self._one(table)
         else:
             raise AttributeError(name)
         setattr(self, name, one)
@@ -158,6 +166,8 @@ class Calls:
 
     def one(self, name: Any) -> One:
         """Return the call of an analysis for one state."""
+        if isinstance(name, Driven):
+            return self._one(self.table(name))
         if isinstance(name, tuple):
             return self.end(*name)
         found: One = getattr(self, name) if name in _MAKERS else never
@@ -168,14 +178,49 @@ class Calls:
         return self._place(name, end)
 
     def end(self, name: str, end: Any) -> One:
-        """Return the call of `name` (pose, velocity, end_jacobian) for an end."""
+        """Return the call of `name` (pose, velocity, end_jacobian) for an end, to be taken at once.
+
+        An end has a call of its own from the second time on. The first time it borrows one that all ends of its body share.
+        """
+        number, place = self._place(name, end)  # refuses what is no end
+        if (name, end) not in self._seen:
+            if len(self._seen) >= _MOST_ENDS:
+                self._seen.clear()
+            self._seen.add((name, end))
+            borrowed = self._borrowed.get((name, number)) or self._borrow(name, number)
+            borrowed[0][:] = place
+            return borrowed[1]
         own = {"pose": self.poses, "velocity": self.velocities, "end_jacobian": self.jacobians}[name]
         if len(own) >= _MOST_ENDS:
             own.clear()
             self._tables = {key: table for key, table in self._tables.items() if isinstance(key, str)}
         table = self.table((name, end))
-        own[end] = one = never if table is None else table.c.one
+        own[end] = one = self._one(table)
         return one
+
+    def _borrow(self, name: str, number: int) -> tuple[NDArray, One]:
+        """Return a call of an end of a body, and the array in which it finds where the end is."""
+        place, pack = np.zeros(12), self.pack
+        one = self._one(None if pack is None else _end(pack, name, number, place))
+        self._borrowed[name, number] = place, one
+        return place, one
+
+    def with_drives(self, actuated: Any, weights: Any, name: Callable[[], Any]) -> One:
+        """Return the call of inverse dynamics with drives. `name` tells which it is: a `Driven`, or "" for none."""
+        try:
+            key = key_of(actuated, weights)
+            one = self._driven.get(key)
+        except TypeError:  # it cannot be looked up
+            return never
+        if one is None:
+            if len(self._driven) >= _MOST_ENDS:
+                self._driven.clear()
+            self._driven[key] = one = self.one(name())
+        return one
+
+    def _one(self, table: "Table | None") -> One:
+        """Return the call for one state. Where an element may raise, the general way takes it, which catches that."""
+        return never if table is None or self._core.foreign else table.c.one
 
     def _state(self) -> One:
         """Return the function state(t, q, u)."""
@@ -195,7 +240,10 @@ class Calls:
         The name of what is computed of an end is a pair: ("pose", end).
         """
         pack = self.pack
-        if isinstance(name, tuple):
+        if isinstance(name, Driven):
+            if name not in self._tables:
+                self._tables[name] = None if pack is None else driven(pack, name)
+        elif isinstance(name, tuple):
             number, place = self._place(*name)  # refuses what is no end
             if name not in self._tables:
                 self._tables[name] = None if pack is None else _end(pack, name[0], number, place)
@@ -213,8 +261,8 @@ class Calls:
 
 
 def _is_plain(core: Core) -> bool:
-    """Tell whether one evaluation is all that an analysis takes: nothing that raises, switches or iterates."""
-    if core.foreign or not core.nu or not core.nq or len(core.layout.plan.composites):
+    """Tell whether one evaluation is all that an analysis takes: nothing in Python, nothing that switches or iterates."""
+    if core.interpreted or not core.nu or not core.nq or len(core.layout.plan.composites):
         return False
     if np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0):
         return False
@@ -362,8 +410,9 @@ def _end(p: "Pack", name: str, number: int, place: NDArray) -> Table:
 
 
 def _inverse_dynamics(p: Pack) -> Table | None:
-    if len(p.core.layout.chords.rows):
-        return None
+    if len(p.core.layout.chords.rows):  # the prescribed speeds are driven
+        held = tuple(np.flatnonzero(~p.core.free_speeds()).tolist())
+        return driven(p, Driven(held, (1.0,) * len(held))) if held else None
     ud, tau = p.zeros(p.core.nu), p.zeros(p.core.nu)
     step = p.step("inverse_dynamics", 1, p.t, p.q, p.u, ud, tau, p.core.context_address)
     return p.call([step], (tau,), inputs=(ud,))
@@ -408,7 +457,7 @@ def _constraints(p: Pack) -> Table:
 def _derivatives(p: Pack) -> Table | None:
     """Return the derivatives of forward dynamics of a tree, in a workspace of their own."""
     core = p.core
-    if core.loops is not None:
+    if core.loops is not None or core.foreign:
         return None
     from ..model.tree_derivatives import TreeDerivatives
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
-from treemech.kinematics.plan.arrays import FIRST_WORK, Work
 from treemech.kinematics.plan.chord_arrays import CHORD_DUALS, CHORD_ELEMENT, ChordPlan, ChordWork
+from treemech.kinematics.plan.columns import chord
 from treemech.topology.arrays import Floats, address, addresses
 
 from ..equations.loop_arrays import LoopWork
@@ -38,7 +38,11 @@ class LaneLoops:
         context[0] = self.tree.context_address
         plan = CHORD_DUALS + 1  # where arrays of the plan begin; those of the work follow (chord_views)
         first = plan + len(ChordPlan._fields)
+        self.table = core.layout.chords.plan.chord.copy()
+        for entry, element in zip(self.table, core.layout.chords.elements, strict=True):
+            entry[chord.ADDRESS] = self.tree.pair(int(entry[chord.ADDRESS]), element)
         context[plan + ChordPlan._fields.index("place")] = address(self.place)
+        context[plan + ChordPlan._fields.index("chord")] = address(self.table)
         context[first : first + len(self.chord_work)] = [address(x) for x in self.chord_work.values()]
         context[len(context) - len(self.work) :] = [address(x) for x in self.work.values()]
         if context[CHORD_ELEMENT]:
@@ -50,14 +54,11 @@ class LaneLoops:
         self.project = native.address("lane_loop_project")
 
     def _single(self) -> int:
-        """Return the address of a context for one state, with chord work, coordinates and speeds of its own."""
+        """Return the address of a context for one state, with chord work of its own."""
         core = self.core
         copies: Any = [x.copy() for x in core.chord_work]
         self.one = ChordWork(*copies)
-        self.moving = {name: getattr(core.work, name).copy() for name in ("q", "u", "ud")}
         self.one_tree, self.one_context = core.context.copy(), self.loops.context.copy()
-        for name, array in self.moving.items():
-            self.one_tree[FIRST_WORK + Work._fields.index(name)] = address(array)
         self.one_context[0] = address(self.one_tree)
         first = CHORD_DUALS + 1 + len(ChordPlan._fields)
         self.one_context[first : first + len(self.one)] = [address(x) for x in self.one]
@@ -111,8 +112,9 @@ class LaneLoops:
             to = addresses((start, ud[first:], multipliers[first:], status[first:]))
             self.entry("dynamics")(count, *at, *to, context)
 
-        go(0, len(t))
-        self.apart(status, go)
+        with self.core.guard():
+            go(0, len(t))
+            self.apart(status, go)
         return status
 
     def apart(self, status: NDArray[np.int64], go: Callable[[int, int], None]) -> None:

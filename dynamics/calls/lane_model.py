@@ -80,11 +80,11 @@ class LaneModel:
         element: Element
         hinges, applied = core.layout.hinges, [x.element for x in core.layout.efforts.applied]
         for k, row in enumerate(tables.body):
-            row[body.ADDRESS] = self._pair(int(row[body.ADDRESS]), hinges.get(k))
+            row[body.ADDRESS] = self.pair(int(row[body.ADDRESS]), hinges.get(k))
         for row, element in zip(tables.efforts, applied, strict=True):
-            row[effort.ADDRESS] = self._pair(int(row[effort.ADDRESS]), element)
+            row[effort.ADDRESS] = self.pair(int(row[effort.ADDRESS]), element)
         for row, element in zip(tables.signals, core.layout.signals, strict=True):
-            row[signal.ADDRESS] = self._pair(int(row[signal.ADDRESS]), element)
+            row[signal.ADDRESS] = self.pair(int(row[signal.ADDRESS]), element)
         self.numbers = {name: side_by_side(getattr(plan, name)) for name in VARIED if varied}
         kept: Any = self.numbers
         self.plan = tables._replace(**kept)
@@ -107,7 +107,7 @@ class LaneModel:
             self.context[FIRST_WORK + Work._fields.index("parameters")] = address(self.records)
             self.context[LANE_STRIDE] = self.records.strides[0]
 
-    def _pair(self, single: int, element: Element | None = None) -> int:
+    def pair(self, single: int, element: Element | None = None) -> int:
         """Return the address of the pair of an element's addresses, 0 for none."""
         if not single:
             return 0
@@ -198,8 +198,7 @@ def lane_model(core: Core, varied: bool = False) -> LaneModel | None:
 
 
 def _suits(core: Core) -> bool:
-    """Tell whether the tree of a model runs on lanes: without internal points and reaction-dependent elements."""
+    """Tell whether the tree of a model runs on lanes: without internal points, reaction-dependent elements and elements in Python."""
     plan = core.layout.plan
-    simple = not core.foreign or (core.loops is None and not core.interpreted)
-    alone = not len(plan.composites) and simple and core.nu > 0 and core.nq > 0
+    alone = not len(plan.composites) and not core.interpreted and core.nu > 0 and core.nq > 0
     return bool(alone and not np.any(plan.efforts[:, effort.REACTION] >= 0))

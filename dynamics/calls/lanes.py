@@ -87,8 +87,8 @@ class Row:
 
 
 def plain(core: Core) -> bool:
-    """Tell whether rows of this model may be stepped here: nothing that raises, switches, remembers or iterates."""
-    if core.foreign or not core.nu or core.remembers or len(core.layout.plan.points):
+    """Tell whether rows of this model may be stepped here: nothing in Python, nothing that switches, remembers or iterates."""
+    if core.interpreted or not core.nu or core.remembers or len(core.layout.plan.points):
         return False
     if np.any(core.layout.plan.efforts[:, effort.REACTION] >= 0):
         return False
@@ -198,7 +198,8 @@ def rk4_steps(
         for _ in range(steps):
             run.y[:] = y[k]
             end = float(t[k] + dt)
-            status[k] = _leg(run, float(t[k]), end, dt)
+            with core.guard():
+                status[k] = _leg(run, float(t[k]), end, dt)
             if status[k] != OK:
                 break
             t[k], y[k] = end, run.y
@@ -225,9 +226,10 @@ def steps_on_lanes(
             address(room), len(own), *addresses((own, status[first:])), context,
         )  # fmt: skip
 
-    go(0, len(t))
-    if isinstance(lanes, LaneLoops):
-        lanes.apart(status, go)
+    with lanes.core.guard():
+        go(0, len(t))
+        if isinstance(lanes, LaneLoops):
+            lanes.apart(status, go)
     return status
 
 
@@ -262,9 +264,10 @@ def runs_on_lanes(
             address(spare), _BUDGET, *addresses((counts[first:], status[first:])), context,
         )  # fmt: skip
 
-    go(0, len(t))
-    if isinstance(lanes, LaneLoops):
-        lanes.apart(status, go)
+    with lanes.core.guard():
+        go(0, len(t))
+        if isinstance(lanes, LaneLoops):
+            lanes.apart(status, go)
     return status, counts
 
 
@@ -322,7 +325,8 @@ def integrate(
             row.take(k)
             run.y[:] = y[k]
             samples = None if out is None else out[k]
-            status[k] = _leg(run, float(t[k]), float(end[k]), 0.0, t_eval, samples)
+            with core.guard():
+                status[k] = _leg(run, float(t[k]), float(end[k]), 0.0, t_eval, samples)
             t[k], y[k] = run.t, run.y
             counts[k] = run.count[m.EVALUATIONS], run.count[m.STEPS], run.count[m.REJECTED]
         row.put_back()

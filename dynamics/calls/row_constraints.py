@@ -104,12 +104,13 @@ class RowConstraints:
             numbers = np.ascontiguousarray(numbers)
             given.append((address(numbers), numbers.shape[1]))
         none, n, first = (address(self._none), 0), len(q), 0
-        while first < n:  # a row that fails is left out
-            done: int = call.c.many(  # type: ignore[attr-defined]
-                first, n, (address(time), 0), (address(q), q.shape[1]) if q.shape[1] else none, (address(u), u.shape[1]), none, none,
-                tuple(given), tuple((address(x), x[0].size) for x in results),
-            )  # fmt: skip
-            first = done + 1
+        with self.core.guard():
+            while first < n:  # a row that fails is left out
+                done: int = call.c.many(  # type: ignore[attr-defined]
+                    first, n, (address(time), 0), (address(q), q.shape[1]) if q.shape[1] else none, (address(u), u.shape[1]), none,
+                    none, tuple(given), tuple((address(x), x[0].size) for x in results),
+                )  # fmt: skip
+                first = done + 1
 
     def weighty(self, count: int, numbers: Floats | None) -> NDArray[np.bool_]:
         """Tell in which designs of a tree every motion meets inertia, at a random position."""

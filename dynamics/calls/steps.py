@@ -68,10 +68,15 @@ class Steps:
     def take(self, start: float, end: float, first: float = 0.0) -> bool:
         """Integrate from start to end. Return False if that needs more than plain steps; y is then as before."""
         self.aim[0], self.aim[1], self.aim[2] = start, end, first
-        if not (self._quick() if self._quick is not None else self._slowly()):
+        compute = self._slowly if self._quick is None else self._quick
+        if self.core.foreign:
+            with self.core.guard():
+                done = compute()
+        else:
+            done = compute()
+        if not done:
             self.y[:] = self._before
-            return False
-        return True
+        return bool(done)
 
     def _slowly(self) -> bool:
         """Take the step by ctypes: the same as `served` tells the extension."""

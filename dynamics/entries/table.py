@@ -15,6 +15,7 @@ from ..integrators.radau import radau_integrate
 from ..integrators.runge_kutta import integrate, loop_integrate
 from .bodies import carry_chord_loads, end_jacobian, energy, momentum, pose, velocity
 from .derivatives import DERIVATIVE_ENTRIES
+from .drives import consistent, drive_loads, given_accelerations
 from .duals import DUAL_ENTRIES
 from .lane_loops import LANE_LOOP_ENTRIES
 from .lanes import LANE_ENTRIES
@@ -46,6 +47,9 @@ ENTRIES = {
     "forward_dynamics": (forward_dynamics, _status(*[_n] * 7)),
     "inverse_dynamics": (inverse_dynamics, _status(*[_n] * 7)),
     "constraints": (constraints, _status(_f, *[_n] * 5)),
+    "given_accelerations": (given_accelerations, _status(_f, _n, _n, _n)),
+    "consistent": (consistent, _status(*[_n] * 6)),
+    "drive_loads": (drive_loads, _status(*[_n] * 9)),
     "loop_rhs": (loop_rhs, _status(_f, _n, _n, _n)),
     "loop_residual": (loop_residual, _status(_f, _n, _n, _n)),
     "loop_project": (loop_project, _status(_f, _n, _n, _n)),

@@ -59,3 +59,8 @@ class LoopWork(NamedTuple):
     )
     off: Ints  # (m,) 1 for rows of chords that have let go
     independent: Ints  # (nu,) 1 for the independent speeds of coordinate partitioning
+
+
+def room_of_drives(n: int, m: int, k: int) -> int:
+    """Return how many numbers the loads of k drives on n speeds with m rows take as workspace (`entries.drives`)."""
+    return m * n + (k + 1) * n + n * k + 3 * n + k + max(m, n)

@@ -33,6 +33,7 @@ ENTRIES_OF = {
     "dynamics/entries/results.py": ("states", "elements", "trace"),
     "dynamics/entries/bodies.py": ("pose", "velocity", "end_jacobian", "energy", "momentum", "carry_chord_loads"),
     "dynamics/entries/reach.py": ("reach",),
+    "dynamics/entries/drives.py": ("given_accelerations", "consistent", "drive_loads"),
     "dynamics/entries/loops.py": (
         "constraints", "loop_rhs", "loop_residual", "loop_project", "loop_switch", "loop_tangent", "loop_dynamics",
     ),

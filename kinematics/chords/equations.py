@@ -12,7 +12,7 @@ weighted sum of the rows of the element. Its weights follow the rows in the reco
 element without s).
 """
 
-from ..kernel.language import call_element, kernel, store
+from ..kernel.language import apply_element, kernel, store
 from ..kernel.orthonormal import complement, orthonormalise
 from ..kernel.vector import add, scale
 from ..plan.columns import chord, row, speed
@@ -31,18 +31,10 @@ def _evaluate(plan_chord, X, record, s, parameter, c, t):
         motion[chord.SPEEDS - na + k] = s[plan_chord[c, chord.FIRST_Q] + k]
     for k in range((plan_chord[c, chord.N_ROWS] + na) * (9 + na)):
         record[o + k] = 0.0
-    status = call_element(
-        plan_chord[c, chord.ADDRESS],
-        motion,
-        chord.OFFSET,
-        motion,
-        chord.SPEEDS - na,
-        t,
-        parameter,
-        plan_chord[c, chord.PARAMETER],
-        record,
-        o,
-    )
+    status = apply_element(
+        plan_chord[c, chord.ADDRESS], motion, chord.OFFSET, 18, motion, chord.SPEEDS - na, 2 * na, t, parameter,
+        plan_chord[c, chord.PARAMETER], record, o, (plan_chord[c, chord.N_ROWS] + na) * (9 + na),
+    )  # fmt: skip
     return status == 1
 
 
@@ -189,6 +181,22 @@ def _weigh(plan_chord, X, record, pivot, c):
 
 
 @kernel
+def plain_constraint(plan_chord, Y, X, record, s, parameter, c, t):
+    """Compute the rows of a constraint without auxiliary unknowns. Returns False if the element failed."""
+    if not _evaluate(plan_chord, X, record, s, parameter, c, t):
+        return False
+    o, n = plan_chord[c, chord.RECORD], plan_chord[c, chord.N_ROWS]
+    for k in range(n):
+        r = plan_chord[c, chord.FIRST_ROW] + k
+        store(Y, r, row.F, _three(record, o + 3 * (n + k)))
+        store(Y, r, row.M, _three(record, o + 3 * (2 * n + k)))
+        Y[r, row.POSITION] = record[o + k] if k < plan_chord[c, chord.HOLONOMIC] else 0.0
+        Y[r, row.VELOCITY] = _on_motion(X, record, c, o, n, k, chord.RATE, o + n)
+        Y[r, row.BIAS] = _on_motion(X, record, c, o, n, k, chord.ACCELERATION, o + 2 * n)
+    return True
+
+
+@kernel
 def constraint_element(plan_chord, Y, X, record, s, pivot, parameter, c, t):
     """Compute wrenches (in the base of end a), residuals and biases of the net rows of constraint c.
 
@@ -197,24 +205,22 @@ def constraint_element(plan_chord, Y, X, record, s, pivot, parameter, c, t):
     o, na = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     n, width = plan_chord[c, chord.N_ROWS] + na, plan_chord[c, chord.HOLONOMIC] + na
     if na == 0:
-        if not _evaluate(plan_chord, X, record, s, parameter, c, t):
-            return False
-    else:
-        if not _fit(plan_chord, X, record, s, parameter, c, t):
-            return False
-        _weigh(plan_chord, X, record, pivot, c)
+        return plain_constraint(plan_chord, Y, X, record, s, parameter, c, t)
+    if not _fit(plan_chord, X, record, s, parameter, c, t):
+        return False
+    _weigh(plan_chord, X, record, pivot, c)
     for k in range(plan_chord[c, chord.N_ROWS]):
         at = o + n * (9 + na) + width * (na + k)
         force, moment = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         position, velocity, bias = 0.0, 0.0, 0.0
         for e in range(n):
             weight = record[at + e] if e < width else 1.0 if e == na + k else 0.0
-            if na > 0 or weight != 0.0:  # with unknowns a weight of zero may have a derivative
-                force = add(force, scale(weight, _three(record, o + 3 * (n + e))))
-                moment = add(moment, scale(weight, _three(record, o + 3 * (2 * n + e))))
-                position += weight * record[o + e]
-                velocity += weight * _on_motion(X, record, c, o, n, e, chord.RATE, o + n)
-                bias += weight * _on_motion(X, record, c, o, n, e, chord.ACCELERATION, o + 2 * n)
+            # a weight of zero may have a derivative
+            force = add(force, scale(weight, _three(record, o + 3 * (n + e))))
+            moment = add(moment, scale(weight, _three(record, o + 3 * (2 * n + e))))
+            position += weight * record[o + e]
+            velocity += weight * _on_motion(X, record, c, o, n, e, chord.RATE, o + n)
+            bias += weight * _on_motion(X, record, c, o, n, e, chord.ACCELERATION, o + 2 * n)
         r = plan_chord[c, chord.FIRST_ROW] + k
         store(Y, r, row.F, force)
         store(Y, r, row.M, moment)
@@ -243,18 +249,10 @@ def coupling_element(plan_chord, path, dof, Y, record, entry, parameter, c, q, u
         record[a + count + i] = u[dof[path[first + i, chord.SPEED], speed.PUBLIC]]
     for k in range(n * (3 + count)):
         record[out + k] = 0.0
-    status = call_element(
-        plan_chord[c, chord.ADDRESS],
-        record,
-        a,
-        record,
-        a + count,
-        t,
-        parameter,
-        plan_chord[c, chord.PARAMETER],
-        record,
-        out,
-    )
+    status = apply_element(
+        plan_chord[c, chord.ADDRESS], record, a, count, record, a + count, count, t, parameter, plan_chord[c, chord.PARAMETER],
+        record, out, n * (3 + count),
+    )  # fmt: skip
     zero, at = (0.0, 0.0, 0.0), plan_chord[c, chord.FIRST_ENTRY]
     for k in range(n):
         r = plan_chord[c, chord.FIRST_ROW] + k

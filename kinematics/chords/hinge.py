@@ -1,14 +1,14 @@
 # mypy: ignore-errors
 """Rows of a cut hinge by address: its coordinates are fitted to the pose, its complement gives the rows."""
 
-from ..kernel.language import call_element, kernel, load3, store
+from ..kernel.language import apply_element, kernel, load3, store
 from ..kernel.orthonormal import complement, orthonormalise
 from ..plan.columns import chord, row
 from ..tree.general_hinge import clear_record
 
 
 @kernel
-def _evaluate(plan_chord, X, record, q, parameter, c, t):
+def evaluate_hinge(plan_chord, X, record, q, parameter, c, t):
     """Evaluate the motion record of the hinge at its coordinates q and the speeds in X.
 
     Returns False if it failed.
@@ -16,23 +16,15 @@ def _evaluate(plan_chord, X, record, q, parameter, c, t):
     o, n = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU]
     clear_record(record, o, n)
     speeds = X[c]
-    status = call_element(
-        plan_chord[c, chord.ADDRESS],
-        q,
-        plan_chord[c, chord.FIRST_Q],
-        speeds,
-        chord.SPEEDS,
-        t,
-        parameter,
-        plan_chord[c, chord.PARAMETER],
-        record,
-        o,
-    )
+    status = apply_element(
+        plan_chord[c, chord.ADDRESS], q, plan_chord[c, chord.FIRST_Q], plan_chord[c, chord.NQ], speeds, chord.SPEEDS, n, t,
+        parameter, plan_chord[c, chord.PARAMETER], record, o, 24 + 6 * n,
+    )  # fmt: skip
     return status == 1
 
 
 @kernel
-def _motion_space(plan_chord, X, record, c):
+def motion_space(plan_chord, X, record, c):
     """Store orthonormal rows that span the partials of the hinge."""
     o, n, base = plan_chord[c, chord.RECORD] + 12, plan_chord[c, chord.NU], X[c]
     for k in range(n):
@@ -57,7 +49,7 @@ def _gap(X, record, o, c, k):
 
 
 @kernel
-def _along(plan_chord, X, record, c, what, to):
+def along(plan_chord, X, record, c, what, to):
     """Fit the speeds of the hinge, stored from `to` on, and return the largest.
 
     They fit the gap of its pose (what = OFFSET), RATE less the drift, or ACCELERATION less the bias.
@@ -100,7 +92,7 @@ def _partial(record, v, n, a, k):
 
 
 @kernel
-def _move(plan_chord, X, q, c):
+def move(plan_chord, X, q, c):
     """Move the coordinates of the hinge by the small motion in its speeds; Euler parameters keep length 1."""
     iq, n, euler = plan_chord[c, chord.FIRST_Q], plan_chord[c, chord.NU], plan_chord[c, chord.EULER]
     if euler < 0:
@@ -131,11 +123,11 @@ def fit_hinge(plan_chord, X, record, q, parameter, c, t):
     """
     for k in range(plan_chord[c, chord.NU]):
         X[c, chord.SPEEDS + k] = 0.0
-    if not _evaluate(plan_chord, X, record, q, parameter, c, t):
+    if not evaluate_hinge(plan_chord, X, record, q, parameter, c, t):
         return False
     if plan_chord[c, chord.NU] > 0:
-        _along(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS)
-        _move(plan_chord, X, q, c)
+        along(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS)
+        move(plan_chord, X, q, c)
     return True
 
 
@@ -145,28 +137,36 @@ def hinge_rows(plan_chord, Y, X, record, q, pivot, parameter, c, t):
 
     Returns False if the hinge failed.
     """
-    o, n, r = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU], plan_chord[c, chord.FIRST_ROW]
+    n = plan_chord[c, chord.NU]
     for k in range(n):
         X[c, chord.SPEEDS + k] = 0.0
     for _ in range(20):
-        if not _evaluate(plan_chord, X, record, q, parameter, c, t):
+        if not evaluate_hinge(plan_chord, X, record, q, parameter, c, t):
             return False
-        size = _along(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS) if n > 0 else 0.0
+        size = along(plan_chord, X, record, c, chord.OFFSET, chord.SPEEDS) if n > 0 else 0.0
         if size < 1e-14:
             break
-        _move(plan_chord, X, q, c)
+        move(plan_chord, X, q, c)
         if size < 1e-9:  # quadratic convergence: the next step would be rounding
-            if not _evaluate(plan_chord, X, record, q, parameter, c, t):
+            if not evaluate_hinge(plan_chord, X, record, q, parameter, c, t):
                 return False
             break
     if n > 0:
-        _along(plan_chord, X, record, c, chord.RATE, chord.SPEEDS)
-    if not _evaluate(plan_chord, X, record, q, parameter, c, t):
+        along(plan_chord, X, record, c, chord.RATE, chord.SPEEDS)
+    if not evaluate_hinge(plan_chord, X, record, q, parameter, c, t):
         return False
     if n > 0:
-        _along(plan_chord, X, record, c, chord.ACCELERATION, chord.SPEED_RATES)
-    _motion_space(plan_chord, X, record, c)
+        along(plan_chord, X, record, c, chord.ACCELERATION, chord.SPEED_RATES)
+    motion_space(plan_chord, X, record, c)
     complement(X[c], chord.BASE, n, 6, pivot, c)
+    write_hinge_rows(plan_chord, Y, X, record, c)
+    return True
+
+
+@kernel
+def write_hinge_rows(plan_chord, Y, X, record, c):
+    """Write the rows of a hinge by address whose complement stands in X."""
+    o, n, r = plan_chord[c, chord.RECORD], plan_chord[c, chord.NU], plan_chord[c, chord.FIRST_ROW]
     ob = o + 12 + 6 * n + 6
     for k in range(6 - n):
         at = chord.BASE + 6 * (n + k)
@@ -181,4 +181,3 @@ def hinge_rows(plan_chord, Y, X, record, q, pivot, parameter, c, t):
         Y[r + k, row.POSITION] = position
         Y[r + k, row.VELOCITY] = velocity
         Y[r + k, row.BIAS] = bias
-    return True

@@ -65,7 +65,7 @@ EDGES = {
         "dynamics/native", "dynamics/model", "dynamics/equations", "dynamics/integrators",
         "dynamics/integrators/alpha",
     ),
-    "dynamics/analyses": ("dynamics/native", "dynamics/model", "dynamics/simulation"),
+    "dynamics/analyses": ("dynamics/native", "dynamics/model", "dynamics/equations", "dynamics/simulation"),
     "dynamics/calls": (
         "dynamics/native", "dynamics/model", "dynamics/equations", "dynamics/simulation", "dynamics/integrators",
     ),
@@ -114,7 +114,9 @@ EDGES = {
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/design", "treemech/plots", "treemech/files",
     ),
     # many: batches, and runs of studies
+    "treemech/many/storage": ("treemech/files",),
     "treemech/many": (
+        "treemech/many/storage",
         "treemech", "treemech/results", "treemech/description", "treemech/analyses", "treemech/simulation", "treemech/calls",
         "treemech/files", "treemech/design",
     ),
@@ -160,7 +162,11 @@ WHEN_CALLED = {
     "treemech/description": ("treemech",),  # mechanisms by a refill
     "treemech/view/motion": ("treemech/results",),
     "treemech/analyses": ("treemech/design", "treemech/simulation", "treemech"),  # derivatives by parameters
-    "treemech/files": ("treemech/imports", "treemech/many"),  # robots of other programs, folders of runs
+    "treemech/files": (
+        "treemech/imports",
+        "treemech/many",
+        "treemech/many/storage",
+    ),  # robots of other programs, folders of runs
     "treemech/simulation": ("treemech/files", "treemech/design", "treemech"),  # checkpoints
     "treemech": (
         "treemech/bridges",

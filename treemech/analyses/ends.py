@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from treemech.topology import Attachment, Body, TopologyError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.body import UNTURNED
 
 from ..results.computed import Pose, Velocity
 from ..results.state import State
@@ -40,12 +39,13 @@ def place_of(mech: Mechanism, end: Any, what: str) -> tuple[int, Floats]:
     if name not in numbers:
         raise TopologyError(f"{what}: {unknown('body', name, numbers)}")
     number = int(numbers[name])
-    frame = mech._core.layout.plan.frames[number]
-    rotation, origin = frame[:9].reshape(3, 3), frame[9:]
+    place = mech._core.layout.plan.frames[number].copy()
     if isinstance(end, Attachment):
-        origin = origin + rotation @ end.offset
-        rotation = rotation @ end.rotation
-    return number, np.concatenate((np.ravel(rotation), origin))
+        rotation = place[:9].reshape(3, 3)
+        place[9:] += rotation @ end.offset
+        if end.rotation is not UNTURNED:
+            rotation[:] = rotation @ end.rotation
+    return number, place
 
 
 def pose(mech: Mechanism, state: State | tuple[Any, ...], end: End) -> Pose:

@@ -119,7 +119,7 @@ def _drives(
     full = complete_accelerations(core, t, q, u, full, left_free(mech, dict(known)), rows, wanted, Z)
     if not is_passive(core, t, q, u, full, Z):
         refuse_under_actuation(P, columns, names, mech.speeds)
-    found = drives_of_accelerations(core, t, q, u, full, columns, _weights(mech, weights, names))
+    found = drives_of_accelerations(core, t, q, u, full, columns, weights_of(mech, weights, names))
     return Drives(dict(zip(names, found.actuated.tolist(), strict=True)), found.loads)
 
 
@@ -140,7 +140,7 @@ def _numbers(mech: "Mechanism", given: Mapping[str, Any], default: float) -> Flo
     )
 
 
-def _weights(mech: "Mechanism", weights: Any, names: list[str]) -> Floats:
+def weights_of(mech: "Mechanism", weights: Any, names: list[str]) -> Floats:
     """Return the weights (k,) of the drives."""
     if weights is None:
         return np.ones(len(names))

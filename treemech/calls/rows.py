@@ -240,7 +240,8 @@ def _left_over(
     to = tuple((address(x) if x.size else address(zeros), x[0].size) for x in results)
     while first < last:
         stop = next(iter(np.flatnonzero(~finite[first:last]).tolist()), last - first) + first
-        done = table.c.many(first, stop, *where, tuple(inputs), to)
+        with mech._core.guard():
+            done = table.c.many(first, stop, *where, tuple(inputs), to)
         if done >= last:
             return
         yield done

@@ -72,7 +72,7 @@ def read(path: str | Path, **options: Any) -> Any:
     """Read what `Run.save` or `System.save` wrote, or the model of another program.
 
     A run (npz), a system (JSON), an xarray data set (NetCDF); a robot as URDF, MJCF or SDF becomes a System; the folder
-    of a study, `ManyRuns`. The content
+    or Zarr store of a study, `ManyRuns`. The content
     decides, not the name. Executes nothing: numbers, texts and names of elements only.
 
     For robots: ``strict=True`` makes an error of anything that the file says and the system would not have (else it is in
@@ -80,10 +80,12 @@ def read(path: str | Path, **options: Any) -> Any:
     side file with loops to close; one beside the file, of the same name, is found by itself.
     """
     path = as_path(path, "read")
-    if (path / "study.json").is_file():
+    if path.is_dir():
         from ..many.runs import ManyRuns
+        from ..many.storage.store import is_study
 
-        return ManyRuns.read(path)
+        if is_study(path):
+            return ManyRuns.read(path)
     with open(path, "rb") as stream:
         start = stream.read(4096)
     if start.removeprefix(BOM_UTF8).lstrip().startswith(b"<"):

@@ -332,5 +332,9 @@ def is_plain(mech: Mechanism) -> bool:
     core = mech._core
     breaks = any(len(signal.breaks) for signal in core.layout.signals)
     return not (
-        breaks or core.foreign or mech._wiring.controllers or core.remembers or len(core.layout.plan.points)
+        breaks
+        or core.interpreted
+        or mech._wiring.controllers
+        or core.remembers
+        or len(core.layout.plan.points)
     )

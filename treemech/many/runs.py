@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treemech.topology import TopologyError, unknown
 from treemech.topology.arrays import Floats
 
-from .blocks import Store
+from .storage.store import Store, read
 
 _ABOUT = ("success", "message", "t_reached", "steps", "evaluations")
 
@@ -61,7 +61,7 @@ class ManyRuns:
     @classmethod
     def read(cls, path: str | Path) -> ManyRuns:
         """Read results from a folder; variables are read when they are asked for."""
-        store = Store.read(path)
+        store = read(path)
         found = cls(int(store.header["count"]), {}, store.header, None, store)
         found.parameters = {name: found._joined(name) for name in store.header["varied"]}
         return found
@@ -113,28 +113,26 @@ class ManyRuns:
     def _joined(self, name: str) -> Any:
         if name in self._cache:
             return self._cache[name]
-        parts: list[Any] = []
-        shape = None
-        for k in range(self.n_blocks):
-            size = min(self._size, self._count - k * self._size)
-            if self.has(k):
-                part = self.block(k)[name] if self._store is None else self._store.load(k, {name})[name]
-                shape = np.shape(part)[1:]
-            else:
-                part = ["not run"] * size if name == "message" else size
-            parts.append(part)
+        parts = [self._part(k, name) for k in range(self.n_blocks)]
         if name == "message":
             found: Any = [m for part in parts for m in part]
-        else:
-            blank = 0 if name in ("success", "steps", "evaluations") else np.nan
-            found = np.concatenate(
-                [np.full((p, *(shape or ())), blank) if isinstance(p, int) else p for p in parts]
-            )
+        else:  # a function of the Run says its shape where it has a result
+            shape = max((np.shape(part)[1:] for part in parts), key=len)
+            whole = [x if np.shape(x)[1:] == shape else np.full((len(x), *shape), np.nan) for x in parts]
+            found = np.concatenate(whole)
         if name == "success":
             found = found.astype(bool)
         if self._store is None or name in _ABOUT or np.size(found) < 2_000_000:
             self._cache[name] = found
         return found
+
+    def _part(self, number: int, name: str) -> Any:
+        """Return a variable of one block."""
+        size = min(self._size, self._count - number * self._size)
+        if not self.has(number):
+            blank = 0 if name in ("success", "steps", "evaluations") else np.nan
+            return ["not run"] * size if name == "message" else np.full(size, blank)
+        return self.block(number)[name] if self._store is None else self._store.load(number, {name})[name]
 
     @property
     def success(self) -> NDArray[np.bool_]:

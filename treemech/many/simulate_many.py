@@ -26,11 +26,11 @@ from ..results.naming import as_numbers_by_name
 from ..results.state import State
 from ..simulation.simulate import output_times
 from .block_runs import takes
-from .blocks import Store
 from .job import Block, Job, Rows
 from .rate import RateBar
 from .runs import ManyRuns
 from .schedule import compute, executing
+from .storage.store import opened
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -103,7 +103,7 @@ def simulate_many(
     if size < 1:
         raise TreemechError(f"block is {block!r}; wanted a number of runs from 1.")
     header = _header(job, rows, size)
-    store = None if path is None else Store.open(path, header)
+    store = None if path is None else opened(path, header)
     if store is not None and store.header["block"] != size:
         size = int(store.header["block"])
     blocks: dict[int, Block] | None = {} if store is None else None

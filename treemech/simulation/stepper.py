@@ -69,7 +69,7 @@ class Stepper:
         """Tell whether plain steps of an explicit method are all the motion takes."""
         core, mech = self._core, self._mech
         breaks = any(len(signal.breaks) for signal in core.layout.signals)
-        if self._method not in EXPLICIT or breaks or core.foreign or mech._wiring.controllers:
+        if self._method not in EXPLICIT or breaks or core.interpreted or mech._wiring.controllers:
             return False
         if core.remembers or len(core.layout.plan.points) or not core.nu:
             return False

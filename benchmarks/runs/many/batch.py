@@ -20,6 +20,7 @@ import numpy as np
 
 import treemech as tm
 
+from ...families.own import own_chain
 from ...families.trees import FAMILIES, random_states
 from ...peers.models import MujocoModel, PinModel
 from ...problems.mechanisms.a02_double_four_bar import four_bars
@@ -29,6 +30,7 @@ from .studies import cluster, four_bars_to_an_error, growth, least, runs_to_an_e
 
 TREES = ("chain 7", "chain 30", "humanoid", "tree 127")
 WINDOWS = (2, 10, 40)
+OWN = "own chain 10"  # elements of a user: no peer has them
 DT = 1e-4
 LONG = 2e4  # us of a call of forward dynamics that two threads share
 AGREE = 1e-8
@@ -46,11 +48,10 @@ def on_the_wall(work: Callable[[], Any], blocks: int) -> float:
 
 def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
     """Measure forward dynamics and RK4 steps of a model."""
-    if name in FAMILIES:
-        mech = built(name)
+    mech = built(name)
+    if name in FAMILIES or name == OWN:
         q, u, _ = random_states(mech, rows)
     else:
-        mech = built(name)
         one = four_bar_state(mech)
         q, u = np.tile(one.q, (rows, 1)), np.tile(one.u, (rows, 1))
     state = mech.state(q=q, u=u)
@@ -84,7 +85,8 @@ def states_and_steps(name: str, rows: int, blocks: int) -> list[dict[str, Any]]:
 
 def built(name: str) -> tm.Mechanism:
     """Return a model of a name."""
-    return (FAMILIES[name]() if name in FAMILIES else four_bars(int(name.split()[-1]))).build()
+    n = int(name.split()[-1]) if name not in FAMILIES else 0
+    return (FAMILIES[name]() if not n else own_chain(n) if name == OWN else four_bars(n)).build()
 
 
 def row_by_row(name: str, state: tm.State, rows: int) -> dict[tuple[str, str], Callable[[], Any]]:
@@ -198,7 +200,7 @@ def report(result: dict[str, Any]) -> str:
 
 def main(argv: list[str]) -> int:
     """Run the command ``python -m treemech.benchmarks batch``."""
-    models = [*TREES, *(f"A02 N = {n}" for n in WINDOWS)]
+    models = [*TREES, OWN, *(f"A02 N = {n}" for n in WINDOWS)]
     parser = argparse.ArgumentParser(prog="treemech.benchmarks batch", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("out/batch.json"), help="where the JSON file goes")
     parser.add_argument("--models", nargs="+", choices=models, help="only these models")
@@ -206,7 +208,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--cluster", type=int, default=0, help="runs on a Dask LocalCluster; default none")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     given = parser.parse_args(argv)
-    chosen = given.models or (["chain 7", "A02 N = 2"] if given.quick else models)
+    chosen = given.models or (["chain 7", OWN, "A02 N = 2"] if given.quick else models)
     counts = given.runs if given.runs is not None else [8] if given.quick else [1000, 10000]
     result = measure(chosen, given.quick, counts, given.cluster)
     given.out.parent.mkdir(parents=True, exist_ok=True)

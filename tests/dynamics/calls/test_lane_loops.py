@@ -91,10 +91,27 @@ def machine():
     return mech, [run.state(k) for k in range(COUNT)]
 
 
+def bead():
+    """Return a bead on a helix that turns: a constraint with an unknown of its own, and states of it."""
+    system = tm.System("bead", gravity=(0.3, -1.0, -9.0))
+    wheel, ring = bodies(system, 2)
+    helix = np.array([(np.cos(a), np.sin(a), 0.2 * a) for a in np.linspace(0.0, 6.0, 9)])
+    system.connect("A", tm.Revolute("z"), system.ground, wheel)
+    system.connect("B", tm.Translation(), system.ground, ring)
+    system.connect("on", tm.PointOnCurve(helix, start=1.5), wheel, ring)
+    mech = system.build()
+    x, y, z = (float(v) for v in (np.cos(1.5), np.sin(1.5), 0.3))
+    start = mech.assemble(fix={"A": 0.0}, guess={"B[0]": x, "B[1]": y, "B[2]": z}, rates={"A": 1.0})
+    run = mech.simulate((0.0, 0.2), start, rtol=1e-9, t_eval=np.linspace(0.0, 0.2, COUNT))
+    return mech, [run.state(k) for k in range(COUNT)]
+
+
 MODELS = {
     "constraints and couplings": machine,
     "revolute": four_bar,
     "ball": lambda: four_bar(tm.Ball()),
+    "cylindrical": lambda: four_bar(tm.Cylindrical("z")),
+    "bead": bead,
     "driven by a signal": lambda: four_bar(prescribed=True),
     **{f"random {seed}": lambda seed=seed: random_chain(seed) for seed in (0, 4, 6, 10, 13, 41, 53)},
 }
@@ -160,7 +177,9 @@ def test_rows_go_on_lanes():
 @given(
     st.permutations(range(COUNT)),
     st.integers(1, COUNT),
-    st.sampled_from(("revolute", "ball", "random 4", "random 53")),
+    st.sampled_from(
+        ("revolute", "ball", "cylindrical", "bead", "constraints and couplings", "random 4", "random 53")
+    ),
     st.integers(1, 3),
 )
 def test_a_row_does_not_depend_on_neighbours_batch_size_and_threads(order, count, name, threads):

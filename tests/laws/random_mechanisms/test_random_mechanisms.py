@@ -13,7 +13,8 @@ import treemech as tm
 from tests.support.random_models.blueprint import Blueprint, Unfit
 from tests.support.random_models.campaign import BAD, campaign
 from tests.support.random_models.found import FOUND
-from tests.support.random_models.laws import LAWS, Stopped
+from tests.support.random_models.laws import LAWS
+from tests.support.random_models.outcomes import Stopped
 from tests.support.random_models.recipe import ELEMENTS, MORE, recipes
 
 # What may be refused, or may end a run: each of these is true of the mechanism that is named

@@ -53,6 +53,9 @@ class Blueprint:
         self.masses, self.poses = {}, {"ground": (np.zeros(3), self.tilt if recipe.planar else np.eye(3))}
         self.joints: dict[str, Joint] = {}
         self.loops: list[list[str]] = []
+        self.notes: list[
+            tuple[str, str]
+        ] = []  # (law, words) of laws that hold, but were looked at in another way
         self.settled = None  # states of elements at the start, by name
         for k, chain in enumerate(recipe.chains):
             self._chain(k, chain)

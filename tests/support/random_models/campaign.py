@@ -18,7 +18,8 @@ from pathlib import Path
 import treemech as tm
 
 from .blueprint import Blueprint, Unfit
-from .laws import LAWS, Stopped, Wrong
+from .laws import LAWS
+from .outcomes import Stopped, Wrong
 from .recipe import ELEMENTS, MORE, numbered_recipe
 
 BAD = ("wrong", "crash", "hang")
@@ -55,7 +56,7 @@ def outcome(recipe, laws=LAWS, begun=lambda law: None):
             found.append(("refused", name, str(error)))
         except Exception as error:
             found.append(("crash", name, f"{type(error).__name__}: {error}"))
-    return found
+    return found + [("noted", *note) for note in blueprint.notes]
 
 
 def reason(words):
@@ -158,7 +159,7 @@ def table(results):
     for findings in results.values():
         kinds[
             min(
-                (k for k, _, _ in findings),
+                (k for k, _, _ in findings if k != "noted"),
                 key=("hang", "crash", "wrong", "refused", "stopped", "unfit").index,
                 default="kept all laws",
             )

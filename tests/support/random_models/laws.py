@@ -6,7 +6,6 @@ name are TreemechErrors and pass through.
 
 import tempfile
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,19 +13,14 @@ import numpy as np
 import treemech as tm
 from tests.support.random_models.blueprint import end_motion
 from tests.support.random_models.calls import odd_calls
+from tests.support.random_models.derivatives import derivatives
+from tests.support.random_models.nearby import closed_nearby
+from tests.support.random_models.outcomes import Stopped, Wrong, check
 from tests.support.random_models.recipe import CORNERED, FOREIGN, REMEMBERING
 
 END = 0.4
 RTOL = 1e-10
 TIMES = np.linspace(0.0, END, 9)
-
-
-class Wrong(AssertionError):
-    """A law is broken, without a word from the library."""
-
-
-class Stopped(Exception):
-    """A run told that it could not go on."""
 
 
 def _run(mech, state, **options):
@@ -79,11 +73,6 @@ def _cornered(blueprint):
     return bool(set(blueprint.recipe.elements) & set(CORNERED + REMEMBERING))
 
 
-def _check(what, gap, bound):
-    if not gap <= bound:
-        raise Wrong(f"{what}: {gap:.3g}, allowed {bound:.3g}")
-
-
 # ---------------------------------------------------------------- energy, momentum
 def energy(blueprint):
     """What bodies and elements hold changes by what drives and elements bring in, element by element."""
@@ -102,15 +91,15 @@ def energy(blueprint):
         if "omposite" in name:  # the parts of a composite balance together
             composites += terms.sum()
         else:
-            _check(f"balance of {name}", abs(terms.sum()), bound * most)
-    _check("balance of composites", abs(composites), bound * size)
+            check(f"balance of {name}", abs(terms.sum()), bound * most)
+    check("balance of composites", abs(composites), bound * size)
     held = run.energy.kinetic + run.energy.potential
     works = [audit.work[-1] for audit in run.audit.values()]  # of drives too
     size = max(
         size, float(np.abs(run.energy.kinetic).max()), float(np.ptp(run.energy.potential)), *np.abs(works)
     )
-    _check("balance of all energy", abs(held[-1] - held[0] - sum(works)), bound * size)
-    _check("constraints", float(run.residual.position.max(initial=0.0)), 1e-9)
+    check("balance of all energy", abs(held[-1] - held[0] - sum(works)), bound * size)
+    check("constraints", float(run.residual.position.max(initial=0.0)), 1e-9)
 
 
 def momentum(blueprint):
@@ -120,8 +109,8 @@ def momentum(blueprint):
     run, mech = main_run(blueprint), blueprint.mech
     first, last = (mech.momentum(run.state(k)) for k in (0, -1))
     bound = (1e-6 if _cornered(blueprint) else 1e-8) * (1.0 + np.abs(run.u).max()) * 10.0
-    _check("momentum", float(np.abs(first.linear - last.linear).max()), bound)
-    _check("angular momentum", float(np.abs(first.angular - last.angular).max()), bound)
+    check("momentum", float(np.abs(first.linear - last.linear).max()), bound)
+    check("angular momentum", float(np.abs(first.angular - last.angular).max()), bound)
 
 
 # ---------------------------------------------------------------- every body alone
@@ -180,8 +169,8 @@ def _newton_euler(blueprint, run, mech, k):
                 )
                 act(end.body, place, force, moment)
     for name, (_, force, moment) in left.items():
-        _check(f"Newton for {name}", float(np.abs(force).max()), 1e-8 * scale)
-        _check(f"Euler for {name}", float(np.abs(moment).max()), 1e-8 * scale)
+        check(f"Newton for {name}", float(np.abs(force).max()), 1e-8 * scale)
+        check(f"Euler for {name}", float(np.abs(moment).max()), 1e-8 * scale)
 
 
 def _ends(blueprint, mech, name):
@@ -251,13 +240,13 @@ def _same_start(blueprint, run, again, what):
         scale = max(scale, np.abs(a.acceleration[0]).max(), np.abs(a.angular_acceleration[0]).max())
     for name in blueprint.masses:
         a, b = run.body(name), again.body(name)
-        _check(
+        check(
             f"{what}: acceleration of {name}",
             np.abs(a.acceleration[0] - b.acceleration[0]).max(),
             1e-7 * scale,
         )
         gap = np.abs(a.angular_acceleration[0] - b.angular_acceleration[0]).max()
-        _check(f"{what}: angular acceleration of {name}", gap, 1e-7 * scale)
+        check(f"{what}: angular acceleration of {name}", gap, 1e-7 * scale)
     for name in blueprint.joints:
         a, b = run.connection(name), again.connection(name)
         if a.unique and b.unique:
@@ -265,7 +254,7 @@ def _same_start(blueprint, run, again, what):
             flipped = blueprint.joint(name, True).ends != blueprint.joints[name].ends
             if not (flipped and "exchanged" in what):
                 gap = np.abs(a.force[0] - b.force[0]).max() + np.abs(a.moment[0] - b.moment[0]).max()
-                _check(f"{what}: load of {name}", gap, 1e-7 * load)
+                check(f"{what}: load of {name}", gap, 1e-7 * load)
 
 
 def _same_motion(blueprint, run, again, what, bound=1e-7):
@@ -293,34 +282,6 @@ def _growth(blueprint):
         moved = closed_nearby(blueprint, mech, blueprint.state, size, k)
         growth = max(growth, _distance(blueprint, run, _run(mech, moved)) / size)
     return growth
-
-
-def closed_nearby(blueprint, mech, state, size, k=0, direction=None):
-    """Return a closed state next to a state, with its speeds disturbed too."""
-    rng, free = np.random.default_rng(k), blueprint.free_speeds(mech)
-    v, w = (free * rng.normal(size=mech.nu) for _ in range(2))
-    if direction is not None:
-        v, w = direction
-    q = _moved(mech, state.q, size * v)
-    for _ in range(6):
-        rows = mech.constraints(replace(state, q=q))
-        if np.abs(rows.residual).max(initial=0.0) < 1e-13:
-            break
-        step = np.zeros(mech.nu)
-        step[free] = -np.linalg.lstsq(rows.partials[:, free], rows.residual, rcond=1e-9)[0]
-        q = _moved(mech, q, step)
-    u = state.u + size * w
-    for _ in range(2):
-        rows = mech.constraints(replace(state, q=q, u=u))
-        u[free] -= np.linalg.lstsq(rows.partials[:, free], rows.velocity, rcond=1e-9)[0]
-    return replace(state, q=q, u=u)
-
-
-def _moved(mech, q, step):
-    q = q.copy()
-    for c in mech._lagrange.hinges:
-        q[c.q_slice] = c.hinge.move(q[c.q_slice], step[c.u_slice])
-    return q
 
 
 # ---------------------------------------------------------------- other methods
@@ -368,56 +329,7 @@ def inverse_of_forward(blueprint):
     ud = mech.forward_dynamics(state, tau).ud
     found = mech.inverse_dynamics(state, ud, **({"actuated": actuated} if actuated else {}))
     scale = 1.0 + np.abs(mech.load_column(state)).max() + np.abs(mech.mass_matrix(state) @ ud).max()
-    _check("inverse of forward dynamics", float(np.abs((found - tau)[free]).max(initial=0.0)), 1e-8 * scale)
-
-
-_STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # first derivative, order 6
-
-
-def derivatives(blueprint):
-    """Exact derivatives of the accelerations equal differences of order 6 along random closed displacements."""
-    mech, state = blueprint.mech, blueprint.state
-    found = mech.derivatives(state)
-    rng, free = blueprint.recipe.stream("direction"), blueprint.free_speeds(mech)
-    if not free.any():
-        return
-    v, w = (free * rng.normal(size=mech.nu) for _ in range(2))
-    if mech.tree.chords:  # along the constraints
-        P = mech.constraints(state).partials[:, free]
-        v[free] -= np.linalg.lstsq(P, P @ v[free], rcond=1e-9)[0]
-    gaps = []
-    for h in (2e-3, 5e-4, 1e-4, 2e-5, 4e-6, 1e-6):  # the best: elements may have corners nearby
-        ud, u, q = 0.0, 0.0, 0.0
-        for k, weight in _STENCIL.items():
-            for sign in (1, -1):
-                near = closed_nearby(blueprint, mech, state, sign * k * h, direction=(v, w))
-                ud = ud + sign * weight / h * mech.forward_dynamics(near).ud
-                u = u + sign * weight / h * near.u
-                q = q + sign * weight / h * _displacement(mech, state.q, near.q)
-        exact = found.ud_q @ q + found.ud_u @ u
-        scale = 1.0 + np.abs(exact).max() + np.abs(found.ud_q).max() + np.abs(found.ud_u).max()
-        gaps.append(np.abs(exact - ud)[free].max(initial=0.0) / scale)
-    _check("derivatives of accelerations", float(min(gaps)), 1e-6)
-
-
-def _displacement(mech, q0, q):
-    """Return the small motion from q0 to q, measured as the speeds do (an odd function of it, to third order)."""
-    step = np.zeros(mech.nu)
-    for c in mech._lagrange.hinges:
-        a, b, k = q0[c.q_slice], q[c.q_slice], c.hinge.euler_parameters
-        if k is None:
-            step[c.u_slice] = b - a
-            continue
-        n = c.hinge.n_coordinates
-        own = np.zeros(n - 1)
-        own[:k], own[k + 3 :] = (b - a)[:k], (b - a)[k + 4 :]
-        e, f = a[k : k + 4], b[k : k + 4]
-        # vector part of f conj(e), times 2: the rotation in the base of end a
-        vector = -f[0] * e[1:] + e[0] * f[1:] - np.cross(f[1:], e[1:])
-        sine = np.linalg.norm(vector)
-        own[k : k + 3] = 2.0 * vector * (np.arcsin(sine) / sine if sine > 1e-12 else 1.0)
-        step[c.u_slice] = own
-    return step
+    check("inverse of forward dynamics", float(np.abs((found - tau)[free]).max(initial=0.0)), 1e-8 * scale)
 
 
 # ---------------------------------------------------------------- calls
@@ -433,10 +345,10 @@ def twice(blueprint):
         pass
     for what in ("t", "q", "u", "ud", "multipliers"):
         a, b = (getattr(run, what) for run in runs)
-        _check(f"same call, {what}", float(np.abs(a - b).max(initial=0.0)), 0.0)
+        check(f"same call, {what}", float(np.abs(a - b).max(initial=0.0)), 0.0)
     again = _run(mech, state)
-    _check("same call after another", float(np.abs(again.u - runs[0].u).max(initial=0.0)), 0.0)
-    _check("late results", float(np.abs(again.ud - runs[0].ud).max(initial=0.0)), 0.0)
+    check("same call after another", float(np.abs(again.u - runs[0].u).max(initial=0.0)), 0.0)
+    check("late results", float(np.abs(again.ud - runs[0].ud).max(initial=0.0)), 0.0)
 
 
 def calls(blueprint):
@@ -457,7 +369,7 @@ def files(blueprint):
         path = blueprint.system().save(Path(folder) / "model.json")
         mech = tm.read(path).build()
     run, again = (_run(m, blueprint.state) for m in (blueprint.mech, mech))
-    _check("read from a file", float(np.abs(run.u - again.u).max(initial=0.0)), 0.0)
+    check("read from a file", float(np.abs(run.u - again.u).max(initial=0.0)), 0.0)
 
 
 LAWS = {

@@ -108,3 +108,26 @@ def test_out_of_a_jacobian():
     out = np.zeros((6, mech.nu))
     assert mech.jacobian(mech.tree.bodies[-1], state, out=out) is out
     assert same(out, mech.jacobian(mech.tree.bodies[-1].name, state))
+
+
+def test_new_attachments_have_the_numbers_of_those_that_are_kept():
+    """The first time an end is asked for it borrows a call: two ends of a body in turn, and each again."""
+    mech, state = PLAIN["tree"]()
+    body, other = mech.tree.bodies[-1], mech.tree.bodies[-2]
+    for call in (mech.pose, mech.velocity, mech.jacobian):
+        kept = [body.at((0.1, 0.2, 0.3)), body.at((0.1, -0.2, 3), TURN), other.at((0.1, 0.2, 0.3))]
+        first = [call(end, state) for end in kept]
+        for _ in range(3):
+            assert all(same(call(end, state), found) for end, found in zip(kept, first, strict=True))
+            assert same(call(body.at((0.1, 0.2, 0.3)), state), first[0])
+            assert same(call(body.at((0.1, -0.2, 3), TURN), state), first[1])
+        with general_way(mech):
+            assert all(same(call(end, state), found) for end, found in zip(kept, first, strict=True))
+
+
+@pytest.mark.parametrize(
+    "offset", [(10**400, 0, 0), (np.inf, 0, 0), (10**400, -(10**400), 0), ("1", 0, 0), (0, 0)]
+)
+def test_offsets_that_are_no_points_are_refused(offset):
+    with pytest.raises(tm.ElementError, match="offset of an attachment of body 'b'"):
+        tm.System("s").body("b", 1.0, (1, 1, 1)).at(offset)

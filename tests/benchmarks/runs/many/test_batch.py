@@ -19,5 +19,7 @@ def test_a_quick_run_measures_states_steps_and_runs(tmp_path, capsys):
         rows["chain 7", "RK4 step"]["mujoco.rollout"] > 0.0
         and rows["A02 N = 2", "RK4 step"]["treemech"] > 0.0
     )
+    own = rows[batch.OWN, "RK4 step"]
+    assert own["treemech"] > 0.0 and own["row by row"] > 0.0
     assert result["runs"][0]["mujoco.rollout"] > 0.0 and result["growth"][0]["failed"] == 0
     assert "## growth" in capsys.readouterr().out

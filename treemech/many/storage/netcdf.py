@@ -1,7 +1,6 @@
-"""Results of many runs on the disk: a folder with a description, and one NetCDF file for every block of runs.
+"""Blocks of results as NetCDF files, one for each, beside a description of the study.
 
-A block is written whole or not at all, so whatever ends the work, the blocks that are there are good, and the rest can be
-computed later. Other programs read the folder too: ``xarray.open_mfdataset("study/*.nc", combine="nested",
+A file appears whole or not at all. Other programs read the folder too: ``xarray.open_mfdataset("study/*.nc", combine="nested",
 concat_dim="run")``.
 """
 
@@ -16,54 +15,34 @@ import numpy as np
 
 from treemech.topology import TreemechError
 
-from ..files.atomic import atomic
+from ...files.atomic import atomic
+from .store import Store, as_numbers, dimensions_of, plain_name
 
-_SCHEMA, _HEADER = "treemech-runs-1", "study.json"
+_HEADER = "study.json"
 
 
-class Store:
-    """Folder with the blocks of one study."""
-
-    def __init__(self, folder: Path, header: dict[str, Any]) -> None:
-        self.folder, self.header = folder, header
+class NetcdfBlocks(Store):
+    """Folder with a description, and one NetCDF file for every block."""
 
     @classmethod
-    def open(cls, path: str | Path, header: dict[str, Any]) -> Store:
-        """Make a folder, or go on with one that holds the same study."""
-        folder, header = Path(path), json.loads(json.dumps({"schema": _SCHEMA, **header}))
-        if folder.is_file():
-            raise TreemechError(f"{folder.name!r} is a file; wanted a folder for the blocks of results.")
-        folder.mkdir(parents=True, exist_ok=True)
+    def kept(cls, folder: Path) -> dict[str, Any] | None:
         file = folder / _HEADER
-        if file.exists():
-            there = cls.read(folder).header
-            for name in {**there["identity"], **header["identity"]}:
-                if there["identity"].get(name) != header["identity"].get(name):
-                    raise TreemechError(
-                        f"{folder.name!r} holds the results of other runs: {name} is another one. Take another folder, or "
-                        "remove this one."
-                    )
-            return cls(folder, there)
-        if any(folder.glob("block-*.nc")):
-            raise TreemechError(
-                f"{folder.name!r} has blocks of results, but no {_HEADER}: take another folder."
-            )
-        with atomic(file) as stream:
-            stream.write(json.dumps(header, indent=1).encode())
-        return cls(folder, header)
-
-    @classmethod
-    def read(cls, path: str | Path) -> Store:
-        """Open a folder that is there."""
-        folder = Path(path)
+        if not file.exists():
+            if any(folder.glob("block-*.nc")):
+                raise TreemechError(
+                    f"{folder.name!r} has blocks of results, but no {_HEADER}: take another folder."
+                )
+            return None
         try:
-            header = json.loads((folder / _HEADER).read_text())
+            header: dict[str, Any] = json.loads(file.read_text())
         except (OSError, ValueError) as error:
             raise TreemechError(f"{folder.name!r} is no folder of runs: {error}") from None
-        if header.get("schema") != _SCHEMA:
-            raise TreemechError(
-                f"{folder.name!r} was written by another version: schema {header.get('schema')!r}."
-            )
+        return header
+
+    @classmethod
+    def begun(cls, folder: Path, header: dict[str, Any]) -> NetcdfBlocks:
+        with atomic(folder / _HEADER) as stream:
+            stream.write(json.dumps(header, indent=1).encode())
         return cls(folder, header)
 
     def path(self, number: int) -> Path:
@@ -73,13 +52,11 @@ class Store:
         return self.path(number).exists()
 
     def write(self, number: int, block: dict[str, Any], given: dict[str, Any], first: int) -> None:
-        """Write a block of results, and the parameters of its runs."""
         content = encoded(block, given, first, self.header)
         with atomic(self.path(number)) as stream:
             stream.write(content)
 
     def load(self, number: int, names: set[str] | None = None) -> dict[str, Any]:
-        """Return a block, or some of its variables."""
         return decoded(self.path(number), names)
 
 
@@ -106,17 +83,13 @@ def encoded(block: dict[str, Any], given: dict[str, Any], first: int, header: di
         file.createVariable("time", "d", ("time",))[:] = np.array(times)
     labels = header.get("labels", {})
     for name, array in {**own, **{k: v for k, v in block.items() if k != "message"}}.items():
-        numbers = np.asarray(array)
-        numbers = numbers.astype(np.int32 if numbers.dtype.kind in "bi" else np.float64)
-        dimensions = ["run"]
-        for axis, size in enumerate(numbers.shape[1:], 1):
-            known = header.get("dimensions", {}).get(name, [])
-            dimension = known[axis - 1] if len(known) == numbers.ndim - 1 else f"{name}_{axis}"
-            dimensions.append(_safe(dimension))
-            if _safe(dimension) not in file.dimensions:
-                file.createDimension(_safe(dimension), size)
+        numbers = as_numbers(array)
+        dimensions = dimensions_of(name, numbers.shape, header)
+        for dimension, size in zip(dimensions, numbers.shape, strict=True):
+            if dimension not in file.dimensions:
+                file.createDimension(dimension, size)
         variable = file.createVariable(
-            _safe(name), numbers.dtype.char if numbers.dtype.kind == "f" else "i", tuple(dimensions)
+            plain_name(name), numbers.dtype.char if numbers.dtype.kind == "f" else "i", tuple(dimensions)
         )
         variable[...] = numbers
         variable.long_name = name
@@ -143,8 +116,3 @@ def decoded(path: Path, names: set[str] | None = None) -> dict[str, Any]:
                 numbers = np.array(variable[...])
                 found[name] = numbers.astype(np.int64 if numbers.dtype.kind == "i" else np.float64)
     return found
-
-
-def _safe(name: str) -> str:
-    """Return a name that NetCDF takes; the name itself is the attribute long_name."""
-    return "".join(c if c.isalnum() or c in "_.-@+ ()," else "_" for c in name).strip() or "_"
