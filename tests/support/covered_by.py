@@ -20,6 +20,7 @@ COVERED_BY = {
     "benchmarks/runs/many/studies.py": ["benchmarks/runs/many/test_batch.py"],
     "dynamics/calls/row_runs.py": ["treemech/many/test_simulate_many.py"],
     "dynamics/calls/row_constraints.py": ["treemech/many/test_block_runs.py"],
+    "kinematics/branch.py": ["treemech/assembly/test_branch.py"],
     "treemech/many/": ["treemech/many/test_simulate_many.py", "treemech/many/test_batch.py"],
     # ------------------------------------------------ elements: every built-in element obeys the laws of its contract
     "elements/fields.py": ["laws/input/test_bad_input.py", "elements/check/test_checks.py"],
@@ -180,6 +181,7 @@ COVERED_BY = {
     "benchmarks/page.py": ["benchmarks/runs/test_compare.py"],
     "benchmarks/timing.py": ["benchmarks/runs/test_core.py"],
     "benchmarks/families/": ["benchmarks/runs/test_compare.py"],
+    "benchmarks/formulations/cartesian/elements.py": ["benchmarks/formulations/cartesian/test_element_rows.py"],
     "benchmarks/formulations/": ["benchmarks/formulations/test_formulation.py"],
     "benchmarks/peers/": ["laws/references/test_peers.py", "benchmarks/runs/test_loops.py"],
     "benchmarks/problems/machines/pump_results.py": ["benchmarks/problems/machines/test_pump.py"],
