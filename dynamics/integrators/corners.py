@@ -6,6 +6,8 @@ zero by chance where the error is ten thousand times the tolerance. One-sided el
 load at all where they do not act, so that their records tell on which side of the corner a state is.
 """
 
+from math import sqrt
+
 import numpy as np
 
 from treemech.kinematics.kernel.language import call_rhs, floats, ints, kernel
@@ -81,4 +83,19 @@ def corner_within(method, n, t, h, natural, y, work, control, count, hooks, rhs,
             low = middle
         else:
             high = middle
-    return h if high * abs(h) < 2.0 * finest else high * h
+    if high * abs(h) < 2.0 * finest:
+        return h
+    size = min(
+        abs(h), max(high * abs(h), min(control[layout.PUSH], sqrt(control[layout.RTOL]) * abs(natural)))
+    )
+    return size if h > 0.0 else -size
+
+
+@kernel
+def push(h, short, control):
+    """Return the least size of the next step that ends at a corner, after a step h; 0: any.
+
+    A step that is too `short` to move the state beyond the corner by a digit ends on the near side of it, whatever
+    the interpolant says. The next one that ends there is twice as long, until the corner is passed.
+    """
+    return 2.0 * max(abs(h), control[layout.PUSH]) if short else 0.0

@@ -9,7 +9,9 @@ TIME, END, STEP, RTOL, MAX_STEP, LAST_ERROR, STAGE_TIME, USUAL_STEP, SWITCHED, A
 OLD_STEP, OLD_ERROR, FACTORED_STEP = range(10, 13)
 # Adams: times of the past, newest first; beta and g of (III.5), and a workspace for g; 16 numbers each
 PAST, BETA, G, WORKSPACE = 13, 29, 45, 61
-N_CONTROL = 77
+# least size of the next step that ends at a corner (corners.py)
+PUSH = 77
+N_CONTROL = 78
 # count (int64)
 EVALUATIONS, STEPS, REJECTED, WRITTEN, STARTED, PENDING, CONTROLLED, SINGULAR = range(8)
 # implicit methods: Jacobians and factorisations made; whether there is a Jacobian (2: at this state; -1: the

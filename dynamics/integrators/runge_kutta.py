@@ -16,7 +16,7 @@ from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, SINGULAR_P
 
 from ..equations import watch
 from . import layout
-from .corners import LANDINGS, acting, acting_at, corner_within
+from .corners import LANDINGS, acting, acting_at, corner_within, push
 from .loop_step import (
     BESIDE,
     GIVEN_UP,
@@ -98,6 +98,7 @@ def make_integrate(closed):
             if hooks[layout.ONE_SIDED] != 0:
                 count[layout.EVALUATIONS] += 1
                 count[layout.ACTING] = acting_at(n, t, y_, work + 8 * n * layout.E5, hooks, rhs, context)
+                control[layout.PUSH] = 0.0
         one_sided = hooks[layout.ONE_SIDED] != 0 and method != RK4
         direction = 1.0 if end >= t else -1.0
         count[layout.PENDING] = 0
@@ -310,6 +311,8 @@ def make_integrate(closed):
                     monitor[watch.LARGEST_PIVOT] = usual
             take_step(n, y, stages, work, dense_, n_euler, euler, count)
             t = t_new
+            if one_sided:
+                control[layout.PUSH] = push(h, landings > 0 and acts == count[layout.ACTING], control)
             count[layout.ACTING] = acts
             status = commit_step(
                 n, t, h * factor, y_, work, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context

@@ -98,6 +98,8 @@ FOUND = (
     Found("inverse_of_forward", Recipe(596290377, chains=(("Revolute", "Revolute", "Revolute", "Prismatic"),),
                                        elements=("EhdReaction", "EhdReaction"), planar=True)),
     # a step that ends at a corner is too short to move the state beyond it by a digit, again and again
-    Found("energy", Recipe(587497365, branches=("Curve",), elements=("MusclePath", "TensionSpring")),
-          open="corner_within ends steps of 7e-16 s, which leave q = 3.4 as it is; the run stops and names the spring"),
+    Found("energy", Recipe(587497365, branches=("Curve",), elements=("MusclePath", "TensionSpring"))),
+    Found("other_tolerance", Recipe(1769398424, branches=("Assembly", "Cylindrical", "Screw"),
+                                    chains=(("Planar", "Polar", "Polar"), ("Polar", "Translation", "Prismatic", "Swivel")),
+                                    elements=("TensionSpring", "Drag", "SphereSphere"))),
 )  # fmt: skip
