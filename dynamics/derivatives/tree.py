@@ -310,6 +310,7 @@ def _inwards(plan, W, S, Y, Z, z, table, J, A):
                 Y[p, k] += Y[i, k]
         beyond = first + int(Y[i, layout.SPEEDS])
         m, h, I = Y[i, layout.MASS], load3(Y, i, layout.FIRST), load6(Y, i, layout.SECOND)
+        rotor = constants(plan)[i, body.ROTOR]
         p0, G = load3(Y, i, layout.MOMENTUM), load9(Y, i, layout.FLUX)
         N, F = load3(Y, i, layout.MOMENT), load3(Y, i, layout.FORCE)
         trace = G[0] + G[4] + G[8]
@@ -333,7 +334,10 @@ def _inwards(plan, W, S, Y, Z, z, table, J, A):
             for r in range(run_start[d], run_start[d + 1]):
                 start, stop = runs[r, 0], runs[r, 1]
                 if A != 0:
-                    _six(floats(A + 8 * (nu * d + start), stop - start), z + 8 * start, stride, a, f)
+                    row = floats(A + 8 * (nu * d + start), stop - start)
+                    _six(row, z + 8 * start, stride, a, f)
+                    if r == run_start[d + 1] - 1:
+                        row[stop - start - 1] += rotor
                 if r == run_start[d + 1] - 1:
                     stop = first + n  # all speeds of the hinge itself
                 by_q = floats(J + 8 * (2 * nu * d + start), stop - start)

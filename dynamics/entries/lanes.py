@@ -29,6 +29,7 @@ from treemech.kinematics.plan.arrays import N_LANE_CONTEXT
 from treemech.kinematics.plan.columns import body
 from treemech.kinematics.plan.views import (
     ancestor_runs,
+    bodies,
     body_work,
     constants,
     counts,
@@ -192,6 +193,7 @@ def lane_energy(count, t, q, u, z, n, stores, out, state, context):
     plan, states, where = lane_context(context, N_LANE_CONTEXT), ints(state, count), ints(stores, n)
     W, S = body_work(plan), speed_work(plan)
     C, state_u, g, records = constants(plan), own_u(plan), gravity(plan), effort_records(plan)
+    plan_body = bodies(plan)
     down = (g[0], g[1], g[2])
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
@@ -205,6 +207,8 @@ def lane_energy(count, t, q, u, z, n, stores, out, state, context):
                 arm = rotate(R, load3(C, i, body.COM))
                 v, wb = add(load3(W, i, body.VELOCITY), cross(w, arm)), unrotate(R, w)
                 kinetic += 0.5 * (m * dot(v, v) + dot(wb, symmetric(load6(C, i, body.INERTIA), wb)))
+                for j in range(plan_body[i, body.U], plan_body[i, body.U] + plan_body[i, body.NU]):
+                    kinetic += 0.5 * C[i, body.ROTOR] * state_u[j] * state_u[j]
                 potential -= m * dot(down, add(load3(W, i, body.P), arm))
             for j in range(n):
                 stored += records[where[j]]

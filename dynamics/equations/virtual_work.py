@@ -98,19 +98,20 @@ def inverse_dynamics(plan, W, S, ud, tau):
         force = load3(W, i, body.FORCE)
         kind = plan_body[i, body.KIND]
         if kind == body.REVOLUTE:
-            tau[plan_body[i, body.U]] = C[i, body.SIGN] * dot(
-                (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]), moment
-            )
+            j = plan_body[i, body.U]
+            axis = (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8])
+            tau[j] = C[i, body.SIGN] * dot(axis, moment) + C[i, body.ROTOR] * ud[j]
         elif kind == body.PRISMATIC:
-            tau[plan_body[i, body.U]] = C[i, body.SIGN] * dot(
-                (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]), force
-            )
+            j = plan_body[i, body.U]
+            axis = (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8])
+            tau[j] = C[i, body.SIGN] * dot(axis, force) + C[i, body.ROTOR] * ud[j]
         else:
             d = plan_body[i, body.DOF]
             for k in range(plan_body[i, body.NU]):
-                tau[dof[d + k, speed.PUBLIC]] = dot(load3(S, d + k, speed.PARTIAL_W), moment) + dot(
-                    load3(S, d + k, speed.PARTIAL_V), force
-                )
+                j = dof[d + k, speed.PUBLIC]
+                x = dot(load3(S, d + k, speed.PARTIAL_W), moment)
+                x = x + dot(load3(S, d + k, speed.PARTIAL_V), force)
+                tau[j] = x + C[i, body.ROTOR] * ud[j]
         if p > 0:
             accumulate(W, p, body.FORCE, force)
             accumulate(W, p, body.MOMENT, add(moment, cross(load3(W, i, body.ARM), force)))
@@ -215,6 +216,8 @@ def mass_matrix(plan, W, S, A, packed):
                 before -= count
                 to = A + size * (before if packed else nu * d + start)
                 _mass_row(plan, numbers(plan, to, count), z + size * start, size * nu, position, n, f)
+                if k == run_start[d + 1] - 1:  # the speed itself is the last one
+                    numbers(plan, to, count)[count - 1] += C[i, body.ROTOR]
 
 
 @inlined

@@ -40,6 +40,7 @@ class Description(NamedTuple):
     couplings: Sequence[Coupled] = ()
     composites: Sequence[Assembled] = ()
     held: Mapping[str, float] = {}
+    rotors: Mapping[str, float] = {}  # hinge -> inertia on its speeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +128,14 @@ class _Records:
             raise ElementError(f"prescribed motion of {given.hinge!r}: {error}") from None
 
 
-def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
-    """Return the path a hinge takes in the sweeps."""
+def _kind(hinge: Hinge, forward: bool, resisting: bool, inline: bool) -> int:
+    """Return the path a hinge takes in the sweeps. A ball that is `resisting` (prescribed, or with a rotor) transmits moments."""
     if not inline:
         return body.BY_ADDRESS
     simple = {Rigid: body.RIGID, Revolute: body.REVOLUTE, Prismatic: body.PRISMATIC}.get(type(hinge))
     if simple is not None:
         return simple
-    if forward and not prescribed:
+    if forward and not resisting:
         return {Ball: body.BALL, Free: body.FREE}.get(type(hinge), body.BY_ADDRESS)
     return body.BY_ADDRESS
 
@@ -204,7 +205,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
 
     With numbers=object the numbers may be dual numbers. Such a Plan has no addresses and cannot be evaluated.
     """
-    tree, coordinates, gravity, prescriptions, applied, couplings, composites, held = described
+    tree, coordinates, gravity, prescriptions, applied, couplings, composites, held, rotors = described
     rows = len(tree.bodies)
     plan_body = np.zeros((rows, body.N_COLUMNS), dtype=np.int64)
     constants, frames = np.zeros((rows, body.N_CONSTANTS), dtype=numbers), np.zeros((rows, 12), dtype=numbers)
@@ -225,7 +226,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
         driven = [k for k in range(hinge.n_speeds) if (c.name, k) in given]
         row = plan_body[number]
         row[body.PARENT] = tree.parent[number]
-        row[body.KIND] = kind = _kind(hinge, c.forward, bool(driven), inline)
+        row[body.KIND] = kind = _kind(hinge, c.forward, bool(driven) or c.name in rotors, inline)
         row[body.Q], row[body.U], row[body.DOF] = c.q, c.u, len(dof)
         row[body.NQ], row[body.NU], row[body.N_FREE] = (
             hinge.n_coordinates,
@@ -233,6 +234,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
             hinge.n_speeds - len(driven),
         )
         row[body.REVERSED] = not c.forward
+        constants[number, body.ROTOR] = rotors.get(c.name, 0.0)
         row[body.EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
         if kind == body.BY_ADDRESS:
             row[body.ADDRESS], row[body.PARAMETER] = records.add(hinge, kinematic=True)
