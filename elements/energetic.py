@@ -184,6 +184,9 @@ class Energetic(Element):
        differenced. If a better derivative is known, or the effort has corners,
        ``stiffness_matrix(self, now, t, out)`` and ``damping_matrix(self, now, t, out)`` fill in
        d effort/d deformation and d effort/d rate, (n_deformations, n_deformations), zero at first.
+    10. ``one_sided = True`` says that there are positions in which it does not act, all its loads exactly zero (a
+       contact, a stop, a slack rope). DOP853 and DP5 then end a step where it begins and where it ceases to act;
+       a step over such a corner may be less accurate than rtol says.
 
     `tm.check(element)` checks all of this.
     """
@@ -198,6 +201,7 @@ class Energetic(Element):
     input_names: tuple[str, ...] = ()
     settled: tuple[int, ...] = ()
     world: bool = False
+    one_sided: bool = False
     is_energetic: ClassVar[bool] = True
     author_methods = (
         "deformation", "effort", "law", "balance", "remember", "stiffness_matrix", "damping_matrix",

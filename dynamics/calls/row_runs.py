@@ -74,7 +74,8 @@ class RowRuns:
             lanes = lane_loops(core) if run.projects else None
         elif plain(core) and last - first > 1:
             lanes = lane_model(core, numbers is not None)
-        if lanes is None or self.n_kept or run.name not in ("DP5", "DOP853"):
+        # on lanes no step ends at the corner of a one-sided element
+        if lanes is None or self.n_kept or run.name not in ("DP5", "DOP853") or core.one_sided:
             return None
         table = None
         if numbers is not None:

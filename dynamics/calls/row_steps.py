@@ -115,6 +115,8 @@ class RowSteps:
         """Return the model on lanes if so many rows go that way."""
         if not plain(self.core) or self.run.name not in ("RK4", "DP5", "DOP853"):
             return None
+        if self.core.one_sided and self.run.name != "RK4":  # on lanes no step ends at a corner
+            return None
         if self.core.loops is None:
             return lane_model(self.core, varied) if count > 1 else None
         return lane_loops(self.core) if self.run.projects else None

@@ -18,13 +18,17 @@ JACOBIANS, FACTORISATIONS, HAS_JACOBIAN, HAS_PAST = range(8, 12)
 # Adams: order, steps since the order or the step size changed, number of past times in use, whether the start
 # phase lasts
 ORDER, STEADY, N_PAST, STARTING = range(12, 16)
-N_COUNT = 16
+# which one-sided elements act at the state reached (corners.py)
+ACTING = 16
+N_COUNT = 17
 # hooks (int64): entries that project a state and an error; address of the monitor; rank if rows are selected;
 # whether to stop at a singular position; entry that finds the chord that switches; entry of the Jacobian;
 # entry by which elements update their memory, and its context; table of generalized-alpha (alpha/layout.py);
-# table of the Jacobian groups (dynamics/simulation/jacobian_groups.py), or 0
-PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH, JACOBIAN, REMEMBER, REMEMBERING, ALPHA, GROUPS = range(11)
-N_HOOKS = 11
+# table of the Jacobian groups (dynamics/simulation/jacobian_groups.py), or 0; table of the one-sided elements, or 0
+PROJECT, TANGENT, MONITOR, RANK, STOP, SWITCH, JACOBIAN, REMEMBER, REMEMBERING, ALPHA, GROUPS, ONE_SIDED = (
+    range(12)
+)
+N_HOOKS = 12
 # work: rows of n doubles: 16 stages, new state, two errors, another state, 8 rows of dense output, an output;
 # with chords also a workspace for the stages of another step
 NEW, E5, E3, OLD, DENSE, OUT = 16, 17, 18, 19, 20, 28

@@ -16,6 +16,7 @@ from treemech.kinematics.kernel.status import CHAIN_OPEN, OK, PAUSED, SINGULAR_P
 
 from ..equations import watch
 from . import layout
+from .corners import LANDINGS, acting, acting_at, corner_within
 from .loop_step import (
     BESIDE,
     GIVEN_UP,
@@ -93,6 +94,10 @@ def make_integrate(closed):
             )  # fmt: skip
             if status != OK:
                 return status
+            if hooks[layout.ONE_SIDED] != 0:
+                count[layout.EVALUATIONS] += 1
+                count[layout.ACTING] = acting_at(n, t, y_, work + 8 * n * layout.E5, hooks, rhs, context)
+        one_sided = hooks[layout.ONE_SIDED] != 0 and method != RK4
         direction = 1.0 if end >= t else -1.0
         count[layout.PENDING] = 0
         tried = 0
@@ -101,7 +106,7 @@ def make_integrate(closed):
                 return np.int32(PAUSED)
             tried += 1
             rejected, status = False, np.int32(OK)
-            hops, hits = 0, 0
+            hops, hits, landings, natural, acts = 0, 0, 0, 0.0, count[layout.ACTING]
             staged = closed and (
                 monitor[watch.PARTITIONED] > 0.0
                 or monitor[watch.START_PIVOT] < monitor[watch.NEAR] * monitor[watch.LARGEST_PIVOT]
@@ -126,6 +131,8 @@ def make_integrate(closed):
                     control[layout.STEP] = h
                     return status
                 count[layout.EVALUATIONS] += stages
+                if one_sided and not closed:
+                    acts = acting(hooks)
                 if closed:
                     monitor[watch.LARGEST_PIVOT] = usual  # pivots far off the motion may have any size
                 errors(method, n, work)
@@ -190,6 +197,8 @@ def make_integrate(closed):
                         context,
                     )
                     count[layout.EVALUATIONS] += 2
+                    if one_sided:
+                        acts = acting(hooks)
                     if status == CHAIN_OPEN:
                         error = 2.0
                     elif status != OK:
@@ -214,12 +223,26 @@ def make_integrate(closed):
                         if status != OK or not fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
                             staged = True  # the noise of stages off the manifold would spoil the interpolant
                             continue
+                if (
+                    one_sided and error < 1.0 and acts != count[layout.ACTING] and landings < LANDINGS and not singular
+                ):  # fmt: skip
+                    natural = h if landings == 0 else natural
+                    size = corner_within(
+                        method, n, t, h, natural, y, work, control, count, hooks, rhs, context
+                    )
+                    if size != h:
+                        landings += 1
+                        count[layout.REJECTED] += 1
+                        h = size
+                        continue
                 if error < 1.0:
                     factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** (-1.0 / order))
                     if closed:
                         factor = growth(order, error, control)
                     if rejected:
                         factor = min(1.0, factor)
+                    if landings > 0:  # the step was short for the corner only
+                        factor = max(factor, natural / h)
                     break
                 rejected = True
                 count[layout.REJECTED] += 1
@@ -250,7 +273,7 @@ def make_integrate(closed):
                         control[layout.STAGE_TIME] = time
                         return np.int32(SINGULAR_POSITION + 16 * row)
                 note_step(h, monitor[watch.STAGE_PIVOTS], monitor[watch.START_PIVOT], usual, monitor)
-            note_usual_step(h, rejected, control)
+            note_usual_step(h, rejected or landings > 0, control)
             inside = wanted(t_new, n_out, t_out, control, count)
             if inside or dense_ != 0:
                 usual = monitor[watch.LARGEST_PIVOT] if closed else 0.0  # outputs change no step
@@ -282,6 +305,7 @@ def make_integrate(closed):
                     monitor[watch.LARGEST_PIVOT] = usual
             take_step(n, y, stages, work, dense_, n_euler, euler, count)
             t = t_new
+            count[layout.ACTING] = acts
             status = commit_step(
                 n, t, h * factor, y_, work, n_out, t_out, y_out_, t_step, y_step_, control, count, hooks, rhs, context
             )  # fmt: skip

@@ -96,6 +96,9 @@ class Core:
         self._regular = None if np.array_equal(order, np.arange(self.nu)) else np.ix_(order, order)
         # Whether an element remembers something of every step
         self.remembers = bool(np.any(layout.plan.efforts[:, effort.REMEMBER]))
+        # Elements whose load begins and ends somewhere: steps end there
+        applied = enumerate(layout.efforts.applied)
+        self.one_sided = [k for k, a in applied if getattr(a.element, "one_sided", False)]
         self.left_out: NDArray[np.bool_] | None = None  # rows that `constraints` sets to zero
         self.loops: "Loops | None" = None
         if len(layout.chords.plan.chord):

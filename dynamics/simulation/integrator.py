@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.plan.columns import effort
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats, address
 
@@ -51,6 +52,19 @@ class Closure(NamedTuple):
     on_singular: str = "pass"
 
 
+def one_sided_table(core: Core) -> NDArray[np.int64] | None:
+    """Return where the loop finds the loads and energies of one-sided elements (corners.py); None: there are none."""
+    numbers, record = core.one_sided, address(core.work.effort_records)
+    if not numbers:
+        return None
+    table = [len(numbers)]
+    for row in core.layout.plan.efforts[numbers]:
+        loads = 6 * int(row[effort.N_ENDS]) + int(row[effort.N_ACTED])
+        at = record + 8 * int(row[effort.LOAD_RECORD])
+        table += [at, loads, at + 8 * (loads + int(row[effort.N_STATES]))]
+    return np.array(table, dtype=np.int64)
+
+
 class Integrator:
     """Workspace of one run of a compiled integrator."""
 
@@ -81,6 +95,9 @@ class Integrator:
             )  # fmt: skip
         if core.remembers or len(core.layout.plan.points):
             self.hooks[[m.REMEMBER, m.REMEMBERING]] = native.address("remember"), core.context_address
+        self.one_sided = one_sided_table(core)
+        if self.one_sided is not None:
+            self.hooks[m.ONE_SIDED] = address(self.one_sided)
         # Arrays of the last call of the loop, and their addresses: finding all takes longer than a short leg
         self._given: list[NDArray[Any]] = [np.zeros(0)] * 11
         self._at = [0] * 11

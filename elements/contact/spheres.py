@@ -49,6 +49,7 @@ class SpherePlane(Energetic):
     friction: float = 0.0
     slip_speed: float = 1e-3
     n_deformations = 1
+    one_sided = True
 
     @classmethod
     def example(cls) -> "SpherePlane":
@@ -99,6 +100,7 @@ class SphereSphere(Energetic):
     friction: float = 0.0
     slip_speed: float = 1e-3
     n_deformations = 1
+    one_sided = True
 
     @classmethod
     def example(cls) -> "SphereSphere":

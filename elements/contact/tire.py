@@ -70,6 +70,7 @@ class Tire(Energetic):
     interpolation: str = structure(default="spline")
     heights: Any = field(default=None, init=False, repr=False)
     n_deformations = 1
+    one_sided = True
 
     @classmethod
     def example(cls) -> "Tire":

@@ -157,6 +157,7 @@ class Path(Energetic):
     remembered: float = field(default=0.0, init=False, repr=False)
     n_ends = None
     n_deformations = 1
+    one_sided = True
     counted: ClassVar[dict[str, str]] = {"n_ends": "ends", "input_names": "given", "n_memory": "remembered"}
 
     @classmethod

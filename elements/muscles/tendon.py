@@ -33,6 +33,7 @@ class Tendon(Energetic):
     length: float = 1.0
     strain: float = 0.04
     n_deformations = 1
+    one_sided = True
 
     def __post_init__(self) -> None:
         make_numbers(self, "force", "length", "strain")

@@ -49,6 +49,7 @@ class HingeStop(Energetic):
     n_ends = 0
     n_coordinates = 1
     n_deformations = 1
+    one_sided = True
 
     @classmethod
     def example(cls) -> "HingeStop":

@@ -56,6 +56,10 @@ class Spring(Energetic):
         make_signals(self, "force")
         object.__setattr__(self, "side", side_of(self))
 
+    @property
+    def one_sided(self) -> bool:  # type: ignore[override]
+        return self.side != 0.0
+
     def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
         size, rate, x, y, z = line_between(motion.position, motion.velocity)
         force = self.force.value

@@ -86,6 +86,10 @@ class TableSpring(Energetic):
         ):
             object.__setattr__(self, name, value)
 
+    @property
+    def one_sided(self) -> bool:  # type: ignore[override]
+        return self.side != 0.0
+
     def evaluate(self, motion: EndsMotion, t: float, out: EndsLoad) -> None:
         size, rate, x, y, z = line_between(motion.position, motion.velocity)
         stretch, force = size - self.length, self.force.value

@@ -155,9 +155,7 @@ def test_balance_of_elements_with_corners_closes():
         fix={"pin": -0.5, "flight": (0, 3, -1.5, 1, 0, 0, 0)},
         rates={"flight": (0.5, 0, 0, 0, 3.0, 0), "roll": (2.0, 0, 0, 0, 0, -3.0)},
     )
-    # Errors of steps over a corner depend on where their stages lie: of 40 such bounces the balance of the worst was
-    # open by 4e-5 J at 1e-9, by 1e-6 J at 1e-10
-    run = mech.simulate((0, 2), state, rtol=1e-11, audit=True)
+    run = mech.simulate((0, 2), state, rtol=1e-9, audit=True)
     assert run.success, run.message
     for name, audit in run.audit.items():
         stored = run.element(name).energy - run.element(name).energy[0]
