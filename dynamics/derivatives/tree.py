@@ -48,6 +48,7 @@ from treemech.kinematics.plan.views import (
     gravity,
     n_efforts,
     own_u,
+    rotors,
     run_starts,
 )
 from treemech.kinematics.tree.hinge_partials import record_partials
@@ -310,7 +311,6 @@ def _inwards(plan, W, S, Y, Z, z, table, J, A):
                 Y[p, k] += Y[i, k]
         beyond = first + int(Y[i, layout.SPEEDS])
         m, h, I = Y[i, layout.MASS], load3(Y, i, layout.FIRST), load6(Y, i, layout.SECOND)
-        rotor = constants(plan)[i, body.ROTOR]
         p0, G = load3(Y, i, layout.MOMENTUM), load9(Y, i, layout.FLUX)
         N, F = load3(Y, i, layout.MOMENT), load3(Y, i, layout.FORCE)
         trace = G[0] + G[4] + G[8]
@@ -334,10 +334,7 @@ def _inwards(plan, W, S, Y, Z, z, table, J, A):
             for r in range(run_start[d], run_start[d + 1]):
                 start, stop = runs[r, 0], runs[r, 1]
                 if A != 0:
-                    row = floats(A + 8 * (nu * d + start), stop - start)
-                    _six(row, z + 8 * start, stride, a, f)
-                    if r == run_start[d + 1] - 1:
-                        row[stop - start - 1] += rotor
+                    _six(floats(A + 8 * (nu * d + start), stop - start), z + 8 * start, stride, a, f)
                 if r == run_start[d + 1] - 1:
                     stop = first + n  # all speeds of the hinge itself
                 by_q = floats(J + 8 * (2 * nu * d + start), stop - start)
@@ -396,6 +393,10 @@ def tree_derivatives(plan, W, S, t, ud, table, with_masses):
     if status != OK:
         return status
     _inwards(plan, W, S, Y, Z, z, own, J, A if with_masses else 0)
+    table_of_rotors = rotors(plan)
+    for k in range(table_of_rotors.shape[0] if with_masses else 0):
+        d = table_of_rotors[k, speed.ROTOR_SPEED]
+        lower[nu * d + d] += constants(plan)[table_of_rotors[k, speed.ROTOR_BODY], body.ROTOR]
     if not loaded:
         return OK
     G = own + 8 * 6 * layout.N_OWN * rows

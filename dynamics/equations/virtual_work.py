@@ -35,6 +35,7 @@ from treemech.kinematics.plan.views import (
     gravity,
     n_efforts,
     own_effort,
+    rotors,
     run_starts,
     soa_address,
     soa_work,
@@ -98,23 +99,26 @@ def inverse_dynamics(plan, W, S, ud, tau):
         force = load3(W, i, body.FORCE)
         kind = plan_body[i, body.KIND]
         if kind == body.REVOLUTE:
-            j = plan_body[i, body.U]
-            axis = (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8])
-            tau[j] = C[i, body.SIGN] * dot(axis, moment) + C[i, body.ROTOR] * ud[j]
+            tau[plan_body[i, body.U]] = C[i, body.SIGN] * dot(
+                (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]), moment
+            )
         elif kind == body.PRISMATIC:
-            j = plan_body[i, body.U]
-            axis = (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8])
-            tau[j] = C[i, body.SIGN] * dot(axis, force) + C[i, body.ROTOR] * ud[j]
+            tau[plan_body[i, body.U]] = C[i, body.SIGN] * dot(
+                (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]), force
+            )
         else:
             d = plan_body[i, body.DOF]
             for k in range(plan_body[i, body.NU]):
-                j = dof[d + k, speed.PUBLIC]
-                x = dot(load3(S, d + k, speed.PARTIAL_W), moment)
-                x = x + dot(load3(S, d + k, speed.PARTIAL_V), force)
-                tau[j] = x + C[i, body.ROTOR] * ud[j]
+                tau[dof[d + k, speed.PUBLIC]] = dot(load3(S, d + k, speed.PARTIAL_W), moment) + dot(
+                    load3(S, d + k, speed.PARTIAL_V), force
+                )
         if p > 0:
             accumulate(W, p, body.FORCE, force)
             accumulate(W, p, body.MOMENT, add(moment, cross(load3(W, i, body.ARM), force)))
+    table = rotors(plan)
+    for k in range(table.shape[0]):
+        j = table[k, speed.ROTOR_U]
+        tau[j] += C[table[k, speed.ROTOR_BODY], body.ROTOR] * ud[j]
     if loaded:
         effort = own_effort(plan)
         for k in range(effort.shape[0]):
@@ -216,8 +220,11 @@ def mass_matrix(plan, W, S, A, packed):
                 before -= count
                 to = A + size * (before if packed else nu * d + start)
                 _mass_row(plan, numbers(plan, to, count), z + size * start, size * nu, position, n, f)
-                if k == run_start[d + 1] - 1:  # the speed itself is the last one
-                    numbers(plan, to, count)[count - 1] += C[i, body.ROTOR]
+    table = rotors(plan)
+    for k in range(table.shape[0]):
+        d = table[k, speed.ROTOR_SPEED]
+        to = A + size * (table[k, speed.ROTOR_PACKED] if packed else nu * d + d)
+        numbers(plan, to, 1)[0] += C[table[k, speed.ROTOR_BODY], body.ROTOR]
 
 
 @inlined

@@ -190,6 +190,19 @@ def _ancestor_runs(tree: Tree, plan_body: Ints) -> tuple[Ints, Ints]:
     return np.array(start, dtype=np.int64), np.array(runs, dtype=np.int64).reshape(-1, 2)
 
 
+def _rotors(
+    plan_body: Ints, dof: Sequence[Sequence[int]], start: Ints, runs: Ints, numbers: Sequence[int]
+) -> Ints:  # fmt: skip
+    """Return the table of the speeds of hinges that have rotors, by the numbers of their bodies."""
+    found: list[tuple[int, int, int, int]] = []
+    for number in sorted(numbers):
+        first = int(plan_body[number, body.DOF])
+        for d in range(first, first + int(plan_body[number, body.NU])):
+            own = runs[: start[d + 1]]  # the speed itself is the last one of its row
+            found.append((d, dof[d][0], number, int(np.sum(own[:, 1] - own[:, 0])) - 1))
+    return _rows(found, 4)
+
+
 def _no_entry(element: Element, part: str = "") -> Entry:
     return Entry(0, "none", None)
 
@@ -284,6 +297,9 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
         sources=efforts.sources,
         composites=efforts.composite_rows,
         points=efforts.point_rows,
+        rotors=_rotors(
+            plan_body, dof, start, runs, [c.number for c in coordinates.hinges if c.name in rotors]
+        ),
     )
     parameters = np.concatenate(records.numbers) if records.numbers else np.zeros(0)
     return Layout(
